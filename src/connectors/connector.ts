@@ -1,0 +1,34 @@
+/** A file or message that is to reach the lab. Its name and bytes are fixed before the first attempt. */
+export interface OutgoingFile {
+  /** A plain file name without any folder. */
+  readonly fileName: string;
+  readonly bytes: Buffer;
+}
+
+/** One line of `cryobridge check`. */
+export interface CheckLine {
+  /** What was looked at, for people. */
+  readonly subject: string;
+  readonly isOk: boolean;
+  /** What was found; for a failure also the mend. */
+  readonly detail: string;
+}
+
+/** The lab's side: takes messages in through the Intake it was given, and carries results out. */
+export interface Connector {
+  readonly name: string;
+  readonly type: string;
+  /** Recovers what an earlier run left half done, then begins to take input. */
+  start(): Promise<void>;
+  /** Stops taking input and finishes what is in hand. */
+  stop(): Promise<void>;
+  /** Looks at folders or ports without changing anything. */
+  check(): Promise<CheckLine[]>;
+  /**
+   * Carries one result to the lab. Resolves when the lab has it durably; delivering the same file again has no
+   * further effect. Throws a transient Failure when it should be tried later.
+   */
+  deliver(file: OutgoingFile): Promise<void>;
+  /** Why intake is not working right now, or undefined when it is. */
+  readonly trouble: string | undefined;
+}

@@ -1,0 +1,86 @@
+import type { Problem } from "./failures.ts";
+import type { Operation } from "./order.ts";
+import type { Phi } from "./phi.ts";
+
+/** A dropped file that a connector has claimed and hashed. */
+export interface IncomingFile {
+  readonly connector: string;
+  /** The name it was dropped under; only ever shown, never used as a path. */
+  readonly fileName: string;
+  /** SHA-256 of its bytes, hex. */
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+/** One row of a CSV file. */
+export interface CsvRow {
+  /** Line of the file on which the row begins, 1-based. */
+  readonly line: number;
+  /** Value by column name as the header spells it (or `1`, `2`, … without a header). */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+/** One message: an HL7 message, or the rows of a CSV file that make up one order. */
+export interface IncomingMessage {
+  /** Position in its file, from 1; with the file's digest it makes the message unique. */
+  readonly ordinal: number;
+  /** Where it stands, for people: `message 3` or `lines 12-14`. */
+  readonly place: string;
+  /** The bytes as they came, kept whole. For CSV: the header line and the order's rows. */
+  readonly raw: Phi<Buffer>;
+  /** What it says: decoded HL7 text or CSV rows; or, when it could not be read at all, the reasons. */
+  readonly content:
+    | {
+        readonly kind: "hl7";
+        readonly text: Phi<string> /** The character set the bytes were read in. */;
+        readonly encoding?: string | undefined;
+      }
+    | { readonly kind: "csv"; readonly rows: Phi<readonly CsvRow[]> }
+    | { readonly kind: "unreadable"; readonly problems: readonly Problem[] };
+}
+
+/** What became of a message, once that is durable. */
+export interface MessageVerdict {
+  readonly ordinal: number;
+  readonly place: string;
+  /** `ignored`: well-formed, but of a type that the profile does not take. */
+  readonly verdict: "accepted" | "duplicate" | "refused" | "ignored";
+  /** MSH-10; absent for CSV and for messages without one. */
+  readonly messageControlId?: string | undefined;
+  readonly problems: readonly Problem[];
+  /** The orders that came of it; for a duplicate, those of the first time. */
+  readonly orders: readonly {
+    readonly orderId: string;
+    readonly operation: Operation;
+    readonly placerOrderNumber?: string | undefined;
+  }[];
+}
+
+/** The ledger's answer to a claimed file. */
+export type FileOpening =
+  /** `resumed`: an earlier attempt was cut off; messages up to `committedThrough` are in the ledger already. */
+  | { readonly status: "new" | "resumed"; readonly fileId: string; readonly committedThrough: number }
+  /** The same bytes came through this connector before. */
+  | {
+      readonly status: "duplicate";
+      readonly fileId: string;
+      readonly firstFileName: string;
+      readonly firstReceivedAt: Date;
+    };
+
+/**
+ * What a connector is given: the only way into Cryobridge. When `accept` resolves, the messages and their orders
+ * are committed; only then may a file be moved or a message acknowledged.
+ */
+export interface Intake {
+  openFile(file: IncomingFile): Promise<FileOpening>;
+  /** Maps and commits a batch, in order. Throws a transient Failure when the ledger is out of reach; then nothing is committed. */
+  accept(fileId: string, connector: string, messages: readonly IncomingMessage[]): Promise<MessageVerdict[]>;
+  /** Maps a batch without keeping anything: the verdicts that `accept` would give, orders without ids. */
+  inspect(connector: string, messages: readonly IncomingMessage[]): MessageVerdict[];
+  /** Records the end of a file: `taken`, or `refused` as a whole with the reasons. */
+  closeFile(
+    fileId: string,
+    end: { readonly status: "taken" | "refused"; readonly problems: readonly Problem[] },
+  ): Promise<void>;
+}

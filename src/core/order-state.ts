@@ -1,0 +1,69 @@
+/**
+ * The life of an order in the ledger.
+ *
+ * - `received`: mapped and durable, waiting for its turn in its lane.
+ * - `queued`: handed to the submit queue.
+ * - `submitting`: owned by a worker; with an intent recorded, a call may have left.
+ * - `submitted`: the service has the procedure request.
+ * - `accepted`: staff accepted it; a procedure exists and waits for a device.
+ * - `in_progress`: a device runs the procedure.
+ * - `completed`, `rejected`, `cancelled`, `failed`: the service's last word.
+ * - `parked`: needs a person; carries a failure code.
+ * - `discarded`: a person decided that it will not be done.
+ */
+export const ORDER_STATES = [
+  "received",
+  "queued",
+  "submitting",
+  "submitted",
+  "accepted",
+  "in_progress",
+  "completed",
+  "rejected",
+  "cancelled",
+  "failed",
+  "parked",
+  "discarded",
+] as const;
+export type OrderState = (typeof ORDER_STATES)[number];
+
+/** States that nothing leaves by itself. */
+export const TERMINAL_STATES = [
+  "completed",
+  "rejected",
+  "cancelled",
+  "failed",
+  "discarded",
+] as const satisfies readonly OrderState[];
+
+/** States in which the service is followed by polling. */
+export const TRACKED_STATES = [
+  "submitted",
+  "accepted",
+  "in_progress",
+] as const satisfies readonly OrderState[];
+
+const NEXT: Readonly<Record<OrderState, readonly OrderState[]>> = {
+  received: ["queued", "parked", "discarded"],
+  queued: ["submitting", "received", "parked", "discarded"],
+  submitting: ["submitted", "completed", "received", "parked"],
+  submitted: ["accepted", "in_progress", "completed", "rejected", "cancelled", "failed", "parked"],
+  accepted: ["in_progress", "completed", "rejected", "cancelled", "failed", "parked"],
+  in_progress: ["completed", "rejected", "cancelled", "failed", "parked"],
+  completed: [],
+  rejected: [],
+  cancelled: [],
+  failed: ["received", "discarded"],
+  parked: ["received", "submitting", "submitted", "discarded"],
+  discarded: [],
+};
+
+/** Whether an order may go from one state to another. Forward jumps while tracked are allowed; going back is not. */
+export function mayMove(from: OrderState, to: OrderState): boolean {
+  return NEXT[from].includes(to);
+}
+
+/** Whether the order has reached its end. */
+export function isTerminal(state: OrderState): boolean {
+  return (TERMINAL_STATES as readonly OrderState[]).includes(state);
+}

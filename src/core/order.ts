@@ -1,0 +1,37 @@
+import type { Phi } from "./phi.ts";
+
+/** What an order asks for. STORE and RETRIEVAL become procedure requests; REGISTER only makes the subject known. */
+export const OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER"] as const;
+export type Operation = (typeof OPERATIONS)[number];
+
+/** The person whose samples an order is about. Only the code is always known. */
+export interface OrderSubject {
+  readonly code: Phi;
+  readonly firstName?: Phi | undefined;
+  readonly lastName?: Phi | undefined;
+  /** `YYYY-MM-DD`, a full and real date. */
+  readonly dateOfBirth?: Phi | undefined;
+}
+
+/** One vial or straw, named by the lab's own label. */
+export interface OrderContainer {
+  readonly label: string;
+  /** Free text for staff; may be empty. */
+  readonly description: string;
+}
+
+/** The canonical order: what a message asks for once it was mapped and validated. */
+export interface Order {
+  readonly operation: Operation;
+  /** The lab's name for the facility, as it stood in the message. */
+  readonly facilityCode: string;
+  /** The service's id for that facility. */
+  readonly facilityId: number;
+  /** ORC-2 or the CSV's `order_number`. Absent only for REGISTER. */
+  readonly placerOrderNumber?: string | undefined;
+  readonly subject: OrderSubject;
+  /** Empty for REGISTER; otherwise at least one, labels unique within the order. */
+  readonly containers: readonly OrderContainer[];
+  /** Where each value came from: `subject.code` -> `PID-3[1].1` or `line 7, column subject_code`. No values. */
+  readonly sources: Readonly<Record<string, string>>;
+}

@@ -1,0 +1,72 @@
+import type { FailureCode, Problem } from "./failures.ts";
+import type { Operation } from "./order.ts";
+import type { OrderState } from "./order-state.ts";
+import type { Phi } from "./phi.ts";
+
+/** Where a container stands, as far as the service told. Parts that it did not tell are undefined. */
+export interface ContainerLocation {
+  readonly storageId?: number | undefined;
+  readonly storageName?: string | undefined;
+  readonly canister?: string | undefined;
+  readonly cane?: string | undefined;
+  /** Free text naming canister, cane and slot (request surface). */
+  readonly position?: string | undefined;
+  /** ISO 8601 timestamp, as the service wrote it. */
+  readonly storedAt?: string | undefined;
+}
+
+/** A container of an order and what the service knows of it. */
+export interface OutcomeContainer {
+  readonly label: string;
+  readonly description: string;
+  /** The service's integer id. */
+  readonly containerId?: number | undefined;
+  readonly location?: ContainerLocation | undefined;
+}
+
+/** An order as the lab is told about it. */
+export interface OutcomeOrder {
+  /** The ledger's id, such as `o17`. */
+  readonly orderId: string;
+  readonly operation: Operation;
+  readonly placerOrderNumber?: string | undefined;
+  readonly facilityCode: string;
+  readonly subjectCode: Phi;
+  readonly state: OrderState;
+  readonly requestId?: number | undefined;
+  readonly procedureId?: number | undefined;
+  readonly procedureCode?: string | undefined;
+  readonly containers: readonly OutcomeContainer[];
+  /** Why it was rejected, failed or parked, in words for the lab; no patient's values. */
+  readonly reason?: { readonly code?: FailureCode | undefined; readonly text: string } | undefined;
+}
+
+/** The message an outcome answers; what a reply must echo. */
+export interface OutcomeMessage {
+  /** The ledger's id, such as `m12`. */
+  readonly messageId: string;
+  readonly connector: string;
+  readonly messageControlId?: string | undefined;
+  /** Name of the file it came in. */
+  readonly fileName?: string | undefined;
+  readonly receivedAt: Date;
+  /** The decoded HL7 text; undefined for CSV or once retention has pruned it. */
+  readonly text?: Phi | undefined;
+}
+
+/**
+ * A fact that the lab is to be told.
+ * `acknowledged` and `refused` answer a message as a whole; `changed` reports an order that reached a new state.
+ */
+export type Outcome = {
+  /** The ledger's number for it; outcomes of one order are told in this order. */
+  readonly outcomeId: string;
+  /** MSH-10 of what is sent: the same for every repeat, unique among ledgers, at most 20 characters. */
+  readonly controlId: string;
+  readonly occurredAt: Date;
+  readonly message: OutcomeMessage;
+} & (
+  | { readonly kind: "acknowledged"; readonly orders: readonly OutcomeOrder[]; readonly isDuplicate: boolean }
+  | { readonly kind: "refused"; readonly problems: readonly Problem[] }
+  | { readonly kind: "changed"; readonly order: OutcomeOrder }
+);
