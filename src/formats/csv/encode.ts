@@ -1,0 +1,25 @@
+import { stringify } from "csv-stringify/sync";
+
+export type CsvValue = string | number | undefined;
+
+/** What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection), full-width forms included. */
+const FORMULA_STARTS = "=+-@\t\r\n＝＋－＠";
+
+/**
+ * A CSV text as RFC 4180 writes it: comma, CRLF after every record, quotes only where needed. A text that a
+ * spreadsheet would run as a formula gets a leading apostrophe; numbers are written as they are.
+ */
+export function encodeCsv(columns: readonly string[], rows: readonly (readonly CsvValue[])[]): string {
+  const records = [columns, ...rows].map((row) => row.map(harmless));
+  return stringify(records, {
+    record_delimiter: "\r\n",
+    // Otherwise a lone CR or LF in a value would stand unquoted, and read as the end of its row.
+    quote_record_delimiter: true,
+  });
+}
+
+function harmless(value: CsvValue): string {
+  if (value === undefined) return "";
+  if (typeof value === "number") return String(value);
+  return value !== "" && FORMULA_STARTS.includes(value.charAt(0)) ? `'${value}` : value;
+}

@@ -1,0 +1,247 @@
+import { Failure, type FailureCode, type Problem } from "../../core/failures.ts";
+import type { CsvRow } from "../../core/intake.ts";
+import { isBlank } from "./blank.ts";
+import { parseCells } from "./cells.ts";
+import { announcedDelimiter, type CsvDialect, detectDelimiter, scoutSplitter } from "./dialect.ts";
+import { headerProblem, readHeader } from "./header.ts";
+import { type RawRecord, RecordSplitter } from "./records.ts";
+
+/** A row and its text as it stands in the file, line end included. */
+export interface CsvRecord extends CsvRow {
+  readonly raw: string;
+}
+
+export interface CsvLimits {
+  /** Longest row, in bytes of UTF-8; 1 MiB unless given. */
+  readonly maxRowBytes?: number;
+  /** Most columns of a header; 1,000 unless given. */
+  readonly maxColumns?: number;
+}
+
+interface ReaderLimits extends CsvLimits {
+  /** Whether each character of the text stands for one byte, not decoded yet. */
+  readonly isByteText?: boolean;
+}
+
+/** What a text holds, in order: the header once, then rows; `bad-file` ends it. */
+export type ReaderItem =
+  | {
+      readonly kind: "header";
+      readonly columns: readonly string[];
+      readonly raw: string;
+      readonly delimiter: string;
+    }
+  | { readonly kind: "row"; readonly row: CsvRecord }
+  | {
+      readonly kind: "bad-row";
+      readonly problem: Problem;
+      /** Where the row begins. */
+      readonly line: number;
+      /** Where it ends. */
+      readonly endLine: number;
+      /** Its text; cut at the limit when it is too long. */
+      readonly raw: string;
+    }
+  | { readonly kind: "bad-file"; readonly problem: Problem };
+
+/**
+ * Reads CSV text that comes in chunks: finds the delimiter and the header, then rows. A row that is wrong is reported
+ * and the next one read; what makes the whole file unreadable ends it. Records without any value are passed over.
+ */
+export class CsvReader {
+  readonly #dialect: CsvDialect;
+  readonly #limits: { readonly maxRowBytes: number; readonly isByteText: boolean };
+  readonly #maxColumns: number;
+  /** The text so far, until the delimiter is known. */
+  #opening: string[] = [];
+  #openingLength = 0;
+  #scout: RecordSplitter;
+  #splitter: RecordSplitter | undefined;
+  #delimiter = "";
+  /** Records before this line are Excel's `sep=` line. */
+  #firstLine = 1;
+  #columns: readonly string[] | undefined;
+  #isOver = false;
+
+  constructor(dialect: CsvDialect, limits: ReaderLimits = {}) {
+    this.#dialect = dialect;
+    this.#limits = { maxRowBytes: limits.maxRowBytes ?? 1_048_576, isByteText: limits.isByteText ?? false };
+    this.#maxColumns = limits.maxColumns ?? 1_000;
+    this.#scout = scoutSplitter(dialect, this.#limits);
+  }
+
+  /** The line that is being read, 1-based. */
+  get line(): number {
+    return (this.#splitter ?? this.#scout).line;
+  }
+
+  push(text: string): ReaderItem[] {
+    if (this.#isOver) return [];
+    const zero = text.indexOf("\0");
+    const items = this.#read(zero === -1 ? text : text.slice(0, zero), false);
+    if (zero === -1 || this.#isOver) return items;
+    return [...items, this.#fail("CSV_BINARY", `line ${this.line}`, "expected text, found a NUL character")];
+  }
+
+  end(): ReaderItem[] {
+    if (this.#isOver) return [];
+    const items = this.#read("", true);
+    if (this.#columns === undefined && !this.#isOver) {
+      items.push(this.#fail("CSV_EMPTY", "the file", "expected a header and rows, found nothing"));
+    }
+    return items;
+  }
+
+  #read(text: string, isEnd: boolean): ReaderItem[] {
+    let fresh = text;
+    if (this.#splitter === undefined) {
+      this.#opening.push(text);
+      this.#openingLength += text.length;
+      const seen = this.#scout.push(text);
+      if (isEnd) seen.push(...this.#scout.end());
+      if (!this.#findDelimiter(seen)) return this.#requireOpening();
+      fresh = this.#opening.join("");
+      this.#opening = [];
+    }
+    if (this.#splitter === undefined) return [];
+    const records = this.#splitter.push(fresh);
+    if (isEnd) records.push(...this.#splitter.end());
+    return this.#readRecords(
+      records.filter((record) => record.line >= this.#firstLine && !isBlank(record.raw)),
+    );
+  }
+
+  /** Looks for the first record that says something; true once the delimiter is known. */
+  #findDelimiter(records: readonly RawRecord[]): boolean {
+    for (const record of records) {
+      if (isBlank(record.raw) || record.line < this.#firstLine) continue;
+      const announced = this.#firstLine === 1 ? announcedDelimiter(record.raw) : undefined;
+      if (announced !== undefined) {
+        this.#firstLine = record.endLine + 1;
+        if (this.#dialect.delimiter === "auto") this.#delimiter = announced;
+        continue;
+      }
+      if (this.#dialect.delimiter !== "auto") this.#delimiter = this.#dialect.delimiter;
+      else if (this.#delimiter === "") this.#delimiter = detectDelimiter(record.raw, this.#dialect);
+      this.#splitter = new RecordSplitter({
+        delimiters: this.#delimiter,
+        quote: this.#dialect.quote,
+        ...this.#limits,
+      });
+      return true;
+    }
+    return false;
+  }
+
+  /** Until the first record is whole its text is kept, so it must end some time. */
+  #requireOpening(): ReaderItem[] {
+    const { maxRowBytes } = this.#limits;
+    if (this.#openingLength <= maxRowBytes) return [];
+    this.#opening = [];
+    return [this.#fail("CSV_ROW_TOO_LONG", "line 1", `expected a header of at most ${maxRowBytes} bytes`)];
+  }
+
+  #readRecords(records: readonly RawRecord[]): ReaderItem[] {
+    const whole = records.filter((record) => record.condition === "whole");
+    const settings = { delimiter: this.#delimiter, quote: this.#dialect.quote };
+    const cells = parseCells(
+      whole.map((record) => record.raw),
+      settings,
+    );
+    const cellsByRecord = new Map(whole.map((record, i) => [record, cells[i]]));
+    const items: ReaderItem[] = [];
+    for (const record of records) {
+      items.push(...this.#readRecord(record, cellsByRecord.get(record)));
+      if (this.#isOver) break;
+    }
+    return items;
+  }
+
+  #readRecord(record: RawRecord, cells: readonly string[] | undefined): ReaderItem[] {
+    if (this.#columns === undefined) return this.#begin(record, cells);
+    if (cells === undefined) {
+      const { line, endLine, raw } = record;
+      return [
+        { kind: "bad-row", problem: recordProblem(record, this.#limits.maxRowBytes), line, endLine, raw },
+      ];
+    }
+    return this.#readRow(record, cells, this.#columns);
+  }
+
+  #readRow(
+    { line, endLine, raw }: RawRecord,
+    cells: readonly string[],
+    columns: readonly string[],
+  ): ReaderItem[] {
+    if (cells.every(isBlank)) return [];
+    if (cells.length !== columns.length) {
+      const problem: Problem = {
+        code: "CSV_ROW_RAGGED",
+        place: placeOf(line, endLine),
+        message: `expected ${columns.length} columns, found ${cells.length}`,
+      };
+      return [{ kind: "bad-row", problem, line, endLine, raw }];
+    }
+    const values = new Map<string, string>();
+    for (let i = 0; i < columns.length; i++) values.set(columns[i] ?? "", cells[i] ?? "");
+    return [{ kind: "row", row: { line, values, raw } }];
+  }
+
+  /** The first record: the header, or without one the row that tells how many columns there are. */
+  #begin(record: RawRecord, cells: readonly string[] | undefined): ReaderItem[] {
+    if (cells === undefined) {
+      const { code, place, message } = recordProblem(record, this.#limits.maxRowBytes);
+      return [this.#fail(code, place, message)];
+    }
+    const columns = readHeader(cells, this.#dialect.header);
+    const problem = headerProblem(columns, this.#maxColumns);
+    if (problem) return [this.#fail(problem.code, placeOf(record.line, record.endLine), problem.message)];
+    this.#columns = columns;
+    const raw = this.#dialect.header ? record.raw : "";
+    const header: ReaderItem = { kind: "header", columns, raw, delimiter: this.#delimiter };
+    return this.#dialect.header ? [header] : [header, ...this.#readRow(record, cells, columns)];
+  }
+
+  #fail(code: FailureCode, place: string, message: string): ReaderItem {
+    this.#isOver = true;
+    return { kind: "bad-file", problem: { code, place, message } };
+  }
+}
+
+function recordProblem(record: RawRecord, maxRowBytes: number): Problem {
+  const place = placeOf(record.line, record.endLine);
+  if (record.condition === "unclosed") {
+    return {
+      code: "CSV_QUOTE_UNCLOSED",
+      place,
+      message: `the quoted value that begins on line ${record.quoteLine} is never closed; the file cannot be read from there on`,
+    };
+  }
+  if (record.condition === "too-long") {
+    return {
+      code: "CSV_ROW_TOO_LONG",
+      place,
+      message: `expected at most ${maxRowBytes} bytes in a row${quoteHint(record)}`,
+    };
+  }
+  return {
+    code: "CSV_ROW_QUOTES",
+    place,
+    message: `a quote stands inside an unquoted value or behind a closed one${quoteHint(record)}`,
+  };
+}
+
+function quoteHint({ line, endLine, quoteLine }: RawRecord): string {
+  return quoteLine !== undefined && endLine > line
+    ? `; the last quoted value begins on line ${quoteLine}`
+    : "";
+}
+
+function placeOf(line: number, endLine: number): string {
+  return endLine > line ? `lines ${line}-${endLine}` : `line ${line}`;
+}
+
+/** Throws what a `bad-file` item says. */
+export function throwProblem({ code, place, message }: Problem): never {
+  throw new Failure(code, `${place}: ${message}`);
+}

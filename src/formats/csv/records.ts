@@ -1,0 +1,160 @@
+/** The text of one record as it stands in the file, not yet taken apart. */
+export interface RawRecord {
+  /** Line on which it begins, 1-based. */
+  readonly line: number;
+  /** Line on which it ends; larger than `line` when a quoted value holds line breaks. */
+  readonly endLine: number;
+  /** With its line end; cut at the limit when it is too long. */
+  readonly raw: string;
+  /** `unclosed`: the file ended inside a quoted value. */
+  readonly condition: "whole" | "too-long" | "unclosed";
+  /** Line on which its last quoted value began. */
+  readonly quoteLine: number | undefined;
+}
+
+export interface SplitterSettings {
+  /** Characters behind which a quote opens a quoted value. */
+  readonly delimiters: string;
+  /** One character, or empty for none. */
+  readonly quote: string;
+  readonly maxRowBytes: number;
+  /** Whether each character of the text stands for one byte. */
+  readonly isByteText?: boolean | undefined;
+}
+
+const CR = 0x0d;
+const LF = 0x0a;
+
+/** Where the next character stands. */
+type Position = "field-start" | "plain" | "quoted" | "behind-quote" | "behind-cr";
+
+/**
+ * Finds where records begin and end, by the rules of RFC 4180, in a text that comes in chunks: a line end (CR, LF or
+ * CRLF, mixed or not) ends a record unless it stands in a quoted value. Lines are counted here, and a record that
+ * grows past the limit is followed to its end without being kept, so memory stays flat whatever the file holds.
+ */
+export class RecordSplitter {
+  readonly #settings: SplitterSettings;
+  readonly #delimiterCodes: readonly number[];
+  readonly #quoteCode: number;
+  #position: Position = "field-start";
+  /** Text of the open record from earlier chunks. */
+  #pending = "";
+  #isTooLong = false;
+  #line = 1;
+  #recordLine = 1;
+  #quoteLine: number | undefined;
+  #wasCr = false;
+
+  constructor(settings: SplitterSettings) {
+    this.#settings = settings;
+    this.#delimiterCodes = [...settings.delimiters].map((delimiter) => delimiter.charCodeAt(0));
+    this.#quoteCode = settings.quote === "" ? -1 : settings.quote.charCodeAt(0);
+  }
+
+  /** The line that is being read. */
+  get line(): number {
+    return this.#line;
+  }
+
+  /** The records that this chunk completes. */
+  push(text: string): RawRecord[] {
+    const records: RawRecord[] = [];
+    let from = 0;
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (this.#position === "behind-cr") {
+        const to = code === LF ? i + 1 : i;
+        records.push(this.#take(text.slice(from, to), true));
+        from = to;
+        if (code === LF) {
+          this.#wasCr = false;
+          continue;
+        }
+      }
+      this.#countLine(code);
+      if (this.#step(code)) {
+        records.push(this.#take(text.slice(from, i + 1), true));
+        from = i + 1;
+      }
+    }
+    this.#keep(from === 0 ? text : text.slice(from));
+    return records;
+  }
+
+  /** The record that the end of the text completes, if any. */
+  end(): RawRecord[] {
+    if (this.#pending === "" && !this.#isTooLong) return [];
+    return [this.#take("", this.#position === "behind-cr")];
+  }
+
+  /** Goes on by one character; true when it completes a record. */
+  #step(code: number): boolean {
+    switch (this.#position) {
+      case "quoted":
+        if (code === this.#quoteCode) this.#position = "behind-quote";
+        return false;
+      case "behind-quote":
+        if (code === this.#quoteCode) {
+          this.#position = "quoted";
+          return false;
+        }
+        break;
+      case "field-start":
+        if (code === this.#quoteCode) {
+          this.#position = "quoted";
+          this.#quoteLine = this.#line;
+          return false;
+        }
+        break;
+      default:
+        break;
+    }
+    if (code === LF) return true;
+    if (code === CR) this.#position = "behind-cr";
+    else this.#position = this.#delimiterCodes.includes(code) ? "field-start" : "plain";
+    return false;
+  }
+
+  #countLine(code: number): void {
+    if (code === CR || (code === LF && !this.#wasCr)) this.#line++;
+    this.#wasCr = code === CR;
+  }
+
+  #keep(text: string): void {
+    const { maxRowBytes } = this.#settings;
+    if (this.#isTooLong) return;
+    if (this.#pending.length + text.length > maxRowBytes) {
+      this.#isTooLong = true;
+      this.#pending += text.slice(0, maxRowBytes - this.#pending.length);
+    } else {
+      this.#pending += text;
+    }
+  }
+
+  #take(last: string, isEnded: boolean): RawRecord {
+    this.#keep(last);
+    const raw = this.#pending;
+    const isTooLong = this.#isTooLong || isLonger(raw, this.#settings);
+    const isUnclosed = this.#position === "quoted";
+    const record: RawRecord = {
+      line: this.#recordLine,
+      endLine: isEnded ? this.#line - 1 : this.#line,
+      raw,
+      condition: isUnclosed ? "unclosed" : isTooLong ? "too-long" : "whole",
+      quoteLine: this.#quoteLine,
+    };
+    this.#pending = "";
+    this.#isTooLong = false;
+    this.#quoteLine = undefined;
+    this.#recordLine = this.#line;
+    this.#position = "field-start";
+    return record;
+  }
+}
+
+/** Whether a text is longer than so many bytes of UTF-8; counts only where it can matter. */
+function isLonger(text: string, { maxRowBytes, isByteText = false }: SplitterSettings): boolean {
+  if (text.length > maxRowBytes) return true;
+  return !isByteText && text.length * 3 > maxRowBytes && Buffer.byteLength(text) > maxRowBytes;
+}

@@ -1,0 +1,205 @@
+import { isAscii, isUtf8 } from "node:buffer";
+import iconv from "iconv-lite";
+
+/** A character encoding that texts are read and written in, by its usual lower-case name. */
+export type Encoding =
+  | "us-ascii"
+  | "utf-8"
+  | "utf-16le"
+  | "utf-16be"
+  | "windows-1250"
+  | "windows-1251"
+  | "windows-1252"
+  | "windows-1253"
+  | "windows-1254"
+  | "windows-1257"
+  | "iso-8859-1"
+  | "iso-8859-2"
+  | "iso-8859-3"
+  | "iso-8859-4"
+  | "iso-8859-5"
+  | "iso-8859-6"
+  | "iso-8859-7"
+  | "iso-8859-8"
+  | "iso-8859-9"
+  | "iso-8859-15"
+  | "gb18030"
+  | "big5"
+  | "shift_jis"
+  | "euc-jp"
+  | "euc-kr";
+
+/** Text, or the 0-based offset of the first byte that the encoding does not have. */
+export type Decoded =
+  | { readonly ok: true; readonly text: string }
+  | { readonly ok: false; readonly offset: number };
+
+/** Encodings whose characters may take several bytes and that only the runtime's own decoder checks strictly. */
+const MULTI_BYTE: readonly Encoding[] = ["gb18030", "big5", "shift_jis", "euc-jp", "euc-kr"];
+
+/**
+ * Spellings met in HL7 table 0211, in MSH-18 in the field, and in configurations; letters and digits only, upper case.
+ * `UNICODE` alone once meant UCS-2, but a header that was readable byte by byte can only be UTF-8.
+ */
+const ENCODING_BY_ALIAS: ReadonlyMap<string, Encoding> = new Map<string, Encoding>([
+  ...(["ASCII", "USASCII", "ISOIR6", "ANSIX34", "ISO646", "7BIT"] as const).map(
+    (alias) => [alias, "us-ascii"] as const,
+  ),
+  ...(["UTF8", "UNICODEUTF8", "UNICODE", "ISOIR192", "ISO10646UTF8"] as const).map(
+    (alias) => [alias, "utf-8"] as const,
+  ),
+  ["UTF16LE", "utf-16le"],
+  ["UTF16BE", "utf-16be"],
+  ...(["1250", "1251", "1252", "1253", "1254", "1257"] as const).flatMap((page) =>
+    ["WINDOWS", "WIN", "CP", "MSCP", "ANSI"].map((prefix) => [prefix + page, `windows-${page}`] as const),
+  ),
+  ["ANSI", "windows-1252"],
+  ...(["1", "2", "3", "4", "5", "6", "7", "8", "9", "15"] as const).flatMap((part) =>
+    ["8859", "ISO8859", "ISOIEC8859"].map((prefix) => [prefix + part, `iso-8859-${part}`] as const),
+  ),
+  ["LATIN1", "iso-8859-1"],
+  ["LATIN2", "iso-8859-2"],
+  ["LATIN9", "iso-8859-15"],
+  ["ISOIR100", "iso-8859-1"],
+  ["ISOIR101", "iso-8859-2"],
+  ["ISOIR109", "iso-8859-3"],
+  ["ISOIR110", "iso-8859-4"],
+  ["ISOIR144", "iso-8859-5"],
+  ["ISOIR127", "iso-8859-6"],
+  ["ISOIR126", "iso-8859-7"],
+  ["ISOIR138", "iso-8859-8"],
+  ["ISOIR148", "iso-8859-9"],
+  ["GB180302000", "gb18030"],
+  ["GB18030", "gb18030"],
+  ["GBK", "gb18030"],
+  ["GB2312", "gb18030"],
+  ["BIG5", "big5"],
+  ["SHIFTJIS", "shift_jis"],
+  ["SJIS", "shift_jis"],
+  ["WINDOWS31J", "shift_jis"],
+  ["CP932", "shift_jis"],
+  ["EUCJP", "euc-jp"],
+  ["EUCKR", "euc-kr"],
+  ["KSX1001", "euc-kr"],
+]);
+
+/** The encoding that a name stands for, however it is spelled; undefined when it is not known. */
+export function findEncoding(name: string): Encoding | undefined {
+  return ENCODING_BY_ALIAS.get(name.toUpperCase().replace(/[^A-Z0-9]/g, ""));
+}
+
+/** The byte order mark at the beginning, if there is one: its encoding and its length in bytes. */
+export function findByteOrderMark(bytes: Buffer): { encoding: Encoding; length: number } | undefined {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { encoding: "utf-8", length: 3 };
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return { encoding: "utf-16le", length: 2 };
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return { encoding: "utf-16be", length: 2 };
+  return undefined;
+}
+
+/**
+ * Decodes strictly: nothing is ever replaced. In ISO 8859 the bytes 0x80 to 0x9F do not fit, since texts that have
+ * them are Windows-125x under a wrong name, and a name would come out with control characters in it.
+ */
+export function decodeBytes(bytes: Buffer, encoding: Encoding): Decoded {
+  if (encoding === "us-ascii") {
+    return isAscii(bytes)
+      ? { ok: true, text: bytes.toString("latin1") }
+      : badAt(bytes.findIndex((byte) => byte > 0x7f));
+  }
+  if (encoding === "utf-8") {
+    return isUtf8(bytes) ? { ok: true, text: bytes.toString("utf8") } : badAt(findBadUtf8(bytes));
+  }
+  if (encoding === "utf-16le" || encoding === "utf-16be") return decodeUtf16(bytes, encoding);
+  if (MULTI_BYTE.includes(encoding)) return decodeMultiByte(bytes, encoding);
+  if (isAscii(bytes)) return { ok: true, text: bytes.toString("latin1") };
+  if (encoding.startsWith("iso-")) {
+    const control = bytes.findIndex((byte) => byte >= 0x80 && byte <= 0x9f);
+    if (control !== -1) return badAt(control);
+  }
+  // One byte is one UTF-16 unit in every single-byte encoding, so offsets agree.
+  const text = iconv.decode(bytes, encoding);
+  const replaced = text.indexOf("\ufffd");
+  return replaced === -1 ? { ok: true, text } : badAt(replaced);
+}
+
+function badAt(offset: number): Decoded {
+  return { ok: false, offset };
+}
+
+function decodeUtf16(bytes: Buffer, encoding: "utf-16le" | "utf-16be"): Decoded {
+  if (bytes.length % 2 !== 0) return badAt(bytes.length - 1);
+  const text =
+    encoding === "utf-16le" ? bytes.toString("utf16le") : Buffer.from(bytes).swap16().toString("utf16le");
+  return text.isWellFormed() ? { ok: true, text } : badAt(2 * findLoneSurrogate(text));
+}
+
+function findLoneSurrogate(text: string): number {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code < 0xd800 || code > 0xdfff) continue;
+    const next = text.charCodeAt(i + 1);
+    if (code > 0xdbff || !(next >= 0xdc00 && next <= 0xdfff)) return i;
+    i++;
+  }
+  return text.length;
+}
+
+/** The offset of the first byte of the first ill-formed sequence; sequences as in Unicode table 3-7. */
+function findBadUtf8(bytes: Buffer): number {
+  let i = 0;
+  while (i < bytes.length) {
+    const length = utf8Length(bytes, i);
+    if (length === 0) return i;
+    i += length;
+  }
+  return i;
+}
+
+/** Length in bytes of the well-formed UTF-8 character at `i`, or 0 where there is none. */
+export function utf8Length(bytes: Buffer, i: number): number {
+  const first = bytes[i] ?? 0;
+  if (first < 0x80) return 1;
+  const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4) return 0;
+  const second = bytes[i + 1] ?? 0;
+  const low = first === 0xe0 ? 0xa0 : first === 0xf0 ? 0x90 : 0x80;
+  const high = first === 0xed ? 0x9f : first === 0xf4 ? 0x8f : 0xbf;
+  if (second < low || second > high) return 0;
+  for (let k = 2; k < length; k++) {
+    const byte = bytes[i + k] ?? 0;
+    if (byte < 0x80 || byte > 0xbf) return 0;
+  }
+  return length;
+}
+
+function decodeMultiByte(bytes: Buffer, encoding: Encoding): Decoded {
+  try {
+    return { ok: true, text: new TextDecoder(encoding, { fatal: true }).decode(bytes) };
+  } catch {
+    return badAt(findBadMultiByte(bytes, encoding));
+  }
+}
+
+/** Only for bytes known to be ill-formed: halves the distance to the shortest prefix that no longer decodes. */
+function findBadMultiByte(bytes: Buffer, encoding: Encoding): number {
+  let good = 0;
+  let bad = bytes.length;
+  while (bad - good > 1) {
+    const middle = (good + bad) >> 1;
+    // `stream` forgives a character that is not complete yet.
+    if (isDecodable(bytes.subarray(0, middle), encoding, true)) good = middle;
+    else bad = middle;
+  }
+  // The bad character began up to three bytes before the byte that shows it.
+  while (good > 0 && !isDecodable(bytes.subarray(0, good), encoding, false)) good--;
+  return good;
+}
+
+function isDecodable(bytes: Buffer, encoding: Encoding, stream: boolean): boolean {
+  try {
+    new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream });
+    return true;
+  } catch {
+    return false;
+  }
+}

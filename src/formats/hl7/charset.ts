@@ -1,0 +1,81 @@
+import { Failure } from "../../core/failures.ts";
+import { decodeBytes, type Encoding, findByteOrderMark, findEncoding } from "../encoding.ts";
+
+export interface CharsetOptions {
+  /** What the site says the sender really uses; goes before MSH-18. */
+  readonly override?: string | undefined;
+  /** For messages whose MSH-18 is empty. Without it they are read as UTF-8, which contains ASCII and is checked strictly. */
+  readonly fallback?: string | undefined;
+}
+
+const ESCAPE_BYTE = 0x1b;
+
+/**
+ * The text of a message and the encoding it was read in. A byte order mark or the zero bytes of UTF-16 decide first,
+ * as they can't be anything else; then `override`, MSH-18 and `fallback`, in that order (names are read through an
+ * alias table: `8859/1`, `UNICODE UTF-8`, `WINDOWS-1252` …). The byte order mark is dropped.
+ * Throws HL7_CHARSET_UNKNOWN for a name that isn't known and for character sets switched within a message, and
+ * HL7_CHARSET_BYTES, with the offset, for bytes that do not fit: nothing is ever replaced.
+ */
+export function decodeHl7(raw: Buffer, options: CharsetOptions = {}): { text: string; encoding: Encoding } {
+  const mark = findByteOrderMark(raw);
+  const markLength = mark?.length ?? 0;
+  const encoding = mark?.encoding ?? findUtf16(raw) ?? chooseEncoding(raw, options);
+  const decoded = decodeBytes(raw.subarray(markLength), encoding);
+  if (decoded.ok) return { text: decoded.text, encoding };
+  const offset = decoded.offset + markLength;
+  throw new Failure("HL7_CHARSET_BYTES", `byte ${offset} of the message is not ${encoding}`);
+}
+
+/** UTF-16 without a byte order mark: the letter M beside a zero byte. */
+function findUtf16(raw: Buffer): Encoding | undefined {
+  if (raw[0] === 0x4d && raw[1] === 0) return "utf-16le";
+  if (raw[0] === 0 && raw[1] === 0x4d) return "utf-16be";
+  return undefined;
+}
+
+function chooseEncoding(raw: Buffer, options: CharsetOptions): Encoding {
+  if (options.override) return requireEncoding(options.override, "the configured character set");
+  const [declared = "", ...alternates] = readCharacterSets(raw);
+  if (alternates.some((name) => name !== "") && raw.includes(ESCAPE_BYTE)) {
+    throw new Failure(
+      "HL7_CHARSET_UNKNOWN",
+      "MSH-18: switching between character sets within a message is not supported",
+    );
+  }
+  if (declared !== "") return requireEncoding(declared, "MSH-18");
+  if (options.fallback) return requireEncoding(options.fallback, "the configured fallback character set");
+  return "utf-8";
+}
+
+function requireEncoding(name: string, place: string): Encoding {
+  const encoding = findEncoding(name);
+  // A UTF-16 message was recognised by its zero bytes already: one that is readable byte by byte is none.
+  if (encoding !== undefined && !encoding.startsWith("utf-16")) return encoding;
+  const shown = JSON.stringify(name.slice(0, 32));
+  throw new Failure(
+    "HL7_CHARSET_UNKNOWN",
+    `${place}: ${shown} is no character set that these bytes can be read in`,
+  );
+}
+
+/** The repetitions of MSH-18, read byte by byte, as every character set but UTF-16 agrees on the header's bytes. */
+function readCharacterSets(raw: Buffer): string[] {
+  const start = raw.indexOf("MSH");
+  if (start === -1) return [];
+  const separator = raw[start + 3];
+  const repetition = raw[start + 5];
+  if (separator === undefined || repetition === undefined) return [];
+  let end = start;
+  while (end < raw.length && raw[end] !== 0x0d && raw[end] !== 0x0a) end++;
+  let from = start + 3;
+  // MSH-1 is the separator itself, so MSH-18 begins after the 17th.
+  for (let n = 1; n < 18; n++) {
+    const at = raw.indexOf(separator, from);
+    if (at === -1 || at >= end) return [];
+    from = at + 1;
+  }
+  const next = raw.indexOf(separator, from);
+  const field = raw.toString("latin1", from, next === -1 || next > end ? end : next);
+  return field.split(String.fromCharCode(repetition)).map((name) => name.trim());
+}

@@ -1,0 +1,181 @@
+import { Failure } from "../../core/failures.ts";
+import type { Segment } from "./segment.ts";
+import { isSegmentName } from "./segment-name.ts";
+
+/** One test inside brackets: `5=MR` or `4.2!=1.2.3`. */
+export interface PathCondition {
+  /** Positions below the bracketed thing: component and subcomponent of a field, or field, component, subcomponent of a segment. */
+  readonly at: readonly number[];
+  readonly isEqual: boolean;
+  readonly value: string;
+}
+
+/** Which of several: the nth (1-based), or those for which every condition holds. */
+export type PathSelector =
+  | { readonly kind: "nth"; readonly n: number }
+  | { readonly kind: "where"; readonly conditions: readonly PathCondition[] };
+
+/** A place in a message, as a profile writes it. */
+export interface FieldPath {
+  /** As it was written. */
+  readonly path: string;
+  readonly segment: string;
+  readonly whichSegment?: PathSelector;
+  readonly field: number;
+  readonly whichRepetition?: PathSelector;
+  readonly component?: number;
+  readonly subcomponent?: number;
+}
+
+/** More than any standard field, and small enough that nobody mistypes their way into a loop. */
+const MAX_POSITION = 9_999;
+
+/**
+ * Reads a path such as `MSH-4.1`, `PID-5.1.1`, `PID-3[2].1`, `PID-3[5=MR].1`, `PID-3[4.2=1.2.3&5=MR].1`, `SAC[2]-3.1`
+ * or `OBX[3.1=LABEL]-5`. In brackets stands a number (the nth) or conditions joined by `&`: position, `=` or `!=`,
+ * value; a value with `&` or `]` in it is put in double quotes. Throws HL7_PATH_INVALID, naming what is wrong.
+ */
+export function parsePath(text: string): FieldPath {
+  const reader = new PathReader(text);
+  if (!isSegmentName(text)) reader.fail("expected a segment name of three characters, such as PID");
+  reader.at = 3;
+  const whichSegment = reader.selector(3, "field");
+  reader.expect("-", "a segment name is followed by - and a field number");
+  const field = reader.position("field number");
+  const whichRepetition = reader.selector(2, "component");
+  const component = reader.skip(".") ? reader.position("component number") : undefined;
+  const subcomponent =
+    component !== undefined && reader.skip(".") ? reader.position("subcomponent number") : undefined;
+  if (reader.at < text.length) reader.fail("expected the end of the path");
+  return {
+    path: text,
+    segment: text.slice(0, 3),
+    ...(whichSegment ? { whichSegment } : {}),
+    field,
+    ...(whichRepetition ? { whichRepetition } : {}),
+    ...(component === undefined ? {} : { component }),
+    ...(subcomponent === undefined ? {} : { subcomponent }),
+  };
+}
+
+class PathReader {
+  at = 0;
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  fail(rule: string): never {
+    throw new Failure("HL7_PATH_INVALID", `path "${this.#text}", character ${this.at + 1}: ${rule}`);
+  }
+
+  skip(character: string): boolean {
+    if (this.#text.charAt(this.at) !== character) return false;
+    this.at++;
+    return true;
+  }
+
+  expect(character: string, rule: string): void {
+    if (!this.skip(character)) this.fail(rule);
+  }
+
+  position(what: string): number {
+    const from = this.at;
+    while (isDigit(this.#text.charCodeAt(this.at))) this.at++;
+    const value = Number(this.#text.slice(from, this.at));
+    if (this.at === from || value < 1 || value > MAX_POSITION) {
+      this.at = from;
+      this.fail(`expected a ${what} from 1`);
+    }
+    return value;
+  }
+
+  /** What stands in brackets here, if anything; conditions go `depth` levels deep, the first being `level`. */
+  selector(depth: number, level: string): PathSelector | undefined {
+    if (!this.skip("[")) return undefined;
+    const conditions: PathCondition[] = [];
+    do {
+      const at = [this.position(conditions.length === 0 ? `number or ${level} number` : `${level} number`)];
+      if (conditions.length === 0 && this.skip("]")) return { kind: "nth", n: at[0] ?? 1 };
+      while (at.length < depth && this.skip(".")) at.push(this.position("number"));
+      const isEqual = !this.skip("!");
+      this.expect("=", "expected = or != and a value");
+      conditions.push({ at, isEqual, value: this.#value() });
+    } while (this.skip("&"));
+    this.expect("]", "expected ] at the end of the condition");
+    return { kind: "where", conditions };
+  }
+
+  #value(): string {
+    if (this.skip('"')) {
+      const close = this.#text.indexOf('"', this.at);
+      if (close === -1) this.fail("the quoted value is never closed");
+      const value = this.#text.slice(this.at, close);
+      this.at = close + 1;
+      return value;
+    }
+    const from = this.at;
+    while (this.at < this.#text.length && !"&]".includes(this.#text.charAt(this.at))) this.at++;
+    if (this.at === from) this.fail("expected a value");
+    return this.#text.slice(from, this.at);
+  }
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
+
+/**
+ * The value at a path among segments of the path's name. Without a segment selector it is the first segment's; with
+ * conditions, the first that holds a value among what they select.
+ */
+export function findValue(
+  path: FieldPath,
+  segments: readonly Segment[],
+): { value: string; place: string } | undefined {
+  for (const segment of selectSegments(path.whichSegment, segments)) {
+    for (const repetition of selectRepetitions(path, segment)) {
+      const value = segment.get(path.field, repetition, path.component ?? 1, path.subcomponent ?? 1);
+      if (value !== undefined) return { value, place: placeOf(path, segment, repetition) };
+    }
+  }
+  return undefined;
+}
+
+function selectSegments(
+  selector: PathSelector | undefined,
+  segments: readonly Segment[],
+): readonly Segment[] {
+  if (selector?.kind === "where") {
+    return segments.filter((segment) =>
+      selector.conditions.every(({ at: [field = 1, component, subcomponent], isEqual, value }) => {
+        return (segment.get(field, 1, component, subcomponent) === value) === isEqual;
+      }),
+    );
+  }
+  const chosen = segments[(selector?.n ?? 1) - 1];
+  return chosen === undefined ? [] : [chosen];
+}
+
+function* selectRepetitions(path: FieldPath, segment: Segment): Generator<number> {
+  const selector = path.whichRepetition;
+  if (selector?.kind !== "where") {
+    yield selector?.n ?? 1;
+    return;
+  }
+  const count = segment.repetitions(path.field);
+  for (let repetition = 1; repetition <= count; repetition++) {
+    const isChosen = selector.conditions.every(({ at: [component, subcomponent], isEqual, value }) => {
+      return (segment.get(path.field, repetition, component, subcomponent) === value) === isEqual;
+    });
+    if (isChosen) yield repetition;
+  }
+}
+
+function placeOf(path: FieldPath, segment: Segment, repetition: number): string {
+  const which = segment.ordinal > 1 ? `[${segment.ordinal}]` : "";
+  const repeated = path.whichRepetition || repetition > 1 ? `[${repetition}]` : "";
+  const inner = [path.component, path.subcomponent].filter((n) => n !== undefined).map((n) => `.${n}`);
+  return `${path.segment}${which}-${path.field}${repeated}${inner.join("")}`;
+}

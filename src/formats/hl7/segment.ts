@@ -1,0 +1,118 @@
+import type { Encoding } from "../encoding.ts";
+import type { Delimiters } from "./delimiters.ts";
+import { unescapeText } from "./escapes.ts";
+
+/** One segment of a message. All positions are 1-based, as the standard counts. */
+export interface Segment {
+  readonly name: string;
+  /** Position in the message, 0-based. */
+  readonly index: number;
+  /** Position among the segments of its name, 1-based. */
+  readonly ordinal: number;
+  /** Its text as it stands, without the line end. */
+  readonly raw: string;
+  /** The raw text of field n, escapes and delimiters as they stand; empty when absent. MSH-1 is the separator itself. */
+  field(n: number): string;
+  /** How many repetitions field n has; 0 when it is empty. */
+  repetitions(n: number): number;
+  /**
+   * The decoded value; undefined when absent or empty. A level that is not given is its first: `PID-5.1` of
+   * `SMITH&VAN^JOHN` is `SMITH`, since a sender may always add deeper parts (HL7 chapter 2.8.3).
+   */
+  get(n: number, repetition?: number, component?: number, subcomponent?: number): string | undefined;
+  /** The decoded text of a whole repetition, whose inner delimiters stay where they are: for free text fields. */
+  text(n: number, repetition?: number): string | undefined;
+}
+
+/** A segment over its text; finds its fields once, when first asked. */
+export class TextSegment implements Segment {
+  readonly name: string;
+  readonly index: number;
+  readonly ordinal: number;
+  readonly raw: string;
+  readonly #delimiters: Delimiters;
+  readonly #charset: () => Encoding;
+  #fields: readonly string[] | undefined;
+  /** The repetitions of the field asked for last, so that walking through them is linear. */
+  #repetitions: { readonly n: number; readonly parts: readonly string[] } | undefined;
+
+  constructor(
+    raw: string,
+    position: { readonly index: number; readonly ordinal: number },
+    delimiters: Delimiters,
+    charset: () => Encoding,
+  ) {
+    this.name = raw.slice(0, 3);
+    this.index = position.index;
+    this.ordinal = position.ordinal;
+    this.raw = raw;
+    this.#delimiters = delimiters;
+    this.#charset = charset;
+  }
+
+  field(n: number): string {
+    if (this.name === "MSH") {
+      if (n === 1) return this.#delimiters.field;
+      n -= 1;
+    }
+    if (n < 1) return "";
+    this.#fields ??= this.raw.split(this.#delimiters.field);
+    return this.#fields[n] ?? "";
+  }
+
+  repetitions(n: number): number {
+    return this.field(n) === "" ? 0 : this.#split(n).length;
+  }
+
+  get(n: number, repetition = 1, component = 1, subcomponent = 1): string | undefined {
+    const whole = this.#repetition(n, repetition);
+    if (whole === "") return undefined;
+    if (this.#isVerbatim(n)) return component === 1 && subcomponent === 1 ? whole : undefined;
+    const part = nthPart(
+      nthPart(whole, this.#delimiters.component, component),
+      this.#delimiters.subcomponent,
+      subcomponent,
+    );
+    return part === "" ? undefined : unescapeText(part, this.#delimiters, this.#charset());
+  }
+
+  text(n: number, repetition = 1): string | undefined {
+    const whole = this.#repetition(n, repetition);
+    if (whole === "") return undefined;
+    return this.#isVerbatim(n) ? whole : unescapeText(whole, this.#delimiters, this.#charset());
+  }
+
+  #repetition(n: number, repetition: number): string {
+    const field = this.field(n);
+    if (repetition === 1 && !field.includes(this.#delimiters.repetition)) return field;
+    return this.#split(n)[repetition - 1] ?? "";
+  }
+
+  #split(n: number): readonly string[] {
+    if (this.#repetitions?.n !== n) {
+      const field = this.field(n);
+      const parts = this.#isVerbatim(n) ? [field] : field.split(this.#delimiters.repetition);
+      this.#repetitions = { n, parts };
+    }
+    return this.#repetitions.parts;
+  }
+
+  /** MSH-1 and MSH-2 hold the delimiters and are not structured by them. */
+  #isVerbatim(n: number): boolean {
+    return this.name === "MSH" && (n === 1 || n === 2);
+  }
+}
+
+/** The nth part, 1-based, without splitting the rest; empty when there is none. */
+function nthPart(text: string, separator: string, n: number): string {
+  if (separator === "") return n === 1 ? text : "";
+  let from = 0;
+  for (let skip = n; skip > 1; skip--) {
+    const at = text.indexOf(separator, from);
+    if (at === -1) return "";
+    from = at + 1;
+  }
+  const to = text.indexOf(separator, from);
+  if (to === -1) return from === 0 ? text : text.slice(from);
+  return text.slice(from, to);
+}

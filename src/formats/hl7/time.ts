@@ -1,0 +1,36 @@
+/** A date or time as HL7 writes it (TS, DT, DTM: `YYYY[MM[DD[HH[MM[SS[.S…]]]]]][+/-ZZZZ]`, HL7 chapter 2A). */
+export interface Hl7Date {
+  /** `YYYY-MM-DD` as written, without any shift of time zone; undefined when the day or month is not given. */
+  readonly date: string | undefined;
+  readonly precision: "year" | "month" | "day" | "time";
+  /** The time of day as written, `HH`, `HHMM`, `HHMMSS` or with fractions; undefined when not given. */
+  readonly time: string | undefined;
+  /** `+0100`, `-0500`; undefined when not given. */
+  readonly zone: string | undefined;
+}
+
+const FORM =
+  /^(\d{4})(?:(\d\d)(?:(\d\d)((?:[01]\d|2[0-3])(?:[0-5]\d(?:[0-5]\d(?:\.\d{1,4})?)?)?)?)?)?([+-](?:0\d|1[0-4])[0-5]\d)?$/;
+
+/** Reads a date or time; undefined when it is not written as HL7 does or names a day that the calendar does not have. */
+export function parseHl7Date(text: string): Hl7Date | undefined {
+  const match = FORM.exec(text);
+  if (!match) return undefined;
+  const [, year = "", month, day, time, zone] = match;
+  if (!isRealDay(Number(year), Number(month ?? 1), Number(day ?? 1))) return undefined;
+  const precision = time ? "time" : day ? "day" : month ? "month" : "year";
+  return { date: day ? `${year}-${month}-${day}` : undefined, precision, time, zone };
+}
+
+function isRealDay(year: number, month: number, day: number): boolean {
+  if (year < 1 || month < 1 || month > 12 || day < 1) return false;
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1] ?? 0;
+  return day <= days;
+}
+
+/** A moment as `YYYYMMDDHHMMSS+0000`: UTC with its zone, so that no reader has to guess. */
+export function formatHl7DateTime(date: Date): string {
+  const digits = date.toISOString().replace(/[-:T]/g, "");
+  return `${digits.slice(0, 14)}+0000`;
+}

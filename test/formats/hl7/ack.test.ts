@@ -1,0 +1,95 @@
+import { describe, expect, it } from "vitest";
+import { type AckError, type AckRequest, buildAck } from "../../../src/formats/hl7/ack.ts";
+import { buildMessage } from "../../../src/formats/hl7/build.ts";
+import { Hl7Message } from "../../../src/formats/hl7/message.ts";
+import { ORDER } from "./sample.ts";
+
+const ERRORS: AckError[] = [
+  {
+    condition: "103",
+    place: "message 2, OBR-4.1",
+    text: "operation THAW is not mapped",
+    applicationCode: "MAPPING_CODE_UNKNOWN",
+  },
+  { condition: "101", place: "PID[2]-3[4].1.2", text: "PID-3 is empty", severity: "F" },
+  { condition: "207", place: "line 14, column subject", text: "try later" },
+  { condition: "100", place: "ORC", text: "no ORC" },
+];
+
+function answer(version: string | undefined, request: Partial<AckRequest> = {}) {
+  const text = version === undefined ? ORDER : ORDER.replace("|P|2.3|", `|P|${version}|`);
+  return buildMessage(
+    buildAck({
+      to: Hl7Message.parse(text).header,
+      code: "AA",
+      controlId: "C1",
+      dateTime: new Date("2026-11-21T09:30:01.500Z"),
+      ...request,
+    }),
+  ).split("\r");
+}
+
+describe("an acknowledgement", () => {
+  it("goes back to the sender with the same processing id, version and control id", () => {
+    expect(answer("2.3")).toEqual([
+      "MSH|^~\\&|CRYO|BANK|LIMS^1.2.3^ISO|NORTH|20261121093001+0000||ACK^O01|C1|P|2.3",
+      "MSA|AA|MSG0001",
+      "",
+    ]);
+  });
+
+  it("names its structure from version 2.4 on", () => {
+    expect(answer("2.4")[0]).toContain("|ACK^O01^ACK|");
+    expect(answer("2.3.1")[0]).toContain("|ACK^O01|");
+  });
+
+  it("can be the head of another answer, with its own message type and character set", () => {
+    const type = { messageCode: "ORL", triggerEvent: "O22", structure: "ORL_O22" };
+    expect(answer("2.5.1", { type, characterSet: "UNICODE UTF-8" })[0]).toBe(
+      "MSH|^~\\&|CRYO|BANK|LIMS^1.2.3^ISO|NORTH|20261121093001+0000||ORL^O22^ORL_O22|C1|P|2.5.1||||||UNICODE UTF-8",
+    );
+  });
+
+  it("can answer a message of which nothing could be read", () => {
+    expect(answer(undefined, { to: {}, code: "AR", errors: [ERRORS[2]!] })).toEqual([
+      "MSH|^~\\&|||||20261121093001+0000||ACK^^ACK|C1|P|2.5",
+      "MSA|AR||try later",
+      "ERR|||207^Application internal error^HL70357|E||||try later",
+      "",
+    ]);
+  });
+
+  it.each(["2.3", "2.3.1", "2.4"])(
+    "version %s: tells all errors in one ERR-1, the first in MSA-3 and MSA-6",
+    (version) => {
+      expect(answer(version, { code: "AE", errors: ERRORS }).slice(1)).toEqual([
+        "MSA|AE|MSG0001|operation THAW is not mapped|||103^Table value not found^HL70357",
+        "ERR|OBR^1^4^103&Table value not found&HL70357~PID^2^3^101&Required field missing&HL70357" +
+          "~^^^207&Application internal error&HL70357~ORC^1^^100&Segment sequence error&HL70357",
+        "",
+      ]);
+    },
+  );
+
+  it.each(["2.5", "2.5.1", "2.6"])("version %s: tells each error in an ERR of its own", (version) => {
+    expect(answer(version, { code: "AE", errors: ERRORS }).slice(1)).toEqual([
+      "MSA|AE|MSG0001|operation THAW is not mapped",
+      "ERR||OBR^1^4^1^1|103^Table value not found^HL70357|E|MAPPING_CODE_UNKNOWN|||operation THAW is not mapped",
+      "ERR||PID^2^3^4^1^2|101^Required field missing^HL70357|F||||PID-3 is empty",
+      "ERR|||207^Application internal error^HL70357|E||||try later",
+      "ERR||ORC^1|100^Segment sequence error^HL70357|E||||no ORC",
+      "",
+    ]);
+  });
+
+  it.each(["2.7", "2.7.1", "2.8"])("version %s: leaves out MSA-3, which was withdrawn", (version) => {
+    expect(answer(version, { code: "AE", errors: ERRORS })[1]).toBe("MSA|AE|MSG0001");
+  });
+
+  it("escapes what it echoes, so that a control id cannot add a segment", () => {
+    const to = { messageControlId: "X\rZZZ|1", sendingApplication: "A|B" };
+    const message = Hl7Message.parse(answer("2.5", { to }).join("\r"));
+    expect(message.segments.map((segment) => segment.name)).toEqual(["MSH", "MSA"]);
+    expect(message.get("MSH-5")).toBe("A|B");
+  });
+});
