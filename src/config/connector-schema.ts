@@ -1,0 +1,74 @@
+import { z } from "zod";
+import { duration, filePath, size } from "./scalars.ts";
+
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$/, { error: "expected up to 40 letters, digits, - and _" })
+  .describe("Name of the connector, unique; it appears in the console, the log and the metrics.");
+
+const folders = {
+  directory: filePath("Folder shared with the lab system; in, out, archive, error and work are made in it."),
+  in: filePath("Folder where the lab drops files; DIRECTORY/in when not set.").optional(),
+  out: filePath("Folder where results appear; DIRECTORY/out when not set.").optional(),
+  archive: filePath("Folder where taken files are kept; DIRECTORY/archive when not set.").optional(),
+  error: filePath(
+    "Folder where refused files go, each with its reasons; DIRECTORY/error when not set.",
+  ).optional(),
+  work: filePath(
+    "Folder for files that are being taken, on one file system with in; DIRECTORY/work when not set.",
+  ).optional(),
+  settle: duration("How long a file must stay unchanged before it is taken.").prefault("2s"),
+  marker: z
+    .string()
+    .regex(/^\.[A-Za-z0-9_-]+$/, { error: "expected a file ending such as .ok" })
+    .optional()
+    .describe("Ending of marker files: NAME is taken only when NAME.ok (or as set here) is there too."),
+  scanInterval: duration("How often the folder is looked through.", { min: "50ms", max: "1h" }).prefault(
+    "2s",
+  ),
+  encoding: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_:-]*$/, {
+      error: "expected the name of an encoding, such as utf-8 or windows-1252",
+    })
+    .optional()
+    .describe("Character encoding of the files, over what they or the profile say."),
+};
+
+const hl7Drop = z.strictObject({
+  name,
+  type: z.literal("hl7-drop").describe("HL7 v2 files in a folder."),
+  ...folders,
+  maxBytes: size("Largest file that is taken.").prefault("64MB"),
+  profile: z.string().min(1).default("builtin/hl7-orders").describe("Name of the mapping profile."),
+});
+
+const csvDrop = z.strictObject({
+  name,
+  type: z.literal("csv-drop").describe("CSV files in a folder."),
+  ...folders,
+  maxBytes: size("Largest file that is taken.").prefault("4GB"),
+  profile: z.string().min(1).default("builtin/csv-orders").describe("Name of the mapping profile."),
+  resultsEvery: duration("Result rows of one input file are gathered this long into one results file.", {
+    max: "1d",
+  }).prefault("5s"),
+});
+
+/** The section `connectors`: the ways in and out on the lab's side. */
+export const connectorsSchema = z
+  .array(
+    z.discriminatedUnion("type", [hl7Drop, csvDrop], {
+      error: (issue) =>
+        issue.code === "invalid_union" && typeOf(issue.input) === "mllp"
+          ? "this release has no MLLP connector yet; expected hl7-drop or csv-drop"
+          : undefined,
+    }),
+  )
+  .min(1)
+  .describe("The ways in and out on the lab's side; at least one.");
+
+function typeOf(connector: unknown): unknown {
+  return typeof connector === "object" && connector !== null && "type" in connector
+    ? connector.type
+    : undefined;
+}

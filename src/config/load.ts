@@ -1,0 +1,71 @@
+import path from "node:path";
+import type { z } from "zod";
+import { type Config, toConfig } from "./config.ts";
+import { environment } from "./environment.ts";
+import type { Finding } from "./folder-rules.ts";
+import { type ConfigProblem, configFailure, problemAt } from "./problem.ts";
+import { readProfiles } from "./profiles.ts";
+import { readText } from "./read-text.ts";
+import { riskFindings } from "./risks.ts";
+import { ruleFindings } from "./rules.ts";
+import { fileSchema } from "./schema.ts";
+import { readSource, type Source } from "./source.ts";
+import { validate } from "./validate.ts";
+
+/** The profiles that need no file. */
+export const BUILTIN_PROFILE_NAMES = ["builtin/hl7-orders", "builtin/csv-orders"] as const;
+
+export interface LoadOptions<P> {
+  /** Usually `process.env`. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What a mapping profile has to look like. */
+  readonly profileSchema: z.ZodType<P>;
+  readonly builtinProfileNames?: readonly string[] | undefined;
+}
+
+/**
+ * Reads the configuration and everything it refers to, except credentials' use and folders' state, which
+ * `cryobridge check` tries. Relative paths in it start at the file's own folder.
+ *
+ * Throws a {@link import("./problem.ts").ConfigFailure} that holds every mistake found, not only the first.
+ */
+export function loadConfig<P>(file: string, options: LoadOptions<P>): Config<P> {
+  const absolute = path.resolve(file);
+  const baseDirectory = path.dirname(absolute);
+  const lookUp = environment(options.env, baseDirectory);
+  const read = readText(absolute);
+  if ("problem" in read) throw configFailure([problemAt(file, { line: 1, column: 1 }, [], read.problem)]);
+  const source = readSource(file, read.text, lookUp);
+  if (!source.isReadable) throw configFailure(source.problems);
+
+  const builtinNames = options.builtinProfileNames ?? BUILTIN_PROFILE_NAMES;
+  const schema = options.profileSchema;
+  const profiles = readProfiles({ source, file: absolute, schema, builtinNames, lookUp });
+  const validation = validate(fileSchema, source.value ?? {}, source);
+  const profileNames = [...builtinNames, ...profiles.names];
+  const rules = problemsOf(source, ruleFindings(source.value, { baseDirectory, profileNames }));
+  const problems = [...source.problems, ...profiles.problems, ...rules];
+  if (!validation.isValid) throw configFailure(withoutEchoes([...problems, ...validation.problems]));
+  if (problems.length > 0) throw configFailure(withoutEchoes(problems));
+
+  const risks = problemsOf(source, riskFindings(source.value, source.isFromEnvironment));
+  const warnings = [...source.warnings, ...profiles.warnings, ...risks];
+  return toConfig(validation.value, absolute, profiles.profileByName, warnings);
+}
+
+function problemsOf(source: Source, findings: readonly Finding[]): ConfigProblem[] {
+  return findings.map(({ path, message }) =>
+    problemAt(source.file, source.positionOf(path, "value"), path, message),
+  );
+}
+
+/** One problem for a value: the first told is the cause (a missing variable), the next its echo (an empty text). */
+function withoutEchoes(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  const seen = new Set<string>();
+  return problems.filter((problem) => {
+    if (problem.path === "") return true;
+    const isFirst = !seen.has(problem.place);
+    seen.add(problem.place);
+    return isFirst;
+  });
+}

@@ -1,0 +1,133 @@
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import type { z } from "zod";
+import type { Environment } from "./environment.ts";
+import { type ConfigProblem, type Path, problemAt } from "./problem.ts";
+import { readText } from "./read-text.ts";
+import { childOf } from "./schema-at.ts";
+import { readSource, type Source } from "./source.ts";
+import { validate } from "./validate.ts";
+import { unknownWords } from "./words.ts";
+
+/** A mapping profile and where it stands. */
+export interface LoadedProfile<P = unknown> {
+  readonly value: P;
+  /** The file that holds it, absolute. */
+  readonly file: string;
+  /** Where relative paths in it (such as `module`) start. */
+  readonly directory: string;
+}
+
+/** A profile as text: a place in a source. */
+interface FoundProfile {
+  readonly name: string;
+  readonly source: Source;
+  readonly path: Path;
+  readonly value: unknown;
+  readonly file: string;
+}
+
+/** The profiles of a configuration, and the mistakes in them. */
+export interface ProfileReading<P> {
+  readonly profileByName: ReadonlyMap<string, LoadedProfile<P>>;
+  /** All names, those of invalid profiles too, so that one mistake is told once. */
+  readonly names: readonly string[];
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+}
+
+export interface ProfileOptions<P> {
+  /** The configuration file's own content. */
+  readonly source: Source;
+  /** The configuration file, absolute. */
+  readonly file: string;
+  readonly schema: z.ZodType<P>;
+  readonly builtinNames: readonly string[];
+  readonly lookUp: Environment;
+}
+
+/** Reads and validates the profiles of the section `profiles` and of the folder `profilesDir`. */
+export function readProfiles<P>(options: ProfileOptions<P>): ProfileReading<P> {
+  const problems: ConfigProblem[] = [];
+  const warnings: ConfigProblem[] = [];
+  const found = [...profilesOfSection(options), ...profilesOfFolder(options, problems, warnings)];
+  const names = found.map(({ name }) => name);
+  const profileByName = new Map<string, LoadedProfile<P>>();
+  for (const profile of found) {
+    if (!profile.source.isReadable) continue;
+    const problem = (at: Path, message: string) =>
+      problems.push(problemAt(profile.source.file, profile.source.positionOf(at, "key"), at, message));
+    const twin = profileByName.get(profile.name);
+    if (profile.name.startsWith("builtin/")) {
+      problem(
+        profile.path,
+        "names that begin with builtin/ belong to the built-in profiles; choose another name",
+      );
+    } else if (twin !== undefined) {
+      problem(profile.path, `there is another profile "${profile.name}" in ${twin.file}`);
+    }
+    const base = childOf(profile.value, "extends");
+    const known = [...options.builtinNames, ...names.filter((name) => name !== profile.name)];
+    if (typeof base === "string" && !known.includes(base)) {
+      problem([...profile.path, "extends"], unknownWords("profile", base, known, "there are"));
+    }
+    const validation = validate(options.schema, profile.value ?? {}, profile.source, profile.path);
+    if (!validation.isValid) problems.push(...validation.problems);
+    else {
+      const { file } = profile;
+      profileByName.set(profile.name, { value: validation.value, file, directory: path.dirname(file) });
+    }
+  }
+  return { profileByName, names, problems, warnings };
+}
+
+function profilesOfSection({ source, file }: ProfileOptions<unknown>): FoundProfile[] {
+  const section = childOf(source.value, "profiles");
+  if (typeof section !== "object" || section === null || Array.isArray(section)) return [];
+  return Object.entries(section).map(([name, value]) => ({
+    name,
+    value,
+    source,
+    file,
+    path: ["profiles", name],
+  }));
+}
+
+function profilesOfFolder(
+  { source, file, lookUp }: ProfileOptions<unknown>,
+  problems: ConfigProblem[],
+  warnings: ConfigProblem[],
+): FoundProfile[] {
+  const setting = childOf(source.value, "profilesDir");
+  const given = typeof setting === "string" ? setting : undefined;
+  const folder = path.resolve(path.dirname(file), given ?? "profiles");
+  // Named from where the reader stands, as the configuration file itself is.
+  const shownFolder = path.isAbsolute(given ?? "")
+    ? folder
+    : path.join(path.dirname(source.file), given ?? "profiles");
+  let entries: string[];
+  try {
+    entries = readdirSync(folder).sort();
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    if (given === undefined && code === "ENOENT") return [];
+    const message = code === "ENOENT" ? "there is no such folder" : `the folder can't be read (${code})`;
+    problems.push(
+      problemAt(source.file, source.positionOf(["profilesDir"], "value"), ["profilesDir"], message),
+    );
+    return [];
+  }
+  const files = entries.filter((entry) => /^[^.].*\.ya?ml$/.test(entry));
+  return files.flatMap((entry) => {
+    const read = readText(path.join(folder, entry));
+    if ("problem" in read) {
+      problems.push(problemAt(path.join(shownFolder, entry), { line: 1, column: 1 }, [], read.problem));
+      return [];
+    }
+    const own = readSource(path.join(shownFolder, entry), read.text, lookUp);
+    problems.push(...own.problems);
+    warnings.push(...own.warnings);
+    const name = entry.replace(/\.ya?ml$/, "");
+    return [{ name, source: own, path: [], value: own.value, file: path.join(folder, entry) }];
+  });
+}

@@ -1,0 +1,145 @@
+import { parseDuration } from "../core/duration.ts";
+import { type Finding, folderFindings } from "./folder-rules.ts";
+import { isLoopbackHost } from "./loopback.ts";
+import type { Path } from "./problem.ts";
+import { childOf } from "./schema-at.ts";
+import { unknownWords } from "./words.ts";
+
+/** What the rules need to know beside the file. */
+export interface RuleContext {
+  /** Where relative paths start. */
+  readonly baseDirectory: string;
+  readonly profileNames: readonly string[];
+}
+
+/**
+ * The rules that span several keys. They read the file's own values, not the validated ones, so that they are told
+ * together with the schema's complaints; a value of the wrong kind is left to the schema.
+ */
+export function ruleFindings(value: unknown, context: RuleContext): Finding[] {
+  return [
+    ...connectorNameFindings(value),
+    ...profileFindings(value, context.profileNames),
+    ...folderFindings(value, context.baseDirectory),
+    ...plainHttpFindings(value),
+    ...timeFindings(value),
+    ...consoleFindings(value),
+    ...queueFindings(value),
+  ];
+}
+
+function connectorNameFindings(value: unknown): Finding[] {
+  const seen = new Set<string>();
+  return connectorsOf(value).flatMap(({ connector, path }) => {
+    const name = childOf(connector, "name");
+    if (typeof name !== "string") return [];
+    // File systems and people confuse names that differ in case only.
+    const isTwin = seen.has(name.toLowerCase());
+    seen.add(name.toLowerCase());
+    if (!isTwin) return [];
+    return [
+      {
+        path: [...path, "name"],
+        message: `another connector is called "${name}"; give each a name of its own`,
+      },
+    ];
+  });
+}
+
+function profileFindings(value: unknown, known: readonly string[]): Finding[] {
+  return connectorsOf(value).flatMap(({ connector, path }) => {
+    const profile = childOf(connector, "profile");
+    if (typeof profile !== "string" || known.includes(profile)) return [];
+    return [{ path: [...path, "profile"], message: unknownWords("profile", profile, known, "there are") }];
+  });
+}
+
+function plainHttpFindings(value: unknown): Finding[] {
+  if (at(value, ["service", "allowInsecure"]) === true) return [];
+  const paths: readonly Path[] = [
+    ["service", "baseUrl"],
+    ["service", "auth", "tokenUrl"],
+  ];
+  return paths.flatMap((path) => {
+    const text = at(value, path);
+    if (typeof text !== "string" || !URL.canParse(text)) return [];
+    const url = new URL(text);
+    if (url.protocol !== "http:" || isLoopbackHost(url.hostname)) return [];
+    const message =
+      "http:// would send credentials and patients' data over the network unprotected; expected https:// (or, on a network you trust, service.allowInsecure: true)";
+    return [{ path, message }];
+  });
+}
+
+function timeFindings(value: unknown): Finding[] {
+  const findings: Finding[] = [];
+  const first = durationAt(value, ["service", "polling", "first"], "60s");
+  const max = durationAt(value, ["service", "polling", "max"], "15m");
+  if (first !== undefined && max !== undefined && max < first) {
+    findings.push({
+      path: ["service", "polling", "max"],
+      message: "must not be shorter than service.polling.first",
+    });
+  }
+  const after = durationAt(value, ["service", "settle", "after"], "15m");
+  const timeout = durationAt(value, ["service", "timeout"], "15s");
+  if (after !== undefined && timeout !== undefined && after <= timeout) {
+    findings.push({
+      path: ["service", "settle", "after"],
+      message: "must be longer than service.timeout: a call that is still under way can't be called lost",
+    });
+  }
+  const looks = at(value, ["service", "settle", "looks"]);
+  for (const [index, look] of (Array.isArray(looks) ? looks : []).entries()) {
+    const lookMs = typeof look === "string" ? parseDuration(look) : undefined;
+    if (lookMs === undefined || after === undefined || lookMs < after) continue;
+    findings.push({
+      path: ["service", "settle", "looks", index],
+      message: "must be shorter than service.settle.after",
+    });
+  }
+  return findings;
+}
+
+function consoleFindings(value: unknown): Finding[] {
+  const host = at(value, ["console", "host"]);
+  const token = at(value, ["console", "token"]);
+  if (typeof host !== "string" || isLoopbackHost(host) || (token !== undefined && token !== null)) return [];
+  const message = `other machines can reach this address, so console.token is needed; expected token: \${CONSOLE_TOKEN}`;
+  return [{ path: ["console", "host"], message }];
+}
+
+function queueFindings(value: unknown): Finding[] {
+  const queue = childOf(value, "queue");
+  if (childOf(queue, "backend") !== "redis") return [];
+  const given = ["url", "sentinels", "cluster"].filter(
+    (key) => (childOf(queue, key) ?? undefined) !== undefined,
+  );
+  if (given.length !== 1) {
+    const found = given.length === 0 ? "none of them" : given.join(" and ");
+    return [{ path: ["queue"], message: `expected one of url, sentinels and cluster; got ${found}` }];
+  }
+  if (given[0] !== "url") return [];
+  return ["username", "password", "tls"]
+    .filter((key) => (childOf(queue, key) ?? undefined) !== undefined)
+    .map((key) => ({
+      path: ["queue", key],
+      message: "belongs into the url: rediss://user:password@host:6379 (rediss is TLS)",
+    }));
+}
+
+function connectorsOf(value: unknown): { readonly connector: unknown; readonly path: Path }[] {
+  const connectors = childOf(value, "connectors");
+  if (!Array.isArray(connectors)) return [];
+  return connectors.map((connector: unknown, index) => ({ connector, path: ["connectors", index] }));
+}
+
+/** The value at a path of the file. */
+export function at(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(childOf, value);
+}
+
+function durationAt(value: unknown, path: Path, otherwise: string): number | undefined {
+  const text = at(value, path) ?? otherwise;
+  return typeof text === "string" ? parseDuration(text) : undefined;
+}

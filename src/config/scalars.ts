@@ -1,0 +1,98 @@
+import { z } from "zod";
+import { formatDuration, parseDuration } from "../core/duration.ts";
+import { Secret } from "./secret.ts";
+
+/** Limits of a duration, written as durations. */
+interface DurationLimits {
+  readonly min?: string;
+  readonly max?: string;
+}
+
+/** A duration such as `15s`; milliseconds after validation. */
+export function duration(description: string, limits: DurationLimits = {}) {
+  const minMs = parseDuration(limits.min ?? "0ms") ?? 0;
+  const maxMs = parseDuration(limits.max ?? "100y") ?? 0;
+  const form = { error: "expected a duration such as 500ms, 15s, 2m, 1h, 90d or 2y" };
+  return z
+    .string(form)
+    .regex(/^\d+(\.\d+)?(ms|s|m|h|d|y)$/, form)
+    .transform((text) => parseDuration(text) ?? 0)
+    .refine((ms) => ms >= minMs, { error: `expected ${formatDuration(minMs)} or longer` })
+    .refine((ms) => ms <= maxMs, { error: `expected ${formatDuration(maxMs)} or shorter` })
+    .describe(description);
+}
+
+const UNIT_BYTES: Readonly<Record<string, number>> = { KB: 1024, MB: 1024 ** 2, GB: 1024 ** 3 };
+
+/** A size such as `64MB` (units of 1024); bytes after validation. */
+export function size(description: string) {
+  const form = { error: "expected a size such as 500KB, 64MB or 2GB" };
+  return z
+    .string(form)
+    .regex(/^\d+(KB|MB|GB)$/, form)
+    .transform((text) => Number(text.slice(0, -2)) * (UNIT_BYTES[text.slice(-2)] ?? 0))
+    .refine((bytes) => bytes > 0 && Number.isSafeInteger(bytes), {
+      error: "expected a size above 0, such as 64MB",
+    })
+    .describe(description);
+}
+
+/** A credential; wrapped in a {@link Secret} after validation. Write it as `${NAME}`. */
+export function secret(description: string, minLength = 1) {
+  return z
+    .string()
+    .min(minLength)
+    .transform((text) => new Secret(text))
+    .meta({ description, writeOnly: true });
+}
+
+/** A database or queue address that may hold a password; wrapped in a {@link Secret}. */
+export function secretUrl(description: string, protocols: readonly string[]) {
+  const example = `${protocols[0]}//user:password@host`;
+  return z
+    .string()
+    .refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
+      error: `expected an address that begins with ${protocols.map((each) => `${each}//`).join(" or ")}, such as ${example}`,
+    })
+    .transform((text) => new Secret(text))
+    .meta({ description, writeOnly: true });
+}
+
+/** An http or https address without query and credentials; without its trailing slashes after validation. */
+export function httpUrl(description: string) {
+  return z
+    .string()
+    .refine(isPlainHttpUrl, {
+      error: "expected an address such as https://storage.example.org, without user, password, ? and #",
+    })
+    .transform((text) => text.replace(/\/+$/, ""))
+    .describe(description);
+}
+
+function isPlainHttpUrl(text: string): boolean {
+  if (!/^https?:\/\//i.test(text) || /[?#\s]/.test(text) || !URL.canParse(text)) return false;
+  const url = new URL(text);
+  return url.username === "" && url.password === "";
+}
+
+/** A folder or file; relative ones start at the folder of the configuration file. */
+export function filePath(description: string) {
+  return z
+    .string()
+    .min(1)
+    .refine((text) => !text.includes("\0"), { error: "a path can't hold a NUL character" })
+    .describe(description);
+}
+
+/** A TCP port to reach. */
+export function port(description: string) {
+  return z.int().min(1).max(65_535).describe(description);
+}
+
+/** A host name or address, without port and scheme. */
+export function host(description: string) {
+  return z
+    .string()
+    .regex(/^[A-Za-z0-9_.:[\]-]+$/, { error: "expected a host name or an address alone, such as 127.0.0.1" })
+    .describe(description);
+}

@@ -1,0 +1,114 @@
+import { z } from "zod";
+import { connectorsSchema } from "./connector-schema.ts";
+import { duration, filePath, host, port, secret, secretUrl } from "./scalars.ts";
+import { serviceSchema } from "./service-schema.ts";
+
+const POSTGRES = ["postgres:", "postgresql:"] as const;
+const REDIS = ["redis:", "rediss:"] as const;
+
+const node = z.strictObject({ host: host("Host name or address."), port: port("TCP port.").default(6379) });
+
+const redisQueue = z.strictObject({
+  backend: z.literal("redis").describe("Redis or Valkey, for several machines and high rates."),
+  url: secretUrl(`Address of a single server; write a password as \${NAME}.`, REDIS).optional(),
+  sentinels: z
+    .strictObject({
+      master: z.string().min(1).describe("Name of the group that the sentinels watch."),
+      nodes: z.array(node).min(1).describe("The sentinels."),
+    })
+    .optional()
+    .describe("Sentinels that know the server, instead of url."),
+  cluster: z.array(node).min(1).optional().describe("Some nodes of a cluster, instead of url."),
+  username: z.string().min(1).optional().describe("User name, with sentinels or cluster."),
+  password: secret(`Password, with sentinels or cluster; write it as \${NAME}.`).optional(),
+  tls: z
+    .boolean()
+    .default(false)
+    .describe("TLS with sentinels or cluster; with url, write rediss:// instead."),
+});
+
+const postgresQueue = z.strictObject({
+  backend: z.literal("postgres").describe("The ledger's own PostgreSQL server."),
+});
+
+const consoleSection = z.strictObject({
+  host: host(
+    "Address to listen on. Other machines need a host name or address of this one, and then a token.",
+  ).default("127.0.0.1"),
+  port: z.int().min(0).max(65_535).default(8088).describe("TCP port; 0 takes any free one."),
+  token: secret(
+    `Token for the console and its API, at least 16 characters; write it as \${NAME}.`,
+    16,
+  ).optional(),
+});
+
+/** The whole configuration file. Durations come out as milliseconds, sizes as bytes, credentials wrapped. */
+export const fileSchema = z.strictObject({
+  dataDir: filePath("Folder of the embedded database and nothing else.").default("./data"),
+  processingId: z
+    .enum(["P", "T", "D"])
+    .default("P")
+    .describe("What this installation is for (HL7 table 0103): P production, T training, D debugging."),
+  service: serviceSchema.describe("The storage service."),
+  facilities: z
+    .record(
+      z.string().min(1),
+      z
+        .int({ error: "expected the service's id of the facility, a whole number above 0" })
+        .positive({ error: "expected the service's id of the facility, a whole number above 0" })
+        .describe("The service's id of the facility."),
+    )
+    .refine((facilities) => Object.keys(facilities).length > 0, { error: "expected at least one facility" })
+    .describe("The service's id of each facility, by the name that the lab uses."),
+  connectors: connectorsSchema,
+  profiles: z
+    .record(z.string().min(1), z.unknown())
+    .default({})
+    .describe("Mapping profiles by name; see also profilesDir."),
+  profilesDir: filePath("Folder of further mapping profiles, NAME.yaml each.").optional(),
+  database: z
+    .strictObject({
+      url: secretUrl(`Address of a PostgreSQL server; write the password as \${NAME}.`, POSTGRES).optional(),
+    })
+    .prefault({})
+    .describe("The ledger's server; an embedded one when url is not set."),
+  queue: z
+    .discriminatedUnion("backend", [postgresQueue, redisQueue])
+    .prefault({ backend: "postgres" })
+    .describe("Where the job queues are kept."),
+  console: consoleSection.prefault({}).describe("The console: health, metrics and status over HTTP."),
+  retention: z
+    .strictObject({
+      messages: duration("How long raw messages are kept after their orders ended.", { min: "1d" }).prefault(
+        "90d",
+      ),
+      orders: duration("How long ended orders are kept.", { min: "1d" }).prefault("2y"),
+    })
+    .prefault({})
+    .describe("When the ledger forgets; never what is open."),
+  lanes: z
+    .strictObject({
+      parkedBlocks: z
+        .boolean()
+        .default(false)
+        .describe("Whether an order that waits for a person holds back later orders of the same subject."),
+    })
+    .prefault({})
+    .describe("The order of a subject's orders."),
+  log: z
+    .strictObject({
+      level: z
+        .enum(["trace", "debug", "info", "warn", "error", "silent"])
+        .default("info")
+        .describe("How much is logged."),
+      pretty: z
+        .union([z.boolean(), z.literal("auto")])
+        .default("auto")
+        .describe("Coloured lines for people instead of JSON: true, false, or auto (on a terminal)."),
+    })
+    .prefault({})
+    .describe("The log, on standard error."),
+});
+
+/** The file after validation, before paths are resolved. */
+export type FileConfig = z.output<typeof fileSchema>;

@@ -1,0 +1,156 @@
+import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type Scalar } from "yaml";
+import type { Environment } from "./environment.ts";
+import { type ConfigProblem, type Path, type Position, problemAt } from "./problem.ts";
+import { substitute } from "./substitute.ts";
+import { explainYaml } from "./yaml-words.ts";
+
+/** A YAML file as plain values, with the place that each came from. */
+export interface Source {
+  readonly file: string;
+  /** Objects without a prototype, arrays, and scalars after substitution; undefined for an empty file. */
+  readonly value: unknown;
+  readonly problems: readonly ConfigProblem[];
+  readonly warnings: readonly ConfigProblem[];
+  /** Whether the text was YAML; when not, `value` is undefined and only the syntax is worth reporting. */
+  readonly isReadable: boolean;
+  /** Where a value (or the key before it) begins; for a path that is not in the file, its nearest parent. */
+  positionOf(path: Path, part: "key" | "value"): Position;
+  /** Whether the value at the path came, in whole or in part, out of the environment. */
+  isFromEnvironment(path: Path): boolean;
+}
+
+/** Aliases can repeat their anchors; a file that grows beyond this many values is a mistake or an attack. */
+const MAX_VALUES = 100_000;
+const FILE_START: Position = { line: 1, column: 1 };
+
+interface Place {
+  readonly key?: number | undefined;
+  readonly value: number;
+}
+
+/** Reads YAML text and replaces `${NAME}` in its values (never in keys or comments). Never throws for bad input. */
+export function readSource(file: string, text: string, lookUp: Environment): Source {
+  return new SourceReader(file, lookUp).read(text);
+}
+
+class SourceReader {
+  readonly #file: string;
+  readonly #lookUp: Environment;
+  readonly #lines = new LineCounter();
+  readonly #placeByPath = new Map<string, Place>();
+  readonly #environmentPaths = new Set<string>();
+  readonly #anchors = new Map<string, Node>();
+  readonly #problems: ConfigProblem[] = [];
+  readonly #warnings: ConfigProblem[] = [];
+  #valueCount = 0;
+
+  constructor(file: string, lookUp: Environment) {
+    this.#file = file;
+    this.#lookUp = lookUp;
+  }
+
+  read(text: string): Source {
+    const document = parseDocument(text, { lineCounter: this.#lines, prettyErrors: false, uniqueKeys: true });
+    for (const error of [...document.errors, ...document.warnings]) {
+      const { offset, message } = explainYaml(error, document);
+      this.#problem(offset, [], message);
+    }
+    // After a doubled key the rest still means what it says; after any other syntax error it may not.
+    const isReadable = document.errors.every((error) => error.code === "DUPLICATE_KEY");
+    const value = isReadable ? this.#valueOf(document.contents, [], undefined, []) : undefined;
+    return {
+      file: this.#file,
+      value,
+      isReadable,
+      problems: this.#problems,
+      warnings: this.#warnings,
+      positionOf: (path, part) => this.#positionOf(path, part),
+      isFromEnvironment: (path) => this.#environmentPaths.has(pathKey(path)),
+    };
+  }
+
+  #valueOf(node: Node | null, path: Path, keyOffset: number | undefined, within: readonly Node[]): unknown {
+    const offset = node?.range?.[0] ?? keyOffset ?? 0;
+    // An alias shows where it is used, since that is the line to look at.
+    if (!this.#placeByPath.has(pathKey(path)))
+      this.#placeByPath.set(pathKey(path), { key: keyOffset, value: offset });
+    this.#valueCount += 1;
+    if (this.#valueCount === MAX_VALUES) this.#problem(offset, path, "the file holds too many values");
+    if (node === null || this.#valueCount >= MAX_VALUES) return undefined;
+    if (isAlias(node)) {
+      const target = this.#anchors.get(node.source);
+      if (target === undefined || within.includes(target)) {
+        this.#problem(offset, path, "this alias (*name) stands inside what it repeats");
+        return undefined;
+      }
+      return this.#valueOf(target, path, keyOffset, within);
+    }
+    if (node.anchor !== undefined) this.#anchors.set(node.anchor, node);
+    if (isMap<Node, Node | null>(node)) return this.#mapOf(node.items, path, [...within, node]);
+    if (isSeq<Node | null>(node)) {
+      return node.items.map((item, index) =>
+        this.#valueOf(item, [...path, index], undefined, [...within, node]),
+      );
+    }
+    return isScalar(node) ? this.#scalarOf(node, path, offset) : undefined;
+  }
+
+  #mapOf(
+    pairs: readonly { readonly key: Node; readonly value: Node | null }[],
+    path: Path,
+    within: readonly Node[],
+  ): Record<string, unknown> {
+    // No prototype: a facility may be called `constructor`.
+    const map: Record<string, unknown> = Object.create(null);
+    for (const { key, value } of pairs) {
+      const offset = key.range?.[0] ?? 0;
+      if (!isScalar(key)) {
+        this.#problem(offset, path, "a key has to be a plain text");
+        continue;
+      }
+      // The text as it stands, so that a facility 007 does not become 7.
+      const name = typeof key.value === "string" ? key.value : (key.source ?? String(key.value));
+      if (name === "__proto__") {
+        this.#problem(offset, path, "__proto__ can't be used as a key");
+        continue;
+      }
+      map[name] = this.#valueOf(value, [...path, name], offset, within);
+    }
+    return map;
+  }
+
+  #scalarOf(node: Scalar, path: Path, offset: number): unknown {
+    if (typeof node.value !== "string") return node.value;
+    const replaced = substitute(node.value, this.#lookUp);
+    for (const message of replaced.problems) this.#problem(offset, path, message);
+    for (const message of replaced.warnings) {
+      this.#warnings.push(problemAt(this.#file, this.#position(offset), path, message));
+    }
+    if (replaced.isFromEnvironment || replaced.problems.length > 0) this.#environmentPaths.add(pathKey(path));
+    return replaced.text;
+  }
+
+  #problem(offset: number, path: Path, message: string): void {
+    this.#problems.push(problemAt(this.#file, this.#position(offset), path, message));
+  }
+
+  #positionOf(path: Path, part: "key" | "value"): Position {
+    for (let length = path.length; length >= 0; length--) {
+      const place = this.#placeByPath.get(pathKey(path.slice(0, length)));
+      if (place === undefined) continue;
+      // What is missing belongs to its section, and a section is best known by its key.
+      const isKey = part === "key" || length < path.length;
+      return this.#position(isKey ? (place.key ?? place.value) : place.value);
+    }
+    return FILE_START;
+  }
+
+  #position(offset: number): Position {
+    const { line, col } = this.#lines.linePos(offset);
+    return line === 0 ? FILE_START : { line, column: col };
+  }
+}
+
+function pathKey(path: Path): string {
+  return JSON.stringify(path);
+}

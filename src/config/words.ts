@@ -1,0 +1,138 @@
+import { z } from "zod";
+import type { Leaf } from "./issues.ts";
+import { nearest } from "./nearest.ts";
+import { knownKeys, schemasAt } from "./schema-at.ts";
+
+/** One sentence about a broken rule; `key` when it is about a key of the section rather than about its value. */
+export interface Verdict {
+  readonly key?: string | undefined;
+  readonly message: string;
+}
+
+/** What {@link wordsFor} needs to know beside the issue. */
+export interface IssueContext {
+  readonly schema: z.core.$ZodType;
+  /** The whole value that was validated. */
+  readonly root: unknown;
+  /** The value at the issue's path. */
+  readonly value: unknown;
+  /** Whether the value may be repeated in a message: not when it came out of the environment. */
+  readonly mayQuote: boolean;
+}
+
+const LONGEST_QUOTE = 60;
+
+/** A broken rule in words: what was expected, what is there, and the nearest known word. */
+export function wordsFor(issue: Leaf, context: IssueContext): Verdict[] {
+  const schemas = schemasAt(context.schema, issue.path, context.root);
+  const mayQuote = context.mayQuote && !schemas.some((schema) => metaOf(schema)?.writeOnly === true);
+  // A text where something else belongs may be a credential that lost its key.
+  const given = kindOf(context.value, mayQuote && typeof context.value !== "string");
+  if (issue.code === "unrecognized_keys") {
+    const known = knownKeys(schemas);
+    return issue.keys.map((key) => ({ key, message: unknownWords("key", key, known, "known here") }));
+  }
+  if (context.value === undefined && issue.code !== "custom") {
+    return [{ message: `missing; expected ${expectation(schemas) ?? "a value"}` }];
+  }
+  if (issue.message !== "") return [{ message: issue.message }];
+  switch (issue.code) {
+    case "invalid_value":
+      return [{ message: choiceWords(issue.values.map(String), context.value, mayQuote) }];
+    case "invalid_union": {
+      const choices =
+        "options" in issue && Array.isArray(issue.options) ? issue.options.map(String) : undefined;
+      if (choices) return [{ message: choiceWords(choices, context.value, mayQuote) }];
+      const mend = suggestion(context.value, fixedChoices(issue));
+      return [
+        { message: `expected ${expectation(schemas) ?? "another kind of value"}; got ${given}${mend}` },
+      ];
+    }
+    case "invalid_type": {
+      const quotes =
+        issue.expected === "string" && typeof context.value === "number" ? "; put it in quotes" : "";
+      return [{ message: `expected ${TYPE_WORDS[issue.expected] ?? issue.expected}, got ${given}${quotes}` }];
+    }
+    case "too_small":
+    case "too_big":
+      return [{ message: boundWords(issue, given) }];
+    default:
+      return [{ message: `expected ${expectation(schemas) ?? "another value"}; got ${given}` }];
+  }
+}
+
+/** `unknown profile "x"; did you mean "y"?`, or the known ones when none is near. */
+export function unknownWords(what: string, word: string, known: readonly string[], listedAs: string): string {
+  const near = nearest(word, known);
+  if (near !== undefined) return `unknown ${what} "${word}"; did you mean "${near}"?`;
+  return known.length > 0
+    ? `unknown ${what} "${word}"; ${listedAs}: ${known.join(", ")}`
+    : `unknown ${what} "${word}"`;
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: "a text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "true or false",
+  object: "a section of its own (keys indented below it)",
+  record: "a section of its own (keys indented below it)",
+  array: "a list",
+};
+
+function choiceWords(choices: readonly string[], value: unknown, mayQuote: boolean): string {
+  const expected = choices.length === 1 ? `expected ${choices[0]}` : `expected one of ${choices.join(", ")}`;
+  return `${expected}; got ${kindOf(value, mayQuote)}${suggestion(value, choices)}`;
+}
+
+function suggestion(value: unknown, choices: readonly string[]): string {
+  const near = typeof value === "string" ? nearest(value, choices) : undefined;
+  return near === undefined ? "" : `; did you mean "${near}"?`;
+}
+
+/** The fixed words among the forms of a value that is of none of these forms. */
+function fixedChoices(issue: z.core.$ZodIssueInvalidUnion): string[] {
+  return issue.errors
+    .flat()
+    .flatMap((each) => (each.code === "invalid_value" ? each.values.map(String) : []));
+}
+
+function boundWords(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, given: string): string {
+  const isLow = issue.code === "too_small";
+  const bound = Number(isLow ? issue.minimum : issue.maximum);
+  if (issue.origin === "number" || issue.origin === "int") {
+    const words = isLow ? (issue.inclusive ? `${bound} or more` : `more than ${bound}`) : `${bound} or less`;
+    return `expected ${words}; got ${given}`;
+  }
+  if (issue.origin === "string") {
+    return isLow && bound <= 1
+      ? "must not be empty"
+      : `expected ${isLow ? "at least" : "at most"} ${bound} characters`;
+  }
+  return `expected ${isLow ? "at least" : "at most"} ${bound} ${bound === 1 ? "entry" : "entries"}`;
+}
+
+/** What was found, for the end of a sentence. A text is repeated only where it can't be a secret. */
+function kindOf(value: unknown, mayQuote: boolean): string {
+  if (value === undefined || value === null) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "object") return "a section";
+  if (typeof value === "string") {
+    if (value === "") return "an empty text";
+    return mayQuote && value.length <= LONGEST_QUOTE ? `the text ${JSON.stringify(value)}` : "a text";
+  }
+  return mayQuote
+    ? `the ${typeof value === "number" ? "number" : "word"} ${String(value)}`
+    : `a ${typeof value}`;
+}
+
+/** The first sentence of the outermost description, to stand inside a sentence. */
+function expectation(schemas: readonly z.core.$ZodType[]): string | undefined {
+  const description = schemas.map((schema) => metaOf(schema)?.description).find((text) => text !== undefined);
+  const sentence = description?.split(/[.;](?: |$)/)[0];
+  return sentence?.replace(/^[A-Z](?=[a-z ])/, (letter) => letter.toLowerCase());
+}
+
+function metaOf(schema: z.core.$ZodType): z.core.GlobalMeta | undefined {
+  return z.globalRegistry.get(schema);
+}

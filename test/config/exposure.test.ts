@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import { ConfigFolder, MINIMAL } from "./config-file.ts";
+
+describe("exposure", () => {
+  it("to the network needs a token for the console", () => {
+    using folder = new ConfigFolder();
+    expect(folder.told(`${MINIMAL}console: { host: 0.0.0.0 }`)).toEqual([
+      `7:18 console.host: other machines can reach this address, so console.token is needed; expected token: \${CONSOLE_TOKEN}`,
+    ]);
+  });
+
+  it.each(["localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"])(
+    "of the console on %s needs no token",
+    (host) => {
+      using folder = new ConfigFolder();
+      expect(folder.load(`${MINIMAL}console: { host: "${host}" }`).console.token).toBeUndefined();
+    },
+  );
+
+  it("of a token shorter than 16 characters is refused", () => {
+    using folder = new ConfigFolder();
+    expect(folder.told(`${MINIMAL}console: { token: short }`)).toEqual([
+      "7:19 console.token: expected at least 16 characters",
+    ]);
+  });
+
+  it("of credentials to http:// is refused unless it is allowed, and then warned of", () => {
+    using folder = new ConfigFolder();
+    const text = MINIMAL.replace("https:", "http:");
+    expect(folder.told(text)[0]).toMatch(/^2:12 service\.baseUrl: http:\/\/ would send credentials/);
+    const config = folder.load(text.replace("  auth:", "  allowInsecure: true\n  auth:"));
+    expect(config.warnings.map(({ path: at }) => at)).toEqual(["service.allowInsecure"]);
+  });
+
+  it("is none with http:// on this machine", () => {
+    using folder = new ConfigFolder();
+    expect(
+      folder.load(MINIMAL.replace("https://storage.example.org", "http://127.0.0.1:9000")).warnings,
+    ).toEqual([]);
+  });
+
+  it("of a credential in the file is warned of", () => {
+    using folder = new ConfigFolder();
+    const text = MINIMAL.replace(`\${API_TOKEN}`, "in-clear-text");
+    expect(folder.load(text).warnings).toEqual([
+      expect.objectContaining({
+        line: 3,
+        path: "service.auth.apiToken",
+        message: expect.stringContaining("clear text"),
+      }),
+    ]);
+  });
+
+  it("of an unencrypted link to a distant database is warned of", () => {
+    using folder = new ConfigFolder();
+    const text = `${MINIMAL}database: { url: "postgres://db.example.org/x" }`;
+    expect(folder.load(text).warnings.map(({ path: at }) => at)).toEqual(["database.url"]);
+    expect(folder.load(text.replace('/x"', '/x?sslmode=verify-full"')).warnings).toEqual([]);
+  });
+});

@@ -1,0 +1,45 @@
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { ConfigFolder, FACILITIES, SERVICE } from "./config-file.ts";
+
+describe("folders", () => {
+  const two = (first: string, second: string) => `${SERVICE}${FACILITIES}connectors:
+  - { name: lims, type: hl7-drop, directory: ${first} }
+  - { name: bench, type: csv-drop, directory: ${second} }
+`;
+
+  it.each(["./lab/../lab", "./lab/", "lab"])(
+    "of two connectors must differ, however they are spelt (%s)",
+    (spelling) => {
+      using folder = new ConfigFolder();
+      expect(folder.told(two("./lab", spelling))).toEqual([
+        '7:47 connectors[1].directory: the in folder of connector "bench" is also the in folder of connector "lims"; give each a folder of its own',
+      ]);
+    },
+  );
+
+  it("of two connectors must differ behind links too", () => {
+    using folder = new ConfigFolder();
+    mkdirSync(folder.path("lab"));
+    symlinkSync(folder.path("lab"), folder.path("link"));
+    expect(folder.told(two("./lab", "./link"))).toHaveLength(1);
+  });
+
+  it("of results must not be where another connector takes orders", () => {
+    using folder = new ConfigFolder();
+    expect(folder.told(two("./a", "./b, out: ./a/in"))).toEqual([
+      '7:57 connectors[1].out: the out folder of connector "bench" is also the in folder of connector "lims"; give each a folder of its own',
+    ]);
+  });
+
+  it("must not lie in the database's folder", () => {
+    using folder = new ConfigFolder();
+    expect(folder.told(two("./data/lims", "./b"))[0]).toContain("lies in dataDir");
+  });
+
+  it("are not made by reading the configuration", () => {
+    using folder = new ConfigFolder();
+    folder.load(two("./a", "./b"));
+    expect(existsSync(folder.path("a"))).toBe(false);
+  });
+});

@@ -1,0 +1,107 @@
+import path from "node:path";
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { loadConfig } from "../../src/config/load.ts";
+import { CONNECTORS, ConfigFolder, ENV, FACILITIES, MINIMAL, profileSchema, SERVICE } from "./config-file.ts";
+
+describe("a valid configuration", () => {
+  it("is filled with defaults, durations in milliseconds and sizes in bytes", () => {
+    using folder = new ConfigFolder();
+    const config = folder.load(MINIMAL);
+    expect(config).toMatchObject({
+      processingId: "P",
+      service: {
+        surface: "request",
+        timeoutMs: 15_000,
+        perPage: 100,
+        listEnvelope: "auto",
+        polling: { firstMs: 60_000, maxMs: 900_000, factor: 1.5 },
+        settle: { looksMs: [5_000, 30_000], afterMs: 900_000, retrievals: "park" },
+        notExecuted: [429, 503],
+        correlation: "token",
+        cancel: "none",
+      },
+      database: {},
+      queue: { backend: "postgres" },
+      console: { host: "127.0.0.1", port: 8088 },
+      retention: { messagesMs: 90 * 86_400_000, ordersMs: 2 * 365 * 86_400_000 },
+      lanes: { parkedBlocks: false },
+      log: { level: "info", pretty: "auto" },
+      warnings: [],
+    });
+    expect(config.connectors).toEqual([
+      expect.objectContaining({
+        name: "lims",
+        type: "hl7-drop",
+        settleMs: 2_000,
+        maxBytes: 64 * 1024 * 1024,
+        profile: "builtin/hl7-orders",
+      }),
+    ]);
+  });
+
+  it("starts relative paths at the file's own folder", () => {
+    using folder = new ConfigFolder();
+    const config = folder.load(`dataDir: ../elsewhere
+${SERVICE}${FACILITIES}
+connectors:
+  - { name: lims, type: hl7-drop, directory: lims, out: results, archive: /var/archive }
+`);
+    expect(config.dataDir).toBe(path.join(path.dirname(folder.directory), "elsewhere"));
+    expect(config.connectors[0]?.directories).toEqual({
+      in: folder.path("lims", "in"),
+      out: folder.path("results"),
+      archive: "/var/archive",
+      error: folder.path("lims", "error"),
+      work: folder.path("lims", "work"),
+    });
+  });
+
+  it("keeps facilities whose names mean something to JavaScript or look like numbers", () => {
+    using folder = new ConfigFolder();
+    const config = folder.load(`${SERVICE}${CONNECTORS}facilities: { constructor: 1, 007: 2, "NORTH 1": 3 }`);
+    expect([...config.facilityIdByCode]).toEqual([
+      ["constructor", 1],
+      ["007", 2],
+      ["NORTH 1", 3],
+    ]);
+  });
+
+  it("takes a key without a value as absent", () => {
+    using folder = new ConfigFolder();
+    expect(folder.load(`${MINIMAL}console:\nlog:\n  level:\n`).console.port).toBe(8088);
+  });
+
+  it("tells the two ways of authorisation apart by kind", () => {
+    using folder = new ConfigFolder();
+    const { auth } = folder.load(`${FACILITIES}${CONNECTORS}
+service:
+  baseUrl: https://storage.example.org/
+  auth: { tokenUrl: "https://auth.example.org/token", clientId: lab, clientSecret: "\${API_TOKEN}" }
+`).service;
+    expect(auth).toMatchObject({ kind: "oauth", method: "basic" });
+    expect(auth.kind === "oauth" && auth.clientSecret.reveal()).toBe(ENV.API_TOKEN);
+  });
+
+  it("accepts another name for the list envelope", () => {
+    using folder = new ConfigFolder();
+    const text = MINIMAL.replace("  auth:", "  listEnvelope: { key: results }\n  auth:");
+    expect(folder.load(text).service.listEnvelope).toBe("results");
+  });
+
+  it("never shows a secret when printed or serialised", () => {
+    using folder = new ConfigFolder();
+    const config = folder.load(`${MINIMAL}database: { url: "postgres://u:\${API_TOKEN}@127.0.0.1/x" }`);
+    const printed = [JSON.stringify(config), inspect(config, { depth: 9 }), String(config.database.url)];
+    expect(printed.join()).not.toContain(ENV.API_TOKEN);
+  });
+
+  it("is what the example in config/ is", () => {
+    const config = loadConfig("config/cryobridge.yaml", {
+      env: { STORAGE_CLIENT_ID: "lab", STORAGE_CLIENT_SECRET: "secret" },
+      profileSchema,
+    });
+    expect(config.connectors.map(({ type }) => type)).toEqual(["hl7-drop", "csv-drop"]);
+    expect(config.warnings).toEqual([]);
+  });
+});

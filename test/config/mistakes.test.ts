@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { loadConfig } from "../../src/config/load.ts";
+import { CONNECTORS, ConfigFolder, ENV, FACILITIES, MINIMAL, profileSchema, SERVICE } from "./config-file.ts";
+
+describe("a configuration with mistakes", () => {
+  it("is refused with all of them at once, each with its place", () => {
+    using folder = new ConfigFolder();
+    expect(
+      folder.told(`servce: 1
+service:
+  baseUrl: storage.example.org
+  auth: { apiToken: "\${API_TOKEN}" }
+  timeout: 15
+  surface: requst
+facilities:
+  NORTH: 0
+  SOUTH: nine
+connectors:
+  - name: lims
+    type: hl7-drop
+    direktory: ./lims
+    profile: hl7-ordrs
+`),
+    ).toEqual([
+      '1:1 servce: unknown key "servce"; did you mean "service"?',
+      "3:12 service.baseUrl: expected an address such as https://storage.example.org, without user, password, ? and #",
+      "5:12 service.timeout: expected a duration such as 500ms, 15s, 2m, 1h, 90d or 2y",
+      '6:12 service.surface: expected one of request, external; got the text "requst"; did you mean "request"?',
+      "8:10 facilities.NORTH: expected the service's id of the facility, a whole number above 0",
+      "9:10 facilities.SOUTH: expected the service's id of the facility, a whole number above 0",
+      "11:5 connectors[0].directory: missing; expected folder shared with the lab system",
+      '13:5 connectors[0].direktory: unknown key "direktory"; did you mean "directory"?',
+      '14:14 connectors[0].profile: unknown profile "hl7-ordrs"; there are: builtin/hl7-orders, builtin/csv-orders',
+    ]);
+  });
+
+  it("names the file in its message, once for each line", () => {
+    using folder = new ConfigFolder();
+    const file = folder.write("cryobridge.yaml", `${MINIMAL}consol: 1\nloog: 2\n`);
+    expect(() => loadConfig(file, { env: ENV, profileSchema })).toThrow(
+      expect.objectContaining({
+        code: "CONFIG_INVALID",
+        message: `${file}:7:1 consol: unknown key "consol"; did you mean "console"?\n${file}:8:1 loog: unknown key "loog"; did you mean "log"?`,
+      }),
+    );
+  });
+
+  it("says that this release has no MLLP connector", () => {
+    using folder = new ConfigFolder();
+    expect(folder.told(`${SERVICE}${FACILITIES}connectors: [{ name: lims, type: mllp }]`)).toEqual([
+      "5:34 connectors[0].type: this release has no MLLP connector yet; expected hl7-drop or csv-drop",
+    ]);
+  });
+
+  it("is judged by the form of authorisation that was meant", () => {
+    using folder = new ConfigFolder();
+    const text = `${FACILITIES}${CONNECTORS}service:
+  baseUrl: https://storage.example.org
+  auth: { tokenUrl: "https://a.example.org", clientId: x, clientsecret: y, metod: post }
+`;
+    expect(folder.told(text)).toEqual([
+      "6:3 service.auth.clientSecret: missing; expected client secret",
+      '6:59 service.auth.clientsecret: unknown key "clientsecret"; did you mean "clientSecret"?',
+      '6:76 service.auth.metod: unknown key "metod"; did you mean "method"?',
+    ]);
+  });
+
+  it("never repeats a credential that stands in the wrong place", () => {
+    using folder = new ConfigFolder();
+    const text = `${FACILITIES}${CONNECTORS}service:
+  baseUrl: https://user:hunter2@storage.example.org
+  auth: hunter2
+database: { url: "mysql://u:hunter2@h/x" }
+queue: { backend: redis, url: "hunter2" }
+console: { token: hunter2 }
+`;
+    const told = folder.told(text);
+    expect(told).toHaveLength(5);
+    expect(told.join()).not.toContain("hunter2");
+  });
+
+  it("keeps a facility id to what the service's integers can be", () => {
+    using folder = new ConfigFolder();
+    expect(
+      folder.told(`${SERVICE}${CONNECTORS}facilities: { A: 9007199254740993, B: 1.5, C: -1 }`),
+    ).toHaveLength(3);
+  });
+
+  it("refuses two connectors that differ in the case of their name only", () => {
+    using folder = new ConfigFolder();
+    const text = `${SERVICE}${FACILITIES}connectors:
+  - { name: lims, type: hl7-drop, directory: a }
+  - { name: LIMS, type: csv-drop, directory: b }
+`;
+    expect(folder.told(text)).toEqual([
+      '7:13 connectors[1].name: another connector is called "LIMS"; give each a name of its own',
+    ]);
+  });
+
+  it("refuses two ways to one Redis", () => {
+    using folder = new ConfigFolder();
+    const queue = `queue: { backend: redis, url: "rediss://h", cluster: [{ host: h }] }`;
+    expect(folder.told(`${MINIMAL}${queue}`)).toEqual([
+      "7:8 queue: expected one of url, sentinels and cluster; got url and cluster",
+    ]);
+  });
+
+  it("wants the settle time to outlast a call", () => {
+    using folder = new ConfigFolder();
+    const text = MINIMAL.replace("  auth:", "  settle: { after: 10s, looks: [5s] }\n  auth:");
+    expect(folder.told(text)).toEqual([
+      "3:20 service.settle.after: must be longer than service.timeout: a call that is still under way can't be called lost",
+    ]);
+  });
+});

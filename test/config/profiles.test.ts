@@ -1,0 +1,91 @@
+import { describe, expect, it } from "vitest";
+import { ConfigFolder, MINIMAL } from "./config-file.ts";
+
+const USING = MINIMAL.replace("./lims }", "./lims, profile: ours }");
+
+describe("mapping profiles", () => {
+  it("come from the section profiles", () => {
+    using folder = new ConfigFolder();
+    const config = folder.load(`${USING}profiles:\n  ours: { extends: builtin/hl7-orders }\n`);
+    expect(config.profileByName.get("ours")).toEqual({
+      value: { extends: "builtin/hl7-orders" },
+      file: folder.path("cryobridge.yaml"),
+      directory: folder.directory,
+    });
+  });
+
+  it("come from the files of the folder profiles/, named after the file", () => {
+    using folder = new ConfigFolder();
+    folder.write("profiles/ours.yaml", "extends: builtin/hl7-orders\n");
+    folder.write("profiles/notes.txt", "not a profile");
+    const config = folder.load(USING);
+    expect([...config.profileByName.keys()]).toEqual(["ours"]);
+    expect(config.profileByName.get("ours")?.directory).toBe(folder.path("profiles"));
+  });
+
+  it("come from another folder when profilesDir names one", () => {
+    using folder = new ConfigFolder();
+    folder.write("maps/ours.yml", "extends: builtin/hl7-orders\n");
+    expect([...folder.load(`${USING}profilesDir: maps\n`).profileByName.keys()]).toEqual(["ours"]);
+  });
+
+  it("may extend one another", () => {
+    using folder = new ConfigFolder();
+    folder.write("profiles/base.yaml", "extends: builtin/hl7-orders\n");
+    expect(folder.load(`${USING}profiles: { ours: { extends: base } }`).profileByName.size).toBe(2);
+  });
+
+  it("are held against their schema, with the place in their own file", () => {
+    using folder = new ConfigFolder();
+    folder.write("profiles/ours.yaml", "extends: builtin/hl7-orders\noperation:\n  form: OBR-4.1\n");
+    expect(folder.problems(USING)).toEqual([
+      expect.objectContaining({
+        file: folder.path("profiles", "ours.yaml"),
+        line: 2,
+        path: "operation.from",
+      }),
+      expect.objectContaining({
+        file: folder.path("profiles", "ours.yaml"),
+        line: 3,
+        column: 3,
+        message: 'unknown key "form"; did you mean "from"?',
+      }),
+    ]);
+  });
+
+  it("that are not YAML are told of once", () => {
+    using folder = new ConfigFolder();
+    folder.write("profiles/ours.yaml", "operation: a: b\n");
+    expect(folder.told(USING)).toHaveLength(1);
+  });
+
+  it.each([
+    [
+      "extend an unknown one",
+      "profiles: { ours: { extends: builtin/hl7-order } }",
+      'did you mean "builtin/hl7-orders"?',
+    ],
+    ["extend themselves", "profiles: { ours: { extends: ours } }", 'unknown profile "ours"'],
+    [
+      "take the name of a built-in one",
+      "profiles: { ours: {}, builtin/x: {} }",
+      "belong to the built-in profiles",
+    ],
+    [
+      "lie in a folder that is not there",
+      "profiles: { ours: {} }\nprofilesDir: nowhere",
+      "there is no such folder",
+    ],
+  ])("that %s are refused", (_case, text, message) => {
+    using folder = new ConfigFolder();
+    const told = folder.told(`${USING}${text}\n`);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain(message);
+  });
+
+  it("with the same name in two places are refused", () => {
+    using folder = new ConfigFolder();
+    folder.write("profiles/ours.yaml", "extends: builtin/hl7-orders\n");
+    expect(folder.told(`${USING}profiles: { ours: {} }`)[0]).toContain('there is another profile "ours"');
+  });
+});

@@ -1,0 +1,111 @@
+import { chmodSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { substitute } from "../../src/config/substitute.ts";
+import { ConfigFolder, MINIMAL } from "./config-file.ts";
+
+const none = () => undefined;
+
+describe("a reference to the environment", () => {
+  it("is replaced wherever it stands in a value", () => {
+    using folder = new ConfigFolder();
+    const text = MINIMAL.replace("storage.example.org", `\${HOST}/\${AREA:-north}`);
+    const config = folder.load(text, { API_TOKEN: "t", HOST: "h.example.org" });
+    expect(config.service.baseUrl).toBe("https://h.example.org/north");
+  });
+
+  it("is left alone in keys and comments", () => {
+    using folder = new ConfigFolder();
+    const text = MINIMAL.replace("NORTH: 12", `"\${KEY}": 12`).concat(`# \${COMMENT}\n`);
+    expect([...folder.load(text).facilityIdByCode.keys()]).toEqual([`\${KEY}`]);
+  });
+
+  it("may stand for a number or for true and false", () => {
+    using folder = new ConfigFolder();
+    const text = `${MINIMAL}console: { port: "\${PORT}" }\nlanes: { parkedBlocks: "\${BLOCK:-x}" }`;
+    const config = folder.load(text, { API_TOKEN: "t", PORT: "9000", BLOCK: "true" });
+    expect([config.console.port, config.lanes.parkedBlocks]).toEqual([9000, true]);
+  });
+
+  it("stays a text where a text is wanted, even if it looks like a number", () => {
+    using folder = new ConfigFolder();
+    const { auth } = folder.load(MINIMAL, { API_TOKEN: "0012345" }).service;
+    expect(auth.kind === "apiToken" && auth.apiToken.reveal()).toBe("0012345");
+  });
+
+  it.each([{}, { API_TOKEN: "" }])("without a value is one error, with its place (%j)", (env) => {
+    using folder = new ConfigFolder();
+    expect(folder.told(MINIMAL, env)).toEqual([
+      "3:21 service.auth.apiToken: API_TOKEN is not set; set it in the environment, or API_TOKEN_FILE to the file that holds it",
+    ]);
+  });
+
+  it("is never repeated in an error about its value", () => {
+    using folder = new ConfigFolder();
+    const told = folder.told(`${MINIMAL}log: { level: "\${LEVEL}" }\nconsole: { port: "\${LEVEL}" }`, {
+      API_TOKEN: "t",
+      LEVEL: "hunter2",
+    });
+    expect(told).toHaveLength(2);
+    expect(told.join()).not.toContain("hunter2");
+  });
+
+  it("has to be spelt in one of two ways", () => {
+    using folder = new ConfigFolder();
+    expect(folder.told(`${MINIMAL}dataDir: "\${A-B}"`)[0]).toContain(
+      `7:10 dataDir: a reference to the environment is written \${NAME} or \${NAME:-default}`,
+    );
+  });
+
+  it("is a plain text after a second dollar sign", () => {
+    expect(substitute(`a$\${B}c`, none)).toMatchObject({ text: `a\${B}c`, problems: [] });
+  });
+
+  it("leaves texts without references as they are", () => {
+    const texts = fc.string().filter((text) => !text.includes("${"));
+    fc.assert(fc.property(texts, (text) => substitute(text, none).text === text));
+  });
+
+  it("puts a value in as it is, whatever it holds", () => {
+    fc.assert(
+      fc.property(fc.string(), (value) => substitute(`<\${X}>`, () => ({ value })).text === `<${value}>`),
+    );
+  });
+});
+
+describe("NAME_FILE", () => {
+  it("reads the value from a file and drops its last line end", () => {
+    using folder = new ConfigFolder();
+    chmodSync(folder.write("token.txt", "from-the-file\r\n"), 0o600);
+    const { service, warnings } = folder.load(MINIMAL, { API_TOKEN_FILE: "token.txt" });
+    expect(service.auth.kind === "apiToken" && service.auth.apiToken.reveal()).toBe("from-the-file");
+    expect(warnings).toEqual([]);
+  });
+
+  it("warns when other users can read the file", () => {
+    using folder = new ConfigFolder();
+    chmodSync(folder.write("token.txt", "from-the-file"), 0o644);
+    expect(folder.load(MINIMAL, { API_TOKEN_FILE: "token.txt" }).warnings).toEqual([
+      expect.objectContaining({ line: 3, message: expect.stringContaining("can be read by other users") }),
+    ]);
+  });
+
+  it.each([
+    ["is not there", "missing.txt", "can't be read (ENOENT)"],
+    ["is empty", "empty.txt", "is empty"],
+    ["is a folder", ".", "is not a regular file"],
+  ])("whose file %s is an error", (_case, name, message) => {
+    using folder = new ConfigFolder();
+    folder.write("empty.txt", "\n");
+    const told = folder.told(MINIMAL, { API_TOKEN_FILE: name });
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain(message);
+  });
+
+  it("together with NAME is an error", () => {
+    using folder = new ConfigFolder();
+    expect(folder.told(MINIMAL, { API_TOKEN: "t", API_TOKEN_FILE: "f" })[0]).toContain(
+      "set only one of them",
+    );
+  });
+});
