@@ -1,0 +1,159 @@
+import { STATUS_CODES } from "node:http";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Clock } from "../core/clock.ts";
+import { changedBehaviour } from "./behaviour.ts";
+import type { Answer, Call, Route } from "./exchange.ts";
+import type { Fault } from "./fault-book.ts";
+import type { Settings } from "./options.ts";
+import { drawMs, type Random, type Spread } from "./random.ts";
+import { type EncodedBody, encodeRefusal, htmlPage, Refusal } from "./refusal.ts";
+import type { World } from "./world.ts";
+
+export interface GatewayParts {
+  readonly world: () => World;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Aborted when the simulator stops listening: calls that wait are given up. */
+  readonly closing: AbortSignal;
+}
+
+/**
+ * Takes one call through authentication, its operation and the faults that meet it. `routeName` is undefined for a
+ * path that the service doesn't have.
+ */
+export async function serve(
+  routeName: string | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  parts: GatewayParts,
+): Promise<FastifyReply> {
+  const world = parts.world();
+  const name = routeName ?? "(unknown)";
+  const url = new URL(request.url, "http://simulator");
+  const fault = world.faults.meet(request.method, url.pathname);
+  const behaviour = changedBehaviour(parts.settings.behaviour, fault.behave ?? {});
+  const call: Call = {
+    params: request.params as Record<string, string>,
+    query: url.searchParams,
+    headers: request.headers,
+    text: typeof request.body === "string" ? request.body : "",
+    behaviour,
+  };
+  const isGone = () => request.raw.socket.destroyed;
+  const route = routeName === undefined ? undefined : world.routes.get(routeName);
+  world.tally.countReceived(name);
+
+  try {
+    await wait(fault.executeAfterMs, parts);
+    if (fault.before) return abandon(fault.before, request, reply);
+    const isDone = fault.status === undefined || fault.executed === true || fault.status < 300;
+    const honest = isDone ? execute(route, call, fault, world) : statusAnswer(fault.status ?? 500, call);
+    await wait(fault.answerAfterMs, parts);
+    if (fault.after) return abandon(fault.after, request, reply);
+    const answer = spoil(honest, fault, call, parts.clock);
+    if (isGone()) return reply.hijack();
+    world.tally.countAnswered(name, answer.status);
+    if (fault.cutAfterBytes !== undefined) return cut(answer, fault.cutAfterBytes, request, reply);
+    return send(answer, reply);
+  } catch (error) {
+    if (!parts.closing.aborted) throw error;
+    return abandon("drop", request, reply);
+  }
+}
+
+/** Checks the credential and runs the operation; a refusal becomes an answer. */
+function execute(route: Route | undefined, call: Call, fault: Fault, world: World): Answer {
+  try {
+    if (!route) throw new Refusal(404, "NOT_FOUND", "no such path");
+    if (route.access === "open") return route.handle(call);
+    const token = /^Bearer\s+(\S+)$/i.exec(String(call.headers.authorization ?? ""))?.[1];
+    if (token !== undefined && fault.revokeToken) world.credentials.revoke(token);
+    const caller = token === undefined ? undefined : world.credentials.findCaller(token);
+    if (!caller) throw new Refusal(401, "UNAUTHORIZED", "the token is missing, unknown, expired or revoked");
+    return route.handle({ ...call, caller });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const challenge = { "www-authenticate": 'Bearer realm="simulator", error="invalid_token"' };
+    return {
+      status: error.status,
+      headers: error.status === 401 ? challenge : {},
+      body: encodeRefusal(error, call.behaviour.errorBody),
+    };
+  }
+}
+
+/** Answers with an error status, in the service's own shape of errors. */
+function statusAnswer(status: number, call: Call): Answer {
+  const code = status === 429 ? "RATE_LIMITED" : status >= 500 ? "UNAVAILABLE" : "REFUSED";
+  const refusal = new Refusal(status, code, STATUS_CODES[status] ?? "error");
+  return { status, body: encodeRefusal(refusal, call.behaviour.errorBody) };
+}
+
+/** What a fault makes of an answer. */
+function spoil(honest: Answer, fault: Fault, call: Call, clock: Clock): Answer {
+  const { status } = fault;
+  let answer = honest;
+  if (status !== undefined) answer = status < 300 ? { ...honest, status } : statusAnswer(status, call);
+  const headers: Record<string, string> = { ...answer.headers, ...fault.headers };
+  if (fault.retryAfter !== undefined) headers["retry-after"] = retryAfter(fault.retryAfter, clock);
+  return { ...answer, headers, body: spoilBody(answer, fault) };
+}
+
+function spoilBody({ status, body }: Answer, fault: Fault): EncodedBody {
+  switch (fault.body) {
+    case "empty":
+      return { contentType: body.contentType, text: "" };
+    case "html":
+      return htmlPage(status, STATUS_CODES[status] ?? "answer");
+    case "truncated":
+      return { ...body, text: body.text.slice(0, Math.floor(body.text.length / 2)) };
+    case "not-json":
+      return { ...body, text: "service is being deployed\n" };
+    case "without-ids": {
+      const isMember = (key: string, value: unknown) => (key === "id" ? undefined : value);
+      return { ...body, text: body.text === "" ? "" : JSON.stringify(JSON.parse(body.text, isMember)) };
+    }
+    case undefined:
+      return body;
+  }
+}
+
+function retryAfter(value: NonNullable<Fault["retryAfter"]>, clock: Clock): string {
+  if (typeof value === "object") return new Date(clock.now() + value.dateInMs).toUTCString();
+  return String(value);
+}
+
+async function wait(spread: Spread | undefined, { clock, random, closing }: GatewayParts): Promise<void> {
+  if (spread !== undefined) await clock.sleep(drawMs(spread, random), closing);
+}
+
+/** Leaves a call without an answer: the connection is reset, or stays open and silent. */
+function abandon(how: "drop" | "hang", request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.hijack();
+  if (how === "drop") request.raw.socket.resetAndDestroy();
+  return reply;
+}
+
+/** Sends the first bytes of an answer, head included, and ends the connection. */
+function cut(answer: Answer, bytes: number, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  reply.hijack();
+  const body = Buffer.from(answer.body.text);
+  const headers = {
+    ...(answer.body.contentType === undefined ? {} : { "content-type": answer.body.contentType }),
+    ...answer.headers,
+    "content-length": String(body.length),
+  };
+  const lines = Object.entries(headers).map(([header, value]) => `${header}: ${value}\r\n`);
+  const reason = STATUS_CODES[answer.status] ?? "";
+  const head = Buffer.from(`HTTP/1.1 ${answer.status} ${reason}\r\n${lines.join("")}\r\n`);
+  const { socket } = request.raw;
+  socket.end(Buffer.concat([head, body]).subarray(0, bytes), () => socket.destroy());
+  return reply;
+}
+
+function send(answer: Answer, reply: FastifyReply): FastifyReply {
+  reply.code(answer.status).headers(answer.headers ?? {});
+  if (answer.body.contentType !== undefined) reply.header("content-type", answer.body.contentType);
+  return reply.send(answer.body.text);
+}

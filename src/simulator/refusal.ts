@@ -1,0 +1,97 @@
+/** One field of a body or query that the service did not take. */
+export interface FieldError {
+  readonly field: string;
+  readonly message: string;
+}
+
+/** A call that the simulated service refuses: the HTTP status and the service's own error code. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly status: number;
+  readonly code: string;
+  readonly fields: readonly FieldError[];
+
+  constructor(status: number, code: string, message: string, fields: readonly FieldError[] = []) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.fields = fields;
+  }
+}
+
+/** The refusal of a body, a query or a container list that breaks a rule. */
+export function invalid(status: number, message: string, fields: readonly FieldError[] = []): Refusal {
+  return new Refusal(status, "VALIDATION_ERROR", message, fields);
+}
+
+/** The refusal of a row that is not there, or that belongs to another organization. */
+export function notFound(what: string): Refusal {
+  return new Refusal(404, "NOT_FOUND", `${what} not found`);
+}
+
+/**
+ * The shape of error bodies, which the specification leaves open.
+ * - `code`: `{ code, message, details }`
+ * - `nested`: `{ error: { code, message, details } }`
+ * - `flat`: `{ error: CODE, message }`
+ * - `list`: `{ errors: [{ code, field, message }] }`
+ * - `problem`: RFC 9457 `application/problem+json`
+ * - `html`: the page of a gateway; `text`: one plain line; `empty`: no body at all
+ */
+export const ERROR_BODIES = ["code", "nested", "flat", "list", "problem", "html", "text", "empty"] as const;
+export type ErrorBody = (typeof ERROR_BODIES)[number];
+
+/** A body and its content type, ready to be sent. */
+export interface EncodedBody {
+  readonly contentType: string | undefined;
+  readonly text: string;
+}
+
+/** A refusal as bytes, in the chosen shape. */
+export function encodeRefusal(refusal: Refusal, shape: ErrorBody): EncodedBody {
+  const { status, code, message, fields } = refusal;
+  const details = fields.length > 0 ? { details: fields } : {};
+  switch (shape) {
+    case "code":
+      return json({ code, message, ...details });
+    case "nested":
+      return json({ error: { code, message, ...details } });
+    case "flat":
+      return json({ error: code, message });
+    case "list": {
+      const errors = fields.length > 0 ? fields : [{ field: null, message }];
+      return json({ errors: errors.map((entry) => ({ code, ...entry })) });
+    }
+    case "problem":
+      return {
+        contentType: "application/problem+json",
+        text: JSON.stringify({
+          type: `urn:error:${code.toLowerCase().replaceAll("_", "-")}`,
+          title: code,
+          status,
+          detail: message,
+          errors: fields,
+        }),
+      };
+    case "html":
+      return htmlPage(status, message);
+    case "text":
+      return { contentType: "text/plain; charset=utf-8", text: `${code}: ${message}\n` };
+    case "empty":
+      return { contentType: undefined, text: "" };
+  }
+}
+
+/** A page such as a gateway in front of the service shows. */
+export function htmlPage(status: number, message: string): EncodedBody {
+  const escaped = message.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  return {
+    contentType: "text/html; charset=utf-8",
+    text: `<!doctype html><html><head><title>${status}</title></head><body><h1>${status}</h1><p>${escaped}</p></body></html>\n`,
+  };
+}
+
+/** A value as a JSON body. */
+export function json(value: unknown): EncodedBody {
+  return { contentType: "application/json; charset=utf-8", text: JSON.stringify(value) };
+}

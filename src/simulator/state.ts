@@ -1,0 +1,269 @@
+import type { Clock } from "../core/clock.ts";
+import type { Behaviour } from "./behaviour.ts";
+import type { OrganizationOptions } from "./options.ts";
+import type {
+  Container,
+  Facility,
+  NamedContainer,
+  OrderType,
+  Procedure,
+  ProcedureRequest,
+  Slot,
+  StorageSolution,
+  Subject,
+} from "./records.ts";
+import { invalid, notFound, Refusal } from "./refusal.ts";
+import { Table } from "./table.ts";
+
+/** A row came into being or moved on. */
+export interface SimulatorEvent {
+  readonly kind: "subject" | "request" | "procedure";
+  readonly id: number;
+  /** Its status now; undefined for a subject. */
+  readonly status: string | undefined;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+export interface NewSubject {
+  readonly facilityId: number;
+  readonly code: string;
+  readonly firstName?: string | undefined;
+  readonly lastName?: string | undefined;
+  readonly dateOfBirth?: string | undefined;
+}
+
+export interface NewOrder {
+  readonly type: OrderType;
+  readonly facilityId: number;
+  readonly subjectCode: string;
+  /** STORE only. */
+  readonly containers: readonly NamedContainer[];
+  /** RETRIEVAL only. */
+  readonly containerIds: readonly number[];
+}
+
+export interface StateOptions {
+  readonly clock: Clock;
+  readonly firstId: number;
+  readonly organizations: readonly OrganizationOptions[];
+  /** Told of every change, after it was made. */
+  readonly onEvent: (event: SimulatorEvent) => void;
+}
+
+const CANES = "ABCDEFGH";
+const SLOTS_PER_CANE = 10;
+
+/**
+ * What the simulated service knows, in memory, and the rules by which rows come into being. It knows nothing of
+ * HTTP; who may see what is the surfaces' matter. Its rules throw {@link Refusal}.
+ */
+export class State {
+  readonly subjects = new Table<Subject>((row) => row.code);
+  readonly containers = new Table<Container>((row) => row.subjectCode);
+  readonly storages = new Table<StorageSolution>((row) => String(row.facilityId));
+  readonly requests = new Table<ProcedureRequest>((row) => row.subjectCode);
+  readonly procedures = new Table<Procedure>((row) => row.subjectCode);
+  readonly #facilities = new Map<number, Facility>();
+  readonly #freeSlots = new Map<number, Slot[]>();
+  readonly #usedSlots = new Map<number, number>();
+  readonly #options: StateOptions;
+  #nextId: number;
+  #nextProcedureCode = 1;
+
+  constructor(options: StateOptions) {
+    this.#options = options;
+    this.#nextId = options.firstId;
+    for (const organization of options.organizations) {
+      for (const { id, name, storages } of organization.facilities) {
+        this.#facilities.set(id, { id, name, organizationId: organization.id });
+        for (const storage of storages ?? [`${name} Tank 1`, `${name} Tank 2`]) {
+          this.storages.add({ ...this.#newRow(id), name: storage });
+        }
+      }
+    }
+  }
+
+  /** The time as rows carry it. */
+  timestamp(): string {
+    return new Date(this.#options.clock.now()).toISOString();
+  }
+
+  facility(id: number): Facility | undefined {
+    return this.#facilities.get(id);
+  }
+
+  facilities(): Facility[] {
+    return [...this.#facilities.values()];
+  }
+
+  /** The subject with that code at that facility; the first one where codes may be doubled. */
+  findSubject(facilityId: number, code: string): Subject | undefined {
+    return this.subjects.withKey(code).find((subject) => subject.facilityId === facilityId);
+  }
+
+  addSubject(input: NewSubject, behaviour: Pick<Behaviour, "duplicateSubjects">): Subject {
+    if (behaviour.duplicateSubjects === "refuse" && this.findSubject(input.facilityId, input.code)) {
+      throw new Refusal(409, "DUPLICATE_SUBJECT", "a subject with this code exists at this facility");
+    }
+    const subject = this.subjects.add({
+      ...this.#newRow(input.facilityId),
+      code: input.code,
+      firstName: input.firstName,
+      lastName: input.lastName,
+      dateOfBirth: input.dateOfBirth,
+      createdAt: this.timestamp(),
+    });
+    this.#tell("subject", subject.id, undefined);
+    return subject;
+  }
+
+  addRequest(order: NewOrder, behaviour: Behaviour): ProcedureRequest {
+    const subject = this.checkOrder(order, behaviour);
+    const request = this.requests.add({
+      ...this.#newRow(order.facilityId),
+      type: order.type,
+      subjectId: subject.id,
+      subjectCode: subject.code,
+      containers: order.containers,
+      containerIds: order.containerIds,
+      createdAt: this.timestamp(),
+      status: "PENDING",
+      procedureId: null,
+      acceptedAt: undefined,
+      acceptedBy: undefined,
+    });
+    this.#tell("request", request.id, request.status);
+    return request;
+  }
+
+  /** The rules that an order must meet on either surface; gives its subject. */
+  checkOrder(order: NewOrder, behaviour: Behaviour): Subject {
+    const status = behaviour.validationStatus;
+    const subject = this.findSubject(order.facilityId, order.subjectCode);
+    if (!subject) {
+      throw invalid(status, "the subject is not known at this facility", [
+        { field: "subjectCode", message: "no such subject" },
+      ]);
+    }
+    const foreign = order.containerIds.filter((id) => this.containers.find(id)?.subjectId !== subject.id);
+    if (foreign.length > 0) {
+      throw invalid(status, "containers do not belong to the subject", [
+        { field: "sampleContainerIds", message: `not the subject's: ${foreign.join(", ")}` },
+      ]);
+    }
+    if (behaviour.duplicateLabels === "refuse") {
+      const taken = this.#openLabels(subject);
+      if (order.containers.some(({ name }) => taken.has(name))) {
+        throw new Refusal(409, "DUPLICATE_CONTAINER", "the subject has a container of this label");
+      }
+    }
+    return subject;
+  }
+
+  /** Gives the containers of a STORE their ids; they are not in storage yet. */
+  addContainers(subject: Subject, named: readonly NamedContainer[]): Container[] {
+    return named.map(({ name, description }) =>
+      this.containers.add({
+        ...this.#newRow(subject.facilityId),
+        name,
+        description,
+        subjectId: subject.id,
+        subjectCode: subject.code,
+        slot: undefined,
+        storedAt: undefined,
+      }),
+    );
+  }
+
+  /** A procedure on the facility's storage, as an integration, a web-app user or a device creates it. */
+  addProcedure(
+    input: Pick<Procedure, "type" | "facilityId" | "containerIds" | "requestId" | "status"> & {
+      readonly subject: Subject | undefined;
+      readonly storageId?: number;
+    },
+  ): Procedure {
+    const { subject, storageId, ...rest } = input;
+    const code = `PR-${String(this.#nextProcedureCode).padStart(6, "0")}`;
+    this.#nextProcedureCode += 1;
+    const procedure = this.procedures.add({
+      ...this.#newRow(rest.facilityId),
+      ...rest,
+      code,
+      storageId: storageId ?? this.#storageFor(rest.facilityId, rest.containerIds),
+      subjectId: subject?.id,
+      subjectCode: subject?.code,
+      createdAt: this.timestamp(),
+      performedBy: undefined,
+      startedAt: undefined,
+      completedAt: undefined,
+      error: null,
+    });
+    this.#tell("procedure", procedure.id, procedure.status);
+    return procedure;
+  }
+
+  /** Tells that a request or a procedure has another status. */
+  tellChanged(kind: "request" | "procedure", row: ProcedureRequest | Procedure): void {
+    this.#tell(kind, row.id, row.status);
+  }
+
+  /** Puts a container into a free slot of a storage solution. */
+  putIntoStorage(container: Container, storageId: number): void {
+    container.slot = this.#freeSlots.get(storageId)?.pop() ?? this.#newSlot(storageId);
+    container.storedAt = this.timestamp();
+  }
+
+  takeOutOfStorage(container: Container): void {
+    if (!container.slot) return;
+    const free = this.#freeSlots.get(container.slot.storageId);
+    if (free) free.push(container.slot);
+    else this.#freeSlots.set(container.slot.storageId, [container.slot]);
+    container.slot = undefined;
+    container.storedAt = undefined;
+  }
+
+  #newSlot(storageId: number): Slot {
+    const used = this.#usedSlots.get(storageId) ?? 0;
+    this.#usedSlots.set(storageId, used + 1);
+    const cane = Math.floor(used / SLOTS_PER_CANE);
+    return {
+      storageId,
+      canister: String(1 + Math.floor(cane / CANES.length)),
+      cane: CANES.charAt(cane % CANES.length),
+      slot: 1 + (used % SLOTS_PER_CANE),
+    };
+  }
+
+  /** The storage that holds the containers, else the facility's storages in turn. */
+  #storageFor(facilityId: number, containerIds: readonly number[]): number {
+    const holding = this.containers.find(containerIds[0] ?? 0)?.slot?.storageId;
+    if (holding !== undefined) return holding;
+    const storages = this.storages.withKey(String(facilityId));
+    const storage = storages[this.procedures.size % Math.max(1, storages.length)];
+    if (!storage) throw notFound("storage solution");
+    return storage.id;
+  }
+
+  #openLabels(subject: Subject): Set<string> {
+    const labels = new Set<string>();
+    for (const container of this.containers.withKey(subject.code)) {
+      if (container.subjectId === subject.id && container.slot) labels.add(container.name);
+    }
+    for (const request of this.requests.withKey(subject.code)) {
+      if (request.subjectId !== subject.id || request.status !== "PENDING") continue;
+      for (const { name } of request.containers) labels.add(name);
+    }
+    return labels;
+  }
+
+  #newRow(facilityId: number): { id: number; facilityId: number; insertedAt: number } {
+    const id = this.#nextId;
+    this.#nextId += 1;
+    return { id, facilityId, insertedAt: this.#options.clock.monotonic() };
+  }
+
+  #tell(kind: SimulatorEvent["kind"], id: number, status: string | undefined): void {
+    this.#options.onEvent({ kind, id, status, at: this.timestamp() });
+  }
+}

@@ -1,0 +1,179 @@
+import { request } from "undici";
+import { expect, test } from "vitest";
+import { parseScript } from "../../src/simulator/options.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
+import type { SimulatorEvent } from "../../src/simulator/state.ts";
+import { eventually } from "../support/eventually.ts";
+import { createFakeClock } from "./fake-clock.ts";
+import { API_TOKEN, type Ask, type Bench, STORE, SUBJECT, withSimulator } from "./with-simulator.ts";
+
+const OPEN: Ask = { token: null };
+const hand = ({ post }: Bench, path: string, body: unknown = {}) => post(`/simulator/${path}`, body, OPEN);
+
+test("a person plays staff and device over HTTP", () =>
+  withSimulator({}, async (bench) => {
+    await hand(bench, "subjects", SUBJECT);
+    const { id } = (await bench.post("/api/procedure-requests", STORE)).json;
+    const procedure = (await hand(bench, `requests/${id}/accept`, { by: "Kim" })).json;
+    expect((await hand(bench, `requests/${id}/reject`)).status).toBe(409);
+    expect((await hand(bench, `procedures/${procedure.id}/complete`)).status).toBe(409);
+    await hand(bench, `procedures/${procedure.id}/start`);
+    await hand(bench, `procedures/${procedure.id}/fail`, { error: "no nitrogen" });
+    const { json } = await bench.ask("/simulator/state", OPEN);
+    expect(json.requests).toMatchObject([
+      { id, status: "ACCEPTED", acceptedBy: "Kim", labels: ["V1", "V2"] },
+    ]);
+    expect(json.procedures).toMatchObject([{ status: "FAILED", error: "no nitrogen" }]);
+    expect(json.counts).toMatchObject({ subjects: 1, stored: 0, procedures: { FAILED: 1 } });
+    expect((await bench.ask("/simulator/tally", OPEN)).json.journal).toHaveLength(1);
+  }));
+
+test("faults and settings are changed over HTTP, and never meet the control surface", () =>
+  withSimulator({}, async (bench) => {
+    const put = { ...OPEN, method: "PUT", body: [{ path: "/**", status: 503 }] };
+    expect((await bench.ask("/simulator/faults", put)).status).toBe(200);
+    expect((await bench.ask("/api/subjects")).status).toBe(503);
+    await hand(bench, "faults", { path: "/api/storage", status: 500 });
+    expect((await bench.ask("/simulator/faults", OPEN)).json).toHaveLength(2);
+    await bench.ask("/simulator/faults", { ...put, body: [] });
+    const patch = { ...OPEN, method: "PATCH", body: { speed: 60, behaviour: { listEnvelope: "items" } } };
+    expect((await bench.ask("/simulator/settings", patch)).json).toMatchObject({ speed: 60 });
+    expect((await bench.ask("/api/subjects")).json).toEqual({ items: [] });
+  }));
+
+test("a misspelt fault or setting is refused with its place", () =>
+  withSimulator({}, async (bench) => {
+    const fault = await hand(bench, "faults", { latency: 5 });
+    expect(fault.status).toBe(422);
+    expect(fault.json.message).toContain("latency");
+    const patch = { ...OPEN, method: "PATCH", body: { behaviour: { sort: "sideways" } } };
+    expect((await bench.ask("/simulator/settings", patch)).json.message).toContain("behaviour.sort");
+  }));
+
+test("callers that use another host name or come from another page are turned away", () =>
+  withSimulator({}, async ({ ask, post, simulator }) => {
+    const rebound = await ask("/simulator/state", { ...OPEN, headers: { host: "evil.example" } });
+    expect(rebound.status).toBe(403);
+    const headers = { origin: "http://evil.example" };
+    expect((await post("/simulator/reset", {}, { ...OPEN, headers })).status).toBe(403);
+    const own = { origin: simulator.url };
+    expect((await post("/simulator/reset", {}, { ...OPEN, headers: own })).status).toBe(200);
+  }));
+
+test("other host names are let in where the control surface is open, other pages still are not", () =>
+  withSimulator({ openControl: true }, async ({ ask }) => {
+    const host = { host: "simulator:8080" };
+    expect((await ask("/simulator/state", { ...OPEN, headers: host })).status).toBe(200);
+    const foreign = { ...host, origin: "http://evil.example" };
+    expect((await ask("/simulator/state", { ...OPEN, headers: foreign })).status).toBe(403);
+  }));
+
+test("the page brings everything it needs under a policy that lets nothing else in", () =>
+  withSimulator({}, async ({ ask }) => {
+    const page = await ask("/", OPEN);
+    expect(page.headers["content-type"]).toContain("text/html");
+    expect(page.headers["content-security-policy"]).toContain("script-src 'self'");
+    expect(page.text).not.toMatch(/https?:\/\/|<script>|style=|onclick/);
+    const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link ?? "");
+    expect(links).toEqual(["/simulator/page.css", "/simulator/page.js"]);
+    for (const link of links) expect((await ask(link, OPEN)).status).toBe(200);
+  }));
+
+test("a reset takes it back to the beginning, tokens and settings included", () =>
+  withSimulator({}, async (bench) => {
+    const { control } = bench.simulator;
+    const first = (await bench.post("/api/subjects", SUBJECT)).json;
+    control.behave({ listEnvelope: "data" });
+    control.setFaults([{ path: "/api/storage", status: 500 }]);
+    control.reset();
+    expect(bench.simulator.tally()).toMatchObject({
+      received: 0,
+      journal: [],
+      subjectsCreated: [],
+      faults: {},
+    });
+    expect((await bench.ask("/api/subjects")).json).toEqual([]);
+    expect((await bench.ask("/api/storage")).status).toBe(200);
+    expect((await bench.post("/api/subjects", SUBJECT)).json.id).toBe(first.id);
+  }));
+
+test("listeners hear of every change until they stop listening", () =>
+  withSimulator({}, async ({ post, simulator }) => {
+    const events: SimulatorEvent[] = [];
+    const stop = simulator.control.subscribe((event) => events.push(event));
+    await post("/api/subjects", SUBJECT);
+    const { id } = (await post("/api/procedure-requests", STORE)).json;
+    simulator.control.fulfilRequest(id);
+    stop();
+    await post("/api/procedure-requests", STORE);
+    expect(events.map(({ kind, status }) => [kind, status])).toEqual([
+      ["subject", undefined],
+      ["request", "PENDING"],
+      ["procedure", "CREATED"],
+      ["request", "ACCEPTED"],
+      ["procedure", "IN_PROGRESS"],
+      ["procedure", "COMPLETED"],
+    ]);
+  }));
+
+test("rows may be changed against all rules, and forgotten", () =>
+  withSimulator({}, async ({ ask, post, simulator }) => {
+    const { control } = simulator;
+    control.addSubject(SUBJECT);
+    const { id } = (await post("/api/procedure-requests", STORE)).json;
+    const procedure = control.fulfilRequest(id);
+    control.alterProcedure(procedure.id, { status: "CREATED" });
+    expect((await ask(`/api/procedures/${procedure.id}`)).json.status).toBe("CREATED");
+    control.alterRequest(id, { status: "ON_HOLD" });
+    expect((await ask("/api/procedure-requests?status=ON_HOLD")).json).toHaveLength(1);
+    control.forget("request", id);
+    expect((await ask(`/api/procedure-requests/${id}`)).status).toBe(404);
+    expect((await ask("/api/procedure-requests?subjectCode=S-001")).json).toEqual([]);
+  }));
+
+test("a service that was down answers again on the same port with everything it knew", async () => {
+  const simulator = await createSimulator({ port: 0 });
+  const { url } = simulator;
+  const { port } = new URL(url);
+  simulator.control.addSubject(SUBJECT);
+  await simulator.close();
+  await expect(request(`${url}/api/subjects`)).rejects.toThrow();
+  expect(() => simulator.url).toThrow("does not listen");
+  expect(await simulator.listen(Number(port))).toBe(url);
+  const { body } = await request(`${url}/simulator/state`);
+  expect(await body.json()).toMatchObject({ counts: { subjects: 1 } });
+  await simulator.close();
+});
+
+test("closing ends calls that hang or wait, and what waited is not executed later", async () => {
+  const clock = createFakeClock();
+  const simulator = await createSimulator({
+    clock,
+    port: 0,
+    faults: [
+      { path: "/api/storage", after: "hang" },
+      { path: "/api/subjects", executeAfterMs: 60_000 },
+    ],
+  });
+  const headers = { authorization: `Bearer ${API_TOKEN}`, "content-type": "application/json" };
+  const hanging = request(`${simulator.url}/api/storage`, { headers });
+  const waiting = request(`${simulator.url}/api/subjects`, {
+    method: "POST",
+    headers,
+    body: JSON.stringify(SUBJECT),
+  });
+  const failed = Promise.all([hanging, waiting].map((call) => expect(call).rejects.toThrow()));
+  await eventually(() => simulator.tally().received === 2);
+  await simulator.close();
+  await failed;
+  await clock.pass(60_000);
+  expect(simulator.control.subjects()).toEqual([]);
+});
+
+test("a fault script is a list of faults or an object with settings, and tells each mistake", () => {
+  expect(parseScript([{ status: 500 }])).toEqual({ faults: [{ status: 500 }], settings: {} });
+  const whole = { faults: [{ after: "drop" }], speed: 60, behaviour: { maxPerPage: 25 } };
+  const { faults, ...settings } = whole;
+  expect(parseScript(whole)).toEqual({ faults, settings });
+  expect(() => parseScript({ fault: [] })).toThrow(/fault/);
+});

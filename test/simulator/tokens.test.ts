@@ -1,0 +1,110 @@
+import { expect, test } from "vitest";
+import type { SimulatorOptions } from "../../src/simulator/options.ts";
+import { createFakeClock } from "./fake-clock.ts";
+import { API_TOKEN, type Bench, withSimulator } from "./with-simulator.ts";
+
+const FORM = { "content-type": "application/x-www-form-urlencoded" };
+const GRANT = "grant_type=client_credentials";
+const BY_POST = `${GRANT}&client_id=cryobridge&client_secret=simulator-secret`;
+
+const basic = (id: string, secret: string) => ({
+  authorization: `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString("base64")}`,
+});
+
+const askToken = ({ ask }: Bench, body: string, headers: Record<string, string> = {}) =>
+  ask("/oauth/token", { method: "POST", token: null, body, headers: { ...FORM, ...headers } });
+
+test.each([
+  ["in the form", BY_POST, {}],
+  ["in a Basic header", GRANT, basic("cryobridge", "simulator-secret")],
+])("a token is given to a client that sends its credentials %s", (_way, body, headers) =>
+  withSimulator({}, async (bench) => {
+    const reply = await askToken(bench, body, headers);
+    expect(reply.status).toBe(200);
+    expect(reply.headers["cache-control"]).toBe("no-store");
+    expect(reply.json).toEqual({ access_token: expect.any(String), token_type: "Bearer", expires_in: 3600 });
+    const token = reply.json.access_token;
+    expect((await bench.ask("/api/subjects", { token })).status).toBe(200);
+  }),
+);
+
+test("credentials with colons and percent signs survive the Basic header", () => {
+  const organizations: SimulatorOptions["organizations"] = [
+    {
+      id: 1,
+      name: "One",
+      facilities: [],
+      clients: [{ clientId: "a:b", clientSecret: "p%q:+ü" }],
+    },
+  ];
+  return withSimulator({ organizations }, async (bench) => {
+    expect((await askToken(bench, GRANT, basic("a:b", "p%q:+ü"))).status).toBe(200);
+  });
+});
+
+test.each([
+  ["a wrong secret", BY_POST.replace("simulator", "other"), {}, 401, "invalid_client"],
+  ["an unknown client", GRANT, basic("nobody", "simulator-secret"), 401, "invalid_client"],
+  ["another grant", BY_POST.replace(GRANT, "grant_type=password"), {}, 400, "unsupported_grant_type"],
+  ["no grant", BY_POST.replace(GRANT, ""), {}, 400, "invalid_request"],
+  ["credentials sent twice", BY_POST, basic("cryobridge", "simulator-secret"), 400, "invalid_request"],
+  ["a body that is no form", BY_POST, { "content-type": "application/json" }, 400, "invalid_request"],
+])("%s is refused in OAuth's own shape", (_what, body, headers, status, error) =>
+  withSimulator({ behaviour: { errorBody: "html" } }, async (bench) => {
+    const reply = await askToken(bench, body, headers);
+    expect([reply.status, reply.json.error]).toEqual([status, error]);
+  }),
+);
+
+test("a way of authentication that is switched off is refused", () =>
+  withSimulator({ tokens: { methods: ["basic"] } }, async (bench) => {
+    expect((await askToken(bench, BY_POST)).status).toBe(401);
+    expect((await askToken(bench, GRANT, basic("cryobridge", "simulator-secret"))).status).toBe(200);
+  }));
+
+test("a token is refused once its lifetime is over", async () => {
+  const clock = createFakeClock();
+  await withSimulator({ clock, tokens: { lifetimeMs: 5_000 } }, async (bench) => {
+    const { json } = await askToken(bench, BY_POST);
+    expect(json.expires_in).toBe(5);
+    await clock.pass(4_999);
+    expect((await bench.ask("/api/subjects", { token: json.access_token })).status).toBe(200);
+    await clock.pass(1);
+    const late = await bench.ask("/api/subjects", { token: json.access_token });
+    expect(late.status).toBe(401);
+    expect(late.headers["www-authenticate"]).toContain("invalid_token");
+  });
+});
+
+test("the lifetime may be told as a string or not at all", async () => {
+  await withSimulator({ tokens: { expiresIn: "string" } }, async (bench) => {
+    expect((await askToken(bench, BY_POST)).json.expires_in).toBe("3600");
+  });
+  await withSimulator({ tokens: { expiresIn: "absent" } }, async (bench) => {
+    expect((await askToken(bench, BY_POST)).json).not.toHaveProperty("expires_in");
+  });
+});
+
+test("revoking takes back access tokens, and an API token by name", () =>
+  withSimulator({}, async (bench) => {
+    const { control } = bench.simulator;
+    const token = (await askToken(bench, BY_POST)).json.access_token;
+    control.revokeTokens();
+    expect((await bench.ask("/api/subjects", { token })).status).toBe(401);
+    expect((await bench.ask("/api/subjects")).status).toBe(200);
+    control.revokeToken(API_TOKEN);
+    expect((await bench.ask("/api/subjects")).status).toBe(401);
+  }));
+
+test("after a secret was rotated only the new one gets a token", () =>
+  withSimulator({}, async (bench) => {
+    bench.simulator.control.rotateSecret("cryobridge", "fresh");
+    expect((await askToken(bench, BY_POST)).status).toBe(401);
+    expect((await askToken(bench, GRANT, basic("cryobridge", "fresh"))).status).toBe(200);
+  }));
+
+test("a call without a token, or with an unknown one, is 401 before anything else is looked at", () =>
+  withSimulator({}, async ({ ask, post }) => {
+    expect((await ask("/api/subjects/1", { token: null })).status).toBe(401);
+    expect((await post("/api/subjects", "{", { token: "nonsense" })).status).toBe(401);
+  }));
