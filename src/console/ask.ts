@@ -1,0 +1,42 @@
+import type { Clock } from "../core/clock.ts";
+import { asFailure, Failure } from "../core/failures.ts";
+import type { ConsoleDeps, LedgerCounts, Readiness } from "./deps.ts";
+
+/** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
+const DEADLINE_MS = 5_000;
+
+/** The answer, or CONSOLE_LEDGER_SILENT after five seconds: a monitor needs a word while the database hangs. */
+export async function withDeadline<T>(answer: Promise<T>, clock: Clock): Promise<T> {
+  const finished = new AbortController();
+  const late = clock.sleep(DEADLINE_MS, finished.signal).then(() => {
+    throw new Failure("CONSOLE_LEDGER_SILENT", "the ledger gave no answer within 5 s");
+  });
+  // Rejected on purpose once the answer is there.
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    finished.abort();
+  }
+}
+
+/** Readiness as a fact: when it can't be found out, it is "not ready", with the reason. */
+export async function askReadiness(deps: ConsoleDeps): Promise<Readiness> {
+  try {
+    return await withDeadline(deps.readiness(), deps.clock);
+  } catch (error) {
+    const failure = asFailure(error);
+    deps.logger.warn({ err: failure }, "readiness could not be found out");
+    return { ready: false, reasons: [`${failure.message} (${failure.code})`] };
+  }
+}
+
+/** The counts, or undefined while the ledger is out of reach. */
+export async function askCounts(deps: ConsoleDeps): Promise<LedgerCounts | undefined> {
+  try {
+    return await withDeadline(deps.counts(), deps.clock);
+  } catch (error) {
+    deps.logger.warn({ err: error }, "the ledger could not be counted");
+    return undefined;
+  }
+}

@@ -1,0 +1,63 @@
+import type { Clock } from "../core/clock.ts";
+import type { FailureCode } from "../core/failures.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Operation } from "../core/order.ts";
+import type { OrderState } from "../core/order-state.ts";
+import type { Metrics } from "./metrics.ts";
+
+/** Whether orders can be taken right now, and if not, why: each reason one sentence without patients' data. */
+export interface Readiness {
+  readonly ready: boolean;
+  readonly reasons: readonly string[];
+}
+
+/** How much of what the ledger holds. */
+export interface LedgerCounts {
+  readonly byState: Readonly<Record<OrderState, number>>;
+  /** For how long the order that moved longest ago has been in a state, seconds; absent for empty states. */
+  readonly oldestSecondsByState: Readonly<Partial<Record<OrderState, number>>>;
+  /** Results that the lab doesn't have yet. */
+  readonly deliveriesPending: number;
+  /** Results that could not be delivered and wait for a person. */
+  readonly deliveriesParked: number;
+}
+
+/** An order as the console shows it: nothing in it identifies a patient. */
+export interface OrderRow {
+  /** The ledger's id, such as `o17`. */
+  readonly orderId: string;
+  readonly connector: string;
+  readonly operation: Operation;
+  readonly facilityCode: string;
+  readonly placerOrderNumber?: string | undefined;
+  readonly requestId?: number | undefined;
+  readonly state: OrderState;
+  /** Since when it is in that state. */
+  readonly changedAt: Date;
+  /** Why it is stuck or ended badly, in words without patients' data. */
+  readonly reason?: { readonly code?: FailureCode | undefined; readonly text: string } | undefined;
+}
+
+/** What the console needs of the program. */
+export interface ConsoleDeps {
+  readiness(): Promise<Readiness>;
+  counts(): Promise<LedgerCounts>;
+  /** The orders that changed last, newest first. */
+  recentOrders(limit: number): Promise<readonly OrderRow[]>;
+  /** The orders that need a person, longest waiting first. */
+  stuckOrders(limit: number): Promise<readonly OrderRow[]>;
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+/** Where the console listens and who may look. */
+export interface ConsoleSettings {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Wanted of everybody when set; has to be set when other machines can reach `host`. */
+  readonly token?: string | undefined;
+  /** Shown on the page and in the metrics. */
+  readonly version: string;
+}

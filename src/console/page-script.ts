@@ -1,0 +1,127 @@
+/**
+ * The status page's script: asks `/api/status` every five seconds and writes what it says. All text goes in as text,
+ * never as markup, since order numbers and facility names come from outside.
+ */
+export const PAGE_SCRIPT = `
+"use strict";
+const PERIOD_MS = 5000;
+const GROUPS = [
+  ["Waiting here", ["received", "queued", "submitting"]],
+  ["At the storage service", ["submitted", "accepted", "in_progress"]],
+  ["Ended", ["completed", "rejected", "cancelled", "failed", "discarded"]],
+];
+const WORDS = { received: "Received", queued: "Queued", submitting: "Being submitted", submitted: "Submitted, waits for staff",
+  accepted: "Accepted, waits for the device", in_progress: "Device is running", completed: "Completed", rejected: "Rejected by staff",
+  cancelled: "Cancelled", failed: "Failed", parked: "Parked", discarded: "Discarded" };
+const TONES = { completed: "good", parked: "bad", failed: "bad", rejected: "bad" };
+const byId = (id) => document.getElementById(id);
+let lastAnswerAt = 0;
+
+function el(tag, className, ...children) {
+  const node = document.createElement(tag);
+  if (className) node.className = className;
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+function duration(seconds) {
+  if (seconds < 90) return Math.max(0, Math.round(seconds)) + " s";
+  if (seconds < 5400) return Math.round(seconds / 60) + " min";
+  if (seconds < 172800) return Math.round(seconds / 3600) + " h";
+  return Math.round(seconds / 86400) + " days";
+}
+function since(iso, now) {
+  const node = el("time", "keep", duration((now - Date.parse(iso)) / 1000));
+  node.dateTime = iso;
+  node.title = new Date(iso).toLocaleString();
+  return node;
+}
+function row(cells) {
+  return el("tr", "", ...cells.map((cell) => (cell instanceof Node && cell.nodeName === "TD" ? cell : el("td", "", cell ?? ""))));
+}
+function countRow(word, count, age, tone) {
+  const longest = age === null || count === 0 ? null : el("span", "note", "longest for " + duration(age));
+  const head = el("th", "", word, longest);
+  head.scope = "row";
+  return el("tr", "", head, el("td", count === 0 ? "none" : tone || "", String(count)));
+}
+function group(title, rows) {
+  return el("section", "group", el("h3", "", title), el("table", "", el("tbody", "", ...rows)));
+}
+function counts(status) {
+  const box = byId("counts");
+  if (status.states === null) return box.replaceChildren(el("p", "empty", "The ledger does not answer; nothing can be counted."));
+  const byState = new Map(status.states.map((each) => [each.state, each]));
+  const rowOf = (state) => {
+    const { count, oldestSeconds } = byState.get(state) ?? { count: 0, oldestSeconds: null };
+    return countRow(WORDS[state] ?? state, count, oldestSeconds, TONES[state]);
+  };
+  const { pending, parked } = status.deliveries;
+  const person = group("Needs a person", [rowOf("parked"), countRow("Results that can't be delivered", parked, null, "bad")]);
+  const groups = GROUPS.map(([title, states]) => {
+    const rows = states.map(rowOf);
+    if (title === "Waiting here") rows.push(countRow("Results on their way to the lab", pending, null, ""));
+    return group(title, rows);
+  });
+  box.replaceChildren(person, ...groups);
+}
+function stateBadge(state) {
+  return el("span", "badge " + (TONES[state] ?? "wait"), WORDS[state] ?? state);
+}
+function reasonCell(reason) {
+  if (!reason) return el("td", "", "");
+  const code = reason.code ? el("span", "code", " " + reason.code) : null;
+  return el("td", "", reason.text, code);
+}
+function orderCells(order) {
+  return [
+    el("td", "", el("strong", "keep", order.placerOrderNumber ?? "(no number)"), el("br"), el("span", "code", order.orderId)),
+    el("td", "", order.operation, el("br"), el("span", "note", order.facilityCode)),
+    order.connector,
+  ];
+}
+function table(box, heads, rows, nothing) {
+  if (rows === null) return box.replaceChildren(el("p", "empty", "The ledger does not answer."));
+  if (rows.length === 0) return box.replaceChildren(el("p", "empty", nothing));
+  const heading = heads.map((head) => { const th = el("th", "", head); th.scope = "col"; return th; });
+  box.replaceChildren(el("table", "", el("thead", "", el("tr", "", ...heading)), el("tbody", "", ...rows)));
+}
+function show(status) {
+  const now = Date.parse(status.generatedAt);
+  const ready = byId("ready");
+  ready.textContent = status.isReady ? "\\u2713 Taking orders" : "\\u2717 Not taking orders";
+  ready.className = "badge " + (status.isReady ? "good" : "bad");
+  document.title = (status.isReady ? "" : "\\u2717 ") + "Cryobridge";
+  const reasons = byId("reasons");
+  reasons.hidden = status.isReady;
+  reasons.replaceChildren(...status.reasons.map((reason) => el("p", "", reason)));
+  counts(status);
+  const stuck = status.stuckOrders?.map((order) => row([
+    ...orderCells(order), stateBadge(order.state), since(order.changedAt, now), reasonCell(order.reason),
+    el("td", "", el("span", "mend", order.reason?.mend ?? "")),
+  ])) ?? null;
+  table(byId("stuck"), ["Order", "Asks for", "From", "State", "For", "Why", "What to do"], stuck, "Nothing is stuck.");
+  const recent = status.recentOrders?.map((order) => row([
+    ...orderCells(order), stateBadge(order.state), since(order.changedAt, now),
+    order.requestId === null ? "" : String(order.requestId), reasonCell(order.reason),
+  ])) ?? null;
+  table(byId("recent"), ["Order", "Asks for", "From", "State", "For", "Request", "Reason"], recent, "No order has come in yet.");
+}
+async function refresh() {
+  try {
+    const answer = await fetch("/api/status", { headers: { accept: "application/json" }, cache: "no-store", signal: AbortSignal.timeout(15000) });
+    if (answer.status === 401) return location.reload();
+    if (!answer.ok) throw new Error("HTTP " + answer.status);
+    const status = await answer.json();
+    lastAnswerAt = Date.now();
+    byId("silent").hidden = true;
+    // Nothing moves under someone who is marking an order number to copy it.
+    if (String(getSelection()) === "") show(status);
+  } catch {
+    byId("silent").hidden = false;
+  } finally {
+    byId("updated").textContent = lastAnswerAt === 0 ? "no answer yet" : "as of " + new Date(lastAnswerAt).toLocaleTimeString();
+    setTimeout(refresh, PERIOD_MS);
+  }
+}
+refresh();
+`;

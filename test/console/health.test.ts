@@ -1,0 +1,97 @@
+import { createServer } from "node:net";
+import { describe, expect, it } from "vitest";
+import { startConsole } from "../../src/console/server.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { Failure } from "../../src/core/failures.ts";
+import { depsOf, withConsole } from "./console-fixture.ts";
+
+describe("/healthz", () => {
+  it("answers even when nothing else does", async () => {
+    const deps = { readiness: () => Promise.reject(new Error("broken")) };
+    await withConsole({ deps }, async ({ url }) => {
+      const answer = await fetch(`${url}/healthz`);
+      expect([answer.status, await answer.json()]).toEqual([200, { alive: true }]);
+    });
+  });
+});
+
+describe("/readyz", () => {
+  it("is 200 while orders can be taken", async () => {
+    await withConsole({}, async ({ url }) => {
+      const answer = await fetch(`${url}/readyz`);
+      expect([answer.status, await answer.json()]).toEqual([200, { ready: true, reasons: [] }]);
+    });
+  });
+
+  it("is 503 with the reasons while they can't", async () => {
+    const readiness = async () => ({ ready: false, reasons: ["the folder in of lims can't be read"] });
+    await withConsole({ deps: { readiness } }, async ({ url }) => {
+      const answer = await fetch(`${url}/readyz`);
+      expect([answer.status, await answer.json()]).toEqual([503, await readiness()]);
+    });
+  });
+
+  it("is 503 when it can't be found out, without the words of a foreign error", async () => {
+    const readiness = () => Promise.reject(new Error("duplicate key (Nora Example)"));
+    await withConsole({ deps: { readiness } }, async ({ url }) => {
+      const answer = await fetch(`${url}/readyz`);
+      expect(answer.status).toBe(503);
+      expect(await answer.text()).not.toContain("Nora");
+    });
+  });
+
+  it("is 503 within seconds while the ledger hangs", async () => {
+    // The deadline's clock runs fast; the ledger never answers.
+    const clock = {
+      ...systemClock,
+      sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal),
+    };
+    const readiness = () => new Promise<never>(() => undefined);
+    await withConsole({ deps: { readiness, clock } }, async ({ url }) => {
+      const answer = await fetch(`${url}/readyz`);
+      expect(await answer.json()).toEqual({
+        ready: false,
+        reasons: ["the ledger gave no answer within 5 s (CONSOLE_LEDGER_SILENT)"],
+      });
+    });
+  });
+});
+
+describe("starting the console", () => {
+  it("on a port that is taken fails with words", async () => {
+    await withConsole({}, async ({ url }) => {
+      const port = Number(new URL(url).port);
+      await expect(startConsole({ host: "127.0.0.1", port, version: "1" }, depsOf())).rejects.toThrow(
+        expect.objectContaining({
+          code: "CONSOLE_PORT_TAKEN",
+          message: `127.0.0.1:${port} is in use by another program`,
+        }),
+      );
+    });
+  });
+
+  it("on an address of another machine fails with words", async () => {
+    const settings = { host: "192.0.2.1", port: 0, version: "1", token: "x".repeat(16) };
+    await expect(startConsole(settings, depsOf())).rejects.toMatchObject({ code: "CONSOLE_NOT_LISTENING" });
+  });
+
+  it.each(["0.0.0.0", "::", "192.0.2.1", "lab.example.org"])(
+    "on %s without a token is refused",
+    async (host) => {
+      await expect(startConsole({ host, port: 0, version: "1" }, depsOf())).rejects.toBeInstanceOf(Failure);
+    },
+  );
+
+  it("and closing it frees the port, whoever is still connected", async () => {
+    let port = 0;
+    await withConsole({}, async ({ url }) => {
+      port = Number(new URL(url).port);
+      await fetch(`${url}/healthz`);
+    });
+    const server = createServer();
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject).listen(port, "127.0.0.1", resolve);
+    });
+    await new Promise((resolve) => server.close(resolve));
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { createMetrics } from "../../src/console/metrics.ts";
+import { countsOf, withConsole } from "./console-fixture.ts";
+
+async function scrape(url: string): Promise<string> {
+  return (await fetch(`${url}/metrics`)).text();
+}
+
+describe("/metrics", () => {
+  it("counts the orders of every state, and the age of what waits", async () => {
+    const counts = async () => ({
+      ...countsOf({ queued: 3, completed: 40 }),
+      oldestSecondsByState: { queued: 12.5, completed: 9_000 },
+    });
+    await withConsole({ deps: { counts } }, async ({ url }) => {
+      const text = await scrape(url);
+      expect(text).toContain('cryobridge_orders{state="queued"} 3\n');
+      expect(text).toContain('cryobridge_orders{state="parked"} 0\n');
+      expect(text).toContain('cryobridge_order_oldest_age_seconds{state="queued"} 12.5\n');
+      expect(text).not.toContain('oldest_age_seconds{state="completed"}');
+    });
+  });
+
+  it("tells what the lab has not been told", async () => {
+    const counts = async () => ({ ...countsOf(), deliveriesPending: 2, deliveriesParked: 1 });
+    await withConsole({ deps: { counts } }, async ({ url }) => {
+      const text = await scrape(url);
+      expect(text).toContain('cryobridge_deliveries{state="pending"} 2\n');
+      expect(text).toContain('cryobridge_deliveries{state="parked"} 1\n');
+    });
+  });
+
+  it("answers without the ledger, and says that it is away rather than that there are no orders", async () => {
+    let isUp = true;
+    const counts = () =>
+      isUp ? Promise.resolve(countsOf({ queued: 3 })) : Promise.reject(new Error("gone"));
+    await withConsole({ deps: { counts } }, async ({ url }) => {
+      expect(await scrape(url)).toContain("cryobridge_ledger_up 1\n");
+      isUp = false;
+      const text = await scrape(url);
+      expect(text).toContain("cryobridge_ledger_up 0\n");
+      expect(text).not.toContain("cryobridge_orders{");
+    });
+  });
+
+  it("counts the calls to the service by route and outcome, never by what a path holds", async () => {
+    const metrics = createMetrics("1");
+    metrics.recordServiceRequest({ route: "GET /api/subjects/{id}", outcome: "ok", seconds: 0.2 });
+    metrics.recordServiceRequest({ route: "GET /api/subjects/77?code=S-1", outcome: "ok", seconds: 0.2 });
+    metrics.recordServiceRequest({
+      route: "GET /api/subjects/{id}",
+      outcome: "SERVICE_NO_ANSWER",
+      seconds: 15,
+    });
+    await withConsole({ deps: { metrics } }, async ({ url }) => {
+      const text = await scrape(url);
+      expect(text).toContain(
+        'cryobridge_service_requests_total{route="GET /api/subjects/{id}",outcome="ok"} 2\n',
+      );
+      expect(text).toContain('{route="GET /api/subjects/{id}",outcome="SERVICE_NO_ANSWER"} 1\n');
+      expect(text).toContain('cryobridge_service_request_seconds_count{route="GET /api/subjects/{id}"} 3\n');
+      expect(text).not.toContain("S-1");
+    });
+  });
+
+  it("shows the one state of the circuit breaker", async () => {
+    const metrics = createMetrics("1");
+    metrics.setBreaker("open");
+    await withConsole({ deps: { metrics } }, async ({ url }) => {
+      const text = await scrape(url);
+      const shown = [...text.matchAll(/^cryobridge_service_breaker_state{state="(.*)"} (.)$/gm)];
+      expect(shown.map(([, state, value]) => `${state} ${value}`)).toEqual([
+        "closed 0",
+        "open 1",
+        "half-open 0",
+      ]);
+    });
+  });
+
+  it("is text that Prometheus takes, with the process's own figures", async () => {
+    await withConsole({}, async ({ url }) => {
+      const answer = await fetch(`${url}/metrics`);
+      expect(answer.headers.get("content-type")).toContain("text/plain; version=0.0.4");
+      expect(await answer.text()).toContain("process_resident_memory_bytes ");
+    });
+  });
+
+  it("keeps two programs in one process apart", async () => {
+    const [first, second] = [createMetrics("1"), createMetrics("2")];
+    first.recordMessages("lims", "accepted");
+    const text = await second.render({ isReady: true, counts: undefined });
+    expect(text).not.toContain('connector="lims"');
+  });
+});

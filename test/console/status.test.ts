@@ -1,0 +1,112 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import type { Status } from "../../src/console/status.ts";
+import { countsOf, PARKED, TOKEN, withConsole } from "./console-fixture.ts";
+
+describe("/api/status", () => {
+  it("tells counts, what is stuck and why, and what to do", async () => {
+    const deps = {
+      counts: async () => ({ ...countsOf({ parked: 1 }), oldestSecondsByState: { parked: 60 } }),
+      stuckOrders: async () => [PARKED],
+      recentOrders: async () => [PARKED],
+    };
+    await withConsole({ deps }, async ({ url }) => {
+      const status = (await (await fetch(`${url}/api/status`)).json()) as Status;
+      expect(status).toMatchObject({
+        version: "1.2.3",
+        isReady: true,
+        deliveries: { pending: 0, parked: 0 },
+        stuckOrders: [
+          {
+            orderId: "o17",
+            placerOrderNumber: "P-1001",
+            requestId: null,
+            changedAt: "2026-11-21T08:00:00.000Z",
+            reason: {
+              code: "CONFIG_INVALID",
+              text: "the facility is not configured",
+              mend: expect.any(String),
+            },
+          },
+        ],
+      });
+      expect(status.states).toContainEqual({ state: "parked", count: 1, oldestSeconds: 60 });
+      expect(status.states).toContainEqual({ state: "completed", count: 0, oldestSeconds: null });
+    });
+  });
+
+  it("passes on nothing of an order but what it lists", async () => {
+    const row = { ...PARKED, subject: { code: "S-1", lastName: "Example" } };
+    await withConsole({ deps: { recentOrders: async () => [row] } }, async ({ url }) => {
+      expect(await (await fetch(`${url}/api/status`)).text()).not.toContain("Example");
+    });
+  });
+
+  it("says that the ledger is away rather than that nothing is stuck", async () => {
+    const gone = () => Promise.reject(new Error("gone"));
+    await withConsole({ deps: { counts: gone, stuckOrders: gone, recentOrders: gone } }, async ({ url }) => {
+      expect(await (await fetch(`${url}/api/status`)).json()).toMatchObject({
+        states: null,
+        deliveries: null,
+        stuckOrders: null,
+        recentOrders: null,
+      });
+    });
+  });
+});
+
+describe("the page", () => {
+  it("allows its own style and script and nothing else", async () => {
+    await withConsole({}, async ({ url }) => {
+      const answer = await fetch(url);
+      const policy = answer.headers.get("content-security-policy") ?? "";
+      const html = await answer.text();
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).not.toContain("unsafe");
+      for (const tag of ["style", "script"]) {
+        const content = new RegExp(`<${tag}>(.*?)</${tag}>`, "s").exec(html)?.[1] ?? "";
+        expect(policy).toContain(`'sha256-${createHash("sha256").update(content).digest("base64")}'`);
+      }
+    });
+  });
+
+  it("loads nothing from elsewhere", async () => {
+    await withConsole({}, async ({ url }) =>
+      expect(await (await fetch(url)).text()).not.toMatch(/https?:\/\//),
+    );
+  });
+
+  it("holds a script that parses", async () => {
+    await withConsole({}, async ({ url }) => {
+      const script = /<script>(.*?)<\/script>/s.exec(await (await fetch(url)).text())?.[1] ?? "";
+      expect(() => new Function(script)).not.toThrow();
+    });
+  });
+
+  it("asks for the token first when there is one", async () => {
+    await withConsole({ settings: { token: TOKEN } }, async ({ url }) => {
+      const answer = await fetch(url);
+      const html = await answer.text();
+      expect(answer.status).toBe(401);
+      expect(html).toContain('name="token" type="password"');
+      expect(html).not.toContain("<script>");
+    });
+  });
+
+  it("is not kept by browsers or shown in frames", async () => {
+    await withConsole({}, async ({ url }) => {
+      const { headers } = await fetch(url);
+      expect([headers.get("cache-control"), headers.get("x-frame-options")]).toEqual(["no-store", "DENY"]);
+    });
+  });
+
+  it("that doesn't exist is told as JSON", async () => {
+    await withConsole({}, async ({ url }) => {
+      const answer = await fetch(`${url}/nothing`);
+      expect([answer.status, await answer.json()]).toEqual([
+        404,
+        { error: { code: "NOT_FOUND", message: "there is no such page" } },
+      ]);
+    });
+  });
+});
