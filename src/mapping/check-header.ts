@@ -1,0 +1,43 @@
+import type { Problem } from "../core/failures.ts";
+import type { Hl7Header } from "../formats/hl7/message.ts";
+import { formatMessageType, isMessageType } from "./message-type.ts";
+import type { Hl7Profile } from "./profile.ts";
+import { quote } from "./transforms.ts";
+
+/** What of MSH keeps a message from being mapped: its type, its version, its processing id. */
+export function checkHeader(
+  header: Hl7Header,
+  messagePlace: string,
+  profile: Hl7Profile,
+  processingId: "P" | "T" | "D" | undefined,
+): Problem[] {
+  const problems: Problem[] = [];
+  if (!isMessageType(profile.accept, header)) {
+    const type = [header.messageCode, header.triggerEvent].filter((part) => part !== undefined).join("^");
+    const known = profile.accept.map(formatMessageType).join(", ");
+    problems.push({
+      code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED",
+      place: `${messagePlace}, MSH-9`,
+      message: `${type === "" ? "is empty" : `holds ${quote(type)}`}, expected one of ${known}`,
+    });
+  }
+  const { version } = header;
+  const isKnown = profile.versions.some((known) => version === known || version?.startsWith(`${known}.`));
+  if (!isKnown) {
+    problems.push({
+      code: "MAPPING_VERSION_UNSUPPORTED",
+      place: `${messagePlace}, MSH-12`,
+      message: `${version === undefined ? "is empty" : `holds ${quote(version)}`}, expected one of ${profile.versions.join(", ")}`,
+    });
+  }
+  const expected = profile.processingId ?? processingId;
+  if (expected !== undefined && header.processingId !== expected) {
+    const found = header.processingId === undefined ? "is empty" : `holds ${quote(header.processingId)}`;
+    problems.push({
+      code: "MAPPING_PROCESSING_ID",
+      place: `${messagePlace}, MSH-11`,
+      message: `${found}; this connector takes ${expected} only`,
+    });
+  }
+  return problems;
+}

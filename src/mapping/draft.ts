@@ -1,0 +1,192 @@
+import type { FailureCode, Problem } from "../core/failures.ts";
+import { OPERATIONS, type Operation, type Order } from "../core/order.ts";
+import { phi } from "../core/phi.ts";
+import { isOperation } from "./profile.ts";
+import { quote } from "./transforms.ts";
+import type { Reading } from "./value.ts";
+
+/** One container as it was read. */
+export interface DraftContainer {
+  readonly label: Reading;
+  readonly description: Reading;
+}
+
+/** An order as it was read, before anything was judged: each value with its place, or what was wrong there. */
+export interface Draft {
+  readonly operation: Reading;
+  readonly facility: Reading;
+  readonly placerOrderNumber: Reading;
+  readonly subject: {
+    readonly code: Reading;
+    readonly firstName: Reading;
+    readonly lastName: Reading;
+    readonly dateOfBirth: Reading;
+  };
+  readonly containers: readonly DraftContainer[];
+  /** Where containers were looked for: `SAC or SPM`. */
+  readonly containerPlace: string;
+  /** What does not fit together, found while reading. */
+  readonly problems: readonly Problem[];
+}
+
+export interface FinishSettings {
+  /** The service's id by the lab's name for the facility. */
+  readonly facilityIdByCode: ReadonlyMap<string, number>;
+  /** What stands before a place in a problem, such as `message 3`; empty where places name lines themselves. */
+  readonly messagePlace: string;
+}
+
+/** Judges a draft: the order, or everything that is wrong with it. */
+export function finishDraft(
+  draft: Draft,
+  settings: FinishSettings,
+): { readonly order: Order } | { readonly problems: readonly Problem[] } {
+  const judge = new Judge(draft.problems, settings.messagePlace);
+  const operation = judge.operation(draft.operation);
+  const facilityCode = judge.value(withCode(draft.facility, "MAPPING_FACILITY_UNKNOWN"), "the facility");
+  const facilityId = judge.facility(facilityCode, draft.facility, settings.facilityIdByCode);
+  const isRegistration = operation === "REGISTER";
+  const number = judge.value(draft.placerOrderNumber, isRegistration ? undefined : "the placer order number");
+  const code = judge.value(draft.subject.code, "the subject code");
+  const firstName = judge.value(draft.subject.firstName, isRegistration ? "the first name" : undefined);
+  const lastName = judge.value(draft.subject.lastName, isRegistration ? "the last name" : undefined);
+  const dateOfBirth = judge.date(draft.subject.dateOfBirth, isRegistration);
+  if (operation !== undefined) judge.containerCount(draft, operation);
+  const containers = isRegistration ? [] : judge.containers(draft.containers);
+  const { problems } = judge;
+  if (problems.length > 0 || !operation || !facilityCode || facilityId === undefined || !code) {
+    return { problems };
+  }
+  return {
+    order: {
+      operation,
+      facilityCode,
+      facilityId,
+      ...(number === undefined ? {} : { placerOrderNumber: number }),
+      subject: {
+        code: phi(code),
+        ...(firstName === undefined ? {} : { firstName: phi(firstName) }),
+        ...(lastName === undefined ? {} : { lastName: phi(lastName) }),
+        ...(dateOfBirth === undefined ? {} : { dateOfBirth: phi(dateOfBirth) }),
+      },
+      containers,
+      sources: listSources(draft, isRegistration),
+    },
+  };
+}
+
+class Judge {
+  readonly problems: Problem[];
+  readonly #prefix: string;
+
+  constructor(found: readonly Problem[], messagePlace: string) {
+    this.problems = [...found];
+    this.#prefix = messagePlace === "" ? "" : `${messagePlace}, `;
+  }
+
+  #complain(code: FailureCode, place: string, message: string): undefined {
+    this.problems.push({ code, place: this.#prefix + place, message });
+  }
+
+  /** The value; undefined when it is not there. `needed` names it where the order can't do without. */
+  value(reading: Reading, needed: string | undefined): string | undefined {
+    switch (reading.status) {
+      case "found":
+        return reading.value;
+      case "bad":
+        return this.#complain(reading.code, reading.place, reading.trouble);
+      case "deleted":
+        if (needed === undefined) return undefined;
+        return this.#complain("MAPPING_VALUE_MISSING", reading.place, `says "" (delete), expected ${needed}`);
+      case "absent":
+        if (needed === undefined) return undefined;
+        return this.#complain("MAPPING_VALUE_MISSING", reading.place, `is empty, expected ${needed}`);
+    }
+  }
+
+  operation(reading: Reading): Operation | undefined {
+    const value = this.value(withCode(reading, "MAPPING_OPERATION_UNKNOWN"), "an operation code");
+    if (value === undefined || isOperation(value)) return value;
+    return this.#complain(
+      "MAPPING_OPERATION_UNKNOWN",
+      reading.place,
+      `holds ${quote(value)}, expected ${OPERATIONS.join(", ")} or a code of the profile's table`,
+    );
+  }
+
+  facility(
+    code: string | undefined,
+    reading: Reading,
+    idByCode: ReadonlyMap<string, number>,
+  ): number | undefined {
+    if (code === undefined) return undefined;
+    const id = idByCode.get(code);
+    if (id !== undefined) return id;
+    const known = [...idByCode.keys()].join(", ") || "none";
+    const message = `holds ${quote(code)}, which is not among the configured facilities (${known})`;
+    return this.#complain("MAPPING_FACILITY_UNKNOWN", reading.place, message);
+  }
+
+  /** A birth date in the one form that the service takes, whatever the profile's transforms made of it. */
+  date(reading: Reading, isNeeded: boolean): string | undefined {
+    const value = this.value(reading, isNeeded ? "the date of birth" : undefined);
+    if (value === undefined || /^\d{4}-\d{2}-\d{2}$/.test(value)) return value;
+    const message = "is not YYYY-MM-DD once transformed; the profile should say `as: date` with the format";
+    return this.#complain("MAPPING_DATE_INVALID", reading.place, message);
+  }
+
+  containerCount(draft: Draft, operation: Operation): void {
+    if (operation !== "REGISTER") {
+      if (draft.containers.length > 0) return;
+      const message = `no container in the order, expected at least one for ${operation}`;
+      this.#complain("MAPPING_NO_CONTAINER", draft.containerPlace, message);
+      return;
+    }
+    for (const { label } of draft.containers) {
+      if (label.status !== "found") continue;
+      this.#complain(
+        "MAPPING_CONTAINER_UNEXPECTED",
+        label.place,
+        "a registration has no containers, expected it empty",
+      );
+    }
+  }
+
+  containers(drafts: readonly DraftContainer[]): { label: string; description: string }[] {
+    const placeByLabel = new Map<string, string>();
+    return drafts.flatMap(({ label: read, description: readDescription }) => {
+      const label = this.value(read, "the container's label");
+      const description = this.value(readDescription, undefined) ?? "";
+      if (label === undefined) return [];
+      const before = placeByLabel.get(label);
+      if (before !== undefined) {
+        const other = before === read.place ? "another container" : before;
+        const message = `gives the same label as ${other}; each container of an order needs its own`;
+        this.#complain("MAPPING_CONTAINER_LABEL_TWICE", read.place, message);
+      }
+      placeByLabel.set(label, read.place);
+      return [{ label, description }];
+    });
+  }
+}
+
+/** A code missing from a table, named after the value that it was to give. */
+function withCode(reading: Reading, code: FailureCode): Reading {
+  return reading.status === "bad" && reading.code === "MAPPING_CODE_UNKNOWN" ? { ...reading, code } : reading;
+}
+
+function listSources(draft: Draft, isRegistration: boolean): Record<string, string> {
+  const readings: [string, Reading][] = [
+    ["operation", draft.operation],
+    ["facility", draft.facility],
+    ["placerOrderNumber", draft.placerOrderNumber],
+    ...Object.entries(draft.subject).map(([key, reading]): [string, Reading] => [`subject.${key}`, reading]),
+    ...(isRegistration ? [] : draft.containers).flatMap(({ label, description }, i): [string, Reading][] => [
+      [`containers[${i}].label`, label],
+      [`containers[${i}].description`, description],
+    ]),
+  ];
+  return Object.fromEntries(
+    readings.flatMap(([key, reading]) => (reading.status === "found" ? [[key, reading.place]] : [])),
+  );
+}

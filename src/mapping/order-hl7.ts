@@ -1,0 +1,203 @@
+import type { FailureCode, Problem } from "../core/failures.ts";
+import { type OrderGroup, orderGroups } from "../formats/hl7/groups.ts";
+import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
+import type { FieldPath } from "../formats/hl7/path.ts";
+import { describeEach, listContainers } from "./containers-hl7.ts";
+import type { Draft } from "./draft.ts";
+import { findIn, findSubjectCode } from "./find-hl7.ts";
+import type { Hl7Profile } from "./profile.ts";
+import { quote } from "./transforms.ts";
+import { type Reading, readValue, type ValueRule } from "./value.ts";
+
+/** Segments that never belong to one order alone; a value may be read from them for each order. */
+interface Shared {
+  readonly message: Hl7Message;
+  readonly segments: readonly Segment[];
+}
+
+/** One ORC with its OBRs, and the values by which it is put together with others of the same order. */
+interface Unit {
+  readonly group: OrderGroup;
+  readonly number: Reading;
+  readonly operation: Reading;
+  readonly facility: Reading;
+  readonly problems: readonly Problem[];
+}
+
+/** Reads the orders of an order message. Groups with one placer order number are one order with several containers. */
+export function readOrders(message: Hl7Message, profile: Hl7Profile, messagePlace: string): Draft[] {
+  const groups = orderGroups(message);
+  const owned = new Set(groups.flatMap((group) => group.segments));
+  const shared: Shared = { message, segments: message.segments.filter((segment) => !owned.has(segment)) };
+  const units = groups.map((group) => readUnit(group, shared, profile, messagePlace));
+  const subject = readSubject(message, profile);
+  const unitsByNumber = Map.groupBy(units, ({ number, group }) =>
+    number.status === "found" ? number.value : group,
+  );
+  return [...unitsByNumber.values()].map((same) => {
+    const first = same[0] as Unit;
+    return {
+      operation: first.operation,
+      facility: first.facility,
+      placerOrderNumber: first.number,
+      subject,
+      containers: readContainers(same, shared, profile),
+      containerPlace: describeEach(profile.each),
+      problems: [
+        ...same.flatMap(({ problems }) => problems),
+        ...compareUnits(same, messagePlace),
+        ...compareNames(subject, messagePlace),
+      ],
+    };
+  });
+}
+
+/** Reads the registration that an ADT message asks for. */
+export function readRegistration(message: Hl7Message, profile: Hl7Profile, messagePlace: string): Draft {
+  const subject = readSubject(message, profile);
+  return {
+    operation: { status: "found", value: "REGISTER", place: "MSH-9" },
+    facility: readValue(profile.rules.facility, findIn(message, message.segments)),
+    placerOrderNumber: { status: "absent", place: "MSH-9" },
+    subject,
+    containers: [],
+    containerPlace: "",
+    problems: compareNames(subject, messagePlace),
+  };
+}
+
+/** The original's groups of one order, for messages that echo them. */
+export function findOrderGroups(
+  message: Hl7Message,
+  profile: Hl7Profile,
+  placerOrderNumber: string,
+): OrderGroup[] {
+  const groups = orderGroups(message);
+  const owned = new Set(groups.flatMap((group) => group.segments));
+  const shared: Shared = { message, segments: message.segments.filter((segment) => !owned.has(segment)) };
+  return groups.filter((group) => {
+    const { number } = readUnit(group, shared, profile, "");
+    return number.status === "found" && number.value === placerOrderNumber;
+  });
+}
+
+function readUnit(group: OrderGroup, shared: Shared, profile: Hl7Profile, messagePlace: string): Unit {
+  const { rules } = profile;
+  const scopes: (readonly Segment[])[] =
+    group.obrs.length === 0 ? [headOf(group)] : group.obrs.map((obr) => [...headOf(group), obr]);
+  const problems: Problem[] = [];
+  const read = (rule: ValueRule<FieldPath>, what: string): Reading => {
+    const readings = scopes.map((scope) =>
+      readValue(rule, findIn(shared.message, [...scope, ...shared.segments])),
+    );
+    const first = readings[0] as Reading;
+    for (const reading of readings.slice(1)) {
+      const disagreement = disagree(first, reading, what);
+      if (disagreement) problems.push({ ...disagreement, place: `${messagePlace}, ${disagreement.place}` });
+    }
+    return readings.find(({ status }) => status === "bad") ?? first;
+  };
+  const unit = {
+    group,
+    number: read(rules.placerOrderNumber, "placer order number"),
+    operation: read(rules.operation, "operation"),
+    facility: read(rules.facility, "facility"),
+  };
+  const control = checkOrderControl(group, messagePlace);
+  return { ...unit, problems: control === undefined ? problems : [control, ...problems] };
+}
+
+/** ORC and what stands beside it, without OBR and the segments of specimens. */
+function headOf(group: OrderGroup): Segment[] {
+  return [...(group.orc ? [group.orc] : []), ...group.others];
+}
+
+/** ORC-1 (table 0119): only new orders. Answering any other request as if it were one would do the opposite. */
+function checkOrderControl({ orc }: OrderGroup, messagePlace: string): Problem | undefined {
+  const control = orc?.get(1);
+  if (orc === undefined || control === undefined || control === "NW") return undefined;
+  const which = orc.ordinal > 1 ? `[${orc.ordinal}]` : "";
+  return {
+    code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
+    place: `${messagePlace}, ORC${which}-1`,
+    message: `holds ${quote(control)}; this release takes new orders (NW) only, nothing was changed or cancelled`,
+  };
+}
+
+/** What the groups of one order must say alike. */
+function compareUnits(units: readonly Unit[], messagePlace: string): Problem[] {
+  const [first, ...others] = units;
+  if (first === undefined) return [];
+  return others.flatMap((other) =>
+    [
+      disagree(first.operation, other.operation, "operation"),
+      disagree(first.facility, other.facility, "facility"),
+      // Troubles of the first group are told by its own values.
+      troubleOf(other.operation, "MAPPING_OPERATION_UNKNOWN"),
+      troubleOf(other.facility, "MAPPING_FACILITY_UNKNOWN"),
+    ].flatMap((problem) => (problem ? [{ ...problem, place: `${messagePlace}, ${problem.place}` }] : [])),
+  );
+}
+
+function troubleOf(reading: Reading, whenUnknown: FailureCode): Problem | undefined {
+  if (reading.status !== "bad") return undefined;
+  const code = reading.code === "MAPPING_CODE_UNKNOWN" ? whenUnknown : reading.code;
+  return { code, place: reading.place, message: reading.trouble };
+}
+
+function disagree(one: Reading, other: Reading, what: string): Problem | undefined {
+  if (one.status === "bad" || other.status === "bad") return undefined;
+  const [a, b] = [one, other].map((reading) => (reading.status === "found" ? reading.value : undefined));
+  if (a === b) return undefined;
+  const place = one.place === other.place ? one.place : `${one.place} and ${other.place}`;
+  return { code: "MAPPING_VALUES_DISAGREE", place, message: `one order must have one ${what}` };
+}
+
+function readSubject(message: Hl7Message, { rules }: Hl7Profile): Draft["subject"] {
+  const find = findIn(message, message.segments);
+  return {
+    code: readValue(rules.subject.code, findSubjectCode(message)),
+    firstName: readValue(rules.subject.firstName, find),
+    lastName: readValue(rules.subject.lastName, find),
+    dateOfBirth: readValue(rules.subject.dateOfBirth, find),
+  };
+}
+
+/** PID-5 repeats (legal, maiden, alias); a given name of one and a family name of another would be nobody's. */
+function compareNames({ firstName, lastName }: Draft["subject"], messagePlace: string): Problem[] {
+  if (firstName.status !== "found" || lastName.status !== "found") return [];
+  const [first, last] = [firstName, lastName].map(({ place }) =>
+    /^([A-Z0-9]{3}-\d+)(?:\[(\d+)\])?/.exec(place),
+  );
+  if (!first || !last || first[1] !== last[1] || (first[2] ?? "1") === (last[2] ?? "1")) return [];
+  return [
+    {
+      code: "MAPPING_VALUES_DISAGREE",
+      place: `${messagePlace}, ${firstName.place} and ${lastName.place}`,
+      message: "the first and last name come from different repetitions, expected both in one",
+    },
+  ];
+}
+
+function readContainers(units: readonly Unit[], shared: Shared, profile: Hl7Profile): Draft["containers"] {
+  // OML^O33 may repeat an order's ORC below one specimen: its containers are the same segments, and counted once.
+  const seen = new Set<Segment>();
+  const containers = units.flatMap(({ group }) =>
+    listContainers(group, profile.each).flatMap(({ segment, scope }) => {
+      if (seen.has(segment)) return [];
+      seen.add(segment);
+      const find = findIn(shared.message, [...scope, ...shared.segments]);
+      return [
+        {
+          name: segment.name,
+          label: readValue(profile.rules.label, find),
+          description: readValue(profile.rules.description, find),
+        },
+      ];
+    }),
+  );
+  // OBR stands for a container only where it names one; an order whose OBRs name none has no container.
+  const isNamed = ({ name, label }: (typeof containers)[number]) =>
+    name !== "OBR" || label.status !== "absent";
+  return containers.some(isNamed) ? containers.map(({ label, description }) => ({ label, description })) : [];
+}

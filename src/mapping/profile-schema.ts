@@ -1,0 +1,226 @@
+import { z } from "zod";
+import { transformSchema } from "./transform-schema.ts";
+
+/** A field path (`PID-3[5=MR].1`) or, in a CSV profile, a column name. */
+const placeSchema = z.string().trim().min(1, "expected a field path or a column name");
+
+const sourceSchema = z.union(
+  [
+    placeSchema,
+    z.strictObject({ value: z.string() }).describe("A constant, the same for every order."),
+    z
+      .strictObject({ only: placeSchema })
+      .describe(
+        "The place counts only when its field does not repeat, so that no repetition is picked by chance.",
+      ),
+  ],
+  { error: "expected a field path or column name, { value: … } or { only: … }" },
+);
+
+const sourcesSchema = z.union([sourceSchema, z.array(sourceSchema).min(1)], {
+  error: "expected a field path or column name, or a list of them (the first that has a value counts)",
+});
+
+const tableSchema = z.record(z.string(), z.string());
+
+/**
+ * Where a value comes from and what is done to it: places are tried in turn, the first value found goes through
+ * `as`, then through `table`.
+ */
+const valueObjectSchema = z.strictObject({
+  from: sourcesSchema
+    .optional()
+    .describe("Where to look; the first place of a list that has a value counts."),
+  value: z.string().optional().describe("A constant instead of `from`."),
+  as: z
+    .union([transformSchema, z.array(transformSchema)], {
+      error: "expected a transform such as trim, upper or date, or a list of transforms",
+    })
+    .optional()
+    .describe("Transforms, applied in turn."),
+  table: tableSchema
+    .optional()
+    .describe("Translates the message's code; a code that is not listed is an error."),
+  default: z.string().optional().describe("Used as it is when no place has a value."),
+  agree: z
+    .boolean()
+    .optional()
+    .describe("Every place of the list that has a value must have the same one, as ORC-2 and OBR-2 must."),
+});
+
+const valueSchema = z.union([placeSchema, z.array(sourceSchema).min(1), valueObjectSchema], {
+  error:
+    "expected a field path or column name, a list of them, or an object with from, value, as, table, default",
+});
+
+const messageTypeSchema = z
+  .string()
+  .regex(
+    /^[A-Z][A-Z0-9]{2}\^(?:[A-Z][A-Z0-9]{2}|\*)$/,
+    "expected a message type such as ORM^O01, or ADT^* for all of ADT",
+  );
+
+const subjectSchema = z.strictObject({
+  code: valueSchema.optional(),
+  firstName: valueSchema.optional(),
+  lastName: valueSchema.optional(),
+  dateOfBirth: valueSchema.optional(),
+});
+
+const containerSegment = z
+  .string()
+  .regex(
+    /^(?:SAC|SPM|OBX|OBR)(?:\[.+\])?$/,
+    "expected SAC, SPM, OBX or OBR, with a condition such as OBX[3.1=CONTAINER]",
+  );
+
+const containersSchema = z.strictObject({
+  each: z
+    .union([containerSegment, z.array(containerSegment).min(1)], {
+      error: "expected SAC, SPM, OBX or OBR, or a list of them",
+    })
+    .optional()
+    .describe(
+      "HL7: the segment that stands for one container. SAC, else SPM, for each specimen; OBX, else OBR, when the order has no specimen.",
+    ),
+  label: valueSchema.optional(),
+  description: valueSchema.optional(),
+});
+
+/** What the lab can be told: the two answers to a message, and each state that an order can change to. */
+export const TELLABLE = [
+  "acknowledged",
+  "refused",
+  "submitted",
+  "accepted",
+  "in_progress",
+  "completed",
+  "rejected",
+  "cancelled",
+  "failed",
+  "parked",
+  "discarded",
+] as const;
+
+const statusSchema = z.strictObject({
+  "ORC-1": z.string().min(1).max(2).optional(),
+  "ORC-5": z.string().max(2).optional(),
+  "OBR-25": z.string().max(1).optional(),
+});
+
+const partySchema = z.strictObject({ application: z.string().optional(), facility: z.string().optional() });
+
+const resultsSchema = z.strictObject({
+  format: z
+    .enum(["oru", "orm"])
+    .optional()
+    .describe("ORU^R01 (what every lab system can file) or ORM^O01 with ORC-1."),
+  namespace: z
+    .string()
+    .min(1)
+    .max(20)
+    .optional()
+    .describe("Second component of our filler order number (ORC-3, OBR-3)."),
+  tell: z.array(z.enum(TELLABLE)).optional().describe("What is written back."),
+  timeZone: z
+    .string()
+    .optional()
+    .describe("IANA zone or offset such as +02:00 of the timestamps; UTC unless set."),
+  version: z
+    .string()
+    .regex(/^2\.[3-8](?:\.\d)?$/, "expected an HL7 version such as 2.5.1")
+    .optional()
+    .describe("MSH-12 of what is sent; the version of the message that is answered unless set."),
+  sender: partySchema
+    .optional()
+    .describe("MSH-3 and MSH-4 of what is sent; the original's receiver unless set."),
+  receiver: partySchema
+    .optional()
+    .describe("MSH-5 and MSH-6 of what is sent; the original's sender unless set."),
+  statusMap: z
+    .partialRecord(z.enum(TELLABLE), statusSchema)
+    .optional()
+    .describe("ORC-1, ORC-5 and OBR-25 by the state that is told."),
+});
+
+/**
+ * A mapping profile as people write it. Every key may be left out where `extends` brings it; which keys must be there
+ * in the end, and which fit HL7 or CSV only, {@link compileProfile} says. Unknown keys are refused.
+ */
+export const profileSchema = z.strictObject({
+  extends: z
+    .string()
+    .optional()
+    .describe("builtin/hl7-orders, builtin/csv-orders or another profile's name."),
+  format: z.enum(["hl7", "csv"]).optional(),
+  // HL7
+  accept: z.array(messageTypeSchema).optional().describe("HL7: the message types that are taken."),
+  ignore: z
+    .array(messageTypeSchema)
+    .optional()
+    .describe("HL7: types that are acknowledged and otherwise left alone."),
+  register: z
+    .array(messageTypeSchema)
+    .optional()
+    .describe("HL7: those of `accept` that only make the subject known."),
+  versions: z
+    .array(z.string().regex(/^2(?:\.\d+){1,2}$/, "expected an HL7 version such as 2.5 or 2.5.1"))
+    .optional()
+    .describe("HL7: versions taken; 2.5 stands for 2.5.1 too."),
+  processingId: z
+    .enum(["P", "T", "D"])
+    .optional()
+    .describe("HL7: MSH-11 must say this (production, training, debugging)."),
+  // CSV
+  delimiter: z
+    .enum([",", ";", "\t", "|", "auto"])
+    .optional()
+    .describe("CSV: what separates the columns; auto finds it in the first line."),
+  quote: z
+    .string()
+    .regex(/^[!-/:-@[-`{-~]?$/, "expected one punctuation mark, or nothing")
+    .optional()
+    .describe("CSV: the quote character; empty for none."),
+  header: z
+    .union([z.boolean(), z.array(z.string().min(1)).min(1)], {
+      error: "expected true, false or a list of column names",
+    })
+    .optional()
+    .describe(
+      "CSV: whether the first line names the columns; a list names them for a file without such a line.",
+    ),
+  dateFormats: z
+    .array(z.string())
+    .min(1)
+    .optional()
+    .describe("CSV: how dates are written, such as dd.MM.yyyy."),
+  groupBy: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("CSV: rows with the same value in this column make up one order."),
+  wholeFile: z.boolean().optional().describe("CSV: one bad row refuses the whole file."),
+  // Both
+  encoding: z
+    .string()
+    .optional()
+    .describe("Overrides what the input says of itself, such as windows-1252; auto for CSV."),
+  operation: valueSchema.optional(),
+  facility: valueSchema.optional(),
+  placerOrderNumber: valueSchema.optional(),
+  subject: subjectSchema.optional(),
+  containers: containersSchema.optional(),
+  module: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("A TypeScript or JavaScript file that exports order(order, message)."),
+  results: resultsSchema.optional(),
+});
+
+export type ProfileDefinition = z.infer<typeof profileSchema>;
+export type ValueDefinition = z.infer<typeof valueSchema>;
+export type SourceDefinition = z.infer<typeof sourceSchema>;
+export type ResultsDefinition = z.infer<typeof resultsSchema>;
+/** Something the lab can be told; see {@link TELLABLE}. */
+export type Tellable = (typeof TELLABLE)[number];

@@ -1,0 +1,110 @@
+import type { Problem } from "../core/failures.ts";
+import type { Operation } from "../core/order.ts";
+import type { OrderState } from "../core/order-state.ts";
+import type { FieldPath, PathSelector } from "../formats/hl7/path.ts";
+import type { MessageTypePattern } from "./message-type.ts";
+import type { SiteModule } from "./module.ts";
+import type { ResultsDefinition, Tellable } from "./profile-schema.ts";
+import type { ValueRule } from "./value.ts";
+
+/** The values every order is made of; `P` is a field path or a column name. */
+export interface OrderRules<P> {
+  readonly operation: ValueRule<P>;
+  readonly facility: ValueRule<P>;
+  readonly placerOrderNumber: ValueRule<P>;
+  readonly subject: {
+    readonly code: ValueRule<P>;
+    readonly firstName: ValueRule<P>;
+    readonly lastName: ValueRule<P>;
+    readonly dateOfBirth: ValueRule<P>;
+  };
+  readonly label: ValueRule<P>;
+  readonly description: ValueRule<P>;
+}
+
+/** Segments that may stand for one container. */
+export type ContainerSegment = "SAC" | "SPM" | "OBX" | "OBR";
+
+/** One entry of `containers.each`; the selector narrows which segments of the name count. */
+export interface ContainerKind {
+  readonly segment: ContainerSegment;
+  readonly which?: PathSelector | undefined;
+}
+
+/** How and when the lab is told; defaults filled in. */
+export interface ResultSettings {
+  readonly format: "oru" | "orm";
+  readonly namespace: string;
+  readonly tell: ReadonlySet<Tellable>;
+  readonly timeZone: string;
+  readonly version: string | undefined;
+  readonly sender: ResultsDefinition["sender"];
+  readonly receiver: ResultsDefinition["receiver"];
+  readonly statusMap: ResultsDefinition["statusMap"];
+}
+
+interface ProfileBase {
+  readonly name: string;
+  readonly module: SiteModule | undefined;
+  readonly results: ResultSettings;
+}
+
+/** A compiled profile for HL7 messages. */
+export interface Hl7Profile extends ProfileBase {
+  readonly format: "hl7";
+  readonly accept: readonly MessageTypePattern[];
+  readonly ignore: readonly MessageTypePattern[];
+  /** Types that only make the subject known (REGISTER). */
+  readonly register: readonly MessageTypePattern[];
+  readonly versions: readonly string[];
+  readonly processingId: "P" | "T" | "D" | undefined;
+  /** Overrides MSH-18 when the bytes are decoded. */
+  readonly encoding: string | undefined;
+  readonly rules: OrderRules<FieldPath>;
+  readonly each: readonly ContainerKind[];
+}
+
+/** How a CSV file is taken apart before its rows come to the mapper. */
+export interface CsvReading {
+  readonly delimiter: string;
+  /** Empty for none. */
+  readonly quote: string;
+  /** `true`: the first line names the columns. `false`: they are called `1`, `2`, …. A list names them instead. */
+  readonly header: boolean | readonly string[];
+  /** `auto` or an encoding's name. */
+  readonly encoding: string;
+  /** Rows with the same value here make up one order; undefined: each row is an order. */
+  readonly groupBy: string | undefined;
+  /** One bad row refuses the whole file. */
+  readonly wholeFile: boolean;
+  /** Columns without which no row can be mapped; each entry lists the alternatives. */
+  readonly requiredColumns: readonly (readonly string[])[];
+}
+
+/** A compiled profile for CSV rows. */
+export interface CsvProfile extends ProfileBase {
+  readonly format: "csv";
+  readonly reading: CsvReading;
+  readonly rules: OrderRules<string>;
+}
+
+/** A profile that is ready to map with. Made by `compileProfile` only. */
+export type Profile = Hl7Profile | CsvProfile;
+
+/** What compiling gives: the profile, or every mistake with its place inside the profile. */
+export type CompiledProfile =
+  | { readonly ok: true; readonly profile: Profile }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** What an outcome tells: an answer to a message, or the state that an order reached. */
+export type ToldState = "acknowledged" | "refused" | OrderState;
+
+/** Whether this profile tells the lab about it. */
+export function isTold(profile: { readonly results: ResultSettings }, state: ToldState): boolean {
+  return (profile.results.tell as ReadonlySet<string>).has(state);
+}
+
+/** What a table or constant of `operation` may give. */
+export function isOperation(value: string): value is Operation {
+  return value === "STORE" || value === "RETRIEVAL" || value === "REGISTER";
+}

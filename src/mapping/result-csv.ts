@@ -1,0 +1,105 @@
+import type { Outcome, OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
+import { encodeCsv } from "../formats/csv/encode.ts";
+import { distinctName } from "./file-name.ts";
+import { isTold, type Profile } from "./profile.ts";
+
+/** The columns of a result file, in their order. */
+export const csvResultColumns = [
+  "order_number",
+  "operation",
+  "subject_code",
+  "container_label",
+  "status",
+  "request_id",
+  "procedure_id",
+  "procedure_code",
+  "storage",
+  "canister",
+  "cane",
+  "position",
+  "stored_at",
+  "error",
+  "updated_at",
+] as const;
+export type CsvResultRow = Readonly<Record<(typeof csvResultColumns)[number], string>>;
+
+/**
+ * The rows that tell the lab about an outcome: one per container, and one for an order or message without any. Empty when
+ * the profile does not tell it. `status` is the order's state, or `refused`, or `duplicate` for a repeat that was
+ * recognised. Values are as they are; the file makes them safe for spreadsheets.
+ */
+export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
+  if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
+  const updatedAt = outcome.occurredAt.toISOString();
+  switch (outcome.kind) {
+    case "refused": {
+      const error = outcome.problems.map(({ place, message }) => `${place}: ${message}`).join("; ");
+      return [
+        {
+          ...EMPTY,
+          order_number: outcome.placerOrderNumber ?? "",
+          status: "refused",
+          error,
+          updated_at: updatedAt,
+        },
+      ];
+    }
+    case "acknowledged":
+      return outcome.orders.flatMap((order) =>
+        orderRows(order, outcome.isDuplicate ? "duplicate" : order.state, updatedAt),
+      );
+    case "changed":
+      return orderRows(outcome.order, outcome.order.state, updatedAt);
+  }
+}
+
+/** A result file for an input file: `<input name>.results-<n>.csv`, in UTF-8. */
+export function csvResultFile(
+  inputName: string,
+  number: number,
+  rows: readonly CsvResultRow[],
+): { fileName: string; bytes: Buffer } {
+  const cells = rows.map((row) => csvResultColumns.map((column) => row[column]));
+  const text = encodeCsv(csvResultColumns, cells);
+  return { fileName: `${distinctName(inputName)}.results-${number}.csv`, bytes: Buffer.from(text, "utf8") };
+}
+
+const EMPTY: CsvResultRow = {
+  order_number: "",
+  operation: "",
+  subject_code: "",
+  container_label: "",
+  status: "",
+  request_id: "",
+  procedure_id: "",
+  procedure_code: "",
+  storage: "",
+  canister: "",
+  cane: "",
+  position: "",
+  stored_at: "",
+  error: "",
+  updated_at: "",
+};
+
+function orderRows(order: OutcomeOrder, status: string, updatedAt: string): CsvResultRow[] {
+  const containers: readonly (OutcomeContainer | undefined)[] =
+    order.containers.length === 0 ? [undefined] : order.containers;
+  return containers.map((container) => ({
+    order_number: order.placerOrderNumber ?? "",
+    operation: order.operation,
+    subject_code: order.subjectCode.reveal(),
+    container_label: container?.label ?? "",
+    status,
+    request_id: order.requestId?.toString() ?? "",
+    procedure_id: order.procedureId?.toString() ?? "",
+    procedure_code: order.procedureCode ?? "",
+    storage: container?.location?.storageName ?? "",
+    canister: container?.location?.canister ?? "",
+    cane: container?.location?.cane ?? "",
+    position: container?.location?.position ?? "",
+    stored_at: container?.location?.storedAt ?? "",
+    error: order.reason?.text ?? "",
+    updated_at: updatedAt,
+  }));
+}

@@ -1,0 +1,49 @@
+import type { ResultSettings, ToldState } from "./profile.ts";
+import type { Tellable } from "./profile-schema.ts";
+
+/** The three places in which HL7 tells how an order stands. Their tables share letters and nothing else. */
+export interface StatusCodes {
+  /** ORC-1, table 0119. */
+  readonly orderControl: string;
+  /** ORC-5, table 0038. */
+  readonly orderStatus: string | undefined;
+  /** OBR-25, table 0123. */
+  readonly resultStatus: string | undefined;
+}
+
+/**
+ * The shipped map. Choices worth knowing: FAILED is DC, since ER of table 0038 means "order not found"; a parked
+ * order is on hold (OH, HD); ORC-1 of a completed order is SC, but RE in a result message, since results follow it.
+ */
+const CODES: Readonly<
+  Record<Tellable, readonly [orderControl: string, orderStatus?: string, resultStatus?: string]>
+> = {
+  acknowledged: ["OK", "SC"],
+  refused: ["UA"],
+  submitted: ["SC", "SC", "O"],
+  accepted: ["SC", "SC", "S"],
+  in_progress: ["SC", "IP", "I"],
+  completed: ["SC", "CM", "F"],
+  rejected: ["OC", "CA", "X"],
+  cancelled: ["OC", "CA", "X"],
+  failed: ["OD", "DC", "X"],
+  parked: ["OH", "HD", "O"],
+  discarded: ["OC", "CA", "X"],
+};
+
+/** The codes for a state, by the profile's `statusMap` where it says something, else by the shipped map. */
+export function statusCodes(
+  state: ToldState,
+  { format, statusMap }: Pick<ResultSettings, "format" | "statusMap">,
+): StatusCodes {
+  // States before `submitted` are never told on their own, only within an acknowledgement.
+  const known = state in CODES ? (state as Tellable) : "acknowledged";
+  const [orderControl, orderStatus, resultStatus] = CODES[known];
+  const site = statusMap?.[known];
+  const isResult = known === "completed" && format === "oru";
+  return {
+    orderControl: site?.["ORC-1"] ?? (isResult ? "RE" : orderControl),
+    orderStatus: site?.["ORC-5"] ?? orderStatus,
+    resultStatus: site?.["OBR-25"] ?? resultStatus,
+  };
+}

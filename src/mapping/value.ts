@@ -1,0 +1,138 @@
+import type { FailureCode } from "../core/failures.ts";
+import type { SourceDefinition, ValueDefinition } from "./profile-schema.ts";
+import { compileTransform, type Transform, type TransformSettings, tableTransform } from "./transforms.ts";
+
+/** A value and where it was found, such as `PID-3[2].1` or `line 7, column subject_code`. */
+export interface Found {
+  readonly value: string;
+  readonly place: string;
+}
+
+/**
+ * What became of reading one value.
+ * - `found`: the value after its transforms.
+ * - `absent`: no place has one; `place` says where it was looked for.
+ * - `deleted`: HL7's `""`.
+ * - `bad`: something is there that does not do; `trouble` says why without repeating it.
+ */
+export type Reading =
+  | { readonly status: "found"; readonly value: string; readonly place: string }
+  | { readonly status: "absent" | "deleted"; readonly place: string }
+  | {
+      readonly status: "bad";
+      readonly place: string;
+      readonly code: FailureCode;
+      readonly trouble: string;
+      /** The code that no table knows, where codes may be quoted. */
+      readonly value?: string | undefined;
+    };
+
+/** One place of a first-of list; `P` is a parsed field path or a column. */
+export type Source<P> =
+  | { readonly kind: "place"; readonly path: P; readonly text: string; readonly isOnly: boolean }
+  | { readonly kind: "constant"; readonly value: string };
+
+/** How one value is read; made from a profile by {@link compileValue}. */
+export interface ValueRule<P> {
+  readonly sources: readonly Source<P>[];
+  readonly pipeline: readonly Transform[];
+  readonly fallback: string | undefined;
+  /** Every place that has a value must have the same. */
+  readonly mustAgree: boolean;
+}
+
+/** Finds the value at a place; `isOnly` asks for it only when its field does not repeat. May answer with what is wrong there. */
+export type Finder<P> = (
+  path: P,
+  isOnly: boolean,
+) => Found | { readonly place: string; readonly code: FailureCode; readonly trouble: string } | undefined;
+
+export interface CompileSettings<P> extends TransformSettings {
+  /** Reads a path or column; throws a Failure that says what is wrong with it. */
+  readonly parsePlace: (text: string) => P;
+}
+
+/** The object form of a value of a profile: a bare path or list only says where to look. */
+export function toValueObject(
+  definition: ValueDefinition,
+): Exclude<ValueDefinition, string | readonly unknown[]> {
+  return typeof definition === "string" || Array.isArray(definition) ? { from: definition } : definition;
+}
+
+/** Compiles a value of a profile. Mistakes go to `settings.complain`. */
+export function compileValue<P>(definition: ValueDefinition, settings: CompileSettings<P>): ValueRule<P> {
+  const { from, value, as, table, default: fallback, agree } = toValueObject(definition);
+  if (from === undefined && value === undefined) settings.complain("expected from or value");
+  if (from !== undefined && value !== undefined) settings.complain("expected from or value, not both");
+  const definitions: SourceDefinition[] = from === undefined ? [] : Array.isArray(from) ? from : [from];
+  const sources = definitions.flatMap((source) => compileSource(source, settings));
+  const pipeline = (as === undefined ? [] : [as].flat()).map((step) => compileTransform(step, settings));
+  if (table !== undefined) pipeline.push(tableTransform(table, settings));
+  return {
+    sources: value === undefined ? sources : [{ kind: "constant", value }],
+    pipeline,
+    fallback,
+    mustAgree: agree ?? false,
+  };
+}
+
+function compileSource<P>(source: SourceDefinition, settings: CompileSettings<P>): Source<P>[] {
+  if (typeof source === "object" && "value" in source) return [{ kind: "constant", value: source.value }];
+  const text = typeof source === "string" ? source : source.only;
+  try {
+    return [{ kind: "place", path: settings.parsePlace(text), text, isOnly: typeof source !== "string" }];
+  } catch (error) {
+    settings.complain(error instanceof Error ? error.message : `cannot read ${text}`);
+    return [];
+  }
+}
+
+/** Reads a value: the first source that has one, then its transforms. A value of white space alone counts as none. */
+export function readValue<P>(rule: ValueRule<P>, find: Finder<P>): Reading {
+  let first: Found | undefined;
+  for (const source of rule.sources) {
+    if (source.kind === "constant") {
+      first ??= { value: source.value, place: "constant of the profile" };
+      break;
+    }
+    const found = find(source.path, source.isOnly);
+    if (found === undefined) continue;
+    if ("code" in found) return { status: "bad", ...found };
+    if (found.value.trim() === "") continue;
+    if (first === undefined) first = found;
+    else if (first.value.trim() !== found.value.trim()) {
+      return {
+        status: "bad",
+        place: `${first.place} and ${found.place}`,
+        code: "MAPPING_VALUES_DISAGREE",
+        trouble: "must have the same value",
+      };
+    }
+    if (!rule.mustAgree) break;
+  }
+  if (first === undefined) {
+    const place = describePlaces(rule);
+    if (rule.fallback === undefined) return { status: "absent", place };
+    return { status: "found", value: rule.fallback, place: "default of the profile" };
+  }
+  if (first.value === '""') return { status: "deleted", place: first.place };
+  return applyPipeline(rule.pipeline, first);
+}
+
+/** Where a rule looks, for people: `SAC-3.1 or SPM-2.1.1`. */
+export function describePlaces<P>(rule: ValueRule<P>): string {
+  return rule.sources.flatMap((source) => (source.kind === "place" ? [source.text] : [])).join(" or ");
+}
+
+function applyPipeline(pipeline: readonly Transform[], found: Found): Reading {
+  let value = found.value;
+  for (const transform of pipeline) {
+    const result = transform(value);
+    if (!("value" in result)) {
+      return { status: "bad", place: found.place, code: result.code, trouble: result.trouble, value };
+    }
+    value = result.value;
+  }
+  if (value.trim() === "") return { status: "absent", place: found.place };
+  return { status: "found", value, place: found.place };
+}

@@ -1,0 +1,120 @@
+import { readFile } from "node:fs/promises";
+import { parse } from "yaml";
+import type { CsvRow, IncomingMessage } from "../../src/core/intake.ts";
+import type { Order } from "../../src/core/order.ts";
+import { phi } from "../../src/core/phi.ts";
+import { type CsvDialect, readCsv } from "../../src/formats/csv/read.ts";
+import { decodeHl7 } from "../../src/formats/hl7/charset.ts";
+import { compileProfile } from "../../src/mapping/compile-profile.ts";
+import { createMapper, type MappedMessage } from "../../src/mapping/mapper.ts";
+import type { CsvProfile, Hl7Profile, Profile } from "../../src/mapping/profile.ts";
+import type { ProfileDefinition } from "../../src/mapping/profile-schema.ts";
+
+/** The facilities of every test, as a configuration would name them. */
+export const facilityIdByCode = new Map([
+  ["NORTH", 12],
+  ["SOUTH", 13],
+]);
+
+/** A compiled profile; fails the test with the problems when there are any. */
+export async function profileOf(definition: ProfileDefinition, module?: unknown): Promise<Profile> {
+  const compiled = await compileProfile("test", definition, { loadModule: async () => module });
+  if (!compiled.ok) throw new Error(JSON.stringify(compiled.problems, undefined, 2));
+  return compiled.profile;
+}
+
+export async function hl7Profile(definition: ProfileDefinition = {}, module?: unknown): Promise<Hl7Profile> {
+  return (await profileOf({ extends: "builtin/hl7-orders", ...definition }, module)) as Hl7Profile;
+}
+
+export async function csvProfile(definition: ProfileDefinition = {}, module?: unknown): Promise<CsvProfile> {
+  return (await profileOf({ extends: "builtin/csv-orders", ...definition }, module)) as CsvProfile;
+}
+
+/** What is wrong with a definition, as `place: message` lines. */
+export async function problemsOf(
+  definition: ProfileDefinition,
+  profiles: Record<string, ProfileDefinition> = {},
+): Promise<string[]> {
+  const loadModule = async () => ({});
+  const compiled = await compileProfile("test", definition, { profiles, loadModule });
+  return compiled.ok ? [] : compiled.problems.map(({ place, message }) => `${place}: ${message}`);
+}
+
+/** An HL7 message as a connector hands it over. */
+export function hl7Message(text: string): IncomingMessage {
+  return {
+    ordinal: 1,
+    place: "message 1",
+    raw: phi(Buffer.from(text)),
+    content: { kind: "hl7", text: phi(text) },
+  };
+}
+
+/** Segments joined as HL7 wants them, behind an MSH of a type and version. */
+export function hl7Text(type: string, segments: readonly string[], version = "2.5.1"): string {
+  const msh = `MSH|^~\\&|LIMS|NORTH|CRYO|STORE|20261120101500||${type}|MSG-1|P|${version}`;
+  return `${[msh, ...segments].join("\r")}\r`;
+}
+
+/** Rows of one order as the CSV connector hands them over; lines count from 2, below a header. */
+export function csvMessage(rows: readonly Record<string, string>[]): IncomingMessage {
+  const content: CsvRow[] = rows.map((values, i) => ({
+    line: i + 2,
+    values: new Map(Object.entries(values)),
+  }));
+  return {
+    ordinal: 1,
+    place: "lines 2",
+    raw: phi(Buffer.from("")),
+    content: { kind: "csv", rows: phi(content) },
+  };
+}
+
+/** Maps one message by a profile, with the facilities above. */
+export function mapOne(profile: Profile, message: IncomingMessage): MappedMessage {
+  return createMapper(profile, { facilityIdByCode }).map(message);
+}
+
+/** A mapped message as fixtures write it: personal data of invented patients laid open, the header left out. */
+export function plain({ verdict, orders, problems }: MappedMessage): unknown {
+  return JSON.parse(JSON.stringify({ verdict, orders: orders.map(plainOrder), problems }));
+}
+
+function plainOrder(order: Order): unknown {
+  const subject = Object.entries(order.subject).map(([key, value]) => [key, value?.reveal()]);
+  return { ...order, subject: Object.fromEntries(subject) };
+}
+
+/** Maps a fixture `NAME.hl7` by the built-in profile. */
+export async function mapHl7Fixture(file: URL): Promise<unknown[]> {
+  const { text, encoding } = decodeHl7(await readFile(file));
+  const message = hl7Message(text);
+  const content = { kind: "hl7", text: phi(text), encoding } as const;
+  return [plain(mapOne(await hl7Profile(), { ...message, content }))];
+}
+
+/** Maps a fixture `NAME.csv` by the profile `NAME.yaml` beside it: one result per order number. */
+export async function mapCsvFixture(file: URL): Promise<unknown[]> {
+  const definition = parse(await readFile(new URL(file.href.replace(/csv$/, "yaml")), "utf8"));
+  const profile = (await profileOf(definition)) as CsvProfile;
+  const { reading } = profile;
+  const dialect = { ...reading, header: reading.header === true } as CsvDialect;
+  const names = typeof reading.header === "object" ? reading.header : undefined;
+  const rowsByOrder = new Map<string, CsvRow[]>();
+  for await (const item of readCsv(chunks(await readFile(file)), dialect)) {
+    if (item.kind !== "row") continue;
+    const values = names
+      ? new Map(names.map((name, i) => [name, item.row.values.get(String(i + 1)) ?? ""]))
+      : item.row.values;
+    const key = values.get(reading.groupBy ?? "") || `line ${item.row.line}`;
+    rowsByOrder.set(key, [...(rowsByOrder.get(key) ?? []), { line: item.row.line, values }]);
+  }
+  return [...rowsByOrder.values()].map((rows) => {
+    return plain(mapOne(profile, { ...csvMessage([]), content: { kind: "csv", rows: phi(rows) } }));
+  });
+}
+
+async function* chunks(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}

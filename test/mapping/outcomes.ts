@@ -1,0 +1,93 @@
+import type { Outcome, OutcomeOrder } from "../../src/core/outcome.ts";
+import { phi } from "../../src/core/phi.ts";
+import type { Profile } from "../../src/mapping/profile.ts";
+import { composeHl7 } from "../../src/mapping/result-hl7.ts";
+import { hl7Text } from "./mapped.ts";
+
+/** An ORM^O01 of an invented patient, as outcomes of the tests answer it. */
+export const ORIGINAL = hl7Text("ORM^O01^ORM_O01", [
+  "PID|1||MRN-4711^^^NORTH^MR||Beispiel^Anna||19840229|F",
+  "ORC|NW|LAB-1^NORTHLAB||GRP-7",
+  "OBR|1|LAB-1^NORTHLAB||CRYO-STORE^Cryogenic storage^L|||||||||||SEM&Semen^^STRAW-1",
+]);
+
+/** A stored order with one container; parts can be replaced. */
+export function outcomeOrder(parts: Partial<OutcomeOrder> = {}): OutcomeOrder {
+  return {
+    orderId: "o17",
+    operation: "STORE",
+    placerOrderNumber: "LAB-1",
+    facilityCode: "NORTH",
+    subjectCode: phi("MRN-4711"),
+    state: "completed",
+    requestId: 123,
+    procedureId: 77,
+    procedureCode: "ST-2026-77",
+    containers: [
+      {
+        label: "STRAW-1",
+        description: "Semen",
+        containerId: 9001,
+        location: {
+          storageName: "Tank A",
+          canister: "3",
+          cane: "7",
+          position: "slot 2",
+          storedAt: "2026-11-20T13:05:00Z",
+        },
+      },
+    ],
+    ...parts,
+  };
+}
+
+const BASE = {
+  outcomeId: "5",
+  controlId: "CB0000000005",
+  occurredAt: new Date("2026-11-20T13:06:07Z"),
+} as const;
+
+/** An order that reached a state. */
+export function changed(order: Partial<OutcomeOrder> = {}, text: string | undefined = ORIGINAL): Outcome {
+  return { ...BASE, message: answered(text), kind: "changed", order: outcomeOrder(order) };
+}
+
+/** A message that was taken. */
+export function acknowledged(
+  orders: readonly OutcomeOrder[] = [outcomeOrder({ state: "received" })],
+  text: string | undefined = ORIGINAL,
+  isDuplicate = false,
+): Outcome {
+  return { ...BASE, message: answered(text), kind: "acknowledged", orders, isDuplicate };
+}
+
+/** A message that was refused. */
+export function refused(
+  problems: Extract<Outcome, { kind: "refused" }>["problems"],
+  text: string | undefined = ORIGINAL,
+): Outcome {
+  return { ...BASE, message: answered(text), kind: "refused", problems };
+}
+
+/** The same outcome of a message that retention has pruned. */
+export function withoutText(outcome: Outcome): Outcome {
+  const { text, ...message } = outcome.message;
+  return { ...outcome, message };
+}
+
+function answered(text: string | undefined): Outcome["message"] {
+  return {
+    messageId: "m12",
+    connector: "lims",
+    messageControlId: "MSG-1",
+    fileName: "order.hl7",
+    receivedAt: new Date("2026-11-20T10:15:00Z"),
+    ...(text === undefined ? {} : { text: phi(text) }),
+  };
+}
+
+/** The composed message, segment by segment; undefined when nothing is told. */
+export function segmentsOf(outcome: Outcome, profile: Profile): string[] | undefined {
+  const text = composeHl7(outcome, profile)?.bytes.toString("utf8");
+  return text?.split("\r").slice(0, -1);
+}
