@@ -1,0 +1,136 @@
+import { Failure } from "../core/failures.ts";
+import type { Phi } from "../core/phi.ts";
+import type { Answer } from "./answer.ts";
+import type { ServiceContext } from "./context.ts";
+import { unwrapList } from "./envelope.ts";
+import type { Query } from "./transport.ts";
+import { idOf, type RawObject } from "./values.ts";
+
+/** A list to be read page by page. */
+export interface Listing {
+  /** The list's path, such as `/api/procedures`. */
+  readonly endpoint: string;
+  /** Filters. Only hints: the caller looks at each entry again, since a service may ignore any of them. */
+  readonly query: Query;
+  readonly sensitive: readonly Phi[];
+  /**
+   * When the walk is over. `short`: at a page shorter than the longest one seen lately, which saves a request.
+   * `empty`: only at an empty page, where a missed entry would do harm.
+   */
+  readonly ends: "short" | "empty";
+  /** Page size to ask for instead of the configured one. */
+  readonly perPage?: number | undefined;
+}
+
+/** More pages than that are not a list that was meant to be read to its end. */
+const MAX_PAGES = 2_000;
+
+/**
+ * Reads a list page by page and yields of each page the entries that no earlier page had: pages shift while they
+ * are read, and a service that ignores `page` gives the first one for ever.
+ * @throws Failure SERVICE_LIST_TOO_LONG, SERVICE_SHAPE_UNKNOWN, and those of `Transport.call`.
+ */
+export async function* walkPages(
+  context: ServiceContext,
+  listing: Listing,
+  signal: AbortSignal,
+): AsyncGenerator<RawObject[], void, void> {
+  const { capabilities, settings } = context;
+  const perPage = listing.perPage ?? settings.perPage;
+  // Lengths of pages say something about the service's cap only while the same size is asked for.
+  const isLearning = perPage === settings.perPage;
+  const seen = new Set<number | string>();
+  let previousLength = 0;
+  let pagesWithoutNews = 0;
+  for (let page = 1; page <= MAX_PAGES; page += 1) {
+    const entries = await fetchPage(context, listing, { page, perPage }, signal);
+    if (entries.length === 0) return;
+    const fresh = entries.filter((entry) => !seen.has(keyOf(entry)));
+    for (const entry of fresh) seen.add(keyOf(entry));
+    if (isLearning) capabilities.sawPage(listing.endpoint, entries.length);
+    if (isLearning && fresh.length > 0 && page > 1 && previousLength < perPage) {
+      capabilities.sawCap(listing.endpoint, previousLength);
+    }
+    if (fresh.length > 0) yield fresh;
+    pagesWithoutNews = fresh.length === 0 ? pagesWithoutNews + 1 : 0;
+    const isShort = isLearning && entries.length < (capabilities.longestPage(listing.endpoint) ?? 0);
+    if (listing.ends === "short" && (isShort || pagesWithoutNews > 0)) return;
+    if (pagesWithoutNews > 1) {
+      // A whole list that just fills the page looks the same as a list cut to one page: not to be believed.
+      if (page === 3 && entries.length === perPage) {
+        throw new Failure(
+          "SERVICE_SHAPE_UNKNOWN",
+          `${listing.endpoint}: \`page\` is ignored, each page is the first`,
+        );
+      }
+      return;
+    }
+    previousLength = entries.length;
+  }
+  throw new Failure("SERVICE_LIST_TOO_LONG", `${listing.endpoint}: no end within ${MAX_PAGES} pages`);
+}
+
+/** Reads one page. @throws Failure SERVICE_SHAPE_UNKNOWN when no list is found in the answer. */
+export function fetchPage(
+  context: ServiceContext,
+  listing: Pick<Listing, "endpoint" | "query" | "sensitive">,
+  paging: { readonly page: number; readonly perPage: number },
+  signal: AbortSignal,
+): Promise<readonly RawObject[]> {
+  const { endpoint, query, sensitive } = listing;
+  const read = (answer: Answer): readonly RawObject[] => {
+    if (answer.shape === "empty") return [];
+    const unwrapped = unwrapList(answer.json, context.settings.listEnvelope);
+    if (!unwrapped) {
+      throw new Failure(
+        "SERVICE_SHAPE_UNKNOWN",
+        `GET ${endpoint}: no list found in the answer (listEnvelope is ${context.settings.listEnvelope})`,
+      );
+    }
+    context.capabilities.envelope(endpoint, unwrapped.envelope);
+    return unwrapped.entries;
+  };
+  const call = { method: "GET", route: endpoint, query: { ...query, ...paging }, sensitive, read } as const;
+  return context.transport.call(call, signal);
+}
+
+/** All entries of a list that `keep` turns into something. */
+export async function collect<T>(
+  context: ServiceContext,
+  listing: Listing,
+  keep: (entry: RawObject) => T | undefined,
+  signal: AbortSignal,
+): Promise<T[]> {
+  const kept: T[] = [];
+  for await (const page of walkPages(context, listing, signal)) {
+    for (const entry of page) {
+      const value = keep(entry);
+      if (value !== undefined) kept.push(value);
+    }
+  }
+  return kept;
+}
+
+/** Passes over a list before it is given up as unstable. */
+const MAX_PASSES = 5;
+
+/**
+ * Runs `pass` until two in a row find the same ids: a page walk can miss an entry when pages shift under it, but
+ * hardly the same one twice.
+ * @throws Failure SERVICE_LIST_UNSTABLE after five passes.
+ */
+export async function untilStable<T extends { readonly id: number }>(
+  pass: () => Promise<ReadonlyMap<number, T>>,
+): Promise<ReadonlyMap<number, T>> {
+  let before = await pass();
+  for (let count = 2; count <= MAX_PASSES; count += 1) {
+    const found = await pass();
+    if (found.size === before.size && [...found.keys()].every((id) => before.has(id))) return found;
+    before = found;
+  }
+  throw new Failure("SERVICE_LIST_UNSTABLE", `the list of requests differed in each of ${MAX_PASSES} passes`);
+}
+
+function keyOf(entry: RawObject): number | string {
+  return idOf(entry) ?? JSON.stringify(entry);
+}

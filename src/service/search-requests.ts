@@ -1,0 +1,88 @@
+import type { Phi } from "../core/phi.ts";
+import type { ServiceContext } from "./context.ts";
+import { type Listing, untilStable, walkPages } from "./list.ts";
+import { REQUESTS } from "./requests.ts";
+import { parseRequest, type RequestStatus, UNTOLD } from "./shapes.ts";
+
+/** What the requests of one subject and type are searched by. */
+export interface RequestSearch {
+  readonly facilityId: number;
+  readonly subjectCode: Phi;
+  readonly type: "STORE" | "RETRIEVAL";
+}
+
+const STATUSES = ["PENDING", "ACCEPTED", "REJECTED", "CANCELLED"];
+
+/**
+ * All procedure requests, in every status, that are of that facility, subject and type or don't tell: complete, by
+ * full walks to an empty page that are repeated until two passes agree. The service is asked to filter, and each
+ * entry is compared again here.
+ * @throws Failure SERVICE_LIST_UNSTABLE, SERVICE_LIST_TOO_LONG, and those of `Transport.call`.
+ */
+export function searchRequests(
+  context: ServiceContext,
+  search: RequestSearch,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, RequestStatus>> {
+  return untilStable(() => onePass(context, search, signal));
+}
+
+/**
+ * The ids of a subject's requests of one type as they stand, taken before a retrieval is posted: a retrieval has no
+ * text of ours in it, so only "was not there before" tells a new one from older ones.
+ */
+export async function snapshotRequestIds(
+  context: ServiceContext,
+  search: RequestSearch,
+  signal: AbortSignal,
+): Promise<number[]> {
+  return [...(await searchRequests(context, search, signal)).keys()];
+}
+
+async function onePass(
+  context: ServiceContext,
+  search: RequestSearch,
+  signal: AbortSignal,
+): Promise<Map<number, RequestStatus>> {
+  const { facilityId, type, subjectCode } = search;
+  const query = { facilityId, type, subjectCode: subjectCode.reveal() };
+  const listing = { endpoint: REQUESTS, query, sensitive: [subjectCode], ends: "empty" } as const;
+  const found = new Map<number, RequestStatus>();
+  const listsAllStatuses = await walkInto(context, listing, search, found, signal);
+  if (listsAllStatuses) return found;
+  // Nothing but pending ones (or nothing at all) was listed: perhaps others are only listed when asked for.
+  for (const status of STATUSES) {
+    await walkInto(context, { ...listing, query: { ...query, status } }, search, found, signal);
+  }
+  return found;
+}
+
+/** Walks one list into `found`; tells whether it showed a request that is not pending. */
+async function walkInto(
+  context: ServiceContext,
+  listing: Listing,
+  search: RequestSearch,
+  found: Map<number, RequestStatus>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let hasOtherStatus = false;
+  for await (const page of walkPages(context, listing, signal)) {
+    for (const raw of page) {
+      const entry = parseRequest(raw);
+      if (!entry) continue;
+      if (entry.status !== UNTOLD && entry.status !== "PENDING") hasOtherStatus = true;
+      const misfit = misfitOf(entry, search);
+      if (misfit === undefined) found.set(entry.id, entry);
+      else context.capabilities.sawFilter(REQUESTS, misfit, "ignored");
+    }
+  }
+  return hasOtherStatus;
+}
+
+/** The filter that an entry shows to be ignored; undefined when the entry fits or doesn't tell. */
+function misfitOf(entry: RequestStatus, search: RequestSearch): string | undefined {
+  if (entry.subjectCode && entry.subjectCode.reveal() !== search.subjectCode.reveal()) return "subjectCode";
+  if (entry.facilityId !== undefined && entry.facilityId !== search.facilityId) return "facilityId";
+  if (entry.type !== undefined && entry.type !== search.type) return "type";
+  return undefined;
+}

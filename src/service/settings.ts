@@ -1,0 +1,129 @@
+import { isIP } from "node:net";
+import { Failure } from "../core/failures.ts";
+
+/** A secret, or how to read it again: a rotated file is picked up without a restart. */
+export type Secret = string | (() => Promise<string>);
+
+/** A static API token, or OAuth 2.0 client credentials (specification, Authentication 1 and 2). */
+export type ServiceAuth =
+  | { readonly apiToken: Secret }
+  | {
+      readonly tokenUrl: string;
+      readonly clientId: string;
+      readonly clientSecret: Secret;
+      /** How the client proves itself: HTTP Basic, or form fields in the body. */
+      readonly method: "basic" | "post";
+      readonly scope?: string | undefined;
+      readonly audience?: string | undefined;
+    };
+
+/** How the service is reached, and what the site knows of the points that the specification leaves open. */
+export interface ServiceSettings {
+  /** `{base_url}` of the specification; may have a path of its own. */
+  readonly baseUrl: string;
+  readonly auth: ServiceAuth;
+  /** Limit for one call from its first byte to the last of its answer, ms. Default 15 s. */
+  readonly timeoutMs?: number | undefined;
+  /** Cap shared by all callers of one client. Default 20. */
+  readonly maxRequestsPerSecond?: number | undefined;
+  /** Calls under way at once. Default 8. */
+  readonly concurrency?: number | undefined;
+  /** Page size asked for; a smaller cap of the service is noticed. Default 100. */
+  readonly perPage?: number | undefined;
+  /** How lists are wrapped: found out (`auto`), bare, or under a key (dots step into objects). */
+  readonly listEnvelope?: "auto" | "array" | "data" | "items" | (string & {}) | undefined;
+  /** Statuses that the site knows to mean: nothing was done. Default 429 and 503; 429 always belongs to them. */
+  readonly notExecuted?: readonly number[] | undefined;
+  /** Fields of a sample container entry that may hold the lab's label. */
+  readonly containerLabelFields?: readonly string[] | undefined;
+  /** How a storage request is recognised after a lost answer: a token in the descriptions, or its set of labels. */
+  readonly correlation?: "token" | "labels" | undefined;
+  /** Lets `http://` go to another machine, which sends tokens and patients' data in clear. */
+  readonly allowInsecure?: boolean | undefined;
+  /** Largest answer that is read, bytes. Default 8 MiB. */
+  readonly maxBodyBytes?: number | undefined;
+  /** PEM certificates to trust instead of the public authorities, for a hospital's own. */
+  readonly ca?: string | undefined;
+}
+
+/** Settings with every default filled in and the addresses checked. */
+export interface ResolvedSettings {
+  readonly baseUrl: URL;
+  readonly auth: ServiceAuth;
+  readonly timeoutMs: number;
+  readonly maxRequestsPerSecond: number;
+  readonly concurrency: number;
+  readonly perPage: number;
+  readonly listEnvelope: string;
+  readonly notExecuted: ReadonlySet<number>;
+  readonly containerLabelFields: readonly string[];
+  readonly correlation: "token" | "labels";
+  readonly maxBodyBytes: number;
+  readonly ca: string | undefined;
+}
+
+/**
+ * Fills in the defaults.
+ * @throws Failure CONFIG_INVALID for an address that must not be used or a number out of range.
+ */
+export function resolveSettings(settings: ServiceSettings): ResolvedSettings {
+  const allowInsecure = settings.allowInsecure ?? false;
+  const baseUrl = checkAddress("service.baseUrl", settings.baseUrl, allowInsecure);
+  if (baseUrl.search !== "") throw invalid("service.baseUrl", "must not have a query");
+  if ("tokenUrl" in settings.auth) {
+    checkAddress("service.auth.tokenUrl", settings.auth.tokenUrl, allowInsecure);
+    if (settings.auth.clientId.trim() === "") throw invalid("service.auth.clientId", "is empty");
+  }
+  return {
+    baseUrl,
+    auth: settings.auth,
+    timeoutMs: positive("service.timeout", settings.timeoutMs ?? 15_000),
+    maxRequestsPerSecond: positive("service.maxRequestsPerSecond", settings.maxRequestsPerSecond ?? 20),
+    concurrency: Math.ceil(positive("service.concurrency", settings.concurrency ?? 8)),
+    perPage: Math.ceil(positive("service.perPage", settings.perPage ?? 100)),
+    listEnvelope: settings.listEnvelope ?? "auto",
+    notExecuted: new Set([429, ...(settings.notExecuted ?? [503])]),
+    containerLabelFields: settings.containerLabelFields ?? ["name", "sampleContainerId", "label"],
+    correlation: settings.correlation ?? "token",
+    maxBodyBytes: positive("service.maxBodyBytes", settings.maxBodyBytes ?? 8 * 1024 * 1024),
+    ca: settings.ca,
+  };
+}
+
+function positive(name: string, value: number): number {
+  if (Number.isFinite(value) && value > 0) return value;
+  throw invalid(name, "must be a number above 0");
+}
+
+function invalid(name: string, rule: string): Failure {
+  return new Failure("CONFIG_INVALID", `${name} ${rule}`);
+}
+
+/** Patients' data and tokens go to https addresses, to this machine, or where the site said so. */
+function checkAddress(name: string, text: string, allowInsecure: boolean): URL {
+  const url = URL.parse(text);
+  if (!url || (url.protocol !== "https:" && url.protocol !== "http:")) {
+    throw invalid(name, "must be an address that begins with https://");
+  }
+  if (url.username !== "" || url.password !== "") throw invalid(name, "must not hold a user or password");
+  if (url.hash !== "") throw invalid(name, "must not have a # part");
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  if (isMetadataAddress(host)) throw invalid(name, "names a link-local or cloud metadata address");
+  if (url.protocol === "http:" && !isLoopback(host) && !allowInsecure) {
+    throw invalid(
+      name,
+      "must begin with https:// for another machine (or service.allowInsecure must be true)",
+    );
+  }
+  return url;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
+}
+
+function isMetadataAddress(host: string): boolean {
+  if (host === "metadata.google.internal" || host === "fd00:ec2::254") return true;
+  // The URL parser writes an IPv4 address inside IPv6 as ::ffff:a9fe:….
+  return host.startsWith("169.254.") || host.startsWith("::ffff:a9fe:") || /^fe[89ab][0-9a-f]:/.test(host);
+}

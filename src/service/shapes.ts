@@ -1,0 +1,206 @@
+import { z } from "zod";
+import { type Phi, phi } from "../core/phi.ts";
+import { maskText } from "./mask.ts";
+import {
+  idOf,
+  idValue,
+  isObject,
+  linkedId,
+  normalizeStatus,
+  normalizeType,
+  optional,
+  type RawObject,
+  subjectCodeOf,
+  textValue,
+} from "./values.ts";
+
+/** The status of an object that doesn't tell one. */
+export const UNTOLD = "UNKNOWN";
+
+/** A subject as the service knows it. Parts that it did not tell are undefined. */
+export interface ServiceSubject {
+  readonly id: number;
+  readonly facilityId?: number | undefined;
+  readonly code?: Phi | undefined;
+  readonly firstName?: Phi | undefined;
+  readonly lastName?: Phi | undefined;
+  readonly dateOfBirth?: Phi | undefined;
+}
+
+/** A container named in a procedure request. */
+export interface RequestedContainer {
+  /** The lab's label (`sampleContainerId`). */
+  readonly label?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+/** A procedure request as it stands. Only `id` is certain: entries and answers may be short forms. */
+export interface RequestStatus {
+  readonly id: number;
+  /** `STORE`, `RETRIEVAL`, or the service's own word in upper case. */
+  readonly type?: string | undefined;
+  /** `PENDING`, `ACCEPTED`, `REJECTED`, `CANCELLED`, a word nobody knows yet in upper case, or {@link UNTOLD}. */
+  readonly status: string;
+  readonly facilityId?: number | undefined;
+  readonly subjectCode?: Phi | undefined;
+  readonly procedureId?: number | undefined;
+  /** Undefined in short forms and for retrievals. */
+  readonly containers?: readonly RequestedContainer[] | undefined;
+  /** Ids of the containers of a retrieval, for services that echo them. */
+  readonly containerIds?: readonly number[] | undefined;
+  /** ISO 8601 as the service wrote it. */
+  readonly createdAt?: string | undefined;
+  readonly acceptedAt?: string | undefined;
+  /** The whole object as it came. */
+  readonly raw: Phi<RawObject>;
+}
+
+/** A procedure as it stands; parts that were not told are undefined. */
+export interface ProcedureStatus {
+  readonly id: number;
+  readonly type?: string | undefined;
+  /**
+   * `PENDING`, `CREATED`, `IN_PROGRESS`, `COMPLETED`, `CANCELLED`, `FAILED`, a word nobody knows yet in upper case,
+   * or {@link UNTOLD}.
+   */
+  readonly status: string;
+  /** The human-readable procedure code, where the surface has one. */
+  readonly code?: string | undefined;
+  readonly facilityId?: number | undefined;
+  readonly storageId?: number | undefined;
+  readonly requestId?: number | undefined;
+  readonly containerIds?: readonly number[] | undefined;
+  readonly createdAt?: string | undefined;
+  readonly startedAt?: string | undefined;
+  readonly completedAt?: string | undefined;
+  /**
+   * The service's words for what went wrong, dates and quoted words masked. Free text that may still hold a name:
+   * `maskText` with the order's subject takes that out.
+   */
+  readonly error?: string | undefined;
+  readonly raw: Phi<RawObject>;
+}
+
+/** A sample container of a subject. */
+export interface ServiceContainer {
+  readonly id: number;
+  /** Every value found in the configured label fields. */
+  readonly labels: readonly string[];
+  readonly description?: string | undefined;
+  /** The subject that the entry itself names. */
+  readonly subjectCode?: Phi | undefined;
+  readonly raw: Phi<RawObject>;
+}
+
+const text = optional(textValue);
+const ids = optional(z.array(idValue));
+const requestFields = z.looseObject({
+  type: text,
+  status: text,
+  procedureId: optional(idValue),
+  sampleContainers: optional(
+    z.array(z.looseObject({ sampleContainerId: text, name: text, description: text })),
+  ),
+  sampleContainerIds: ids,
+  createdAt: text,
+  acceptedAt: text,
+});
+const procedureFields = z.looseObject({
+  type: text,
+  status: text,
+  code: text,
+  storageId: optional(idValue),
+  requestId: optional(idValue),
+  sampleContainerIds: ids,
+  sampleContainers: optional(z.array(z.looseObject({ id: idValue }))),
+  createdAt: text,
+  startedAt: text,
+  completedAt: text,
+  error: text,
+});
+const subjectFields = z.looseObject({ code: text, firstName: text, lastName: text, dateOfBirth: text });
+
+/** Reads a subject; undefined for anything without an integer id. */
+export function parseSubject(raw: unknown): ServiceSubject | undefined {
+  const found = identified(raw);
+  if (!found) return undefined;
+  const { code, firstName, lastName, dateOfBirth } = subjectFields.parse(found.object);
+  return {
+    id: found.id,
+    facilityId: linkedId(found.object, "facilityId", "facility"),
+    code: wrapped(code),
+    firstName: wrapped(firstName),
+    lastName: wrapped(lastName),
+    // Some services write dates as midnight timestamps.
+    dateOfBirth: wrapped(dateOfBirth?.replace(/^(\d{4}-\d{2}-\d{2})T.*$/, "$1")),
+  };
+}
+
+/** Reads a procedure request; undefined for anything without an integer id. */
+export function parseRequest(raw: unknown): RequestStatus | undefined {
+  const found = identified(raw);
+  if (!found) return undefined;
+  const fields = requestFields.parse(found.object);
+  return {
+    id: found.id,
+    type: fields.type ? normalizeType(fields.type) : undefined,
+    status: fields.status ? normalizeStatus(fields.status) : UNTOLD,
+    facilityId: linkedId(found.object, "facilityId", "facility"),
+    subjectCode: wrapped(subjectCodeOf(found.object)),
+    procedureId: fields.procedureId ?? undefined,
+    containers: fields.sampleContainers?.map((each) => ({
+      label: each.sampleContainerId ?? each.name ?? undefined,
+      description: each.description ?? undefined,
+    })),
+    containerIds: fields.sampleContainerIds ?? undefined,
+    createdAt: fields.createdAt ?? undefined,
+    acceptedAt: fields.acceptedAt ?? undefined,
+    raw: phi(found.object),
+  };
+}
+
+/** Reads a procedure of either surface's form; undefined for anything without an integer id. */
+export function parseProcedure(raw: unknown): ProcedureStatus | undefined {
+  const found = identified(raw);
+  if (!found) return undefined;
+  const fields = procedureFields.parse(found.object);
+  return {
+    id: found.id,
+    type: fields.type ? normalizeType(fields.type) : undefined,
+    status: fields.status ? normalizeStatus(fields.status) : UNTOLD,
+    code: fields.code ?? undefined,
+    facilityId: linkedId(found.object, "facilityId", "facility"),
+    storageId: fields.storageId ?? undefined,
+    requestId: fields.requestId ?? undefined,
+    containerIds: fields.sampleContainerIds ?? fields.sampleContainers?.map((each) => each.id),
+    createdAt: fields.createdAt ?? undefined,
+    startedAt: fields.startedAt ?? undefined,
+    completedAt: fields.completedAt ?? undefined,
+    error: fields.error ? maskText(fields.error, []) : undefined,
+    raw: phi(found.object),
+  };
+}
+
+/** Reads a sample container, with its labels from the given fields; undefined without an integer id. */
+export function parseContainer(raw: unknown, labelFields: readonly string[]): ServiceContainer | undefined {
+  const found = identified(raw);
+  if (!found) return undefined;
+  const labels = labelFields.flatMap((field) => textValue.safeParse(found.object[field]).data ?? []);
+  return {
+    id: found.id,
+    labels: [...new Set(labels)],
+    description: textValue.safeParse(found.object.description).data,
+    subjectCode: wrapped(subjectCodeOf(found.object)),
+    raw: phi(found.object),
+  };
+}
+
+function identified(raw: unknown): { id: number; object: RawObject } | undefined {
+  if (!isObject(raw)) return undefined;
+  const id = idOf(raw);
+  return id === undefined ? undefined : { id, object: raw };
+}
+
+function wrapped(value: string | null | undefined): Phi | undefined {
+  return value === null || value === undefined || value === "" ? undefined : phi(value);
+}

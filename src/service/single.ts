@@ -1,0 +1,32 @@
+import { Failure } from "../core/failures.ts";
+import type { Phi } from "../core/phi.ts";
+import type { ServiceContext } from "./context.ts";
+import { unwrapObject } from "./envelope.ts";
+import type { RawObject } from "./values.ts";
+
+/**
+ * Reads one object by its id.
+ * @throws Failure SERVICE_NOT_FOUND, SERVICE_SHAPE_UNKNOWN, and those of `Transport.call`.
+ */
+export function getOne<T>(
+  context: ServiceContext,
+  target: { readonly route: string; readonly id: number; readonly sensitive?: readonly Phi[] },
+  parse: (raw: RawObject) => T | undefined,
+  signal: AbortSignal,
+): Promise<T> {
+  return context.transport.call(
+    {
+      method: "GET",
+      route: target.route,
+      id: target.id,
+      sensitive: target.sensitive ?? [],
+      read: (answer) => {
+        const raw = unwrapObject(answer.json);
+        const value = raw && parse(raw);
+        if (value !== undefined) return value;
+        throw new Failure("SERVICE_SHAPE_UNKNOWN", `GET ${target.route}: the answer holds no such object`);
+      },
+    },
+    signal,
+  );
+}

@@ -1,0 +1,142 @@
+import {
+  allowInsecureRequests,
+  ClientSecretBasic,
+  ClientSecretPost,
+  clientCredentialsGrantRequest,
+  customFetch,
+} from "oauth4webapi";
+import { Failure } from "../core/failures.ts";
+import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
+import { describeRefusal } from "./refusal.ts";
+import type { Secret, ServiceAuth } from "./settings.ts";
+import { parseExpiresIn } from "./token-life.ts";
+import type { Wire } from "./wire.ts";
+
+/** A bearer token as it was issued. */
+export interface IssuedToken {
+  readonly value: string;
+  /** Undefined when the answer didn't say, or said nonsense. */
+  readonly lifeMs: number | undefined;
+}
+
+/** Error codes of RFC 6749, 5.2 that only a change of credentials or settings can mend. */
+const REFUSALS = new Set([
+  "invalid_client",
+  "invalid_grant",
+  "invalid_request",
+  "invalid_scope",
+  "invalid_target",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "access_denied",
+]);
+
+/** Reads a secret anew, without the line end that editors leave in secret files. */
+export async function readSecret(secret: Secret, name: string): Promise<string> {
+  try {
+    const value = (typeof secret === "string" ? secret : await secret()).trim();
+    if (value !== "") return value;
+  } catch (cause) {
+    throw new Failure("SERVICE_CREDENTIALS_REFUSED", { message: `${name} could not be read`, cause });
+  }
+  throw new Failure("SERVICE_CREDENTIALS_REFUSED", `${name} is empty`);
+}
+
+/**
+ * Asks the token endpoint for a token by client credentials (RFC 6749, 4.4; there is no refresh token, 4.4.3).
+ * oauth4webapi builds the request with its proper encodings; the answer is read here, since services differ from
+ * the letter of the standard in ways that do no harm (201, no `token_type`, `expires_in` as text).
+ * @throws Failure SERVICE_TOKEN_UNAVAILABLE or SERVICE_CREDENTIALS_REFUSED; SERVICE_STOPPED when `signal` aborts.
+ */
+export async function requestToken(
+  auth: Extract<ServiceAuth, { tokenUrl: string }>,
+  wire: Wire,
+  now: () => number,
+  signal: AbortSignal,
+): Promise<IssuedToken> {
+  const secret = await readSecret(auth.clientSecret, "service.auth.clientSecret");
+  let answer: Answer | undefined;
+  await clientCredentialsGrantRequest(
+    { issuer: auth.tokenUrl, token_endpoint: auth.tokenUrl },
+    { client_id: auth.clientId },
+    auth.method === "basic" ? ClientSecretBasic(secret) : ClientSecretPost(secret),
+    {
+      ...(auth.scope === undefined ? {} : { scope: auth.scope }),
+      ...(auth.audience === undefined ? {} : { audience: auth.audience }),
+    },
+    {
+      // The address was judged when the settings were read.
+      [allowInsecureRequests]: true,
+      [customFetch]: async (url, { headers, body }) => {
+        answer = await exchange(wire, url, { ...headers }, String(body), signal);
+        return new Response(null);
+      },
+    },
+  );
+  if (!answer) throw new Failure("SERVICE_TOKEN_UNAVAILABLE", "the token endpoint was not asked");
+  return readToken(answer, now());
+}
+
+async function exchange(
+  wire: Wire,
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const result = await wire.exchange(
+    { method: "POST", url: new URL(url), headers: { ...headers, "accept-encoding": "identity" }, body },
+    signal,
+  );
+  if (result.kind === "answer") return parseAnswer(result.status, result.headers, result.body);
+  if (result.why === "stopped") throw new Failure("SERVICE_STOPPED", "stopped while asking for a token");
+  const what = result.isSent ? "gave no whole answer" : "could not be reached";
+  throw new Failure("SERVICE_TOKEN_UNAVAILABLE", {
+    message: `the token endpoint ${what} (${result.why})`,
+    cause: result.error,
+  });
+}
+
+function readToken(answer: Answer, nowMs: number): IssuedToken {
+  const object = (answer.shape === "json" ? answer.json : {}) as Readonly<Record<string, unknown>>;
+  const isSuccess = answer.status >= 200 && answer.status < 300;
+  const token = object.access_token;
+  if (isSuccess && typeof token === "string") {
+    const type = object.token_type;
+    if (typeof type === "string" && type.toLowerCase() !== "bearer") {
+      throw new Failure(
+        "SERVICE_TOKEN_UNAVAILABLE",
+        "the token endpoint issued a token that is no bearer token",
+      );
+    }
+    if (!isHeaderSafe(token)) {
+      throw new Failure(
+        "SERVICE_TOKEN_UNAVAILABLE",
+        "the token endpoint issued a token that no header can hold",
+      );
+    }
+    return { value: token, lifeMs: parseExpiresIn(object.expires_in) };
+  }
+  const error = typeof object.error === "string" ? object.error : undefined;
+  const isRefused =
+    answer.status >= 400 &&
+    answer.status < 500 &&
+    (error === undefined ? answer.status === 401 && answer.shape !== "html" : REFUSALS.has(error));
+  const said = describeRefusal(answer, []);
+  const detail = said === undefined ? "" : `: ${said}`;
+  if (isRefused) {
+    throw new Failure(
+      "SERVICE_CREDENTIALS_REFUSED",
+      `the token endpoint refused the client (status ${answer.status}${detail})`,
+    );
+  }
+  throw new Failure("SERVICE_TOKEN_UNAVAILABLE", {
+    message: `the token endpoint issued no token (status ${answer.status}${detail})`,
+    retryAfterMs: parseRetryAfter(answer.headers, nowMs),
+  });
+}
+
+/** Whether a header can carry the token: visible ASCII only, so no line break can slip another header in. */
+export function isHeaderSafe(token: string): boolean {
+  return /^[\x21-\x7e]+$/.test(token);
+}

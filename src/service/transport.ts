@@ -1,0 +1,220 @@
+import type { Clock } from "../core/clock.ts";
+import { Failure, type FailureCode } from "../core/failures.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Phi } from "../core/phi.ts";
+import { type Answer, parseAnswer, parseRetryAfter, serviceTime } from "./answer.ts";
+import type { CircuitBreaker } from "./breaker.ts";
+import { classify, type Seen } from "./classify.ts";
+import type { Limiter } from "./limiter.ts";
+import { describeRefusal } from "./refusal.ts";
+import type { ResolvedSettings } from "./settings.ts";
+import type { TokenSource } from "./token.ts";
+import type { Wire } from "./wire.ts";
+
+/** Query parameters in the order in which they are sent; undefined ones are left out. */
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** One call of the service. */
+export interface Call<T> {
+  readonly method: "GET" | "POST";
+  /** The path as the specification writes it, such as `/api/procedures/{id}`: for messages and counters. */
+  readonly route: string;
+  /** Value of `{id}` in the route. */
+  readonly id?: number | undefined;
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+  /** Patients' values in this call; masked in whatever the service says about it. */
+  readonly sensitive: readonly Phi[];
+  /** Reads the answer of a call that went well; throws a Failure when it can't. */
+  readonly read: (answer: Answer) => T;
+  /** Runs right before the request leaves; when it throws, nothing is sent. For the caller's lease check. */
+  readonly beforeSend?: (() => void | Promise<void>) | undefined;
+}
+
+export interface TransportParts {
+  readonly settings: ResolvedSettings;
+  readonly wire: Wire;
+  readonly tokens: TokenSource;
+  readonly limiter: Limiter;
+  readonly breaker: CircuitBreaker;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Carries calls: breaker, concurrency and rate, token, exchange, verdict. Repeats nothing, except that a 401 (which
+ * says that nothing was done) makes it take a new token and send the call a second and last time.
+ */
+export class Transport {
+  readonly #parts: TransportParts;
+  readonly #counts = new Map<string, number>();
+  #clockSkewMs: number | undefined;
+
+  constructor(parts: TransportParts) {
+    this.#parts = parts;
+    parts.breaker.onChange((change) => {
+      // Back after an outage: not with everything at once.
+      if (change.state === "closed") parts.limiter.pause(0);
+    });
+  }
+
+  /** Requests sent so far by `METHOD route`. */
+  get counts(): ReadonlyMap<string, number> {
+    return this.#counts;
+  }
+
+  /** How far the service's clock is ahead of ours by its last `Date` header, ms; undefined before the first. */
+  get clockSkewMs(): number | undefined {
+    return this.#clockSkewMs;
+  }
+
+  /**
+   * Makes one call.
+   * @throws Failure by the table in `classify.ts`; SERVICE_PAUSED, SERVICE_STOPPED, SERVICE_BUSY and the token's
+   * failures when nothing was sent; whatever `beforeSend` or `read` throws.
+   */
+  async call<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
+    const { breaker, limiter } = this.#parts;
+    breaker.refuseIfOpen();
+    try {
+      return await limiter.run(signal, async () => {
+        await limiter.turn(signal);
+        return breaker.guard(() => this.#send(call, signal));
+      });
+    } catch (error) {
+      if (error instanceof Failure || !signal.aborted) throw error;
+      // The signal's own reason: it was stopped while it waited, so nothing had left.
+      throw new Failure("SERVICE_STOPPED", {
+        message: `${name(call)}: stopped before it was sent`,
+        cause: error,
+      });
+    }
+  }
+
+  async #send<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
+    const { tokens, limiter } = this.#parts;
+    let token = await tokens.get(signal);
+    let seen = await this.#exchange(call, token, signal);
+    if (mayRenew(call.method, seen)) {
+      token = await tokens.renew(token, signal);
+      await limiter.turn(signal);
+      seen = await this.#exchange(call, token, signal);
+    }
+    if ("answer" in seen && seen.answer.status !== 401) tokens.accepted(token);
+    return this.#judge(call, seen);
+  }
+
+  async #exchange<T>(call: Call<T>, token: string, signal: AbortSignal): Promise<Seen> {
+    const { wire, settings, clock, logger } = this.#parts;
+    await call.beforeSend?.();
+    const startedAt = clock.monotonic();
+    this.#counts.set(name(call), (this.#counts.get(name(call)) ?? 0) + 1);
+    const result = await wire.exchange(
+      {
+        method: call.method,
+        url: callUrl(settings.baseUrl, call),
+        headers: {
+          accept: "application/json",
+          "accept-encoding": "identity",
+          authorization: `Bearer ${token}`,
+          "user-agent": "cryobridge",
+          ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        body: call.body === undefined ? undefined : JSON.stringify(call.body),
+      },
+      signal,
+    );
+    const ms = Math.round(clock.monotonic() - startedAt);
+    if (result.kind === "broken") {
+      logger.debug({ call: name(call), why: result.why, isSent: result.isSent, ms }, "call broke");
+      return { broken: result };
+    }
+    const serviceMs = serviceTime(result.headers);
+    if (serviceMs !== undefined) this.#clockSkewMs = serviceMs - clock.now();
+    logger.debug({ call: name(call), status: result.status, ms }, "call answered");
+    return { answer: parseAnswer(result.status, result.headers, result.body) };
+  }
+
+  #judge<T>(call: Call<T>, seen: Seen): T {
+    const { settings, clock, limiter } = this.#parts;
+    const verdict = classify(call.method, seen, settings.notExecuted);
+    if (verdict === "ok" && "answer" in seen) return call.read(seen.answer);
+    const code: FailureCode = verdict === "ok" ? "UNCLASSIFIED" : verdict;
+    if ("broken" in seen) {
+      const { error, why, isSent } = seen.broken;
+      const when = isSent ? "after it was sent" : "before it was sent";
+      throw new Failure(code, {
+        message: `${name(call)}: ${reasonOf(why, error)}, ${when}`,
+        // undici's parser errors hold a piece of the answer.
+        cause: "data" in error ? undefined : error,
+      });
+    }
+    const retryAfterMs = parseRetryAfter(seen.answer.headers, clock.now());
+    if (code === "SERVICE_BUSY" && retryAfterMs !== undefined) limiter.pause(retryAfterMs);
+    const said = describeRefusal(seen.answer, call.sensitive);
+    const isRedirect = seen.answer.status >= 300 && seen.answer.status < 400;
+    const detail = isRedirect
+      ? ": a redirect, which is not followed (is service.baseUrl right?)"
+      : quoted(said);
+    throw new Failure(code, {
+      message: `${name(call)}: status ${seen.answer.status}${detail}`,
+      retryAfterMs,
+    });
+  }
+}
+
+/** `POST /api/subjects`: how a call is named in messages and counters, without any value. */
+function name(call: Pick<Call<unknown>, "method" | "route">): string {
+  return `${call.method} ${call.route}`;
+}
+
+function quoted(said: string | undefined): string {
+  return said === undefined ? "" : `: ${said}`;
+}
+
+/** A read may always be sent again; a change only when the 401 is surely the service's own and no gateway's page. */
+function mayRenew(method: "GET" | "POST", seen: Seen): boolean {
+  if (!("answer" in seen) || seen.answer.status !== 401) return false;
+  return method === "GET" || seen.answer.shape !== "html";
+}
+
+function callUrl(baseUrl: URL, call: Pick<Call<unknown>, "route" | "id" | "query">): URL {
+  if (call.id !== undefined && (!Number.isSafeInteger(call.id) || call.id < 0)) {
+    throw new RangeError("an id of the service is a whole number");
+  }
+  const url = new URL(baseUrl);
+  const path = call.route.replace("{id}", String(call.id ?? ""));
+  url.pathname = `${baseUrl.pathname.replace(/\/+$/, "")}${path}`;
+  // encodeURIComponent, since a space as `+` is read as a plus sign by some servers.
+  url.search = Object.entries(call.query ?? {})
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(String(value).toWellFormed())}`)
+    .join("&");
+  return url;
+}
+
+/** Words for system and TLS error codes that operators meet; other codes are quoted as they are. */
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens at that address",
+  ENOTFOUND: "the host name is not known",
+  EAI_AGAIN: "the name server did not answer",
+  ECONNRESET: "the connection was reset",
+  EHOSTUNREACH: "there is no way to the host",
+  ENETUNREACH: "there is no way to the network",
+  UND_ERR_CONNECT_TIMEOUT: "the connection could not be made in time",
+  UND_ERR_SOCKET: "the connection was closed",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed and not trusted",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate comes from an authority that is not trusted",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate comes from an authority that is not trusted",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate comes from an authority that is not trusted",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+};
+
+function reasonOf(why: string, error: Error): string {
+  if (why === "stopped") return "stopped";
+  if (why === "timeout") return "no whole answer in time";
+  if (why === "too_large") return "the answer is larger than allowed";
+  const code = "code" in error ? String(error.code) : error.name;
+  return WORDS[code] ?? `the connection failed (${code})`;
+}

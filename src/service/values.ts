@@ -1,0 +1,77 @@
+import { z } from "zod";
+
+/** An object as the service sent it, fields that the specification doesn't know included. */
+export type RawObject = Readonly<Record<string, unknown>>;
+
+/** Whether a parsed JSON value is an object. */
+export function isObject(value: unknown): value is RawObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** An integer id; digits in a string are taken too. Larger than 2^53 is refused, since JSON numbers lose them. */
+export const idValue = z.union([
+  z.int().nonnegative(),
+  z
+    .string()
+    .regex(/^\d{1,16}$/)
+    .transform(Number)
+    .pipe(z.int()),
+]);
+
+/** An optional part: missing, null or of another form all mean "not told". */
+export function optional<T extends z.ZodType>(shape: T) {
+  return shape.nullish().catch(undefined);
+}
+
+/** Text; a number is taken as its digits. */
+export const textValue = z.union([z.string(), z.number().transform(String)]);
+
+/** The id under `id`, or undefined when there is none. */
+export function idOf(object: RawObject): number | undefined {
+  const id = idValue.safeParse(object.id);
+  return id.success ? id.data : undefined;
+}
+
+/** An id under `key` (`facilityId`), or the id of the object nested under `nested` (`facility: { id }`). */
+export function linkedId(object: RawObject, key: string, nested: string): number | undefined {
+  const inner = object[nested];
+  for (const value of [object[key], isObject(inner) ? inner.id : undefined]) {
+    const id = idValue.safeParse(value);
+    if (id.success) return id.data;
+  }
+  return undefined;
+}
+
+/** The code of the subject an entry names, as `subjectCode` or `subject.code`; undefined when it names none. */
+export function subjectCodeOf(object: RawObject): string | undefined {
+  const inner = object.subject;
+  for (const value of [object.subjectCode, isObject(inner) ? inner.code : undefined]) {
+    const code = textValue.safeParse(value);
+    if (code.success) return code.data;
+  }
+  return undefined;
+}
+
+/**
+ * `STORE`, `RETRIEVAL`, `REFILL` … from any spelling: the specification shows `STORE` and, for the same thing on
+ * another surface, the lower-case `storage`. Unknown words come back in upper case.
+ */
+export function normalizeType(text: string): string {
+  const word = upperWord(text);
+  if (word === "STORAGE") return "STORE";
+  if (word === "RETRIEVE") return "RETRIEVAL";
+  return word;
+}
+
+/** `IN_PROGRESS` from `in progress` or `In-Progress`; `CANCELLED` with one L too. Unknown words in upper case. */
+export function normalizeStatus(text: string): string {
+  const word = upperWord(text);
+  return word === "CANCELED" ? "CANCELLED" : word;
+}
+
+function upperWord(text: string): string {
+  return text
+    .trim()
+    .toUpperCase()
+    .replace(/[\s-]+/g, "_");
+}

@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { Failure } from "../../src/core/failures.ts";
+import { Limiter } from "../../src/service/limiter.ts";
+import { FakeClock, settle } from "./fake-clock.ts";
+import { failureOf, never } from "./with-client.ts";
+
+const settings = { maxRequestsPerSecond: 20, concurrency: 4, maxWaitMs: 15_000 };
+const limiter = (clock: FakeClock, given = {}) => new Limiter({ ...settings, ...given }, clock, () => 0);
+
+describe("the rate", () => {
+  it("lets no more than the configured number a second through, and one tenth of a second's worth at once", async () => {
+    const clock = new FakeClock();
+    const gate = limiter(clock);
+    let left = 0;
+    for (let call = 0; call < 100; call += 1) {
+      gate.turn(never).then(() => {
+        left += 1;
+      });
+    }
+    await settle();
+    expect(left).toBe(2);
+    for (let second = 1; second <= 4; second += 1) {
+      await clock.advance(1_000);
+      expect(left).toBe(2 + second * 20);
+    }
+  });
+
+  it("starts at a tenth after a pause and rises to the whole within 20 s", async () => {
+    const clock = new FakeClock();
+    const gate = limiter(clock, { maxRequestsPerSecond: 100 });
+    gate.pause(1_000);
+    let left = 0;
+    const run = async () => {
+      for (;;) {
+        await gate.turn(never);
+        left += 1;
+      }
+    };
+    run();
+    await clock.advance(2_000);
+    expect(left).toBeGreaterThan(5);
+    expect(left).toBeLessThan(25);
+    await clock.advance(20_000);
+    const before = left;
+    await clock.advance(1_000);
+    expect(left - before).toBeGreaterThanOrEqual(99);
+  });
+});
+
+describe("a pause that the service asked for", () => {
+  it("is waited for when it is short", async () => {
+    const clock = new FakeClock();
+    const gate = limiter(clock);
+    gate.pause(5_000);
+    let isThrough = false;
+    gate.turn(never).then(() => {
+      isThrough = true;
+    });
+    await clock.advance(4_999);
+    expect(isThrough).toBe(false);
+    await clock.advance(1);
+    expect(isThrough).toBe(true);
+  });
+
+  it("sends callers away with the time that is left when it is long", async () => {
+    const clock = new FakeClock();
+    const gate = limiter(clock);
+    gate.pause(60_000);
+    await clock.advance(10_000);
+    expect(await failureOf(gate.turn(never))).toMatchObject({ code: "SERVICE_BUSY", retryAfterMs: 50_000 });
+  });
+
+  it("isn't shortened by a shorter one", async () => {
+    const clock = new FakeClock();
+    const gate = limiter(clock);
+    gate.pause(60_000);
+    gate.pause(1_000);
+    expect((await failureOf(gate.turn(never))).retryAfterMs).toBe(60_000);
+  });
+});
+
+describe("concurrency", () => {
+  it("runs that many at once, and the others in the order in which they came", async () => {
+    const gate = limiter(new FakeClock());
+    const started: number[] = [];
+    const ends: (() => void)[] = [];
+    for (let call = 0; call < 7; call += 1) {
+      gate.run(never, () => {
+        started.push(call);
+        return new Promise<void>((resolve) => ends.push(resolve));
+      });
+    }
+    await settle();
+    expect(started).toEqual([0, 1, 2, 3]);
+    ends[2]?.();
+    await settle();
+    expect(started).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it("frees the place of a call that failed and of one that left while waiting", async () => {
+    const gate = limiter(new FakeClock(), { concurrency: 1 });
+    const stop = new AbortController();
+    let end: (error: Error) => void = () => {};
+    const first = gate.run(
+      never,
+      () =>
+        new Promise<void>((_resolve, reject) => {
+          end = reject;
+        }),
+    );
+    const leaver = gate.run(stop.signal, async () => "never");
+    const last = gate.run(never, async () => "ran");
+    await settle();
+    stop.abort(new Failure("SERVICE_STOPPED", "gone"));
+    await expect(leaver).rejects.toThrow("gone");
+    end(new RangeError("failed"));
+    await expect(first).rejects.toThrow("failed");
+    expect(await last).toBe("ran");
+  });
+});

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import type { Row } from "./stub-service.ts";
+import { failureOf, never, withStub } from "./with-client.ts";
+
+const tanks = (count: number): Row[] =>
+  Array.from({ length: count }, (_, index) => ({ id: index + 1, name: `T${index + 1}`, vendor: "x" }));
+
+async function idsOf(list: AsyncIterable<Readonly<Record<string, unknown>>>): Promise<unknown[]> {
+  const ids: unknown[] = [];
+  for await (const entry of list) ids.push(entry.id);
+  return ids;
+}
+
+describe("the wrapping of a list", () => {
+  it.each([
+    ["a bare array", (rows: Row[]) => rows],
+    ["data", (rows: Row[]) => ({ data: rows, meta: { total: 3 } })],
+    ["items with paging data", (rows: Row[]) => ({ items: rows, page: 1, errors: [] })],
+    ["data.items", (rows: Row[]) => ({ data: { items: rows, total: 3 } })],
+    ["a name of its own", (rows: Row[]) => ({ tanks: rows, total: 3 })],
+    ["null for an empty list", (rows: Row[]) => ({ data: rows.length === 0 ? null : rows })],
+  ])("is found out when it is %s", (_name, envelope) =>
+    withStub(async (stub, client) => {
+      stub.rows.storage = tanks(3);
+      stub.options = { envelope };
+      expect(await idsOf(client.listStorage({}, never))).toEqual([1, 2, 3]);
+    }),
+  );
+
+  it("is taken from the settings where they name it", () =>
+    withStub(
+      async (stub, client) => {
+        stub.rows.storage = tanks(3);
+        stub.options = { envelope: (rows) => ({ data: [], reply: { rows } }) };
+        expect(await idsOf(client.listStorage({}, never))).toEqual([1, 2, 3]);
+        expect(client.findings["/api/storage"]).toMatchObject({ envelope: "reply.rows" });
+      },
+      { listEnvelope: "reply.rows" },
+    ));
+
+  it.each([
+    ["two arrays of equal right", { a: [], b: [] }],
+    ["an object without a list", { status: "maintenance" }],
+    ["a list of no objects", [1, 2]],
+  ])("is refused when the answer is %s", (_name, body) =>
+    withStub(async (stub, client) => {
+      stub.options = { envelope: () => body };
+      const failure = await failureOf(idsOf(client.listStorage({}, never)));
+      expect(failure).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN", class: "transient" });
+      expect(failure.message).toContain("listEnvelope");
+    }),
+  );
+});
+
+describe("the pages of a list", () => {
+  it.each([1, 7, 25, 100, 1_000])("are read to their end under a cap of %i", (cap) =>
+    withStub(async (stub, client) => {
+      stub.rows.storage = tanks(101);
+      stub.options = { cap };
+      expect(await idsOf(client.listStorage({}, never))).toHaveLength(101);
+    }),
+  );
+
+  it("end at a page shorter than the longest, without asking for an empty one", () =>
+    withStub(async (stub, client) => {
+      stub.rows.storage = tanks(60);
+      stub.options = { cap: 25 };
+      await idsOf(client.listStorage({}, never));
+      expect(stub.seen).toHaveLength(3);
+      expect(client.findings["/api/storage"]).toMatchObject({ longestPage: 25, pageCap: 25 });
+    }));
+
+  it("yield each object once although the list shifts between pages", () =>
+    withStub(async (stub, client) => {
+      stub.rows.storage = tanks(60);
+      let next = 1_000;
+      stub.options = { cap: 10, afterPage: () => stub.rows.storage!.unshift({ id: next++ }) };
+      const ids = await idsOf(client.listStorage({}, never));
+      expect(new Set(ids).size).toBe(ids.length);
+      for (let id = 1; id <= 60; id += 1) expect(ids).toContain(id);
+    }));
+
+  it("end when the service ignores `page` and gives everything each time", () =>
+    withStub(async (stub, client) => {
+      stub.rows.storage = tanks(30);
+      stub.options = { honours: () => false };
+      expect(await idsOf(client.listStorage({}, never))).toHaveLength(30);
+    }));
+
+  it("carry the four filter forms and a page size of the person's own", () =>
+    withStub(async (stub, client) => {
+      const query = { facilityId: 12, name_like: "a b", createdAt_from: "2026-01-01", id_to: 9, perPage: 5 };
+      await idsOf(client.listStorage(query, never));
+      expect(stub.seen[0]!.url).toBe(
+        "/api/storage?facilityId=12&name_like=a%20b&createdAt_from=2026-01-01&id_to=9&page=1&perPage=5",
+      );
+    }));
+
+  it("are fetched only while someone takes them, with unknown fields kept", () =>
+    withStub(async (stub, client) => {
+      stub.rows.storage = tanks(60);
+      stub.options = { cap: 10 };
+      for await (const tank of client.listStorage({}, never)) {
+        expect(tank).toEqual({ id: 1, name: "T1", vendor: "x" });
+        break;
+      }
+      expect(stub.seen).toHaveLength(1);
+    }));
+});

@@ -1,0 +1,78 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { phi } from "../../src/core/phi.ts";
+import { parseAnswer } from "../../src/service/answer.ts";
+import { maskText } from "../../src/service/mask.ts";
+import { describeRefusal } from "../../src/service/refusal.ts";
+
+describe("masking a text of the service", () => {
+  it.each([
+    ["subject SUBJ-1 not found", ["SUBJ-1"], "subject [masked] not found"],
+    ["SUBJ-1, subj-1 and SUBJ-12", ["SUBJ-1"], "[masked], [masked] and SUBJ-12"],
+    ["name JÜRGEN is taken", ["Jürgen"], "name [masked] is taken"],
+    ["A is no name for A+", ["A"], "[masked] is no name for [masked]+"],
+    ["Anna   Maria exists", ["Anna Maria"], "[masked] exists"],
+    ["/api/subjects?code=a%26b", ["a&b"], "/api/subjects?code=[masked]"],
+    ["born 19800201", ["1980-02-01"], "born [masked]"],
+    ["born 1980-02-01, 01.02.1980 or 2/1/1980", [], "born [masked], [masked] or [masked]"],
+    ["code belongs to 'Jane Roe'", [], 'code belongs to "[masked]"'],
+    ['"facilityId" must be "integer"', [], '"facilityId" must be "integer"'],
+    ["two\r\nlines \u001b[31mred", [], "two lines [31mred"],
+  ])("turns %j into what may be shown", (text, values, expected) => {
+    expect(maskText(text, values.map(phi))).toBe(expected);
+  });
+
+  it("leaves no value that stands as a word of its own, whatever it is", () => {
+    const value = fc
+      .string({ unit: "grapheme", minLength: 1, maxLength: 20 })
+      .filter(
+        (text) =>
+          /^\S.*\S$|^\S$/u.test(text) &&
+          !/\p{C}/u.test(text) &&
+          !/masked/i.test(text) &&
+          /[\p{L}\p{N}]/u.test(text),
+      );
+    fc.assert(
+      fc.property(value, (text) => {
+        const masked = maskText(`the subject ( ${text} ) is unknown`, [phi(text)]);
+        expect(masked).not.toContain(`( ${text} )`);
+      }),
+    );
+  });
+});
+
+describe("what the service says about a refusal", () => {
+  const said = (body: unknown) =>
+    describeRefusal(
+      parseAnswer(422, {}, Buffer.from(typeof body === "string" ? body : JSON.stringify(body))),
+      [],
+    );
+
+  it.each([
+    [{ code: "VALIDATION_ERROR", message: "containers differ" }, "VALIDATION_ERROR: containers differ"],
+    [
+      { error: { code: "VALIDATION_ERROR", message: "containers differ" } },
+      "VALIDATION_ERROR: containers differ",
+    ],
+    [
+      { errors: [{ code: "VALIDATION_ERROR", detail: "one" }, { detail: "two" }] },
+      "VALIDATION_ERROR: one; two",
+    ],
+    [{ error: "invalid_client", error_description: "unknown" }, "invalid_client: unknown"],
+    [
+      { type: "about:blank", title: "Unprocessable", detail: "no such facility" },
+      "no such facility; Unprocessable",
+    ],
+    [
+      { statusCode: 400, message: ["type must be a string"], error: "Bad Request" },
+      "type must be a string; Bad Request",
+    ],
+    [{ error: "VALIDATION_ERROR" }, "VALIDATION_ERROR"],
+    ["plain words", "plain words"],
+    ["<html>no</html>", "an HTML page"],
+    [{ data: { code: "SUBJ-1", firstName: "Jane" } }, undefined],
+    ["", undefined],
+  ])("reads %j", (body, expected) => {
+    expect(said(body)).toBe(expected);
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, it } from "vitest";
+import type { Order } from "../../src/core/order.ts";
+import { phi } from "../../src/core/phi.ts";
+import { hasRef, refToken, withRef } from "../../src/service/correlation.ts";
+import { planCalls } from "../../src/service/plan-calls.ts";
+
+const settings = { baseUrl: "https://storage.example.org", auth: { apiToken: "t" } };
+const order = (given: Partial<Order>): Order => ({
+  operation: "STORE",
+  facilityCode: "NORTH",
+  facilityId: 12,
+  placerOrderNumber: "P-1",
+  subject: { code: phi("S-4"), lastName: phi("Roe") },
+  containers: [{ label: "V-1", description: "2 straws" }],
+  sources: {},
+  ...given,
+});
+
+describe("the calls that an order would make", () => {
+  it("are, for a storage order, the look-up, the registration and the request", () => {
+    expect(planCalls(order({}), settings)).toEqual([
+      { method: "GET", path: "/api/subjects", query: { code: "S-4", facilityId: 12, page: 1, perPage: 100 } },
+      {
+        method: "POST",
+        path: "/api/subjects",
+        body: { facilityId: 12, code: "S-4", lastName: "Roe" },
+        condition: "the facility has no subject with that code yet",
+      },
+      {
+        method: "POST",
+        path: "/api/procedure-requests",
+        body: {
+          type: "STORE",
+          facilityId: 12,
+          subjectCode: "S-4",
+          sampleContainers: [{ sampleContainerId: "V-1", description: "2 straws [ref XXXXXXXXXXXX]" }],
+        },
+      },
+    ]);
+  });
+
+  it("name, for a retrieval, each container by its label, since its id isn't known yet", () => {
+    const calls = planCalls(order({ operation: "RETRIEVAL" }), settings);
+    expect(calls.map((call) => `${call.method} ${call.path}`)).toEqual([
+      "GET /api/subjects",
+      "GET /api/sample-containers",
+      "GET /api/procedure-requests",
+      "POST /api/procedure-requests",
+    ]);
+    expect(calls.at(-1)?.body).toMatchObject({ type: "RETRIEVAL", sampleContainerIds: ["<id of V-1>"] });
+  });
+
+  it("are, for a registration, only the subject's", () => {
+    const calls = planCalls(order({ operation: "REGISTER", containers: [] }), settings);
+    expect(calls.map((call) => call.path)).toEqual(["/api/subjects", "/api/subjects"]);
+  });
+});
+
+describe("the correlation token", () => {
+  it("is the same for the same order, another for another order or secret, and readable aloud", () => {
+    const token = refToken("o17", "secret");
+    expect(token).toMatch(/^[0-9A-HJKMNP-TV-Z]{12}$/);
+    expect(refToken("o17", "secret")).toBe(token);
+    const others = Array.from({ length: 2_000 }, (_, index) => refToken(`o${index + 100}`, "secret"));
+    expect(new Set([...others, token, refToken("o17", "other")]).size).toBe(2_002);
+  });
+
+  it("stands once at the end of a description, also of an empty one", () => {
+    expect(withRef("2 straws", "ABC")).toBe("2 straws [ref ABC]");
+    expect(withRef("", "ABC")).toBe("[ref ABC]");
+    expect(withRef(withRef("x", "ABC"), "ABC")).toBe("x [ref ABC]");
+    expect(hasRef("x [ref ABCD]", "ABC")).toBe(false);
+  });
+});

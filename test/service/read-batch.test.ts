@@ -1,0 +1,221 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { planReads } from "../../src/service/plan-reads.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { type Row, send } from "./stub-service.ts";
+import { never, withStub } from "./with-client.ts";
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const requests = (ids: readonly number[]): Row[] =>
+  ids.map((id) => ({ id, facilityId: 12, type: "STORE", status: "PENDING", procedureId: null }));
+
+describe("reading the state of many requests", () => {
+  it("takes as many requests as pages, not as ids", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 1_000));
+      const read = await client.readRequests(12, range(1, 1_000), never);
+      expect(read.found.size).toBe(1_000);
+      expect(read.found.get(77)).toMatchObject({ id: 77, status: "PENDING" });
+      expect(stub.seen.length).toBeLessThanOrEqual(11);
+    }));
+
+  it("notices a smaller page cap and still takes a request a page", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 1_000));
+      stub.options = { cap: 25 };
+      expect((await client.readRequests(12, range(1, 1_000), never)).found.size).toBe(1_000);
+      expect(stub.seen.length).toBeLessThanOrEqual(41);
+    }));
+
+  it("reads a few scattered ones one by one", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 5_000));
+      const read = await client.readRequests(12, [3, 2_000, 4_900], never);
+      expect([...read.found.keys()].sort((a, b) => a - b)).toEqual([3, 2_000, 4_900]);
+      expect(stub.seen.every((each) => /\/\d+$/.test(each.url))).toBe(true);
+    }));
+
+  it("walks the whole list once where id filters are ignored, and remembers that they are", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 400));
+      stub.options = { honours: (name) => !name.startsWith("id_") };
+      expect((await client.readRequests(12, range(101, 400), never)).found.size).toBe(300);
+      expect(stub.seen.length).toBeLessThanOrEqual(8);
+      stub.seen.length = 0;
+      await client.readRequests(12, range(101, 400), never);
+      expect(stub.seen.length).toBeLessThanOrEqual(5);
+      expect(client.findings["/api/procedure-requests"]?.filters).toEqual({ id: "ignored" });
+    }));
+
+  it("finds out again after an hour", () => {
+    const clock = new FakeClock();
+    return withStub(
+      async (stub, client) => {
+        stub.rows["procedure-requests"] = requests(range(1, 400));
+        stub.options = { honours: (name) => !name.startsWith("id_") };
+        await client.readRequests(12, range(1, 50), never);
+        stub.options = {};
+        await clock.advance(3_600_000);
+        await client.readRequests(12, range(1, 50), never);
+        expect(client.findings["/api/procedure-requests"]?.filters).toEqual({ id: "honoured" });
+      },
+      { maxRequestsPerSecond: 1e6 },
+      { clock },
+    );
+  });
+
+  it("reads without the filter where the service refuses to know it", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 50));
+      stub.intercept = (request, response) => {
+        if (!request.url?.includes("id_from")) return false;
+        send(response, 400, { message: "unknown filter" });
+        return true;
+      };
+      expect((await client.readRequests(12, range(1, 50), never)).found.size).toBe(50);
+      expect(stub.seen.length).toBeLessThanOrEqual(3);
+    }));
+
+  it("doesn't walk a long list again for a few ids once that didn't pay", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 3_000));
+      stub.options = { cap: 10, honours: (name) => !name.startsWith("id_") };
+      const ids = range(2_981, 3_000);
+      expect((await client.readRequests(12, ids, never)).found.size).toBe(20);
+      stub.seen.length = 0;
+      expect((await client.readRequests(12, ids, never)).found.size).toBe(20);
+      expect(stub.seen).toHaveLength(20);
+    }));
+
+  it("reads singly what a shifting list hid, and tells what the service doesn't know", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 100));
+      // Each page makes the first row vanish, so that one of the next page is never listed.
+      const hidden: Row[] = [];
+      stub.options = {
+        cap: 10,
+        afterPage: () => hidden.push(...stub.rows["procedure-requests"]!.splice(0, 1)),
+      };
+      stub.intercept = (request, response) => {
+        const id = Number(/\/(\d+)$/.exec(request.url ?? "")?.[1]);
+        const row = hidden.find((each) => each.id === id);
+        if (row) send(response, 200, row);
+        return row !== undefined;
+      };
+      const read = await client.readRequests(12, range(1, 102), never);
+      expect(read.found.size).toBe(100);
+      expect([...read.missing].sort()).toEqual([101, 102]);
+      expect(read.failure).toBeUndefined();
+    }));
+
+  it("reads by id what a list entry leaves out", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = range(1, 10).map((id) => ({
+        id,
+        facilityId: 12,
+        status: id > 8 ? "ACCEPTED" : "PENDING",
+        procedureId: id > 8 ? id + 100 : null,
+      }));
+      stub.options = { entry: ({ id, status }) => ({ id, status }) };
+      const read = await client.readRequests(12, range(1, 10), never);
+      expect(read.found.get(9)).toMatchObject({ status: "ACCEPTED", procedureId: 109 });
+      expect(stub.seen).toHaveLength(3);
+    }));
+
+  it("keeps what it has read when the service fails on the way, and names the rest", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 300));
+      stub.intercept = (request, response) => {
+        if (!request.url?.includes("page=3")) return false;
+        send(response, 500, {});
+        return true;
+      };
+      const read = await client.readRequests(12, range(1, 300), never);
+      expect(read.found.size).toBe(200);
+      expect(read.unread).toHaveLength(100);
+      expect(read.missing).toEqual([]);
+      expect(read.failure?.code).toBe("SERVICE_UNAVAILABLE");
+    }));
+
+  it("tells which single one was refused and reads the others", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests([1, 9_000]);
+      stub.intercept = (request, response) => {
+        if (!request.url?.endsWith("/1")) return false;
+        send(response, 403, { code: "FORBIDDEN" });
+        return true;
+      };
+      const read = await client.readRequests(12, [1, 9_000], never);
+      expect([...read.found.keys()]).toEqual([9_000]);
+      expect(read.refused.get(1)?.message).toContain("FORBIDDEN");
+    }));
+});
+
+describe("reading the state of many procedures", () => {
+  it("takes statuses and types in any spelling and keeps unknown ones", () =>
+    withStub(async (stub, client) => {
+      stub.rows.procedures = [
+        { id: "1", type: "storage", status: "In Progress", facilityId: 12 },
+        { id: 2, type: "register storage", status: "ON_HOLD" },
+        { id: 3, type: "store", status: "failed", error: "cane 'C-3' is stuck since 2026-11-20" },
+        {
+          id: 4,
+          type: "STORE",
+          status: "COMPLETED",
+          sampleContainerIds: [7, "8"],
+          requestId: 5,
+          storageId: 6,
+        },
+      ];
+      const { found } = await client.readProcedures(12, [1, 2, 3, 4], never);
+      expect(found.get(1)).toMatchObject({ type: "STORE", status: "IN_PROGRESS" });
+      expect(found.get(2)).toMatchObject({ type: "REGISTER_STORAGE", status: "ON_HOLD" });
+      expect(found.get(3)).toMatchObject({
+        status: "FAILED",
+        error: 'cane "[masked]" is stuck since [masked]',
+      });
+      expect(found.get(4)).toMatchObject({ containerIds: [7, 8], requestId: 5, storageId: 6 });
+    }));
+});
+
+describe("planning the reads", () => {
+  it("puts each id into exactly one range or single read", () => {
+    const ids = fc.array(fc.integer({ min: 0, max: 5_000 }), { maxLength: 200 });
+    const known = fc.record({
+      pageSize: fc.integer({ min: 1, max: 200 }),
+      density: fc.double({ min: 0.001, max: 1, noNaN: true }),
+    });
+    fc.assert(
+      fc.property(ids, known, (wanted, facts) => {
+        const plan = planReads(wanted, facts);
+        const planned = [...plan.singles, ...plan.ranges.flatMap((each) => each.ids)];
+        expect(planned.sort((a, b) => a - b)).toEqual([...new Set(wanted)].sort((a, b) => a - b));
+        for (const each of plan.ranges) {
+          expect(each.ids.every((id) => id >= each.from && id <= each.to)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it("never plans more requests than there are ids", () => {
+    const ids = fc.uniqueArray(fc.integer({ min: 0, max: 100_000 }), { maxLength: 300 });
+    fc.assert(
+      fc.property(ids, fc.integer({ min: 1, max: 200 }), (wanted, pageSize) => {
+        const plan = planReads(wanted, { pageSize, density: 1 });
+        const pages = plan.ranges.map((each) => Math.ceil((each.to - each.from + 1) / pageSize));
+        expect(plan.singles.length + pages.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(
+          wanted.length,
+        );
+      }),
+    );
+  });
+
+  it("joins clusters whose gap fills less than a page, and where the facility has few of the ids, wider ones", () => {
+    const ids = [...range(1, 50), ...range(120, 150), ...range(900, 950)];
+    expect(planReads(ids, { pageSize: 100, density: 1 }).ranges.map(({ from, to }) => [from, to])).toEqual([
+      [1, 150],
+      [900, 950],
+    ]);
+    expect(planReads(ids, { pageSize: 100, density: 0.1 }).ranges).toHaveLength(1);
+  });
+});

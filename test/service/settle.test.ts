@@ -1,0 +1,274 @@
+import { describe, expect, it } from "vitest";
+import { phi } from "../../src/core/phi.ts";
+import type { LostRequest } from "../../src/service/settle.ts";
+import { type Row, type StubService, send } from "./stub-service.ts";
+import { failureOf, never, withStub } from "./with-client.ts";
+
+const REF = "7K3MZQ0VX9TB";
+const sentAfter = new Date("2026-11-21T10:00:00Z");
+const store = (given: Partial<Extract<LostRequest, { type: "STORE" }>> = {}): LostRequest => ({
+  type: "STORE",
+  facilityId: 12,
+  subjectCode: phi("S-4"),
+  containers: [
+    { label: "V-1", description: "a" },
+    { label: "V-2", description: "" },
+  ],
+  ref: REF,
+  sentAfter,
+  knownIds: new Set(),
+  ...given,
+});
+const retrieval = (given: Partial<Extract<LostRequest, { type: "RETRIEVAL" }>> = {}): LostRequest => ({
+  type: "RETRIEVAL",
+  facilityId: 12,
+  subjectCode: phi("S-4"),
+  containerIds: [7, 8],
+  sentAfter,
+  knownIds: new Set(),
+  ...given,
+});
+
+const stored = (id: number, given: Row = {}, ref: string | null = REF): Row => ({
+  id,
+  type: "STORE",
+  status: "PENDING",
+  facilityId: 12,
+  subjectCode: "S-4",
+  createdAt: "2026-11-21T10:00:01Z",
+  sampleContainers: ["V-1", "V-2"].map((label) => ({
+    sampleContainerId: label,
+    description: ref === null ? "a" : `a [ref ${ref}]`,
+  })),
+  ...given,
+});
+const retrieved = (id: number, given: Row = {}): Row => {
+  const { sampleContainers: _none, ...row } = stored(id, { type: "RETRIEVAL", ...given });
+  return row;
+};
+
+function withRequests(
+  rows: Row[],
+  test: Parameters<typeof withStub>[0],
+  given: Parameters<typeof withStub>[1] = {},
+): Promise<void> {
+  return withStub(async (stub, client) => {
+    stub.rows["procedure-requests"] = rows;
+    await test(stub, client);
+  }, given);
+}
+
+const ignoreFilters = (stub: StubService) => {
+  stub.options = { ...stub.options, honours: (name) => name === "page" };
+};
+
+describe("a lost storage request", () => {
+  it("is found by its token among look-alikes", () =>
+    withRequests(
+      [stored(1, {}, "AAAAAAAAAAAA"), stored(2), stored(3, { subjectCode: "S-5" })],
+      async (_stub, client) => {
+        const found = await client.findCreatedRequest(store(), never);
+        expect(found.matches).toEqual([2]);
+      },
+    ));
+
+  it.each(["PENDING", "ACCEPTED", "REJECTED", "CANCELLED"])("is found in status %s", (status) =>
+    withRequests([stored(5, { status })], async (_stub, client) => {
+      expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
+    }),
+  );
+
+  it("is found where the list shows only pending ones unless asked for others", () =>
+    withRequests(
+      [stored(4, { subjectCode: "S-9" }), stored(5, { status: "REJECTED" })],
+      async (stub, client) => {
+        const all = stub.rows["procedure-requests"]!;
+        stub.intercept = (request) => {
+          const isAsked = request.url?.includes("status=");
+          stub.rows["procedure-requests"] = isAsked ? all : all.filter((row) => row.status === "PENDING");
+          return false;
+        };
+        expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
+      },
+    ));
+
+  it.each([1, 7, 100])("is found where filters are ignored and pages hold %i", (cap) =>
+    withRequests(
+      [...Array.from({ length: 30 }, (_, index) => stored(100 + index, { subjectCode: "S-9" })), stored(5)],
+      async (stub, client) => {
+        stub.options = { cap };
+        ignoreFilters(stub);
+        expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [5], candidates: [] });
+      },
+    ),
+  );
+
+  it("is found twice when the service has it twice", () =>
+    withRequests([stored(5), stored(6)], async (_stub, client) => {
+      expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5, 6]);
+    }));
+
+  it("is not found when it isn't there", () =>
+    withRequests([stored(1, { subjectCode: "S-5" }), retrieved(2)], async (_stub, client) => {
+      expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [], candidates: [] });
+    }));
+
+  it("isn't taken from those that other orders own", () =>
+    withRequests([stored(5)], async (_stub, client) => {
+      const found = await client.findCreatedRequest(store({ knownIds: new Set([5]) }), never);
+      expect(found).toEqual({ matches: [], candidates: [] });
+    }));
+
+  it("is only possible when a new request has its labels but not its token", () =>
+    withRequests([stored(5, {}, null)], async (_stub, client) => {
+      expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [], candidates: [5] });
+    }));
+
+  it("isn't taken from a request with another order's token, though labels are the same", () =>
+    withRequests([stored(6, {}, "AAAAAAAAAAAA")], async (_stub, client) => {
+      expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [], candidates: [] });
+    }));
+
+  it("is told by its exact labels where no token is used", () =>
+    withRequests(
+      [
+        stored(5, {}, null),
+        stored(6, { sampleContainers: [{ sampleContainerId: "V-1" }] }),
+        stored(7, { createdAt: "2025-01-01T00:00:00Z" }, null),
+      ],
+      async (_stub, client) => {
+        expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [5], candidates: [] });
+      },
+      { correlation: "labels" },
+    ));
+
+  it("is only possible by its labels when the request's time has no zone", () =>
+    withRequests(
+      [stored(5, { createdAt: "2026-11-21T08:00:00" }, null)],
+      async (_stub, client) => {
+        expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [], candidates: [5] });
+      },
+      { correlation: "labels" },
+    ));
+
+  it("is found by the whole request where list entries are short", () =>
+    withRequests([stored(5), stored(6, {}, null)], async (stub, client) => {
+      stub.options = { entry: ({ id, type, status, createdAt }) => ({ id, type, status, createdAt }) };
+      expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [5], candidates: [6] });
+    }));
+
+  it("is found by the containers of its procedure where requests never name them", () =>
+    withRequests([stored(5, { status: "ACCEPTED", procedureId: 50 }), stored(6)], async (stub, client) => {
+      const short = ({ id, type, status, procedureId, createdAt }: Row) => ({
+        id,
+        type,
+        status,
+        procedureId,
+        createdAt,
+      });
+      stub.rows.procedures = [{ id: 50, sampleContainerIds: [500] }];
+      stub.rows["sample-containers"] = [
+        { id: 500, name: "V-1", subjectCode: "S-4", description: `a [ref ${REF}]` },
+      ];
+      stub.intercept = (request, response) => {
+        const id = Number(/procedure-requests\/(\d+)$/.exec(request.url ?? "")?.[1]);
+        if (!id) {
+          stub.options = request.url?.includes("procedure-requests") ? { entry: short } : {};
+          return false;
+        }
+        send(response, 200, short(stub.rows["procedure-requests"]!.find((row) => row.id === id)!));
+        return true;
+      };
+      expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [5], candidates: [6] });
+    }));
+});
+
+describe("a lost retrieval", () => {
+  it("is possible by each new request of that subject, and certain by none", () =>
+    withRequests(
+      [retrieved(1), retrieved(5), stored(6), retrieved(7, { subjectCode: "S-5" })],
+      async (_stub, client) => {
+        const found = await client.findCreatedRequest(retrieval({ knownIds: new Set([1]) }), never);
+        expect(found).toEqual({ matches: [], candidates: [5] });
+      },
+    ));
+
+  it("is certain by the containers of its procedure once accepted, and others are ruled out", () =>
+    withRequests(
+      [
+        retrieved(5, { status: "ACCEPTED", procedureId: 50 }),
+        retrieved(6, { status: "ACCEPTED", procedureId: 60 }),
+      ],
+      async (stub, client) => {
+        stub.rows.procedures = [
+          { id: 50, sampleContainerIds: [8, 7] },
+          { id: 60, sampleContainerIds: [7] },
+        ];
+        expect(await client.findCreatedRequest(retrieval(), never)).toEqual({ matches: [5], candidates: [] });
+      },
+    ));
+
+  it("is certain where the service echoes the containers", () =>
+    withRequests(
+      [retrieved(5, { sampleContainerIds: [8, 7] }), retrieved(6, { sampleContainerIds: [9] })],
+      async (_stub, client) => {
+        expect(await client.findCreatedRequest(retrieval(), never)).toEqual({ matches: [5], candidates: [] });
+      },
+    ));
+
+  it("is told from earlier ones by the snapshot before it", () =>
+    withRequests([retrieved(1), retrieved(2, { status: "REJECTED" }), stored(3)], async (stub, client) => {
+      const before = await client.snapshotRequestIds(12, phi("S-4"), "RETRIEVAL", never);
+      expect(before).toEqual([1, 2]);
+      stub.rows["procedure-requests"]!.push(retrieved(4));
+      const found = await client.findCreatedRequest(retrieval({ knownIds: new Set(before) }), never);
+      expect(found.candidates).toEqual([4]);
+    }));
+});
+
+describe("a list that can't be trusted", () => {
+  it("is read until two passes agree", () =>
+    withRequests([], async (stub, client) => {
+      const late = [stored(5)];
+      stub.intercept = (request) => {
+        // The request shows up only in the second pass.
+        if (request.url?.includes("status=CANCELLED")) stub.rows["procedure-requests"] = late;
+        return false;
+      };
+      expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
+    }));
+
+  it("is given up for now when no two passes agree", () =>
+    withRequests([], async (stub, client) => {
+      let id = 0;
+      stub.intercept = (request) => {
+        if (request.url?.includes("page=1&"))
+          stub.rows["procedure-requests"]!.push(stored(++id, {}, "AAAAAAAAAAAA"));
+        return false;
+      };
+      const failure = await failureOf(client.findCreatedRequest(store(), never));
+      expect(failure).toMatchObject({ code: "SERVICE_LIST_UNSTABLE", class: "transient" });
+    }));
+
+  it("isn't believed complete when `page` is ignored and the page is full", () =>
+    withRequests(
+      Array.from({ length: 40 }, (_, index) => stored(index + 1, {}, "AAAAAAAAAAAA")),
+      async (stub, client) => {
+        stub.options = { honours: () => false };
+        expect((await failureOf(client.findCreatedRequest(store(), never))).code).toBe(
+          "SERVICE_SHAPE_UNKNOWN",
+        );
+      },
+      { perPage: 20 },
+    ));
+
+  it("fails rather than tell half when the service fails on a later page", () =>
+    withRequests([stored(5)], async (stub, client) => {
+      stub.intercept = (request, response) => {
+        if (!request.url?.includes("page=2")) return false;
+        send(response, 500, {});
+        return true;
+      };
+      expect((await failureOf(client.findCreatedRequest(store(), never))).code).toBe("SERVICE_UNAVAILABLE");
+    }));
+});

@@ -1,0 +1,87 @@
+import { createSecureServer } from "node:http2";
+import { createServer as createHttpsServer } from "node:https";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { expect, it } from "vitest";
+import { phi } from "../../src/core/phi.ts";
+import { elsewherePair, localhostPair } from "./tls-pairs.ts";
+import { failureOf, never, withClient } from "./with-client.ts";
+
+const request = { type: "RETRIEVAL", facilityId: 1, subjectCode: phi("S-1"), containerIds: [1] } as const;
+
+async function listening<T>(server: Server, test: (port: number) => Promise<T>): Promise<void> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => sockets.add(socket));
+  server.on("tlsClientError", () => {});
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    await test((server.address() as AddressInfo).port);
+  } finally {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+it.each([
+  ["self-signed", localhostPair, undefined, "self-signed"],
+  ["for another name", elsewherePair, elsewherePair.cert, "another name"],
+])("sends nothing to a service whose certificate is %s", (_name, pair, ca, words) => {
+  let requests = 0;
+  const server = createHttpsServer(pair, (_request, response) => {
+    requests += 1;
+    response.end("{}");
+  });
+  return listening(server, (port) =>
+    withClient({ baseUrl: `https://127.0.0.1:${port}`, ca }, async (client) => {
+      const failure = await failureOf(client.createRequest(request, never));
+      expect(failure.code).toBe("SERVICE_UNREACHABLE");
+      expect(failure.message).toContain(words);
+      expect(requests).toBe(0);
+    }),
+  );
+});
+
+it("speaks HTTP/1.1 to a service that would take HTTP/2", () => {
+  const versions: string[] = [];
+  const server = createSecureServer({ ...localhostPair, allowHTTP1: true }, (message, response) => {
+    versions.push(message.httpVersion);
+    response.end('{"id":5}');
+  });
+  return listening(server, (port) =>
+    withClient({ baseUrl: `https://localhost:${port}`, ca: localhostPair.cert }, async (client) => {
+      await client.createRequest(request, never);
+      expect(versions).toEqual(["1.1"]);
+    }),
+  );
+});
+
+it("never writes a request whose caller was told 'not sent' while the connection was being made", () => {
+  const bodies: string[] = [];
+  const tls = createHttpsServer(localhostPair, (message, response) => {
+    message.on("data", (chunk) => bodies.push(String(chunk)));
+    message.on("end", () => response.end('{"id":5}'));
+  });
+  return listening(tls, (tlsPort) => {
+    const forward = (socket: Socket) => socket.pipe(connect(tlsPort, "127.0.0.1")).pipe(socket);
+    const waiting: Socket[] = [];
+    let isOpen = false;
+    // Holds the handshake back until the caller has given up.
+    const gate = createServer({ pauseOnConnect: true }, (socket) => {
+      socket.on("error", () => {});
+      if (isOpen) forward(socket);
+      else waiting.push(socket);
+    });
+    return listening(gate, (gatePort) =>
+      withClient({ baseUrl: `https://127.0.0.1:${gatePort}`, ca: localhostPair.cert }, async (client) => {
+        const stop = new AbortController();
+        const call = failureOf(client.createRequest(request, stop.signal));
+        while (waiting.length === 0) await new Promise((resolve) => setImmediate(resolve));
+        stop.abort();
+        expect((await call).code).toBe("SERVICE_STOPPED");
+        isOpen = true;
+        for (const socket of waiting) forward(socket);
+        await client.createRequest({ ...request, containerIds: [2] }, never);
+        expect(bodies).toEqual([expect.stringContaining("[2]")]);
+      }),
+    );
+  });
+});

@@ -1,0 +1,270 @@
+import { describe, expect, it } from "vitest";
+import type { ServiceSettings } from "../../src/service/settings.ts";
+import { FakeClock } from "./fake-clock.ts";
+import { type Row, type StubService, send } from "./stub-service.ts";
+import { failureOf, logSink, never, withStub } from "./with-client.ts";
+
+/** Makes the stub issue tokens `t1`, `t2` … and refuse calls for which `isValid` says no. */
+function issueTokens(stub: StubService, answer: Row, isValid: (token: string) => boolean = () => true): void {
+  let issued = 0;
+  stub.intercept = (request, response) => {
+    if (request.url === "/oauth/token") {
+      issued += 1;
+      send(response, 200, { access_token: `t${issued}`, token_type: "Bearer", ...answer });
+      return true;
+    }
+    const token = request.headers.authorization?.slice("Bearer ".length) ?? "";
+    if (isValid(token)) return false;
+    send(response, 401, { code: "TOKEN_EXPIRED" });
+    return true;
+  };
+}
+
+const tokenCalls = (stub: StubService) => stub.count("POST /oauth/token");
+
+function withOAuth(
+  test: Parameters<typeof withStub>[0],
+  clock = new FakeClock(),
+  given: Partial<Extract<ServiceSettings["auth"], { tokenUrl: string }>> = {},
+): Promise<void> {
+  const auth = {
+    tokenUrl: "http://127.0.0.1:0/oauth/token",
+    clientId: "client id",
+    clientSecret: "s3cret:&",
+    method: "basic",
+    ...given,
+  } as const;
+  const settings = { auth: auth as ServiceSettings["auth"], concurrency: 60 };
+  return withStub(
+    async (stub, client) => {
+      (auth as { tokenUrl: string }).tokenUrl = `${stub.baseUrl}/oauth/token`;
+      await test(stub, client);
+    },
+    settings,
+    { clock },
+  );
+}
+
+describe("asking for a token", () => {
+  it("proves the client by HTTP Basic with both parts form-encoded (RFC 6749, 2.3.1)", () =>
+    withOAuth(async (stub, client) => {
+      issueTokens(stub, { expires_in: 3_600 });
+      await client.checkToken(never);
+      const [request] = stub.seen;
+      const credentials = Buffer.from(request!.headers.authorization!.slice(6), "base64").toString();
+      expect(credentials).toBe("client+id:s3cret%3A%26");
+      expect(request!.body).toBe("grant_type=client_credentials");
+    }));
+
+  it("proves the client in the body, with scope and audience", () =>
+    withOAuth(
+      async (stub, client) => {
+        issueTokens(stub, { expires_in: 3_600 });
+        await client.checkToken(never);
+        expect(Object.fromEntries(new URLSearchParams(stub.seen[0]!.body))).toEqual({
+          grant_type: "client_credentials",
+          client_id: "client id",
+          client_secret: "s3cret:&",
+          scope: "storage",
+          audience: "https://storage.example.org",
+        });
+      },
+      new FakeClock(),
+      { method: "post", scope: "storage", audience: "https://storage.example.org" },
+    ));
+
+  it("asks once for 50 callers that start together", () =>
+    withOAuth(async (stub, client) => {
+      issueTokens(stub, { expires_in: 3_600 });
+      await Promise.all(Array.from({ length: 50 }, () => client.checkToken(never)));
+      expect(tokenCalls(stub)).toBe(1);
+    }));
+
+  it.each([
+    ["3600 s, a minute before the end", { expires_in: 3_600 }, 3_540],
+    ["60 s, at three quarters", { expires_in: 60 }, 45],
+    ["5 s as text", { expires_in: "5" }, 3.75],
+    ["no life, as if it were five minutes", {}, 240],
+    ["a negative life, as if it were five minutes", { expires_in: -1 }, 240],
+    ["nonsense, as if it were five minutes", { expires_in: "soon" }, 240],
+    ["an absurd life, within a day", { expires_in: 1e12 }, 86_340],
+  ])("renews a token of %s", (_name, answer, seconds) => {
+    const clock = new FakeClock();
+    return withOAuth(async (stub, client) => {
+      issueTokens(stub, answer);
+      await client.checkToken(never);
+      await clock.advance(seconds * 1_000 - 1);
+      await client.checkToken(never);
+      expect(tokenCalls(stub)).toBe(1);
+      await clock.advance(1);
+      await client.checkToken(never);
+      while (tokenCalls(stub) < 2) await new Promise((resolve) => setImmediate(resolve));
+    }, clock);
+  });
+
+  it("lets a caller leave without spoiling the request for the others", () =>
+    withOAuth(async (stub, client) => {
+      issueTokens(stub, {});
+      const stop = new AbortController();
+      const leaver = client.checkToken(stop.signal);
+      const stayer = client.checkToken(never);
+      stop.abort(new Error("gone"));
+      await expect(leaver).rejects.toThrow("gone");
+      await stayer;
+    }));
+});
+
+describe("a 401 from the service", () => {
+  it("makes 50 concurrent callers take one new token and succeed", () => {
+    const clock = new FakeClock();
+    return withOAuth(async (stub, client) => {
+      stub.rows.procedures = Array.from({ length: 60 }, (_, id) => ({ id, status: "PENDING" }));
+      let revoked = "";
+      issueTokens(stub, { expires_in: 3_600 }, (token) => token !== revoked);
+      await client.getProcedure(1, never);
+      revoked = "t1";
+      await Promise.all(Array.from({ length: 50 }, (_, id) => client.getProcedure(id, never)));
+      expect(tokenCalls(stub)).toBe(2);
+    }, clock);
+  });
+
+  it("lets a creation go on once, since a 401 says that nothing was done", () =>
+    withOAuth(async (stub, client) => {
+      let revoked = "";
+      issueTokens(stub, { expires_in: 3_600 }, (token) => token !== revoked);
+      await client.getInventory(1, never).catch(() => {});
+      stub.rows.storage = [];
+      stub.seen.length = 0;
+      revoked = "t1";
+      const request = {
+        type: "RETRIEVAL",
+        facilityId: 1,
+        subjectCode: (await import("../../src/core/phi.ts")).phi("S"),
+        containerIds: [1],
+      } as const;
+      await client.createRequest(request, never);
+      expect(stub.count("POST /api/procedure-requests")).toBe(2);
+      expect(stub.rows["procedure-requests"]).toHaveLength(1);
+    }));
+
+  it("slows down and gives up when each fresh token is refused", () => {
+    const clock = new FakeClock();
+    return withOAuth(async (stub, client) => {
+      issueTokens(stub, { expires_in: 3_600 }, () => false);
+      const call = failureOf(client.getProcedure(1, never));
+      while (clock.asleep === 0) await new Promise((resolve) => setImmediate(resolve));
+      expect(tokenCalls(stub)).toBe(1);
+      await clock.advance(2_000);
+      expect((await call).code).toBe("SERVICE_CREDENTIALS_REFUSED");
+      expect(tokenCalls(stub)).toBe(2);
+      expect(client.breaker).toMatchObject({ state: "open", cause: "SERVICE_CREDENTIALS_REFUSED" });
+    }, clock);
+  });
+
+  it("teaches how long tokens live where the service doesn't tell", () => {
+    const clock = new FakeClock();
+    return withOAuth(async (stub, client) => {
+      stub.rows.procedures = [{ id: 1 }];
+      let issuedAt = 0;
+      let calls = 0;
+      issueTokens(stub, {}, () => {
+        if (tokenCalls(stub) > calls) issuedAt = clock.monotonic();
+        calls = tokenCalls(stub);
+        return clock.monotonic() - issuedAt < 10_000;
+      });
+      await client.getProcedure(1, never);
+      await clock.advance(10_000);
+      await client.getProcedure(1, never);
+      const refused = stub.count("GET /api/procedures/1");
+      await clock.advance(7_000);
+      await client.getProcedure(1, never);
+      while (tokenCalls(stub) < 3) await new Promise((resolve) => setImmediate(resolve));
+      expect(stub.count("GET /api/procedures/1")).toBe(refused + 1);
+    }, clock);
+  });
+});
+
+describe("a token endpoint that fails", () => {
+  it("is asked with growing pauses, and callers in between are told when to come back", () => {
+    const clock = new FakeClock();
+    return withOAuth(async (stub, client) => {
+      stub.intercept = (_request, response) => {
+        send(response, 500, "<html>down</html>");
+        return true;
+      };
+      for (let second = 0; second < 3_600; second += 1) {
+        await client.checkToken(never).catch(() => {});
+        await clock.advance(1_000);
+      }
+      expect(tokenCalls(stub)).toBeGreaterThan(10);
+      expect(tokenCalls(stub)).toBeLessThan(30);
+      const failure = await failureOf(client.checkToken(never));
+      expect(failure).toMatchObject({ code: "SERVICE_TOKEN_UNAVAILABLE", class: "transient" });
+      expect(failure.retryAfterMs).toBeGreaterThan(0);
+    }, clock);
+  });
+
+  it("is told apart from refused credentials, which a rotated secret mends without a restart", () => {
+    const clock = new FakeClock();
+    let secret = "old";
+    return withOAuth(
+      async (stub, client) => {
+        stub.intercept = (request, response, body) => {
+          if (request.url !== "/oauth/token") return false;
+          if (body.includes("client_secret=new")) send(response, 200, { access_token: "t" });
+          else send(response, 401, { error: "invalid_client", error_description: "unknown client" });
+          return true;
+        };
+        const failure = await failureOf(client.checkToken(never));
+        expect(failure).toMatchObject({ code: "SERVICE_CREDENTIALS_REFUSED", class: "permanent" });
+        expect(failure.message).toContain("invalid_client: unknown client");
+        secret = "new\n";
+        await clock.advance(10_000);
+        await client.checkToken(never);
+      },
+      clock,
+      { method: "post", clientSecret: async () => secret },
+    );
+  });
+
+  it.each([
+    ["no token", { access_token: undefined }],
+    ["a token that would split the header", { access_token: "a\r\nx-evil: 1" }],
+    ["a token of another kind", { token_type: "mac" }],
+  ])("is not believed when it issues %s", (_name, answer) =>
+    withOAuth(async (stub, client) => {
+      issueTokens(stub, answer);
+      expect((await failureOf(client.checkToken(never))).code).toBe("SERVICE_TOKEN_UNAVAILABLE");
+    }),
+  );
+});
+
+it("reads a static API token again after a 401", async () => {
+  let token = "old-token";
+  const sink = logSink();
+  await withStub(
+    async (stub, client) => {
+      stub.rows.procedures = [{ id: 1 }];
+      issueTokens(stub, {}, (given) => given === "new-token");
+      expect((await failureOf(client.getProcedure(1, never))).code).toBe("SERVICE_CREDENTIALS_REFUSED");
+      token = "new-token\n";
+    },
+    { auth: { apiToken: async () => token } },
+    { logger: sink.logger },
+  );
+  await withStub(
+    async (stub, client) => {
+      stub.rows.procedures = [{ id: 1 }];
+      token = "old-token";
+      issueTokens(stub, {}, (given) => {
+        token = "new-token";
+        return given === "new-token";
+      });
+      await client.getProcedure(1, never);
+      expect(stub.seen).toHaveLength(2);
+    },
+    { auth: { apiToken: async () => token } },
+    { logger: sink.logger },
+  );
+  expect(sink.text()).not.toMatch(/old-token|new-token/);
+});
