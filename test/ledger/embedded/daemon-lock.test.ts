@@ -1,0 +1,97 @@
+import { symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { acquireDaemonLock } from "../../../src/ledger/embedded/daemon-lock.ts";
+import { machineHas } from "../../support/needs.ts";
+import { startProcess } from "../../support/process.ts";
+import { withFolder } from "../../support/with-folder.ts";
+
+const LOCK_PROCESS = join(import.meta.dirname, "lock-process.ts");
+const startHolder = (folder: string) => startProcess(process.execPath, [LOCK_PROCESS, folder]);
+
+describe("the daemon lock of a data folder", () => {
+  test("is refused to a second process, which is told the number of the first", () =>
+    withFolder(async (folder) => {
+      const holder = startHolder(folder);
+      expect(await holder.nextLine()).toBe("locked");
+      await expect(acquireDaemonLock(folder)).rejects.toMatchObject({
+        code: "LEDGER_IN_USE",
+        message: expect.stringContaining(`process ${holder.pid} `),
+      });
+      await holder.end("SIGKILL");
+    }));
+
+  test("is free as soon as its holder was killed", () =>
+    withFolder(async (folder) => {
+      const holder = startHolder(folder);
+      await holder.nextLine();
+      await holder.end("SIGKILL");
+      const release = await acquireDaemonLock(folder);
+      await release();
+    }));
+
+  test("is held by a stopped process", () =>
+    withFolder(async (folder) => {
+      const holder = startHolder(folder);
+      await holder.nextLine();
+      holder.child.kill("SIGSTOP");
+      await expect(acquireDaemonLock(folder)).rejects.toMatchObject({ code: "LEDGER_IN_USE" });
+      await holder.end("SIGKILL");
+    }));
+
+  test("can be taken again once it was released", () =>
+    withFolder(async (folder) => {
+      for (let times = 0; times < 3; times++) {
+        const release = await acquireDaemonLock(folder);
+        await release();
+      }
+    }));
+
+  test("is one for all ways to the same folder", () =>
+    withFolder(async (folder) => {
+      const dataDir = join(folder, "data");
+      const release = await acquireDaemonLock(dataDir);
+      await symlink(dataDir, join(folder, "alias"));
+      await expect(acquireDaemonLock(join(folder, "alias"))).rejects.toMatchObject({ code: "LEDGER_IN_USE" });
+      await release();
+    }));
+
+  test("is not shared by different folders", () =>
+    withFolder(async (folder) => {
+      const releases = [
+        await acquireDaemonLock(join(folder, "a")),
+        await acquireDaemonLock(join(folder, "b")),
+      ];
+      for (const release of releases) await release();
+    }));
+
+  test("works in a folder whose path is too long for a socket", () =>
+    withFolder(async (folder) => {
+      const long = join(folder, "long-".repeat(30));
+      const release = await acquireDaemonLock(long);
+      await expect(acquireDaemonLock(long)).rejects.toMatchObject({ code: "LEDGER_IN_USE" });
+      await release();
+      await (await acquireDaemonLock(long))();
+    }));
+
+  test("goes to one of many that try at once after the holder was killed", () =>
+    withFolder(async (folder) => {
+      const killed = startHolder(folder);
+      await killed.nextLine();
+      await killed.end("SIGKILL");
+      const rivals = [1, 2, 3, 4].map(() => startHolder(folder));
+      const lines = await Promise.all(rivals.map((rival) => rival.nextLine()));
+      expect(lines.filter((line) => line === "locked")).toHaveLength(1);
+      for (const rival of rivals) await rival.end("SIGKILL");
+    }));
+
+  test.runIf(machineHas("root", "linux"))("is seen from another container that shares the folder", () =>
+    withFolder(async (folder) => {
+      const holder = startProcess("unshare", ["--net", process.execPath, LOCK_PROCESS, folder]);
+      expect(await holder.nextLine()).toBe("locked");
+      await expect(acquireDaemonLock(folder)).rejects.toMatchObject({ code: "LEDGER_IN_USE" });
+      await holder.end("SIGKILL");
+      await (await acquireDaemonLock(folder))();
+    }),
+  );
+});

@@ -1,0 +1,127 @@
+import { isTerminal, type OrderState } from "../../src/core/order-state.ts";
+import type { LedgerOrder } from "../../src/ledger/order-row.ts";
+import type { Simulator } from "../../src/simulator/simulator.ts";
+import type { Creation } from "../../src/simulator/tally.ts";
+import type { PlannedOrder } from "./lab-load.ts";
+
+/** What three witnesses say: the lab's plan, the ledger, and the service's own journal; and what the lab was told. */
+export interface Evidence {
+  readonly planned: readonly PlannedOrder[];
+  readonly ledger: readonly LedgerOrder[];
+  readonly simulator: Simulator;
+  /** Result files of the HL7 and of the CSV connector, by name. */
+  readonly hl7Results: ReadonlyMap<string, string>;
+  readonly csvResults: ReadonlyMap<string, string>;
+}
+
+/** What is wrong, by kind; each list names orders or requests. All empty: the promise was kept. */
+export interface Account {
+  /** Planned, and not exactly once in the ledger, or without an end, or ended without a request. */
+  readonly lost: readonly string[];
+  /** More than one request at the service for one order. */
+  readonly doubled: readonly string[];
+  /** A request that no order asked for. */
+  readonly invented: readonly string[];
+  /** An order linked to a request for other containers. */
+  readonly mistaken: readonly string[];
+  /** The lab has no result with the order's last state. */
+  readonly untold: readonly string[];
+}
+
+/** Table 0038, as the built-in profile fills ORC-5. */
+const ORDER_STATUS: Readonly<Partial<Record<OrderState, string>>> = {
+  completed: "CM",
+  rejected: "CA",
+  cancelled: "CA",
+  failed: "DC",
+  parked: "HD",
+};
+
+/**
+ * Compares the witnesses the way an auditor would. Parked is an end only for a retrieval that nothing proves
+ * (`SUBMIT_UNCERTAIN`), which then may have one request or none.
+ */
+export function account(evidence: Evidence): Account {
+  const { planned, ledger, simulator } = evidence;
+  const { doubled, journal } = simulator.tally();
+  const labelById = new Map(simulator.control.containers().map((row) => [row.id, row.name]));
+  const labelsOf = (made: Creation) => keyOf(made.type, made.subjectCode, labelsIn(made, labelById));
+  const made = Map.groupBy(journal, labelsOf);
+  const kept = Map.groupBy(ledger, (order) => order.placerOrderNumber ?? "");
+  const rowsByNumber = toldRows(evidence.csvResults);
+  const plannedKeys = new Set(planned.map((order) => keyOf(order.operation, order.subject, order.labels)));
+
+  const lost: string[] = [];
+  const mistaken: string[] = [];
+  const untold: string[] = [];
+  const several: string[] = doubled.map((order) => order.key);
+  for (const plan of planned) {
+    const orders = kept.get(plan.number) ?? [];
+    const [order] = orders;
+    const requests = made.get(keyOf(plan.operation, plan.subject, plan.labels)) ?? [];
+    if (!order || orders.length !== 1) {
+      lost.push(`${plan.number}: ${orders.length} times in the ledger`);
+      continue;
+    }
+    if (requests.length > 1) several.push(`${plan.number}: ${requests.length} requests`);
+    const isUncertain = isUncertainRetrieval(order);
+    if (!isTerminal(order.state) && !isUncertain)
+      lost.push(`${plan.number}: ${order.state} ${order.failure?.code ?? ""}`);
+    if (requests.length === 0 && !isUncertain) lost.push(`${plan.number}: ${order.state} without a request`);
+    const isLinked = order.requestId === requests[0]?.requestId;
+    if (!isLinked && !isUncertain) mistaken.push(`${plan.number}: request ${order.requestId}`);
+    const isTold =
+      plan.connector === "hl7"
+        ? isToldByHl7(plan.number, order.state, evidence.hl7Results)
+        : rowsByNumber.get(plan.number)?.has(order.state) === true;
+    if (!isTold) untold.push(`${plan.number}: ${order.state}`);
+  }
+  const invented = [...made.keys()].filter((key) => !plannedKeys.has(key));
+  return { lost, doubled: several, invented, mistaken, untold };
+}
+
+/** The account of a run in which all went well. */
+export const ALL_WELL: Account = { lost: [], doubled: [], invented: [], mistaken: [], untold: [] };
+
+/** Whether an order is at its end, or where only a person can take it on: a retrieval that left no proof. */
+export function isAtItsEnd(order: LedgerOrder): boolean {
+  return isTerminal(order.state) || isUncertainRetrieval(order);
+}
+
+function isUncertainRetrieval(order: LedgerOrder): boolean {
+  return (
+    order.state === "parked" && order.operation === "RETRIEVAL" && order.failure?.code === "SUBMIT_UNCERTAIN"
+  );
+}
+
+function keyOf(type: string, subject: string, labels: readonly string[]): string {
+  return `${type} ${subject} ${[...labels].sort().join(",")}`;
+}
+
+function labelsIn(made: Creation, labelById: ReadonlyMap<number, string>): string[] {
+  return made.type === "STORE"
+    ? made.sampleContainers.map((container) => container.name)
+    : made.sampleContainerIds.map((id) => labelById.get(id) ?? `container ${id}`);
+}
+
+function isToldByHl7(number: string, state: OrderState, results: ReadonlyMap<string, string>): boolean {
+  const files = [...results].filter(([name]) => name.startsWith(`${number}_`));
+  return files.some(([, text]) =>
+    text.split("\r").some((segment) => {
+      const fields = segment.split("|");
+      return fields[0] === "ORC" && fields[2]?.split("^")[0] === number && fields[5] === ORDER_STATUS[state];
+    }),
+  );
+}
+
+/** The states that the CSV results tell of each order number. */
+function toldRows(results: ReadonlyMap<string, string>): Map<string, Set<string>> {
+  const told = new Map<string, Set<string>>();
+  for (const text of results.values()) {
+    for (const row of text.split("\r\n").slice(1)) {
+      const [number = "", , , , status = ""] = row.split(",");
+      if (number !== "") told.set(number, (told.get(number) ?? new Set()).add(status));
+    }
+  }
+  return told;
+}

@@ -1,0 +1,63 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { eventually } from "./eventually.ts";
+
+const BIN = join(import.meta.dirname, "../../bin/cryobridge.mjs");
+/** Written once the daemon takes orders in. */
+const RUNNING = "cryobridge is running";
+const START_WITHIN_MS = 60_000;
+
+/** A daemon in a process of its own. */
+export interface ChildDaemon {
+  readonly pid: number;
+  /** Resolves once it takes orders in; fails when it ended first, with its last log lines. */
+  readonly running: Promise<void>;
+  readonly hasEnded: boolean;
+  /** Sends a signal and waits for the end; gives the exit status, null after a deadly signal. */
+  end(signal: "SIGKILL" | "SIGTERM"): Promise<number | null>;
+}
+
+/** Starts `cryobridge start` with its log, at the end of `logFile`, in JSON. */
+export function startChildDaemon(configFile: string, logFile: string): ChildDaemon {
+  const log = openSync(logFile, "a");
+  const child = spawn(process.execPath, [BIN, "start", "--config", configFile], {
+    stdio: ["ignore", log, log],
+    env: { PATH: process.env.PATH, NODE_OPTIONS: process.env.CRYOBRIDGE_TEST_NODE_OPTIONS ?? "" },
+  });
+  closeSync(log);
+  const ended = once(child, "exit").then(([status]) => status as number | null);
+  const running = waitUntilRunning(child, logFile);
+  running.catch(() => undefined);
+  return {
+    pid: child.pid ?? 0,
+    running,
+    get hasEnded() {
+      return hasEnded(child);
+    },
+    end: async (signal) => {
+      if (!hasEnded(child)) child.kill(signal);
+      return await ended;
+    },
+  };
+}
+
+const hasEnded = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null;
+
+async function waitUntilRunning(child: ChildProcess, logFile: string): Promise<void> {
+  const earlier = countRunning(await readFile(logFile, "utf8"));
+  const state = await eventually(
+    async () => {
+      if (countRunning(await readFile(logFile, "utf8")) > earlier) return "running";
+      return hasEnded(child) && "ended";
+    },
+    { withinMs: START_WITHIN_MS, what: "the daemon's start" },
+  );
+  if (state === "running") return;
+  const lines = (await readFile(logFile, "utf8")).trim().split("\n").slice(-5).join("\n");
+  throw new Error(`the daemon ended instead of running:\n${lines}`);
+}
+
+const countRunning = (log: string) => log.split(RUNNING).length - 1;

@@ -1,0 +1,47 @@
+/** An order message of an invented lab, with defaults for what a test doesn't care about. */
+export interface LabOrder {
+  readonly number: string;
+  readonly operation?: "CRYO-STORE" | "CRYO-RETRIEVE";
+  readonly subject?: string;
+  readonly labels?: readonly string[];
+  readonly facility?: string;
+  readonly firstName?: string;
+  readonly lastName?: string;
+  readonly birth?: string;
+}
+
+/** An OML^O33 message: one specimen with its containers and one order. CR ended. */
+export function omlO33(order: LabOrder): string {
+  const { number, operation = "CRYO-STORE", subject = `S-${number}`, labels = [`V-${number}`] } = order;
+  return [
+    `MSH|^~\\&|LIMS|${order.facility ?? "NORTH"}|CRYOBRIDGE|STORE|20260301101500||OML^O33^OML_O33|MSG-${number}|P|2.5.1|||AL|NE||UNICODE UTF-8`,
+    `PID|1||${subject}^^^CLINIC^MR||${order.lastName ?? "Example"}^${order.firstName ?? "Ada"}||${order.birth ?? "19900131"}|F`,
+    `SPM|1|SPEC-${number}||OOC^Oocyte^L`,
+    ...labels.map((label) => `SAC|||${label}`),
+    `ORC|NW|${number}^LIMS`,
+    `OBR|1|${number}^LIMS||${operation}^Cryo storage^L`,
+    "",
+  ].join("\r");
+}
+
+/** A CSV file with the built-in columns. */
+export function labCsv(orders: readonly LabOrder[]): string {
+  const header =
+    "order_number,operation,facility,subject_code,first_name,last_name,date_of_birth,container_label,container_description";
+  const rows = orders.flatMap((order) =>
+    (order.labels ?? [`V-${order.number}`]).map((label) =>
+      [
+        order.number,
+        order.operation === "CRYO-RETRIEVE" ? "RETRIEVAL" : "STORE",
+        order.facility ?? "NORTH",
+        order.subject ?? `S-${order.number}`,
+        order.firstName ?? "Ada",
+        order.lastName ?? "Example",
+        order.birth ?? "1990-01-31",
+        label,
+        "vial",
+      ].join(","),
+    ),
+  );
+  return `${[header, ...rows].join("\r\n")}\r\n`;
+}

@@ -1,0 +1,171 @@
+import { readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pino } from "pino";
+import { stringify } from "yaml";
+import { systemClock } from "../../src/core/clock.ts";
+import { openPool } from "../../src/ledger/database.ts";
+import { startEmbeddedPostgres } from "../../src/ledger/embedded/embedded-postgres.ts";
+import type { LedgerOrder } from "../../src/ledger/order-row.ts";
+import { listOrders } from "../../src/ledger/views.ts";
+import type { SimulatorOptions } from "../../src/simulator/options.ts";
+import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { type Account, account, isAtItsEnd } from "./account.ts";
+import { type ChildDaemon, startChildDaemon } from "./child-daemon.ts";
+import { eventually } from "./eventually.ts";
+import { type LabFolder, openLabFolder } from "./lab-folder.ts";
+import type { PlannedOrder } from "./lab-load.ts";
+import { withFolder } from "./with-folder.ts";
+
+/** A site whose daemon is a process of its own with its embedded database, so that it can be killed. */
+export interface ChildSite {
+  readonly folder: string;
+  readonly simulator: Simulator;
+  readonly lab: LabFolder;
+  readonly logFile: string;
+  /** Starts the daemon; only one at a time. */
+  start(): ChildDaemon;
+  /** Orders as the ledger has them, by way of the daemon's own server. Needs a daemon that runs. */
+  orders(): Promise<LedgerOrder[]>;
+  /** Waits until every planned order is at its end and the lab was told, or gives what is missing by then. */
+  settle(planned: readonly PlannedOrder[], withinMs: number): Promise<Account>;
+}
+
+export interface ChildSiteOptions {
+  readonly simulator?: SimulatorOptions;
+  /** Keys of the section `service` of the configuration. */
+  readonly service?: Readonly<Record<string, unknown>>;
+}
+
+const silent = pino({ level: "silent" });
+
+/** Gives a test such a site and takes it away afterwards: the daemon, its server, all data. */
+export async function withChildSite<T>(
+  options: ChildSiteOptions,
+  test: (site: ChildSite) => Promise<T>,
+): Promise<T> {
+  return await withFolder(async (folder) => {
+    const simulator = await createSimulator({ ...options.simulator, port: 0 });
+    const configFile = join(folder, "cryobridge.yaml");
+    const dataDir = join(folder, "data");
+    const logFile = join(folder, "daemon.log");
+    await writeFile(configFile, stringify(childConfig(folder, simulator.url, options.service)), {
+      mode: 0o600,
+    });
+    const lab = openLabFolder(folder);
+    const daemons: ChildDaemon[] = [];
+    const orders = () => withPool(dataDir, async (pool) => await listOrders(pool, { limit: 100_000 }));
+    const site: ChildSite = {
+      folder,
+      simulator,
+      lab,
+      logFile,
+      orders,
+      start: () => {
+        const daemon = startChildDaemon(configFile, logFile);
+        daemons.push(daemon);
+        return daemon;
+      },
+      settle: async (planned, withinMs) => {
+        const startedAt = performance.now();
+        for (;;) {
+          const ledger = await orders();
+          const isOver = performance.now() - startedAt > withinMs;
+          if (isOver || (ledger.length >= planned.length && ledger.every(isAtItsEnd))) {
+            const [hl7Results, csvResults] = await Promise.all([
+              lab.read("hl7", "out"),
+              lab.read("csv", "out"),
+            ]);
+            const result = account({ planned, ledger, simulator, hl7Results, csvResults });
+            if (isOver || result.untold.length === 0) return result;
+          }
+          await systemClock.sleep(250);
+        }
+      },
+    };
+    try {
+      return await test(site);
+    } catch (error) {
+      throw new Error(
+        `${error instanceof Error ? error.message : error}\nThe daemon's last words:\n${await lastWords(logFile)}`,
+        {
+          cause: error,
+        },
+      );
+    } finally {
+      for (const daemon of daemons) await daemon.end("SIGKILL");
+      await simulator.close();
+      await removeServer(dataDir);
+    }
+  });
+}
+
+/** A configuration with short times, on the embedded database. */
+function childConfig(folder: string, serviceUrl: string, service: ChildSiteOptions["service"]): unknown {
+  const drop = { settle: "50ms", scanInterval: "100ms" };
+  return {
+    dataDir: join(folder, "data"),
+    service: {
+      baseUrl: serviceUrl,
+      auth: {
+        tokenUrl: `${serviceUrl}/oauth/token`,
+        clientId: "cryobridge",
+        clientSecret: "simulator-secret",
+      },
+      timeout: "1s",
+      maxRequestsPerSecond: 2_000,
+      polling: { first: "200ms", max: "1s", factor: 1.5 },
+      settle: { looks: ["200ms", "1s"], after: "4s" },
+      ...service,
+    },
+    facilities: { NORTH: 12, SOUTH: 13 },
+    connectors: [
+      { name: "hl7", type: "hl7-drop", directory: join(folder, "hl7"), ...drop },
+      { name: "csv", type: "csv-drop", directory: join(folder, "csv"), ...drop, resultsEvery: "500ms" },
+    ],
+    console: { port: 0 },
+    log: { level: "info", pretty: false },
+  };
+}
+
+/** Joins the server that the daemon runs, for one look. */
+export async function withPool<T>(
+  dataDir: string,
+  work: (pool: ReturnType<typeof openPool>) => Promise<T>,
+): Promise<T> {
+  const server = await startEmbeddedPostgres({ dataDir, logger: silent, clock: systemClock });
+  const { connection } = server;
+  const pool = openPool({ connection, schema: "cryobridge", max: 2, applicationName: "test" }, silent);
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+    await server.stop();
+  }
+}
+
+async function lastWords(logFile: string): Promise<string> {
+  const text = await readFile(logFile, "utf8").catch(() => "");
+  return text.trim().split("\n").slice(-15).join("\n");
+}
+
+/** A killed daemon leaves its server behind; it is stopped by its number and its data removed. */
+async function removeServer(dataDir: string): Promise<void> {
+  const home = await realpath(join(dataDir, "postgres")).catch(() => undefined);
+  if (home === undefined) return;
+  const note = await readFile(join(home, "data/postmaster.pid"), "utf8").catch(() => "");
+  const pid = Number(note.split("\n")[0]);
+  if (pid > 1) {
+    process.kill(pid, "SIGQUIT");
+    await eventually(() => !isAlive(pid), { what: "the end of the database server" });
+  }
+  await rm(home, { recursive: true, force: true, maxRetries: 10 });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

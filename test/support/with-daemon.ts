@@ -1,0 +1,164 @@
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type pg from "pg";
+import { stringify } from "yaml";
+import { type Daemon, ROLES, startDaemon } from "../../src/app.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import type { Logger } from "../../src/core/logger.ts";
+import type { OrderState } from "../../src/core/order-state.ts";
+import { isTerminal } from "../../src/core/order-state.ts";
+import type { LedgerOrder } from "../../src/ledger/order-row.ts";
+import { listOrders } from "../../src/ledger/views.ts";
+import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import type { SimulatorOptions } from "../../src/simulator/options.ts";
+import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { eventually } from "./eventually.ts";
+import { withFolder } from "./with-folder.ts";
+import { silent, withLedger } from "./with-ledger.ts";
+
+/** Parts of the configuration file that a test sets; sections replace those of {@link siteConfig}. */
+export type ConfigParts = Readonly<Record<string, unknown>>;
+
+/** A site under test: a lab's folders, a simulated service, a ledger of its own, and a daemon between them. */
+export interface Site {
+  readonly folder: string;
+  readonly configFile: string;
+  readonly simulator: Simulator;
+  readonly pool: pg.Pool;
+  readonly url: string;
+  /** Starts a daemon in this process; a second call after its stop starts the next one. */
+  start(): Promise<Daemon>;
+  /** Drops a file as a well-behaved sender does: written beside, renamed in. */
+  drop(connector: "hl7" | "csv", name: string, content: string | Buffer): Promise<void>;
+  /** Result files of a connector, by name. */
+  results(connector: "hl7" | "csv"): Promise<Map<string, string>>;
+  orders(): Promise<LedgerOrder[]>;
+  /** Waits until there are so many orders and all of them are in one of these states (by default: at their end). */
+  settled(count: number, states?: readonly OrderState[], withinMs?: number): Promise<LedgerOrder[]>;
+}
+
+export interface SiteOptions {
+  readonly simulator?: SimulatorOptions;
+  readonly config?: ConfigParts;
+  readonly logger?: Logger;
+}
+
+/** A configuration with short times. */
+export function siteConfig(folder: string, serviceUrl: string, databaseUrl: string): Record<string, unknown> {
+  return {
+    dataDir: join(folder, "data"),
+    service: {
+      baseUrl: serviceUrl,
+      auth: {
+        tokenUrl: `${serviceUrl}/oauth/token`,
+        clientId: "cryobridge",
+        clientSecret: "simulator-secret",
+      },
+      timeout: "500ms",
+      maxRequestsPerSecond: 2_000,
+      polling: { first: "100ms", max: "400ms", factor: 1.5 },
+      settle: { looks: ["50ms", "150ms"], after: "1s" },
+    },
+    facilities: { NORTH: 12, SOUTH: 13 },
+    connectors: [
+      { name: "hl7", type: "hl7-drop", directory: join(folder, "hl7"), settle: "50ms", scanInterval: "50ms" },
+      {
+        name: "csv",
+        type: "csv-drop",
+        directory: join(folder, "csv"),
+        settle: "50ms",
+        scanInterval: "50ms",
+        resultsEvery: "200ms",
+      },
+    ],
+    database: { url: databaseUrl },
+    console: { port: 0 },
+  };
+}
+
+const QUICK: SimulatorOptions = {
+  staff: { auto: true, reviewAfterMs: [50, 150], acceptanceRate: 1 },
+  device: { auto: true, startAfterMs: [20, 50], runMs: [50, 150], failureRate: 0 },
+};
+
+/** Gives a test a site of its own, with the simulator running, and takes it away afterwards. */
+export async function withSite<T>(options: SiteOptions, test: (site: Site) => Promise<T>): Promise<T> {
+  return withFolder((folder) =>
+    withLedger(async ({ pool, url }) => {
+      const simulator = await createSimulator({ ...QUICK, ...options.simulator, port: 0 });
+      const configFile = join(folder, "cryobridge.yaml");
+      const config = {
+        ...siteConfig(folder, simulator.url, url),
+        ...merged(options.config ?? {}, siteConfig(folder, simulator.url, url)),
+      };
+      await writeFile(configFile, stringify(config), { mode: 0o600 });
+      const daemons: Daemon[] = [];
+      const orders = () => listOrders(pool, { limit: 20_000 });
+      const site: Site = {
+        folder,
+        configFile,
+        simulator,
+        pool,
+        url,
+        orders,
+        start: async () => {
+          const loaded = loadConfig(configFile, { env: {}, profileSchema });
+          const daemon = await startDaemon(loaded, {
+            roles: new Set(ROLES),
+            logger: options.logger ?? silent,
+            onFatal: (failure) => {
+              throw failure;
+            },
+          });
+          daemons.push(daemon);
+          return daemon;
+        },
+        drop: async (connector, name, content) => {
+          const inbox = join(folder, connector, "in");
+          await mkdir(inbox, { recursive: true });
+          const beside = join(folder, `.${name}.part`);
+          await writeFile(beside, content);
+          await rename(beside, join(inbox, name));
+        },
+        results: async (connector) => {
+          const outbox = join(folder, connector, "out");
+          const names = (await readdir(outbox)).filter((name) => !name.startsWith(".")).sort();
+          return new Map(
+            await Promise.all(
+              names.map(async (name) => [name, await readFile(join(outbox, name), "utf8")] as const),
+            ),
+          );
+        },
+        settled: (count, states, withinMs = 20_000) =>
+          eventually(
+            async () => {
+              const found = await orders();
+              const isThere = (state: OrderState) => (states ? states.includes(state) : isTerminal(state));
+              return found.length >= count && found.every((order) => isThere(order.state))
+                ? found
+                : undefined;
+            },
+            { withinMs, what: `${count} orders at their end` },
+          ),
+      };
+      try {
+        return await test(site);
+      } finally {
+        for (const daemon of daemons) await daemon.stop();
+        await simulator.close();
+      }
+    }),
+  );
+}
+
+/** Sections that a test names are merged one level deep, so that it can set a single key of `service`. */
+function merged(parts: ConfigParts, base: Record<string, unknown>): Record<string, unknown> {
+  const isTable = (value: unknown): value is Record<string, unknown> =>
+    typeof value === "object" && value !== null && !Array.isArray(value);
+  return Object.fromEntries(
+    Object.entries(parts).map(([key, value]) => {
+      const under = base[key];
+      return [key, isTable(value) && isTable(under) ? { ...under, ...value } : value];
+    }),
+  );
+}

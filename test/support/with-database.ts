@@ -1,0 +1,49 @@
+import { randomBytes } from "node:crypto";
+import { Client, Pool } from "pg";
+import { inject } from "vitest";
+import type { EmbeddedConnection } from "../../src/ledger/embedded/embedded-postgres.ts";
+
+/** A database of its own, empty, on the run's server. */
+export interface TestDatabase {
+  /** The same database as a URL, for what takes `database.url`. */
+  readonly url: string;
+  readonly connection: EmbeddedConnection;
+  readonly pool: Pool;
+}
+
+/**
+ * Gives a test a fresh, empty database and takes it away afterwards, whoever is still connected.
+ * The pool is made and closed here; errors of idle clients (a server that the test stopped) are ignored.
+ */
+export async function withDatabase<T>(test: (database: TestDatabase) => Promise<T>): Promise<T> {
+  const server = inject("postgres");
+  const database = `test_${process.pid}_${randomBytes(6).toString("hex")}`;
+  await runOnServer(server, `CREATE DATABASE ${database} TEMPLATE template0`);
+  const connection = { ...server, database };
+  const pool = new Pool({ ...connection, max: 5 });
+  pool.on("error", () => undefined);
+  try {
+    return await test({ url: encodeUrl(connection), connection, pool });
+  } finally {
+    await pool.end();
+    await runOnServer(server, `DROP DATABASE ${database} WITH (FORCE)`);
+  }
+}
+
+async function runOnServer(connection: EmbeddedConnection, sql: string): Promise<void> {
+  const client = new Client(connection);
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
+/** A Unix socket's folder doesn't fit the host part of a URL; pg takes it as a parameter. */
+function encodeUrl({ host, port, user, password, database }: EmbeddedConnection): string {
+  const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`;
+  return host.startsWith("/")
+    ? `postgres://${login}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+    : `postgres://${login}@${host}:${port}/${database}`;
+}

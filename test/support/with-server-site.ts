@@ -1,0 +1,156 @@
+import { readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type pg from "pg";
+import { stringify } from "yaml";
+import { type Daemon, ROLES, startDaemon } from "../../src/app.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import type { Failure } from "../../src/core/failures.ts";
+import { openPool } from "../../src/ledger/database.ts";
+import {
+  type EmbeddedConnection,
+  startEmbeddedPostgres,
+} from "../../src/ledger/embedded/embedded-postgres.ts";
+import { migrateLedger } from "../../src/ledger/migrate.ts";
+import { listOrders } from "../../src/ledger/views.ts";
+import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import type { SimulatorOptions } from "../../src/simulator/options.ts";
+import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { type Account, account, isAtItsEnd } from "./account.ts";
+import { eventually } from "./eventually.ts";
+import { type LabFolder, openLabFolder } from "./lab-folder.ts";
+import type { PlannedOrder } from "./lab-load.ts";
+import { siteConfig } from "./with-daemon.ts";
+import { withFolder } from "./with-folder.ts";
+import { silent } from "./with-ledger.ts";
+
+/** A database server of a test's own, external to the daemon, that the test may crash and start again. */
+export interface TestServer {
+  /** What `database.url` takes; the same after each start. */
+  readonly url: string;
+  readonly connection: EmbeddedConnection;
+  /** Ends it at once, as a crash does: nothing is flushed or said goodbye to. */
+  crash(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** A site with such a server, and daemons in this process. */
+export interface ServerSite {
+  readonly server: TestServer;
+  readonly simulator: Simulator;
+  readonly lab: LabFolder;
+  /** For looking at the ledger while the server runs. */
+  readonly pool: pg.Pool;
+  /** Starts a daemon in this process. What ends it for good is in {@link fatal}. */
+  start(): Promise<Daemon>;
+  readonly fatal: readonly Failure[];
+  /** Waits until every planned order is at its end and the lab was told, or gives what is missing by then. */
+  settle(planned: readonly PlannedOrder[], withinMs: number): Promise<Account>;
+}
+
+export interface ServerSiteOptions {
+  readonly simulator?: SimulatorOptions;
+  /** Keys of the section `service` of the configuration. */
+  readonly service?: Readonly<Record<string, unknown>>;
+  /** Whole sections of the configuration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+}
+
+/** Gives a test such a site and takes it away afterwards. */
+export async function withServerSite<T>(
+  options: ServerSiteOptions,
+  test: (site: ServerSite) => Promise<T>,
+): Promise<T> {
+  return await withFolder(async (folder) => {
+    const server = await startServer(join(folder, "server"));
+    const simulator = await createSimulator({ ...options.simulator, port: 0 });
+    const pool = openPool(
+      { connection: server.connection, schema: "cryobridge", max: 4, applicationName: "test" },
+      silent,
+    );
+    const configFile = join(folder, "cryobridge.yaml");
+    const base = siteConfig(folder, simulator.url, server.url);
+    const service = { ...(base.service as object), ...options.service };
+    await writeFile(configFile, stringify({ ...base, service, ...options.config }), { mode: 0o600 });
+    const lab = openLabFolder(folder);
+    const daemons: Daemon[] = [];
+    const fatal: Failure[] = [];
+    try {
+      await migrateLedger(pool);
+      return await test({
+        server,
+        simulator,
+        lab,
+        pool,
+        fatal,
+        start: async () => {
+          const config = loadConfig(configFile, { env: {}, profileSchema });
+          const onFatal = (failure: Failure) => fatal.push(failure);
+          const daemon = await startDaemon(config, { roles: new Set(ROLES), logger: silent, onFatal });
+          daemons.push(daemon);
+          return daemon;
+        },
+        settle: async (planned, withinMs) => {
+          const endsAt = performance.now() + withinMs;
+          const look = async () => {
+            const ledger = await listOrders(pool, { limit: 100_000 });
+            const [hl7Results, csvResults] = await Promise.all([
+              lab.read("hl7", "out"),
+              lab.read("csv", "out"),
+            ]);
+            const isQuiet = ledger.length >= planned.length && ledger.every(isAtItsEnd);
+            return { isQuiet, account: account({ planned, ledger, simulator, hl7Results, csvResults }) };
+          };
+          for (;;) {
+            const { isQuiet, account: found } = await look();
+            if ((isQuiet && found.untold.length === 0) || performance.now() > endsAt) return found;
+            await systemClock.sleep(100);
+          }
+        },
+      });
+    } finally {
+      for (const daemon of daemons) await daemon.stop();
+      await pool.end();
+      await simulator.close();
+      await server.remove();
+    }
+  });
+}
+
+async function startServer(dataDir: string): Promise<TestServer & { remove(): Promise<void> }> {
+  const launch = () => startEmbeddedPostgres({ dataDir, logger: silent, clock: systemClock });
+  let running = await launch();
+  const home = await realpath(join(dataDir, "postgres"));
+  const { connection } = running;
+  const { host, port, user, password, database } = connection;
+  const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`;
+  const place = host.startsWith("/")
+    ? `localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+    : `${host}:${port}/${database}`;
+  return {
+    url: `postgres://${login}@${place}`,
+    connection,
+    crash: async () => {
+      const pid = Number((await readFile(join(home, "data/postmaster.pid"), "utf8")).split("\n")[0]);
+      process.kill(pid, "SIGQUIT");
+      await eventually(() => !isAlive(pid), { what: "the end of the database server" });
+      await running.stop();
+    },
+    start: async () => {
+      running = await launch();
+    },
+    remove: async () => {
+      await running.stop();
+      await rm(home, { recursive: true, force: true, maxRetries: 10 });
+    },
+  };
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
