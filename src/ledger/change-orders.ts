@@ -1,0 +1,211 @@
+import type pg from "pg";
+import { Failure, type FailureCode } from "../core/failures.ts";
+import { mayMove, ORDER_STATES, type OrderState } from "../core/order-state.ts";
+import type { ContainerLocation } from "../core/outcome.ts";
+import { inTransaction } from "./database.ts";
+import { fromOrderRow, ORDER_COLUMNS, type OrderRow, snapshotOrder } from "./order-row.ts";
+
+/**
+ * One step of an order: what must still be true of it, and what changes. What is left out stays as it is.
+ */
+export interface OrderChange {
+  readonly orderId: number;
+  /** Refused unless this fence still owns the order. */
+  readonly fence?: number | undefined;
+  /** Refused unless the order is in one of these states; by default, those from which it may move to `to`. */
+  readonly from?: readonly OrderState[] | undefined;
+  readonly to?: OrderState | undefined;
+  /** Why; `null` forgets an earlier failure. */
+  readonly failure?: { readonly code: FailureCode; readonly text: string } | null | undefined;
+  readonly request?: { readonly surface: "request" | "external"; readonly requestId: number } | undefined;
+  readonly procedureId?: number | undefined;
+  readonly procedureCode?: string | undefined;
+  readonly remoteStatus?: string | undefined;
+  /** When it is due again, ms from now by the database's clock. */
+  readonly nextInMs?: number | undefined;
+  readonly pollIntervalMs?: number | undefined;
+  readonly attempts?: number | undefined;
+  readonly looks?: number | undefined;
+  /** Gives the order back: no worker owns it any more. */
+  readonly isReleased?: boolean | undefined;
+  /** The intended call is known to have had no effect, or its effect was found. */
+  readonly isIntentSettled?: boolean | undefined;
+  readonly isRepostApproved?: boolean | undefined;
+  /** `true`: not found at the service just now; `false`: it is there. */
+  readonly isMissing?: boolean | undefined;
+  readonly containers?:
+    | readonly {
+        readonly position: number;
+        readonly containerId?: number | undefined;
+        readonly location?: ContainerLocation | undefined;
+      }[]
+    | undefined;
+  /** An entry of the timeline. `detail` holds no patient's values. */
+  readonly event?: { readonly kind: string; readonly detail?: Readonly<Record<string, unknown>> } | undefined;
+  /** Whether the lab is to be told of the order as it then stands. */
+  readonly isTold?: boolean | undefined;
+}
+
+/** Applies a batch of changes; $1 is a JSON array of them. Index: the primary key. */
+const CHANGE_ORDERS = `
+update orders o
+   set state = coalesce(x."to", o.state),
+       changed_at = case when x."to" is null or x."to" = o.state then o.changed_at else now() end,
+       failure_code = case when x.clears_failure then null else coalesce(x.failure_code, o.failure_code) end,
+       failure_text = case when x.clears_failure then null else coalesce(x.failure_text, o.failure_text) end,
+       surface = coalesce(x.surface, o.surface),
+       request_id = coalesce(x.request_id, o.request_id),
+       submitted_at = case when x.request_id is null then o.submitted_at else coalesce(o.submitted_at, now()) end,
+       procedure_id = coalesce(x.procedure_id, o.procedure_id),
+       procedure_code = coalesce(x.procedure_code, o.procedure_code),
+       remote_status = coalesce(x.remote_status, o.remote_status),
+       next_at = case when x.next_in_ms is null then o.next_at else now() + x.next_in_ms * interval '1 millisecond' end,
+       poll_interval_ms = coalesce(x.poll_interval_ms, o.poll_interval_ms),
+       attempts = coalesce(x.attempts, o.attempts),
+       looks = case when x.settles_intent then 0 else coalesce(x.looks, o.looks) end,
+       owner = case when x.releases then null else o.owner end,
+       lease_until = case when x.releases then null else o.lease_until end,
+       intent = case when x.settles_intent then null else o.intent end,
+       intent_at = case when x.settles_intent then null else o.intent_at end,
+       known_request_ids = case when x.settles_intent then '{}' else o.known_request_ids end,
+       is_repost_approved = case when x.settles_intent then false
+                                 else coalesce(x.approves_repost, o.is_repost_approved) end,
+       missing_since = case when x.is_missing then coalesce(o.missing_since, now())
+                            when not x.is_missing then null
+                            else o.missing_since end
+  from jsonb_to_recordset($1::jsonb) as x(
+         order_id bigint, fence bigint, "from" text[], "to" text, failure_code text, failure_text text,
+         clears_failure boolean, surface text, request_id bigint, procedure_id bigint, procedure_code text,
+         remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, looks integer,
+         releases boolean, settles_intent boolean, approves_repost boolean, is_missing boolean)
+ where o.id = x.order_id
+   and (x.fence is null or o.fence = x.fence)
+   and (x."from" is null or o.state = any (x."from"))
+returning o.id`;
+
+/** What became known of containers; $1 is a JSON array of {order_id, position, container_id, location}. Index: the primary key. */
+const CHANGE_CONTAINERS = `
+update order_containers c
+   set container_id = coalesce(x.container_id, c.container_id),
+       location = coalesce(x.location, c.location)
+  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, position integer, container_id bigint, location jsonb)
+ where c.order_id = x.order_id
+   and c.position = x.position`;
+
+/** Timeline entries; $1 is a JSON array of {order_id, kind, to_state, detail}. */
+export const INSERT_EVENTS = `
+insert into order_events (order_id, kind, to_state, detail)
+select x.order_id, x.kind, x.to_state, coalesce(x.detail, '{}')
+  from rows from (jsonb_to_recordset($1::jsonb) as (order_id bigint, kind text, to_state text, detail jsonb))
+       with ordinality as x(order_id, kind, to_state, detail, n)
+ order by x.n`;
+
+/** Orders by id, $1 bigint[]. Index: the primary key. */
+export const ORDERS_BY_ID = `
+select ${ORDER_COLUMNS}
+  from orders o
+ where o.id = any ($1)
+ order by o.id`;
+
+/** Facts to tell; $1 is a JSON array of {connector, message_id, order_id, kind, payload}. */
+export const INSERT_OUTCOMES = `
+insert into outcomes (connector, message_id, order_id, kind, payload)
+select x.connector, x.message_id, x.order_id, x.kind, x.payload
+  from rows from (jsonb_to_recordset($1::jsonb) as (connector text, message_id bigint, order_id bigint, kind text, payload jsonb))
+       with ordinality as x(connector, message_id, order_id, kind, payload, n)
+ order by x.n`;
+
+function toParameter(change: OrderChange): Record<string, unknown> {
+  const { to } = change;
+  const from =
+    change.from ?? (to === undefined ? undefined : ORDER_STATES.filter((state) => mayMove(state, to)));
+  return {
+    order_id: change.orderId,
+    fence: change.fence,
+    from,
+    to,
+    failure_code: change.failure?.code,
+    failure_text: change.failure?.text,
+    clears_failure: change.failure === null,
+    surface: change.request?.surface,
+    request_id: change.request?.requestId,
+    procedure_id: change.procedureId,
+    procedure_code: change.procedureCode,
+    remote_status: change.remoteStatus,
+    next_in_ms: change.nextInMs,
+    poll_interval_ms: change.pollIntervalMs === undefined ? undefined : Math.round(change.pollIntervalMs),
+    attempts: change.attempts,
+    looks: change.looks,
+    releases: change.isReleased === true,
+    settles_intent: change.isIntentSettled === true,
+    approves_repost: change.isRepostApproved,
+    is_missing: change.isMissing,
+  };
+}
+
+/**
+ * Applies changes to different orders in one transaction, with their timeline entries and outcomes. A change whose
+ * conditions no longer hold is left out: somebody else has moved the order on.
+ *
+ * @returns the ids of the orders that were changed.
+ * @throws Failure REQUEST_CLAIMED when a change links a request that another order has; nothing is changed then.
+ */
+export async function changeOrders(pool: pg.Pool, changes: readonly OrderChange[]): Promise<Set<number>> {
+  if (changes.length === 0) return new Set();
+  return inTransaction(pool, (client) => changeOrdersWithin(client, changes));
+}
+
+/** {@link changeOrders} inside a transaction that the caller began. */
+export async function changeOrdersWithin(
+  client: pg.PoolClient,
+  changes: readonly OrderChange[],
+): Promise<Set<number>> {
+  const rows = await updateOrders(client, changes);
+  const changed = new Set(rows.map((row) => row.id));
+  const applied = changes.filter((change) => changed.has(change.orderId));
+  const containers = applied.flatMap((change) =>
+    (change.containers ?? []).map((container) => ({
+      order_id: change.orderId,
+      position: container.position,
+      container_id: container.containerId,
+      location: container.location,
+    })),
+  );
+  if (containers.length > 0) await client.query(CHANGE_CONTAINERS, [JSON.stringify(containers)]);
+  const events = applied.flatMap(({ orderId, event, to }) =>
+    event ? [{ order_id: orderId, kind: event.kind, to_state: to, detail: event.detail }] : [],
+  );
+  if (events.length > 0) await client.query(INSERT_EVENTS, [JSON.stringify(events)]);
+  const told = applied.filter((change) => change.isTold).map((change) => change.orderId);
+  if (told.length > 0) await insertOrderOutcomes(client, told);
+  return changed;
+}
+
+async function updateOrders(
+  client: pg.PoolClient,
+  changes: readonly OrderChange[],
+): Promise<{ id: number }[]> {
+  try {
+    return (await client.query<{ id: number }>(CHANGE_ORDERS, [JSON.stringify(changes.map(toParameter))]))
+      .rows;
+  } catch (error) {
+    if (!(error instanceof Error) || !("constraint" in error) || error.constraint !== "orders_request")
+      throw error;
+    throw new Failure("REQUEST_CLAIMED", {
+      message: "the service's request belongs to another order already",
+      cause: error,
+    });
+  }
+}
+
+async function insertOrderOutcomes(client: pg.PoolClient, orderIds: readonly number[]): Promise<void> {
+  const { rows } = await client.query<OrderRow>(ORDERS_BY_ID, [orderIds]);
+  const outcomes = rows.map(fromOrderRow).map((order) => ({
+    connector: order.connector,
+    message_id: order.messageId,
+    order_id: order.id,
+    kind: "changed",
+    payload: { order: snapshotOrder(order) },
+  }));
+  await client.query(INSERT_OUTCOMES, [JSON.stringify(outcomes)]);
+}

@@ -1,0 +1,185 @@
+import pg from "pg";
+import { Failure } from "../core/failures.ts";
+import type { Logger } from "../core/logger.ts";
+
+/** Where the ledger's PostgreSQL is: a URL, or the parts of one (`host` may be a socket folder). */
+export interface DatabaseConnection {
+  readonly connectionString?: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly user?: string;
+  readonly password?: string;
+  readonly database?: string;
+  /** The embedded server counts its users by this name. */
+  readonly application_name?: string;
+}
+
+export interface PoolSettings {
+  readonly connection: DatabaseConnection;
+  /** First schema of the search path: `cryobridge` for the ledger, `bullmq` for the queue. */
+  readonly schema: string;
+  readonly max: number;
+  /** Shown in `pg_stat_activity`. */
+  readonly applicationName: string;
+  /** How long a failed attempt to connect is kept back, ms; 0 when not set. */
+  readonly pauseAfterFailureMs?: number | undefined;
+}
+
+const INT8 = 20;
+const INT8_ARRAY = 1016;
+
+/** Ids of the ledger and the service are safe integers, so they are read as numbers and anything beyond is refused. */
+function parseInt8(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new RangeError("integer beyond 2^53 in the ledger");
+  return value;
+}
+
+const parseInt8Array = (text: string): number[] =>
+  text === "{}" ? [] : text.slice(1, -1).split(",").map(parseInt8);
+
+const TYPES: pg.CustomTypesConfig = {
+  getTypeParser: ((oid: number, format?: "text" | "binary") => {
+    if (oid === INT8 && format !== "binary") return parseInt8;
+    if (oid === INT8_ARRAY && format !== "binary") return parseInt8Array;
+    return pg.types.getTypeParser(oid, format);
+  }) as pg.CustomTypesConfig["getTypeParser"],
+};
+
+/**
+ * A pool that gives a failed connection attempt back only after a pause, for a user that would try again at once and
+ * without end (BullMQ's worker loop, for every error but ECONNREFUSED).
+ */
+class PatientPool extends pg.Pool {
+  readonly #pauseMs: number;
+
+  constructor(config: pg.PoolConfig, pauseMs: number) {
+    super(config);
+    this.#pauseMs = pauseMs;
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(done: ConnectDone): void;
+  override connect(done?: ConnectDone): Promise<pg.PoolClient> | undefined {
+    if (!done) {
+      return super.connect().catch(async (error: unknown) => {
+        await new Promise((resolve) => setTimeout(resolve, this.#pauseMs));
+        throw error;
+      });
+    }
+    super.connect((error, client, release) => {
+      if (error) setTimeout(() => done(error, client, release), this.#pauseMs);
+      else done(error, client, release);
+    });
+    return undefined;
+  }
+}
+
+type ConnectDone = (
+  error: Error | undefined,
+  client: pg.PoolClient | undefined,
+  release: (release?: unknown) => void,
+) => void;
+
+/**
+ * A pool whose connections survive a restart of the server: an idle connection that breaks is logged and replaced.
+ * Every commit is flushed to disk whatever the server's default says.
+ */
+export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
+  const config: pg.PoolConfig = {
+    ...settings.connection,
+    max: settings.max,
+    application_name: settings.connection.application_name ?? settings.applicationName,
+    options: `-c search_path=${settings.schema},public -c synchronous_commit=on -c timezone=UTC`,
+    types: TYPES,
+    connectionTimeoutMillis: 10_000,
+    idleTimeoutMillis: 60_000,
+    keepAlive: true,
+  };
+  const pool = new PatientPool(config, settings.pauseAfterFailureMs ?? 0);
+  pool.on("error", (error) => logger.warn({ err: error }, "an idle database connection broke"));
+  return pool;
+}
+
+/** SQLSTATE classes in which nothing was committed and a later try may succeed. */
+const TRANSIENT_STATES = /^(08|53|55P03|57|40|25P03|58)/;
+const TRANSIENT_CODES = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOENT",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EACCES",
+]);
+const TRANSIENT_WORDS =
+  /terminated|timeout exceeded when trying to connect|connection timeout|not queryable|Client was closed/i;
+
+/** Turns a driver error into LEDGER_UNAVAILABLE when the server was out of reach, and leaves everything else as it is. */
+export function asLedgerFailure(error: unknown): unknown {
+  if (error instanceof Failure || !(error instanceof Error)) return error;
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  const isTransient =
+    TRANSIENT_STATES.test(code) || TRANSIENT_CODES.has(code) || TRANSIENT_WORDS.test(error.message);
+  if (!isTransient) return error;
+  return new Failure("LEDGER_UNAVAILABLE", {
+    message: "the ledger's database can't be reached",
+    cause: error,
+  });
+}
+
+/** A query runner: the pool, or one connection inside a transaction. */
+export type Queryable = Pick<pg.PoolClient, "query">;
+
+/**
+ * Runs `work` in one transaction and commits it.
+ *
+ * @throws Failure LEDGER_UNAVAILABLE when the server was out of reach. When the connection broke during the commit the
+ * outcome is unknown: callers repeat their work, which every statement of the ledger allows.
+ */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  let client: pg.PoolClient;
+  try {
+    client = await pool.connect();
+  } catch (error) {
+    throw asLedgerFailure(error);
+  }
+  let broken: Error | undefined;
+  const onError = (error: Error) => {
+    broken = error;
+  };
+  client.on("error", onError);
+  try {
+    await client.query("begin");
+    const result = await work(client);
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    if (!broken)
+      await client.query("rollback").catch((problem: Error) => {
+        broken = problem;
+      });
+    throw asLedgerFailure(error);
+  } finally {
+    client.off("error", onError);
+    client.release(broken);
+  }
+}
+
+/** One statement outside a transaction, with the same failure as {@link inTransaction}. */
+export async function run<Row extends pg.QueryResultRow>(
+  pool: Queryable,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  try {
+    const result = await pool.query<Row>(text, [...values]);
+    return result.rows;
+  } catch (error) {
+    throw asLedgerFailure(error);
+  }
+}

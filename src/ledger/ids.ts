@@ -1,0 +1,15 @@
+const FORM = /^([fmotd])([1-9]\d{0,15})$/;
+
+/** The kinds of ledger ids that people see: file, message, order, outcome (told to the lab), delivery. */
+export type IdKind = "f" | "m" | "o" | "t" | "d";
+
+/** An id as people see and type it: `o17` is order 17. */
+export function formatId(kind: IdKind, id: number): string {
+  return `${kind}${id}`;
+}
+
+/** The number of an id such as `o17`; undefined when the text is no id of that kind. */
+export function parseId(kind: IdKind, text: string): number | undefined {
+  const match = FORM.exec(text);
+  return match?.[1] === kind ? Number(match[2]) : undefined;
+}

@@ -1,0 +1,185 @@
+import type { FailureCode } from "../core/failures.ts";
+import type { Operation, OrderSubject } from "../core/order.ts";
+import type { OrderState } from "../core/order-state.ts";
+import type { ContainerLocation, OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
+import { phi } from "../core/phi.ts";
+import { formatId } from "./ids.ts";
+
+/** A call that changes the service and may have left. */
+export type Intent = "subject" | "request";
+
+/** A container of an order as the ledger keeps it. */
+export interface LedgerContainer extends OutcomeContainer {
+  /** From 1, as in the message. */
+  readonly position: number;
+}
+
+/** An order as the ledger keeps it. */
+export interface LedgerOrder {
+  readonly id: number;
+  readonly messageId: number;
+  readonly connector: string;
+  readonly operation: Operation;
+  readonly facilityCode: string;
+  readonly facilityId: number;
+  readonly placerOrderNumber: string | undefined;
+  readonly subject: OrderSubject;
+  readonly containers: readonly LedgerContainer[];
+  readonly sources: Readonly<Record<string, string>>;
+  readonly state: OrderState;
+  readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
+  readonly version: number;
+  /** Counts a person's decisions to have a failed order done anew, from 1. */
+  readonly generation: number;
+  /** Starts of the current step that did not end it. */
+  readonly attempts: number;
+  readonly nextAt: Date;
+  readonly fence: number | undefined;
+  readonly intent: Intent | undefined;
+  readonly intentAt: Date | undefined;
+  /** How long ago that was, ms, by the database's clock. */
+  readonly intentAgeMs: number | undefined;
+  /** How often the service was searched for what the intended call may have done. */
+  readonly looks: number;
+  /** Requests of this subject and type that were there before the intended call. */
+  readonly knownRequestIds: readonly number[];
+  readonly isRepostApproved: boolean;
+  readonly requestId: number | undefined;
+  readonly procedureId: number | undefined;
+  readonly procedureCode: string | undefined;
+  /** The service's own word for its status, kept as it came. */
+  readonly remoteStatus: string | undefined;
+  readonly pollIntervalMs: number | undefined;
+  readonly missingSince: Date | undefined;
+  readonly receivedAt: Date;
+  readonly submittedAt: Date | undefined;
+  readonly changedAt: Date;
+}
+
+/** Columns of a {@link LedgerOrder}, for a query over `orders o`. */
+export const ORDER_COLUMNS = `
+  o.id, o.message_id, o.connector, o.operation, o.facility_code, o.facility_id, o.placer_order_number, o.subject_code,
+  o.subject, o.sources, o.state, o.failure_code, o.failure_text, o.version, o.generation, o.attempts, o.next_at, o.fence, o.intent,
+  o.intent_at, (extract(epoch from now() - o.intent_at) * 1000)::double precision as intent_age_ms, o.looks, o.known_request_ids, o.is_repost_approved, o.request_id, o.procedure_id, o.procedure_code,
+  o.remote_status, o.poll_interval_ms, o.missing_since, o.received_at, o.submitted_at, o.changed_at,
+  (select coalesce(jsonb_agg(jsonb_build_object('position', c.position, 'label', c.label, 'description', c.description,
+                                                'containerId', c.container_id, 'location', c.location)
+                             order by c.position), '[]')
+     from order_containers c
+    where c.order_id = o.id) as containers`;
+
+export interface OrderRow {
+  id: number;
+  message_id: number;
+  connector: string;
+  operation: Operation;
+  facility_code: string;
+  facility_id: number;
+  placer_order_number: string | null;
+  subject_code: string;
+  subject: { firstName?: string; lastName?: string; dateOfBirth?: string };
+  sources: Record<string, string>;
+  state: OrderState;
+  failure_code: FailureCode | null;
+  failure_text: string | null;
+  version: number;
+  generation: number;
+  attempts: number;
+  next_at: Date;
+  fence: number | null;
+  intent: Intent | null;
+  intent_at: Date | null;
+  intent_age_ms: number | null;
+  looks: number;
+  known_request_ids: number[];
+  is_repost_approved: boolean;
+  request_id: number | null;
+  procedure_id: number | null;
+  procedure_code: string | null;
+  remote_status: string | null;
+  poll_interval_ms: number | null;
+  missing_since: Date | null;
+  received_at: Date;
+  submitted_at: Date | null;
+  changed_at: Date;
+  containers: {
+    position: number;
+    label: string;
+    description: string;
+    containerId: number | null;
+    location: ContainerLocation | null;
+  }[];
+}
+
+const wrap = (value: string | undefined) => (value === undefined ? undefined : phi(value));
+
+/** A row of {@link ORDER_COLUMNS} as an order. */
+export function fromOrderRow(row: OrderRow): LedgerOrder {
+  return {
+    id: row.id,
+    messageId: row.message_id,
+    connector: row.connector,
+    operation: row.operation,
+    facilityCode: row.facility_code,
+    facilityId: row.facility_id,
+    placerOrderNumber: row.placer_order_number ?? undefined,
+    subject: {
+      code: phi(row.subject_code),
+      firstName: wrap(row.subject.firstName),
+      lastName: wrap(row.subject.lastName),
+      dateOfBirth: wrap(row.subject.dateOfBirth),
+    },
+    containers: row.containers.map((container) => ({
+      position: container.position,
+      label: container.label,
+      description: container.description,
+      containerId: container.containerId ?? undefined,
+      location: container.location ?? undefined,
+    })),
+    sources: row.sources,
+    state: row.state,
+    failure: row.failure_code === null ? undefined : { code: row.failure_code, text: row.failure_text ?? "" },
+    version: row.version,
+    generation: row.generation,
+    attempts: row.attempts,
+    nextAt: row.next_at,
+    fence: row.fence ?? undefined,
+    intent: row.intent ?? undefined,
+    intentAt: row.intent_at ?? undefined,
+    intentAgeMs: row.intent_age_ms ?? undefined,
+    looks: row.looks,
+    knownRequestIds: row.known_request_ids,
+    isRepostApproved: row.is_repost_approved,
+    requestId: row.request_id ?? undefined,
+    procedureId: row.procedure_id ?? undefined,
+    procedureCode: row.procedure_code ?? undefined,
+    remoteStatus: row.remote_status ?? undefined,
+    pollIntervalMs: row.poll_interval_ms ?? undefined,
+    missingSince: row.missing_since ?? undefined,
+    receivedAt: row.received_at,
+    submittedAt: row.submitted_at ?? undefined,
+    changedAt: row.changed_at,
+  };
+}
+
+/** An order as it is put into an outcome's payload: plain JSON, with the subject code in clear. */
+export interface OrderSnapshot extends Omit<OutcomeOrder, "subjectCode"> {
+  readonly subjectCode: string;
+}
+
+/** What the lab would be told of the order as it stands. */
+export function snapshotOrder(order: LedgerOrder): OrderSnapshot {
+  return {
+    orderId: formatId("o", order.id),
+    operation: order.operation,
+    placerOrderNumber: order.placerOrderNumber,
+    facilityCode: order.facilityCode,
+    subjectCode: order.subject.code.reveal(),
+    state: order.state,
+    requestId: order.requestId,
+    procedureId: order.procedureId,
+    procedureCode: order.procedureCode,
+    containers: order.containers.map(({ position: _position, ...container }) => container),
+    reason: order.failure,
+  };
+}

@@ -1,0 +1,184 @@
+import type pg from "pg";
+import { encodeCrockfordNumber } from "../core/crockford.ts";
+import type { Problem } from "../core/failures.ts";
+import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
+import { phi } from "../core/phi.ts";
+import { inTransaction, run } from "./database.ts";
+import { formatId } from "./ids.ts";
+import type { OrderSnapshot } from "./order-row.ts";
+
+/** An outcome that has not been put into a delivery yet, and what is needed to do so. */
+export interface OpenOutcome {
+  readonly id: number;
+  readonly outcome: Outcome;
+  /** The bytes and character set of the HL7 message that it answers; undefined for CSV. */
+  readonly original: { readonly raw: Buffer; readonly encoding: string | undefined } | undefined;
+  readonly fileId: number | undefined;
+}
+
+/** A delivery that was composed: its name and bytes never change again. */
+export interface ComposedDelivery {
+  readonly fileName: string;
+  readonly bytes: Buffer;
+  readonly outcomeIds: readonly number[];
+}
+
+/** Open outcomes of a connector, oldest first; $1 connector, $2 how many. Index: outcomes_open. */
+const OPEN_OUTCOMES = `
+select t.id, t.kind, t.payload, t.occurred_at, t.message_id, m.connector, m.message_control_id, m.raw, m.encoding,
+       m.format, m.file_id, m.received_at, f.file_name, l.instance_code
+  from outcomes t
+  join messages m on m.id = t.message_id
+  left join messages first on first.id = m.replay_of
+  left join files f on f.id = coalesce(m.file_id, first.file_id)
+  cross join ledger l
+ where t.connector = $1
+   and not t.is_composed
+ order by t.id
+ limit $2`;
+
+/** Connectors with outcomes to compose: how many, and the age of the oldest in ms. Index: outcomes_open. */
+const OPEN_CONNECTORS = `
+select t.connector,
+       count(*)::integer as open,
+       (extract(epoch from now() - min(t.occurred_at)) * 1000)::double precision as oldest_ms
+  from outcomes t
+ where not t.is_composed
+ group by t.connector`;
+
+/** $1 connector, $2 file name, $3 bytes. */
+const INSERT_DELIVERY = `
+insert into deliveries (connector, file_name, bytes)
+values ($1, $2, $3)
+returning id`;
+
+/** $1 delivery id or null, $2 outcome ids. */
+const MARK_COMPOSED = `
+update outcomes
+   set is_composed = true,
+       delivery_id = $1
+ where id = any ($2)`;
+
+/** Numbers result files; $1 connector, $2 name of the input file. */
+const NEXT_RESULT_NUMBER = `
+insert into result_numbers as r (connector, input_name, last_number)
+values ($1, $2, 1)
+on conflict (connector, input_name) do update set last_number = r.last_number + 1
+returning last_number`;
+
+interface OutcomeRow {
+  id: number;
+  kind: Outcome["kind"];
+  payload: {
+    orders?: OrderSnapshot[];
+    order?: OrderSnapshot;
+    problems?: Problem[];
+    placerOrderNumber?: string;
+    isDuplicate?: boolean;
+  };
+  occurred_at: Date;
+  message_id: number;
+  connector: string;
+  message_control_id: string | null;
+  raw: Buffer | null;
+  encoding: string | null;
+  format: "hl7" | "csv" | "unreadable";
+  file_id: number | null;
+  received_at: Date;
+  file_name: string | null;
+  instance_code: string;
+}
+
+const toOrder = (snapshot: OrderSnapshot): OutcomeOrder => ({
+  ...snapshot,
+  subjectCode: phi(snapshot.subjectCode),
+});
+
+function toOutcome(row: OutcomeRow): Outcome {
+  const common = {
+    outcomeId: formatId("t", row.id),
+    controlId: `CB${row.instance_code}${encodeCrockfordNumber(row.id).padStart(8, "0")}`,
+    occurredAt: row.occurred_at,
+    message: {
+      messageId: formatId("m", row.message_id),
+      connector: row.connector,
+      messageControlId: row.message_control_id ?? undefined,
+      fileName: row.file_name ?? undefined,
+      receivedAt: row.received_at,
+    },
+  };
+  const { payload } = row;
+  switch (row.kind) {
+    case "acknowledged":
+      return {
+        ...common,
+        kind: "acknowledged",
+        orders: (payload.orders ?? []).map(toOrder),
+        isDuplicate: payload.isDuplicate === true,
+      };
+    case "refused":
+      return {
+        ...common,
+        kind: "refused",
+        problems: payload.problems ?? [],
+        placerOrderNumber: payload.placerOrderNumber,
+      };
+    case "changed":
+      if (!payload.order) throw new TypeError(`outcome ${row.id} has no order`);
+      return { ...common, kind: "changed", order: toOrder(payload.order) };
+  }
+}
+
+/** What the lab is still to be told through a connector, in the order in which it happened. */
+export async function listOpenOutcomes(
+  pool: pg.Pool,
+  connector: string,
+  limit: number,
+): Promise<OpenOutcome[]> {
+  const rows = await run<OutcomeRow>(pool, OPEN_OUTCOMES, [connector, limit]);
+  return rows.map((row) => ({
+    id: row.id,
+    outcome: toOutcome(row),
+    original:
+      row.format === "hl7" && row.raw ? { raw: row.raw, encoding: row.encoding ?? undefined } : undefined,
+    fileId: row.file_id ?? undefined,
+  }));
+}
+
+/** Connectors that have something to compose. */
+export async function findOpenConnectors(
+  pool: pg.Pool,
+): Promise<{ connector: string; open: number; oldestMs: number }[]> {
+  const rows = await run<{ connector: string; open: number; oldest_ms: number }>(pool, OPEN_CONNECTORS);
+  return rows.map((row) => ({ connector: row.connector, open: row.open, oldestMs: row.oldest_ms }));
+}
+
+/**
+ * Keeps composed deliveries and marks their outcomes, in one transaction.
+ *
+ * @param untold outcomes that the profile doesn't tell the lab.
+ */
+export async function recordDeliveries(
+  pool: pg.Pool,
+  connector: string,
+  deliveries: readonly ComposedDelivery[],
+  untold: readonly number[],
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    for (const delivery of deliveries) {
+      const { rows } = await client.query<{ id: number }>(INSERT_DELIVERY, [
+        connector,
+        delivery.fileName,
+        delivery.bytes,
+      ]);
+      await client.query(MARK_COMPOSED, [rows[0]?.id ?? null, delivery.outcomeIds]);
+    }
+    if (untold.length > 0) await client.query(MARK_COMPOSED, [null, untold]);
+  });
+}
+
+/** The number of the next result file for an input file of this name, from 1. A crash may leave a number unused. */
+export async function takeResultNumber(pool: pg.Pool, connector: string, inputName: string): Promise<number> {
+  const [row] = await run<{ last_number: number }>(pool, NEXT_RESULT_NUMBER, [connector, inputName]);
+  return row?.last_number ?? 1;
+}

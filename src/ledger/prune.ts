@@ -1,0 +1,70 @@
+import type pg from "pg";
+import { run } from "./database.ts";
+
+/** Text of messages whose orders have all ended long ago; $1 ms, $2 how many. Index: messages_received. */
+const FORGET_RAW = `
+update messages
+   set raw = null,
+       csv_rows = null
+ where id in (select m.id
+                from messages m
+               where m.raw is not null
+                 and m.received_at < now() - $1 * interval '1 millisecond'
+                 and not exists (select 1
+                                   from orders o
+                                  where o.message_id = m.id
+                                    and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+                                         or o.changed_at > now() - $1 * interval '1 millisecond'))
+                 and not exists (select 1 from outcomes t where t.message_id = m.id and not t.is_composed)
+               order by m.received_at
+               limit $2)
+returning id`;
+
+/** Bytes of results that the lab has had for long; $1 ms, $2 how many. Index: deliveries_created. */
+const FORGET_BYTES = `
+update deliveries
+   set bytes = null
+ where id in (select d.id
+                from deliveries d
+               where d.bytes is not null
+                 and d.state in ('delivered', 'dropped')
+                 and d.created_at < now() - $1 * interval '1 millisecond'
+               order by d.created_at
+               limit $2)
+returning id`;
+
+/** Personal data of orders that ended long ago; the order itself, its number and its timeline stay. $1 ms, $2 how many. Index: orders_state. */
+const FORGET_SUBJECTS = `
+update orders
+   set subject = '{}',
+       sent = null
+ where id in (select o.id
+                from orders o
+               where o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+                 and o.changed_at < now() - $1 * interval '1 millisecond'
+                 and (o.subject <> '{}' or o.sent is not null)
+               order by o.changed_at
+               limit $2)
+returning id`;
+
+/** What one round of forgetting did. */
+export interface Pruned {
+  readonly messages: number;
+  readonly deliveries: number;
+  readonly orders: number;
+}
+
+/**
+ * Forgets a batch of what retention allows, never anything of an open order. Order numbers and digests stay for good:
+ * an old message that comes again must still be recognised.
+ */
+export async function forgetOld(
+  pool: pg.Pool,
+  retention: { readonly messagesMs: number; readonly ordersMs: number },
+  limit: number,
+): Promise<Pruned> {
+  const messages = await run(pool, FORGET_RAW, [retention.messagesMs, limit]);
+  const deliveries = await run(pool, FORGET_BYTES, [retention.messagesMs, limit]);
+  const orders = await run(pool, FORGET_SUBJECTS, [retention.ordersMs, limit]);
+  return { messages: messages.length, deliveries: deliveries.length, orders: orders.length };
+}

@@ -1,0 +1,290 @@
+import type pg from "pg";
+import type { OrderState } from "../core/order-state.ts";
+import { inTransaction, run } from "./database.ts";
+import { fromOrderRow, type Intent, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./order-row.ts";
+
+/** An order handed to the submit queue. A job with an older version than the order's is stale. */
+export interface DueOrder {
+  readonly orderId: number;
+  readonly version: number;
+}
+
+/**
+ * Hands over waiting orders, oldest first, one at a time in each lane (facility and subject): an order waits while an
+ * earlier one of its lane is not past its submission. $1 how many, $2 text[] states that hold a lane.
+ * Indexes: orders_waiting, orders_lane.
+ */
+export const TAKE_WAITING = `
+with due as (
+  select o.id
+    from orders o
+   where o.state = 'received'
+     and o.next_at <= now()
+     and not exists (select 1
+                       from orders e
+                      where e.lane = o.lane
+                        and e.id < o.id
+                        and e.state in ('received', 'queued', 'submitting', 'parked')
+                        and e.state = any ($2))
+   order by o.id
+   limit $1
+     for update of o skip locked)
+update orders o
+   set state = 'queued',
+       version = o.version + 1,
+       queued_at = now()
+  from due
+ where o.id = due.id
+returning o.id, o.version`;
+
+/** Hands over orders whose lost call is to be looked for; $1 how many, $2 ms until they are handed over again. Index: orders_in_hand. */
+const TAKE_UNSETTLED = `
+with due as (
+  select o.id
+    from orders o
+   where o.state = 'submitting'
+     and o.owner is null
+     and o.next_at <= now()
+   order by o.next_at
+   limit $1
+     for update of o skip locked)
+update orders o
+   set version = o.version + 1,
+       queued_at = now(),
+       next_at = now() + $2 * interval '1 millisecond'
+  from due
+ where o.id = due.id
+returning o.id, o.version`;
+
+/** How many orders are in the queue's hands. Index: orders_in_hand. */
+const COUNT_QUEUED = "select count(*)::integer as count from orders where state = 'queued'";
+
+/** Orders queued for longer than $1 ms; $2 how many. Index: orders_in_hand. */
+const FIND_QUEUED = `
+select o.id, o.version
+  from orders o
+ where o.state = 'queued'
+   and o.queued_at < now() - $1 * interval '1 millisecond'
+ order by o.queued_at
+ limit $2`;
+
+/** Puts back orders whose job is gone; $1 bigint[]. */
+const PUT_BACK = `
+update orders
+   set state = 'received'
+ where id = any ($1)
+   and state = 'queued'`;
+
+/** $1 id, $2 version, $3 owner, $4 lease in ms. Nothing is returned for a stale job or an order in other hands. */
+const CLAIM = `
+update orders o
+   set state = 'submitting',
+       owner = $3,
+       fence = nextval('fences'),
+       lease_until = now() + $4 * interval '1 millisecond',
+       attempts = o.attempts + 1
+ where o.id = $1
+   and o.version = $2
+   and (o.state = 'queued' or (o.state = 'submitting' and o.owner is null))
+returning ${ORDER_COLUMNS}`;
+
+/** Intent before the call; $1 id, $2 fence, $3 intent, $4 known request ids, $5 body as JSON. */
+const RECORD_INTENT = `
+update orders
+   set intent = $3,
+       intent_at = now(),
+       looks = 0,
+       known_request_ids = $4,
+       sent = coalesce($5::jsonb, sent)
+ where id = $1
+   and fence = $2
+   and state = 'submitting'
+   and lease_until > now()
+returning intent_at`;
+
+/**
+ * What another process left in hand, and what this one has held for longer than its lease; $1 this process's owner name, $2 fences
+ * that its workers gave up. A new fence shuts out a worker that wakes up late. Index: orders_in_hand.
+ */
+const RELEASE_ABANDONED = `
+update orders
+   set state = case when intent is null then 'received' else state end,
+       owner = null,
+       fence = nextval('fences'),
+       lease_until = null,
+       next_at = now()
+ where state = 'submitting'
+   and owner is not null
+   and (owner <> $1 or lease_until < now() or fence = any ($2))
+returning id, intent is not null as has_intent`;
+
+/** Everything that an earlier process had queued goes back to waiting: its jobs may be gone, and stale ones are ignored. */
+const REQUEUE_ALL = "update orders set state = 'received' where state = 'queued' returning id";
+
+/** A later open order of the same lane; whether an earlier open STORE of it names one of the labels; $1 order id, $2 labels. Index: orders_lane, order_containers_label. */
+const EARLIER_STORE_OPEN = `
+select exists (
+  select 1
+    from order_containers c
+    join orders e on e.id = c.order_id
+    join orders o on o.id = $1 and o.lane = e.lane and e.id < o.id
+   where c.label = any ($2)
+     and e.operation = 'STORE'
+     and e.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress')) as is_open`;
+
+/** Other orders that hold these requests; $1 surface, $2 request ids, $3 order id. Index: orders_request. */
+const CLAIMED_REQUESTS = `
+select request_id
+  from orders
+ where surface = $1
+   and request_id = any ($2)
+   and id <> $3`;
+
+const toDue = (row: { id: number; version: number }): DueOrder => ({ orderId: row.id, version: row.version });
+
+/** Moves waiting orders into the submit queue's hands. */
+export async function takeWaiting(
+  pool: pg.Pool,
+  options: { readonly limit: number; readonly doesParkedBlock: boolean },
+): Promise<DueOrder[]> {
+  const holders: OrderState[] = [
+    "received",
+    "queued",
+    "submitting",
+    ...(options.doesParkedBlock ? (["parked"] as const) : []),
+  ];
+  const rows = await run<{ id: number; version: number }>(pool, TAKE_WAITING, [options.limit, holders]);
+  return rows.map(toDue).sort((a, b) => a.orderId - b.orderId);
+}
+
+/** Orders whose lost call is due to be looked for. Each is handed over again after `againInMs` unless it is settled. */
+export async function takeUnsettled(
+  pool: pg.Pool,
+  options: { readonly limit: number; readonly againInMs: number },
+): Promise<DueOrder[]> {
+  return (
+    await run<{ id: number; version: number }>(pool, TAKE_UNSETTLED, [options.limit, options.againInMs])
+  ).map(toDue);
+}
+
+/** How many orders are queued right now. */
+export async function countQueued(pool: pg.Pool): Promise<number> {
+  const [row] = await run<{ count: number }>(pool, COUNT_QUEUED);
+  return row?.count ?? 0;
+}
+
+/** Orders that have been queued for longer than `olderThanMs`: their jobs may have been lost. */
+export async function findQueued(
+  pool: pg.Pool,
+  options: { readonly olderThanMs: number; readonly limit: number },
+): Promise<DueOrder[]> {
+  return (
+    await run<{ id: number; version: number }>(pool, FIND_QUEUED, [options.olderThanMs, options.limit])
+  ).map(toDue);
+}
+
+/** Puts orders whose jobs are gone back to waiting. */
+export async function putBack(pool: pg.Pool, orderIds: readonly number[]): Promise<void> {
+  await run(pool, PUT_BACK, [orderIds]);
+}
+
+/** Takes the order for this worker; undefined when the job is stale or the order is in other hands. */
+export async function claimOrder(
+  pool: pg.Pool,
+  due: DueOrder,
+  owner: string,
+  leaseMs: number,
+): Promise<LedgerOrder | undefined> {
+  const [row] = await run<OrderRow>(pool, CLAIM, [due.orderId, due.version, owner, leaseMs]);
+  return row && fromOrderRow(row);
+}
+
+/**
+ * Writes down that a call which changes the service is about to leave. On disk when it resolves.
+ *
+ * @returns when, by the database's clock; undefined when the order is no longer this worker's: then nothing may be sent.
+ */
+export async function recordIntent(
+  pool: pg.Pool,
+  intent: {
+    readonly orderId: number;
+    readonly fence: number;
+    readonly intent: Intent;
+    readonly knownRequestIds: readonly number[];
+    readonly body: unknown;
+  },
+): Promise<Date | undefined> {
+  const body = intent.body === undefined ? null : JSON.stringify(intent.body);
+  const [row] = await run<{ intent_at: Date }>(pool, RECORD_INTENT, [
+    intent.orderId,
+    intent.fence,
+    intent.intent,
+    intent.knownRequestIds,
+    body,
+  ]);
+  return row?.intent_at;
+}
+
+/** Takes back what workers of this process have held for longer than their lease, or gave up. */
+export async function releaseExpired(
+  pool: pg.Pool,
+  owner: string,
+  abandonedFences: readonly number[],
+): Promise<number> {
+  return (await run(pool, RELEASE_ABANDONED, [owner, abandonedFences])).length;
+}
+
+/**
+ * Takes over what an earlier process left in hand. Orders whose call may have left will be looked for at the service;
+ * the others wait for their turn again. Only for the one process that holds the submitter's lock.
+ */
+export async function recoverSubmissions(
+  pool: pg.Pool,
+  owner: string,
+): Promise<{ requeued: number; unsettled: number }> {
+  return inTransaction(pool, async (client) => {
+    const released = await client.query<{ has_intent: boolean }>(RELEASE_ABANDONED, [owner, []]);
+    const requeued = await client.query(REQUEUE_ALL);
+    const unsettled = released.rows.filter((row) => row.has_intent).length;
+    return { requeued: (requeued.rowCount ?? 0) + released.rows.length - unsettled, unsettled };
+  });
+}
+
+/** Whether an earlier order of the same lane is still storing one of these labels. */
+export async function isEarlierStoreOpen(
+  pool: pg.Pool,
+  orderId: number,
+  labels: readonly string[],
+): Promise<boolean> {
+  const [row] = await run<{ is_open: boolean }>(pool, EARLIER_STORE_OPEN, [orderId, labels]);
+  return row?.is_open === true;
+}
+
+/** Which of these requests belong to other orders already. */
+export async function findClaimedRequests(
+  pool: pg.Pool,
+  surface: "request" | "external",
+  requestIds: readonly number[],
+  orderId: number,
+): Promise<Set<number>> {
+  const rows = await run<{ request_id: number }>(pool, CLAIMED_REQUESTS, [surface, requestIds, orderId]);
+  return new Set(rows.map((row) => row.request_id));
+}
+
+/** The order's intent as it stands; $1 id, $2 fence. */
+const FIND_INTENT = `
+select intent
+  from orders
+ where id = $1
+   and fence = $2
+   and state = 'submitting'`;
+
+/** The intent of an order in this worker's hands, or "not ours" when another has it. */
+export async function findIntent(
+  pool: pg.Pool,
+  orderId: number,
+  fence: number | undefined,
+): Promise<Intent | undefined | "not ours"> {
+  const [row] = await run<{ intent: Intent | null }>(pool, FIND_INTENT, [orderId, fence ?? null]);
+  return row ? (row.intent ?? undefined) : "not ours";
+}

@@ -1,0 +1,113 @@
+import pg from "pg";
+import type { Clock } from "../core/clock.ts";
+import { Failure } from "../core/failures.ts";
+import type { Logger } from "../core/logger.ts";
+import { asLedgerFailure, type DatabaseConnection } from "./database.ts";
+
+/** The right to submit, of which each ledger has one. */
+export interface SubmitterLock {
+  /** Whether this process has it right now; it doesn't while the database is away. */
+  readonly isHeld: boolean;
+  release(): Promise<void>;
+}
+
+/** Any number of our own, with {@link MIGRATION_LOCK}'s neighbour. */
+const SUBMITTER_LOCK = 7_264_002;
+const RECONNECT_MS = 1_000;
+const WHO_HOLDS_IT = `
+select a.application_name, a.client_addr::text as address
+  from pg_locks l
+  join pg_stat_activity a on a.pid = l.pid
+ where l.locktype = 'advisory'
+   and l.objid = ${SUBMITTER_LOCK}
+   and l.granted
+   and l.database = (select oid from pg_database where datname = current_database())`;
+
+/**
+ * Makes this process the ledger's one submitter, by a lock that lives as long as a session of its own: a process that is
+ * stopped keeps it, one that dies loses it at once. After a restart of the database it is taken again.
+ *
+ * @param onLost called when another process took it meanwhile; then nothing may be submitted any more.
+ * @throws Failure LEDGER_IN_USE when another process has it.
+ */
+export async function acquireSubmitterLock(
+  connection: DatabaseConnection,
+  deps: { readonly clock: Clock; readonly logger: Logger; readonly onLost: (failure: Failure) => void },
+): Promise<SubmitterLock> {
+  const stopping = new AbortController();
+  let isHeld = false;
+
+  const take = async (): Promise<pg.Client> => {
+    const client = new pg.Client({
+      ...connection,
+      application_name: connection.application_name ?? "cryobridge-submitter",
+      keepAlive: true,
+    });
+    client.on("error", () => undefined);
+    try {
+      await client.connect();
+      const { rows } = await client.query<{ is_ours: boolean }>(
+        "select pg_try_advisory_lock($1) as is_ours",
+        [SUBMITTER_LOCK],
+      );
+      if (rows[0]?.is_ours) return client;
+      const holder = await client.query<{ application_name: string; address: string | null }>(WHO_HOLDS_IT);
+      const who = holder.rows[0];
+      throw new Failure(
+        "LEDGER_IN_USE",
+        `another daemon submits from this ledger (${who?.application_name ?? "unknown"} at ${who?.address ?? "this machine"})`,
+      );
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw asLedgerFailure(error);
+    }
+  };
+
+  const keep = async (first: pg.Client): Promise<void> => {
+    let client = first;
+    while (!stopping.signal.aborted) {
+      const ended = new Promise<void>((resolve) => client.once("end", resolve));
+      isHeld = true;
+      await Promise.race([
+        ended,
+        new Promise<void>((resolve) =>
+          stopping.signal.addEventListener("abort", () => resolve(), { once: true }),
+        ),
+      ]);
+      isHeld = false;
+      if (stopping.signal.aborted) return client.end().catch(() => undefined);
+      deps.logger.warn(
+        "the submitter's lock was lost with its database connection; nothing is submitted until it is back",
+      );
+      const again = await takeAgain();
+      if (!again) return;
+      client = again;
+    }
+  };
+
+  const takeAgain = async (): Promise<pg.Client | undefined> => {
+    while (!stopping.signal.aborted) {
+      try {
+        return await take();
+      } catch (error) {
+        if (error instanceof Failure && error.code === "LEDGER_IN_USE") {
+          deps.onLost(error);
+          return undefined;
+        }
+        await deps.clock.sleep(RECONNECT_MS, stopping.signal).catch(() => undefined);
+      }
+    }
+    return undefined;
+  };
+
+  const keeping = keep(await take());
+  return {
+    get isHeld() {
+      return isHeld;
+    },
+    release: async () => {
+      stopping.abort();
+      await keeping;
+    },
+  };
+}

@@ -1,0 +1,139 @@
+import { expect, test } from "vitest";
+import { commitMessages } from "../../src/ledger/commit-messages.ts";
+import { closeFile, openFile } from "../../src/ledger/files.ts";
+import { parseId } from "../../src/ledger/ids.ts";
+import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
+import { findMessage, findOrders, listOrders } from "../../src/ledger/views.ts";
+import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
+import { withLedger } from "../support/with-ledger.ts";
+
+const FILE = { connector: "lims", fileName: "orders.hl7", sha256: "ab".repeat(32), sizeBytes: 10 };
+
+test("keeps a message whole and makes its orders wait in the order in which they came", () =>
+  withLedger(async ({ pool }) => {
+    const first = anOrder({ placerOrderNumber: "A-1" });
+    const second = anOrder({ placerOrderNumber: "A-2", operation: "RETRIEVAL" });
+    const ids = await commit(pool, [aRecord(1, [first, second])]);
+    const orders = await listOrders(pool, { limit: 10 });
+    expect(orders.map((order) => [order.id, order.placerOrderNumber, order.state])).toEqual([
+      [ids[1], "A-2", "received"],
+      [ids[0], "A-1", "received"],
+    ]);
+    expect(orders[1]?.subject.lastName?.reveal()).toBe("Example");
+    expect(orders[1]?.containers).toMatchObject([{ position: 1, label: "V-1", description: "vial" }]);
+    const message = await findMessage(pool, orders[0]?.messageId as number);
+    expect(message?.raw?.toString()).toBe("MSH|1");
+  }));
+
+test("gives the same verdicts when the same messages of a file are committed again", () =>
+  withLedger(async ({ pool }) => {
+    const opening = await openFile(pool, FILE);
+    const batch = {
+      fileId: parseId("f", opening.fileId) as number,
+      connector: "lims",
+      records: [aRecord(1, [anOrder()])],
+    };
+    const once = await commitMessages(pool, batch);
+    const twice = await commitMessages(pool, batch);
+    expect(twice).toEqual(once);
+    expect(await listOrders(pool, { limit: 10 })).toHaveLength(1);
+  }));
+
+test("tells a cut-off file how far it got, and the same bytes as a duplicate once they were taken", () =>
+  withLedger(async ({ pool }) => {
+    const opening = await openFile(pool, FILE);
+    const fileId = parseId("f", opening.fileId) as number;
+    await commitMessages(pool, { fileId, connector: "lims", records: [aRecord(1, [anOrder()])] });
+    expect(await openFile(pool, FILE)).toEqual({
+      status: "resumed",
+      fileId: opening.fileId,
+      committedThrough: 1,
+    });
+    await closeFile(pool, opening.fileId, { status: "taken", problems: [] });
+    expect(await openFile(pool, { ...FILE, fileName: "again.hl7" })).toMatchObject({
+      status: "duplicate",
+      firstFileName: "orders.hl7",
+    });
+  }));
+
+test("takes a refused file again after a mend", () =>
+  withLedger(async ({ pool }) => {
+    const opening = await openFile(pool, FILE);
+    await closeFile(pool, opening.fileId, { status: "refused", problems: [] });
+    expect(await openFile(pool, FILE)).toMatchObject({ status: "new", committedThrough: 0 });
+  }));
+
+test("makes no second order of the same message in another file", () =>
+  withLedger(async ({ pool }) => {
+    const register = anOrder({ operation: "REGISTER", placerOrderNumber: undefined, containers: [] });
+    const [id] = await commit(pool, [aRecord(1, [register])]);
+    const again = await commit(pool, [{ ...aRecord(1, [register]), message: aMessage(1) }]);
+    expect(again).toEqual([id]);
+    expect(await listOrders(pool, { limit: 10 })).toHaveLength(1);
+  }));
+
+test("makes no second order of the same message twice in one file", () =>
+  withLedger(async ({ pool }) => {
+    const twin = { ...aRecord(2, [anOrder()]), messageControlId: "C1", message: aMessage(2, "MSH|1") };
+    const ids = await commit(pool, [aRecord(1, [anOrder()]), twin]);
+    expect(new Set(ids).size).toBe(1);
+  }));
+
+test("makes no second order of the same order number with the same content", () =>
+  withLedger(async ({ pool }) => {
+    const [id] = await commit(pool, [aRecord(1, [anOrder()])]);
+    const again = await commit(pool, [aRecord(7, [anOrder()])]);
+    expect(again).toEqual([id]);
+    const outcomes = await listOpenOutcomes(pool, "lims", 10);
+    expect(outcomes.map(({ outcome }) => outcome.kind === "acknowledged" && outcome.isDuplicate)).toEqual([
+      false,
+      true,
+    ]);
+  }));
+
+test("parks an order whose number an earlier one has with other content, and tells the lab", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    await commit(pool, [aRecord(2, [anOrder({ containers: [{ label: "V-2", description: "" }] })])]);
+    const orders = await findOrders(pool, "A-1");
+    expect(orders.map((order) => [order.state, order.failure?.code])).toEqual([
+      ["parked", "ORDER_NUMBER_REUSED"],
+      ["received", undefined],
+    ]);
+    const outcomes = await listOpenOutcomes(pool, "lims", 10);
+    expect(outcomes.map(({ outcome }) => outcome.kind)).toEqual(["acknowledged", "acknowledged", "changed"]);
+  }));
+
+test("lets two connectors use the same order number", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])], "lims");
+    await commit(pool, [aRecord(1, [anOrder({ code: "OTHER" })])], "bench");
+    expect((await listOrders(pool, { limit: 10 })).map((order) => order.state)).toEqual([
+      "received",
+      "received",
+    ]);
+  }));
+
+test("keeps a refused message with its problems, and answers it", () =>
+  withLedger(async ({ pool }) => {
+    const problem = { code: "UNCLASSIFIED", place: "message 1, PID-7", message: "expected a date" } as const;
+    await commit(pool, [aRecord(1, [], { verdict: "refused", problems: [problem] })]);
+    const [open] = await listOpenOutcomes(pool, "lims", 10);
+    expect(open?.outcome).toMatchObject({ kind: "refused", problems: [problem] });
+  }));
+
+test("makes one order of the same order committed by eight connections at once", () =>
+  withLedger(async ({ pool }) => {
+    const all = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => commit(pool, [aRecord(n + 10, [anOrder()])])),
+    );
+    expect(new Set(all.flat()).size).toBe(1);
+  }));
+
+test("gives every outcome a control id of at most 20 characters that no other has", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()]), aRecord(2, [anOrder({ placerOrderNumber: "A-2" })])]);
+    const ids = (await listOpenOutcomes(pool, "lims", 10)).map(({ outcome }) => outcome.controlId);
+    expect(ids.every((id) => /^CB[0-9A-Z]{14}$/.test(id))).toBe(true);
+    expect(new Set(ids).size).toBe(2);
+  }));
