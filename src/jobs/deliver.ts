@@ -1,0 +1,105 @@
+import type pg from "pg";
+import type { Clock } from "../core/clock.ts";
+import { asFailure } from "../core/failures.ts";
+import type { Logger } from "../core/logger.ts";
+import {
+  listPendingDeliveries,
+  parkDelivery,
+  postponeDeliveries,
+  recordDelivered,
+} from "../ledger/deliveries.ts";
+import { formatId } from "../ledger/ids.ts";
+import { listOpenOutcomes, type OpenOutcome, recordDeliveries } from "../ledger/outcomes.ts";
+import { type Backoff, backoffMs } from "./backoff.ts";
+import type { Composition } from "./compose.ts";
+
+/** The lab's end of a connector. */
+export interface DeliveryTarget {
+  /** Puts outcomes into files or messages. */
+  compose(open: readonly OpenOutcome[]): Promise<Composition>;
+  /** Carries one to the lab; see `Connector.deliver`. */
+  deliver(file: { readonly fileName: string; readonly bytes: Buffer }): Promise<void>;
+}
+
+/** What the deliver job is given. */
+export interface DeliverDeps {
+  readonly pool: pg.Pool;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly random: () => number;
+  readonly backoff: Backoff;
+  readonly targetByConnector: ReadonlyMap<string, DeliveryTarget>;
+}
+
+const COMPOSE_BATCH = 1_000;
+const DELIVER_BATCH = 50;
+
+/**
+ * Tells the lab what it has not been told yet through one connector, in the order in which it happened. Composed
+ * bytes are in the ledger before the first of them leaves; what the ledger hasn't marked as delivered leaves again,
+ * the same to the byte.
+ */
+export async function deliverConnector(
+  connector: string,
+  deps: DeliverDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const target = deps.targetByConnector.get(connector);
+  if (!target) return;
+  await composeOpen(connector, target, deps, signal);
+  await deliverPending(connector, target, deps, signal);
+}
+
+async function composeOpen(
+  connector: string,
+  target: DeliveryTarget,
+  deps: DeliverDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const open = await listOpenOutcomes(deps.pool, connector, COMPOSE_BATCH);
+    if (open.length === 0) return;
+    const { deliveries, untold } = await target.compose(open);
+    await recordDeliveries(deps.pool, connector, deliveries, untold);
+    if (open.length < COMPOSE_BATCH) return;
+  }
+}
+
+async function deliverPending(
+  connector: string,
+  target: DeliveryTarget,
+  deps: DeliverDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const pending = await listPendingDeliveries(deps.pool, connector, DELIVER_BATCH);
+    const delivered: number[] = [];
+    let hasStopped = false;
+    for (const delivery of pending) {
+      if (signal.aborted) break;
+      try {
+        await target.deliver(delivery);
+        delivered.push(delivery.id);
+      } catch (error) {
+        const failure = asFailure(error);
+        deps.logger.warn(
+          { deliveryId: formatId("d", delivery.id), connector, err: failure },
+          "a result can't be delivered",
+        );
+        const reason = { id: delivery.id, code: failure.code, text: failure.message };
+        if (failure.class === "permanent") {
+          await parkDelivery(deps.pool, reason);
+          continue;
+        }
+        const nextInMs = backoffMs(delivery.attempts + 1, deps.backoff, deps.random(), failure.retryAfterMs);
+        await postponeDeliveries(deps.pool, { connector, nextInMs, ...reason });
+        hasStopped = true;
+        break;
+      }
+    }
+    await recordDelivered(deps.pool, delivered);
+    signal.throwIfAborted();
+    if (hasStopped || pending.length < DELIVER_BATCH) return;
+  }
+}

@@ -1,0 +1,197 @@
+import type pg from "pg";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import { findDueDeliveries } from "../ledger/deliveries.ts";
+import { findOpenConnectors } from "../ledger/outcomes.ts";
+import { findPausedQueues } from "../ledger/paused-queues.ts";
+import {
+  countQueued,
+  type DueOrder,
+  findQueued,
+  putBack,
+  releaseExpired,
+  takeUnsettled,
+  takeWaiting,
+} from "../ledger/submission.ts";
+import { findDueFacilities } from "../ledger/tracking.ts";
+import type { JobQueues, NewJob, QueueName } from "./queues.ts";
+
+export interface FeederSettings {
+  /** How many orders are in the submit queue's hands at most. */
+  readonly window: number;
+  /** The longest time between two looks at the ledger, ms. */
+  readonly tickMs: number;
+  /** How long a facility is left alone between two polls, ms. */
+  readonly pollPauseMs: number;
+  /** How long results are gathered before they are written, by connector, ms. Zero for connectors not named. */
+  readonly gatherMsByConnector: ReadonlyMap<string, number>;
+  readonly doesParkedBlock: boolean;
+}
+
+export interface FeederDeps {
+  readonly pool: pg.Pool;
+  readonly queues: JobQueues;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** This process, as the owner of orders in hand. */
+  readonly owner: string;
+  /** Fences of orders that workers could not give back; see `SubmitDeps`. */
+  readonly abandonedFences: Set<number>;
+  /** False while the service is known to be out of reach: then nothing that would call it is handed over. */
+  readonly isServiceReachable: () => boolean;
+  readonly settings: FeederSettings;
+}
+
+/** Moves work from the ledger into the queues, a bounded window at a time. */
+export interface Feeder {
+  /** Something may have become due: look at once. */
+  nudge(): void;
+  stop(): Promise<void>;
+  /** When a look at the ledger last succeeded, monotonic ms. */
+  readonly lastLookAt: number;
+}
+
+/** How often lost jobs and forgotten leases are looked for. */
+const SWEEP_EVERY_MS = 10_000;
+/** A job that should be there is missed after this. */
+const LOST_AFTER_MS = 30_000;
+const SWEEP_BATCH = 200;
+/** Nudges within this time are answered with one look. */
+const GATHER_NUDGES_MS = 20;
+/** An unsettled order whose job is lost is handed over again after this. */
+const UNSETTLED_AGAIN_MS = 120_000;
+
+/** Begins to feed the queues. The ledger says what is due; a queue that was emptied is simply filled again. */
+export function startFeeder(deps: FeederDeps): Feeder {
+  const stopping = new AbortController();
+  const polledAtByFacility = new Map<number, number>();
+  let wake: (() => void) | undefined;
+  let isNudged = false;
+  let sweptAt = Number.NEGATIVE_INFINITY;
+  let lastLookAt = deps.clock.monotonic();
+
+  const look = async () => {
+    const paused = await findPausedQueues(deps.pool);
+    if (!paused.has("submit") && deps.isServiceReachable()) await feedSubmit(deps);
+    if (!paused.has("track") && deps.isServiceReachable()) await feedTrack(deps, polledAtByFacility);
+    if (!paused.has("deliver")) await feedDeliver(deps);
+    const now = deps.clock.monotonic();
+    if (now - sweptAt >= SWEEP_EVERY_MS) {
+      sweptAt = now;
+      await sweep(deps);
+    }
+    lastLookAt = deps.clock.monotonic();
+  };
+
+  const loop = async () => {
+    while (!stopping.signal.aborted) {
+      isNudged = false;
+      try {
+        await look();
+      } catch (error) {
+        deps.logger.warn({ err: error }, "the feeder could not look at the ledger; it goes on");
+        await deps.clock.sleep(deps.settings.tickMs, stopping.signal).catch(() => undefined);
+      }
+      if (!isNudged) await idle();
+      await deps.clock.sleep(GATHER_NUDGES_MS, stopping.signal).catch(() => undefined);
+    }
+  };
+
+  const idle = async () => {
+    const waking = new AbortController();
+    wake = () => waking.abort();
+    await deps.clock
+      .sleep(deps.settings.tickMs, AbortSignal.any([waking.signal, stopping.signal]))
+      .catch(() => undefined);
+    wake = undefined;
+  };
+
+  const running = loop();
+  return {
+    nudge: () => {
+      isNudged = true;
+      wake?.();
+    },
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+    get lastLookAt() {
+      return lastLookAt;
+    },
+  };
+}
+
+/** The deterministic job of an order: the same hand-over never makes two. */
+export function submitJob(due: DueOrder): NewJob<"submit"> {
+  return { jobId: `submit-o${due.orderId}-v${due.version}`, data: due };
+}
+
+async function feedSubmit(deps: FeederDeps): Promise<void> {
+  const { window, doesParkedBlock } = deps.settings;
+  const queued = await countQueued(deps.pool);
+  if (queued <= window / 2) {
+    const waiting = await takeWaiting(deps.pool, { limit: window - queued, doesParkedBlock });
+    await addOrPutBack(deps, waiting);
+  }
+  const unsettled = await takeUnsettled(deps.pool, { limit: window, againInMs: UNSETTLED_AGAIN_MS });
+  await deps.queues.add("submit", unsettled.map(submitJob));
+}
+
+async function addOrPutBack(deps: FeederDeps, waiting: readonly DueOrder[]): Promise<void> {
+  try {
+    await deps.queues.add("submit", waiting.map(submitJob));
+  } catch (error) {
+    await putBack(
+      deps.pool,
+      waiting.map((due) => due.orderId),
+    );
+    throw error;
+  }
+}
+
+async function feedTrack(deps: FeederDeps, polledAtByFacility: Map<number, number>): Promise<void> {
+  const now = deps.clock.monotonic();
+  const isRested = (facilityId: number) =>
+    now - (polledAtByFacility.get(facilityId) ?? Number.NEGATIVE_INFINITY) >= deps.settings.pollPauseMs;
+  const due = (await findDueFacilities(deps.pool)).filter(isRested);
+  await deps.queues.add(
+    "track",
+    due.map((facilityId) => ({ jobId: `track-f${facilityId}`, data: { facilityId } })),
+  );
+  for (const facilityId of due) polledAtByFacility.set(facilityId, now);
+}
+
+async function feedDeliver(deps: FeederDeps): Promise<void> {
+  const open = await findOpenConnectors(deps.pool);
+  const ripe = open.filter(
+    ({ connector, oldestMs }) => oldestMs >= (deps.settings.gatherMsByConnector.get(connector) ?? 0),
+  );
+  const connectors = new Set([
+    ...ripe.map(({ connector }) => connector),
+    ...(await findDueDeliveries(deps.pool)),
+  ]);
+  await deps.queues.add(
+    "deliver",
+    [...connectors].map((connector) => ({ jobId: `deliver-${connector}`, data: { connector } })),
+  );
+}
+
+/** Finds what was lost: jobs that a queue forgot, orders whose worker died. */
+async function sweep(deps: FeederDeps): Promise<void> {
+  const abandoned = [...deps.abandonedFences];
+  const released = await releaseExpired(deps.pool, deps.owner, abandoned);
+  for (const fence of abandoned) deps.abandonedFences.delete(fence);
+  if (released > 0) deps.logger.warn({ orders: released }, "orders whose worker died were taken back");
+  const queued = await findQueued(deps.pool, { olderThanMs: LOST_AFTER_MS, limit: SWEEP_BATCH });
+  if (queued.length === 0) return;
+  const jobIdOf = (due: DueOrder) => submitJob(due).jobId;
+  const existing = await deps.queues.findExisting("submit" satisfies QueueName, queued.map(jobIdOf));
+  const lost = queued.filter((due) => !existing.has(jobIdOf(due)));
+  await putBack(
+    deps.pool,
+    lost.map((due) => due.orderId),
+  );
+  if (lost.length > 0)
+    deps.logger.warn({ jobs: lost.length }, "the queue had lost jobs; their orders are handed over again");
+}

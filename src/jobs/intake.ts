@@ -1,0 +1,70 @@
+import type pg from "pg";
+import type { IncomingMessage, Intake, MessageVerdict } from "../core/intake.ts";
+import type { Logger } from "../core/logger.ts";
+import { commitMessages, type MessageRecord } from "../ledger/commit-messages.ts";
+import { closeFile, openFile, requireFileId } from "../ledger/files.ts";
+import { formatId } from "../ledger/ids.ts";
+import type { Mapper } from "../mapping/mapper.ts";
+
+/** What the intake is given. */
+export interface IntakeDeps {
+  readonly pool: pg.Pool;
+  readonly logger: Logger;
+  readonly mapperByConnector: ReadonlyMap<string, Mapper>;
+  /** Called after each commit that made orders. */
+  readonly onAccepted: () => void;
+}
+
+/** The way in: maps messages and commits them with their orders before anybody is told yes. */
+export function createIntake(deps: IntakeDeps): Intake {
+  const toRecords = (connector: string, messages: readonly IncomingMessage[]): MessageRecord[] => {
+    const mapper = deps.mapperByConnector.get(connector);
+    if (!mapper) throw new RangeError(`no connector ${connector}`);
+    return messages.map((message) => toRecord(mapper, message));
+  };
+  return {
+    openFile: (file) => openFile(deps.pool, file),
+    accept: async (fileId, connector, messages) => {
+      const records = toRecords(connector, messages);
+      const verdicts = await commitMessages(deps.pool, { fileId: requireFileId(fileId), connector, records });
+      logVerdicts(deps.logger, connector, verdicts);
+      deps.onAccepted();
+      return verdicts;
+    },
+    inspect: (connector, messages) =>
+      toRecords(connector, messages).map(({ message, verdict, messageControlId, problems, orders }) => ({
+        ordinal: message.ordinal,
+        place: message.place,
+        verdict,
+        messageControlId,
+        problems,
+        orders: orders.map(({ operation, placerOrderNumber }, index) => ({
+          orderId: formatId("o", index + 1),
+          operation,
+          placerOrderNumber,
+        })),
+      })),
+    closeFile: (fileId, end) => closeFile(deps.pool, fileId, end),
+  };
+}
+
+/** What mapping makes of a message, in the shape in which the ledger keeps it. */
+export function toRecord(mapper: Mapper, message: IncomingMessage): MessageRecord {
+  const mapped = mapper.map(message);
+  const header = mapped.header;
+  return {
+    message,
+    messageControlId: header?.messageControlId,
+    messageType: header && [header.messageCode, header.triggerEvent].filter(Boolean).join("^"),
+    placerOrderNumber: mapped.placerOrderNumber,
+    verdict: mapped.verdict,
+    problems: mapped.problems,
+    orders: mapped.orders,
+  };
+}
+
+function logVerdicts(logger: Logger, connector: string, verdicts: readonly MessageVerdict[]): void {
+  const counts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0 };
+  for (const { verdict } of verdicts) counts[verdict] += 1;
+  logger.info({ connector, ...counts }, "messages taken into the ledger");
+}

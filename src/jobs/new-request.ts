@@ -1,0 +1,24 @@
+import type { LedgerOrder } from "../ledger/order-row.ts";
+import { type NewRequest, refToken } from "../service/correlation.ts";
+import type { SubmitDeps } from "./submit-deps.ts";
+
+/** The procedure request that an order becomes. The same order gives the same request, its correlation token included. */
+export function toNewRequest(
+  order: LedgerOrder,
+  containerIds: readonly number[],
+  deps: Pick<SubmitDeps, "settings">,
+): NewRequest {
+  const common = { facilityId: order.facilityId, subjectCode: order.subject.code };
+  if (order.operation === "RETRIEVAL") return { ...common, type: "RETRIEVAL", containerIds };
+  const ref =
+    deps.settings.correlation === "token"
+      ? refToken(`o${order.id}/${order.generation}`, deps.settings.correlationKey)
+      : undefined;
+  const containers = order.containers.map(({ label, description }) => ({ label, description }));
+  return { ...common, type: "STORE", containers, ref };
+}
+
+/** The request as it is kept in the ledger beside its order. */
+export function plainBody(request: NewRequest): unknown {
+  return { ...request, subjectCode: request.subjectCode.reveal() };
+}

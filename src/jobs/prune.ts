@@ -1,0 +1,19 @@
+import type pg from "pg";
+import type { Logger } from "../core/logger.ts";
+import { forgetOld } from "../ledger/prune.ts";
+
+const BATCH = 1_000;
+
+/** Forgets all that retention allows, a batch at a time. */
+export async function pruneLedger(
+  pool: pg.Pool,
+  retention: { readonly messagesMs: number; readonly ordersMs: number },
+  logger: Logger,
+): Promise<void> {
+  for (;;) {
+    const pruned = await forgetOld(pool, retention, BATCH);
+    const most = Math.max(pruned.messages, pruned.deliveries, pruned.orders);
+    if (most > 0) logger.info(pruned, "old personal data was pruned");
+    if (most < BATCH) return;
+  }
+}

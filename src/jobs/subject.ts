@@ -1,0 +1,53 @@
+import { Failure } from "../core/failures.ts";
+import type { OrderSubject } from "../core/order.ts";
+import type { Phi } from "../core/phi.ts";
+
+/** What the service knows of a subject. */
+export interface KnownSubject {
+  readonly id: number;
+  readonly firstName?: Phi | undefined;
+  readonly lastName?: Phi | undefined;
+  readonly dateOfBirth?: Phi | undefined;
+}
+
+const fold = (value: string) => value.normalize("NFC").trim().replace(/\s+/gu, " ").toLocaleLowerCase("und");
+
+/**
+ * The guard against the wrong patient: where both sides tell a name or birth date, they must agree. Case, surrounding
+ * blanks and the way accents are encoded don't count.
+ *
+ * @throws Failure SUBJECT_MISMATCH naming the fields that differ, never their values.
+ */
+export function requireSameSubject(ours: OrderSubject, theirs: KnownSubject): void {
+  const fields = ["firstName", "lastName", "dateOfBirth"] as const;
+  const differing = fields.filter((field) => {
+    const our = ours[field]?.reveal();
+    const their = theirs[field]?.reveal();
+    return our !== undefined && their !== undefined && fold(our) !== fold(their);
+  });
+  if (differing.length === 0) return;
+  throw new Failure(
+    "SUBJECT_MISMATCH",
+    `the service has this subject code with another ${differing.map(inWords).join(", ")}`,
+  );
+}
+
+/**
+ * Whether the order tells all that registering its subject takes.
+ *
+ * @throws Failure SUBJECT_INCOMPLETE naming what is missing.
+ */
+export function requireRegistrable(subject: OrderSubject): void {
+  const missing = (["firstName", "lastName", "dateOfBirth"] as const).filter(
+    (field) => subject[field] === undefined,
+  );
+  if (missing.length === 0) return;
+  throw new Failure(
+    "SUBJECT_INCOMPLETE",
+    `the subject isn't registered and the order lacks its ${missing.map(inWords).join(", ")}`,
+  );
+}
+
+function inWords(field: "firstName" | "lastName" | "dateOfBirth"): string {
+  return { firstName: "first name", lastName: "last name", dateOfBirth: "date of birth" }[field];
+}

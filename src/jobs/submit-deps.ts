@@ -1,0 +1,35 @@
+import type pg from "pg";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import type { ServiceClient } from "../service/client.ts";
+import type { Backoff } from "./backoff.ts";
+import type { Settle } from "./looks.ts";
+
+export interface SubmitSettings {
+  /** How long a worker owns an order at most, ms; longer than all calls of a step together. */
+  readonly leaseMs: number;
+  /** The longest a single call may take, ms. */
+  readonly callTimeoutMs: number;
+  readonly backoff: Backoff;
+  readonly settle: Settle;
+  /** When a submitted order is first asked about, ms. */
+  readonly firstPollMs: number;
+  /** Whether a short token in the containers' descriptions ties a request to its order. */
+  readonly correlation: "token" | "labels";
+  readonly correlationKey: Buffer;
+}
+
+/** What the submit job is given. */
+export interface SubmitDeps {
+  readonly pool: pg.Pool;
+  readonly service: ServiceClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  /** This process, as the owner of orders in hand. */
+  readonly owner: string;
+  /** Fences of orders that could not be given back because the ledger was away; the feeder releases them. */
+  readonly abandonedFences: Set<number>;
+  readonly settings: SubmitSettings;
+}

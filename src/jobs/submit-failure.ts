@@ -1,0 +1,91 @@
+import { asFailure, type Failure } from "../core/failures.ts";
+import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
+import { formatId } from "../ledger/ids.ts";
+import type { LedgerOrder } from "../ledger/order-row.ts";
+import { findIntent } from "../ledger/submission.ts";
+import { decideRetry } from "./retry.ts";
+import type { SubmitDeps } from "./submit-deps.ts";
+
+/**
+ * Records what a failed step means for its order: try again, look for what a lost call did, or ask a person.
+ *
+ * When even that can't be recorded, because the ledger is away, the order is remembered as abandoned.
+ */
+export async function recordSubmitFailure(
+  order: LedgerOrder,
+  error: unknown,
+  deps: SubmitDeps,
+): Promise<void> {
+  try {
+    await recordDecision(order, error, deps);
+  } catch (problem) {
+    if (order.fence !== undefined) deps.abandonedFences.add(order.fence);
+    throw problem;
+  }
+}
+
+async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDeps): Promise<void> {
+  const failure = asFailure(error);
+  const log = deps.logger.child({ orderId: formatId("o", order.id), code: failure.code });
+  if (failure.code === "UNCLASSIFIED")
+    log.error({ err: failure }, "a step failed for a reason that nobody classified");
+  if (failure.code === "LEDGER_UNAVAILABLE") throw failure;
+  const intent = await findIntent(deps.pool, order.id, order.fence);
+  if (intent === "not ours") return;
+  const mayHaveLeft = intent !== undefined && !isDefinite(failure, order);
+  const decision = decideRetry(
+    failure,
+    { attempts: order.attempts, mayHaveLeft, random: deps.random() },
+    deps.settings.backoff,
+  );
+  const reason = { code: failure.code, text: failure.message };
+  const common = { orderId: order.id, fence: order.fence, isReleased: true };
+  const change = ((): OrderChange => {
+    if (decision.kind === "settle" || (mayHaveLeft && decision.kind === "again")) {
+      const nextInMs =
+        decision.kind === "again"
+          ? decision.nextInMs
+          : (deps.settings.settle.looksMs[0] ?? deps.settings.settle.afterMs);
+      return {
+        ...common,
+        from: ["submitting"],
+        nextInMs,
+        failure: reason,
+        event: { kind: "unanswered", detail: reason },
+      };
+    }
+    if (decision.kind === "again") {
+      const event = {
+        kind: "again",
+        detail: { ...reason, attempt: order.attempts, nextInMs: decision.nextInMs },
+      };
+      return {
+        ...common,
+        to: "received",
+        nextInMs: decision.nextInMs,
+        failure: reason,
+        isIntentSettled: true,
+        event,
+      };
+    }
+    return {
+      ...common,
+      to: "parked",
+      failure: reason,
+      isIntentSettled: !mayHaveLeft,
+      event: { kind: "parked", detail: reason },
+      isTold: true,
+    };
+  })();
+  await changeOrders(deps.pool, [change]);
+  log.info({ decision: decision.kind, attempt: order.attempts }, "a step of the order failed");
+}
+
+/**
+ * Whether the failure proves that the intended call had no effect. Nothing that happened while an earlier call was being
+ * looked for proves that.
+ */
+function isDefinite(failure: Failure, order: LedgerOrder): boolean {
+  if (order.intent !== undefined) return false;
+  return failure.class !== "ambiguous";
+}

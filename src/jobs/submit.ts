@@ -1,0 +1,203 @@
+import { asFailure, Failure } from "../core/failures.ts";
+import { changeOrders } from "../ledger/change-orders.ts";
+import type { LedgerOrder } from "../ledger/order-row.ts";
+import { claimOrder, type DueOrder, isEarlierStoreOpen, recordIntent } from "../ledger/submission.ts";
+import { sensitiveOf } from "../service/subjects.ts";
+import { plainBody, toNewRequest } from "./new-request.ts";
+import { settleOrder } from "./settle.ts";
+import { requireRegistrable, requireSameSubject } from "./subject.ts";
+import type { SubmitDeps } from "./submit-deps.ts";
+import { recordSubmitFailure } from "./submit-failure.ts";
+
+/**
+ * Takes one order as far as the service's procedure request. Runs at least once: after a crash or an answer that never
+ * came, the intent in the ledger says that a call may have left, and the service is searched before anything is sent
+ * again. Does nothing when the order has moved on since the job was made.
+ */
+export async function submitOrder(due: DueOrder, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+  const claimedAt = deps.clock.monotonic();
+  const order = await claimOrder(deps.pool, due, deps.owner, deps.settings.leaseMs);
+  if (!order) return;
+  const leaseEndsAt = claimedAt + deps.settings.leaseMs;
+  try {
+    const step = { order, leaseEndsAt };
+    if (order.intent === undefined) await submitFresh(step, deps, signal);
+    else await settleOrder(order, deps, signal);
+  } catch (error) {
+    await recordSubmitFailure(order, error, deps);
+  }
+}
+
+/** An order that this worker owns until its lease ends (monotonic ms). */
+interface Step {
+  readonly order: LedgerOrder;
+  readonly leaseEndsAt: number;
+}
+
+async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+  const { order } = step;
+  await ensureSubject(step, deps, signal);
+  if (order.operation === "REGISTER") {
+    await changeOrders(deps.pool, [
+      {
+        orderId: order.id,
+        fence: order.fence,
+        to: "completed",
+        failure: null,
+        isReleased: true,
+        isIntentSettled: true,
+        event: { kind: "registered" },
+        isTold: true,
+      },
+    ]);
+    return;
+  }
+  const containerIds = order.operation === "RETRIEVAL" ? await resolveContainers(order, deps, signal) : [];
+  if (containerIds === "not yet stored") {
+    await changeOrders(deps.pool, [
+      {
+        orderId: order.id,
+        fence: order.fence,
+        to: "received",
+        attempts: 0,
+        nextInMs: deps.settings.firstPollMs,
+        isReleased: true,
+        event: { kind: "waits", detail: { for: "an earlier order that is still storing the container" } },
+      },
+    ]);
+    return;
+  }
+  await createRequest(step, containerIds, deps, signal);
+}
+
+async function ensureSubject(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+  const { order } = step;
+  const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
+  if (known) return requireSameSubject(order.subject, known);
+  if (order.operation === "RETRIEVAL") {
+    throw new Failure("SUBJECT_UNKNOWN", "the service has no subject with this code at this facility");
+  }
+  requireRegistrable(order.subject);
+  await intend(step, { intent: "subject", knownRequestIds: [], body: undefined }, deps);
+  requireLease(step, deps);
+  await registerUnlessThere(order, deps, signal);
+  await changeOrders(deps.pool, [
+    { orderId: order.id, fence: order.fence, isIntentSettled: true, event: { kind: "subject_registered" } },
+  ]);
+}
+
+/** Somebody else may have registered the subject since it was looked up; then the refusal is no failure. */
+async function registerUnlessThere(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+  try {
+    await deps.service.registerSubject(order.facilityId, order.subject, signal);
+  } catch (error) {
+    if (asFailure(error).class !== "permanent") throw error;
+    const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
+    if (!known) throw error;
+    requireSameSubject(order.subject, known);
+  }
+}
+
+async function resolveContainers(
+  order: LedgerOrder,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<number[] | "not yet stored"> {
+  const labels = order.containers.map((container) => container.label);
+  const idsByLabel = await deps.service.findContainersByLabel(order.subject.code, labels, signal);
+  const ambiguous = order.containers.filter(({ label }) => (idsByLabel.get(label)?.length ?? 0) > 1);
+  if (ambiguous.length > 0) {
+    const positions = ambiguous.map((container) => container.position).join(", ");
+    throw new Failure(
+      "CONTAINER_LABEL_AMBIGUOUS",
+      `more than one container of the subject has the label of container ${positions}`,
+    );
+  }
+  const missing = order.containers.filter(({ label }) => (idsByLabel.get(label)?.length ?? 0) === 0);
+  if (missing.length > 0) {
+    if (
+      await isEarlierStoreOpen(
+        deps.pool,
+        order.id,
+        missing.map(({ label }) => label),
+      )
+    )
+      return "not yet stored";
+    const positions = missing.map((container) => container.position).join(", ");
+    throw new Failure(
+      "CONTAINER_UNKNOWN",
+      `the subject has no container with the label of container ${positions}`,
+    );
+  }
+  const containers = order.containers.map(({ position, label }) => ({
+    position,
+    containerId: idsByLabel.get(label)?.[0] as number,
+  }));
+  await changeOrders(deps.pool, [{ orderId: order.id, fence: order.fence, containers }]);
+  return containers.map((container) => container.containerId);
+}
+
+async function createRequest(
+  step: Step,
+  containerIds: readonly number[],
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { order } = step;
+  const request = toNewRequest(order, containerIds, deps);
+  const knownRequestIds =
+    request.type === "RETRIEVAL"
+      ? await deps.service.snapshotRequestIds(order.facilityId, order.subject.code, "RETRIEVAL", signal)
+      : [];
+  await intend(step, { intent: "request", knownRequestIds, body: plainBody(request) }, deps);
+  const beforeSend = () => requireLease(step, deps);
+  const created = await deps.service.createRequest(request, signal, {
+    beforeSend,
+    sensitive: sensitiveOf(order.subject),
+  });
+  await changeOrders(deps.pool, [
+    {
+      orderId: order.id,
+      fence: order.fence,
+      to: "submitted",
+      failure: null,
+      request: { surface: "request", requestId: created.requestId },
+      procedureId: created.procedureId,
+      remoteStatus: created.status,
+      attempts: 0,
+      nextInMs: deps.settings.firstPollMs,
+      isReleased: true,
+      isIntentSettled: true,
+      event: { kind: "submitted", detail: { requestId: created.requestId } },
+      isTold: true,
+    },
+  ]);
+}
+
+/**
+ * Writes the intent down and makes sure that this worker still owns the order, so that a worker which was stopped for
+ * longer than its lease sends nothing when it wakes.
+ */
+async function intend(
+  step: Step,
+  what: {
+    readonly intent: "subject" | "request";
+    readonly knownRequestIds: readonly number[];
+    readonly body: unknown;
+  },
+  deps: SubmitDeps,
+): Promise<void> {
+  const { id: orderId, fence } = step.order;
+  if (fence === undefined) throw new TypeError(`order o${orderId} was claimed without a fence`);
+  const recordedAt = await recordIntent(deps.pool, { orderId, fence, ...what });
+  if (recordedAt === undefined) throw leaseLost();
+}
+
+/** A call may wait for its turn after the intent was written: right before it leaves, the lease is looked at again. */
+function requireLease(step: Step, deps: SubmitDeps): void {
+  if (step.leaseEndsAt - deps.clock.monotonic() < deps.settings.callTimeoutMs) throw leaseLost();
+}
+
+function leaseLost(): Failure {
+  return new Failure("ORDER_LEASE_LOST", "the worker no longer owned the order when it was about to call");
+}

@@ -1,0 +1,203 @@
+import type pg from "pg";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
+import type { LedgerOrder } from "../ledger/order-row.ts";
+import { findDueTracked, postponeTracked } from "../ledger/tracking.ts";
+import type { ServiceClient } from "../service/client.ts";
+import type { BatchRead } from "../service/read-batch.ts";
+import type { ProcedureStatus, RequestStatus } from "../service/shapes.ts";
+import { locateContainers } from "./locate.ts";
+import { nextPollMs, type Polling, pollPauseMs } from "./polling.ts";
+import { type RemoteProcedure, type RemoteRequest, readTracked, type Tracked } from "./tracked.ts";
+
+/** What the track job is given. */
+export interface TrackDeps {
+  readonly pool: pg.Pool;
+  readonly service: ServiceClient;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly polling: Polling;
+  /** How many containers are looked up at once when orders complete. */
+  readonly concurrency: number;
+}
+
+/** Orders read in one go; the rest follow at once. */
+const BATCH = 2_000;
+/** Completed orders whose locations are looked up before what is known is written down. */
+const LOCATE_BATCH = 100;
+/** A request or procedure that the service doesn't know for so long is a person's business. */
+const MISSING_TOO_LONG_MS = 86_400_000;
+
+/**
+ * Asks the service about a facility's orders that are due, in batches, and records the news. Requests are followed to
+ * their acceptance, then their procedures to the end; what is accepted meanwhile is read on in the same pass.
+ */
+export async function trackFacility(facilityId: number, deps: TrackDeps, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    const due = await findDueTracked(deps.pool, {
+      facilityId,
+      aheadMs: pollPauseMs(deps.polling),
+      limit: BATCH,
+    });
+    if (due.length === 0) return;
+    await trackBatch(facilityId, due, deps, signal);
+    if (due.length < BATCH) return;
+  }
+}
+
+async function trackBatch(
+  facilityId: number,
+  due: readonly LedgerOrder[],
+  deps: TrackDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const requests = await readRequests(facilityId, due, deps, signal);
+  const procedures = await readProcedures(facilityId, due, requests.found, deps, signal);
+  reportUnread(facilityId, [requests, procedures], deps.logger);
+  const quiet: { orderId: number; intervalMs: number }[] = [];
+  const changes: OrderChange[] = [];
+  const completed: { order: LedgerOrder; tracked: Tracked; procedure: RemoteProcedure | undefined }[] = [];
+  const missingRequests = new Set(requests.missing);
+  const missingProcedures = new Set(procedures.missing);
+  for (const order of due) {
+    const request = order.requestId === undefined ? undefined : requests.found.get(order.requestId);
+    const procedureId = request?.procedureId ?? order.procedureId;
+    const procedure = procedureId === undefined ? undefined : procedures.found.get(procedureId);
+    const tracked = readTracked(order, request, procedure);
+    const isMissing =
+      procedureId === undefined
+        ? missingRequests.has(order.requestId ?? 0)
+        : missingProcedures.has(procedureId);
+    if (!tracked && isMissing) changes.push(missing(order, deps.polling, deps.clock.now()));
+    else if (!tracked) quiet.push({ orderId: order.id, intervalMs: pollPauseMs(deps.polling) });
+    else if (tracked.to === "completed") completed.push({ order, tracked, procedure });
+    else if (isNews(order, tracked)) changes.push(toChange(order, tracked, deps.polling));
+    else quiet.push({ orderId: order.id, intervalMs: nextPollMs(order.pollIntervalMs, false, deps.polling) });
+  }
+  await postponeTracked(deps.pool, quiet);
+  await changeOrders(deps.pool, changes);
+  for (let start = 0; start < completed.length; start += LOCATE_BATCH) {
+    const batch = completed.slice(start, start + LOCATE_BATCH);
+    const located = await locateContainers(batch, deps, signal);
+    await changeOrders(
+      deps.pool,
+      batch.map(({ order, tracked }) => {
+        const containers = located.get(order.id);
+        return containers
+          ? { ...toChange(order, tracked, deps.polling), containers }
+          : lookAgainLater(order, deps.polling);
+      }),
+    );
+  }
+}
+
+const NOTHING: BatchRead<never> = {
+  found: new Map<number, never>(),
+  missing: [],
+  refused: new Map(),
+  unread: [],
+};
+
+async function readRequests(
+  facilityId: number,
+  due: readonly LedgerOrder[],
+  deps: TrackDeps,
+  signal: AbortSignal,
+): Promise<BatchRead<RequestStatus>> {
+  const ids = due
+    .filter((order) => order.procedureId === undefined)
+    .flatMap((order) => order.requestId ?? []);
+  return ids.length === 0 ? NOTHING : deps.service.readRequests(facilityId, ids, signal);
+}
+
+async function readProcedures(
+  facilityId: number,
+  due: readonly LedgerOrder[],
+  requests: ReadonlyMap<number, RemoteRequest>,
+  deps: TrackDeps,
+  signal: AbortSignal,
+): Promise<BatchRead<ProcedureStatus>> {
+  const known = due.flatMap((order) => order.procedureId ?? []);
+  const fresh = [...requests.values()].flatMap((request) => request.procedureId ?? []);
+  const ids = [...new Set([...known, ...fresh])];
+  return ids.length === 0 ? NOTHING : deps.service.readProcedures(facilityId, ids, signal);
+}
+
+/** What could not be read is asked for again; an operator sees that it happened. */
+function reportUnread(facilityId: number, reads: readonly BatchRead<unknown>[], logger: Logger): void {
+  for (const { unread, refused, failure } of reads) {
+    const [reason] = refused.values();
+    if (unread.length + refused.size === 0) continue;
+    logger.warn(
+      { facilityId, unread: unread.length, refused: refused.size, err: failure ?? reason },
+      "some orders could not be asked about",
+    );
+  }
+}
+
+function isNews(order: LedgerOrder, tracked: Tracked): boolean {
+  return (
+    tracked.to !== undefined ||
+    tracked.notice !== undefined ||
+    tracked.remoteStatus !== order.remoteStatus ||
+    tracked.procedureId !== order.procedureId
+  );
+}
+
+function toChange(order: LedgerOrder, tracked: Tracked, polling: Polling): OrderChange {
+  const pollIntervalMs = nextPollMs(order.pollIntervalMs, true, polling);
+  const detail = { status: tracked.remoteStatus, procedureId: tracked.procedureId, ...tracked.reason };
+  return {
+    orderId: order.id,
+    // Somebody may have acted on the order since it was read.
+    from: [order.state],
+    to: tracked.to,
+    failure: tracked.reason,
+    remoteStatus: tracked.remoteStatus,
+    procedureId: tracked.procedureId,
+    procedureCode: tracked.procedureCode,
+    pollIntervalMs,
+    nextInMs: pollIntervalMs,
+    isMissing: false,
+    event:
+      tracked.to === undefined
+        ? (tracked.notice ?? { kind: "status", detail })
+        : { kind: tracked.to, detail },
+    isTold: tracked.to !== undefined,
+  };
+}
+
+/** Completed, but where the containers stand can't be read yet: the lab is told once both are known. */
+function lookAgainLater(order: LedgerOrder, polling: Polling): OrderChange {
+  return { orderId: order.id, from: [order.state], attempts: order.attempts + 1, nextInMs: polling.firstMs };
+}
+
+function missing(order: LedgerOrder, polling: Polling, nowMs: number): OrderChange {
+  const since = order.missingSince;
+  const isTooLong = since !== undefined && nowMs - since.getTime() > MISSING_TOO_LONG_MS;
+  const pollIntervalMs = nextPollMs(order.pollIntervalMs, false, polling);
+  const text = "the service doesn't know the request or procedure that it created";
+  if (isTooLong) {
+    const failure = { code: "REQUEST_GONE", text } as const;
+    return {
+      orderId: order.id,
+      from: [order.state],
+      to: "parked",
+      failure,
+      event: { kind: "parked", detail: failure },
+      isTold: true,
+    };
+  }
+  return {
+    orderId: order.id,
+    from: [order.state],
+    isMissing: true,
+    pollIntervalMs,
+    nextInMs: pollIntervalMs,
+    event:
+      since === undefined
+        ? { kind: "missing", detail: { requestId: order.requestId, procedureId: order.procedureId } }
+        : undefined,
+  };
+}

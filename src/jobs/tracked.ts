@@ -1,0 +1,143 @@
+import type { FailureCode } from "../core/failures.ts";
+import type { OrderState } from "../core/order-state.ts";
+import type { LedgerOrder } from "../ledger/order-row.ts";
+import { maskText } from "../service/mask.ts";
+import { sensitiveOf } from "../service/subjects.ts";
+
+/** What the service tells of a procedure request, as far as tracking needs it. */
+export interface RemoteRequest {
+  /** The service's word, as it came. */
+  readonly status: string;
+  readonly procedureId?: number | undefined;
+}
+
+/** What the service tells of a procedure. */
+export interface RemoteProcedure {
+  readonly status: string;
+  readonly code?: string | undefined;
+  readonly containerIds?: readonly number[] | undefined;
+  /** Why it failed, in the service's words. */
+  readonly error?: string | undefined;
+}
+
+/** What the news about an order mean for it. */
+export interface Tracked {
+  /** The state it is in now; undefined when nothing moved. */
+  readonly to?: OrderState | undefined;
+  readonly remoteStatus: string;
+  readonly procedureId?: number | undefined;
+  readonly procedureCode?: string | undefined;
+  readonly reason?: { readonly code: FailureCode; readonly text: string } | undefined;
+  /** Something for the timeline that an operator should see once. */
+  readonly notice?: { readonly kind: string; readonly detail: Readonly<Record<string, unknown>> } | undefined;
+}
+
+const REQUEST_STATES: Readonly<Record<string, OrderState>> = {
+  PENDING: "submitted",
+  ACCEPTED: "accepted",
+  REJECTED: "rejected",
+  CANCELLED: "cancelled",
+};
+
+const PROCEDURE_STATES: Readonly<Record<string, OrderState>> = {
+  PENDING: "accepted",
+  CREATED: "accepted",
+  IN_PROGRESS: "in_progress",
+  COMPLETED: "completed",
+  CANCELLED: "cancelled",
+  FAILED: "failed",
+};
+
+/** How far along a state is; tracking never goes back. */
+const RANK: Readonly<Partial<Record<OrderState, number>>> = { submitted: 1, accepted: 2, in_progress: 3 };
+const LAST_RANK = 4;
+
+/**
+ * Reads the service's word about an order. Steps may be skipped; a step back is noted and otherwise ignored; a status
+ * that nobody knows is kept and the order is still followed.
+ */
+export function readTracked(
+  order: LedgerOrder,
+  request: RemoteRequest | undefined,
+  procedure: RemoteProcedure | undefined,
+): Tracked | undefined {
+  const source = procedure ?? request;
+  if (!source) return undefined;
+  const states = procedure ? PROCEDURE_STATES : REQUEST_STATES;
+  const status = source.status
+    .trim()
+    .toUpperCase()
+    .replace(/[\s-]+/g, "_");
+  const common = {
+    remoteStatus: source.status,
+    procedureId: request?.procedureId ?? order.procedureId,
+    procedureCode: procedure?.code,
+  };
+  const state = states[status];
+  if (state === undefined) {
+    const notice =
+      order.remoteStatus === source.status
+        ? undefined
+        : { kind: "unknown_status", detail: { status: source.status } };
+    return { ...common, notice };
+  }
+  if (procedure && !isForSameContainers(order, procedure)) {
+    const text = "the procedure at the service is for other containers than the order names";
+    return { ...common, to: "parked", reason: { code: "REQUEST_MISMATCH", text } };
+  }
+  const from = RANK[order.state] ?? 0;
+  const rank = RANK[state] ?? LAST_RANK;
+  if (rank === from) return common;
+  if (rank < from) {
+    // A request stays ACCEPTED while its procedure runs: only a procedure's status, or a new one, is a step back.
+    const isNews = procedure !== undefined && order.remoteStatus !== source.status;
+    return {
+      ...common,
+      notice: isNews ? { kind: "went_back", detail: { status: source.status } } : undefined,
+    };
+  }
+  return { ...common, to: state, reason: reasonFor(state, order, procedure) };
+}
+
+function reasonFor(
+  state: OrderState,
+  order: LedgerOrder,
+  procedure: RemoteProcedure | undefined,
+): Tracked["reason"] {
+  switch (state) {
+    case "rejected":
+      return { code: "REQUEST_REJECTED", text: "the facility's staff rejected the request" };
+    case "cancelled":
+      return {
+        code: "PROCEDURE_CANCELLED",
+        text: procedure
+          ? "the procedure was cancelled at the service"
+          : "the request was cancelled at the service",
+      };
+    case "failed":
+      return {
+        code: "PROCEDURE_FAILED",
+        text: errorText(order, procedure) ?? "the procedure failed; the service gives no reason",
+      };
+    default:
+      return undefined;
+  }
+}
+
+/** The service's words for what went wrong, without the patient's values. */
+function errorText({ subject }: LedgerOrder, procedure: RemoteProcedure | undefined): string | undefined {
+  return procedure?.error === undefined ? undefined : maskText(procedure.error, sensitiveOf(subject));
+}
+
+/** A retrieval names its containers by the service's ids; the procedure must be for just those. */
+function isForSameContainers(order: LedgerOrder, procedure: RemoteProcedure): boolean {
+  if (
+    order.operation !== "RETRIEVAL" ||
+    procedure.containerIds === undefined ||
+    procedure.containerIds.length === 0
+  )
+    return true;
+  const ours = new Set(order.containers.flatMap((container) => container.containerId ?? []));
+  const theirs = new Set(procedure.containerIds);
+  return ours.size === theirs.size && [...ours].every((id) => theirs.has(id));
+}

@@ -1,0 +1,110 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { FAILURES, Failure, type FailureCode } from "../../src/core/failures.ts";
+import { backoffMs } from "../../src/jobs/backoff.ts";
+import { planLook, type Settle } from "../../src/jobs/looks.ts";
+import { nextPollMs } from "../../src/jobs/polling.ts";
+import { decideRetry } from "../../src/jobs/retry.ts";
+
+const BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
+
+describe("backoff", () => {
+  test("doubles its ceiling with each attempt up to the cap", () => {
+    const ceilings = [1, 2, 3, 8, 9, 50].map((attempt) => backoffMs(attempt, BACKOFF, 1));
+    expect(ceilings).toEqual([2_000, 4_000, 8_000, 256_000, 300_000, 300_000]);
+  });
+
+  test("never waits less than the other side asked for", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 1_000 }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        fc.nat(3_600_000),
+        (attempt, random, atLeastMs) => {
+          const ms = backoffMs(attempt, BACKOFF, random, atLeastMs);
+          expect(ms).toBeGreaterThanOrEqual(atLeastMs);
+          expect(ms).toBeLessThanOrEqual(atLeastMs + BACKOFF.maxMs);
+        },
+      ),
+    );
+  });
+});
+
+describe("polling", () => {
+  const polling = { firstMs: 60_000, maxMs: 900_000, factor: 1.5 };
+
+  test("lengthens the interval while there is no news, up to the cap", () => {
+    const intervals = [60_000];
+    for (let n = 0; n < 8; n += 1) intervals.push(nextPollMs(intervals.at(-1), false, polling));
+    expect(intervals.map((ms) => Math.round(ms / 1_000))).toEqual([
+      60, 90, 135, 203, 304, 456, 683, 900, 900,
+    ]);
+  });
+
+  test("begins anew after news", () => {
+    expect(nextPollMs(900_000, true, polling)).toBe(60_000);
+  });
+});
+
+describe("looking for what a lost call did", () => {
+  const settle: Settle = { looksMs: [5_000, 30_000], afterMs: 900_000, retrievals: "park" };
+
+  test("looks at 5 s, 30 s and 15 min before it believes that nothing happened", () => {
+    expect(planLook(1, 5_000, settle)).toEqual({ nextInMs: 25_000 });
+    expect(planLook(2, 30_000, settle)).toEqual({ nextInMs: 870_000 });
+    expect(planLook(3, 900_000, settle)).toBe("believed");
+  });
+
+  test("does not believe a single look, however late it comes", () => {
+    expect(planLook(1, 10_000_000, settle)).toEqual({ nextInMs: 5_000 });
+    expect(planLook(2, 10_005_000, settle)).toBe("believed");
+  });
+
+  test("never believes before the settle time, and always comes to an end", () => {
+    const ms = fc.integer({ min: 1, max: 1_000_000 });
+    fc.assert(
+      fc.property(fc.array(ms, { maxLength: 4 }), ms, (looksMs, afterMs) => {
+        let ageMs = looksMs[0] ?? afterMs;
+        for (let looks = 1; looks <= looksMs.length + 4; looks += 1) {
+          const next = planLook(looks, ageMs, { looksMs, afterMs, retrievals: "park" });
+          if (next === "believed") {
+            expect(ageMs).toBeGreaterThanOrEqual(afterMs);
+            return;
+          }
+          expect(next.nextInMs).toBeGreaterThan(0);
+          ageMs += next.nextInMs;
+        }
+        throw new Error("no end");
+      }),
+    );
+  });
+});
+
+describe("deciding about a failed step", () => {
+  const decide = (code: FailureCode, mayHaveLeft = false, attempts = 1) =>
+    decideRetry(new Failure(code, "x"), { attempts, mayHaveLeft, random: 0.5 }, BACKOFF).kind;
+
+  test("tries again for as long as an outage lasts", () => {
+    expect(decide("SERVICE_UNAVAILABLE", false, 100_000)).toBe("again");
+  });
+
+  test("does not park orders for refused credentials", () => {
+    expect(decide("SERVICE_CREDENTIALS_REFUSED", false, 100_000)).toBe("again");
+  });
+
+  test("looks for what happened whenever a call may have left and nobody can tell", () => {
+    const codes = (Object.keys(FAILURES) as FailureCode[]).filter(
+      (code) => FAILURES[code].class === "ambiguous",
+    );
+    expect(codes.map((code) => decide(code, true))).toEqual(codes.map(() => "settle"));
+  });
+
+  test("parks what is refused", () => {
+    expect(decide("SERVICE_REFUSED", true)).toBe("park");
+  });
+
+  test("gives up on a step that keeps failing for an unknown reason before anything was sent", () => {
+    expect(decide("UNCLASSIFIED", false, 9)).toBe("again");
+    expect(decide("UNCLASSIFIED", false, 10)).toBe("park");
+  });
+});

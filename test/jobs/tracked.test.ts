@@ -1,0 +1,136 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { isTerminal, mayMove, type OrderState, TRACKED_STATES } from "../../src/core/order-state.ts";
+import { phi } from "../../src/core/phi.ts";
+import { readTracked } from "../../src/jobs/tracked.ts";
+import type { LedgerOrder } from "../../src/ledger/order-row.ts";
+
+function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
+  return {
+    id: 1,
+    messageId: 1,
+    connector: "lims",
+    operation: "STORE",
+    facilityCode: "NORTH",
+    facilityId: 12,
+    placerOrderNumber: "A-1",
+    subject: { code: phi("S-1") },
+    containers: [],
+    sources: {},
+    state: "submitted",
+    failure: undefined,
+    version: 1,
+    generation: 1,
+    attempts: 0,
+    nextAt: new Date(0),
+    fence: undefined,
+    intent: undefined,
+    intentAt: undefined,
+    intentAgeMs: undefined,
+    looks: 0,
+    knownRequestIds: [],
+    isRepostApproved: false,
+    requestId: 5,
+    procedureId: undefined,
+    procedureCode: undefined,
+    remoteStatus: "PENDING",
+    pollIntervalMs: undefined,
+    missingSince: undefined,
+    receivedAt: new Date(0),
+    submittedAt: new Date(0),
+    changedAt: new Date(0),
+    ...parts,
+  };
+}
+
+describe("reading the service's word about an order", () => {
+  test("follows a request to its acceptance and to its procedure", () => {
+    expect(readTracked(order(), { status: "ACCEPTED", procedureId: 9 }, undefined)).toMatchObject({
+      to: "accepted",
+      procedureId: 9,
+    });
+  });
+
+  test("takes a procedure's status over its request's", () => {
+    const tracked = readTracked(order(), { status: "ACCEPTED", procedureId: 9 }, { status: "COMPLETED" });
+    expect(tracked?.to).toBe("completed");
+  });
+
+  test("stays open while an accepted request has no procedure yet", () => {
+    expect(readTracked(order(), { status: "ACCEPTED" }, undefined)).toMatchObject({
+      to: "accepted",
+      procedureId: undefined,
+    });
+  });
+
+  test("moves nothing when the status is the same", () => {
+    expect(readTracked(order(), { status: "PENDING" }, undefined)?.to).toBeUndefined();
+  });
+
+  test("reads lower-case and spaced spellings of a status", () => {
+    expect(readTracked(order({ state: "accepted" }), undefined, { status: "in progress" })?.to).toBe(
+      "in_progress",
+    );
+  });
+
+  test("keeps a status that nobody knows, notes it once and goes on following", () => {
+    const first = readTracked(order(), { status: "ON_HOLD" }, undefined);
+    expect(first).toMatchObject({ remoteStatus: "ON_HOLD", notice: { kind: "unknown_status" } });
+    expect(first?.to).toBeUndefined();
+    expect(
+      readTracked(order({ remoteStatus: "ON_HOLD" }), { status: "ON_HOLD" }, undefined)?.notice,
+    ).toBeUndefined();
+  });
+
+  test("notes a step back and stays where it was", () => {
+    const tracked = readTracked(order({ state: "in_progress", remoteStatus: "IN_PROGRESS" }), undefined, {
+      status: "PENDING",
+    });
+    expect(tracked).toMatchObject({ notice: { kind: "went_back" } });
+    expect(tracked?.to).toBeUndefined();
+  });
+
+  test("says why a procedure failed in the service's words", () => {
+    const tracked = readTracked(order({ state: "in_progress" }), undefined, {
+      status: "FAILED",
+      error: "lid jammed",
+    });
+    expect(tracked).toMatchObject({ to: "failed", reason: { code: "PROCEDURE_FAILED", text: "lid jammed" } });
+  });
+
+  test("stops a retrieval whose procedure is for other containers", () => {
+    const retrieval = order({
+      operation: "RETRIEVAL",
+      containers: [{ position: 1, label: "V-1", description: "", containerId: 7 }],
+    });
+    const tracked = readTracked(retrieval, undefined, { status: "CREATED", containerIds: [8] });
+    expect(tracked).toMatchObject({ to: "parked", reason: { code: "REQUEST_MISMATCH" } });
+  });
+
+  test("only ever makes moves that the order states allow, whatever the service says", () => {
+    const status = fc.oneof(
+      fc.constantFrom(
+        "PENDING",
+        "ACCEPTED",
+        "REJECTED",
+        "CANCELLED",
+        "CREATED",
+        "IN_PROGRESS",
+        "COMPLETED",
+        "FAILED",
+      ),
+      fc.string(),
+    );
+    const request = fc.option(fc.record({ status, procedureId: fc.option(fc.nat(), { nil: undefined }) }), {
+      nil: undefined,
+    });
+    const procedure = fc.option(fc.record({ status }), { nil: undefined });
+    fc.assert(
+      fc.property(fc.constantFrom<OrderState>(...TRACKED_STATES), request, procedure, (state, told, ran) => {
+        const to = readTracked(order({ state }), told, ran)?.to;
+        expect(to === undefined || mayMove(state, to)).toBe(true);
+        expect(isTerminal(state)).toBe(false);
+      }),
+    );
+  });
+});
