@@ -67,6 +67,11 @@ export type Outcome = {
   readonly message: OutcomeMessage;
 } & (
   | { readonly kind: "acknowledged"; readonly orders: readonly OutcomeOrder[]; readonly isDuplicate: boolean }
-  | { readonly kind: "refused"; readonly problems: readonly Problem[] }
+  | {
+      readonly kind: "refused";
+      readonly problems: readonly Problem[];
+      /** The order number as far as it could be read. */
+      readonly placerOrderNumber?: string | undefined;
+    }
   | { readonly kind: "changed"; readonly order: OutcomeOrder }
 );

@@ -1,0 +1,352 @@
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import type pg from "pg";
+import { createConnector, createMappers, profileOf } from "./app/connectors.ts";
+import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
+import { compileProfiles } from "./app/profiles.ts";
+import { openService } from "./app/service.ts";
+import type { Config } from "./config/config.ts";
+import type { Connector } from "./connectors/connector.ts";
+import { type Clock, systemClock } from "./core/clock.ts";
+import type { Failure } from "./core/failures.ts";
+import type { Logger } from "./core/logger.ts";
+import { composeMessages, composeTables } from "./jobs/compose.ts";
+import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "./jobs/deliver.ts";
+import { type Feeder, startFeeder } from "./jobs/feeder.ts";
+import { createIntake } from "./jobs/intake.ts";
+import { pollPauseMs } from "./jobs/polling.ts";
+import { pruneLedger } from "./jobs/prune.ts";
+import { type JobQueues, openQueues, type QueueBackend } from "./jobs/queues.ts";
+import { submitOrder } from "./jobs/submit.ts";
+import type { SubmitDeps } from "./jobs/submit-deps.ts";
+import { type TrackDeps, trackFacility } from "./jobs/track.ts";
+import { openPool } from "./ledger/database.ts";
+import { acquireDaemonLock } from "./ledger/embedded/daemon-lock.ts";
+import { findLedgerSecret } from "./ledger/identity.ts";
+import { takeResultNumber } from "./ledger/outcomes.ts";
+import { recoverSubmissions } from "./ledger/submission.ts";
+import { acquireSubmitterLock, type SubmitterLock } from "./ledger/submitter-lock.ts";
+import type { Profile } from "./mapping/profile.ts";
+import type { ProfileDefinition } from "./mapping/profile-schema.ts";
+import type { ServiceClient } from "./service/client.ts";
+
+/** What a daemon does: take orders in, work them off, show itself. */
+export const ROLES = ["intake", "worker", "console"] as const;
+export type Role = (typeof ROLES)[number];
+
+export interface DaemonOptions {
+  readonly roles: ReadonlySet<Role>;
+  readonly logger: Logger;
+  readonly clock?: Clock | undefined;
+  /** Called when the daemon can't go on, such as when another one took the ledger over. */
+  readonly onFatal: (failure: Failure) => void;
+}
+
+/** A running daemon. */
+export interface Daemon {
+  readonly config: Config<ProfileDefinition>;
+  readonly pool: pg.Pool;
+  readonly queues: JobQueues | undefined;
+  readonly service: ServiceClient | undefined;
+  readonly connectors: readonly Connector[];
+  /** Why orders can't be taken or worked off right now; empty when all is well. */
+  troubles(): string[];
+  /** Stops in the order in which work flows, and waits for what is in hand. */
+  stop(): Promise<void>;
+}
+
+/** A job that runs when the process is to stop gets this long, ms. */
+const STOP_WITHIN_MS = 10_000;
+/** Orders handed to the submit queue at once: enough to keep workers busy, few enough to stay quick to claim. */
+const WINDOW = 1_000;
+const TICK_MS = 1_000;
+const LEASE_MS = 300_000;
+const PRUNE_EVERY_MS = 3_600_000;
+/** No look at the ledger for so long means that the feeder hangs. */
+const FEEDER_SILENT_MS = 120_000;
+
+/**
+ * Starts the daemon: ledger first, then what an earlier run left in hand, then queues, workers and connectors, so that
+ * nothing is taken in before it can be kept.
+ *
+ * @throws Failure with what is in the way; everything that was started is stopped again.
+ */
+export async function startDaemon(
+  config: Config<ProfileDefinition>,
+  options: DaemonOptions,
+): Promise<Daemon> {
+  const { logger } = options;
+  const clock = options.clock ?? systemClock;
+  const closers: (() => Promise<unknown>)[] = [];
+  const onClose = (close: () => Promise<unknown>) => closers.unshift(close);
+  const stop = async () => {
+    for (const close of closers.splice(0)) {
+      await close().catch((error: unknown) =>
+        logger.error({ err: error }, "a part could not be stopped cleanly"),
+      );
+    }
+  };
+  try {
+    const profiles = await compileProfiles(config);
+    for (const role of options.roles) onClose(await acquireDaemonLock(config.dataDir, clock, role));
+    const ledger = await openLedger(config, { clock, logger, isDaemon: true });
+    onClose(ledger.close);
+    const context: Context = { config, options, profiles, clock, logger, ledger, onClose };
+    const feeder: { current: Feeder | undefined } = { current: undefined };
+    const connectors = createConnectors(context, () => feeder.current?.nudge());
+    const worker = options.roles.has("worker") ? await startWorker(context, connectors) : undefined;
+    feeder.current = worker?.feeder;
+    if (options.roles.has("intake")) await startConnectors(connectors, onClose);
+    return {
+      config,
+      pool: ledger.pool,
+      queues: worker?.queues,
+      service: worker?.service,
+      connectors,
+      troubles: () => [
+        ...connectors.flatMap((connector) => connector.trouble ?? []),
+        ...(worker?.troubles() ?? []),
+      ],
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface Context {
+  readonly config: Config<ProfileDefinition>;
+  readonly options: DaemonOptions;
+  readonly profiles: ReadonlyMap<string, Profile>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly ledger: OpenLedger;
+  /** Later parts are closed first. */
+  readonly onClose: (close: () => Promise<unknown>) => void;
+}
+
+function createConnectors(
+  { config, profiles, clock, logger, ledger }: Context,
+  onAccepted: () => void,
+): Connector[] {
+  const mapperByConnector = createMappers(config, profiles);
+  const intake = createIntake({ pool: ledger.pool, logger, mapperByConnector, onAccepted });
+  return config.connectors.map((connector) =>
+    createConnector(connector, profileOf(connector, profiles), { intake, clock, logger }),
+  );
+}
+
+async function startConnectors(connectors: readonly Connector[], onClose: Context["onClose"]): Promise<void> {
+  for (const connector of connectors) {
+    onClose(() => connector.stop());
+    await connector.start();
+  }
+}
+
+interface RunningWorker {
+  readonly queues: JobQueues;
+  readonly service: ServiceClient;
+  readonly feeder: Feeder;
+  troubles(): string[];
+}
+
+async function startWorker(context: Context, connectors: readonly Connector[]): Promise<RunningWorker> {
+  const { config, options, clock, logger, ledger, onClose } = context;
+  const lock = await acquireSubmitterLock(ledger.connection, { clock, logger, onLost: options.onFatal });
+  onClose(() => lock.release());
+  const owner = `${hostname()}-${process.pid}-${randomBytes(4).toString("hex")}`;
+  const recovered = await recoverSubmissions(ledger.pool, owner);
+  if (recovered.requeued + recovered.unsettled > 0)
+    logger.info(recovered, "took over what an earlier run left in hand");
+
+  const service = openService(config, { clock, logger });
+  onClose(() => service.close());
+  const backend = queueBackend(context);
+  const queues = await openQueues(backend, logger);
+  onClose(() => queues.close(STOP_WITHIN_MS));
+
+  const isServiceReachable = () => lock.isHeld && service.breaker.state !== "open";
+  const abandonedFences = new Set<number>();
+  const feeder = startFeeder({
+    pool: ledger.pool,
+    queues,
+    clock,
+    logger,
+    owner,
+    abandonedFences,
+    isServiceReachable,
+    settings: {
+      window: WINDOW,
+      tickMs: TICK_MS,
+      pollPauseMs: pollPauseMs(config.service.polling),
+      gatherMsByConnector: new Map(
+        config.connectors.flatMap((connector) =>
+          connector.type === "csv-drop" ? [[connector.name, connector.resultsEveryMs] as const] : [],
+        ),
+      ),
+      doesParkedBlock: config.lanes.parkedBlocks,
+    },
+  });
+  onClose(() => feeder.stop());
+  await runJobs(context, {
+    queues,
+    service,
+    feeder,
+    lock,
+    owner,
+    abandonedFences,
+    connectors,
+    correlationKey: await findLedgerSecret(ledger.pool),
+  });
+  startPruning(context);
+  return {
+    queues,
+    service,
+    feeder,
+    troubles: () => {
+      const troubles: string[] = [];
+      if (!lock.isHeld) troubles.push("the submitter's lock is not held: the database is away");
+      if (service.breaker.state === "open") troubles.push("the storage service is out of reach");
+      if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
+        troubles.push("the feeder has not looked at the ledger for two minutes");
+      return troubles;
+    },
+  };
+}
+
+interface JobParts {
+  readonly queues: JobQueues;
+  readonly service: ServiceClient;
+  readonly feeder: Feeder;
+  readonly lock: SubmitterLock;
+  readonly owner: string;
+  readonly abandonedFences: Set<number>;
+  readonly connectors: readonly Connector[];
+  readonly correlationKey: Buffer;
+}
+
+async function runJobs(context: Context, parts: JobParts): Promise<void> {
+  const { config, clock, logger, ledger } = context;
+  const { queues, service, feeder, lock, owner, abandonedFences } = parts;
+  const backoff = { firstMs: 2_000, maxMs: 300_000 };
+  const random = Math.random;
+  const submit: SubmitDeps = {
+    pool: ledger.pool,
+    service,
+    clock,
+    logger,
+    random,
+    owner,
+    abandonedFences,
+    settings: {
+      leaseMs: LEASE_MS,
+      callTimeoutMs: config.service.timeoutMs,
+      backoff,
+      settle: config.service.settle,
+      firstPollMs: config.service.polling.firstMs,
+      correlation: config.service.correlation,
+      correlationKey: parts.correlationKey,
+    },
+  };
+  const track: TrackDeps = {
+    pool: ledger.pool,
+    service,
+    logger,
+    clock,
+    polling: config.service.polling,
+    concurrency: config.service.concurrency,
+  };
+  const deliver: DeliverDeps = {
+    pool: ledger.pool,
+    clock,
+    logger,
+    random,
+    backoff,
+    targetByConnector: deliveryTargets(context, parts.connectors),
+  };
+  await queues.work("submit", config.service.concurrency, async (due, signal) => {
+    // Without the lock another process may submit from the same ledger.
+    if (!lock.isHeld) return;
+    await submitOrder(due, submit, signal);
+    feeder.nudge();
+  });
+  await queues.work(
+    "track",
+    Math.max(1, Math.ceil(config.service.concurrency / 2)),
+    async ({ facilityId }, signal) => {
+      await trackFacility(facilityId, track, signal);
+      feeder.nudge();
+    },
+  );
+  await queues.work("deliver", Math.max(1, config.connectors.length), ({ connector }, signal) =>
+    deliverConnector(connector, deliver, signal),
+  );
+}
+
+function deliveryTargets(
+  { config, profiles, ledger }: Context,
+  connectors: readonly Connector[],
+): ReadonlyMap<string, DeliveryTarget> {
+  const byName = new Map(connectors.map((connector) => [connector.name, connector]));
+  return new Map(
+    config.connectors.flatMap((settings) => {
+      const connector = byName.get(settings.name);
+      if (!connector) return [];
+      const profile = profileOf(settings, profiles);
+      const takeNumber = (inputName: string) => takeResultNumber(ledger.pool, settings.name, inputName);
+      const target: DeliveryTarget = {
+        compose: async (open) =>
+          profile.format === "hl7"
+            ? composeMessages(open, profile)
+            : composeTables(open, profile, takeNumber),
+        deliver: (file) => connector.deliver(file),
+      };
+      return [[settings.name, target] as const];
+    }),
+  );
+}
+
+function queueBackend({ config, ledger, logger, onClose }: Context): QueueBackend {
+  if (config.queue.backend === "redis") {
+    const { url, sentinels, cluster, username, password, tls } = config.queue;
+    return {
+      kind: "redis",
+      url: url?.reveal(),
+      sentinels: sentinels && { name: sentinels.master, nodes: sentinels.nodes },
+      cluster,
+      username,
+      password: password?.reveal(),
+      tls,
+    };
+  }
+  const pool = openPool(
+    {
+      connection: ledger.connection,
+      schema: "bullmq",
+      max: 10,
+      applicationName: "cryobridge-queue",
+      pauseAfterFailureMs: 500,
+    },
+    logger,
+  );
+  onClose(() => pool.end());
+  return { kind: "postgres", pool };
+}
+
+function startPruning({ config, clock, logger, ledger, onClose }: Context): void {
+  const stopping = new AbortController();
+  const loop = async () => {
+    while (!stopping.signal.aborted) {
+      await pruneLedger(ledger.pool, config.retention, logger).catch((error: unknown) =>
+        logger.warn({ err: error }, "old records could not be pruned"),
+      );
+      await clock.sleep(PRUNE_EVERY_MS, stopping.signal).catch(() => undefined);
+    }
+  };
+  const running = loop();
+  onClose(async () => {
+    stopping.abort();
+    await running;
+  });
+}

@@ -1,0 +1,68 @@
+import type { Config, ConnectorConfig } from "../config/config.ts";
+import type { Connector } from "../connectors/connector.ts";
+import { createCsvDrop } from "../connectors/csv-drop/csv-drop.ts";
+import { createHl7Drop } from "../connectors/hl7-drop/hl7-drop.ts";
+import type { Clock } from "../core/clock.ts";
+import { Failure } from "../core/failures.ts";
+import type { Intake } from "../core/intake.ts";
+import type { Logger } from "../core/logger.ts";
+import { createMapper, type Mapper } from "../mapping/mapper.ts";
+import type { Profile } from "../mapping/profile.ts";
+
+export interface ConnectorDeps {
+  readonly intake: Intake;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The profile that a connector's configuration names. @throws Failure CONFIG_INVALID when it is of the other format. */
+export function profileOf(connector: ConnectorConfig, profiles: ReadonlyMap<string, Profile>): Profile {
+  const profile = profiles.get(connector.profile);
+  const format = connector.type === "csv-drop" ? "csv" : "hl7";
+  if (profile?.format === format) return profile;
+  throw new Failure(
+    "CONFIG_INVALID",
+    `connector ${connector.name}: profile ${connector.profile} is for ${profile?.format ?? "nothing"}, but the connector is of type ${connector.type}`,
+  );
+}
+
+/** The mapper of each connector, by its name. */
+export function createMappers(
+  config: Config,
+  profiles: ReadonlyMap<string, Profile>,
+): ReadonlyMap<string, Mapper> {
+  const settings = { facilityIdByCode: config.facilityIdByCode, processingId: config.processingId };
+  return new Map(
+    config.connectors.map((connector) => [
+      connector.name,
+      createMapper(profileOf(connector, profiles), settings),
+    ]),
+  );
+}
+
+/** A connector as its configuration describes it. */
+export function createConnector(
+  connector: ConnectorConfig,
+  profile: Profile,
+  deps: ConnectorDeps,
+): Connector {
+  const settings = {
+    name: connector.name,
+    directories: connector.directories,
+    settleMs: connector.settleMs,
+    marker: connector.marker,
+    scanIntervalMs: connector.scanIntervalMs,
+    maxBytes: connector.maxBytes,
+  };
+  if (profile.format === "hl7") {
+    return createHl7Drop(
+      { ...settings, charset: { override: connector.encoding ?? profile.encoding } },
+      deps,
+    );
+  }
+  const { reading } = profile;
+  return createCsvDrop(
+    { ...settings, reading: { ...reading, encoding: connector.encoding ?? reading.encoding } },
+    deps,
+  );
+}

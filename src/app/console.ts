@@ -1,0 +1,100 @@
+import type pg from "pg";
+import type { Daemon } from "../app.ts";
+import type { ConsoleDeps, LedgerCounts, OrderRow, Readiness } from "../console/deps.ts";
+import { createMetrics, type Metrics } from "../console/metrics.ts";
+import { type RunningConsole, startConsole } from "../console/server.ts";
+import type { Clock } from "../core/clock.ts";
+import { Failure } from "../core/failures.ts";
+import type { Logger } from "../core/logger.ts";
+import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
+import { run } from "../ledger/database.ts";
+import { formatId } from "../ledger/ids.ts";
+import { listLatestOrders, listParkedOrders } from "../ledger/latest-orders.ts";
+import type { LedgerOrder } from "../ledger/order-row.ts";
+import { countDeliveries, countOrders } from "../ledger/views.ts";
+
+export interface OpenConsoleDeps {
+  readonly version: string;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+/**
+ * Starts the console of a running daemon. Close it before the daemon is stopped.
+ * @throws Failure CONSOLE_…
+ */
+export async function openConsole(
+  daemon: Daemon,
+  { version, logger, clock }: OpenConsoleDeps,
+): Promise<RunningConsole> {
+  const { pool, config } = daemon;
+  const metrics = createMetrics(version);
+  const unwatch = watchBreaker(daemon, metrics);
+  const deps: ConsoleDeps = {
+    readiness: () => readReadiness(daemon),
+    counts: () => readCounts(pool),
+    recentOrders: async (limit) => (await listLatestOrders(pool, limit)).map(toRow),
+    stuckOrders: async (limit) => (await listParkedOrders(pool, limit)).map(toRow),
+    metrics,
+    logger,
+    clock,
+  };
+  const { host, port, token } = config.console;
+  const running = await startConsole({ host, port, token: token?.reveal(), version }, deps);
+  return {
+    url: running.url,
+    close: async () => {
+      unwatch();
+      await running.close();
+    },
+  };
+}
+
+function watchBreaker({ service }: Daemon, metrics: Metrics): () => void {
+  if (!service) return () => {};
+  metrics.setBreaker(service.breaker.state);
+  return service.breaker.onChange(({ state }) => metrics.setBreaker(state));
+}
+
+/** Orders can be taken while the database answers and no connector is in trouble; the service may be away meanwhile. */
+async function readReadiness(daemon: Daemon): Promise<Readiness> {
+  const reasons = daemon.troubles();
+  const isIntakeWell = daemon.connectors.every((connector) => connector.trouble === undefined);
+  try {
+    await run(daemon.pool, "select 1");
+    return { ready: isIntakeWell, reasons };
+  } catch (error) {
+    const words = error instanceof Failure ? error.message : "the ledger's database gives an error";
+    return { ready: false, reasons: [words, ...reasons] };
+  }
+}
+
+async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
+  const [orders, deliveries] = await Promise.all([countOrders(pool), countDeliveries(pool)]);
+  const counts = new Map(orders.map(({ state, count }) => [state, count]));
+  return {
+    byState: Object.fromEntries(ORDER_STATES.map((state) => [state, counts.get(state) ?? 0])) as Record<
+      OrderState,
+      number
+    >,
+    oldestSecondsByState: Object.fromEntries(
+      orders.map(({ state, oldestSeconds }) => [state, oldestSeconds]),
+    ),
+    deliveriesPending: deliveries.pending,
+    deliveriesParked: deliveries.parked,
+  };
+}
+
+function toRow(order: LedgerOrder): OrderRow {
+  return {
+    orderId: formatId("o", order.id),
+    connector: order.connector,
+    operation: order.operation,
+    facilityCode: order.facilityCode,
+    placerOrderNumber: order.placerOrderNumber,
+    requestId: order.requestId,
+    state: order.state,
+    changedAt: order.changedAt,
+    reason: order.failure,
+  };
+}

@@ -1,0 +1,65 @@
+import type pg from "pg";
+import type { Config } from "../config/config.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
+import { type DatabaseConnection, openPool } from "../ledger/database.ts";
+import { startEmbeddedPostgres } from "../ledger/embedded/embedded-postgres.ts";
+import { migrateLedger } from "../ledger/migrate.ts";
+
+/** The ledger, open for this process. */
+export interface OpenLedger {
+  readonly pool: pg.Pool;
+  /** For what needs a session of its own. */
+  readonly connection: DatabaseConnection;
+  readonly isEmbedded: boolean;
+  /** Ends the pool; the embedded server is stopped when nobody else uses it. */
+  close(): Promise<void>;
+}
+
+export interface OpenLedgerOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** The daemon keeps the embedded server alive; a command only joins it. */
+  readonly isDaemon: boolean;
+}
+
+/**
+ * Opens the ledger that a configuration names, starting the embedded server where there is none, and brings its tables
+ * up to date.
+ *
+ * @throws Failure LEDGER_… that says what is in the way.
+ */
+export async function openLedger(config: Config, options: OpenLedgerOptions): Promise<OpenLedger> {
+  const { url } = config.database;
+  const embedded = url
+    ? undefined
+    : await startEmbeddedPostgres({
+        dataDir: config.dataDir,
+        logger: options.logger,
+        clock: options.clock,
+        isOwner: options.isDaemon,
+      });
+  const connection: DatabaseConnection = embedded
+    ? embedded.connection
+    : { connectionString: (url as NonNullable<typeof url>).reveal() };
+  const pool = openPool(
+    {
+      connection,
+      schema: "cryobridge",
+      max: options.isDaemon ? 12 : 4,
+      applicationName: options.isDaemon ? "cryobridge" : "cryobridge-cli",
+    },
+    options.logger,
+  );
+  const close = async () => {
+    await pool.end();
+    await embedded?.stop();
+  };
+  try {
+    await migrateLedger(pool);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { pool, connection, isEmbedded: embedded !== undefined, close };
+}

@@ -1,0 +1,43 @@
+import type { Config } from "../config/config.ts";
+import { type ConfigProblem, configFailure } from "../config/problem.ts";
+import { builtinProfiles } from "../mapping/builtin.ts";
+import { compileProfile } from "../mapping/compile-profile.ts";
+import { importFrom } from "../mapping/module.ts";
+import type { Profile } from "../mapping/profile.ts";
+import type { ProfileDefinition } from "../mapping/profile-schema.ts";
+
+/**
+ * Compiles every profile of a configuration, used or not, and the built-in ones.
+ *
+ * @throws ConfigFailure with all mistakes of all profiles.
+ */
+export async function compileProfiles(
+  config: Config<ProfileDefinition>,
+): Promise<ReadonlyMap<string, Profile>> {
+  const own = Object.fromEntries([...config.profileByName].map(([name, loaded]) => [name, loaded.value]));
+  const loadModule = (specifier: string, declaredBy: string) =>
+    importFrom(config.profileByName.get(declaredBy)?.directory ?? process.cwd())(specifier);
+  const profiles = new Map<string, Profile>();
+  const problems: ConfigProblem[] = [];
+  for (const [name, definition] of Object.entries({ ...builtinProfiles, ...own })) {
+    const compiled = await compileProfile(name, definition, { profiles: own, loadModule });
+    if (compiled.ok) {
+      profiles.set(name, compiled.profile);
+      continue;
+    }
+    const file = config.profileByName.get(name)?.file ?? config.file;
+    problems.push(
+      ...compiled.problems.map((problem) => ({
+        code: "CONFIG_INVALID" as const,
+        file,
+        line: 1,
+        column: 1,
+        path: `profiles.${name}.${problem.place}`,
+        place: `${file} profile ${name}, ${problem.place}`,
+        message: problem.message,
+      })),
+    );
+  }
+  if (problems.length > 0) throw configFailure(problems);
+  return profiles;
+}
