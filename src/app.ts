@@ -9,11 +9,12 @@ import type { Config } from "./config/config.ts";
 import type { Connector } from "./connectors/connector.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { Failure } from "./core/failures.ts";
+import type { MessageVerdict } from "./core/intake.ts";
 import type { Logger } from "./core/logger.ts";
 import { composeMessages, composeTables } from "./jobs/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "./jobs/deliver.ts";
 import { type Feeder, startFeeder } from "./jobs/feeder.ts";
-import { createIntake } from "./jobs/intake.ts";
+import { createIntake, type IntakeDeps } from "./jobs/intake.ts";
 import { pollPauseMs } from "./jobs/polling.ts";
 import { pruneLedger } from "./jobs/prune.ts";
 import { type JobQueues, openQueues, type QueueBackend } from "./jobs/queues.ts";
@@ -29,6 +30,7 @@ import { acquireSubmitterLock, type SubmitterLock } from "./ledger/submitter-loc
 import type { Profile } from "./mapping/profile.ts";
 import type { ProfileDefinition } from "./mapping/profile-schema.ts";
 import type { ServiceClient } from "./service/client.ts";
+import type { ObservedCall } from "./service/transport.ts";
 
 /** What a daemon does: take orders in, work them off, show itself. */
 export const ROLES = ["intake", "worker", "console"] as const;
@@ -42,6 +44,12 @@ export interface DaemonOptions {
   readonly onFatal: (failure: Failure) => void;
 }
 
+/** Who wants to know what a daemon does. Must not throw. */
+export interface DaemonObserver {
+  serviceCalled(call: ObservedCall): void;
+  messagesCommitted(connector: string, verdicts: readonly MessageVerdict[]): void;
+}
+
 /** A running daemon. */
 export interface Daemon {
   readonly config: Config<ProfileDefinition>;
@@ -49,6 +57,8 @@ export interface Daemon {
   readonly queues: JobQueues | undefined;
   readonly service: ServiceClient | undefined;
   readonly connectors: readonly Connector[];
+  /** Tells what happens, until the returned function is called; for metrics. */
+  observe(observer: DaemonObserver): () => void;
   /** Why orders can't be taken or worked off right now; empty when all is well. */
   troubles(): string[];
   /** Stops in the order in which work flows, and waits for what is in hand. */
@@ -91,7 +101,8 @@ export async function startDaemon(
     for (const role of options.roles) onClose(await acquireDaemonLock(config.dataDir, clock, role));
     const ledger = await openLedger(config, { clock, logger, isDaemon: true });
     onClose(ledger.close);
-    const context: Context = { config, options, profiles, clock, logger, ledger, onClose };
+    const observers = new Set<DaemonObserver>();
+    const context: Context = { config, options, profiles, clock, logger, ledger, observers, onClose };
     const feeder: { current: Feeder | undefined } = { current: undefined };
     const connectors = createConnectors(context, () => feeder.current?.nudge());
     const worker = options.roles.has("worker") ? await startWorker(context, connectors) : undefined;
@@ -103,6 +114,10 @@ export async function startDaemon(
       queues: worker?.queues,
       service: worker?.service,
       connectors,
+      observe: (observer) => {
+        observers.add(observer);
+        return () => observers.delete(observer);
+      },
       troubles: () => [
         ...connectors.flatMap((connector) => connector.trouble ?? []),
         ...(worker?.troubles() ?? []),
@@ -122,16 +137,21 @@ interface Context {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly ledger: OpenLedger;
+  readonly observers: ReadonlySet<DaemonObserver>;
   /** Later parts are closed first. */
   readonly onClose: (close: () => Promise<unknown>) => void;
 }
 
 function createConnectors(
-  { config, profiles, clock, logger, ledger }: Context,
-  onAccepted: () => void,
+  { config, profiles, clock, logger, ledger, observers }: Context,
+  nudge: () => void,
 ): Connector[] {
   const mapperByConnector = createMappers(config, profiles);
-  const intake = createIntake({ pool: ledger.pool, logger, mapperByConnector, onAccepted });
+  const onCommitted: IntakeDeps["onCommitted"] = (connector, verdicts) => {
+    nudge();
+    for (const observer of observers) observer.messagesCommitted(connector, verdicts);
+  };
+  const intake = createIntake({ pool: ledger.pool, logger, mapperByConnector, onCommitted });
   return config.connectors.map((connector) =>
     createConnector(connector, profileOf(connector, profiles), { intake, clock, logger }),
   );
@@ -160,7 +180,13 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   if (recovered.requeued + recovered.unsettled > 0)
     logger.info(recovered, "took over what an earlier run left in hand");
 
-  const service = openService(config, { clock, logger });
+  const service = openService(config, {
+    clock,
+    logger,
+    onCall: (call) => {
+      for (const observer of context.observers) observer.serviceCalled(call);
+    },
+  });
   onClose(() => service.close());
   const backend = queueBackend(context);
   const queues = await openQueues(backend, logger);

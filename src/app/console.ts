@@ -29,7 +29,7 @@ export async function openConsole(
 ): Promise<RunningConsole> {
   const { pool, config } = daemon;
   const metrics = createMetrics(version);
-  const unwatch = watchBreaker(daemon, metrics);
+  const unwatch = watch(daemon, metrics);
   const deps: ConsoleDeps = {
     readiness: () => readReadiness(daemon),
     counts: () => readCounts(pool),
@@ -50,10 +50,21 @@ export async function openConsole(
   };
 }
 
-function watchBreaker({ service }: Daemon, metrics: Metrics): () => void {
-  if (!service) return () => {};
-  metrics.setBreaker(service.breaker.state);
-  return service.breaker.onChange(({ state }) => metrics.setBreaker(state));
+/** Keeps the metrics up to date until the returned function is called. */
+function watch({ service, observe }: Daemon, metrics: Metrics): () => void {
+  const unobserve = observe({
+    serviceCalled: ({ route, outcome, ms }) =>
+      metrics.recordServiceRequest({ route, outcome, seconds: ms / 1_000 }),
+    messagesCommitted: (connector, verdicts) => {
+      for (const { verdict } of verdicts) metrics.recordMessages(connector, verdict);
+    },
+  });
+  if (service) metrics.setBreaker(service.breaker.state);
+  const unwatchBreaker = service?.breaker.onChange(({ state }) => metrics.setBreaker(state));
+  return () => {
+    unobserve();
+    unwatchBreaker?.();
+  };
 }
 
 /** Orders can be taken while the database answers and no connector is in trouble; the service may be away meanwhile. */

@@ -1,15 +1,10 @@
 import { readFileSync } from "node:fs";
 import type { Config } from "../config/config.ts";
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
-import { createServiceClient, type ServiceClient } from "../service/client.ts";
+import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
 import type { ServiceSettings } from "../service/settings.ts";
 
 /** The service client that a configuration describes. */
-export function openService(
-  config: Config,
-  deps: { readonly clock: Clock; readonly logger: Logger },
-): ServiceClient {
+export function openService(config: Config, deps: ServiceDeps): ServiceClient {
   return createServiceClient(serviceSettings(config), deps);
 }
 

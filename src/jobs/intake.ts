@@ -11,8 +11,8 @@ export interface IntakeDeps {
   readonly pool: pg.Pool;
   readonly logger: Logger;
   readonly mapperByConnector: ReadonlyMap<string, Mapper>;
-  /** Called after each commit that made orders. */
-  readonly onAccepted: () => void;
+  /** Called after each commit, with its verdicts. */
+  readonly onCommitted: (connector: string, verdicts: readonly MessageVerdict[]) => void;
 }
 
 /** The way in: maps messages and commits them with their orders before anybody is told yes. */
@@ -28,7 +28,7 @@ export function createIntake(deps: IntakeDeps): Intake {
       const records = toRecords(connector, messages);
       const verdicts = await commitMessages(deps.pool, { fileId: requireFileId(fileId), connector, records });
       logVerdicts(deps.logger, connector, verdicts);
-      deps.onAccepted();
+      deps.onCommitted(connector, verdicts);
       return verdicts;
     },
     inspect: (connector, messages) =>

@@ -19,7 +19,7 @@ import { findCreatedRequest, type LostRequest, type SettleFindings } from "./set
 import type { ProcedureStatus, RequestStatus, ServiceContainer, ServiceSubject } from "./shapes.ts";
 import { findSubject, getSubject, registerSubject } from "./subjects.ts";
 import { OAuthTokens, StaticTokens } from "./token.ts";
-import { type Query, Transport } from "./transport.ts";
+import { type ObservedCall, type Query, Transport } from "./transport.ts";
 import type { RawObject } from "./values.ts";
 import { createWire } from "./wire.ts";
 
@@ -91,6 +91,8 @@ export interface ServiceDeps {
   readonly logger: Logger;
   /** Between 0 and 1, for jitter; `Math.random` by default. */
   readonly random?: (() => number) | undefined;
+  /** Called after each call, for metrics. */
+  readonly onCall?: ((call: ObservedCall) => void) | undefined;
 }
 
 /**
@@ -99,7 +101,7 @@ export interface ServiceDeps {
  */
 export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps): ServiceClient {
   const resolved = resolveSettings(settings);
-  const { clock, logger, random = Math.random } = deps;
+  const { clock, logger, random = Math.random, onCall } = deps;
   const wire = createWire(resolved);
   const breaker = new CircuitBreaker(clock, random);
   breaker.onChange((change) => logger.warn(change, "circuit breaker of the service"));
@@ -108,7 +110,16 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     "apiToken" in resolved.auth
       ? new StaticTokens(resolved.auth.apiToken, clock)
       : new OAuthTokens(resolved.auth, wire, { clock, random, logger });
-  const transport = new Transport({ settings: resolved, wire, tokens, limiter, breaker, clock, logger });
+  const transport = new Transport({
+    settings: resolved,
+    wire,
+    tokens,
+    limiter,
+    breaker,
+    clock,
+    logger,
+    onCall,
+  });
   const capabilities = new Capabilities(clock, logger);
   const context: ServiceContext = { settings: resolved, transport, capabilities, clock, logger };
 

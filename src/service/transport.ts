@@ -39,6 +39,16 @@ export interface TransportParts {
   readonly breaker: CircuitBreaker;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly onCall?: ((call: ObservedCall) => void) | undefined;
+}
+
+/** A call that was made, for metrics. */
+export interface ObservedCall {
+  /** `GET /api/procedures/{id}`: no ids, no query. */
+  readonly route: string;
+  /** The answer's status, or why there was none (`timeout`, `reset` …). */
+  readonly outcome: string;
+  readonly ms: number;
 }
 
 /**
@@ -125,6 +135,11 @@ export class Transport {
       signal,
     );
     const ms = Math.round(clock.monotonic() - startedAt);
+    this.#parts.onCall?.({
+      route: name(call),
+      outcome: result.kind === "broken" ? result.why : String(result.status),
+      ms,
+    });
     if (result.kind === "broken") {
       logger.debug({ call: name(call), why: result.why, isSent: result.isSent, ms }, "call broke");
       return { broken: result };

@@ -10,6 +10,7 @@ import {
   type EmbeddedConnection,
   startEmbeddedPostgres,
 } from "../../src/ledger/embedded/embedded-postgres.ts";
+import { createLedgerTemplate } from "./ledger-template.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -32,6 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     logger: pino({ level: "error" }, pino.destination(2)),
   });
   await makeFast(dataDir, server.connection);
+  await createLedgerTemplate(server.connection);
   const leftOutFile = join(folder, "left-out");
   project.provide("postgres", server.connection);
   project.provide("leftOutFile", leftOutFile);

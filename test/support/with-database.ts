@@ -13,12 +13,15 @@ export interface TestDatabase {
 
 /**
  * Gives a test a fresh, empty database and takes it away afterwards, whoever is still connected.
- * The pool is made and closed here; errors of idle clients (a server that the test stopped) are ignored.
+ * `template` is the database it is a copy of. The pool is made and closed here; errors of idle clients (a server that the test stopped) are ignored.
  */
-export async function withDatabase<T>(test: (database: TestDatabase) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  test: (database: TestDatabase) => Promise<T>,
+  template = "template0",
+): Promise<T> {
   const server = inject("postgres");
   const database = `test_${process.pid}_${randomBytes(6).toString("hex")}`;
-  await runOnServer(server, `CREATE DATABASE ${database} TEMPLATE template0`);
+  await runOnServer(server, `CREATE DATABASE ${database} TEMPLATE ${template}`);
   const connection = { ...server, database };
   const pool = new Pool({ ...connection, max: 5 });
   pool.on("error", () => undefined);

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { pino } from "pino";
 import { type DatabaseConnection, openPool } from "../../src/ledger/database.ts";
-import { migrateLedger } from "../../src/ledger/migrate.ts";
+import { LEDGER_TEMPLATE } from "./ledger-template.ts";
 import { withDatabase } from "./with-database.ts";
 
 export const silent = pino({ level: "silent" });
@@ -18,10 +18,9 @@ export async function withLedger<T>(test: (ledger: TestLedger) => Promise<T>): P
   return withDatabase(async ({ connection, url }) => {
     const pool = openPool({ connection, schema: "cryobridge", max: 8, applicationName: "test" }, silent);
     try {
-      await migrateLedger(pool);
       return await test({ pool, connection, url });
     } finally {
       await pool.end();
     }
-  });
+  }, LEDGER_TEMPLATE);
 }

@@ -6,6 +6,7 @@ import { type Daemon, ROLES, startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Failure } from "../../src/core/failures.ts";
+import type { Logger } from "../../src/core/logger.ts";
 import { openPool } from "../../src/ledger/database.ts";
 import {
   type EmbeddedConnection,
@@ -52,6 +53,7 @@ export interface ServerSiteOptions {
   readonly simulator?: SimulatorOptions;
   /** Keys of the section `service` of the configuration. */
   readonly service?: Readonly<Record<string, unknown>>;
+  readonly logger?: Logger;
   /** Whole sections of the configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
 }
@@ -86,7 +88,11 @@ export async function withServerSite<T>(
         start: async () => {
           const config = loadConfig(configFile, { env: {}, profileSchema });
           const onFatal = (failure: Failure) => fatal.push(failure);
-          const daemon = await startDaemon(config, { roles: new Set(ROLES), logger: silent, onFatal });
+          const daemon = await startDaemon(config, {
+            roles: new Set(ROLES),
+            logger: options.logger ?? silent,
+            onFatal,
+          });
           daemons.push(daemon);
           return daemon;
         },

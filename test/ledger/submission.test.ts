@@ -1,0 +1,292 @@
+import fc from "fast-check";
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import { changeOrders } from "../../src/ledger/change-orders.ts";
+import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/operator.ts";
+import {
+  claimOrder,
+  type DueOrder,
+  recordIntent,
+  recoverSubmissions,
+  releaseExpired,
+  TAKE_WAITING,
+  takeUnsettled,
+  takeWaiting,
+} from "../../src/ledger/submission.ts";
+import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { withLedger } from "../support/with-ledger.ts";
+
+const LEASE_MS = 60_000;
+const OPERATOR = { actor: "test" };
+
+async function commitOrders(pool: pg.Pool, subjects: readonly string[]): Promise<number[]> {
+  const orders = subjects.map((code, index) => anOrder({ code, placerOrderNumber: `A-${index + 1}` }));
+  return commit(
+    pool,
+    orders.map((order, index) => aRecord(index + 1, [order])),
+  );
+}
+
+const take = (pool: pg.Pool, doesParkedBlock = false) => takeWaiting(pool, { limit: 100, doesParkedBlock });
+
+async function claimOne(pool: pg.Pool, owner = "me"): Promise<{ due: DueOrder; fence: number }> {
+  const [due] = await take(pool);
+  const order = due && (await claimOrder(pool, due, owner, LEASE_MS));
+  if (!due || order?.fence === undefined) throw new Error("nothing to claim");
+  return { due, fence: order.fence };
+}
+
+const intend = (pool: pg.Pool, orderId: number, fence: number) =>
+  recordIntent(pool, { orderId, fence, intent: "request", knownRequestIds: [], body: {} });
+
+async function only(pool: pg.Pool, number = "A-1") {
+  const [order] = await findOrders(pool, number);
+  if (!order) throw new Error(`no order ${number}`);
+  return order;
+}
+
+describe("a lane", () => {
+  test("hands over one order of a subject at a time, the oldest first", () =>
+    withLedger(async ({ pool }) => {
+      const ids = await commitOrders(pool, ["S", "S", "T", "S"]);
+      expect((await take(pool)).map((due) => due.orderId)).toEqual([ids[0], ids[2]]);
+      expect(await take(pool)).toEqual([]);
+    }));
+
+  test("goes on once the order ahead is submitted", () =>
+    withLedger(async ({ pool }) => {
+      const [first, second] = await commitOrders(pool, ["S", "S"]);
+      const { fence } = await claimOne(pool);
+      await changeOrders(pool, [
+        {
+          orderId: first as number,
+          fence,
+          to: "submitted",
+          request: { surface: "request", requestId: 5 },
+          isReleased: true,
+        },
+      ]);
+      expect((await take(pool)).map((due) => due.orderId)).toEqual([second]);
+    }));
+
+  test("waits behind an order that waits for its next try", () =>
+    withLedger(async ({ pool }) => {
+      const [first] = await commitOrders(pool, ["S", "S"]);
+      const { fence } = await claimOne(pool);
+      await changeOrders(pool, [
+        { orderId: first as number, fence, to: "received", nextInMs: 60_000, isReleased: true },
+      ]);
+      expect(await take(pool)).toEqual([]);
+    }));
+
+  test("is held up by a parked order only where the site wants it", () =>
+    withLedger(async ({ pool }) => {
+      const [first, second] = await commitOrders(pool, ["S", "S"]);
+      const failure = { code: "SUBJECT_UNKNOWN", text: "" } as const;
+      await changeOrders(pool, [{ orderId: first as number, to: "parked", failure }]);
+      expect(await take(pool, true)).toEqual([]);
+      expect((await take(pool)).map((due) => due.orderId)).toEqual([second]);
+    }));
+
+  test("never has two orders before their submission, whatever happens to them", () =>
+    withLedger(async ({ pool }) => {
+      let round = 0;
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.constantFrom("S", "T", "U"), { minLength: 1, maxLength: 8 }),
+          fc.infiniteStream(fc.boolean()),
+          async (subjects, coins) => {
+            round += 1;
+            const orders = subjects.map((code, index) =>
+              anOrder({ code: `${code}${round}`, placerOrderNumber: `${round}-${index}` }),
+            );
+            const ids = await commit(
+              pool,
+              orders.map((order, index) => aRecord(round * 100 + index, [order])),
+            );
+            const lane = (id: number) => subjects[ids.indexOf(id)];
+            const done: number[] = [];
+            while (done.length < ids.length) {
+              const taken = await take(pool);
+              expect(new Set(taken.map((due) => lane(due.orderId))).size).toBe(taken.length);
+              for (const due of taken) {
+                const order = await claimOrder(pool, due, "me", LEASE_MS);
+                const isDone = coins.next().value === true;
+                if (isDone) done.push(due.orderId);
+                await changeOrders(pool, [
+                  {
+                    orderId: due.orderId,
+                    fence: order?.fence,
+                    to: isDone ? "completed" : "received",
+                    nextInMs: 0,
+                    isReleased: true,
+                  },
+                ]);
+              }
+            }
+            const bySubject = Map.groupBy(done, (id) => lane(id));
+            for (const order of bySubject.values()) expect(order).toEqual([...order].sort((a, b) => a - b));
+          },
+        ),
+        { numRuns: 15 },
+      );
+    }));
+});
+
+describe("a claim", () => {
+  test("is refused to a job that carries an older version", () =>
+    withLedger(async ({ pool }) => {
+      await commitOrders(pool, ["S"]);
+      const [due] = await take(pool);
+      expect(await claimOrder(pool, { ...(due as DueOrder), version: 0 }, "me", LEASE_MS)).toBeUndefined();
+    }));
+
+  test("is given to one of many workers", () =>
+    withLedger(async ({ pool }) => {
+      await commitOrders(pool, ["S"]);
+      const [due] = await take(pool);
+      const claims = await Promise.all(
+        Array.from({ length: 8 }, (_, n) => claimOrder(pool, due as DueOrder, `w${n}`, LEASE_MS)),
+      );
+      expect(claims.filter((order) => order !== undefined)).toHaveLength(1);
+    }));
+
+  test("that has run out allows neither a call nor an outcome", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commitOrders(pool, ["S"]);
+      const { fence } = await claimOne(pool);
+      await pool.query("update orders set lease_until = now() - interval '1 s'");
+      expect(await intend(pool, id as number, fence)).toBeUndefined();
+      expect(await releaseExpired(pool, "me", [])).toBe(1);
+      const changed = await changeOrders(pool, [
+        { orderId: id as number, fence, to: "parked", failure: { code: "SUBJECT_UNKNOWN", text: "" } },
+      ]);
+      expect(changed.size).toBe(0);
+      expect((await only(pool)).state).toBe("received");
+    }));
+
+  test("that its worker gave up is taken back at once", () =>
+    withLedger(async ({ pool }) => {
+      await commitOrders(pool, ["S"]);
+      const { fence } = await claimOne(pool);
+      expect(await releaseExpired(pool, "me", [])).toBe(0);
+      expect(await releaseExpired(pool, "me", [fence])).toBe(1);
+    }));
+});
+
+describe("after a crash", () => {
+  test("orders without an intent wait for their turn again", () =>
+    withLedger(async ({ pool }) => {
+      await commitOrders(pool, ["S", "T"]);
+      const [first] = await take(pool);
+      await claimOrder(pool, first as DueOrder, "the dead", LEASE_MS);
+      expect(await recoverSubmissions(pool, "me")).toEqual({ requeued: 2, unsettled: 0 });
+      expect(await take(pool)).toHaveLength(2);
+    }));
+
+  test("orders whose call may have left are looked for, and not sent", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commitOrders(pool, ["S"]);
+      const { fence } = await claimOne(pool, "the dead");
+      await intend(pool, id as number, fence);
+      expect(await recoverSubmissions(pool, "me")).toEqual({ requeued: 0, unsettled: 1 });
+      expect(await take(pool)).toEqual([]);
+      expect((await takeUnsettled(pool, { limit: 10, againInMs: 1_000 })).map((due) => due.orderId)).toEqual([
+        id,
+      ]);
+    }));
+
+  test("a later order of the same lane waits until the lost call is settled", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commitOrders(pool, ["S", "S"]);
+      const { fence } = await claimOne(pool, "the dead");
+      await intend(pool, id as number, fence);
+      await recoverSubmissions(pool, "me");
+      expect(await take(pool)).toEqual([]);
+    }));
+});
+
+describe("a person", () => {
+  test("has a parked order whose call may have left looked for before it is sent again", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commitOrders(pool, ["S"]);
+      const { fence } = await claimOne(pool);
+      await intend(pool, id as number, fence);
+      const failure = { code: "SUBMIT_UNCERTAIN", text: "" } as const;
+      await changeOrders(pool, [{ orderId: id as number, fence, to: "parked", failure, isReleased: true }]);
+      expect(await retryOrder(pool, await only(pool), OPERATOR)).toBe(true);
+      expect(await only(pool)).toMatchObject({
+        state: "submitting",
+        intent: "request",
+        isRepostApproved: true,
+      });
+      expect(await takeUnsettled(pool, { limit: 10, againInMs: 1_000 })).toHaveLength(1);
+    }));
+
+  test("links a parked order to a request found by hand, which no other order may have", () =>
+    withLedger(async ({ pool }) => {
+      const ids = await commitOrders(pool, ["S", "T"]);
+      const failure = { code: "SUBMIT_UNCERTAIN", text: "" } as const;
+      await changeOrders(
+        pool,
+        ids.map((orderId) => ({ orderId, to: "parked" as const, failure })),
+      );
+      expect(await resolveOrder(pool, await only(pool, "A-1"), 77, OPERATOR)).toBe(true);
+      expect(await only(pool, "A-1")).toMatchObject({
+        state: "submitted",
+        requestId: 77,
+        failure: undefined,
+      });
+      await expect(resolveOrder(pool, await only(pool, "A-2"), 77, OPERATOR)).rejects.toMatchObject({
+        code: "REQUEST_CLAIMED",
+      });
+    }));
+
+  test("can't discard an order that the service is working on", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commitOrders(pool, ["S"]);
+      const { fence } = await claimOne(pool);
+      const request = { surface: "request", requestId: 5 } as const;
+      await changeOrders(pool, [
+        { orderId: id as number, fence, to: "submitted", request, isReleased: true },
+      ]);
+      expect(await discardOrder(pool, await only(pool), OPERATOR)).toBe(false);
+    }));
+
+  test("leaves a trace of each act in the timeline and the audit", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commitOrders(pool, ["S"]);
+      await discardOrder(pool, await only(pool), { actor: "kim", reason: "sent by mistake" });
+      expect((await listEvents(pool, id as number)).map((event) => event.kind)).toEqual([
+        "received",
+        "discarded",
+      ]);
+      const { rows } = await pool.query("select actor, action, target from audit");
+      expect(rows).toEqual([{ actor: "kim", action: "discard", target: `o${id}` }]);
+    }));
+});
+
+test("history can't be rewritten", () =>
+  withLedger(async ({ pool }) => {
+    await commitOrders(pool, ["S"]);
+    await expect(pool.query("update order_events set kind = 'x'")).rejects.toThrow("append-only");
+  }));
+
+test("the feeder's question is answered from its indexes among many ended orders", () =>
+  withLedger(async ({ pool }) => {
+    const [id] = await commitOrders(pool, ["S"]);
+    await pool.query(
+      `insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
+                           sources, content_digest, state)
+       select message_id, n + 1, connector, operation, facility_code, facility_id, 'S' || n, '{}', '{}', '', 'completed'
+         from orders, generate_series(1, 50000) n
+        where id = $1`,
+      [id],
+    );
+    await pool.query("analyze orders");
+    const question = TAKE_WAITING.replace("$1", "1000").replace("$2", "'{received,queued,submitting}'");
+    const { rows } = await pool.query(`explain ${question}`);
+    const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+    expect(plan).not.toContain("Seq Scan");
+  }));
