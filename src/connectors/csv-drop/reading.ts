@@ -1,0 +1,70 @@
+import type { Problem } from "../../core/failures.ts";
+import { type CsvDialect, DEFAULT_DIALECT } from "../../formats/csv/dialect.ts";
+import type { CsvItem } from "../../formats/csv/read.ts";
+
+export type CsvHeader = Extract<CsvItem, { kind: "header" }>;
+
+/** How a profile wants CSV files to be taken apart; what is absent is found out, or is not asked for. */
+export interface CsvReading {
+  readonly delimiter?: string | undefined;
+  /** Empty for none. */
+  readonly quote?: string | undefined;
+  /** `true`: the first line names the columns. `false`: they are called `1`, `2`, …. A list names them instead. */
+  readonly header?: boolean | readonly string[] | undefined;
+  /** `auto` or an encoding's name. */
+  readonly encoding?: string | undefined;
+  /** The column whose value the rows of one order share. Without it, or in a file without it, each row is an order. */
+  readonly groupBy?: string | undefined;
+  /** One bad row refuses the whole file. */
+  readonly wholeFile?: boolean | undefined;
+  /** Columns that every file must have; each entry lists the alternatives. */
+  readonly requiredColumns?: readonly (readonly string[])[] | undefined;
+}
+
+/** The dialect that files are read in. Whether it can be used is found when it is. */
+export function dialectOf(reading: CsvReading): CsvDialect {
+  return {
+    delimiter: (reading.delimiter as CsvDialect["delimiter"] | undefined) ?? DEFAULT_DIALECT.delimiter,
+    quote: reading.quote ?? DEFAULT_DIALECT.quote,
+    header: reading.header === undefined || reading.header === true,
+    encoding: reading.encoding ?? DEFAULT_DIALECT.encoding,
+  };
+}
+
+/** The file's columns by the names that the profile uses. */
+export function columnsOf(header: CsvHeader, reading: CsvReading): readonly string[] {
+  return typeof reading.header === "object" ? reading.header : header.columns;
+}
+
+/** A row's values by the names that the profile uses. */
+export function withColumnNames(item: CsvItem, reading: CsvReading): CsvItem {
+  if (item.kind !== "row" || typeof reading.header !== "object") return item;
+  const values = new Map(reading.header.map((name, i) => [name, item.row.values.get(String(i + 1)) ?? ""]));
+  return { kind: "row", row: { ...item.row, values } };
+}
+
+/**
+ * What the file's columns lack. Those that are there are not listed: a file that lacks its header has a patient's
+ * values in their place.
+ */
+export function columnProblems(header: CsvHeader, reading: CsvReading): Problem[] {
+  const columns = columnsOf(header, reading);
+  if (columns.length !== header.columns.length) {
+    const message = `the profile names ${columns.length} columns, the file has ${header.columns.length}`;
+    return [{ code: "CSV_COLUMN_MISSING", place: "header", message }];
+  }
+  const missing = (reading.requiredColumns ?? []).filter(
+    (names) => !names.some((name) => columns.includes(name)),
+  );
+  return missing.map((names) => {
+    const near = columns.find((column) => names.some((name) => simplified(name) === simplified(column)));
+    const hint = near === undefined ? "" : `; "${near}" is nearly the same, but not the same`;
+    const wanted = names.map((name) => `"${name}"`).join(" or ");
+    const message = `expected a column named ${wanted}; none of the file's ${columns.length} columns is${hint}`;
+    return { code: "CSV_COLUMN_MISSING", place: "header", message };
+  });
+}
+
+function simplified(name: string): string {
+  return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+}

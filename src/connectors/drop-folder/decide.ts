@@ -1,0 +1,232 @@
+import type { BigIntStats } from "node:fs";
+import { type FileHandle, lstat } from "node:fs/promises";
+import { Failure, type Problem } from "../../core/failures.ts";
+import type { IncomingFile, Intake } from "../../core/intake.ts";
+import type { Claim } from "./claim.ts";
+import { errnoOf, fingerprint, fingerprintOf, openForReading, readChunks } from "./file-ops.ts";
+import type { FileContent, FileFormat } from "./format.ts";
+import type { Fate } from "./publication.ts";
+import { type FileReport, Tally } from "./report.ts";
+import type { Step } from "./settings.ts";
+
+/** The ledger keeps this many of a file's problems beside the file; those of its messages it has anyway. */
+const MOST_CLOSING_PROBLEMS = 1_000;
+
+export interface DecideDeps {
+  readonly connector: string;
+  readonly format: FileFormat;
+  readonly intake: Intake;
+  readonly step: (step: Step) => Promise<void>;
+  /** Called with the digest of what was read, before the ledger is asked about it. */
+  readonly beforeOpening?: ((sha256: string) => Promise<void>) | undefined;
+  /** Aborted when the connector stops: the file is then left where it is, between two batches. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Reads a claimed file, offers its messages to the ledger, and says what is to become of it. When it resolves, all
+ * that was taken is committed. `expected` is the fingerprint the file had when it was found to be whole.
+ * Throws FILE_CHANGED when it is still being written, transient Failures of the ledger, and errors of the file system.
+ */
+export async function decideFile(claim: Claim, expected: string, deps: DecideDeps): Promise<Fate> {
+  const opened = await openOrdinary(claim, deps.format.maxBytes);
+  if ("problem" in opened) return refuseUnread(claim, deps.connector, opened.problem);
+  const { handle } = opened;
+  try {
+    const assertUnchanged = async () => {
+      if ((await fingerprintOf(handle)) !== expected) {
+        throw new Failure("FILE_CHANGED", `file ${claim.id} changed while it was read`);
+      }
+    };
+    if (opened.fingerprint !== expected) await assertUnchanged();
+    const size = opened.sizeBytes;
+    const content = await deps.format.examine({
+      sizeBytes: size,
+      chunks: () => readChunks(handle, chunkBytesFor(size)),
+    });
+    await assertUnchanged();
+    await deps.step("read");
+    const file = { connector: deps.connector, fileName: claim.name, sha256: content.sha256, sizeBytes: size };
+    return await offer(claim, file, content, assertUnchanged, deps);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function offer(
+  claim: Claim,
+  file: IncomingFile,
+  content: FileContent,
+  assertUnchanged: () => Promise<void>,
+  deps: DecideDeps,
+): Promise<Fate> {
+  await deps.beforeOpening?.(file.sha256);
+  const opening = await deps.intake.openFile(file);
+  await deps.step("opened");
+  const about = (tally: Tally) => ({ claim, connector: deps.connector, sha256: file.sha256, tally });
+  if (opening.status === "duplicate") {
+    const duplicateOf = { fileName: opening.firstFileName, receivedAt: opening.firstReceivedAt };
+    return { folder: "archive", report: { ...reportOf("duplicate", about(new Tally())), duplicateOf } };
+  }
+  const { fileId, committedThrough } = opening;
+  const taken = new Tally();
+  try {
+    const refusal = await wholeRefusal(content, committedThrough, deps);
+    if (refusal) return closing("refused", fileId, about(refusal));
+    await acceptAll(content, fileId, committedThrough, taken, deps);
+    await assertUnchanged();
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const problem: Problem = { code: error.code, place: "file", message: error.message };
+    if (error.code === "FILE_CHANGED") {
+      // What was read is in the ledger; the file will be read anew as what it has become by then.
+      await deps.intake.closeFile(fileId, { status: "taken", problems: [problem] });
+    }
+    if (error.class !== "permanent") throw error;
+    const isTouched = committedThrough > 0 || taken.total > 0;
+    taken.addProblem(problem);
+    return closing(isTouched ? "partly-refused" : "refused", fileId, about(taken));
+  }
+  if (taken.total > 0 && taken.counts.refused === taken.total)
+    return closing("refused", fileId, about(taken));
+  if (taken.problems.length > 0) return closing("partly-refused", fileId, about(taken));
+  return { folder: "archive", close: { fileId, end: { status: "taken", problems: [] } } };
+}
+
+/** Why nothing of the file may be taken, if so: what is wrong with the file, or with a part of one that must be whole. */
+async function wholeRefusal(
+  content: FileContent,
+  committedThrough: number,
+  deps: DecideDeps,
+): Promise<Tally | undefined> {
+  const tally = new Tally();
+  for (const problem of content.problems) tally.addProblem(problem);
+  if (content.problems.length > 0) return tally;
+  if (!deps.format.isWholeFile || committedThrough > 0) return undefined;
+  await inspectAll(content, tally, deps);
+  return tally.counts.refused > 0 ? tally : undefined;
+}
+
+/** A dry run over the whole file, for profiles that take all of a file or nothing. */
+async function inspectAll(content: FileContent, tally: Tally, deps: DecideDeps): Promise<void> {
+  for await (const batch of content.batches()) {
+    deps.signal.throwIfAborted();
+    tally.add(deps.intake.inspect(deps.connector, batch));
+  }
+  if (tally.counts.refused === 0) return;
+  const message = `${tally.counts.refused} of ${tally.total} messages have mistakes, and the profile takes a file whole or not at all`;
+  tally.problems.unshift({ code: "FILE_WHOLE_REFUSED", place: "file", message });
+}
+
+async function acceptAll(
+  content: FileContent,
+  fileId: string,
+  committedThrough: number,
+  tally: Tally,
+  deps: DecideDeps,
+): Promise<void> {
+  for await (const batch of content.batches()) {
+    deps.signal.throwIfAborted();
+    // What an earlier attempt committed is mapped once more, only so that the report about the file is whole.
+    const known = batch.filter((message) => message.ordinal <= committedThrough);
+    const fresh = batch.filter((message) => message.ordinal > committedThrough);
+    if (known.length > 0) tally.add(deps.intake.inspect(deps.connector, known));
+    if (fresh.length > 0) {
+      tally.add(await deps.intake.accept(fileId, deps.connector, fresh));
+      await deps.step("accepted");
+    }
+  }
+}
+
+/** Small files get small buffers: a folder may hold very many of them. */
+function chunkBytesFor(sizeBytes: number): number {
+  return Math.min(262_144, Math.max(4_096, sizeBytes + 1));
+}
+
+interface About {
+  readonly claim: Claim;
+  readonly connector: string;
+  readonly sha256?: string;
+  readonly tally: Tally;
+}
+
+function closing(result: "refused" | "partly-refused", fileId: string, about: About): Fate {
+  const problems = about.tally.problems.slice(0, MOST_CLOSING_PROBLEMS);
+  const isRefused = result === "refused";
+  return {
+    folder: isRefused ? "error" : "archive",
+    report: reportOf(result, about),
+    close: { fileId, end: { status: isRefused ? "refused" : "taken", problems } },
+  };
+}
+
+function refuseUnread(claim: Claim, connector: string, problem: Problem): Fate {
+  const tally = new Tally();
+  tally.addProblem(problem);
+  return { folder: "error", report: reportOf("refused", { claim, connector, tally }) };
+}
+
+function reportOf(result: FileReport["result"], { claim, connector, sha256, tally }: About): FileReport {
+  return {
+    result,
+    fileName: claim.name,
+    connector,
+    reference: claim.id,
+    receivedAt: claim.receivedAt,
+    sha256,
+    counts: tally.counts,
+    problems: tally.problems,
+    moreProblems: tally.moreProblems,
+  };
+}
+
+/** An open ordinary file, as it was when it was opened. */
+interface OpenedFile {
+  readonly handle: FileHandle;
+  readonly fingerprint: string;
+  readonly sizeBytes: number;
+}
+
+/** Looks before it opens, opens without following or waiting, and looks again at what it has got. */
+async function openOrdinary(claim: Claim, maxBytes: number): Promise<OpenedFile | { problem: Problem }> {
+  const before = await lstat(claim.path, { bigint: true });
+  const problem = oddity(before) ?? tooLarge(before.size, maxBytes);
+  if (problem) return { problem };
+  let handle: FileHandle;
+  try {
+    handle = await openForReading(claim.path);
+  } catch (error) {
+    const code = errnoOf(error) ?? "";
+    if (["ELOOP", "ENXIO", "EISDIR"].includes(code)) return { problem: notRegular("no ordinary file") };
+    if (!["EACCES", "EPERM"].includes(code)) throw error;
+    return {
+      problem: { code: "FILE_UNREADABLE", place: "file", message: `the file may not be read (${code})` },
+    };
+  }
+  const stat = await handle.stat({ bigint: true });
+  const late = oddity(stat);
+  if (!late) return { handle, fingerprint: fingerprint(stat), sizeBytes: Number(stat.size) };
+  await handle.close();
+  return { problem: late };
+}
+
+function oddity(stat: BigIntStats): Problem | undefined {
+  if (stat.isSymbolicLink()) return notRegular("a symbolic link");
+  if (stat.isDirectory()) return notRegular("a folder");
+  if (stat.isFIFO()) return notRegular("a named pipe");
+  if (stat.isSocket()) return notRegular("a socket");
+  if (!stat.isFile()) return notRegular("a device");
+  // Another name of the same file would still let its owner change what was taken.
+  if (stat.nlink > 1n) return notRegular(`a hard link: the same file has ${stat.nlink} names`);
+  return undefined;
+}
+
+function notRegular(what: string): Problem {
+  return { code: "FILE_NOT_REGULAR", place: "file", message: `expected an ordinary file, found ${what}` };
+}
+
+function tooLarge(sizeBytes: bigint, maxBytes: number): Problem | undefined {
+  if (sizeBytes <= maxBytes) return undefined;
+  const message = `the file has ${sizeBytes} bytes; this connector takes at most ${maxBytes}`;
+  return { code: "FILE_TOO_LARGE", place: "file", message };
+}

@@ -1,0 +1,200 @@
+import { type FSWatcher, watch } from "node:fs";
+import { rm } from "node:fs/promises";
+import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
+import { claimOf } from "./claim.ts";
+import { ClaimIds } from "./claim-id.ts";
+import { safeFileName } from "./file-name.ts";
+import { errnoOf, exists, type FileOps, systemFileOps } from "./file-ops.ts";
+import type { FileFormat } from "./format.ts";
+import { currentIdentity } from "./identity.ts";
+import { WorkInstance } from "./instance.ts";
+import { assertSameFolder, checkFolders, prepareFolders } from "./layout.ts";
+import { deliverFile, removeStaleTemporaries } from "./outbox.ts";
+import { Pause } from "./pause.ts";
+import { Publication } from "./publication.ts";
+import { type Candidate, FolderScan, removeOrphanMarker } from "./scan.ts";
+import type { DropFolderDeps, DropFolderSettings, Step } from "./settings.ts";
+import { WorkList } from "./work-list.ts";
+
+const DEFAULT_MS = 2_000;
+/** Claimed together, so that one sync of the folders serves them all. */
+const CLAIMS_AT_ONCE = 64;
+/** Events come in bursts; a look at once after each of them would only burn time. */
+const WAKE_GAP_MS = 100;
+
+/** The engine of the drop-folder connectors: takes whole files in, one after the other, and puts results out. */
+export class DropFolder implements Connector {
+  readonly name: string;
+  readonly type: string;
+  readonly #settings: DropFolderSettings;
+  readonly #format: FileFormat;
+  readonly #deps: DropFolderDeps;
+  readonly #ops: FileOps;
+  readonly #instance: WorkInstance;
+  readonly #scan: FolderScan;
+  readonly #ids = new ClaimIds();
+  readonly #work: WorkList;
+  readonly #pause: Pause;
+  readonly #stop = new AbortController();
+  #wake = new AbortController();
+  #watcher: FSWatcher | undefined;
+  #running: Promise<void> | undefined;
+  #device = 0n;
+  #scanTrouble: string | undefined;
+  #isRecovered = false;
+  #wakeGapMs = WAKE_GAP_MS;
+
+  constructor(format: FileFormat, settings: DropFolderSettings, deps: DropFolderDeps) {
+    this.name = settings.name;
+    this.type = format.type;
+    this.#format = format;
+    this.#settings = settings;
+    this.#deps = { ...deps, logger: deps.logger.child({ connector: settings.name }) };
+    this.#ops = { ...systemFileOps, ...deps.fileOps };
+    const { directories, marker, settleMs = DEFAULT_MS } = settings;
+    const { clock, intake, logger } = this.#deps;
+    const step = this.#step;
+    const ops = this.#ops;
+    const identity = deps.identity ?? currentIdentity();
+    this.#instance = new WorkInstance(directories.work, { clock, ops, identity });
+    this.#scan = new FolderScan(directories.in, { settleMs, marker });
+    this.#pause = new Pause(clock, logger);
+    this.#work = new WorkList({
+      connector: settings.name,
+      format,
+      intake,
+      clock,
+      logger,
+      step,
+      settleMs,
+      signal: this.#stop.signal,
+      pause: this.#pause,
+      publication: new Publication({ directories, intake, clock, ops, step }),
+    });
+  }
+
+  get trouble(): string | undefined {
+    return this.#pause.words ?? this.#scanTrouble ?? this.#work.trouble;
+  }
+
+  /** Throws FILE_FOLDER_UNUSABLE when a folder can't be used. Recovery and intake then go on by themselves. */
+  async start(): Promise<void> {
+    const { directories } = this.#settings;
+    this.#device = await prepareFolders(directories);
+    await removeStaleTemporaries(directories.out, this.#deps.clock);
+    await this.#instance.ensure();
+    this.#watch();
+    this.#running = this.#run();
+  }
+
+  /** Ends between two batches at the latest; a file in hand stays in the work folder and is resumed by the next start. */
+  async stop(): Promise<void> {
+    this.#watcher?.close();
+    this.#stop.abort();
+    await this.#running;
+    await this.#instance.close();
+  }
+
+  async check(): Promise<CheckLine[]> {
+    return [...(await checkFolders(this.#settings.directories)), ...this.#format.check()];
+  }
+
+  async deliver(file: OutgoingFile): Promise<void> {
+    await deliverFile(file, { folder: this.#settings.directories.out, ops: this.#ops, step: this.#step });
+  }
+
+  readonly #step = async (step: Step): Promise<void> => {
+    if (this.#deps.steps) await this.#deps.steps(step);
+  };
+
+  async #run(): Promise<void> {
+    const { clock } = this.#deps;
+    while (!this.#stop.signal.aborted) {
+      this.#wake = new AbortController();
+      const isWoken = AbortSignal.any([this.#stop.signal, this.#wake.signal]);
+      let waitMs: number;
+      try {
+        waitMs = await this.#round();
+      } catch (error) {
+        if (this.#stop.signal.aborted) return;
+        this.#pause.begin(error);
+        waitMs = this.#pause.leftMs;
+      }
+      // Aborting only ends the wait: the loop itself looks whether it was a wake-up or the end.
+      const gapMs = Math.min(waitMs, this.#wakeGapMs);
+      await clock.sleep(gapMs, this.#stop.signal).catch(() => undefined);
+      await clock.sleep(waitMs - gapMs, isWoken).catch(() => undefined);
+    }
+  }
+
+  /** One look at everything there is to do. Returns how long nothing will be, ms. */
+  async #round(): Promise<number> {
+    const { clock } = this.#deps;
+    const { directories } = this.#settings;
+    if (this.#pause.leftMs > 0) return this.#pause.leftMs;
+    await assertSameFolder(directories.in, this.#device);
+    await assertSameFolder(directories.work, this.#device);
+    await this.#instance.ensure();
+    if ((await this.#instance.adopt()) || !this.#isRecovered) await this.#recover();
+    await this.#work.run();
+    if (this.#pause.leftMs > 0) return this.#pause.leftMs;
+    const intervalMs = this.#settings.scanIntervalMs ?? DEFAULT_MS;
+    if (this.#work.isBusy) return this.#work.untilNext(intervalMs);
+    const startedMs = clock.monotonic();
+    const { candidates, soonestMs } = await this.#scan.look(startedMs);
+    this.#wakeGapMs = Math.max(WAKE_GAP_MS, 4 * (clock.monotonic() - startedMs));
+    this.#scanTrouble = undefined;
+    for (let at = 0; at < candidates.length; at += CLAIMS_AT_ONCE) {
+      if (this.#stop.signal.aborted || this.#work.isHeldUp || this.#pause.leftMs > 0) break;
+      await this.#claimAll(candidates.slice(at, at + CLAIMS_AT_ONCE));
+      await this.#work.run();
+    }
+    if (this.#pause.leftMs > 0) return this.#pause.leftMs;
+    this.#pause.end();
+    return this.#work.untilNext(Math.min(intervalMs, soonestMs ?? intervalMs));
+  }
+
+  /** Takes up what earlier runs, or daemons that are gone, left in our work folder. */
+  async #recover(): Promise<void> {
+    const { directories, marker } = this.#settings;
+    const claims = await this.#work.recover(this.#instance.folder);
+    if (marker) for (const claim of claims) await removeOrphanMarker(directories.in, claim.name, marker);
+    this.#isRecovered = true;
+  }
+
+  async #claimAll(candidates: readonly Candidate[]): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const folder = this.#instance.folder;
+    for (const candidate of candidates) {
+      await this.#step("claim");
+      const claim = claimOf(folder, this.#ids.next(clock.now()), safeFileName(candidate.name));
+      try {
+        await this.#ops.rename(candidate.path, claim.path);
+      } catch (error) {
+        const code = errnoOf(error) ?? "";
+        // Another daemon was faster, or the writer took it back.
+        if (code === "ENOENT" && (await exists(folder))) continue;
+        if (!["EACCES", "EPERM", "EBUSY"].includes(code)) throw error;
+        this.#scanTrouble = `a file in ${this.#settings.directories.in} can't be moved (${code})`;
+        logger.warn({ err: error }, "a dropped file can't be claimed; trying again");
+        continue;
+      }
+      await this.#step("claimed");
+      if (candidate.markerPath) await rm(candidate.markerPath, { force: true });
+      this.#work.add(claim, candidate.fingerprint);
+    }
+    await this.#ops.syncFolder(this.#settings.directories.in);
+    await this.#ops.syncFolder(folder);
+    await this.#step("claims-durable");
+  }
+
+  /** Only shortens the wait: on network shares no events come, and everywhere some get lost. */
+  #watch(): void {
+    try {
+      this.#watcher = watch(this.#settings.directories.in, { persistent: false }, () => this.#wake.abort());
+      this.#watcher.on("error", () => this.#watcher?.close());
+    } catch (error) {
+      this.#deps.logger.debug({ err: error }, "the folder can't be watched; looking at intervals only");
+    }
+  }
+}

@@ -1,0 +1,191 @@
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../core/clock.ts";
+
+/** The calls whose behaviour differs between systems and shares. */
+export interface FileOps {
+  rename(from: string | Buffer, to: string): Promise<void>;
+  link(from: string, to: string): Promise<void>;
+  /** Makes the names in a folder durable. Where folders can't be synced (Windows) it does nothing. */
+  syncFolder(folder: string): Promise<void>;
+}
+
+/** The operating system's own calls. */
+export const systemFileOps: FileOps = { rename, link, syncFolder };
+
+const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+/** Opens for reading without following a link and without ever waiting for the other end of a pipe. */
+export function openForReading(path: string): Promise<FileHandle> {
+  return open(path, READ_FLAGS);
+}
+
+/** Writes a file and makes its content durable; an old one of that name is replaced. The folder is not synced. */
+export async function writeDurably(path: string, content: string | Buffer): Promise<void> {
+  const handle = await openNew(path);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function openNew(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, "wx", 0o640);
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST") throw error;
+    await rm(path);
+    return open(path, "wx", 0o640);
+  }
+}
+
+/** Pieces of an open file from its beginning, by position, so that one handle can be read many times. */
+export async function* readChunks(handle: FileHandle, chunkBytes = 65_536): AsyncGenerator<Buffer> {
+  for (let position = 0; ; ) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/** What must not change while a file is read. */
+export async function fingerprintOf(handle: FileHandle): Promise<string> {
+  return fingerprint(await handle.stat({ bigint: true }));
+}
+
+/** Identity, size and time of the last write, as one text. */
+export function fingerprint(stat: { ino: bigint; size: bigint; mtimeNs: bigint }): string {
+  return `${stat.ino}:${stat.size}:${stat.mtimeNs}`;
+}
+
+/** Whether something stands under that name, be it a broken link. */
+export async function exists(path: string): Promise<boolean> {
+  return (await lstatIfThere(path)) !== undefined;
+}
+
+/** What stands under that name; undefined for nothing. */
+export async function lstatIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Windows and virus scanners hold files for moments: tries again for up to `patienceMs`, then gives the error up. */
+export async function renamePatiently(
+  ops: FileOps,
+  from: string,
+  to: string,
+  clock: Clock,
+  patienceMs: number,
+): Promise<void> {
+  const until = clock.monotonic() + patienceMs;
+  for (let waitMs = 20; ; waitMs = Math.min(waitMs * 2, 1_000)) {
+    try {
+      return await ops.rename(from, to);
+    } catch (error) {
+      const isHeld = ["EPERM", "EACCES", "EBUSY"].includes(errnoOf(error) ?? "");
+      if (!isHeld || clock.monotonic() + waitMs > until) throw error;
+      await clock.sleep(waitMs);
+    }
+  }
+}
+
+/**
+ * Moves a file to the first of the names that is free, without ever replacing another's. The name is first taken
+ * by a small file that holds `owner`, so two daemons can't both have it and a repeat after a crash knows its own.
+ * Returns the name, or undefined when `from` is gone.
+ */
+export async function moveToFreeName(
+  ops: FileOps,
+  move: {
+    readonly from: string;
+    readonly folder: string;
+    readonly names: readonly [string, string];
+    readonly owner: string;
+  },
+  rename: (from: string, to: string) => Promise<void> = ops.rename,
+): Promise<string | undefined> {
+  const found = await lstatIfThere(move.from);
+  if (!found) return undefined;
+  const isFolder = found.isDirectory();
+  for (const name of move.names) {
+    const target = join(move.folder, name);
+    const isOurs = isFolder ? !(await exists(target)) : await reserve(target, move.owner);
+    if (!isOurs) continue;
+    await rename(move.from, target);
+    return name;
+  }
+  throw Object.assign(new Error("both names are taken"), { code: "EEXIST" });
+}
+
+async function reserve(target: string, owner: string): Promise<boolean> {
+  try {
+    const handle = await open(target, "wx", 0o640);
+    try {
+      await handle.writeFile(owner);
+    } finally {
+      await handle.close();
+    }
+    return true;
+  } catch (error) {
+    if (errnoOf(error) !== "EEXIST") throw error;
+    return (await contentIfShort(target, owner.length)) === owner;
+  }
+}
+
+async function contentIfShort(path: string, bytes: number): Promise<string | undefined> {
+  const stat = await lstat(path);
+  if (!stat.isFile() || stat.size !== bytes) return undefined;
+  const handle = await openForReading(path);
+  try {
+    return await handle.readFile("latin1");
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Lets a whole file appear under its final name at once, or leaves what stands there: `published`, or `taken`.
+ * Where hard links don't exist (some shares) it looks first and renames.
+ */
+export async function publishWhole(
+  ops: FileOps,
+  temporary: string,
+  final: string,
+): Promise<"published" | "taken"> {
+  try {
+    await ops.link(temporary, final);
+    return "published";
+  } catch (error) {
+    const code = errnoOf(error) ?? "";
+    if (code === "EEXIST") return "taken";
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL", "UNKNOWN"].includes(code))
+      throw error;
+  }
+  if (await exists(final)) return "taken";
+  await ops.rename(temporary, final);
+  return "published";
+}
+
+/** The system's code of an error (`ENOENT`), or undefined for anything else. */
+export function errnoOf(error: unknown): string | undefined {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" && /^E[A-Z0-9]+$|^UNKNOWN$/.test(code) ? code : undefined;
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  if (process.platform === "win32") return;
+  const handle = await open(folder, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,32 @@
+import type { Problem } from "../../core/failures.ts";
+import type { IncomingMessage } from "../../core/intake.ts";
+import type { CheckLine } from "../connector.ts";
+
+/** A claimed file, open and known to be an ordinary one. */
+export interface ReadableFile {
+  readonly sizeBytes: number;
+  /** Its bytes from the beginning, in pieces; may be called again for another pass. */
+  chunks(): AsyncIterable<Buffer>;
+}
+
+/** What one look through a file found. */
+export interface FileContent {
+  /** SHA-256 of its bytes, hex. */
+  readonly sha256: string;
+  /** Why nothing of the file can be taken; empty when it can. */
+  readonly problems: readonly Problem[];
+  /** Its messages in order, in batches small enough for one commit each. */
+  batches(): AsyncIterable<readonly IncomingMessage[]>;
+}
+
+/** What tells an HL7 drop folder from a CSV one. */
+export interface FileFormat {
+  readonly type: string;
+  readonly maxBytes: number;
+  /** Whether one mistake refuses the whole file. */
+  readonly isWholeFile: boolean;
+  /** Reads the file once. Throws only what the file system throws; what is wrong with the content is told in the result. */
+  examine(file: ReadableFile): Promise<FileContent>;
+  /** Lines of `cryobridge check` about the format's own settings. */
+  check(): readonly CheckLine[];
+}

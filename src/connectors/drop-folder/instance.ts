@@ -1,0 +1,154 @@
+import { mkdir, readdir, readFile, rename, rm, rmdir, stat, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../core/clock.ts";
+import { ClaimIds, isClaimId } from "./claim-id.ts";
+import { errnoOf, exists, type FileOps, writeDurably } from "./file-ops.ts";
+import { isCertainlyGone, type ProcessIdentity } from "./identity.ts";
+
+const OWNER_FILE = ".owner";
+const UNFINISHED = ".new";
+const HEARTBEAT_MS = 5_000;
+/** Six heartbeats. A daemon that is only slow loses its files, not their safety: the ledger takes each message once. */
+const LEASE_MS = 30_000;
+
+/**
+ * This daemon's own folder under `work/`. Several daemons may share a drop folder: each keeps what it claimed apart,
+ * shows by a heartbeat that it lives, and takes over what a dead one left.
+ */
+export class WorkInstance {
+  readonly #workFolder: string;
+  readonly #clock: Clock;
+  readonly #ops: FileOps;
+  readonly #identity: ProcessIdentity;
+  readonly #heartbeatsSeen = new Map<string, { mtimeMs: number; sinceMs: number }>();
+  #folder = "";
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(workFolder: string, deps: { clock: Clock; ops: FileOps; identity: ProcessIdentity }) {
+    this.#workFolder = workFolder;
+    this.#clock = deps.clock;
+    this.#ops = deps.ops;
+    this.#identity = deps.identity;
+  }
+
+  /** The folder; empty until the first {@link ensure}. */
+  get folder(): string {
+    return this.#folder;
+  }
+
+  /**
+   * Makes the folder, with its owner in it from the first moment, and starts the heartbeat; also once more after
+   * another daemon took us for dead and took the folder over.
+   */
+  async ensure(): Promise<void> {
+    if (this.#folder !== "" && (await exists(join(this.#folder, OWNER_FILE)))) return;
+    const folder = join(this.#workFolder, new ClaimIds().next(this.#clock.now()));
+    const temporary = folder + UNFINISHED;
+    await mkdir(temporary, { mode: 0o700 });
+    await writeDurably(join(temporary, OWNER_FILE), JSON.stringify(this.#identity));
+    await rename(temporary, folder);
+    await this.#ops.syncFolder(this.#workFolder);
+    this.#folder = folder;
+    clearInterval(this.#timer);
+    this.#timer = setInterval(() => void this.#beat(), HEARTBEAT_MS);
+    this.#timer.unref();
+  }
+
+  /** Lets go: what is still in the folder may be taken over at once. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    if (this.#folder === "") return;
+    await rm(join(this.#folder, OWNER_FILE), { force: true });
+    await rmdir(this.#folder).catch(() => undefined);
+    this.#folder = "";
+  }
+
+  /** Moves the files of daemons that are gone into our folder. Returns whether there were any. */
+  async adopt(): Promise<boolean> {
+    let hasAdopted = false;
+    for (const name of await readdir(this.#workFolder)) {
+      const folder = join(this.#workFolder, name);
+      if (folder === this.#folder || !isClaimId(withoutSuffix(name))) continue;
+      if (await this.#isGone(folder)) hasAdopted = (await this.#takeOver(name)) || hasAdopted;
+    }
+    // A take-over that was itself cut off left the other's folder within ours.
+    for (const name of await readdir(this.#folder)) {
+      if (!isClaimId(withoutSuffix(name))) continue;
+      await this.#empty(join(this.#folder, name));
+      hasAdopted = true;
+    }
+    if (hasAdopted) await this.#ops.syncFolder(this.#folder);
+    return hasAdopted;
+  }
+
+  async #isGone(folder: string): Promise<boolean> {
+    try {
+      const owner = parseIdentity(await readFile(join(folder, OWNER_FILE), "utf8"));
+      if (owner && isCertainlyGone(owner, this.#identity)) return true;
+      return this.#isSilent(folder, (await stat(join(folder, OWNER_FILE))).mtimeMs);
+    } catch (error) {
+      if (errnoOf(error) !== "ENOENT") throw error;
+      // A folder being made has its owner last, under a name of its own; any other without an owner was let go.
+      return folder.endsWith(UNFINISHED) ? this.#isSilent(folder, 0) : true;
+    }
+  }
+
+  /** No heartbeat for the lease, by our own monotonic clock: the clocks of two machines are never compared. */
+  #isSilent(folder: string, mtimeMs: number): boolean {
+    const nowMs = this.#clock.monotonic();
+    const seen = this.#heartbeatsSeen.get(folder);
+    if (seen?.mtimeMs === mtimeMs) return nowMs - seen.sinceMs >= LEASE_MS;
+    this.#heartbeatsSeen.set(folder, { mtimeMs, sinceMs: nowMs });
+    return false;
+  }
+
+  /** The whole folder in one step, so that a file and what was written about it never part. */
+  async #takeOver(name: string): Promise<boolean> {
+    this.#heartbeatsSeen.delete(join(this.#workFolder, name));
+    try {
+      await this.#ops.rename(join(this.#workFolder, name), join(this.#folder, name));
+      return true;
+    } catch (error) {
+      // Another daemon was faster.
+      if (errnoOf(error) === "ENOENT") return false;
+      throw error;
+    }
+  }
+
+  async #empty(folder: string): Promise<void> {
+    for (const name of await readdir(folder)) {
+      const path = join(folder, name);
+      if (name === OWNER_FILE) continue;
+      if (isClaimId(withoutSuffix(name))) await this.#empty(path);
+      else await this.#ops.rename(path, join(this.#folder, name));
+    }
+    await rm(join(folder, OWNER_FILE), { force: true });
+    await rmdir(folder);
+  }
+
+  async #beat(): Promise<void> {
+    const now = new Date(this.#clock.now());
+    // A folder that is gone was taken over; the files in it are no longer ours, as each next step finds by itself.
+    await utimes(join(this.#folder, OWNER_FILE), now, now).catch(() => undefined);
+  }
+}
+
+function withoutSuffix(name: string): string {
+  return name.endsWith(UNFINISHED) ? name.slice(0, -UNFINISHED.length) : name;
+}
+
+/** Whether a name in a work folder is a claimed file rather than something written about one. */
+export function isClaimedFile(name: string): boolean {
+  return isClaimId(name.slice(0, 26)) && name.slice(26, 28) === "__";
+}
+
+function parseIdentity(text: string): ProcessIdentity | undefined {
+  try {
+    const { place, pid, startedAt } = JSON.parse(text) as Partial<ProcessIdentity>;
+    if (typeof place !== "string" || typeof pid !== "number" || typeof startedAt !== "string")
+      return undefined;
+    return { place, pid, startedAt };
+  } catch {
+    return undefined;
+  }
+}

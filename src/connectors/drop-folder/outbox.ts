@@ -1,0 +1,68 @@
+import { createHash, randomBytes } from "node:crypto";
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../core/clock.ts";
+import { Failure } from "../../core/failures.ts";
+import type { OutgoingFile } from "../connector.ts";
+import { safeFileName } from "./file-name.ts";
+import { errnoOf, type FileOps, openForReading, publishWhole, readChunks, writeDurably } from "./file-ops.ts";
+import type { Step } from "./settings.ts";
+
+const TEMPORARY = ".tmp-";
+/** A delivery takes seconds; what is older was left by a crash. */
+const STALE_MS = 3_600_000;
+
+export interface OutboxDeps {
+  readonly folder: string;
+  readonly ops: FileOps;
+  readonly step: (step: Step) => Promise<void>;
+}
+
+/**
+ * Lets a result appear in the folder at once and whole, under its own name made harmless. The same file again
+ * changes nothing. Throws FILE_NAME_TAKEN when other bytes stand there, FILE_SYSTEM_ERROR when it may work later.
+ */
+export async function deliverFile(file: OutgoingFile, deps: OutboxDeps): Promise<void> {
+  const final = join(deps.folder, safeFileName(file.fileName));
+  const temporary = join(deps.folder, TEMPORARY + randomBytes(10).toString("hex"));
+  try {
+    await writeDurably(temporary, file.bytes);
+    await deps.step("out-written");
+    const outcome = await publishWhole(deps.ops, temporary, final);
+    await deps.step("out-linked");
+    if (outcome === "taken" && !(await holds(final, file.bytes))) {
+      throw new Failure("FILE_NAME_TAKEN", "the result folder holds a file of this name with other content");
+    }
+    await rm(temporary, { force: true });
+    await deps.step("out-unlinked");
+    await deps.ops.syncFolder(deps.folder);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    if (error instanceof Failure) throw error;
+    const message = `${deps.folder} can't be written (${errnoOf(error) ?? "unknown error"})`;
+    throw new Failure("FILE_SYSTEM_ERROR", { message, cause: error });
+  }
+}
+
+/** Removes what crashed deliveries left. */
+export async function removeStaleTemporaries(folder: string, clock: Clock): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(TEMPORARY)) continue;
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => undefined);
+    if (found && clock.now() - found.mtimeMs > STALE_MS) await rm(path, { force: true });
+  }
+}
+
+async function holds(path: string, bytes: Buffer): Promise<boolean> {
+  const handle = await openForReading(path);
+  try {
+    const found = await handle.stat();
+    if (!found.isFile() || found.size !== bytes.length) return false;
+    const digest = createHash("sha256");
+    for await (const chunk of readChunks(handle)) digest.update(chunk);
+    return digest.digest("hex") === createHash("sha256").update(bytes).digest("hex");
+  } finally {
+    await handle.close();
+  }
+}

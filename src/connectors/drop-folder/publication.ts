@@ -1,0 +1,163 @@
+import { mkdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../../core/clock.ts";
+import type { Intake } from "../../core/intake.ts";
+import { type Claim, nameWithReference, type Plan, planPath, reportPath } from "./claim.ts";
+import {
+  errnoOf,
+  exists,
+  type FileOps,
+  moveToFreeName,
+  publishWhole,
+  renamePatiently,
+  writeDurably,
+} from "./file-ops.ts";
+import { type FileReport, reportAsJson, reportAsText } from "./report.ts";
+import type { DropDirectories, Step } from "./settings.ts";
+
+/** Virus scanners and indexers on Windows hold a file for seconds; a minute is more than any of them needs. */
+const RENAME_PATIENCE_MS = 60_000;
+
+/** What is to become of a file, before names are chosen. */
+export interface Fate {
+  readonly folder: "archive" | "error";
+  readonly report?: FileReport | undefined;
+  readonly close?: Plan["close"];
+}
+
+interface PublicationDeps {
+  readonly directories: DropDirectories;
+  readonly intake: Intake;
+  readonly clock: Clock;
+  readonly ops: FileOps;
+  readonly step: (step: Step) => Promise<void>;
+}
+
+/** Carries out what was decided about a file, so that a crash at any step leads to the same end. */
+export class Publication {
+  readonly #deps: PublicationDeps;
+  readonly #plansToSync = new Set<string>();
+  readonly #foldersToSync = new Set<string>();
+  readonly #plansDone: string[] = [];
+
+  constructor(deps: PublicationDeps) {
+    this.#deps = deps;
+  }
+
+  /** Writes the reports and then the plan. Once {@link syncPlans} is done too, nothing is decided again. */
+  async writePlan(claim: Claim, fate: Fate): Promise<Plan> {
+    const kind = fate.report && (fate.report.result === "duplicate" ? "duplicate" : "error");
+    if (fate.report) {
+      await writeDurably(reportPath(claim, "txt"), reportAsText(fate.report));
+      await writeDurably(reportPath(claim, "json"), reportAsJson(fate.report));
+      await this.#deps.step("report-written");
+    }
+    const day = localDay(claim.receivedAt);
+    const target = fate.folder === "archive" ? { folder: fate.folder, day } : { folder: fate.folder };
+    const alternative = nameWithReference(claim.name, claim.id);
+    const isFree = await this.#isFree(claim.name, target, kind);
+    const plan: Plan = {
+      name: isFree ? claim.name : alternative,
+      alternative,
+      target,
+      report: kind,
+      close: fate.close,
+    };
+    await writeDurably(planPath(claim), JSON.stringify(plan));
+    this.#plansToSync.add(claim.folder);
+    await this.#deps.step("plan-written");
+    return plan;
+  }
+
+  /** Makes the plans that were written durable, so that they may be carried out. */
+  async syncPlans(): Promise<void> {
+    if (this.#plansToSync.size === 0) return;
+    for (const folder of this.#plansToSync) await this.#deps.ops.syncFolder(folder);
+    this.#plansToSync.clear();
+    await this.#deps.step("plans-durable");
+  }
+
+  /** Tells the ledger, moves the file, publishes the reports. May be repeated from any point. */
+  async carryOut(claim: Pick<Claim, "id" | "folder">, path: string | undefined, plan: Plan): Promise<void> {
+    const { directories, clock, intake, ops, step } = this.#deps;
+    if (path !== undefined && (await exists(path))) {
+      if (plan.close) {
+        await intake.closeFile(plan.close.fileId, plan.close.end);
+        await step("closed");
+      }
+      const folder = this.#targetFolder(plan.target);
+      if (!this.#foldersToSync.has(folder)) await mkdir(folder, { recursive: true });
+      const move = { from: path, folder, names: [plan.name, plan.alternative], owner: claim.id } as const;
+      await moveToFreeName(ops, move, (from, to) =>
+        renamePatiently(ops, from, to, clock, RENAME_PATIENCE_MS),
+      );
+      this.#foldersToSync.add(folder);
+      if (plan.target.folder === "archive") this.#foldersToSync.add(directories.archive);
+    }
+    await step("data-moved");
+    if (plan.report) {
+      await this.#publishReport(claim, plan, "txt");
+      await step("text-report-moved");
+      await this.#publishReport(claim, plan, "json");
+      await step("json-report-moved");
+    }
+    this.#foldersToSync.add(claim.folder);
+    this.#plansDone.push(planPath(claim));
+  }
+
+  /** Makes the moves durable and then forgets their plans; once for many files. */
+  async flush(): Promise<void> {
+    if (this.#plansDone.length === 0) return;
+    for (const folder of this.#foldersToSync)
+      if (await exists(folder)) await this.#deps.ops.syncFolder(folder);
+    await this.#deps.step("moves-durable");
+    for (const path of this.#plansDone) await rm(path, { force: true });
+    this.#plansDone.length = 0;
+    this.#foldersToSync.clear();
+    await this.#deps.step("finished");
+  }
+
+  /** The JSON report comes last: a program that sees it finds everything else in place. */
+  async #publishReport(claim: Pick<Claim, "id" | "folder">, plan: Plan, form: "txt" | "json"): Promise<void> {
+    const { directories, ops } = this.#deps;
+    const written = reportPath(claim, form);
+    if (!(await exists(written))) return;
+    for (const name of [plan.name, plan.alternative]) {
+      const final = join(directories.error, `${name}.${plan.report}.${form}`);
+      const outcome = await publishWhole(ops, written, final);
+      if (outcome === "published" || (await isSameFile(written, final)) || name === plan.alternative) break;
+    }
+    await rm(written, { force: true });
+    this.#foldersToSync.add(directories.error);
+  }
+
+  async #isFree(name: string, target: Plan["target"], report: Plan["report"]): Promise<boolean> {
+    const { error } = this.#deps.directories;
+    const paths = [join(this.#targetFolder(target), name)];
+    if (report) paths.push(join(error, `${name}.${report}.txt`), join(error, `${name}.${report}.json`));
+    for (const path of paths) if (await exists(path)) return false;
+    return true;
+  }
+
+  #targetFolder(target: Plan["target"]): string {
+    const { archive, error } = this.#deps.directories;
+    return target.folder === "archive" ? join(archive, target.day) : error;
+  }
+}
+
+/** False also when someone has already carried one of them off. */
+async function isSameFile(a: string, b: string): Promise<boolean> {
+  try {
+    const [one, other] = await Promise.all([stat(a, { bigint: true }), stat(b, { bigint: true })]);
+    return one.ino === other.ino && one.dev === other.dev;
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+/** The day by the machine's own time zone, as the lab's people count days. */
+function localDay(time: Date): string {
+  const two = (part: number) => String(part).padStart(2, "0");
+  return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`;
+}

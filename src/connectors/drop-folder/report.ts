@@ -1,0 +1,135 @@
+import { FAILURES, type Problem } from "../../core/failures.ts";
+import type { MessageVerdict } from "../../core/intake.ts";
+
+/** Reports name so many problems and count the others; the ledger has all of them. */
+const MOST_PROBLEMS = 10_000;
+
+/** How many messages of a file met which verdict. */
+export type VerdictCounts = Record<MessageVerdict["verdict"], number>;
+
+/** What a report says about a file. */
+export interface FileReport {
+  readonly result: "refused" | "partly-refused" | "duplicate";
+  readonly fileName: string;
+  readonly connector: string;
+  /** The claim id: finds the file in logs, where names don't stand. */
+  readonly reference: string;
+  readonly receivedAt: Date;
+  readonly sha256?: string | undefined;
+  readonly counts: VerdictCounts;
+  readonly problems: readonly Problem[];
+  readonly moreProblems: number;
+  readonly duplicateOf?: { readonly fileName: string; readonly receivedAt: Date } | undefined;
+}
+
+/** Counts verdicts and keeps what is wrong, up to a bound. */
+export class Tally {
+  readonly counts: VerdictCounts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0 };
+  readonly problems: Problem[] = [];
+  moreProblems = 0;
+
+  /** Adds the verdicts of a batch. */
+  add(verdicts: readonly MessageVerdict[]): void {
+    for (const verdict of verdicts) {
+      this.counts[verdict.verdict] += 1;
+      for (const problem of verdict.problems) {
+        this.addProblem({ ...problem, place: placeInFile(verdict.place, problem.place) });
+      }
+    }
+  }
+
+  /** Adds one problem that no message has. */
+  addProblem(problem: Problem): void {
+    if (this.problems.length < MOST_PROBLEMS) this.problems.push(problem);
+    else this.moreProblems += 1;
+  }
+
+  /** All messages seen. */
+  get total(): number {
+    return Object.values(this.counts).reduce((sum, count) => sum + count, 0);
+  }
+}
+
+/** The report as a program reads it: `NAME.error.json`. */
+export function reportAsJson(report: FileReport): string {
+  return `${JSON.stringify(
+    {
+      file: report.fileName,
+      connector: report.connector,
+      reference: report.reference,
+      receivedAt: report.receivedAt.toISOString(),
+      result: report.result,
+      sha256: report.sha256,
+      counts: report.counts,
+      problems: report.problems.map((problem) => ({ ...problem, mend: FAILURES[problem.code].mend })),
+      moreProblems: report.moreProblems,
+      duplicateOf: report.duplicateOf && {
+        file: report.duplicateOf.fileName,
+        receivedAt: report.duplicateOf.receivedAt.toISOString(),
+      },
+    },
+    null,
+    2,
+  )}\n`;
+}
+
+/** The report as a person reads it: `NAME.error.txt`. */
+export function reportAsText(report: FileReport): string {
+  const lines = [
+    HEADINGS[report.result],
+    "",
+    `File:       ${report.fileName}`,
+    `Received:   ${forPeople(report.receivedAt)}`,
+    `Connector:  ${report.connector}`,
+    `Reference:  ${report.reference}`,
+    ...describeCounts(report),
+    "",
+  ];
+  if (report.duplicateOf) {
+    lines.push(
+      `The same bytes came on ${forPeople(report.duplicateOf.receivedAt)} as ${report.duplicateOf.fileName}.`,
+      FAILURES.FILE_DUPLICATE.mend,
+      "",
+    );
+  }
+  for (const [index, problem] of report.problems.entries()) {
+    lines.push(
+      `${index + 1}. ${problem.place}`,
+      `   What is wrong: ${problem.message}`,
+      `   What to do:    ${FAILURES[problem.code].mend}`,
+      `   Code:          ${problem.code}`,
+      "",
+    );
+  }
+  if (report.moreProblems > 0) lines.push(`… and ${report.moreProblems} more problems of this kind.`, "");
+  return `${lines.map(printable).join("\n")}`;
+}
+
+const HEADINGS = {
+  refused: "Cryobridge did not take this file. It lies beside this report, unchanged.",
+  "partly-refused": "Cryobridge took this file in part. What is named below was not taken; all the rest was.",
+  duplicate: "Cryobridge has had this file before, and took nothing of it again.",
+} as const;
+
+function describeCounts({ counts, result }: FileReport): string[] {
+  if (result !== "partly-refused") return [];
+  const words = Object.entries(counts).flatMap(([verdict, count]) =>
+    count > 0 ? [`${count} ${verdict}`] : [],
+  );
+  return [`Messages:   ${words.join(", ")}`];
+}
+
+/** A problem of a message that doesn't itself say where in the file it is gets the message's place before it. */
+function placeInFile(messagePlace: string, place: string): string {
+  if (place === "") return messagePlace;
+  return /^(?:file|header|batch|message|lines?)\b/.test(place) ? place : `${messagePlace}, ${place}`;
+}
+
+function forPeople(time: Date): string {
+  return `${time.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+/** A report opened in a terminal must not be able to command it. */
+function printable(line: string): string {
+  return line.replace(/\p{Cc}/gu, "?");
+}

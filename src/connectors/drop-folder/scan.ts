@@ -1,0 +1,139 @@
+import type { BigIntStats } from "node:fs";
+import { lstat, opendir, rm } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { isIgnoredName } from "./file-name.ts";
+import { errnoOf, fingerprint } from "./file-ops.ts";
+import { Settling } from "./settling.ts";
+
+/** How many of the oldest entries one scan looks after; the others have their turn once these are taken. */
+const WINDOW = 10_000;
+const STATS_AT_ONCE = 64;
+
+/** Something in the drop folder that is whole and may be claimed. */
+export interface Candidate {
+  /** Path with the very bytes of the name, which need not be valid UTF-8. */
+  readonly path: Buffer;
+  /** The name as text. */
+  readonly name: string;
+  readonly fingerprint: string;
+  /** The marker file that announced it. */
+  readonly markerPath?: Buffer | undefined;
+}
+
+interface Entry {
+  /** One character a byte, so that no name is changed by decoding it. */
+  readonly key: string;
+  readonly mtimeNs: bigint;
+  readonly fingerprint: string;
+}
+
+/** Looks through a drop folder and says what in it is whole, oldest first. */
+export class FolderScan {
+  readonly #folder: string;
+  readonly #marker: Buffer | undefined;
+  readonly #window: number;
+  readonly #settling: Settling;
+  /** Markers found at the first look may be left over from files taken before a crash: they alone prove nothing. */
+  #oldMarkers: Set<string> | undefined;
+
+  constructor(folder: string, settings: { settleMs: number; marker?: string | undefined; window?: number }) {
+    this.#folder = folder;
+    this.#marker = settings.marker ? Buffer.from(settings.marker) : undefined;
+    this.#window = settings.window ?? WINDOW;
+    this.#settling = new Settling(settings.settleMs);
+  }
+
+  /**
+   * One look at the folder, at monotonic time `nowMs`. Memory is bounded by the window, not by the folder.
+   * `soonestMs` is when the next look could find more.
+   */
+  async look(nowMs: number): Promise<{ candidates: Candidate[]; soonestMs: number | undefined }> {
+    const { entries, markers } = await this.#oldestEntries();
+    this.#oldMarkers ??= markers;
+    for (const key of this.#oldMarkers) if (!markers.has(key)) this.#oldMarkers.delete(key);
+    this.#settling.beginRound();
+    const candidates: Candidate[] = [];
+    for (const entry of entries) {
+      const isSettled = this.#settling.look(entry.key, entry.fingerprint, nowMs);
+      const markerKey = this.#marker && entry.key + this.#marker.toString("latin1");
+      const isAnnounced = markerKey !== undefined && !this.#oldMarkers.has(markerKey);
+      if (!isSettled && !isAnnounced) continue;
+      candidates.push({
+        path: this.#pathOf(entry.key),
+        name: nameOf(entry.key),
+        fingerprint: entry.fingerprint,
+        markerPath: markerKey === undefined ? undefined : this.#pathOf(markerKey),
+      });
+    }
+    return { candidates, soonestMs: this.#settling.endRound(nowMs) };
+  }
+
+  async #oldestEntries(): Promise<{ entries: Entry[]; markers: Set<string> }> {
+    const markers = this.#marker
+      ? await this.#listMarkers(this.#marker.toString("latin1"))
+      : new Set<string>();
+    let entries: Entry[] = [];
+    let waiting: string[] = [];
+    const statWaiting = async () => {
+      const stats = await Promise.all(waiting.map((key) => this.#stat(key)));
+      for (const entry of stats) if (entry) entries.push(entry);
+      waiting = [];
+      if (entries.length > 2 * this.#window) entries = oldest(entries, this.#window);
+    };
+    for await (const key of listFolder(this.#folder)) {
+      if (isIgnoredName(nameOf(key)) || markers.has(key)) continue;
+      if (this.#marker && !markers.has(key + this.#marker.toString("latin1"))) continue;
+      waiting.push(key);
+      if (waiting.length === STATS_AT_ONCE) await statWaiting();
+    }
+    await statWaiting();
+    return { entries: oldest(entries, this.#window), markers };
+  }
+
+  async #listMarkers(suffix: string): Promise<Set<string>> {
+    const markers = new Set<string>();
+    for await (const key of listFolder(this.#folder)) if (key.endsWith(suffix)) markers.add(key);
+    return markers;
+  }
+
+  async #stat(key: string): Promise<Entry | undefined> {
+    let stat: BigIntStats;
+    try {
+      stat = await lstat(this.#pathOf(key), { bigint: true });
+    } catch (error) {
+      // Taken by another daemon, or removed again by its writer.
+      if (errnoOf(error) === "ENOENT") return undefined;
+      throw error;
+    }
+    // A hard link that is made and removed is how careful writers publish: only what stays linked is refused later.
+    return { key, mtimeNs: stat.mtimeNs, fingerprint: `${fingerprint(stat)}` };
+  }
+
+  #pathOf(key: string): Buffer {
+    return Buffer.concat([Buffer.from(this.#folder + sep), Buffer.from(key, "latin1")]);
+  }
+}
+
+/** Removes a marker whose file was claimed, unless a new file of that name has come since. */
+export async function removeOrphanMarker(folder: string, name: string, marker: string): Promise<void> {
+  const file = await lstat(join(folder, name)).catch(() => undefined);
+  if (!file) await rm(join(folder, name + marker), { force: true });
+}
+
+/** Names in a folder, one character a byte, without holding them all. */
+async function* listFolder(folder: string): AsyncGenerator<string> {
+  const directory = await opendir(folder, { encoding: "latin1", bufferSize: 512 });
+  for await (const entry of directory) yield entry.name;
+}
+
+function nameOf(key: string): string {
+  return Buffer.from(key, "latin1").toString("utf8");
+}
+
+/** By age, then by name, so that nothing waits behind what came later. */
+function oldest(entries: Entry[], count: number): Entry[] {
+  entries.sort((a, b) =>
+    a.mtimeNs === b.mtimeNs ? (a.key < b.key ? -1 : 1) : a.mtimeNs < b.mtimeNs ? -1 : 1,
+  );
+  return entries.length > count ? entries.slice(0, count) : entries;
+}

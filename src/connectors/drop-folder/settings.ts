@@ -1,0 +1,76 @@
+import { join } from "node:path";
+import type { Clock } from "../../core/clock.ts";
+import type { Intake } from "../../core/intake.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { FileOps } from "./file-ops.ts";
+import type { ProcessIdentity } from "./identity.ts";
+
+/** The five folders of a drop connector, absolute. All but `out` must lie on one file system. */
+export interface DropDirectories {
+  /** Where the lab drops files. */
+  readonly in: string;
+  /** Where results appear. */
+  readonly out: string;
+  /** Files that were taken, by day. */
+  readonly archive: string;
+  /** Files that were refused, and the reports about them. */
+  readonly error: string;
+  /** Files between being claimed and being archived; ours alone. */
+  readonly work: string;
+}
+
+/** The folders `in out archive error work` under one directory, each replaceable. */
+export function dropDirectories(directory: string, own: Partial<DropDirectories> = {}): DropDirectories {
+  return {
+    in: own.in ?? join(directory, "in"),
+    out: own.out ?? join(directory, "out"),
+    archive: own.archive ?? join(directory, "archive"),
+    error: own.error ?? join(directory, "error"),
+    work: own.work ?? join(directory, "work"),
+  };
+}
+
+/** What every drop connector is told. */
+export interface DropFolderSettings {
+  readonly name: string;
+  readonly directories: DropDirectories;
+  /** How long a file must rest, by monotonic time, before it counts as whole. Default 2 s. */
+  readonly settleMs?: number | undefined;
+  /** Suffix of the marker file that says a file is whole, such as `.ok`. Without it files have to settle. */
+  readonly marker?: string | undefined;
+  /** Time between two looks at the folder; events of the file system only shorten it. Default 2 s. */
+  readonly scanIntervalMs?: number | undefined;
+}
+
+/** The steps between which a crash test stops, in the order in which a file meets them. */
+export const STEPS = [
+  "claim",
+  "claimed",
+  "claims-durable",
+  "read",
+  "opened",
+  "accepted",
+  "report-written",
+  "plan-written",
+  "plans-durable",
+  "closed",
+  "data-moved",
+  "text-report-moved",
+  "json-report-moved",
+  "moves-durable",
+  "finished",
+] as const;
+export type Step = (typeof STEPS)[number] | "out-written" | "out-linked" | "out-unlinked";
+
+/** What a drop connector is given. */
+export interface DropFolderDeps {
+  readonly intake: Intake;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called between two steps; a crash test stops there. */
+  readonly steps?: ((step: Step) => void | Promise<void>) | undefined;
+  /** Replaces single file system calls, for systems that behave differently. */
+  readonly fileOps?: Partial<FileOps> | undefined;
+  /** Who this process is; found out from the machine when absent. */
+  readonly identity?: ProcessIdentity | undefined;
+}

@@ -1,0 +1,74 @@
+import { createHash } from "node:crypto";
+import { Failure } from "../../core/failures.ts";
+import type { IncomingMessage } from "../../core/intake.ts";
+import { phi } from "../../core/phi.ts";
+import { type CharsetOptions, decodeHl7 } from "../../formats/hl7/charset.ts";
+import { type Hl7FilePart, splitHl7File } from "../../formats/hl7/file.ts";
+import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/format.ts";
+
+const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
+/** One commit each: enough messages to share its cost, few enough to keep it short. */
+const BATCH_MESSAGES = 200;
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** What an HL7 drop folder is told beyond its folders. */
+export interface Hl7FileSettings {
+  readonly maxBytes?: number | undefined;
+  readonly wholeFile?: boolean | undefined;
+  /** Character sets: what the sender really uses, and what an empty MSH-18 means. */
+  readonly charset?: CharsetOptions | undefined;
+}
+
+/** HL7 v2 files: one message, several, or batches. A file is held in memory while it is read, hence the bound. */
+export function hl7FileFormat(settings: Hl7FileSettings): FileFormat {
+  return {
+    type: "hl7-drop",
+    maxBytes: settings.maxBytes ?? DEFAULT_MAX_BYTES,
+    isWholeFile: settings.wholeFile ?? false,
+    examine: (file) => examine(file, settings.charset ?? {}),
+    check: () => [],
+  };
+}
+
+async function examine(file: ReadableFile, charset: CharsetOptions): Promise<FileContent> {
+  const digest = createHash("sha256");
+  const chunks: Buffer[] = [];
+  for await (const chunk of file.chunks()) {
+    digest.update(chunk);
+    chunks.push(chunk);
+  }
+  const { parts, problems } = splitHl7File(Buffer.concat(chunks));
+  return { sha256: digest.digest("hex"), problems, batches: () => inBatches(parts, charset) };
+}
+
+async function* inBatches(
+  parts: readonly Hl7FilePart[],
+  charset: CharsetOptions,
+): AsyncGenerator<readonly IncomingMessage[]> {
+  let batch: IncomingMessage[] = [];
+  let bytes = 0;
+  for (const part of parts) {
+    if (batch.length > 0 && (batch.length === BATCH_MESSAGES || bytes + part.raw.length > BATCH_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(toMessage(part, charset));
+    bytes += part.raw.length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function toMessage(part: Hl7FilePart, charset: CharsetOptions): IncomingMessage {
+  const place = `message ${part.ordinal}`;
+  const message = { ordinal: part.ordinal, place, raw: phi(part.raw) };
+  try {
+    const { text } = decodeHl7(part.raw, charset);
+    return { ...message, content: { kind: "hl7", text: phi(text) } };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const where = `${place}, line ${part.line}`;
+    const problems = [{ code: error.code, place: where, message: error.message }];
+    return { ...message, content: { kind: "unreadable", problems } };
+  }
+}

@@ -1,0 +1,201 @@
+import { createWriteStream } from "node:fs";
+import { mkdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { finished } from "node:stream/promises";
+import { describe, expect, test } from "vitest";
+import { createCsvDrop } from "../../../src/connectors/csv-drop/csv-drop.ts";
+import type { CsvReading } from "../../../src/connectors/csv-drop/reading.ts";
+import { currentIdentity } from "../../../src/connectors/drop-folder/identity.ts";
+import type { DropFolderDeps } from "../../../src/connectors/drop-folder/settings.ts";
+import { eventually } from "../../support/eventually.ts";
+import { type DropWorld, deadIdentity, QUICK, withDropWorld } from "../drop-world.ts";
+import { JournalIntake } from "../journal-intake.ts";
+
+const HEADER = "order_number,operation,container_label\n";
+
+function csv(world: DropWorld, reading: CsvReading = {}, deps: Partial<DropFolderDeps> = {}) {
+  const settings = {
+    name: "bench",
+    directories: world.directories,
+    ...QUICK,
+    reading: { groupBy: "order_number", requiredColumns: [["order_number"], ["operation"]], ...reading },
+  };
+  return createCsvDrop(settings, { ...world.deps, ...deps });
+}
+
+/** Keeps what was stopped in its tracks from being collected with its files open. */
+const frozen: Promise<never>[] = [];
+
+function stopForEver(): Promise<never> {
+  const never = new Promise<never>(() => {});
+  frozen.push(never);
+  return never;
+}
+
+async function problemsOf(world: DropWorld, name: string) {
+  const report = JSON.parse(await world.read("error", `${name}.error.json`));
+  return report.problems as { code: string; place: string; message: string }[];
+}
+
+describe("a CSV file", () => {
+  test("becomes one message an order, and is archived", () =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world));
+      await world.drop("o.csv", `${HEADER}1,STORE,L1\n1,STORE,L2\n2,RETRIEVAL,L3\n`);
+      await world.settled();
+      const [file] = world.intake.summary();
+      expect(file?.status).toBe("taken");
+      expect(file?.messages.map(({ place, verdict, rows }) => [place, verdict, rows?.length])).toEqual([
+        ["lines 2-3", "accepted", 2],
+        ["line 4", "accepted", 1],
+      ]);
+      expect((await world.list("archive")).map((name) => name.slice(11))).toEqual(["o.csv"]);
+    }));
+
+  test("goes on past bad rows, which are reported with their lines", () =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world));
+      await world.drop("o.csv", `${HEADER}1,STORE,L1\n2,STORE\n3,STORE,L3\n`);
+      await world.settled();
+      expect(world.intake.summary()[0]?.messages.map((message) => message.verdict)).toEqual([
+        "accepted",
+        "refused",
+        "accepted",
+      ]);
+      expect(await world.list("error")).toEqual(["o.csv.error.json", "o.csv.error.txt"]);
+      expect(await problemsOf(world, "o.csv")).toMatchObject([{ code: "CSV_ROW_RAGGED", place: "line 3" }]);
+    }));
+
+  test("is refused whole for one mistake when the profile says so, and nothing of it is taken", () =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world, { wholeFile: true }));
+      await world.drop("o.csv", `${HEADER}1,STORE,L1\n2,REFUSE,L2\n`);
+      await world.settled();
+      expect(world.intake.summary()).toMatchObject([{ status: "refused", messages: [] }]);
+      expect(await world.list("error")).toContain("o.csv");
+      const codes = (await problemsOf(world, "o.csv")).map((problem) => problem.code);
+      expect(codes).toEqual(["FILE_WHOLE_REFUSED", "HL7_STRUCTURE"]);
+    }));
+
+  test("without a needed column is refused whole, and a near name is pointed out", () =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world));
+      await world.drop("o.csv", "Order Number,operation\n1,STORE\n");
+      await world.settled();
+      const [problem, ...others] = await problemsOf(world, "o.csv");
+      expect(others).toEqual([]);
+      expect(problem).toMatchObject({ code: "CSV_COLUMN_MISSING", place: "header" });
+      expect(problem?.message).toContain('"Order Number" is nearly the same');
+      expect(world.intake.summary()[0]?.messages).toEqual([]);
+    }));
+
+  test("with a doubled column is refused whole", () =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world));
+      await world.drop("o.csv", "order_number,operation,operation\n1,STORE,STORE\n");
+      await world.settled();
+      expect(await problemsOf(world, "o.csv")).toMatchObject([{ code: "CSV_HEADER_DOUBLED" }]);
+    }));
+
+  test("in Windows-1252 with semicolons is found out and kept as UTF-8", () =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world));
+      const text = "order_number;operation;container_label\r\n1;STORE;Röhrchen\r\n";
+      await world.drop("o.csv", Buffer.from(text, "latin1"));
+      await world.settled();
+      const [message] = world.intake.summary()[0]?.messages ?? [];
+      expect(message?.raw).toBe(text);
+      expect(message?.rows).toEqual([{ order_number: "1", operation: "STORE", container_label: "Röhrchen" }]);
+    }));
+
+  test("without a header gets the names that the profile lists", () =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world, { header: ["order_number", "operation"] }));
+      await world.drop("o.csv", "1,STORE\n1,STORE\n");
+      await world.drop("wide.csv", "1,STORE,more\n");
+      await world.settled();
+      expect(world.intake.summary()[0]?.messages[0]?.rows).toEqual([
+        { order_number: "1", operation: "STORE" },
+        { order_number: "1", operation: "STORE" },
+      ]);
+      expect((await problemsOf(world, "wide.csv"))[0]?.message).toContain("names 2 columns, the file has 3");
+    }));
+
+  test("with a header and nothing else is archived without a word", () =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world));
+      await world.drop("o.csv", HEADER);
+      await world.settled();
+      expect(world.intake.summary()).toMatchObject([{ status: "taken", messages: [] }]);
+      expect(await world.list("error")).toEqual([]);
+    }));
+
+  test("that a crash cut off between two batches goes on where it was", () =>
+    withDropWorld(async (world) => {
+      await mkdir(world.directories.in, { recursive: true });
+      const rows = Array.from({ length: 1_700 }, (_, i) => `${i},${i % 7 ? "STORE" : "REFUSE"},L${i}\n`);
+      await world.drop("o.csv", HEADER + rows.join(""));
+      let batches = 0;
+      const stopped = Promise.withResolvers<void>();
+      const steps = (step: string) => {
+        if (step !== "accepted" || ++batches < 2) return;
+        stopped.resolve();
+        return stopForEver();
+      };
+      await csv(world, {}, { steps, identity: deadIdentity(currentIdentity()) }).start();
+      await stopped.promise;
+      const intake = new JournalIntake(world.journalPath);
+      expect(intake.summary()[0]?.messages).toHaveLength(1_000);
+      await world.start(csv(world, {}, { intake }));
+      await world.settled();
+      const [file] = intake.summary();
+      expect(file?.messages.map((message) => message.ordinal)).toEqual(rows.map((_, i) => i + 1));
+      expect(await problemsOf(world, "o.csv")).toHaveLength(243);
+    }));
+});
+
+test("a large CSV file is never held in memory", () =>
+  withDropWorld(async (world) => {
+    await mkdir(world.directories.in, { recursive: true });
+    const path = join(world.directories.in, ".large");
+    const out = createWriteStream(path);
+    out.write("order_number,operation,container_label,note\n");
+    const note = "n".repeat(200);
+    for (let i = 0; i < 150_000; i++) {
+      if (!out.write(`PO-${i},STORE,L-${i},${note}\n`))
+        await new Promise<void>((resolve) => out.once("drain", () => resolve()));
+    }
+    out.end();
+    await finished(out);
+    let accepted = 0;
+    let isClosed = false;
+    let mostBytes = 0;
+    const intake = {
+      openFile: async () => ({ status: "new", fileId: "1", committedThrough: 0 }) as const,
+      accept: async (
+        _file: string,
+        _connector: string,
+        messages: readonly { ordinal: number; place: string }[],
+      ) => {
+        accepted += messages.length;
+        const { heapUsed, external } = process.memoryUsage();
+        mostBytes = Math.max(mostBytes, heapUsed + external);
+        return messages.map(({ ordinal, place }) => ({
+          ordinal,
+          place,
+          verdict: "accepted" as const,
+          problems: [],
+          orders: [],
+        }));
+      },
+      inspect: () => [],
+      closeFile: async () => {
+        isClosed = true;
+      },
+    };
+    await rename(path, join(world.directories.in, "large.csv"));
+    await world.start(csv(world, {}, { intake }));
+    await eventually(() => isClosed, { withinMs: 50_000 });
+    expect(accepted).toBe(150_000);
+    expect(mostBytes).toBeLessThan(200 * 1024 * 1024);
+  }));

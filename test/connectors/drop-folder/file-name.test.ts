@@ -1,0 +1,54 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { isIgnoredName, safeFileName } from "../../../src/connectors/drop-folder/file-name.ts";
+
+describe("a file name", () => {
+  test.each(["orders.csv", "PO-17_0001.hl7", "Aufträge März.csv", "no-extension", "a.b.c"])(
+    "that is ordinary stays as it is: %s",
+    (name) => expect(safeFileName(name)).toBe(name),
+  );
+
+  test.each([
+    "../../etc/passwd",
+    "C:\\windows\\x",
+    "a\nb.hl7",
+    "\u001b[31mred.hl7",
+    "gpj.\u202eexe",
+    "CON",
+    "nul.txt",
+    "trailing.",
+    "x".repeat(300),
+    "",
+  ])("that is hostile is mended: %j", (name) => expect(safeFileName(name)).not.toBe(name));
+
+  test("once mended is short, harmless, stays as it is, and differs where the originals differ", () => {
+    const name = fc.string({ unit: "binary", maxLength: 300 });
+    fc.assert(
+      fc.property(name, name, (a, b) => {
+        const safe = safeFileName(a);
+        expect(Buffer.byteLength(safe)).toBeLessThanOrEqual(190);
+        expect(safe).not.toMatch(/[\p{Cc}/\\]|^\.|^$|\.$/u);
+        expect(safeFileName(safe)).toBe(safe);
+        if (a !== b) expect(safeFileName(b)).not.toBe(safe);
+      }),
+    );
+  });
+
+  test("keeps its extension when it is cut", () => {
+    expect(safeFileName(`${"x".repeat(300)}.hl7`)).toMatch(/~[0-9a-f]{8}\.hl7$/);
+  });
+
+  test.each([
+    [".hidden", true],
+    ["a.tmp", true],
+    ["a.PART", true],
+    ["a.filepart", true],
+    ["a.crdownload", true],
+    ["a.hl7~", true],
+    ["a.hl7", false],
+    ["tmp", false],
+    ["a.template", false],
+  ])("%s: is it still being written? %s", (name, isIgnored) => {
+    expect(isIgnoredName(name)).toBe(isIgnored);
+  });
+});

@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
+import { withDropWorld } from "../drop-world.ts";
+
+const FILE = { fileName: "PO-1_00000A1.hl7", bytes: Buffer.from("MSH|result\r".repeat(50_000)) };
+
+describe("a result", () => {
+  test("is never seen half: at every step its name is absent or holds all of it", () =>
+    withDropWorld(async (world) => {
+      const seen: string[] = [];
+      const steps = (step: Step) => {
+        const names = readdirSync(world.directories.out).filter((name) => !name.startsWith("."));
+        for (const name of names) {
+          expect(readFileSync(join(world.directories.out, name)).equals(FILE.bytes)).toBe(true);
+        }
+        seen.push(`${step} ${names.length}`);
+      };
+      const connector = await world.start(world.hl7({}, { steps }));
+      await connector.deliver(FILE);
+      expect(seen).toEqual(["out-written 0", "out-linked 1", "out-unlinked 1"]);
+      expect(await world.list("out")).toEqual([FILE.fileName]);
+    }));
+
+  test("delivered again changes nothing", () =>
+    withDropWorld(async (world) => {
+      const connector = await world.start(world.hl7());
+      await connector.deliver(FILE);
+      await connector.deliver(FILE);
+      expect(await world.list("out")).toEqual([FILE.fileName]);
+    }));
+
+  test("never replaces a file of its name with other content", () =>
+    withDropWorld(async (world) => {
+      const connector = await world.start(world.hl7());
+      await writeFile(join(world.directories.out, FILE.fileName), "something else");
+      await expect(connector.deliver(FILE)).rejects.toMatchObject({
+        code: "FILE_NAME_TAKEN",
+        class: "permanent",
+      });
+      expect(await world.read("out", FILE.fileName)).toBe("something else");
+      expect(await world.list("out")).toEqual([FILE.fileName]);
+    }));
+
+  test.each(["EPERM", "ENOTSUP", "EXDEV"])("where links fail with %s is renamed or tried later", (code) =>
+    withDropWorld(async (world) => {
+      const link = () => Promise.reject(Object.assign(new Error("no links here"), { code }));
+      const connector = await world.start(world.hl7({}, { fileOps: { link } }));
+      if (code === "EXDEV") {
+        await expect(connector.deliver(FILE)).rejects.toMatchObject({ class: "transient" });
+        expect(await world.list("out")).toEqual([]);
+        return;
+      }
+      await connector.deliver(FILE);
+      await connector.deliver(FILE);
+      expect(await world.list("out")).toEqual([FILE.fileName]);
+    }),
+  );
+
+  test("is to be tried later when the folder can't be written", () =>
+    withDropWorld(async (world) => {
+      const syncFolder = async (folder: string) => {
+        if (folder === world.directories.out) throw Object.assign(new Error("full"), { code: "ENOSPC" });
+      };
+      const connector = await world.start(world.hl7({}, { fileOps: { syncFolder } }));
+      await expect(connector.deliver(FILE)).rejects.toMatchObject({
+        code: "FILE_SYSTEM_ERROR",
+        class: "transient",
+      });
+    }));
+
+  test("never leaves the folder, whatever its name is made of", () =>
+    withDropWorld(async (world) => {
+      const connector = await world.start(world.hl7());
+      await connector.deliver({ fileName: "../../PO/1_A.hl7", bytes: Buffer.from("x") });
+      expect(await world.list("out")).toEqual([expect.stringMatching(/^__.*PO_1_A~[0-9a-f]{8}\.hl7$/)]);
+    }));
+
+  test("that a crash left half written is removed after an hour, and a fresh one is not", () =>
+    withDropWorld(async (world) => {
+      const first = world.hl7();
+      await first.start();
+      await first.stop();
+      const old = join(world.directories.out, ".tmp-old");
+      await writeFile(old, "half");
+      await writeFile(join(world.directories.out, ".tmp-fresh"), "half");
+      await utimes(old, new Date(0), new Date(0));
+      await world.start(world.hl7());
+      expect(await world.list("out")).toEqual([".tmp-fresh"]);
+    }));
+});

@@ -1,0 +1,54 @@
+import { rename, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { FolderScan } from "../../../src/connectors/drop-folder/scan.ts";
+import { withFolder } from "../../support/with-folder.ts";
+
+async function write(folder: string, name: string, minute = 0): Promise<void> {
+  await writeFile(join(folder, name), name);
+  const at = new Date(Date.UTC(2026, 0, 1, 0, minute));
+  await utimes(join(folder, name), at, at);
+}
+
+describe("a scan", () => {
+  test("finds a file whole at the second look that is at least the settling time after the first", () =>
+    withFolder(async (folder) => {
+      const scan = new FolderScan(folder, { settleMs: 2_000 });
+      await write(folder, "a");
+      expect(await scan.look(1_000)).toEqual({ candidates: [], soonestMs: 2_000 });
+      expect(await scan.look(2_999)).toEqual({ candidates: [], soonestMs: 1 });
+      expect((await scan.look(3_000)).candidates).toHaveLength(1);
+    }));
+
+  test("begins anew when a file's time changes although its size does not", () =>
+    withFolder(async (folder) => {
+      const scan = new FolderScan(folder, { settleMs: 2_000 });
+      await write(folder, "a", 1);
+      await scan.look(0);
+      await write(folder, "a", 2);
+      expect((await scan.look(2_000)).candidates).toEqual([]);
+      expect((await scan.look(4_000)).candidates).toHaveLength(1);
+    }));
+
+  test("begins anew when a file was away", () =>
+    withFolder(async (folder) => {
+      const scan = new FolderScan(folder, { settleMs: 2_000 });
+      await write(folder, "a");
+      await scan.look(0);
+      await rename(join(folder, "a"), join(folder, ".a"));
+      await scan.look(1_000);
+      await rename(join(folder, ".a"), join(folder, "a"));
+      expect((await scan.look(2_000)).candidates).toEqual([]);
+    }));
+
+  test("looks after the oldest files only when there are very many", () =>
+    withFolder(async (folder) => {
+      const scan = new FolderScan(folder, { settleMs: 0, window: 10 });
+      for (let i = 0; i < 200; i++) await write(folder, `f${i}`, 200 - i);
+      await scan.look(0);
+      const { candidates } = await scan.look(1);
+      expect(candidates.map((candidate) => candidate.name)).toEqual(
+        Array.from({ length: 10 }, (_, i) => `f${199 - i}`),
+      );
+    }));
+});

@@ -1,0 +1,180 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { dropDirectories } from "../../../src/connectors/drop-folder/settings.ts";
+import { eventually } from "../../support/eventually.ts";
+import { machineHas } from "../../support/needs.ts";
+import { hl7Message, makeWorld, withDropWorld } from "../drop-world.ts";
+import { ledgerAway } from "../journal-intake.ts";
+
+/** What the system says of a full disk. */
+function systemError(code: string): Error {
+  return Object.assign(new Error("as the system words it"), { code });
+}
+
+describe("while the ledger is away", () => {
+  test("files wait, the trouble is told, and they are taken by themselves once it is back", () =>
+    withDropWorld(async (world) => {
+      world.intake.failure = ledgerAway();
+      const connector = await world.start(world.hl7());
+      await world.drop("a.hl7", hl7Message("A"));
+      await eventually(() => connector.trouble?.includes("the ledger can't be reached"));
+      await world.drop("b.hl7", hl7Message("B"));
+      expect(await world.list("archive")).toEqual([]);
+      world.intake.failure = undefined;
+      await world.settled();
+      expect(world.intake.summary().map((file) => file.name)).toEqual(["a.hl7", "b.hl7"]);
+      await eventually(() => connector.trouble === undefined);
+    }));
+
+  test("a stop leaves the claimed file to the next start, which takes it at once", () =>
+    withDropWorld(async (world) => {
+      world.intake.failure = ledgerAway();
+      const connector = world.hl7();
+      await connector.start();
+      await world.drop("a.hl7", hl7Message("A"));
+      await eventually(() => connector.trouble);
+      await connector.stop();
+      expect(await world.list("work")).toHaveLength(1);
+      world.intake.failure = undefined;
+      await world.start(world.hl7());
+      await world.settled();
+      expect(world.intake.summary().map((file) => file.status)).toEqual(["taken"]);
+    }));
+});
+
+describe("an error that nobody expected", () => {
+  test("holds up its own file only, which stays where it is and is told", () =>
+    withDropWorld(async (world) => {
+      const { intake } = world;
+      const accept = intake.accept.bind(intake);
+      intake.accept = (fileId, name, messages) => {
+        const text = messages.map((message) => message.raw.reveal().toString()).join();
+        if (text.includes("POISON")) throw new TypeError("a patient's name would stand here");
+        return accept(fileId, name, messages);
+      };
+      const connector = await world.start(world.hl7());
+      await world.drop("poison.hl7", hl7Message("POISON"), 5);
+      await world.drop("good.hl7", hl7Message("G"));
+      await eventually(async () => (await world.list("archive")).length === 1);
+      await eventually(() => connector.trouble);
+      expect(connector.trouble).not.toContain("patient");
+      expect((await world.list("work")).filter((name) => name.endsWith("__poison.hl7"))).toHaveLength(1);
+    }));
+});
+
+describe("when the disk is full", () => {
+  test("nothing is moved or lost, and intake goes on by itself once there is room", () =>
+    withDropWorld(async (world) => {
+      let isFull = true;
+      const syncFolder = async (folder: string) => {
+        if (isFull && folder.startsWith(world.directories.work)) throw systemError("ENOSPC");
+      };
+      const connector = world.hl7({}, { fileOps: { syncFolder } });
+      isFull = false;
+      await world.start(connector);
+      isFull = true;
+      await world.drop("a.hl7", hl7Message("A"));
+      await eventually(() => connector.trouble?.includes("ENOSPC"));
+      expect(await world.list("archive")).toEqual([]);
+      isFull = false;
+      await world.settled();
+      expect((await world.list("archive")).map((name) => name.slice(11))).toEqual(["a.hl7"]);
+      expect(world.intake.summary().map((file) => file.status)).toEqual(["taken"]);
+    }));
+
+  test.runIf(machineHas("root", "linux"))("for real, nothing is lost either", () =>
+    withDropWorld(async (outer) => {
+      const mountPoint = join(outer.folder, "small");
+      await mkdir(mountPoint);
+      execFileSync("mount", ["-t", "tmpfs", "-o", "size=256k", "tmpfs", mountPoint]);
+      const world = makeWorld(mountPoint, []);
+      const connector = outer.hl7({ directories: dropDirectories(mountPoint) });
+      try {
+        await connector.start();
+        await writeFile(join(mountPoint, "ballast"), Buffer.alloc(64 * 1024));
+        await world.drop("mixed.hl7", hl7Message("A") + hl7Message("B", "REFUSE"));
+        await writeFile(join(mountPoint, "ballast"), Buffer.alloc(1024 * 1024)).catch(() => undefined);
+        await eventually(() => connector.trouble?.includes("ENOSPC"));
+        expect([...(await world.list("in")), ...(await world.list("work"))].join()).toContain("mixed.hl7");
+        await rm(join(mountPoint, "ballast"));
+        await world.settled();
+        expect((await world.list("archive")).map((name) => name.slice(11))).toEqual(["mixed.hl7"]);
+        expect(await world.list("error")).toHaveLength(2);
+        expect(outer.intake.summary()[0]?.messages).toHaveLength(2);
+      } finally {
+        await connector.stop();
+        execFileSync("umount", [mountPoint]);
+      }
+    }),
+  );
+});
+
+describe("a rename that Windows or a virus scanner holds up", () => {
+  test("is tried again", () =>
+    withDropWorld(async (world) => {
+      let refusals = 3;
+      const ops = {
+        rename: async (from: string | Buffer, to: string) => {
+          if (to.startsWith(world.directories.archive) && refusals-- > 0) throw systemError("EBUSY");
+          await rename(from, to);
+        },
+      };
+      await world.start(world.hl7({}, { fileOps: ops }));
+      await world.drop("a.hl7", hl7Message("A"));
+      await world.settled();
+      expect(await world.list("archive")).toHaveLength(1);
+    }));
+});
+
+describe("folders", () => {
+  test("that are missing are made, and work is private", () =>
+    withDropWorld(async (world) => {
+      expect((await world.hl7().check()).every((line) => line.isOk)).toBe(true);
+      await world.start(world.hl7());
+      const lines = await world.hl7().check();
+      expect(lines.map((line) => line.isOk)).toEqual([true, true, true, true, true]);
+    }));
+
+  test("one of which is a link or no folder stop the start, and check says which", () =>
+    withDropWorld(async (world) => {
+      await mkdir(join(world.folder, "elsewhere"));
+      await symlink(join(world.folder, "elsewhere"), world.directories.archive);
+      await writeFile(world.directories.error, "");
+      await expect(world.hl7().start()).rejects.toMatchObject({
+        code: "FILE_FOLDER_UNUSABLE",
+        message: expect.stringMatching(/archive: is a symbolic link.*error: is not a folder/),
+      });
+      const wrong = (await world.hl7().check()).filter((line) => !line.isOk);
+      expect(wrong).toHaveLength(2);
+    }));
+
+  test.runIf(machineHas("linux"))("that lie on two file systems stop the start", () =>
+    withDropWorld(async (world) => {
+      const work = join("/dev/shm", `cryobridge-${process.pid}`);
+      try {
+        const directories = { ...world.directories, work };
+        await expect(world.hl7({ directories }).start()).rejects.toMatchObject({
+          code: "FILE_FOLDER_UNUSABLE",
+          message: expect.stringContaining("another file system"),
+        });
+      } finally {
+        await rm(work, { recursive: true, force: true });
+      }
+    }),
+  );
+
+  test("that go away are told apart from empty ones, and intake goes on when they are back", () =>
+    withDropWorld(async (world) => {
+      const connector = await world.start(world.hl7());
+      const away = join(world.folder, "unmounted");
+      await rename(world.directories.in, away);
+      await eventually(() => connector.trouble?.includes("can't be reached"));
+      await rename(away, world.directories.in);
+      await world.drop("a.hl7", hl7Message("A"));
+      await world.settled();
+      await eventually(() => connector.trouble === undefined);
+      expect(await world.list("archive")).toHaveLength(1);
+    }));
+});

@@ -1,0 +1,35 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { Intake } from "../../../src/core/intake.ts";
+import { eventually } from "../../support/eventually.ts";
+import { hl7Message, withDropWorld } from "../drop-world.ts";
+
+/** Keeps nothing but the count. */
+class CountingIntake implements Intake {
+  files = 0;
+  closed = 0;
+  openFile: Intake["openFile"] = async () => {
+    this.files += 1;
+    return { status: "new", fileId: String(this.files), committedThrough: 0 };
+  };
+  accept: Intake["accept"] = async (_file, _connector, messages) => this.inspect("", messages);
+  inspect: Intake["inspect"] = (_connector, messages) =>
+    messages.map(({ ordinal, place }) => ({ ordinal, place, verdict: "accepted", problems: [], orders: [] }));
+  closeFile: Intake["closeFile"] = async () => {
+    this.closed += 1;
+  };
+}
+
+test("two thousand small files at once are all taken", () =>
+  withDropWorld(async (world) => {
+    await mkdir(world.directories.in, { recursive: true });
+    for (let i = 0; i < 2_000; i++) {
+      await writeFile(join(world.directories.in, `${i}.hl7`), hl7Message(String(i)));
+    }
+    const intake = new CountingIntake();
+    await world.start(world.hl7({}, { intake }));
+    await eventually(() => intake.closed === 2_000, { withinMs: 60_000 });
+    await eventually(async () => (await world.list("archive")).length === 2_000);
+    expect(intake.files).toBe(2_000);
+  }));

@@ -1,0 +1,108 @@
+import { readdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pino } from "pino";
+import type { DropFolder } from "../../src/connectors/drop-folder/drop-folder.ts";
+import type { ProcessIdentity } from "../../src/connectors/drop-folder/identity.ts";
+import {
+  type DropDirectories,
+  type DropFolderDeps,
+  dropDirectories,
+} from "../../src/connectors/drop-folder/settings.ts";
+import { createHl7Drop, type Hl7DropSettings } from "../../src/connectors/hl7-drop/hl7-drop.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { eventually } from "../support/eventually.ts";
+import { withFolder } from "../support/with-folder.ts";
+import { JournalIntake } from "./journal-intake.ts";
+
+/** Fast enough for a test, and still two looks apart. */
+export const QUICK = { settleMs: 30, scanIntervalMs: 15 } as const;
+
+/** A drop folder with an intake behind it, and what tests look at. */
+export interface DropWorld {
+  readonly folder: string;
+  readonly directories: DropDirectories;
+  readonly journalPath: string;
+  readonly intake: JournalIntake;
+  readonly deps: DropFolderDeps;
+  /** Puts a whole file in at once, as careful senders do. `age` orders files dropped together: higher is older. */
+  drop(name: string, content: string | Buffer, age?: number): Promise<void>;
+  /** Starts a connector that ends with the test. */
+  start(connector: DropFolder): Promise<DropFolder>;
+  hl7(settings?: Partial<Hl7DropSettings>, deps?: Partial<DropFolderDeps>): DropFolder;
+  /** Waits until nothing is left in `in` and `work`. */
+  settled(): Promise<void>;
+  list(folder: keyof DropDirectories): Promise<string[]>;
+  read(folder: keyof DropDirectories, name: string): Promise<string>;
+}
+
+/** Gives a test a drop folder and stops what it started. */
+export async function withDropWorld(test: (world: DropWorld) => Promise<void>): Promise<void> {
+  await withFolder(async (folder) => {
+    const started: DropFolder[] = [];
+    const world = makeWorld(folder, started);
+    try {
+      await test(world);
+    } finally {
+      for (const connector of started) await connector.stop();
+    }
+  });
+}
+
+/** The same folder seen by another run, without stopping anything. */
+export function makeWorld(folder: string, started: DropFolder[]): DropWorld {
+  const directories = dropDirectories(folder);
+  const journalPath = join(folder, "journal");
+  const intake = new JournalIntake(journalPath);
+  const deps = { intake, clock: systemClock, logger: pino({ level: "silent" }) };
+  const list = (key: keyof DropDirectories) => listDeep(directories[key]);
+  return {
+    folder,
+    directories,
+    journalPath,
+    intake,
+    deps,
+    list,
+    drop: async (name, content, age = 0) => {
+      const temporary = join(folder, `.${name}.new`);
+      await writeFile(temporary, content);
+      const at = new Date(Date.UTC(2026, 0, 2) - age * 60_000);
+      await utimes(temporary, at, at);
+      await rename(temporary, join(directories.in, name));
+    },
+    start: async (connector) => {
+      started.push(connector);
+      await connector.start();
+      return connector;
+    },
+    hl7: (settings, own) =>
+      createHl7Drop({ name: "lims", directories, ...QUICK, ...settings }, { ...deps, ...own }),
+    settled: async () => {
+      // Files go from `in` to `work`, and within it from a dead daemon to a live one: looked at in that order, and twice.
+      const isEmpty = async () => {
+        const waiting = await list("in");
+        const work = await list("work");
+        return waiting.length === 0 && work.every((name) => name.endsWith(".owner"));
+      };
+      const what = "an empty drop folder";
+      await eventually(async () => (await isEmpty()) && (await isEmpty()), { what });
+    },
+    read: (key, name) => readFile(join(directories[key], name), "utf8"),
+  };
+}
+
+/** An HL7 order with that control id; `note` may say REFUSE. */
+export function hl7Message(controlId: string, note = ""): string {
+  return `MSH|^~\\&|LAB|N|CB|S|20260101||ORM^O01|${controlId}|P|2.3\rPID|1||S-1\rNTE|1||${note}\r`;
+}
+
+/** A process that is certainly gone, seen from here. */
+export function deadIdentity(own: ProcessIdentity): ProcessIdentity {
+  return { ...own, startedAt: "1" };
+}
+
+/** Everything below a folder, folders left out, sorted. */
+export async function listDeep(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true });
+  const files = entries.filter((entry) => !entry.isDirectory());
+  return files.map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1)).sort();
+}
