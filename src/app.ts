@@ -206,6 +206,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
       window: WINDOW,
       tickMs: TICK_MS,
       pollPauseMs: pollPauseMs(config.service.polling),
+      connectors: new Set(config.connectors.map((connector) => connector.name)),
       gatherMsByConnector: new Map(
         config.connectors.flatMap((connector) =>
           connector.type === "csv-drop" ? [[connector.name, connector.resultsEveryMs] as const] : [],
@@ -322,6 +323,8 @@ function deliveryTargets(
       const profile = profileOf(settings, profiles);
       const takeNumber = (inputName: string) => takeResultNumber(ledger.pool, settings.name, inputName);
       const target: DeliveryTarget = {
+        // HL7 outcomes come with their original messages, which may be large.
+        composeAtOnce: profile.format === "hl7" ? 100 : 2_000,
         compose: async (open) =>
           profile.format === "hl7"
             ? composeMessages(open, profile)

@@ -54,6 +54,17 @@ export const FAILURES = {
     meaning: "The data folder has no ledger yet, since no daemon was ever started on it.",
     mend: "Name the configuration that the daemon runs with (`--config`), or start it once with `cryobridge start`.",
   },
+  CLI_DEMO_FOLDER_TAKEN: {
+    class: "permanent",
+    meaning:
+      "The demonstration's folder holds files that no earlier demonstration made, or can't be written; nothing was changed.",
+    mend: "Name another folder with `--dir`, or empty this one yourself.",
+  },
+  CLI_DEMO_NOT_STARTED: {
+    class: "permanent",
+    meaning: "The demonstration's daemon ended before it could take orders.",
+    mend: "Look at the reason that is quoted, and at daemon.log in the demonstration's folder.",
+  },
   CONSOLE_PORT_TAKEN: {
     class: "permanent",
     meaning: "Another program listens on the console's port already.",

@@ -1,28 +1,28 @@
-import { Failure } from "../core/failures.ts";
+import { asFailure, Failure } from "../core/failures.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { phi } from "../core/phi.ts";
 import { decodeHl7 } from "../formats/hl7/charset.ts";
-import type { ComposedDelivery, OpenOutcome } from "../ledger/outcomes.ts";
+import type { ComposedDelivery, Composition, OpenOutcome, UncomposedOutcome } from "../ledger/outcomes.ts";
 import type { Profile } from "../mapping/profile.ts";
 import { csvResultFile, csvResultRows } from "../mapping/result-csv.ts";
 import { composeHl7 } from "../mapping/result-hl7.ts";
 
-/** Deliveries made of outcomes, and the outcomes that the profile doesn't tell the lab. */
-export interface Composition {
-  readonly deliveries: readonly ComposedDelivery[];
-  readonly untold: readonly number[];
-}
-
-/** One HL7 message an outcome. */
+/** One HL7 message an outcome. An outcome that none can be made of holds up no other. */
 export function composeMessages(open: readonly OpenOutcome[], profile: Profile): Composition {
   const deliveries: ComposedDelivery[] = [];
   const untold: number[] = [];
+  const uncomposed: UncomposedOutcome[] = [];
   for (const { id, outcome, original } of open) {
-    const file = composeHl7(withText(outcome, original), profile);
-    if (file) deliveries.push({ ...file, outcomeIds: [id] });
-    else untold.push(id);
+    try {
+      const file = composeHl7(withText(outcome, original), profile);
+      if (file) deliveries.push({ ...file, outcomeIds: [id] });
+      else untold.push(id);
+    } catch (error) {
+      const { code, message } = asFailure(error);
+      uncomposed.push({ outcomeId: id, code, text: message });
+    }
   }
-  return { deliveries, untold };
+  return { deliveries, untold, uncomposed };
 }
 
 function withText(outcome: Outcome, original: OpenOutcome["original"]): Outcome {
@@ -64,5 +64,5 @@ export async function composeTables(
       outcomeIds: told.filter((item) => item.rows.length > 0).map((item) => item.id),
     });
   }
-  return { deliveries, untold };
+  return { deliveries, untold, uncomposed: [] };
 }

@@ -9,12 +9,18 @@ import {
   recordDelivered,
 } from "../ledger/deliveries.ts";
 import { formatId } from "../ledger/ids.ts";
-import { listOpenOutcomes, type OpenOutcome, recordDeliveries } from "../ledger/outcomes.ts";
+import {
+  type Composition,
+  listOpenOutcomes,
+  type OpenOutcome,
+  recordComposition,
+} from "../ledger/outcomes.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
-import type { Composition } from "./compose.ts";
 
 /** The lab's end of a connector. */
 export interface DeliveryTarget {
+  /** How many outcomes are composed at once. */
+  readonly composeAtOnce: number;
   /** Puts outcomes into files or messages. */
   compose(open: readonly OpenOutcome[]): Promise<Composition>;
   /** Carries one to the lab; see `Connector.deliver`. */
@@ -31,7 +37,6 @@ export interface DeliverDeps {
   readonly targetByConnector: ReadonlyMap<string, DeliveryTarget>;
 }
 
-const COMPOSE_BATCH = 1_000;
 const DELIVER_BATCH = 50;
 
 /**
@@ -58,11 +63,17 @@ async function composeOpen(
 ): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
-    const open = await listOpenOutcomes(deps.pool, connector, COMPOSE_BATCH);
+    const open = await listOpenOutcomes(deps.pool, connector, target.composeAtOnce);
     if (open.length === 0) return;
-    const { deliveries, untold } = await target.compose(open);
-    await recordDeliveries(deps.pool, connector, deliveries, untold);
-    if (open.length < COMPOSE_BATCH) return;
+    const composition = await target.compose(open);
+    for (const { outcomeId, code } of composition.uncomposed) {
+      deps.logger.error(
+        { connector, outcomeId: formatId("t", outcomeId), code },
+        "no message can be made of an outcome; a person is needed",
+      );
+    }
+    await recordComposition(deps.pool, connector, composition);
+    if (open.length < target.composeAtOnce) return;
   }
 }
 

@@ -23,6 +23,8 @@ export interface FeederSettings {
   readonly tickMs: number;
   /** How long a facility is left alone between two polls, ms. */
   readonly pollPauseMs: number;
+  /** The connectors that there are; results for others wait until they are configured again. */
+  readonly connectors: ReadonlySet<string>;
   /** How long results are gathered before they are written, by connector, ms. Zero for connectors not named. */
   readonly gatherMsByConnector: ReadonlyMap<string, number>;
   readonly doesParkedBlock: boolean;
@@ -167,13 +169,11 @@ async function feedDeliver(deps: FeederDeps): Promise<void> {
   const ripe = open.filter(
     ({ connector, oldestMs }) => oldestMs >= (deps.settings.gatherMsByConnector.get(connector) ?? 0),
   );
-  const connectors = new Set([
-    ...ripe.map(({ connector }) => connector),
-    ...(await findDueDeliveries(deps.pool)),
-  ]);
+  const due = new Set([...ripe.map(({ connector }) => connector), ...(await findDueDeliveries(deps.pool))]);
+  const connectors = [...due].filter((connector) => deps.settings.connectors.has(connector));
   await deps.queues.add(
     "deliver",
-    [...connectors].map((connector) => ({ jobId: `deliver-${connector}`, data: { connector } })),
+    connectors.map((connector) => ({ jobId: `deliver-${connector}`, data: { connector } })),
   );
 }
 

@@ -36,7 +36,23 @@ update deliveries
        next_at = now()
  where id = $1
    and state in ('pending', 'parked')
+   and bytes is not null
 returning id`;
+
+/** An outcome that no message could be made of is composed anew; $1 id of its parked delivery. */
+const COMPOSE_ANEW = `
+with gone as (
+  delete from deliveries
+   where id = $1
+     and state = 'parked'
+     and bytes is null
+  returning id)
+update outcomes
+   set is_composed = false,
+       delivery_id = null
+  from gone
+ where delivery_id = gone.id
+returning outcomes.id`;
 
 /** $1 id. */
 const DROP_DELIVERY = `
@@ -157,7 +173,8 @@ export async function resolveOrder(
 
 /** Sends a result again that the lab doesn't have; false when there is nothing to send. */
 export async function retryDelivery(pool: pg.Pool, deliveryId: number, act: Act): Promise<boolean> {
-  const rows = await run(pool, DELIVER_NOW, [deliveryId]);
+  const sent = await run(pool, DELIVER_NOW, [deliveryId]);
+  const rows = sent.length > 0 ? sent : await run(pool, COMPOSE_ANEW, [deliveryId]);
   if (rows.length > 0) await recordAudit(pool, act, "retry", [{ target: formatId("d", deliveryId) }]);
   return rows.length > 0;
 }

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { encodeCrockfordNumber } from "../core/crockford.ts";
-import type { Problem } from "../core/failures.ts";
+import type { FailureCode, Problem } from "../core/failures.ts";
 import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
 import { phi } from "../core/phi.ts";
 import { inTransaction, run } from "./database.ts";
@@ -16,6 +16,13 @@ export interface OpenOutcome {
   readonly fileId: number | undefined;
 }
 
+/** An outcome of which no message could be made; a person sees it among the deliveries. */
+export interface UncomposedOutcome {
+  readonly outcomeId: number;
+  readonly code: FailureCode;
+  readonly text: string;
+}
+
 /** A delivery that was composed: its name and bytes never change again. */
 export interface ComposedDelivery {
   readonly fileName: string;
@@ -25,7 +32,8 @@ export interface ComposedDelivery {
 
 /** Open outcomes of a connector, oldest first; $1 connector, $2 how many. Index: outcomes_open. */
 const OPEN_OUTCOMES = `
-select t.id, t.kind, t.payload, t.occurred_at, t.message_id, m.connector, m.message_control_id, m.raw, m.encoding,
+select t.id, t.kind, t.payload, t.occurred_at, t.message_id, m.connector, m.message_control_id,
+       case when m.format = 'hl7' then m.raw end as raw, m.encoding,
        m.format, m.file_id, m.received_at, f.file_name, l.instance_code
   from outcomes t
   join messages m on m.id = t.message_id
@@ -50,6 +58,12 @@ select t.connector,
 const INSERT_DELIVERY = `
 insert into deliveries (connector, file_name, bytes)
 values ($1, $2, $3)
+returning id`;
+
+/** A delivery that there is nothing to send of yet; $1 connector, $2 file name, $3 code, $4 text. */
+const INSERT_UNCOMPOSED = `
+insert into deliveries (connector, file_name, state, failure_code, failure_text)
+values ($1, $2, 'parked', $3, $4)
 returning id`;
 
 /** $1 delivery id or null, $2 outcome ids. */
@@ -153,27 +167,31 @@ export async function findOpenConnectors(
   return rows.map((row) => ({ connector: row.connector, open: row.open, oldestMs: row.oldest_ms }));
 }
 
-/**
- * Keeps composed deliveries and marks their outcomes, in one transaction.
- *
- * @param untold outcomes that the profile doesn't tell the lab.
- */
-export async function recordDeliveries(
+/** What became of a batch of outcomes. */
+export interface Composition {
+  readonly deliveries: readonly ComposedDelivery[];
+  /** Outcomes that the profile doesn't tell the lab. */
+  readonly untold: readonly number[];
+  readonly uncomposed: readonly UncomposedOutcome[];
+}
+
+/** Keeps composed deliveries and marks their outcomes, in one transaction. */
+export async function recordComposition(
   pool: pg.Pool,
   connector: string,
-  deliveries: readonly ComposedDelivery[],
-  untold: readonly number[],
+  composition: Composition,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
-    for (const delivery of deliveries) {
-      const { rows } = await client.query<{ id: number }>(INSERT_DELIVERY, [
-        connector,
-        delivery.fileName,
-        delivery.bytes,
-      ]);
-      await client.query(MARK_COMPOSED, [rows[0]?.id ?? null, delivery.outcomeIds]);
+    for (const { fileName, bytes, outcomeIds } of composition.deliveries) {
+      const { rows } = await client.query<{ id: number }>(INSERT_DELIVERY, [connector, fileName, bytes]);
+      await client.query(MARK_COMPOSED, [rows[0]?.id ?? null, outcomeIds]);
     }
-    if (untold.length > 0) await client.query(MARK_COMPOSED, [null, untold]);
+    for (const { outcomeId, code, text } of composition.uncomposed) {
+      const name = `(${formatId("t", outcomeId)} could not be composed)`;
+      const { rows } = await client.query<{ id: number }>(INSERT_UNCOMPOSED, [connector, name, code, text]);
+      await client.query(MARK_COMPOSED, [rows[0]?.id ?? null, [outcomeId]]);
+    }
+    if (composition.untold.length > 0) await client.query(MARK_COMPOSED, [null, composition.untold]);
   });
 }
 

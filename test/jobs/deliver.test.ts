@@ -1,0 +1,125 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
+import { Failure } from "../../src/core/failures.ts";
+import { composeMessages } from "../../src/jobs/compose.ts";
+import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../../src/jobs/deliver.ts";
+import { changeOrders } from "../../src/ledger/change-orders.ts";
+import { retryDelivery } from "../../src/ledger/operator.ts";
+import type { OpenOutcome } from "../../src/ledger/outcomes.ts";
+import { countDeliveries, listOpenDeliveries } from "../../src/ledger/views.ts";
+import { builtinProfiles } from "../../src/mapping/builtin.ts";
+import { compileProfile } from "../../src/mapping/compile-profile.ts";
+import { omlO33 } from "../support/lab-messages.ts";
+import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
+import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
+
+async function hl7Profile() {
+  const definition = builtinProfiles["builtin/hl7-orders"];
+  if (!definition) throw new Error("no built-in profile");
+  const compiled = await compileProfile("builtin/hl7-orders", definition, { loadModule: async () => ({}) });
+  if (!compiled.ok) throw new Error("the built-in profile has mistakes");
+  return compiled.profile;
+}
+
+/** A lab that can be told to fail, and what it has got. */
+async function aLab(fail: (name: string) => Failure | undefined = () => undefined) {
+  const profile = await hl7Profile();
+  const got: string[] = [];
+  const target: DeliveryTarget = {
+    composeAtOnce: 100,
+    compose: async (open: readonly OpenOutcome[]) => composeMessages(open, profile),
+    deliver: async ({ fileName }) => {
+      const failure = fail(fileName);
+      if (failure) throw failure;
+      got.push(fileName);
+    },
+  };
+  return { target, got };
+}
+
+const deliver = ({ pool }: TestLedger, target: DeliveryTarget) => {
+  const deps: DeliverDeps = {
+    pool,
+    clock: systemClock,
+    logger: silent,
+    random: () => 0,
+    backoff: { firstMs: 1, maxMs: 1 },
+    targetByConnector: new Map([["lims", target]]),
+  };
+  return deliverConnector("lims", deps, new AbortController().signal);
+};
+
+async function commitNumbered({ pool }: TestLedger, numbers: readonly string[]): Promise<number[]> {
+  return commit(
+    pool,
+    numbers.map((number, index) => ({
+      ...aRecord(index + 1, [anOrder({ placerOrderNumber: number })]),
+      message: aMessage(index + 1, omlO33({ number })),
+    })),
+  );
+}
+
+test("tells the lab what it was not told yet, once, in the order in which it happened", () =>
+  withLedger(async (ledger) => {
+    const [id] = await commitNumbered(ledger, ["A-1", "A-2"]);
+    const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
+    await changeOrders(ledger.pool, [{ orderId: id as number, to: "parked", failure, isTold: true }]);
+    const lab = await aLab();
+    await deliver(ledger, lab.target);
+    await deliver(ledger, lab.target);
+    expect(lab.got.map((name) => name.split("_")[0])).toEqual(["A-1", "A-2", "A-1"]);
+  }));
+
+test("lets later results wait behind one that the lab can't take right now", () =>
+  withLedger(async (ledger) => {
+    await commitNumbered(ledger, ["A-1", "A-2"]);
+    let isDown = true;
+    const lab = await aLab((name) =>
+      isDown && name.startsWith("A-1") ? new Failure("FILE_SYSTEM_ERROR", "disk full") : undefined,
+    );
+    await deliver(ledger, lab.target);
+    expect(lab.got).toEqual([]);
+    isDown = false;
+    await ledger.pool.query("update deliveries set next_at = now()");
+    await deliver(ledger, lab.target);
+    expect(lab.got.map((name) => name.split("_")[0])).toEqual(["A-1", "A-2"]);
+  }));
+
+test("sets a result aside that the lab will never take, and goes on with the others", () =>
+  withLedger(async (ledger) => {
+    await commitNumbered(ledger, ["A-1", "A-2"]);
+    const lab = await aLab((name) =>
+      name.startsWith("A-1") ? new Failure("FILE_NAME_TAKEN", "another file has that name") : undefined,
+    );
+    await deliver(ledger, lab.target);
+    expect(lab.got.map((name) => name.split("_")[0])).toEqual(["A-2"]);
+    expect(await countDeliveries(ledger.pool)).toMatchObject({ delivered: 1, parked: 1 });
+  }));
+
+test("sets an outcome aside that no message can be made of, and composes it anew when a person says so", () =>
+  withLedger(async (ledger) => {
+    await commitNumbered(ledger, ["A-1", "A-2"]);
+    const lab = await aLab();
+    const { compose } = lab.target;
+    let isBroken = true;
+    const target: DeliveryTarget = {
+      ...lab.target,
+      compose: async (open) => {
+        // No message can hold a time that is none.
+        const spoiled = open.map((each, index) => (isBroken && index === 0 ? spoil(each) : each));
+        return compose(spoiled);
+      },
+    };
+    await deliver(ledger, target);
+    expect(lab.got.map((name) => name.split("_")[0])).toEqual(["A-2"]);
+    const [aside] = await listOpenDeliveries(ledger.pool, 10);
+    expect(aside).toMatchObject({ state: "parked" });
+    isBroken = false;
+    expect(await retryDelivery(ledger.pool, Number(aside?.deliveryId.slice(1)), { actor: "kim" })).toBe(true);
+    await deliver(ledger, target);
+    expect(lab.got.map((name) => name.split("_")[0])).toEqual(["A-2", "A-1"]);
+  }));
+
+function spoil(open: OpenOutcome): OpenOutcome {
+  return { ...open, outcome: { ...open.outcome, occurredAt: new Date(Number.NaN) } };
+}
