@@ -1,0 +1,25 @@
+import { InvalidArgumentError } from "commander";
+import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
+
+/** Parses a whole number of at least `least`, for commander. */
+export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= least && value <= most) return value;
+    const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
+    throw new InvalidArgumentError(`Expected a whole number ${range}.`);
+  };
+}
+
+/** Parses a list such as `parked,failed`, each of `allowed`, for commander. */
+export function wordsOf<T extends string>(allowed: readonly T[]): (text: string) => readonly T[] {
+  return (text) =>
+    text.split(",").map((part) => {
+      const found = allowed.find((word) => word === part.trim());
+      if (found !== undefined) return found;
+      throw new InvalidArgumentError(`"${part.trim()}" is none of ${allowed.join(", ")}.`);
+    });
+}
+
+/** Parses order states. */
+export const orderStates: (text: string) => readonly OrderState[] = wordsOf(ORDER_STATES);

@@ -1,0 +1,142 @@
+import type { OpenLedger } from "../app/open-ledger.ts";
+import { openService } from "../app/service.ts";
+import type { Config } from "../config/config.ts";
+import { Failure } from "../core/failures.ts";
+import { run } from "../ledger/database.ts";
+import { findPostgresPackage } from "../ledger/embedded/binaries.ts";
+import type { ServiceClient } from "../service/client.ts";
+import type { Report } from "./check-report.ts";
+import { hasLedger, withLedger } from "./configuration.ts";
+import { EXIT } from "./exit-status.ts";
+import { withQueues } from "./open-queues.ts";
+import type { Session } from "./session.ts";
+
+/** The oldest PostgreSQL that every statement of the ledger and the queue runs on. */
+const OLDEST_POSTGRES = 13;
+/** Longer than a healthy service takes, shorter than a person's patience. */
+const SERVICE_WITHIN_MS = 30_000;
+
+/** Connects to the database and asks for what the ledger's promises hang on; then looks at the queue. */
+export async function checkDatabaseAndQueue(config: Config, session: Session, report: Report): Promise<void> {
+  const subject = "database";
+  if (!(await hasLedger(config))) return checkEmbedded(report);
+  try {
+    await withLedger(session, config, async (ledger) => {
+      await checkDatabase(ledger, report);
+      await checkQueue(config, ledger, session, report);
+    });
+  } catch (error) {
+    report.fail(subject, error, EXIT.unreachable);
+  }
+}
+
+/** The server's settings on which it hangs whether a commit survives a power cut. */
+const DURABILITY_SETTINGS = ["synchronous_commit", "fsync", "full_page_writes"] as const;
+
+/** Those of the settings under which an acknowledged message could be lost. */
+export function unsafeSettings(valueByName: ReadonlyMap<string, string>): string[] {
+  return DURABILITY_SETTINGS.filter((name) => ["off", "local"].includes(valueByName.get(name) ?? ""));
+}
+
+/** A check doesn't make a database under the account of whoever typed it: the first start does, under its own. */
+async function checkEmbedded(report: Report): Promise<void> {
+  try {
+    const { serverVersion } = await findPostgresPackage();
+    report.ok(
+      "database",
+      `embedded PostgreSQL ${serverVersion} is installed; the first start makes the database`,
+    );
+  } catch (error) {
+    report.fail("database", error, EXIT.unreachable);
+  }
+}
+
+async function checkDatabase({ pool, isEmbedded }: OpenLedger, report: Report): Promise<void> {
+  const show = async (name: string) =>
+    (await run<{ value: string }>(pool, "select current_setting($1) as value", [name]))[0]?.value ?? "";
+  const version = await show("server_version");
+  const place = isEmbedded ? "embedded PostgreSQL" : "PostgreSQL";
+  if (Number.parseInt(version, 10) < OLDEST_POSTGRES) {
+    report.add({
+      subject: "database",
+      result: "failed",
+      detail: `PostgreSQL ${version} is too old`,
+      mend: `Use PostgreSQL ${OLDEST_POSTGRES} or newer, or leave database.url out for the embedded one.`,
+    });
+  } else report.ok("database", `${place} ${version} answers, and the ledger's tables are up to date`);
+  const unsafe = unsafeSettings(
+    new Map(await Promise.all(DURABILITY_SETTINGS.map(async (name) => [name, await show(name)] as const))),
+  );
+  if (unsafe.length === 0) return report.ok("database, durability", "what is committed is on disk");
+  report.add({
+    subject: "database, durability",
+    result: "failed",
+    detail: `${unsafe.join(", ")} is switched off: a power cut would lose what was acknowledged`,
+    mend: "Switch it on in the server's configuration; a pooler between must pass start-up options on.",
+  });
+}
+
+async function checkQueue(
+  config: Config,
+  ledger: OpenLedger,
+  session: Session,
+  report: Report,
+): Promise<void> {
+  try {
+    const counts = await withQueues(session, config, ledger, (queues) => queues.counts());
+    const jobs = Object.values(counts).flatMap((states) => Object.values(states));
+    const total = jobs.reduce((sum, count) => sum + count, 0);
+    report.ok("queue", `${config.queue.backend} answers; ${total} jobs in it`);
+  } catch (error) {
+    report.fail("queue", error, EXIT.unreachable);
+  }
+}
+
+/** Gets a token and reads one page, which tells most of what the specification leaves open. Nothing is changed there. */
+export async function checkService(config: Config, session: Session, report: Report): Promise<void> {
+  const { clock, logger } = session;
+  const service = openService(config, { clock, logger });
+  const signal = AbortSignal.timeout(SERVICE_WITHIN_MS);
+  try {
+    await service.checkToken(signal);
+    const { auth } = config.service;
+    report.ok(
+      "token",
+      auth.kind === "oauth" ? `${auth.tokenUrl} issues one` : "the configured API token is used",
+    );
+  } catch (error) {
+    report.fail("token", inTime(error, signal), EXIT.unreachable);
+    await service.close();
+    return;
+  }
+  try {
+    await readOnePage(service, config, signal);
+    report.ok("service", `${config.service.baseUrl} answers${findingsInWords(service)}`);
+  } catch (error) {
+    report.fail("service", inTime(error, signal), EXIT.unreachable);
+  } finally {
+    await service.close();
+  }
+}
+
+async function readOnePage(service: ServiceClient, config: Config, signal: AbortSignal): Promise<void> {
+  const [facilityId] = config.facilityIdByCode.values();
+  for await (const _ of service.listRequests(facilityId === undefined ? {} : { facilityId }, signal)) break;
+}
+
+function findingsInWords(service: ServiceClient): string {
+  const words = Object.values(service.findings).flatMap(({ envelope, pageCap }) => [
+    ...(envelope === undefined ? [] : [`lists come as ${envelope}`]),
+    ...(pageCap === undefined ? [] : [`pages hold at most ${pageCap}`]),
+  ]);
+  return words.length === 0 ? "" : `; ${[...new Set(words)].join(", ")}`;
+}
+
+/** The abort of our own deadline, told as what it means. */
+function inTime(error: unknown, signal: AbortSignal): unknown {
+  if (!signal.aborted || error instanceof Failure) return error;
+  return new Failure("SERVICE_UNREACHABLE", {
+    message: `no answer within ${SERVICE_WITHIN_MS / 1_000} s`,
+    cause: error,
+  });
+}

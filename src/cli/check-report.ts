@@ -1,0 +1,83 @@
+import { clean } from "./clean.ts";
+import { EXIT, type ExitStatus } from "./exit-status.ts";
+import { toFailure } from "./report-failure.ts";
+import type { Session } from "./session.ts";
+
+/** One thing that was looked at. */
+export interface Finding {
+  /** Such as `profile builtin/hl7-orders`. */
+  readonly subject: string;
+  /** `warning`: it works, but is unwise. */
+  readonly result: "ok" | "failed" | "warning";
+  /** What was found. */
+  readonly detail: string;
+  /** What to do about it. */
+  readonly mend?: string | undefined;
+  /** The exit status when this failed; the lowest area wins: configuration, reachability, anything else. */
+  readonly status?: ExitStatus | undefined;
+}
+
+/** Tells each finding as soon as it is there, and remembers the worst. */
+export class Report {
+  readonly #session: Session;
+  readonly #findings: Finding[] = [];
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  add(finding: Finding): void {
+    this.#findings.push(finding);
+    if (!this.#session.isJson) for (const line of this.#linesOf(finding)) this.#session.line(line);
+  }
+
+  ok(subject: string, detail: string): void {
+    this.add({ subject, result: "ok", detail });
+  }
+
+  /** A finding made of an error; `status` where the error's own would mislead. */
+  fail(subject: string, error: unknown, status: ExitStatus): void {
+    const failure = toFailure(error);
+    this.add({
+      subject,
+      result: "failed",
+      detail: `${failure.message} (${failure.code})`,
+      mend: failure.mend,
+      status,
+    });
+  }
+
+  /** Ends the report and gives the command's exit status. */
+  end(): ExitStatus | undefined {
+    const failed = this.#findings.filter(({ result }) => result === "failed");
+    const statuses = new Set(failed.map(({ status }) => status ?? EXIT.failed));
+    if (this.#session.isJson) {
+      const checks = this.#findings.map(({ subject, result, detail, mend }) => ({
+        subject,
+        result,
+        detail,
+        mend: mend ?? null,
+      }));
+      this.#session.json({ isOk: failed.length === 0, checks });
+    } else {
+      this.#session.line();
+      this.#session.line(
+        failed.length === 0 ? "All is well." : `${failed.length} of ${this.#findings.length} need mending.`,
+      );
+    }
+    return ORDER_OF_STATUSES.find((status) => statuses.has(status));
+  }
+
+  #linesOf({ subject, result, detail, mend }: Finding): string[] {
+    const [sign, colour] = SIGNS[result];
+    const isMendTold = result !== "ok" && mend !== undefined;
+    return [
+      `${this.#session.paint(colour, sign)} ${clean(subject)}: ${clean(detail)}`,
+      ...(isMendTold ? [`    ${clean(mend)}`] : []),
+    ];
+  }
+}
+
+const SIGNS = { ok: ["✓", "green"], failed: ["✗", "red"], warning: ["!", "yellow"] } as const;
+/** What has to be mended first decides. */
+const ORDER_OF_STATUSES = [EXIT.configuration, EXIT.unreachable, EXIT.failed] as const;

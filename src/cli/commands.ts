@@ -1,0 +1,24 @@
+import type { Command } from "commander";
+import { checkCommand } from "./check.ts";
+import { demoCommand } from "./demo.ts";
+import { messagesCommand } from "./messages.ts";
+import { ordersCommand } from "./orders.ts";
+import { previewCommand } from "./preview.ts";
+import { queueCommand } from "./queue.ts";
+import { schemaCommand } from "./schema.ts";
+import type { Cli } from "./session.ts";
+import { simulatorCommand } from "./simulator.ts";
+import { startCommand } from "./start.ts";
+
+/** Every command, in the order in which the help lists them. A new one is a file of its own and a line here. */
+export const COMMANDS: readonly ((cli: Cli) => Command)[] = [
+  startCommand,
+  checkCommand,
+  previewCommand,
+  ordersCommand,
+  messagesCommand,
+  queueCommand,
+  simulatorCommand,
+  schemaCommand,
+  demoCommand,
+];

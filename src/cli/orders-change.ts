@@ -1,0 +1,164 @@
+import type { Command } from "commander";
+import type pg from "pg";
+import { openService } from "../app/service.ts";
+import { Failure } from "../core/failures.ts";
+import type { OrderState } from "../core/order-state.ts";
+import { formatId } from "../ledger/ids.ts";
+import { type Act, type ActResult, discardOrder, resolveOrder, retryOrder } from "../ledger/operator.ts";
+import type { LedgerOrder } from "../ledger/order-row.ts";
+import { findOrders, listOrders } from "../ledger/views.ts";
+import { clean } from "./clean.ts";
+import { readConfig, withLedger } from "./configuration.ts";
+import { confirm } from "./confirm.ts";
+import { EXIT, type ExitStatus } from "./exit-status.ts";
+import type { Session } from "./session.ts";
+import { nameOf } from "./why-waiting.ts";
+
+interface ChangeOptions {
+  readonly state?: readonly OrderState[];
+  readonly reason?: string;
+  readonly yes?: boolean;
+  readonly requestId?: number;
+  readonly unchecked?: boolean;
+}
+
+/** What became of one record. */
+export interface Done {
+  readonly id: string;
+  readonly isDone: boolean;
+  /** For people, such as `o17 (P-1001) will be tried again`. */
+  readonly text: string;
+}
+
+type ActName = "retry" | "discard" | "resolve";
+const ASKED = { retry: "Retry", discard: "Discard", resolve: "Resolve" } as const;
+
+/** Beyond this a person should narrow the choice down. */
+const MOST_AT_ONCE = 10_000;
+const DONE_WORDS = {
+  retry: "will be tried again",
+  discard: "is discarded; the lab will be told",
+  resolve: "is linked to the request and followed from there",
+} as const satisfies Record<ActName, string>;
+
+/** `orders retry`, `orders discard` and `orders resolve`: status 1 when one of the orders could not be changed. */
+export function changeOrdersCommand(name: ActName) {
+  return async (session: Session, command: Command): Promise<ExitStatus | undefined> => {
+    const [words] = command.processedArgs as [readonly string[]];
+    const options = command.opts<ChangeOptions>();
+    if ((words.length === 0) === (options.state === undefined)) {
+      throw new Failure("CLI_USAGE", `orders ${name}: name orders, or choose them with --state`);
+    }
+    if (name === "resolve" && (options.state !== undefined || words.length !== 1)) {
+      throw new Failure("CLI_USAGE", "orders resolve: a request belongs to one order, so name exactly one");
+    }
+    const config = readConfig(session);
+    const done = await withLedger(session, config, async ({ pool }) => {
+      const orders = await chooseOrders(pool, words, options.state);
+      if (name === "resolve" && orders.length > 1) {
+        throw new Failure(
+          "CLI_USAGE",
+          `${words[0]} names ${orders.length} orders; name one of them by its id`,
+        );
+      }
+      if (orders.length > 1) {
+        const question = `${ASKED[name]} ${orders.length} orders (${orders.slice(0, 5).map(nameOf).join(", ")}${orders.length > 5 ? ", …" : ""})?`;
+        if (!(await confirm(session, clean(question), options.yes))) return undefined;
+      }
+      const [first] = orders;
+      if (name === "resolve" && first && options.unchecked !== true) {
+        await requireRequestOf(first, options.requestId as number, config, session);
+      }
+      const act: Act = { actor: session.actor, reason: options.reason };
+      const results: Done[] = [];
+      for (const order of orders) results.push(await changeOne(pool, name, order, options, act));
+      return results;
+    });
+    return done === undefined ? EXIT.failed : tellDone(session, done);
+  };
+}
+
+const SERVICE_WITHIN_MS = 60_000;
+
+/**
+ * A mistyped number would report another patient's outcome to the lab: the service must list the request among those of
+ * the order's subject, facility and operation.
+ */
+async function requireRequestOf(
+  order: LedgerOrder,
+  requestId: number,
+  config: ReturnType<typeof readConfig>,
+  { clock, logger }: Session,
+): Promise<void> {
+  if (order.operation === "REGISTER") return;
+  const service = openService(config, { clock, logger });
+  try {
+    const { facilityId, subject, operation } = order;
+    const signal = AbortSignal.timeout(SERVICE_WITHIN_MS);
+    const ids = await service.snapshotRequestIds(facilityId, subject.code, operation, signal);
+    if (ids.includes(requestId)) return;
+    const words = `the service lists no ${operation} request ${requestId} for the order's subject and facility`;
+    throw new Failure("CLI_NOT_APPLICABLE", `${words}; nothing was done (--unchecked links it all the same)`);
+  } finally {
+    await service.close();
+  }
+}
+
+async function chooseOrders(
+  pool: pg.Pool,
+  words: readonly string[],
+  states: readonly OrderState[] | undefined,
+): Promise<LedgerOrder[]> {
+  if (states !== undefined) return listOrders(pool, { states, limit: MOST_AT_ONCE });
+  const found = new Map<number, LedgerOrder>();
+  for (const word of words) {
+    const orders = await findOrders(pool, word);
+    if (orders.length === 0) throw new Failure("CLI_NOT_FOUND", `no order ${word}; nothing was done`);
+    for (const order of orders) found.set(order.id, order);
+  }
+  return [...found.values()];
+}
+
+async function changeOne(
+  pool: pg.Pool,
+  name: ActName,
+  order: LedgerOrder,
+  options: ChangeOptions,
+  act: Act,
+): Promise<Done> {
+  const result = await (() => {
+    switch (name) {
+      case "retry":
+        return retryOrder(pool, order, act);
+      case "discard":
+        return discardOrder(pool, order, act);
+      case "resolve":
+        return resolveOrder(pool, order, options.requestId as number, act);
+    }
+  })();
+  return tellResult(order, result, DONE_WORDS[name]);
+}
+
+/** What became of one order, in words. */
+export function tellResult(order: LedgerOrder, result: ActResult, doneWords: string): Done {
+  const words = {
+    done: doneWords,
+    "not applicable": `can't be changed that way: it is ${order.state}`,
+    "reason wanted": "may be at the storage service, so discarding it wants a reason: add --reason",
+  };
+  return {
+    id: formatId("o", order.id),
+    isDone: result === "done",
+    text: `${nameOf(order)} ${words[result]}`,
+  };
+}
+
+/** Tells what became of each record; status 1 when something could not be done. */
+export function tellDone(session: Session, done: readonly Done[]): ExitStatus | undefined {
+  if (session.isJson) session.json({ results: done });
+  else if (done.length === 0) session.line("There is nothing to act on.");
+  else
+    for (const { isDone, text } of done)
+      session.line(`${isDone ? session.paint("green", "✓") : session.paint("red", "✗")} ${clean(text)}`);
+  return done.every(({ isDone }) => isDone) ? undefined : EXIT.failed;
+}

@@ -1,0 +1,66 @@
+import { Command } from "commander";
+import { orderStates, wholeNumber } from "./arguments.ts";
+import { type Cli, toAction } from "./session.ts";
+
+/** `cryobridge orders …`. */
+export function ordersCommand(cli: Cli): Command {
+  const orders = new Command("orders").description("List, show and act on orders.");
+  orders
+    .command("list")
+    .description("List orders, newest first.")
+    .option("--state <states>", "only these states, such as parked,failed", orderStates)
+    .option("--connector <name>", "only orders that came through this connector")
+    .option("--subject <code>", "only orders of this subject code")
+    .option("--since <time>", "only orders that came in since: 2h, 3d, or 2026-11-21T08:00")
+    .option("--limit <n>", "at most so many", wholeNumber(1, 10_000), 50)
+    .addHelpText("after", "\nExample:\n  cryobridge orders list --state parked,failed --since 1d")
+    .action(toAction(cli, async () => (await import("./orders-list.ts")).listOrdersCommand));
+  orders
+    .command("show")
+    .description("Show all that is known of an order: by its id, such as o17, or its placer order number.")
+    .argument("<id>", "id or placer order number")
+    .addHelpText(
+      "after",
+      "\nExample:\n  cryobridge orders show o17\n  cryobridge orders show P-1001 --show-phi",
+    )
+    .action(toAction(cli, async () => (await import("./orders-show.ts")).showOrderCommand));
+  for (const { name, description, example } of ACTS) {
+    const command = orders
+      .command(name)
+      .description(description)
+      .argument("[id...]", "ids or placer order numbers")
+      .option("--state <states>", "all orders in these states instead of naming them", orderStates)
+      .option("--reason <text>", "why, for the audit")
+      .option("-y, --yes", "don't ask before acting on more than one")
+      .addHelpText("after", `\nExample:\n  ${example}`)
+      .action(toAction(cli, async () => (await import("./orders-change.ts")).changeOrdersCommand(name)));
+    if (name === "resolve") {
+      command.requiredOption(
+        "--request-id <n>",
+        "the procedure request that was found at the service",
+        wholeNumber(1),
+      );
+      command.option("--unchecked", "don't ask the service whether the request is this subject's");
+    }
+  }
+  return orders;
+}
+
+const ACTS = [
+  {
+    name: "retry",
+    description:
+      "Have parked or failed orders tried again from where they stood; a failed one becomes a new request.",
+    example: "cryobridge orders retry o17 o18\n  cryobridge orders retry --state parked --yes",
+  },
+  {
+    name: "discard",
+    description: "Decide that orders will not be done; the lab is told.",
+    example: 'cryobridge orders discard o17 --reason "sent twice by the lab"',
+  },
+  {
+    name: "resolve",
+    description: "Link a parked order to a procedure request that you found at the service.",
+    example: "cryobridge orders resolve o17 --request-id 1001",
+  },
+] as const;

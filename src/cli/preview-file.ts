@@ -1,0 +1,137 @@
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import type { Command } from "commander";
+import { createMappers, profileOf } from "../app/connectors.ts";
+import { fileFormatOf } from "../app/file-format.ts";
+import { compileProfiles } from "../app/profiles.ts";
+import { serviceSettings } from "../app/service.ts";
+import type { Config, ConnectorConfig } from "../config/config.ts";
+import type { ReadableFile } from "../connectors/drop-folder/format.ts";
+import { Failure, type Problem } from "../core/failures.ts";
+import type { Order } from "../core/order.ts";
+import type { Mapper } from "../mapping/mapper.ts";
+import type { Profile } from "../mapping/profile.ts";
+import { type PlannedCall, planCalls } from "../service/plan-calls.ts";
+import { readConfig } from "./configuration.ts";
+import { EXIT, type ExitStatus } from "./exit-status.ts";
+import { type Answer, composeAnswer } from "./preview-answer.ts";
+import { previewJson, printPreview } from "./preview-print.ts";
+import type { Session } from "./session.ts";
+
+/** A message of the file and what would become of it. */
+export interface PreviewMessage {
+  readonly place: string;
+  readonly messageControlId: string | undefined;
+  readonly messageType: string | undefined;
+  readonly verdict: "accepted" | "refused" | "ignored";
+  readonly problems: readonly Problem[];
+  readonly orders: readonly { readonly order: Order; readonly calls: readonly PlannedCall[] }[];
+  /** What the lab would be told at once; undefined when the profile tells it nothing. */
+  readonly answer: Answer | undefined;
+}
+
+/** What would become of a file. */
+export interface Preview {
+  readonly fileName: string;
+  readonly connector: string;
+  readonly profile: string;
+  /** Why nothing of the file could be taken. */
+  readonly problems: readonly Problem[];
+  /** The first messages, as many as were asked for. */
+  readonly messages: readonly PreviewMessage[];
+  readonly counts: Record<PreviewMessage["verdict"], number>;
+  /** One mistake refuses all of it, by the profile. */
+  readonly isWholeFile: boolean;
+}
+
+/** `preview`. */
+export async function previewFile(session: Session, command: Command): Promise<ExitStatus | undefined> {
+  const [path] = command.processedArgs as [string];
+  const options = command.opts<{ connector: string; limit: number }>();
+  const config = readConfig(session);
+  const connector = config.connectors.find(({ name }) => name === options.connector);
+  if (!connector) {
+    const names = config.connectors.map(({ name }) => name).join(", ");
+    throw new Failure("CLI_USAGE", `--connector ${options.connector}: the configuration has ${names}`);
+  }
+  const profiles = await compileProfiles(config);
+  const profile = profileOf(connector, profiles);
+  const mapper = createMappers(config, profiles).get(connector.name);
+  if (!mapper) throw new TypeError(`no mapper for connector ${connector.name}`);
+  const file = await openReadable(path, connector.maxBytes);
+  const preview = await look({ file, path, config, connector, profile, mapper }, options.limit, session);
+  if (session.isJson) session.json(previewJson(preview, session.mayShowPhi));
+  else printPreview(preview, session);
+  return preview.problems.length > 0 || preview.counts.refused > 0 ? EXIT.failed : undefined;
+}
+
+interface Source {
+  readonly file: ReadableFile;
+  readonly path: string;
+  readonly config: Config;
+  readonly connector: ConnectorConfig;
+  readonly profile: Profile;
+  readonly mapper: Mapper;
+}
+
+async function look(source: Source, limit: number, session: Session): Promise<Preview> {
+  const { file, path, config, connector, profile, mapper } = source;
+  const fileName = basename(path);
+  const format = fileFormatOf(connector, profile);
+  const service = serviceSettings(config);
+  const content = await format.examine(file);
+  const counts = { accepted: 0, refused: 0, ignored: 0 };
+  const messages: PreviewMessage[] = [];
+  const batches = content.problems.length > 0 ? [] : content.batches();
+  for await (const batch of batches) {
+    for (const message of batch) {
+      const mapped = mapper.map(message);
+      counts[mapped.verdict] += 1;
+      if (messages.length >= limit) continue;
+      const { header, verdict, problems, orders } = mapped;
+      messages.push({
+        place: message.place,
+        messageControlId: header?.messageControlId,
+        messageType: header && [header.messageCode, header.triggerEvent].filter(Boolean).join("^"),
+        verdict,
+        problems,
+        orders: orders.map((order) => ({ order, calls: planCalls(order, service) })),
+        answer: composeAnswer(message, mapped, { fileName, profile, now: new Date(session.clock.now()) }),
+      });
+    }
+  }
+  return {
+    fileName,
+    connector: connector.name,
+    profile: profile.name,
+    problems: content.problems,
+    messages,
+    counts,
+    isWholeFile: format.isWholeFile,
+  };
+}
+
+/** The file as a connector would have it open. @throws Failure CLI_FILE_UNREADABLE */
+async function openReadable(path: string, maxBytes: number): Promise<ReadableFile> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    throw new Failure("CLI_FILE_UNREADABLE", `${path} can't be read (${error.code ?? "unknown error"})`);
+  });
+  if (!found.isFile()) throw new Failure("CLI_FILE_UNREADABLE", `${path} is no ordinary file`);
+  if (found.size > maxBytes) {
+    throw new Failure(
+      "FILE_TOO_LARGE",
+      `${path} has ${found.size} bytes; the connector takes at most ${maxBytes}`,
+    );
+  }
+  return { sizeBytes: found.size, chunks: () => readChunks(path) };
+}
+
+async function* readChunks(path: string): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of createReadStream(path, { highWaterMark: 262_144 })) yield chunk as Buffer;
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    throw new Failure("CLI_FILE_UNREADABLE", `${path} can't be read (${code})`);
+  }
+}

@@ -1,0 +1,84 @@
+import { styleText } from "node:util";
+import { isConfigFailure } from "../config/problem.ts";
+import { asFailure, FAILURES, Failure } from "../core/failures.ts";
+import { clean } from "./clean.ts";
+import { type ExitStatus, exitStatusOf } from "./exit-status.ts";
+import type { Io } from "./io.ts";
+
+/** SQLSTATE classes of a server that answers but lets nobody in: wrong login, no such database, too old. */
+const REFUSED_STATES = /^(28|3D|0A|42501)/;
+
+/**
+ * Any error as a Failure. A database that refuses the login comes as the driver's own error, whose text may quote what
+ * it choked on, so only its code is told.
+ */
+export function toFailure(error: unknown): Failure {
+  if (error instanceof Error && "code" in error && REFUSED_STATES.test(String(error.code))) {
+    const message = `the database answers but does not let Cryobridge in (SQLSTATE ${error.code}): check user, password and name of the database`;
+    return new Failure("LEDGER_UNAVAILABLE", { message, cause: error });
+  }
+  return asFailure(error);
+}
+
+/** Tells an error on standard error (or as JSON on standard output) and gives the exit status. */
+export function reportFailure(
+  error: unknown,
+  io: Io,
+  { isJson, isVerbose }: { readonly isJson: boolean; readonly isVerbose: boolean },
+): ExitStatus {
+  const failure = toFailure(error);
+  const status = exitStatusOf(failure.code);
+  if (isJson) {
+    io.stdout.write(`${JSON.stringify({ error: failureJson(failure) }, null, 2)}\n`);
+  } else {
+    io.stderr.write(`${failureLines(failure, hasColours(io)).join("\n")}\n`);
+  }
+  if (isVerbose) for (const stack of stacksOf(failure)) io.stderr.write(`${stack}\n`);
+  return status;
+}
+
+/** A failure as a program reads it. */
+export function failureJson(failure: Failure): Record<string, unknown> {
+  const problems = isConfigFailure(failure) ? failure.problems : undefined;
+  return {
+    code: failure.code,
+    message: problems ? `${problems.length} mistakes in the configuration` : failure.message,
+    mend: failure.mend,
+    ...(problems && {
+      problems: problems.map(({ code, file, line, column, path, message }) => ({
+        code,
+        file,
+        line,
+        column,
+        path,
+        message,
+        mend: FAILURES[code].mend,
+      })),
+    }),
+  };
+}
+
+function failureLines(failure: Failure, coloured: boolean): string[] {
+  const red = (text: string) => (coloured ? styleText("red", text, { validateStream: false }) : text);
+  const lines = failure.message.split("\n").map(clean);
+  const message = isConfigFailure(failure)
+    ? [red("The configuration can't be used:"), ...lines.map((line) => `  ${line}`)]
+    : [`${red("error:")} ${lines.join("\n  ")} (${failure.code})`];
+  return [...message, `  ${failure.mend}`];
+}
+
+/** Standard error is not looked at on its own: who sees one stream in a terminal usually sees both. */
+function hasColours(io: Io): boolean {
+  return io.isTTY && !io.env.NO_COLOR && io.env.TERM !== "dumb";
+}
+
+/** Names, codes and frames; the messages of foreign errors are left out, since they may quote patients' data. */
+function stacksOf(failure: Failure): string[] {
+  const stacks: string[] = [];
+  for (let error: unknown = failure; error instanceof Error; error = error.cause) {
+    const frames = error.stack?.split("\n").filter((line) => /^\s+at /.test(line)) ?? [];
+    const code = "code" in error ? ` ${String(error.code)}` : "";
+    stacks.push([`${error.name}${code}`, ...frames].join("\n"));
+  }
+  return stacks;
+}

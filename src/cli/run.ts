@@ -1,0 +1,74 @@
+import { Command, CommanderError } from "commander";
+import { Failure } from "../core/failures.ts";
+import { COMMANDS } from "./commands.ts";
+import { EXIT, type ExitStatus } from "./exit-status.ts";
+import type { Io } from "./io.ts";
+import { reportFailure } from "./report-failure.ts";
+import { type Cli, DEFAULT_CONFIG_FILE, isVerbose } from "./session.ts";
+import { VERSION } from "./version.ts";
+
+/**
+ * Runs one command line to its end and gives the exit status; everything is told through `io`.
+ *
+ * @param argv the words after the program's name
+ */
+export async function run(argv: readonly string[], io: Io): Promise<ExitStatus> {
+  const cli: Cli = { io, exitStatus: EXIT.done };
+  const program = buildProgram(cli);
+  try {
+    await program.parseAsync([...argv], { from: "user" });
+    return cli.exitStatus;
+  } catch (error) {
+    if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
+    // Without a command, commander has shown the help already.
+    if (error instanceof CommanderError && error.code === "commander.help") return EXIT.usage;
+    const isJson = argv.includes("--json");
+    const shown = error instanceof CommanderError ? usageFailure(error) : error;
+    const options = program.opts<{ verbose?: boolean }>();
+    return reportFailure(shown, io, { isJson, isVerbose: isVerbose(options, io.env) });
+  }
+}
+
+function buildProgram(cli: Cli): Command {
+  const { io } = cli;
+  const program = new Command("cryobridge")
+    .description("Connects a lab system to the Sample Storage Integration Service.")
+    .version(VERSION, "-V, --version", "show the version")
+    .helpOption("-h, --help", "show this help")
+    .option(
+      "-c, --config <file>",
+      `configuration file (default: $CRYOBRIDGE_CONFIG or ${DEFAULT_CONFIG_FILE})`,
+    )
+    .option("--json", "one JSON document instead of text")
+    .option("--show-phi", "show patients' data; what the ledger shows is recorded in its audit")
+    .option("--verbose", "log what happens inside, with the places in the code of an error")
+    .addHelpText(
+      "after",
+      "\nExit status: 0 done, 1 failed, 2 wrong usage, 3 configuration invalid,\n4 database, queue or service not reachable, 5 not found.",
+    );
+  for (const create of COMMANDS) program.addCommand(create(cli));
+  configure(program, io);
+  return program;
+}
+
+/** Commander's settings are not handed down to commands that are added, so each gets them. */
+function configure(command: Command, io: Io): void {
+  command
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.stdout.write(text),
+      writeErr: (text) => io.stderr.write(text),
+      outputError: () => {},
+      getOutHelpWidth: () => io.columns ?? 100,
+      getErrHelpWidth: () => io.columns ?? 100,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
+    .configureHelp({ showGlobalOptions: true })
+    .helpCommand(false);
+  for (const child of command.commands) configure(child, io);
+}
+
+function usageFailure(error: CommanderError): Failure {
+  return new Failure("CLI_USAGE", error.message.replace(/^error: /, ""));
+}

@@ -1,0 +1,106 @@
+import { userInfo } from "node:os";
+import { styleText } from "node:util";
+import type { Command } from "commander";
+import { type Clock, systemClock } from "../core/clock.ts";
+import { createLogger, type Logger } from "../core/logger.ts";
+import type { ExitStatus } from "./exit-status.ts";
+import type { Io } from "./io.ts";
+
+/** A colour or weight of `util.styleText`. */
+export type Paint = Extract<Parameters<typeof styleText>[0], string>;
+
+/** The options that every command takes. */
+export interface GlobalOptions {
+  readonly config?: string;
+  readonly json?: boolean;
+  readonly showPhi?: boolean;
+  readonly verbose?: boolean;
+}
+
+/** One run of a command: what it was asked for, and where its words go. */
+export interface Session {
+  readonly io: Io;
+  readonly clock: Clock;
+  /** Silent unless `--verbose`: a command's own words are its result. */
+  readonly logger: Logger;
+  readonly configFile: string;
+  readonly isJson: boolean;
+  readonly mayShowPhi: boolean;
+  readonly isVerbose: boolean;
+  /** Width to keep tables within; undefined when nobody looks at a screen. */
+  readonly width: number | undefined;
+  /** Who acts, for the audit: the operating system's user. */
+  readonly actor: string;
+  /** Text in a colour or weight, where they are wanted. */
+  paint(style: Paint | readonly Paint[], text: string): string;
+  /** A line of the result, on standard output. */
+  line(text?: string): void;
+  /** The result as one JSON document, on standard output. */
+  json(value: unknown): void;
+  /** A remark that is no part of the result, on standard error; left out with `--json`. */
+  note(text: string): void;
+}
+
+export const DEFAULT_CONFIG_FILE = "config/cryobridge.yaml";
+
+/** What a command does: reads its arguments from `command`, and gives an exit status other than 0 if need be. */
+export type Act = (session: Session, command: Command) => Promise<ExitStatus | undefined>;
+
+/** A run of the command line; its commands leave their exit status here. */
+export interface Cli {
+  readonly io: Io;
+  exitStatus: ExitStatus;
+}
+
+/**
+ * The action that commander calls for a command.
+ *
+ * @param load imports what the command does: only then, so that no command waits for the code of all others
+ */
+export function toAction(cli: Cli, load: () => Promise<Act>): (...args: unknown[]) => Promise<void> {
+  return async (...args) => {
+    const command = args.at(-1) as Command;
+    const act = await load();
+    const status = await act(openSession(cli.io, command.optsWithGlobals<GlobalOptions>()), command);
+    if (status !== undefined) cli.exitStatus = status;
+  };
+}
+
+/** Whether the environment asks for more than the message of an error. */
+export function isVerbose(options: GlobalOptions, env: Io["env"]): boolean {
+  return options.verbose === true || Boolean(env.DEBUG);
+}
+
+function openSession(io: Io, options: GlobalOptions): Session {
+  const isJson = options.json === true;
+  const hasColours = io.isTTY && !isJson && !io.env.NO_COLOR && io.env.TERM !== "dumb";
+  return {
+    io,
+    clock: io.clock ?? systemClock,
+    logger: createLogger({ level: isVerbose(options, io.env) ? "debug" : "silent", pretty: false }),
+    configFile: options.config ?? (io.env.CRYOBRIDGE_CONFIG || DEFAULT_CONFIG_FILE),
+    isJson,
+    mayShowPhi: options.showPhi === true,
+    isVerbose: isVerbose(options, io.env),
+    width: io.isTTY ? (io.columns ?? 80) : undefined,
+    actor: userName(),
+    paint: (style, text) =>
+      hasColours
+        ? styleText(typeof style === "string" ? style : [...style], text, { validateStream: false })
+        : text,
+    line: (text = "") => io.stdout.write(`${text}\n`),
+    json: (value) => io.stdout.write(`${JSON.stringify(value, null, 2)}\n`),
+    note: (text) => {
+      if (!isJson) io.stderr.write(`${text}\n`);
+    },
+  };
+}
+
+/** An account may have no name, as in containers that run under any number. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `user ${process.getuid?.() ?? "unknown"}`;
+  }
+}

@@ -1,0 +1,69 @@
+import type { OrderEvent } from "../ledger/views.ts";
+import { roundToUnit } from "./times.ts";
+
+type Detail = OrderEvent["detail"];
+
+const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
+  received: (detail) => `came in${after(detail.place, " as ")}`,
+  repeated: (detail) => `came in once more${after(detail.messageId, " with ")}; nothing was started anew`,
+  subject_registered: () => "its subject was registered at the service",
+  registered: () => "the service knows the subject; nothing else was asked for",
+  waits: (detail) => `waits for ${text(detail.for) ?? "something else"}`,
+  submitted: (detail) =>
+    `submitted; the service made request ${text(detail.requestId) ?? "of unknown number"}`,
+  unanswered: (detail) =>
+    `a call got no definite answer${reason(detail)}; the service is searched for what it did`,
+  again: (detail) =>
+    `try ${text(detail.attempt) ?? "?"} failed${reason(detail)}; the next${inMs(detail.nextInMs)}`,
+  looked: (detail) =>
+    `the service shows no trace of the lost call yet; the next look${inMs(detail.nextInMs)}`,
+  settled: (detail) =>
+    detail.found === "subject"
+      ? "the lost call had registered the subject; the order goes on"
+      : `the lost call had no effect${after(detail.looks, ", found in ", " looks")}; the order goes on`,
+  adopted: (detail) => `the lost call had made request ${text(detail.requestId)}; it is this order's`,
+  status: (detail) => `the service says ${text(detail.status) ?? "nothing new"}`,
+  unknown_status: (detail) =>
+    `the service gave a status that nobody knows: ${text(detail.status)}; it is followed on`,
+  went_back: (detail) => `the service went back to ${text(detail.status)}, which is not believed`,
+  missing: (detail) =>
+    `the service no longer knows ${after(detail.procedureId, "procedure ") || `request ${text(detail.requestId)}`}`,
+  accepted: (detail) => `accepted by staff${after(detail.procedureId, "; procedure ")}`,
+  in_progress: (detail) => `the device began${after(detail.procedureId, " procedure ")}`,
+  completed: () => "completed",
+  rejected: (detail) => `rejected${reason(detail)}`,
+  cancelled: (detail) => `cancelled${reason(detail)}`,
+  failed: (detail) => `failed${reason(detail)}`,
+  parked: (detail) => `parked for a person${reason(detail)}`,
+  retried: (detail) => `retried by ${text(detail.actor) ?? "an operator"}`,
+  discarded: (detail) => `discarded by ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
+  resolved: (detail) =>
+    `linked to request ${text(detail.requestId)} by ${text(detail.actor) ?? "an operator"}`,
+  told: (detail) => `told to the lab${after(detail.file, " in ")}${after(detail.deliveryId, " (", ")")}`,
+};
+
+/** An entry of an order's timeline in words. An entry of a kind that nobody knows is told as it stands. */
+export function describeEvent({ kind, detail }: Pick<OrderEvent, "kind" | "detail">): string {
+  const words = Object.hasOwn(WORDS, kind) ? WORDS[kind] : undefined;
+  if (words) return words(detail);
+  return Object.keys(detail).length === 0 ? kind : `${kind} ${JSON.stringify(detail)}`;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
+}
+
+function after(value: unknown, before: string, behind = ""): string {
+  const told = text(value);
+  return told === undefined ? "" : `${before}${told}${behind}`;
+}
+
+function reason({ text: words, code }: Detail): string {
+  const told = text(words);
+  if (told === undefined) return after(code, " (", ")");
+  return `: ${told}${after(code, " (", ")")}`;
+}
+
+function inMs(value: unknown): string {
+  return typeof value === "number" ? ` follows in ${roundToUnit(value)}` : " follows later";
+}

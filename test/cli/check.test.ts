@@ -1,0 +1,158 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { unsafeSettings } from "../../src/cli/check-remote.ts";
+import { acquireDaemonLock } from "../../src/ledger/embedded/daemon-lock.ts";
+import { createSimulator } from "../../src/simulator/simulator.ts";
+import { withDatabase } from "../support/with-database.ts";
+import { withFolder } from "../support/with-folder.ts";
+import { type CliResult, runCli } from "./run-cli.ts";
+import { configText, ENV } from "./with-lab.ts";
+
+interface Check {
+  readonly subject: string;
+  readonly result: string;
+  readonly detail: string;
+  readonly mend: string | null;
+}
+
+async function check(folder: string, text: string, ...more: string[]): Promise<CliResult> {
+  const config = join(folder, "c.yaml");
+  await writeFile(config, text);
+  return runCli(["--config", config, "check", ...more], { env: ENV });
+}
+
+function checksOf({ stdout }: CliResult): Check[] {
+  return JSON.parse(stdout).checks;
+}
+
+describe("check --offline", () => {
+  it("has a line for each thing that is right, and makes nothing", async () => {
+    await withFolder(async (folder) => {
+      const { status, stdout } = await check(
+        folder,
+        configText("postgres://nobody@127.0.0.1:9/none"),
+        "--offline",
+      );
+      expect(status).toBe(0);
+      expect(stdout).toContain("✓ configuration: ");
+      expect(stdout).toContain("✓ profile builtin/hl7-orders: for HL7");
+      expect(stdout).toContain("✓ profile builtin/csv-orders: for CSV");
+      expect(stdout).toMatch(/✓ connector lims, .*does not exist yet/);
+      expect(stdout).toContain("is made by the first start");
+      expect(stdout).toContain("All is well.");
+      expect(stdout).not.toContain("database:");
+    });
+  });
+
+  it("warns of a credential in clear text, and is still well", async () => {
+    await withFolder(async (folder) => {
+      const text = configText(undefined).replace(/apiToken: "[^"]*"/, "apiToken: written-here");
+      const { status, stdout } = await check(folder, text, "--offline");
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/! configuration: .*a credential stands here in clear text/);
+      expect(stdout).not.toContain("written-here");
+    });
+  });
+
+  it("tells all mistakes of the configuration with status 3", async () => {
+    await withFolder(async (folder) => {
+      const text = `${configText(undefined)}\nlanes: { parkedBlock: true }\nretention: { orders: soon }\n`;
+      const { status, stdout } = await check(folder, text, "--offline");
+      expect(status).toBe(3);
+      expect(stdout).toMatch(/✗ configuration: .*lanes\.parkedBlock/);
+      expect(stdout).toMatch(/✗ configuration: .*retention\.orders/);
+    });
+  });
+
+  it("tells the mistakes of a profile by its name with status 3, and goes on", async () => {
+    await withFolder(async (folder) => {
+      const profiles = `profiles: { odd: { extends: builtin/hl7-orders, operation: { from: "PID-3[" } } }`;
+      const result = await check(folder, configText(undefined, profiles), "--offline", "--json");
+      expect(result.status).toBe(3);
+      const lines = checksOf(result);
+      expect(lines.filter(({ result: found }) => found === "failed").map(({ subject }) => subject)).toEqual([
+        "profile odd",
+      ]);
+      expect(lines.at(-1)?.subject).toBe("console");
+    });
+  });
+
+  it("tells a folder that can't be used, with status 1", async () => {
+    await withFolder(async (folder) => {
+      await mkdir(join(folder, "hl7"));
+      await writeFile(join(folder, "hl7", "in"), "a file where a folder should be");
+      const { status, stdout } = await check(folder, configText(undefined), "--offline");
+      expect(status).toBe(1);
+      expect(stdout).toMatch(/✗ connector lims, .*in/);
+    });
+  });
+
+  it("finds the console's port taken, which is right only while a daemon runs", async () => {
+    await withFolder(async (folder) => {
+      const server = createServer();
+      const port = await new Promise<number>((resolve) => {
+        server.listen(0, "127.0.0.1", () => resolve((server.address() as { port: number }).port));
+      });
+      const text = configText(undefined).replace("port: 0", `port: ${port}`);
+      const alone = await check(folder, text, "--offline");
+      expect(alone.status).toBe(1);
+      expect(alone.stdout).toContain(`✗ console: can't listen on 127.0.0.1:${port} (EADDRINUSE)`);
+      const release = await acquireDaemonLock(join(folder, "data"), undefined, "console");
+      const beside = await check(folder, text, "--offline");
+      await release();
+      server.close();
+      expect(beside.status).toBe(0);
+      expect(beside.stdout).toContain("a daemon is running (console)");
+    });
+  });
+});
+
+describe("check", () => {
+  it("asks database, queue, token endpoint and service, and changes nothing there", async () => {
+    await withDatabase((database) =>
+      withFolder(async (folder) => {
+        const simulator = await createSimulator({ port: 0 });
+        const text = configText(database.url).replace("http://127.0.0.1:9", simulator.url);
+        const oauth = text.replace(
+          /auth: .*/,
+          `auth: { tokenUrl: "${simulator.url}/oauth/token", clientId: cryobridge, clientSecret: simulator-secret }`,
+        );
+        const result = await check(folder, oauth, "--json");
+        const created = [simulator.control.requests(), simulator.control.subjects()];
+        await simulator.close();
+        const byName = new Map(checksOf(result).map(({ subject, result: found }) => [subject, found]));
+        const found = ["database", "queue", "token", "service"].map((name) => byName.get(name));
+        expect(found).toEqual(["ok", "ok", "ok", "ok"]);
+        expect(created).toEqual([[], []]);
+      }),
+    );
+  });
+
+  it("names the settings of a server that would lose commits in a power cut", () => {
+    const safe = new Map([
+      ["synchronous_commit", "on"],
+      ["fsync", "on"],
+      ["full_page_writes", "on"],
+    ]);
+    expect(unsafeSettings(safe)).toEqual([]);
+    expect(unsafeSettings(new Map([...safe, ["fsync", "off"], ["synchronous_commit", "local"]]))).toEqual([
+      "synchronous_commit",
+      "fsync",
+    ]);
+    expect(unsafeSettings(new Map([...safe, ["synchronous_commit", "remote_apply"]]))).toEqual([]);
+  });
+
+  it("ends with status 4 when neither database nor service are there, and says what to do", async () => {
+    await withFolder(async (folder) => {
+      const result = await check(folder, configText("postgres://nobody:x@127.0.0.1:9/none"), "--json");
+      expect(result.status).toBe(4);
+      const failed = checksOf(result).filter(({ result: found }) => found === "failed");
+      expect(failed.map(({ subject, mend }) => [subject, Boolean(mend)])).toEqual([
+        ["database", true],
+        ["service", true],
+      ]);
+    });
+  });
+});

@@ -1,0 +1,123 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { csvMessage, hl7Message, PATIENT, withLab } from "./with-lab.ts";
+
+describe("messages list", () => {
+  it("shows what came in with its verdict, its orders and its first problem", async () => {
+    await withLab(async ({ cli, take }) => {
+      await take("lims", [hl7Message(1)]);
+      await take("bench", [csvMessage(1, { facility: "NOWHERE" })]);
+      const { stdout } = await cli(["messages", "list"]);
+      const [, refused, accepted] = stdout.split("\n");
+      expect(refused).toMatch(/^m2 +bench +file-2\.csv +line 2 .* refused .*holds "NOWHERE"/);
+      expect(accepted).toMatch(/^m1 +lims +file-1\.csv +message 1 +OML\^O33 +MSG0001 +accepted .* o1/);
+      const only = JSON.parse((await cli(["messages", "list", "--verdict", "refused", "--json"])).stdout);
+      expect(only.hasMore).toBe(false);
+      expect(only.messages).toMatchObject([
+        {
+          messageId: "m2",
+          verdict: "refused",
+          orderIds: [],
+          problems: [{ code: "MAPPING_FACILITY_UNKNOWN", mend: expect.stringContaining("facilities") }],
+        },
+      ]);
+    });
+  });
+});
+
+describe("messages show", () => {
+  it("tells every problem with its mend, and keeps the text to itself", async () => {
+    await withLab(async ({ cli, take }) => {
+      await take("bench", [csvMessage(1, { facility: "NOWHERE", date_of_birth: "1999-02-30" })]);
+      const { status, stdout } = await cli(["messages", "show", "m1"]);
+      expect(status).toBe(0);
+      expect(stdout).toContain("MAPPING_FACILITY_UNKNOWN");
+      expect(stdout).toContain("MAPPING_DATE_INVALID");
+      expect(stdout).toContain("Add the code with the service's facility id");
+      expect(stdout).toContain("--show-phi shows it");
+      expect(stdout).not.toContain(PATIENT.lastName);
+    });
+  });
+
+  it("shows the text to who asks, line by line, and records that", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("lims", [hl7Message(1)]);
+      const { stdout } = await cli(["messages", "show", "m1", "--show-phi"]);
+      expect(stdout).toContain(
+        `\n  PID|1||${PATIENT.code}^^^LAB^MR||${PATIENT.lastName}^${PATIENT.firstName}|`,
+      );
+      const audit = await pool.query("select action, target from audit");
+      expect(audit.rows).toEqual([{ action: "show-phi", target: "m1" }]);
+    });
+  });
+
+  it("ends with status 5 for an id that isn't one, or isn't there", async () => {
+    await withLab(async ({ cli }) => {
+      expect((await cli(["messages", "show", "m7"])).status).toBe(5);
+      expect((await cli(["messages", "show", "P-1"])).status).toBe(5);
+    });
+  });
+});
+
+describe("messages replay", () => {
+  it("maps refused messages anew with the mended configuration and says what became of them", async () => {
+    await withLab(async ({ cli, take, pool, configFile }) => {
+      await take("bench", [csvMessage(1, { facility: "SOUTH" })]);
+      await take("lims", [hl7Message(1, { facility: "SOUTH" })]);
+      const again = await cli(["messages", "replay", "m1"]);
+      expect(again.status).toBe(1);
+      expect(again.stdout).toContain("m1 refused again\n  line 2, column facility: ");
+
+      const text = await readFile(configFile, "utf8");
+      await writeFile(configFile, text.replace("NORTH: 12", "NORTH: 12, SOUTH: 13"));
+      const { status, stdout } = await cli([
+        "messages",
+        "replay",
+        "m1",
+        "m2",
+        "--yes",
+        "--reason",
+        "added SOUTH",
+      ]);
+      expect({ status, stdout }).toEqual({ status: 0, stdout: "m1 accepted: o1\nm2 accepted: o2\n" });
+      const orders = await pool.query(
+        "select placer_order_number, facility_id::integer from orders order by id",
+      );
+      expect(orders.rows).toEqual([
+        { placer_order_number: "C-1", facility_id: 13 },
+        { placer_order_number: "P-1", facility_id: 13 },
+      ]);
+      const replays = await pool.query(
+        "select replay_of::integer from messages where verdict = 'accepted' order by id",
+      );
+      expect(replays.rows).toEqual([{ replay_of: 1 }, { replay_of: 2 }]);
+      const audit = await pool.query(
+        "select target, detail from audit where detail ->> 'reason' is not null",
+      );
+      expect(audit.rows.map(({ target }) => target)).toEqual(["m1", "m2"]);
+    });
+  });
+
+  it("makes no second order of a message that was accepted", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("lims", [hl7Message(1)]);
+      const { status, stdout } = await cli(["messages", "replay", "m1"]);
+      expect({ status, stdout }).toEqual({
+        status: 0,
+        stdout: "m1 nothing new: its orders exist already (o1)\n",
+      });
+      expect((await pool.query("select 1 from orders")).rowCount).toBe(1);
+    });
+  });
+
+  it("can't replay what retention has pruned, and then replays none of the others", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      await pool.query("update messages set raw = null, csv_rows = null where id = 2");
+      const { status, stderr } = await cli(["messages", "replay", "m1", "m2", "--yes"]);
+      expect(status).toBe(1);
+      expect(stderr).toContain("the text of m2 was pruned");
+      expect((await pool.query("select 1 from messages")).rowCount).toBe(2);
+    });
+  });
+});

@@ -1,0 +1,243 @@
+import { describe, expect, it } from "vitest";
+import { SUBMITTER_LOCK } from "../../src/ledger/submitter-lock.ts";
+import { csvMessage, PATIENT, withLab } from "./with-lab.ts";
+
+/** What nobody may see who didn't ask for it. */
+const SECRETS = Object.values(PATIENT);
+
+/** Parks orders as a worker would have. */
+const PARK = `
+update orders
+   set state = 'parked', failure_code = 'SUBJECT_UNKNOWN', failure_text = 'no such subject', changed_at = now()
+ where placer_order_number = any ($1)`;
+
+describe("orders list", () => {
+  it("shows orders newest first, without patients' data, and says when there are more", async () => {
+    await withLab(async ({ cli, take }) => {
+      await take("bench", [csvMessage(1), csvMessage(2), csvMessage(3)]);
+      const { status, stdout, stderr } = await cli(["orders", "list", "--limit", "2"]);
+      expect(status).toBe(0);
+      const [title, first, second, ...rest] = stdout.trimEnd().split("\n");
+      expect(title).toMatch(/^ID +ORDER NUMBER +OPERATION +FACILITY +SUBJECT +STATE/);
+      expect(first).toMatch(/^o3 +C-3 +STORE +NORTH +•••• +received/);
+      expect(second).toMatch(/^o2 /);
+      expect(rest).toEqual([]);
+      expect(stderr).toContain("There are more than these 2");
+      for (const secret of SECRETS) expect(stdout).not.toContain(secret);
+    });
+  });
+
+  it("takes states, connector, subject and time together, and answers in JSON", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2), csvMessage(3, { subject_code: "PAT-OTHER" })]);
+      await pool.query(PARK, [["C-1", "C-3"]]);
+      const filters = [
+        "--state",
+        "parked,failed",
+        "--subject",
+        PATIENT.code,
+        "--connector",
+        "bench",
+        "--since",
+        "1h",
+      ];
+      const { stdout } = await cli(["orders", "list", ...filters, "--json"]);
+      const { orders, hasMore } = JSON.parse(stdout);
+      expect(hasMore).toBe(false);
+      expect(orders).toEqual([
+        {
+          orderId: "o1",
+          placerOrderNumber: "C-1",
+          operation: "STORE",
+          facilityCode: "NORTH",
+          facilityId: 12,
+          connector: "bench",
+          messageId: "m1",
+          subjectCode: "••••",
+          state: "parked",
+          changedAt: expect.any(String),
+          receivedAt: expect.any(String),
+          submittedAt: null,
+          nextAt: expect.any(String),
+          attempts: 0,
+          requestId: null,
+          procedureId: null,
+          procedureCode: null,
+          remoteStatus: null,
+          reason: {
+            code: "SUBJECT_UNKNOWN",
+            text: "no such subject",
+            mend: expect.stringContaining("Check"),
+          },
+        },
+      ]);
+      const before = await cli(["orders", "list", "--since", "2099-01-01"]);
+      expect(before.stdout).toBe("No orders.\n");
+    });
+  });
+
+  it("shows patients' data to who asks for it, and records that", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      const { stdout } = await cli(["orders", "list", "--show-phi"]);
+      expect(stdout).toContain(PATIENT.code);
+      const { rows } = await pool.query("select actor, action, target from audit order by target");
+      expect(rows).toEqual([
+        { actor: expect.stringMatching(/\S/), action: "show-phi", target: "o1" },
+        { actor: expect.any(String), action: "show-phi", target: "o2" },
+      ]);
+    });
+  });
+
+  it("colours states at a terminal only, and never with NO_COLOR", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1)]);
+      await pool.query(PARK, [["C-1"]]);
+      const hasColours = async (world: Parameters<typeof cli>[1]) =>
+        (await cli(["orders", "list"], world)).stdout.includes("\u001b[");
+      expect(await hasColours({ isTTY: true, columns: 200 })).toBe(true);
+      expect(await hasColours({ isTTY: true, columns: 200, env: { NO_COLOR: "1" } })).toBe(false);
+      expect(await hasColours({})).toBe(false);
+    });
+  });
+});
+
+describe("orders show", () => {
+  it("tells by order number what came in, why it waits, and its timeline, without patients' data", async () => {
+    await withLab(async ({ cli, take }) => {
+      await take("bench", [csvMessage(1)]);
+      const { status, stdout } = await cli(["orders", "show", "C-1"]);
+      expect(status).toBe(0);
+      expect(stdout).toContain("Order o1 (C-1): STORE, received since");
+      expect(stdout).toContain("Why is it waiting? No daemon works on this ledger right now");
+      expect(stdout).toMatch(/message +m1 through bench: file-1\.csv, line 2/);
+      expect(stdout).toMatch(/V-1 +••••/);
+      expect(stdout).toContain("came in as line 2");
+      expect(stdout).toContain("Told to the lab");
+      for (const secret of SECRETS) expect(stdout).not.toContain(secret);
+    });
+  });
+
+  it("tells the whole patient to who asks, and records that", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1)]);
+      const { stdout } = await cli(["orders", "show", "o1", "--show-phi", "--json"]);
+      const [order] = JSON.parse(stdout).orders;
+      expect(order.subject).toEqual(PATIENT);
+      expect(order.containers[0].description).toBe(`serum ${PATIENT.lastName}`);
+      expect(order.timeline).toMatchObject([
+        { kind: "received", toState: "received", text: "came in as line 2" },
+      ]);
+      expect((await pool.query("select target from audit")).rows).toEqual([{ target: "o1" }]);
+    });
+  });
+
+  it("lists all orders that carry a number", async () => {
+    await withLab(async ({ cli, take }) => {
+      await take("bench", [csvMessage(1)]);
+      await take("bench", [csvMessage(1, { container_label: "V-OTHER" })]);
+      const { orders } = JSON.parse((await cli(["orders", "show", "C-1", "--json"])).stdout);
+      expect(orders.map((order: { orderId: string; state: string }) => [order.orderId, order.state])).toEqual(
+        [
+          ["o2", "parked"],
+          ["o1", "received"],
+        ],
+      );
+    });
+  });
+
+  it("names the earlier order of the same subject while a daemon runs", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      const daemon = await pool.connect();
+      await daemon.query("select pg_advisory_lock($1)", [SUBMITTER_LOCK]);
+      const { stdout } = await cli(["orders", "show", "o2"]);
+      daemon.release(true);
+      expect(stdout).toContain("Why is it waiting? Order o1 of the same subject (received) came first");
+    });
+  });
+
+  it("ends with status 5 when there is no such order", async () => {
+    await withLab(async ({ cli }) => {
+      const { status, stderr } = await cli(["orders", "show", "o99"]);
+      expect(status).toBe(5);
+      expect(stderr).toContain("no order o99");
+    });
+  });
+});
+
+describe("acting on orders", () => {
+  it("retries one order without asking, with the reason in the audit", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1)]);
+      await pool.query(PARK, [["C-1"]]);
+      const { status, stdout } = await cli(["orders", "retry", "C-1", "--reason", "registered by hand"]);
+      expect({ status, stdout }).toEqual({ status: 0, stdout: "✓ o1 (C-1) will be tried again\n" });
+      const audit = await pool.query("select action, target, detail from audit");
+      expect(audit.rows).toEqual([
+        { action: "retry", target: "o1", detail: { reason: "registered by hand" } },
+      ]);
+      expect((await pool.query("select state from orders")).rows).toEqual([{ state: "received" }]);
+    });
+  });
+
+  it("asks before acting on more than one, and takes anything but yes for no", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      await pool.query(PARK, [["C-1", "C-2"]]);
+      const countDiscarded = async () =>
+        (await pool.query("select 1 from orders where state = 'discarded'")).rowCount;
+      const refused = await cli(["orders", "discard", "--state", "parked"], { answer: "" });
+      expect(refused.status).toBe(1);
+      expect(await countDiscarded()).toBe(0);
+      const agreed = await cli(["orders", "discard", "--state", "parked"], { answer: "y" });
+      expect(agreed.status).toBe(0);
+      expect(await countDiscarded()).toBe(2);
+    });
+  });
+
+  it("refuses to act on more than one where nobody can be asked, unless --yes says so", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      await pool.query(PARK, [["C-1", "C-2"]]);
+      const unasked = await cli(["orders", "retry", "o1", "o2"]);
+      expect(unasked.status).toBe(2);
+      expect(unasked.stderr).toContain("--yes");
+      expect((await pool.query("select 1 from audit")).rowCount).toBe(0);
+      expect((await cli(["orders", "retry", "o1", "o2", "--yes"])).status).toBe(0);
+    });
+  });
+
+  it("does nothing at all when one of the orders doesn't exist", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1)]);
+      await pool.query(PARK, [["C-1"]]);
+      expect((await cli(["orders", "retry", "o1", "o99", "--yes"])).status).toBe(5);
+      expect((await pool.query("select state from orders")).rows).toEqual([{ state: "parked" }]);
+    });
+  });
+
+  it("tells which orders could not be changed, with status 1", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      await pool.query(PARK, [["C-1"]]);
+      await pool.query("update orders set state = 'completed' where id = 2");
+      const { status, stdout } = await cli(["orders", "retry", "o1", "o2", "--yes", "--json"]);
+      expect(status).toBe(1);
+      expect(JSON.parse(stdout).results).toEqual([
+        { id: "o1", isDone: true, text: "o1 (C-1) will be tried again" },
+        { id: "o2", isDone: false, text: "o2 (C-2) can't be changed that way: it is completed" },
+      ]);
+    });
+  });
+
+  it("links a parked order to a request that a person found", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1)]);
+      await pool.query(PARK, [["C-1"]]);
+      expect((await cli(["orders", "resolve", "C-1", "--request-id", "1001", "--unchecked"])).status).toBe(0);
+      const { rows } = await pool.query("select state, request_id::integer from orders");
+      expect(rows).toEqual([{ state: "submitted", request_id: 1001 }]);
+    });
+  });
+});

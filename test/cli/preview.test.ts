@@ -1,0 +1,132 @@
+import { symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { withFolder } from "../support/with-folder.ts";
+import { type CliResult, runCli } from "./run-cli.ts";
+import { configText, ENV, hl7Text, PATIENT } from "./with-lab.ts";
+
+/** Previews a file of this content, with a configuration whose ledger and service don't exist. */
+async function preview(
+  { name, content, connector }: { name: string; content: string; connector: string },
+  ...more: string[]
+): Promise<CliResult> {
+  return withFolder(async (folder) => {
+    const config = join(folder, "c.yaml");
+    const file = join(folder, name);
+    await writeFile(config, configText(undefined));
+    await writeFile(file, content);
+    return runCli(["--config", config, "preview", file, "--connector", connector, ...more], { env: ENV });
+  });
+}
+
+const HL7 = { name: "order.hl7", content: hl7Text(), connector: "lims" };
+const HEADER =
+  "order_number,operation,facility,subject_code,first_name,last_name,date_of_birth,container_label,container_description";
+const row = (number: string, facility = "NORTH") =>
+  `${number},RETRIEVAL,${facility},${PATIENT.code},${PATIENT.firstName},${PATIENT.lastName},${PATIENT.dateOfBirth},V-1,`;
+
+describe("preview of an HL7 file", () => {
+  it("shows the order, the calls and the answer, with the patient hidden", async () => {
+    const { status, stdout } = await preview(HL7);
+    expect(status).toBe(0);
+    expect(stdout).toContain("message 1 (OML^O33, MSG0001): accepted");
+    expect(stdout).toContain("Order P-1: STORE at NORTH (12)");
+    expect(stdout).toContain("POST /api/procedure-requests");
+    expect(stdout).toContain('"sampleContainerId":"VIAL-1"');
+    expect(stdout).toContain("MSA|AA|MSG0001");
+    expect(stdout).toContain("    PID|••••\n");
+    expect(stdout).toContain("In all: 1 accepted. Nothing was sent or stored.");
+    for (const secret of [...Object.values(PATIENT), "19810203"]) expect(stdout).not.toContain(secret);
+  });
+
+  it("shows the exact bodies to who asks for patients' data", async () => {
+    const { stdout } = await preview(HL7, "--show-phi");
+    const { code, firstName, lastName, dateOfBirth } = PATIENT;
+    const body = JSON.stringify({ facilityId: 12, code, firstName, lastName, dateOfBirth });
+    expect(stdout).toContain(
+      `POST /api/subjects   (if the facility has no subject with that code yet)\n        ${body}`,
+    );
+    expect(stdout).toContain(`PID|1||${code}^^^LAB^MR||${lastName}^${firstName}`);
+  });
+
+  it("shows a rejection with its place, its mend and the answer, with status 1", async () => {
+    const { status, stdout } = await preview({ ...HL7, content: hl7Text({ facility: "NOWHERE" }) });
+    expect(status).toBe(1);
+    expect(stdout).toContain("message 1 (OML^O33, MSG0001): refused");
+    expect(stdout).toMatch(/PV1-3\.4.*"NOWHERE".*\(MAPPING_FACILITY_UNKNOWN\)\n +Add the code/);
+    expect(stdout).toContain("MSA|AE|MSG0001");
+    expect(stdout).not.toContain("POST");
+  });
+
+  it("says why nothing of a file could be taken", async () => {
+    const { status, stdout } = await preview({ ...HL7, content: "" });
+    expect(status).toBe(1);
+    expect(stdout).toContain("Nothing of the file would be taken:");
+    expect(stdout).toContain("HL7_FILE_EMPTY");
+  });
+});
+
+describe("preview of a CSV file", () => {
+  const content = [HEADER, row("C-1"), row("C-2", "NOWHERE"), row("C-3")].join("\n");
+  const CSV = { name: "orders.csv", content, connector: "bench" };
+
+  it("shows each order with what becomes of it, in JSON too", async () => {
+    const { status, stdout } = await preview(CSV, "--json");
+    const document = JSON.parse(stdout);
+    expect(status).toBe(1);
+    expect(document).toMatchObject({
+      fileName: "orders.csv",
+      connector: "bench",
+      counts: { accepted: 2, refused: 1, ignored: 0 },
+      problems: [],
+    });
+    expect(document.messages[0]).toMatchObject({
+      place: "line 2",
+      verdict: "accepted",
+      orders: [
+        {
+          operation: "RETRIEVAL",
+          subject: { code: "••••", lastName: "••••" },
+          containers: [{ label: "V-1" }],
+        },
+      ],
+      answer: { kind: "csv", rows: [{ order_number: "C-1", status: "received", subject_code: "••••" }] },
+    });
+    const last = document.messages[0].orders[0].calls.at(-1);
+    expect(last).toMatchObject({
+      method: "POST",
+      body: { subjectCode: "••••", sampleContainerIds: ["<id of V-1>"] },
+    });
+    expect(document.messages[1]).toMatchObject({ place: "line 3", verdict: "refused", orders: [] });
+    for (const secret of Object.values(PATIENT)) expect(stdout).not.toContain(secret);
+  });
+
+  it("shows as many messages as asked for and counts them all", async () => {
+    const { stdout } = await preview(CSV, "--limit", "1");
+    expect(stdout).not.toContain("C-3");
+    expect(stdout).toContain("… and 2 more messages: --limit shows more.\nIn all: 2 accepted, 1 refused.");
+  });
+});
+
+describe("a preview that can't be made", () => {
+  it("names the connectors that there are", async () => {
+    const { status, stderr } = await preview({ ...HL7, connector: "mars" });
+    expect(status).toBe(2);
+    expect(stderr).toContain("--connector mars: the configuration has lims, bench");
+  });
+
+  it("says that a file isn't there, or is a folder; a link to a file is fine", async () => {
+    await withFolder(async (folder) => {
+      const config = join(folder, "c.yaml");
+      await writeFile(config, configText(undefined));
+      await writeFile(join(folder, "a.hl7"), hl7Text());
+      await symlink("a.hl7", join(folder, "link.hl7"));
+      const status = async (name: string) =>
+        (await runCli(["-c", config, "preview", join(folder, name), "--connector", "lims"], { env: ENV }))
+          .status;
+      expect(await status("gone.hl7")).toBe(1);
+      expect(await status(".")).toBe(1);
+      expect(await status("link.hl7")).toBe(0);
+    });
+  });
+});

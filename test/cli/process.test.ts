@@ -1,0 +1,108 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { withDatabase } from "../support/with-database.ts";
+import { withFolder } from "../support/with-folder.ts";
+import { runCli } from "./run-cli.ts";
+import { configText, csvMessage, ENV, PATIENT, withLab } from "./with-lab.ts";
+
+const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
+
+function spawnCli(argv: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [MAIN, ...argv], {
+    env: { ...process.env, ...ENV, NO_COLOR: undefined, DEBUG: undefined },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+/** Gathers what a process writes; `until` waits for a text in it. */
+function collect(stream: NodeJS.ReadableStream | null) {
+  let text = "";
+  const waiting = new Map<string, () => void>();
+  stream?.on("data", (chunk) => {
+    text += chunk;
+    for (const [wanted, resolve] of waiting) if (text.includes(wanted)) resolve();
+  });
+  return {
+    text: () => text,
+    until: (wanted: string) =>
+      text.includes(wanted)
+        ? Promise.resolve()
+        : new Promise<void>((resolve) => {
+            waiting.set(wanted, resolve);
+          }),
+  };
+}
+
+async function withDaemon<T>(
+  test: (daemon: { child: ChildProcess; log: ReturnType<typeof collect>; folder: string }) => Promise<T>,
+): Promise<T> {
+  return withDatabase((database) =>
+    withFolder(async (folder) => {
+      const config = join(folder, "c.yaml");
+      await writeFile(config, configText(database.url));
+      const child = spawnCli(["start", "--config", config]);
+      try {
+        return await test({ child, log: collect(child.stderr), folder });
+      } finally {
+        if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
+      }
+    }),
+  );
+}
+
+describe("cryobridge start", () => {
+  it("says what it started and where, drains on SIGTERM and ends with status 0", async () => {
+    await withDaemon(async ({ child, log, folder }) => {
+      await log.until("cryobridge is running");
+      await log.until(join(folder, "csv", "in"));
+      const lines = log
+        .text()
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      const console = lines.find(({ msg }) => msg === "console");
+      const health = await fetch(`${console.url}/healthz`);
+      expect(health.status).toBe(200);
+      child.kill("SIGTERM");
+      const [status] = await once(child, "exit");
+      expect(status).toBe(0);
+      expect(log.text()).toContain('"msg":"stopped"');
+    });
+  });
+
+  it("is refused with status 1 while another one runs on the same data folder", async () => {
+    await withDaemon(async ({ child, log, folder }) => {
+      await log.until("cryobridge is running");
+      const second = await runCli(["start", "--config", join(folder, "c.yaml")], { env: ENV });
+      expect(second.status).toBe(1);
+      expect(second.stderr).toContain(`is in use by process ${child.pid}`);
+      child.kill("SIGINT");
+      expect((await once(child, "exit"))[0]).toBe(0);
+    });
+  });
+});
+
+describe("the process", () => {
+  it("works on the ledger beside a test's own connections and hides patients' data", async () => {
+    await withLab(async ({ take, configFile }) => {
+      await take("bench", [csvMessage(1)]);
+      const child = spawnCli(["orders", "list", "--config", configFile]);
+      const [out, err] = [collect(child.stdout), collect(child.stderr)];
+      const [status] = await once(child, "close");
+      expect({ status, stderr: err.text() }).toEqual({ status: 0, stderr: "" });
+      expect(out.text()).toMatch(/^o1 +C-1 +STORE +NORTH +••••/m);
+      for (const secret of Object.values(PATIENT)) expect(out.text()).not.toContain(secret);
+    });
+  });
+
+  it("stays quiet when the reader of its output has gone", async () => {
+    const child = spawnCli(["schema"]);
+    const err = collect(child.stderr);
+    child.stdout?.destroy();
+    const [status] = await once(child, "close");
+    expect({ status, stderr: err.text() }).toEqual({ status: 0, stderr: "" });
+  });
+});

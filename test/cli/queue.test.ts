@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { csvMessage, PATIENT, withLab } from "./with-lab.ts";
+
+const FAIL = `
+update orders
+   set failure_code = 'SERVICE_UNREACHABLE', failure_text = 'connection refused', attempts = 3,
+       next_at = now() + interval '5 minutes'
+ where id = $1`;
+const DELIVERY = `
+insert into deliveries (connector, file_name, bytes, state, attempts, next_at, failure_code, failure_text)
+values ('bench', $1, 'x', $2, 2, now() + interval '1 hour', 'FILE_SYSTEM_ERROR', 'no space left')`;
+
+describe("queue list", () => {
+  it("is what `queue` alone does: the ledger's counts, BullMQ's, and what is tried again", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2), csvMessage(3)]);
+      await pool.query(FAIL, [2]);
+      await pool.query(DELIVERY, ["a.csv", "pending"]);
+      await pool.query(DELIVERY, ["b.csv", "parked"]);
+      const { status, stdout } = await cli(["queue"]);
+      expect(status).toBe(0);
+      expect(stdout).toContain("No daemon works on this ledger right now.");
+      expect(stdout).toMatch(/^submit +2 +1 +0 +0 +none$/m);
+      expect(stdout).toMatch(/^deliver +3 +1 +0 +1 +none$/m);
+      expect(stdout).toMatch(/^o2 +C-2 +received +3 +in 5m +SERVICE_UNREACHABLE: connection refused$/m);
+      expect(stdout).toMatch(
+        /^d1 +bench +a\.csv +pending +2 +tried in 1h +FILE_SYSTEM_ERROR: no space left$/m,
+      );
+      for (const secret of Object.values(PATIENT)) expect(stdout).not.toContain(secret);
+    });
+  });
+
+  it("tells the same in JSON", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1)]);
+      await pool.query(FAIL, [1]);
+      const document = JSON.parse((await cli(["queue", "list", "--json"])).stdout);
+      expect(Object.keys(document)).toEqual([
+        "isDaemonRunning",
+        "queues",
+        "retryingOrders",
+        "openDeliveries",
+        "jobs",
+      ]);
+      expect(document.queues[0]).toEqual({
+        queue: "submit",
+        isPaused: false,
+        ledger: { waiting: 0, backingOff: 1, inHand: 0, parked: 0 },
+        bullmq: expect.objectContaining({ waiting: 0 }),
+      });
+      expect(document.retryingOrders).toMatchObject([{ orderId: "o1", attempts: 3 }]);
+    });
+  });
+});
+
+describe("queue show", () => {
+  it("shows a delivery with its last error and the mend", async () => {
+    await withLab(async ({ cli, pool }) => {
+      await pool.query(DELIVERY, ["a.csv", "pending"]);
+      const { stdout } = await cli(["queue", "show", "d1"]);
+      expect(stdout).toContain("Delivery d1: pending");
+      expect(stdout).toContain("no space left (FILE_SYSTEM_ERROR)\n    Make room");
+    });
+  });
+
+  it("shows an order, and ends with status 5 for what is none of the three", async () => {
+    await withLab(async ({ cli, take }) => {
+      await take("bench", [csvMessage(1)]);
+      expect((await cli(["queue", "show", "o1"])).stdout).toContain("Order o1 (C-1)");
+      expect((await cli(["queue", "show", "submit-o1-v1"])).status).toBe(5);
+    });
+  });
+});
+
+describe("queue retry", () => {
+  it("makes orders and deliveries due now", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      await pool.query(FAIL, [1]);
+      await pool.query(
+        "update orders set state = 'accepted', surface = 'request', request_id = 7, next_at = now() + interval '1 hour' where id = 2",
+      );
+      await pool.query(DELIVERY, ["a.csv", "parked"]);
+      const { status, stdout } = await cli(["queue", "retry", "o1", "o2", "d1"]);
+      expect(status).toBe(0);
+      expect(stdout).toBe("✓ o1 (C-1) is due now\n✓ o2 (C-2) is due now\n✓ d1 is due now\n");
+      const due = await pool.query(
+        "select 1 from orders where next_at <= now() union all select 1 from deliveries where state = 'pending' and next_at <= now()",
+      );
+      expect(due.rowCount).toBe(3);
+    });
+  });
+});
+
+describe("queue remove", () => {
+  it("gives up one delivery without asking, but asks before it discards an order", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1)]);
+      await pool.query(DELIVERY, ["a.csv", "parked"]);
+      expect((await cli(["queue", "remove", "d1"])).stdout).toBe("✓ d1 is given up\n");
+      expect((await cli(["queue", "remove", "o1"])).status).toBe(2);
+      expect((await cli(["queue", "remove", "o1"], { answer: "yes" })).status).toBe(0);
+      expect((await pool.query("select state from orders")).rows).toEqual([{ state: "discarded" }]);
+      const audit = await pool.query("select action, target from audit order by id");
+      expect(audit.rows).toEqual([
+        { action: "remove", target: "d1" },
+        { action: "discard", target: "o1" },
+      ]);
+    });
+  });
+});
+
+describe("queue pause and resume", () => {
+  it("hold a queue back and let it go on, once each in the audit", async () => {
+    await withLab(async ({ cli, pool }) => {
+      expect((await cli(["queue", "pause", "deliver"])).stdout).toBe("Queue deliver is paused.\n");
+      expect((await cli(["queue", "pause", "deliver"])).stdout).toBe("Queue deliver was already paused.\n");
+      expect((await cli(["queue", "list"])).stdout).toMatch(/^deliver .* paused$/m);
+      expect(JSON.parse((await cli(["queue", "resume", "deliver", "--json"])).stdout)).toEqual({
+        queue: "deliver",
+        isPaused: false,
+        hasChanged: true,
+      });
+      const audit = await pool.query("select action, target from audit order by id");
+      expect(audit.rows).toEqual([
+        { action: "pause", target: "deliver" },
+        { action: "resume", target: "deliver" },
+      ]);
+    });
+  });
+});

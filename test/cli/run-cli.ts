@@ -1,0 +1,46 @@
+import { run } from "../../src/cli/run.ts";
+import type { Clock } from "../../src/core/clock.ts";
+
+export interface CliResult {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface CliWorld {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  /** What the person at the terminal answers; nobody is there without it. */
+  readonly answer?: string;
+  readonly onStop?: (listener: () => void) => () => void;
+  readonly onStdout?: (text: string) => void;
+  readonly clock?: Clock;
+}
+
+/** Runs one command line in this process. */
+export async function runCli(argv: readonly string[], world: CliWorld = {}): Promise<CliResult> {
+  let stdout = "";
+  let stderr = "";
+  const { answer } = world;
+  const status = await run(argv, {
+    stdout: {
+      write: (text) => {
+        stdout += text;
+        world.onStdout?.(text);
+      },
+    },
+    stderr: {
+      write: (text) => {
+        stderr += text;
+      },
+    },
+    env: world.env ?? {},
+    isTTY: world.isTTY ?? false,
+    columns: world.columns,
+    ask: answer === undefined ? undefined : async () => answer,
+    onStop: world.onStop,
+    clock: world.clock,
+  });
+  return { status, stdout, stderr };
+}

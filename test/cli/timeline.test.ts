@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { describeEvent } from "../../src/cli/timeline.ts";
+
+describe("an entry of the timeline in words", () => {
+  it.each([
+    ["received", { place: "line 2" }, "came in as line 2"],
+    ["submitted", { requestId: 1001 }, "submitted; the service made request 1001"],
+    [
+      "again",
+      { code: "SERVICE_BUSY", text: "asked to wait", attempt: 2, nextInMs: 30_000 },
+      "try 2 failed: asked to wait (SERVICE_BUSY); the next follows in 30s",
+    ],
+    [
+      "rejected",
+      { code: "REQUEST_REJECTED", text: "staff rejected it" },
+      "rejected: staff rejected it (REQUEST_REJECTED)",
+    ],
+    ["discarded", { actor: "kim", reason: "sent twice" }, "discarded by kim: sent twice"],
+    ["told", { deliveryId: "d3", file: "P-1_X.hl7" }, "told to the lab in P-1_X.hl7 (d3)"],
+  ])("%s", (kind, detail, words) => {
+    expect(describeEvent({ kind, detail })).toBe(words);
+  });
+
+  it("tells an entry of a kind that it doesn't know as it stands", () => {
+    expect(describeEvent({ kind: "teleported", detail: { to: "Mars" } })).toBe('teleported {"to":"Mars"}');
+    expect(describeEvent({ kind: "constructor", detail: {} })).toBe("constructor");
+  });
+});

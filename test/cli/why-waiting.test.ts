@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import { type Surroundings, whyWaiting } from "../../src/cli/why-waiting.ts";
+import { ORDER_STATES, TERMINAL_STATES } from "../../src/core/order-state.ts";
+import { phi } from "../../src/core/phi.ts";
+import type { LedgerOrder } from "../../src/ledger/order-row.ts";
+
+const NOW = Date.parse("2026-11-21T10:00:00Z");
+const inMs = (ms: number) => new Date(NOW + ms);
+
+function order(own: Partial<LedgerOrder>): LedgerOrder {
+  return {
+    id: 17,
+    messageId: 3,
+    connector: "bench",
+    operation: "STORE",
+    facilityCode: "NORTH",
+    facilityId: 12,
+    placerOrderNumber: "C-1",
+    subject: { code: phi("PAT-4711") },
+    containers: [],
+    sources: {},
+    state: "received",
+    failure: undefined,
+    version: 0,
+    generation: 1,
+    attempts: 0,
+    nextAt: inMs(-1_000),
+    fence: undefined,
+    intent: undefined,
+    intentAt: undefined,
+    intentAgeMs: undefined,
+    looks: 0,
+    knownRequestIds: [],
+    isRepostApproved: false,
+    requestId: undefined,
+    procedureId: undefined,
+    procedureCode: undefined,
+    remoteStatus: undefined,
+    pollIntervalMs: undefined,
+    missingSince: undefined,
+    receivedAt: inMs(-5_000),
+    submittedAt: undefined,
+    changedAt: inMs(-5_000),
+    ...own,
+  };
+}
+
+function why(own: Partial<LedgerOrder>, around: Partial<Surroundings> = {}): string | undefined {
+  return whyWaiting(order(own), { nowMs: NOW, isDaemonThere: true, pausedQueues: new Set(), ...around });
+}
+
+const unreachable = { code: "SERVICE_UNREACHABLE", text: "connection refused" } as const;
+
+describe("why is it waiting?", () => {
+  it("has nothing to say about an order that has reached its end", () => {
+    expect(TERMINAL_STATES.map((state) => why({ state }))).toEqual(TERMINAL_STATES.map(() => undefined));
+  });
+
+  it("has one sentence for every other state", () => {
+    const open = ORDER_STATES.filter((state) => !(TERMINAL_STATES as readonly string[]).includes(state));
+    for (const state of open) expect(why({ state, requestId: 1001 })).toMatch(/^[A-Z].*\.$/);
+  });
+
+  it("tells the reason and the mend of a parked order", () => {
+    const failure = { code: "SUBJECT_UNKNOWN", text: "the service has no subject with this code" } as const;
+    const sentence = why({ state: "parked", failure });
+    expect(sentence).toContain(
+      "waits for a person: the service has no subject with this code (SUBJECT_UNKNOWN)",
+    );
+    expect(sentence).toContain("Check the subject code");
+  });
+
+  it("says that no daemon runs before anything else that could be said", () => {
+    expect(why({ failure: unreachable, attempts: 2 }, { isDaemonThere: false })).toContain("No daemon works");
+  });
+
+  it("still tells what a person has to do with a parked order while no daemon runs", () => {
+    const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
+    expect(why({ state: "parked", failure }, { isDaemonThere: false })).toContain("no such subject");
+  });
+
+  it("names the paused queue that holds it back, and only that one", () => {
+    const pausedQueues = new Set(["submit"]);
+    expect(why({}, { pausedQueues })).toContain("cryobridge queue resume submit");
+    expect(why({ state: "submitted", requestId: 1 }, { pausedQueues })).not.toContain("resume");
+  });
+
+  it("tells of the failed try and when the next one follows", () => {
+    expect(why({ failure: unreachable, attempts: 3, nextAt: inMs(45_000) })).toBe(
+      "Try 3 failed: connection refused (SERVICE_UNREACHABLE); the next one follows in 45s.",
+    );
+  });
+
+  it("names the earlier order of the lane", () => {
+    expect(why({}, { laneHolder: { orderId: "o12", state: "submitting" } })).toContain(
+      "Order o12 of the same subject (submitting) came first",
+    );
+    expect(why({}, { laneHolder: { orderId: "o12", state: "parked" } })).toContain("lanes.parkedBlocks");
+  });
+
+  it("says that an earlier order is still storing the container when that is what it waits for", () => {
+    expect(why({ operation: "RETRIEVAL", nextAt: inMs(30_000) })).toContain(
+      "still storing one of its containers",
+    );
+  });
+
+  it("tells a moment in the queue from being held up there", () => {
+    expect(why({ state: "queued" })).toContain("within moments");
+    expect(why({ state: "queued", changedAt: inMs(-300_000) })).toContain("for 5m");
+  });
+
+  it("says that a lost answer is searched for, how often it was, and when again", () => {
+    const sentence = why({
+      state: "submitting",
+      intent: "request",
+      intentAt: inMs(-60_000),
+      failure: { code: "SERVICE_NO_ANSWER", text: "timed out" },
+      looks: 2,
+      nextAt: inMs(10_000),
+    });
+    expect(sentence).toContain("The answer to the procedure request never came");
+    expect(sentence).toContain("2 times so far; next look in 10s");
+  });
+
+  it("tells apart waiting for staff, for the device, and for its end", () => {
+    const tracked = { requestId: 1001, procedureId: 17, nextAt: inMs(60_000) };
+    expect(why({ ...tracked, state: "submitted", remoteStatus: "PENDING" })).toBe(
+      "The facility's staff have not decided on request 1001 yet (the service says PENDING); the service is asked again in 1m.",
+    );
+    expect(why({ ...tracked, state: "accepted" })).toContain("procedure 17 waits for the device");
+    expect(why({ ...tracked, state: "in_progress" })).toContain("The device runs procedure 17");
+  });
+
+  it("says that a poll is overdue", () => {
+    expect(why({ state: "submitted", requestId: 1, nextAt: inMs(-600_000) })).toContain("overdue by 10m");
+  });
+});
