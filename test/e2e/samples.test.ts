@@ -1,0 +1,110 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { dropSample } from "../../src/cli/demo/drop.ts";
+import { listSamples, SAMPLES_FOLDER, type Sample, SENDERS } from "../../src/cli/demo/senders.ts";
+import { isTerminal } from "../../src/core/order-state.ts";
+import { formatId } from "../../src/ledger/ids.ts";
+import { listMessages } from "../../src/ledger/views.ts";
+import { eventually } from "../support/eventually.ts";
+import { type Site, withSite } from "../support/with-daemon.ts";
+import { readSampleTables } from "./sample-tables.ts";
+
+/** What became of a sample. */
+interface Fate {
+  readonly orders: readonly { readonly number: string; readonly state: string }[];
+  /** Place and words of each problem, as the report for people tells them. */
+  readonly problems: readonly string[];
+}
+
+const samples = await listSamples();
+const tables = await readSampleTables();
+let fates: ReadonlyMap<string, Fate>;
+
+beforeAll(async () => {
+  const connectors = SENDERS.map(({ name, type, profile }) => ({
+    ...{ name, type, profile, directory: name, settle: "50ms", scanInterval: "50ms" },
+    ...(type === "csv-drop" && { resultsEvery: "200ms" }),
+  }));
+  const config = { profilesDir: join(SAMPLES_FOLDER, "profiles"), connectors };
+  fates = await withSite({ config }, async (site) => {
+    await site.start();
+    for (const sample of samples) await dropSample(site.folder, sample);
+    return eventually(() => findFates(site), { withinMs: 60_000, what: "every sample at its end" });
+  });
+}, 120_000);
+
+describe("a good sample", () => {
+  test.each(samples.filter(({ isBroken }) => !isBroken))("$fileName is carried out", ({ fileName }) => {
+    const orders = cellsOf(fileName).flatMap(([, numbers = ""]) => numbers.split(", "));
+    expect(fates.get(fileName)).toEqual({
+      problems: [],
+      orders: orders.map((number) => ({ number, state: "completed" })),
+    });
+  });
+});
+
+describe("a broken sample", () => {
+  test.each(samples.filter(({ isBroken }) => isBroken))(
+    "$fileName is refused in the README's words",
+    ({ fileName }) => {
+      const told = cellsOf(fileName).map(([place, words]) => `${place}: ${words}`);
+      expect(fates.get(fileName)?.problems).toEqual(told);
+    },
+  );
+
+  test.each([
+    ["lims-one-of-three.hl7", ["BR-911", "BR-913"]],
+    ["bench-ragged-row.csv", ["BX-911", "BX-913"]],
+    ["bench-unknown-facility.csv", ["BX-922"]],
+    ["bench-impossible-date.csv", ["BX-933"]],
+  ])("%s loses only what is wrong in it", (fileName, numbers) => {
+    expect(fates.get(fileName)?.orders).toEqual(numbers.map((number) => ({ number, state: "completed" })));
+  });
+});
+
+/** Undefined until every file is taken or refused, and every order has come to its end. */
+async function findFates(site: Site): Promise<ReadonlyMap<string, Fate> | undefined> {
+  const found = new Map<string, Fate>();
+  const [orders, messages] = [await site.orders(), await listMessages(site.pool, { limit: 1_000 })];
+  if (!orders.every(({ state }) => isTerminal(state) || state === "parked")) return undefined;
+  const orderById = new Map(orders.map((order) => [formatId("o", order.id), order]));
+  for (const sample of samples) {
+    const problems = await readProblems(site, sample);
+    if (problems.length === 0 && !(await isArchived(site, sample))) return undefined;
+    const ids = messages.filter(
+      ({ connector, fileName }) => connector === sample.sender && fileName === sample.fileName,
+    );
+    found.set(sample.fileName, {
+      problems,
+      orders: ids
+        .toReversed()
+        .flatMap(({ orderIds }) => orderIds.map((id) => orderById.get(id)))
+        .map((order) => ({
+          number: order?.placerOrderNumber ?? "registration",
+          state: order?.state ?? "unknown",
+        })),
+    });
+  }
+  return found;
+}
+
+/** The numbered problems of `NAME.error.txt`; none while there is no report. */
+async function readProblems(site: Site, { sender, fileName }: Sample): Promise<string[]> {
+  const path = join(site.folder, sender, "error", `${fileName}.error.txt`);
+  const text = await readFile(path, "utf8").catch(() => "");
+  return [...text.matchAll(/^\d+\. (.*)\n {3}What is wrong: (.*)$/gm)].map(
+    ([, place, words]) => `${place}: ${words}`,
+  );
+}
+
+async function isArchived(site: Site, { sender, fileName }: Sample): Promise<boolean> {
+  const archive = join(site.folder, sender, "archive");
+  const names = await readdir(archive, { recursive: true }).catch(() => []);
+  return names.some((name) => name.endsWith(fileName));
+}
+
+/** What the README says about a file: the cells of each of its rows. */
+function cellsOf(fileName: string): (readonly string[])[] {
+  return tables.filter((row) => row.fileName === fileName).map(({ cells }) => cells);
+}
