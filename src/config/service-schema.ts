@@ -68,8 +68,11 @@ export const serviceSchema = z.strictObject({
   surface: z
     .enum(["request", "external"])
     .default("request")
+    .refine((surface) => surface === "request", {
+      error: "this release speaks the request surface only; expected request",
+    })
     .describe(
-      "Which of the service's two interfaces: request (staff review each request) or external (procedures directly).",
+      "Which of the service's two interfaces. This release speaks request: staff review each request.",
     ),
   auth: z
     .union([oauth, apiToken])
@@ -127,8 +130,9 @@ export const serviceSchema = z.strictObject({
   cancel: z
     .union([z.literal("none"), cancelCall])
     .default("none")
+    .refine((cancel) => cancel === "none", { error: "this release makes no cancel call yet; expected none" })
     .describe(
-      "The call that cancels a request, which the specification leaves open: none, or { method, path }.",
+      "The call that cancels a request, which the specification leaves open. This release makes none.",
     ),
   allowInsecure: z
     .boolean()

@@ -2,7 +2,8 @@ import path from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load.ts";
-import { CONNECTORS, ConfigFolder, ENV, FACILITIES, MINIMAL, profileSchema, SERVICE } from "./config-file.ts";
+import { profileSchema as mappingProfileSchema } from "../../src/mapping/profile-schema.ts";
+import { CONNECTORS, ConfigFolder, ENV, FACILITIES, MINIMAL, SERVICE } from "./config-file.ts";
 
 describe("a valid configuration", () => {
   it("is filled with defaults, durations in milliseconds and sizes in bytes", () => {
@@ -99,7 +100,7 @@ service:
   it("is what the example in config/ is", () => {
     const config = loadConfig("config/cryobridge.yaml", {
       env: { STORAGE_CLIENT_ID: "lab", STORAGE_CLIENT_SECRET: "secret" },
-      profileSchema,
+      profileSchema: mappingProfileSchema,
     });
     expect(config.connectors.map(({ type }) => type)).toEqual(["hl7-drop", "csv-drop"]);
     expect(config.warnings).toEqual([]);
