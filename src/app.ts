@@ -4,6 +4,7 @@ import type pg from "pg";
 import { createConnector, createMappers, profileOf } from "./app/connectors.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { compileProfiles } from "./app/profiles.ts";
+import { openQueueBackend } from "./app/queue-backend.ts";
 import { openService } from "./app/service.ts";
 import type { Config } from "./config/config.ts";
 import type { Connector } from "./connectors/connector.ts";
@@ -17,13 +18,12 @@ import { type Feeder, startFeeder } from "./jobs/feeder.ts";
 import { createIntake, type IntakeDeps } from "./jobs/intake.ts";
 import { pollPauseMs } from "./jobs/polling.ts";
 import { pruneLedger } from "./jobs/prune.ts";
-import { type JobQueues, openQueues, type QueueBackend } from "./jobs/queues.ts";
+import { type JobQueues, openQueues } from "./jobs/queues.ts";
 import { submitOrder } from "./jobs/submit.ts";
 import type { SubmitDeps } from "./jobs/submit-deps.ts";
 import { type TrackDeps, trackFacility } from "./jobs/track.ts";
-import { openPool } from "./ledger/database.ts";
 import { acquireDaemonLock } from "./ledger/embedded/daemon-lock.ts";
-import { findLedgerSecret } from "./ledger/identity.ts";
+import { findInstanceCode, findLedgerSecret } from "./ledger/identity.ts";
 import { takeResultNumber } from "./ledger/outcomes.ts";
 import { recoverSubmissions } from "./ledger/submission.ts";
 import { acquireSubmitterLock, type SubmitterLock } from "./ledger/submitter-lock.ts";
@@ -40,6 +40,8 @@ export interface DaemonOptions {
   readonly roles: ReadonlySet<Role>;
   readonly logger: Logger;
   readonly clock?: Clock | undefined;
+  /** Reads the configuration anew, for secrets that were rotated while the daemon runs. */
+  readonly readAgain?: (() => Config<ProfileDefinition>) | undefined;
   /** Called when the daemon can't go on, such as when another one took the ledger over. */
   readonly onFatal: (failure: Failure) => void;
 }
@@ -180,17 +182,29 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   if (recovered.requeued + recovered.unsettled > 0)
     logger.info(recovered, "took over what an earlier run left in hand");
 
-  const service = openService(config, {
-    clock,
-    logger,
-    onCall: (call) => {
-      for (const observer of context.observers) observer.serviceCalled(call);
+  const service = openService(
+    config,
+    {
+      clock,
+      logger,
+      onCall: (call) => {
+        for (const observer of context.observers) observer.serviceCalled(call);
+      },
     },
-  });
+    options.readAgain,
+  );
   onClose(() => service.close());
-  const backend = queueBackend(context);
+  const { backend, close } = openQueueBackend(config, ledger.connection, {
+    instanceCode: await findInstanceCode(ledger.pool),
+    logger,
+    connections: 10,
+    applicationName: "cryobridge-queue",
+  });
+  onClose(close);
   const queues = await openQueues(backend, logger);
   onClose(() => queues.close(STOP_WITHIN_MS));
+  // The lock makes this the one process that works the queues off, and the ledger says what is due.
+  await queues.clear();
 
   const isServiceReachable = () => lock.isHeld && service.breaker.state !== "open";
   const abandonedFences = new Set<number>();
@@ -201,6 +215,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     logger,
     owner,
     abandonedFences,
+    isSubmitter: () => lock.isHeld,
     isServiceReachable,
     settings: {
       window: WINDOW,
@@ -336,38 +351,11 @@ function deliveryTargets(
   );
 }
 
-function queueBackend({ config, ledger, logger, onClose }: Context): QueueBackend {
-  if (config.queue.backend === "redis") {
-    const { url, sentinels, cluster, username, password, tls } = config.queue;
-    return {
-      kind: "redis",
-      url: url?.reveal(),
-      sentinels: sentinels && { name: sentinels.master, nodes: sentinels.nodes },
-      cluster,
-      username,
-      password: password?.reveal(),
-      tls,
-    };
-  }
-  const pool = openPool(
-    {
-      connection: ledger.connection,
-      schema: "bullmq",
-      max: 10,
-      applicationName: "cryobridge-queue",
-      pauseAfterFailureMs: 500,
-    },
-    logger,
-  );
-  onClose(() => pool.end());
-  return { kind: "postgres", pool };
-}
-
 function startPruning({ config, clock, logger, ledger, onClose }: Context): void {
   const stopping = new AbortController();
   const loop = async () => {
     while (!stopping.signal.aborted) {
-      await pruneLedger(ledger.pool, config.retention, logger).catch((error: unknown) =>
+      await pruneLedger(ledger.pool, config.retention, logger, stopping.signal).catch((error: unknown) =>
         logger.warn({ err: error }, "old records could not be pruned"),
       );
       await clock.sleep(PRUNE_EVERY_MS, stopping.signal).catch(() => undefined);

@@ -1,12 +1,56 @@
 import { readFileSync } from "node:fs";
-import type { Config } from "../config/config.ts";
+import type { AuthConfig, Config } from "../config/config.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
-import type { ServiceSettings } from "../service/settings.ts";
+import type { Secret, ServiceSettings } from "../service/settings.ts";
 
-/** The service client that a configuration describes. */
-export function openService(config: Config, deps: ServiceDeps): ServiceClient {
-  return createServiceClient(serviceSettings(config), deps);
+/**
+ * The service client that a configuration describes.
+ *
+ * @param readAgain reads the configuration anew, for a secret that was rotated meanwhile
+ */
+export function openService(
+  config: Config,
+  deps: ServiceDeps,
+  readAgain: () => Config = () => config,
+): ServiceClient {
+  const settings = serviceSettings(config);
+  const auth = async () => {
+    try {
+      return readAgain().service.auth;
+    } catch (error) {
+      deps.logger.warn(
+        { err: error },
+        "the configuration can't be read again; the secret that is known is used",
+      );
+      return config.service.auth;
+    }
+  };
+  return createServiceClient({ ...settings, auth: withRotation(settings.auth, auth) }, deps);
 }
+
+/** The same credentials, with the secret looked up whenever it is needed. */
+function withRotation(
+  known: ServiceSettings["auth"],
+  auth: () => Promise<AuthConfig>,
+): ServiceSettings["auth"] {
+  if ("apiToken" in known) {
+    return {
+      apiToken: async () => {
+        const now = await auth();
+        return now.kind === "apiToken" ? now.apiToken.reveal() : revealed(known.apiToken);
+      },
+    };
+  }
+  return {
+    ...known,
+    clientSecret: async () => {
+      const now = await auth();
+      return now.kind === "oauth" ? now.clientSecret.reveal() : revealed(known.clientSecret);
+    },
+  };
+}
+
+const revealed = (secret: Secret) => (typeof secret === "string" ? secret : secret());
 
 /**
  * A configuration's section `service` as the client takes it.

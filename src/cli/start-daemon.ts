@@ -30,7 +30,13 @@ export async function startProgram(session: Session, command: Command): Promise<
 
   async function startAll(): Promise<() => Promise<void>> {
     const { clock } = session;
-    const daemon = await startDaemon(config, { roles, logger, clock, onFatal: ending.onFatal });
+    const daemon = await startDaemon(config, {
+      roles,
+      logger,
+      clock,
+      readAgain: () => readConfig(session),
+      onFatal: ending.onFatal,
+    });
     try {
       const open = roles.has("console")
         ? await openConsole(daemon, { version: VERSION, logger, clock })

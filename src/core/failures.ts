@@ -57,8 +57,8 @@ export const FAILURES = {
   CLI_DEMO_FOLDER_TAKEN: {
     class: "permanent",
     meaning:
-      "The demonstration's folder holds files that no earlier demonstration made, or can't be written; nothing was changed.",
-    mend: "Name another folder with `--dir`, or empty this one yourself.",
+      "The demonstration's folder is in use by another one, holds files that none made, or can't be written; nothing in it was changed.",
+    mend: "Name another folder with `--dir`, end the other demonstration, or empty the folder yourself.",
   },
   CLI_DEMO_NOT_STARTED: {
     class: "permanent",
@@ -362,6 +362,17 @@ export const FAILURES = {
     meaning: "A value does not have the form that the profile or Cryobridge expects.",
     mend: "Correct the place that is named, or the transform of the profile.",
   },
+  MAPPING_VALUE_TOO_LONG: {
+    class: "permanent",
+    meaning: "A value is longer than any order number, code, name or description is meant to be.",
+    mend: "Shorten the value at the place that is named, or correct what the profile reads there.",
+  },
+  MAPPING_CHARACTER_INVALID: {
+    class: "permanent",
+    meaning:
+      "A value holds a character that no record can keep (NUL, half of a character), or a code holds a control character.",
+    mend: "Have the sender write the value at the place that is named without it, or correct the sender's character set.",
+  },
   MAPPING_DATE_INVALID: {
     class: "permanent",
     meaning: "A date is incomplete, does not exist, or is written in another form than expected.",
@@ -471,6 +482,17 @@ export const FAILURES = {
     meaning: "The ledger's database could not be reached or gave up a transaction.",
     mend: "Look whether PostgreSQL runs and has disk space; Cryobridge goes on by itself once it answers.",
   },
+  LEDGER_CONTENDED: {
+    class: "transient",
+    meaning: "Two processes did the same work on the ledger at once; one of them gave way.",
+    mend: "Nothing: the work was done once. If it recurs, look whether two daemons run.",
+  },
+  LEDGER_VALUE_UNSTORABLE: {
+    class: "permanent",
+    meaning:
+      "The ledger's database can't hold a value of the message, so the message was kept but not taken.",
+    mend: "Look at the message with `cryobridge messages show` for odd characters or endless values, and report it: each one is a defect of Cryobridge.",
+  },
   LEDGER_NEWER: {
     class: "permanent",
     meaning: "A newer release of Cryobridge has changed the ledger's tables.",
@@ -530,6 +552,11 @@ export const FAILURES = {
     class: "transient",
     meaning: "A worker no longer owned its order when it was about to call the service, so nothing was sent.",
     mend: "Nothing: the order is taken up again. If it recurs, the machine was paused or is badly overloaded.",
+  },
+  ORDER_DISCARDED: {
+    class: "permanent",
+    meaning: "An operator decided that the order will not be done.",
+    mend: "Ask the operator named in the order's timeline; the lab may send the order again under a new number.",
   },
   REQUEST_CLAIMED: {
     class: "permanent",

@@ -2,12 +2,7 @@ import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import { asFailure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import {
-  listPendingDeliveries,
-  parkDelivery,
-  postponeDeliveries,
-  recordDelivered,
-} from "../ledger/deliveries.ts";
+import { listDueDeliveries, parkDelivery, postponeDelivery, recordDelivered } from "../ledger/deliveries.ts";
 import { formatId } from "../ledger/ids.ts";
 import {
   type Composition,
@@ -84,7 +79,7 @@ async function deliverPending(
   signal: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    const pending = await listPendingDeliveries(deps.pool, connector, DELIVER_BATCH);
+    const pending = await listDueDeliveries(deps.pool, connector, DELIVER_BATCH);
     const delivered: number[] = [];
     let hasStopped = false;
     for (const delivery of pending) {
@@ -104,7 +99,7 @@ async function deliverPending(
           continue;
         }
         const nextInMs = backoffMs(delivery.attempts + 1, deps.backoff, deps.random(), failure.retryAfterMs);
-        await postponeDeliveries(deps.pool, { connector, nextInMs, ...reason });
+        await postponeDelivery(deps.pool, { nextInMs, ...reason });
         hasStopped = true;
         break;
       }

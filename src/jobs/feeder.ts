@@ -7,7 +7,7 @@ import { findPausedQueues } from "../ledger/paused-queues.ts";
 import {
   countQueued,
   type DueOrder,
-  findQueued,
+  findHandedOver,
   putBack,
   releaseExpired,
   takeUnsettled,
@@ -39,6 +39,8 @@ export interface FeederDeps {
   readonly owner: string;
   /** Fences of orders that workers could not give back; see `SubmitDeps`. */
   readonly abandonedFences: Set<number>;
+  /** Whether this process holds the submitter's lock right now; only then may it take orders from others' hands. */
+  readonly isSubmitter: () => boolean;
   /** False while the service is known to be out of reach: then nothing that would call it is handed over. */
   readonly isServiceReachable: () => boolean;
   readonly settings: FeederSettings;
@@ -56,12 +58,10 @@ export interface Feeder {
 /** How often lost jobs and forgotten leases are looked for. */
 const SWEEP_EVERY_MS = 10_000;
 /** A job that should be there is missed after this. */
-const LOST_AFTER_MS = 30_000;
+const LOST_AFTER_MS = 10_000;
 const SWEEP_BATCH = 200;
 /** Nudges within this time are answered with one look. */
 const GATHER_NUDGES_MS = 20;
-/** An unsettled order whose job is lost is handed over again after this. */
-const UNSETTLED_AGAIN_MS = 120_000;
 
 /** Begins to feed the queues. The ledger says what is due; a queue that was emptied is simply filled again. */
 export function startFeeder(deps: FeederDeps): Feeder {
@@ -78,7 +78,7 @@ export function startFeeder(deps: FeederDeps): Feeder {
     if (!paused.has("track") && deps.isServiceReachable()) await feedTrack(deps, polledAtByFacility);
     if (!paused.has("deliver")) await feedDeliver(deps);
     const now = deps.clock.monotonic();
-    if (now - sweptAt >= SWEEP_EVERY_MS) {
+    if (now - sweptAt >= SWEEP_EVERY_MS && deps.isSubmitter()) {
       sweptAt = now;
       await sweep(deps);
     }
@@ -136,8 +136,12 @@ async function feedSubmit(deps: FeederDeps): Promise<void> {
     const waiting = await takeWaiting(deps.pool, { limit: window - queued, doesParkedBlock });
     await addOrPutBack(deps, waiting);
   }
-  const unsettled = await takeUnsettled(deps.pool, { limit: window, againInMs: UNSETTLED_AGAIN_MS });
-  await deps.queues.add("submit", unsettled.map(submitJob));
+  const unsettled = await takeUnsettled(deps.pool, window);
+  // Lost calls hold up their lanes, so they go ahead of what waits for its first try.
+  await deps.queues.add(
+    "submit",
+    unsettled.map((due) => ({ ...submitJob(due), isUrgent: true })),
+  );
 }
 
 async function addOrPutBack(deps: FeederDeps, waiting: readonly DueOrder[]): Promise<void> {
@@ -183,11 +187,11 @@ async function sweep(deps: FeederDeps): Promise<void> {
   const released = await releaseExpired(deps.pool, deps.owner, abandoned);
   for (const fence of abandoned) deps.abandonedFences.delete(fence);
   if (released > 0) deps.logger.warn({ orders: released }, "orders whose worker died were taken back");
-  const queued = await findQueued(deps.pool, { olderThanMs: LOST_AFTER_MS, limit: SWEEP_BATCH });
-  if (queued.length === 0) return;
+  const handedOver = await findHandedOver(deps.pool, { olderThanMs: LOST_AFTER_MS, limit: SWEEP_BATCH });
+  if (handedOver.length === 0) return;
   const jobIdOf = (due: DueOrder) => submitJob(due).jobId;
-  const existing = await deps.queues.findExisting("submit" satisfies QueueName, queued.map(jobIdOf));
-  const lost = queued.filter((due) => !existing.has(jobIdOf(due)));
+  const existing = await deps.queues.findExisting("submit" satisfies QueueName, handedOver.map(jobIdOf));
+  const lost = handedOver.filter((due) => !existing.has(jobIdOf(due)));
   await putBack(
     deps.pool,
     lost.map((due) => due.orderId),

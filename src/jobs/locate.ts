@@ -1,4 +1,4 @@
-import { asFailure } from "../core/failures.ts";
+import { asFailure, type Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import type { OrderChange } from "../ledger/change-orders.ts";
 import { formatId } from "../ledger/ids.ts";
@@ -7,84 +7,193 @@ import type { ServiceClient } from "../service/client.ts";
 import type { RemoteProcedure } from "./tracked.ts";
 
 type Containers = NonNullable<OrderChange["containers"]>;
+type Known = Containers[number];
 
 /** A completed order and its procedure. */
-interface Completed {
-  readonly order: LedgerOrder;
-  readonly procedure: RemoteProcedure | undefined;
+export interface Completed {
+  readonly order: Pick<LedgerOrder, "id" | "operation" | "subject" | "containers" | "attempts">;
+  readonly procedure: Pick<RemoteProcedure, "containerIds"> | undefined;
 }
 
-/** Failed looks after which an order is reported as completed without a location rather than not at all. */
-const MOST_LOOKS = 20;
+/** A container whose place the service did not tell, and why, in words for the timeline. */
+export interface Unlocated {
+  readonly position: number;
+  readonly text: string;
+}
+
+/** What a look for the containers of one order found. */
+export interface LocationLook {
+  /** All that is known of them by now, to be kept whatever follows. */
+  readonly containers: Containers;
+  readonly unlocated: readonly Unlocated[];
+  /**
+   * - `tell`: everything is known, or was looked for often enough; the order is completed with what is known.
+   * - `look_again`: the service had an answer, but not this one; it counts as one of the order's `attempts`.
+   * - `wait`: the service could not be asked, which counts for nothing.
+   */
+  readonly next: "tell" | "look_again" | "wait";
+}
+
+export interface LocateDeps {
+  readonly service: Pick<ServiceClient, "findContainersByLabel" | "getLocation">;
+  /** How many orders are looked at at once. */
+  readonly concurrency: number;
+  readonly logger: Logger;
+}
 
 /**
- * Finds out where the containers of completed orders stand. Only stored ones stand anywhere.
- *
- * @returns containers by order id; an order whose containers couldn't be looked up right now is left out, to be tried
- * again with its next poll.
+ * Looks without a full answer after which an order is told as completed with what is known, rather than never. Lists
+ * lag behind, a location may be written after the procedure's status, and credentials are mended: none of it is final.
  */
-export async function locateContainers(
+const MOST_LOOKS = 5;
+
+/**
+ * Finds out where the containers of completed orders stand, as far as earlier looks left it open. Only stored ones
+ * stand anywhere. An outage never ends the search; what the service does not tell does, after {@link MOST_LOOKS} looks.
+ *
+ * @returns a look by order id, for each order.
+ */
+export async function lookForLocations(
   completed: readonly Completed[],
-  deps: { readonly service: ServiceClient; readonly concurrency: number; readonly logger: Logger },
+  deps: LocateDeps,
   signal: AbortSignal,
-): Promise<Map<number, Containers>> {
-  const located = new Map<number, Containers>();
+): Promise<Map<number, LocationLook>> {
+  const looks = new Map<number, LocationLook>();
   const queue = completed.values();
   const work = async () => {
     for (const item of queue) {
       signal.throwIfAborted();
-      const containers = await locateOrder(item, deps, signal);
-      if (containers) located.set(item.order.id, containers);
+      looks.set(item.order.id, await lookForOrder(item, deps, signal));
     }
   };
   await Promise.all(Array.from({ length: Math.max(1, deps.concurrency) }, work));
-  return located;
+  return looks;
 }
 
-async function locateOrder(
+/** What the timeline says of an order that is told without some locations; undefined when none is missing. */
+export function describeUnlocated(unlocated: readonly Unlocated[]): string | undefined {
+  if (unlocated.length === 0) return undefined;
+  const each = unlocated.map(({ position, text }) => `container ${position}: ${text}`);
+  return `not every location is known (${each.join("; ")})`;
+}
+
+async function lookForOrder(
   { order, procedure }: Completed,
-  deps: { readonly service: ServiceClient; readonly logger: Logger },
+  deps: LocateDeps,
   signal: AbortSignal,
-): Promise<Containers | undefined> {
-  if (order.operation !== "STORE") return [];
-  try {
-    const ids = await containerIds(order, procedure, deps.service, signal);
-    const located = [];
-    for (const { position, containerId } of ids) {
-      const location = await deps.service.getLocation(containerId, signal);
-      located.push({ position, containerId, location });
+): Promise<LocationLook> {
+  if (order.operation !== "STORE") return { containers: [], unlocated: [], next: "tell" };
+  const look = new Look(order, deps, signal);
+  await look.identify(procedure);
+  await look.locate();
+  return look.result();
+}
+
+/** One look for the containers of one order; what fails for one of them leaves the others alone. */
+class Look {
+  readonly #order: Completed["order"];
+  readonly #deps: LocateDeps;
+  readonly #signal: AbortSignal;
+  readonly #known = new Map<number, Known>();
+  readonly #unlocated = new Map<number, string>();
+  readonly #failures: Failure[] = [];
+
+  constructor(order: Completed["order"], deps: LocateDeps, signal: AbortSignal) {
+    this.#order = order;
+    this.#deps = deps;
+    this.#signal = signal;
+    for (const { position, containerId, location } of order.containers) {
+      if (containerId !== undefined) this.#known.set(position, { position, containerId, location });
     }
-    return located;
-  } catch (error) {
-    signal.throwIfAborted();
-    const failure = asFailure(error);
-    deps.logger.warn(
-      { orderId: formatId("o", order.id), err: failure },
-      "the location of a stored container can't be read",
+  }
+
+  /** Finds the service's ids of containers that have none yet: by their labels, among those that the procedure names. */
+  async identify(procedure: Completed["procedure"]): Promise<void> {
+    const nameless = this.#order.containers.filter(({ position }) => !this.#known.has(position));
+    const named = procedure?.containerIds ?? [];
+    const [first] = nameless;
+    const [only] = named;
+    if (first === undefined) return;
+    if (only !== undefined && named.length === 1 && this.#order.containers.length === 1) {
+      this.#known.set(first.position, { position: first.position, containerId: only });
+      return;
+    }
+    const labels = nameless.map(({ label }) => label);
+    const code = this.#order.subject.code;
+    const idsByLabel = await this.#try(nameless, () =>
+      this.#deps.service.findContainersByLabel(code, labels, this.#signal),
     );
-    return failure.class === "permanent" || order.attempts >= MOST_LOOKS ? [] : undefined;
+    if (!idsByLabel) return;
+    for (const { position, label } of nameless) {
+      const ids = idsByLabel.get(label) ?? [];
+      const candidates = named.length > 0 ? ids.filter((id) => named.includes(id)) : ids;
+      const [containerId] = candidates;
+      if (containerId !== undefined && candidates.length === 1) {
+        this.#known.set(position, { position, containerId });
+      } else {
+        const many = candidates.length > 1 ? "several containers" : "no container";
+        this.#unlocated.set(position, `the service lists ${many} with its label`);
+      }
+    }
+  }
+
+  /** Reads the locations that are not known yet. */
+  async locate(): Promise<void> {
+    for (const { position } of this.#order.containers) {
+      const { containerId, location } = this.#known.get(position) ?? {};
+      if (containerId === undefined || location !== undefined) continue;
+      const found = await this.#try([{ position }], () =>
+        this.#deps.service.getLocation(containerId, this.#signal),
+      );
+      if (found) this.#known.set(position, { position, containerId, location: found });
+    }
+  }
+
+  result(): LocationLook {
+    const unlocated = [...this.#unlocated]
+      .map(([position, text]) => ({ position, text }))
+      .sort((a, b) => a.position - b.position);
+    const containers = [...this.#known.values()].sort((a, b) => a.position - b.position);
+    const next = this.#next();
+    if (unlocated.length > 0) {
+      this.#deps.logger.warn(
+        { orderId: formatId("o", this.#order.id), unlocated: unlocated.length, next, err: this.#failures[0] },
+        "the location of a stored container can't be told",
+      );
+    }
+    return { containers, unlocated, next };
+  }
+
+  #next(): LocationLook["next"] {
+    if (this.#unlocated.size === 0) return "tell";
+    if (this.#failures.some(isOutage)) return "wait";
+    return this.#order.attempts + 1 >= MOST_LOOKS ? "tell" : "look_again";
+  }
+
+  /** What a call gives; when it fails, the reason is noted for the containers that it was for. */
+  async #try<T>(
+    containers: readonly Pick<LedgerContainer, "position">[],
+    call: () => Promise<T>,
+  ): Promise<T | undefined> {
+    try {
+      return await call();
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      const failure = asFailure(error);
+      this.#failures.push(failure);
+      for (const { position } of containers) this.#unlocated.set(position, wordsFor(failure));
+      return undefined;
+    }
   }
 }
 
-/** The service's ids of the order's containers: by their labels, among those that the procedure names. */
-async function containerIds(
-  order: LedgerOrder,
-  procedure: RemoteProcedure | undefined,
-  service: ServiceClient,
-  signal: AbortSignal,
-): Promise<{ position: number; containerId: number }[]> {
-  const named = procedure?.containerIds;
-  const [container] = order.containers;
-  const [only] = named ?? [];
-  if (container && only !== undefined && order.containers.length === 1 && named?.length === 1) {
-    return [{ position: container.position, containerId: only }];
-  }
-  const labels = order.containers.map(({ label }) => label);
-  const idsByLabel = await service.findContainersByLabel(order.subject.code, labels, signal);
-  return order.containers.flatMap(({ position, label }: LedgerContainer) => {
-    const ids = idsByLabel.get(label) ?? [];
-    const candidates = named && named.length > 0 ? ids.filter((id) => named.includes(id)) : ids;
-    const [containerId] = candidates;
-    return containerId !== undefined && candidates.length === 1 ? [{ position, containerId }] : [];
-  });
+/** An answer of a shape that nobody knows is an answer: waiting for another one could take for ever. */
+function isOutage(failure: Failure): boolean {
+  return failure.class === "transient" && failure.code !== "SERVICE_SHAPE_UNKNOWN";
+}
+
+function wordsFor(failure: Failure): string {
+  return failure.code === "SERVICE_NOT_FOUND"
+    ? "the service knows no location of it"
+    : `its location can't be read (${failure.code})`;
 }

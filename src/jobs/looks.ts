@@ -9,7 +9,7 @@ export interface Settle {
 }
 
 /** "Nothing" is believed after this many empty looks at least, since a list may lag behind a write. */
-const FEWEST_LOOKS = 2;
+const FEWEST_LOOKS = 3;
 
 /**
  * What follows an empty look: another one after some ms, or the belief that the call had no effect. With looks at 5 s

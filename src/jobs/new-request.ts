@@ -17,8 +17,3 @@ export function toNewRequest(
   const containers = order.containers.map(({ label, description }) => ({ label, description }));
   return { ...common, type: "STORE", containers, ref };
 }
-
-/** The request as it is kept in the ledger beside its order. */
-export function plainBody(request: NewRequest): unknown {
-  return { ...request, subjectCode: request.subjectCode.reveal() };
-}

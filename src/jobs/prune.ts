@@ -9,8 +9,9 @@ export async function pruneLedger(
   pool: pg.Pool,
   retention: { readonly messagesMs: number; readonly ordersMs: number },
   logger: Logger,
+  signal: AbortSignal,
 ): Promise<void> {
-  for (;;) {
+  while (!signal.aborted) {
     const pruned = await forgetOld(pool, retention, BATCH);
     const most = Math.max(pruned.messages, pruned.deliveries, pruned.orders);
     if (most > 0) logger.info(pruned, "old personal data was pruned");

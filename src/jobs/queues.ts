@@ -24,6 +24,8 @@ export const QUEUE_NAMES = ["submit", "track", "deliver"] as const satisfies rea
 export interface NewJob<Name extends QueueName> {
   readonly jobId: string;
   readonly data: JobData[Name];
+  /** Runs before the jobs that wait already. */
+  readonly isUrgent?: boolean | undefined;
 }
 
 /** A job as an operator sees it. */
@@ -42,6 +44,8 @@ export type QueueBackend =
   | { readonly kind: "postgres"; readonly pool: pg.Pool }
   | {
       readonly kind: "redis";
+      /** Begins every key. Several ledgers may share a server, so it must be this ledger's own. */
+      readonly prefix: string;
       readonly url?: string | undefined;
       readonly sentinels?:
         | {
@@ -60,6 +64,13 @@ export type QueueBackend =
 export interface JobQueues {
   /** @throws Failure QUEUE_UNAVAILABLE when the queue doesn't answer in time; the jobs may or may not be there. */
   add<Name extends QueueName>(queue: Name, jobs: readonly NewJob<Name>[]): Promise<void>;
+  /**
+   * Forgets every job. For the one process that works the queues off, before it begins: a job that an earlier process
+   * died with would hold back new ones of the same id until BullMQ takes it for stalled.
+   *
+   * @throws Failure QUEUE_UNAVAILABLE
+   */
+  clear(): Promise<void>;
   /** Which of these jobs exist, in any state. */
   findExisting(queue: QueueName, jobIds: readonly string[]): Promise<Set<string>>;
   /** How many jobs are in each state, by queue. */
@@ -84,13 +95,29 @@ export interface JobQueues {
 const ANSWER_WITHIN_MS = 15_000;
 /** Jobs whose process died are run again however often that happens: the ledger's counts decide when to stop. */
 const STALLED_AS_OFTEN_AS_IT_TAKES = 1_000_000;
+/**
+ * A job whose end could not be noted, because the server was away just then, is given out again once its lock has run out
+ * and two looks for stalled jobs have seen it: 10 to 20 s. Until then no job of the same id is taken in.
+ */
+const LOCK_MS = 10_000;
+const LOOK_FOR_STALLED_MS = 5_000;
+/** How long a worker waits before it tries an unreachable server again; BullMQ's own 15 s would be added to each outage. */
+const RETRY_CONNECTION_MS = 1_000;
+/** SQLSTATE of a missing table, function or schema: somebody dropped the queues' schema. */
+const SCHEMA_GONE = new Set(["42P01", "42883", "3F000"]);
+/** What a job that was told to stop gets to end in. */
+const AFTER_ABORT_MS = 2_000;
 const JOB_STATES = ["waiting", "active", "delayed", "prioritized", "completed", "failed"] as const;
 
 type Connect = () => { readonly options: Record<string, unknown>; readonly backend: unknown };
 
-/** Opens the queues, and creates or updates their tables where PostgreSQL keeps them. */
+/**
+ * Opens the queues, and creates or updates their tables where PostgreSQL keeps them.
+ *
+ * @throws Failure QUEUE_UNAVAILABLE when the server can't be reached.
+ */
 export async function openQueues(backend: QueueBackend, logger: Logger): Promise<JobQueues> {
-  if (backend.kind === "postgres") await migrate(backend.pool);
+  if (backend.kind === "postgres") await reached(migrate(backend.pool));
   const { connect, disconnect } = connector(backend);
   const onError = (error: Error) => logger.warn({ err: error }, "the job queue's connection has trouble");
   const create = (name: QueueName): Queue => {
@@ -113,13 +140,29 @@ export async function openQueues(backend: QueueBackend, logger: Logger): Promise
   await Promise.all(Object.values(queues).map(ready));
   const workers: Worker[] = [];
   const stopping = new AbortController();
+  const mended = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (backend.kind !== "postgres" || !isSchemaGone(error)) throw error;
+      logger.warn("the job queue's tables are gone; they are made anew");
+      await migrate(backend.pool);
+      return await work();
+    }
+  };
 
   return {
     add: async (queue, jobs) => {
       if (jobs.length === 0) return;
-      await inTime(
-        queues[queue].addBulk(jobs.map(({ jobId, data }) => ({ name: queue, data, opts: { jobId } }))),
-      );
+      const bulk = jobs.map(({ jobId, data, isUrgent = false }) => ({
+        name: queue,
+        data,
+        opts: { jobId, lifo: isUrgent },
+      }));
+      await mended(() => inTime(queues[queue].addBulk(bulk)));
+    },
+    clear: async () => {
+      await inTime(Promise.all(QUEUE_NAMES.map((name) => queues[name].obliterate({ force: true }))));
     },
     findExisting: async (queue, jobIds) => {
       const found = await inTime(Promise.all(jobIds.map((jobId) => queues[queue].getJob(jobId))));
@@ -149,23 +192,30 @@ export async function openQueues(backend: QueueBackend, logger: Logger): Promise
     },
     work: async (queue, concurrency, run) => {
       const { options, backend: factory } = connect();
+      const running = new Set<string>();
       const worker = new Worker(
         queue,
         async (job) => {
+          const jobId = String(job.id);
+          // A job whose lock ran out, as when this process was stopped for a while, is given out again while it runs.
+          if (running.has(jobId)) return;
+          running.add(jobId);
           try {
             await run(job.data as never, stopping.signal);
           } catch (error) {
             if (!stopping.signal.aborted)
-              logger.error(
-                { err: error, queue, jobId: job.id },
-                "a job failed; the ledger will have it done again",
-              );
+              logger.error({ err: error, queue, jobId }, "a job failed; the ledger will have it done again");
+          } finally {
+            running.delete(jobId);
           }
         },
         {
           ...options,
           concurrency,
           maxStalledCount: STALLED_AS_OFTEN_AS_IT_TAKES,
+          lockDuration: LOCK_MS,
+          stalledInterval: LOOK_FOR_STALLED_MS,
+          runRetryDelay: RETRY_CONNECTION_MS,
           removeOnComplete: { count: 0 },
           removeOnFail: { count: 0 },
           drainDelay: 5,
@@ -181,13 +231,23 @@ export async function openQueues(backend: QueueBackend, logger: Logger): Promise
     },
     close: async (deadlineMs) => {
       const giveUp = setTimeout(() => stopping.abort(new Error("stopping")), deadlineMs);
-      const closed = Promise.allSettled([...workers, ...Object.values(queues)].map((each) => each.close()));
-      // BullMQ's close waits without limit when its server is out of reach.
-      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, deadlineMs + 2_000).unref())]);
+      const all = [...workers, ...Object.values(queues)];
+      const closed = Promise.allSettled(all.map((each) => each.close()));
+      // BullMQ's close waits without limit for jobs that don't end, and when its server is out of reach.
+      const late = new Promise<"late">((resolve) =>
+        setTimeout(resolve, deadlineMs + AFTER_ABORT_MS, "late").unref(),
+      );
+      const isLate = (await Promise.race([closed, late])) === "late";
       clearTimeout(giveUp);
+      // Connections that are still in use would keep the caller's pool from ending.
+      if (isLate) for (const each of all) void each.disconnect().catch(() => undefined);
       disconnect();
     },
   };
+}
+
+function isSchemaGone(error: unknown): boolean {
+  return error instanceof Error && "code" in error && SCHEMA_GONE.has(String(error.code));
 }
 
 async function migrate(pool: pg.Pool): Promise<void> {
@@ -208,7 +268,7 @@ function connector(backend: QueueBackend): { connect: Connect; disconnect: () =>
   }
   const redis = openRedis(backend);
   return {
-    connect: () => ({ options: { connection: redis, prefix: "cryobridge" }, backend: undefined }),
+    connect: () => ({ options: { connection: redis, prefix: backend.prefix }, backend: undefined }),
     disconnect: () => redis.disconnect(),
   };
 }
@@ -229,8 +289,12 @@ function openRedis(backend: Extract<QueueBackend, { kind: "redis" }>): Redis | C
 }
 
 async function ready(part: { waitUntilReady(): Promise<unknown> }): Promise<void> {
+  await reached(inTime(part.waitUntilReady()));
+}
+
+async function reached<T>(work: Promise<T>): Promise<T> {
   try {
-    await inTime(part.waitUntilReady());
+    return await work;
   } catch (error) {
     if (error instanceof Failure) throw error;
     throw new Failure("QUEUE_UNAVAILABLE", {

@@ -33,7 +33,12 @@ export function decideRetry(
     case "permanent":
       return { kind: "park" };
     case "ambiguous":
-      if (step.mayHaveLeft) return { kind: "settle" };
+      if (
+        step.mayHaveLeft &&
+        (failure.code !== "UNCLASSIFIED" || step.attempts < MOST_UNCLASSIFIED_ATTEMPTS)
+      ) {
+        return { kind: "settle" };
+      }
       return step.attempts < MOST_UNCLASSIFIED_ATTEMPTS ? again : { kind: "park" };
   }
 }

@@ -1,7 +1,7 @@
 import { Failure } from "../core/failures.ts";
 import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
-import { findClaimedRequests } from "../ledger/submission.ts";
+import { findClaimedRequests, isLaneUnsettled } from "../ledger/submission.ts";
 import { planLook } from "./looks.ts";
 import { toNewRequest } from "./new-request.ts";
 import { requireSameSubject } from "./subject.ts";
@@ -53,20 +53,21 @@ async function settleRequest(order: LedgerOrder, deps: SubmitDeps, signal: Abort
   if (matches.length > 1)
     return park("SUBMIT_SEVERAL_MATCHES", `requests ${matches.join(", ")} could all be this order's`);
   const [only] = candidates;
-  if (order.operation === "RETRIEVAL" && only !== undefined && candidates.length === 1)
+  const isAlone = !(await isLaneUnsettled(deps.pool, order.id));
+  if (order.operation === "RETRIEVAL" && only !== undefined && candidates.length === 1 && isAlone)
     return adopt(only, deps);
-  if (candidates.length > 0) {
-    const next = planLook(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.settle);
-    if (next !== "believed") return lookAgain(order, next.nextInMs);
-    const code = candidates.length > 1 ? "SUBMIT_SEVERAL_MATCHES" : "SUBMIT_UNCERTAIN";
-    return park(code, `requests ${candidates.join(", ")} could be this order's, but nothing proves it`);
-  }
-  return afterEmptyLook(order, deps);
+  if (candidates.length === 0) return afterEmptyLook(order, deps);
+  const next = planLook(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.settle);
+  if (next !== "believed") return lookAgain(order, next.nextInMs, candidates);
+  // A person has seen the candidates and wants the order sent again nevertheless.
+  if (order.isRepostApproved) return afterEmptyLook(order, deps);
+  const code = candidates.length > 1 ? "SUBMIT_SEVERAL_MATCHES" : "SUBMIT_UNCERTAIN";
+  return park(code, `requests ${candidates.join(", ")} could be this order's, but nothing proves it`);
 }
 
 function afterEmptyLook(order: LedgerOrder, deps: SubmitDeps): Settlement {
   const next = planLook(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.settle);
-  if (next !== "believed") return lookAgain(order, next.nextInMs);
+  if (next !== "believed") return lookAgain(order, next.nextInMs, []);
   const mayRepeat =
     order.operation !== "RETRIEVAL" || order.isRepostApproved || deps.settings.settle.retrievals === "retry";
   if (order.intent === "request" && !mayRepeat) {
@@ -78,12 +79,14 @@ function afterEmptyLook(order: LedgerOrder, deps: SubmitDeps): Settlement {
   return backToWaiting({ kind: "settled", detail: { found: "nothing", looks: order.looks + 1 } });
 }
 
-function lookAgain(order: LedgerOrder, nextInMs: number): Settlement {
+function lookAgain(order: LedgerOrder, nextInMs: number, candidates: readonly number[]): Settlement {
+  const found =
+    candidates.length === 0 ? "nothing" : `requests ${candidates.join(", ")}, none of them for certain`;
   return {
     from: ["submitting"],
     looks: order.looks + 1,
     nextInMs,
-    event: { kind: "looked", detail: { found: "nothing", nextInMs } },
+    event: { kind: "looked", detail: { found, nextInMs } },
   };
 }
 

@@ -87,5 +87,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
  */
 function isDefinite(failure: Failure, order: LedgerOrder): boolean {
   if (order.intent !== undefined) return false;
+  // The service has answered, but its request is another order's: who of the two it belongs to is for a person to find out.
+  if (failure.code === "REQUEST_CLAIMED") return false;
   return failure.class !== "ambiguous";
 }

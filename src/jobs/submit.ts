@@ -2,8 +2,9 @@ import { asFailure, Failure } from "../core/failures.ts";
 import { changeOrders } from "../ledger/change-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import { claimOrder, type DueOrder, isEarlierStoreOpen, recordIntent } from "../ledger/submission.ts";
+import { requestBody } from "../service/request-body.ts";
 import { sensitiveOf } from "../service/subjects.ts";
-import { plainBody, toNewRequest } from "./new-request.ts";
+import { toNewRequest } from "./new-request.ts";
 import { settleOrder } from "./settle.ts";
 import { requireRegistrable, requireSameSubject } from "./subject.ts";
 import type { SubmitDeps } from "./submit-deps.ts";
@@ -145,11 +146,16 @@ async function createRequest(
 ): Promise<void> {
   const { order } = step;
   const request = toNewRequest(order, containerIds, deps);
+  // Without a token, only what was there before tells an older request from the one that is about to be made.
   const knownRequestIds =
-    request.type === "RETRIEVAL"
-      ? await deps.service.snapshotRequestIds(order.facilityId, order.subject.code, "RETRIEVAL", signal)
+    request.ref === undefined
+      ? await deps.service.snapshotRequestIds(order.facilityId, order.subject.code, request.type, signal)
       : [];
-  await intend(step, { intent: "request", knownRequestIds, body: plainBody(request) }, deps);
+  await intend(
+    step,
+    { intent: "request", knownRequestIds, body: requestBody(request, deps.settings.correlation) },
+    deps,
+  );
   const beforeSend = () => requireLease(step, deps);
   const created = await deps.service.createRequest(request, signal, {
     beforeSend,

@@ -7,7 +7,7 @@ import { findDueTracked, postponeTracked } from "../ledger/tracking.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { BatchRead } from "../service/read-batch.ts";
 import type { ProcedureStatus, RequestStatus } from "../service/shapes.ts";
-import { locateContainers } from "./locate.ts";
+import { describeUnlocated, type LocationLook, lookForLocations } from "./locate.ts";
 import { nextPollMs, type Polling, pollPauseMs } from "./polling.ts";
 import { type RemoteProcedure, type RemoteRequest, readTracked, type Tracked } from "./tracked.ts";
 
@@ -26,7 +26,7 @@ export interface TrackDeps {
 const BATCH = 2_000;
 /** Completed orders whose locations are looked up before what is known is written down. */
 const LOCATE_BATCH = 100;
-/** A request or procedure that the service doesn't know for so long is a person's business. */
+/** A request or procedure that the service doesn't know, or doesn't let us read, for so long is a person's business. */
 const MISSING_TOO_LONG_MS = 86_400_000;
 
 /**
@@ -35,14 +35,16 @@ const MISSING_TOO_LONG_MS = 86_400_000;
  */
 export async function trackFacility(facilityId: number, deps: TrackDeps, signal: AbortSignal): Promise<void> {
   for (;;) {
+    signal.throwIfAborted();
     const due = await findDueTracked(deps.pool, {
       facilityId,
       aheadMs: pollPauseMs(deps.polling),
       limit: BATCH,
     });
     if (due.length === 0) return;
-    await trackBatch(facilityId, due, deps, signal);
-    if (due.length < BATCH) return;
+    const found = await trackBatch(facilityId, due, deps, signal);
+    // What could not be read now will hardly be readable a moment later.
+    if (due.length < BATCH || found === 0) return;
   }
 }
 
@@ -51,15 +53,16 @@ async function trackBatch(
   due: readonly LedgerOrder[],
   deps: TrackDeps,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<number> {
   const requests = await readRequests(facilityId, due, deps, signal);
   const procedures = await readProcedures(facilityId, due, requests.found, deps, signal);
   reportUnread(facilityId, [requests, procedures], deps.logger);
   const quiet: { orderId: number; intervalMs: number }[] = [];
+  const unread: { orderId: number; intervalMs: number }[] = [];
   const changes: OrderChange[] = [];
   const completed: { order: LedgerOrder; tracked: Tracked; procedure: RemoteProcedure | undefined }[] = [];
-  const missingRequests = new Set(requests.missing);
-  const missingProcedures = new Set(procedures.missing);
+  const missingRequests = new Set([...requests.missing, ...requests.refused.keys()]);
+  const missingProcedures = new Set([...procedures.missing, ...procedures.refused.keys()]);
   for (const order of due) {
     const request = order.requestId === undefined ? undefined : requests.found.get(order.requestId);
     const procedureId = request?.procedureId ?? order.procedureId;
@@ -70,26 +73,27 @@ async function trackBatch(
         ? missingRequests.has(order.requestId ?? 0)
         : missingProcedures.has(procedureId);
     if (!tracked && isMissing) changes.push(missing(order, deps.polling, deps.clock.now()));
-    else if (!tracked) quiet.push({ orderId: order.id, intervalMs: pollPauseMs(deps.polling) });
+    else if (!tracked)
+      unread.push({ orderId: order.id, intervalMs: order.pollIntervalMs ?? deps.polling.firstMs });
     else if (tracked.to === "completed") completed.push({ order, tracked, procedure });
     else if (isNews(order, tracked)) changes.push(toChange(order, tracked, deps.polling));
     else quiet.push({ orderId: order.id, intervalMs: nextPollMs(order.pollIntervalMs, false, deps.polling) });
   }
-  await postponeTracked(deps.pool, quiet);
+  await postponeTracked(deps.pool, quiet, { isSeen: true });
+  await postponeTracked(deps.pool, unread, { isSeen: false });
   await changeOrders(deps.pool, changes);
   for (let start = 0; start < completed.length; start += LOCATE_BATCH) {
     const batch = completed.slice(start, start + LOCATE_BATCH);
-    const located = await locateContainers(batch, deps, signal);
+    const looks = await lookForLocations(batch, deps, signal);
     await changeOrders(
       deps.pool,
-      batch.map(({ order, tracked }) => {
-        const containers = located.get(order.id);
-        return containers
-          ? { ...toChange(order, tracked, deps.polling), containers }
-          : lookAgainLater(order, deps.polling);
+      batch.flatMap(({ order, tracked }) => {
+        const look = looks.get(order.id);
+        return look ? [completionChange(order, tracked, look, deps)] : [];
       }),
     );
   }
+  return requests.found.size + procedures.found.size;
 }
 
 const NOTHING: BatchRead<never> = {
@@ -168,16 +172,42 @@ function toChange(order: LedgerOrder, tracked: Tracked, polling: Polling): Order
   };
 }
 
-/** Completed, but where the containers stand can't be read yet: the lab is told once both are known. */
-function lookAgainLater(order: LedgerOrder, polling: Polling): OrderChange {
-  return { orderId: order.id, from: [order.state], attempts: order.attempts + 1, nextInMs: polling.firstMs };
+/**
+ * The lab is told of a completed order once it is known where its containers stand, or once that has been looked for
+ * long enough; what was found is kept whatever follows.
+ */
+function completionChange(
+  order: LedgerOrder,
+  tracked: Tracked,
+  look: LocationLook,
+  deps: TrackDeps,
+): OrderChange {
+  const { containers, unlocated, next } = look;
+  const since = order.missingSince;
+  const isLongAgo = since !== undefined && deps.clock.now() - since.getTime() > MISSING_TOO_LONG_MS;
+  if (next === "tell" || isLongAgo) {
+    const change = toChange(order, tracked, deps.polling);
+    const text = describeUnlocated(unlocated);
+    const event = { kind: "completed", detail: { ...change.event?.detail, text } };
+    return { ...change, containers, event };
+  }
+  return {
+    orderId: order.id,
+    from: [order.state],
+    containers,
+    attempts: next === "look_again" ? order.attempts + 1 : undefined,
+    isMissing: true,
+    nextInMs: deps.polling.firstMs,
+    event:
+      since === undefined ? { kind: "locating", detail: { text: describeUnlocated(unlocated) } } : undefined,
+  };
 }
 
 function missing(order: LedgerOrder, polling: Polling, nowMs: number): OrderChange {
   const since = order.missingSince;
   const isTooLong = since !== undefined && nowMs - since.getTime() > MISSING_TOO_LONG_MS;
   const pollIntervalMs = nextPollMs(order.pollIntervalMs, false, polling);
-  const text = "the service doesn't know the request or procedure that it created";
+  const text = "the service doesn't know the request or procedure that it created, or doesn't let it be read";
   if (isTooLong) {
     const failure = { code: "REQUEST_GONE", text } as const;
     return {

@@ -1,5 +1,6 @@
 import type { FailureCode } from "../core/failures.ts";
 import type { OrderState } from "../core/order-state.ts";
+import type { Phi } from "../core/phi.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import { maskText } from "../service/mask.ts";
 import { sensitiveOf } from "../service/subjects.ts";
@@ -9,6 +10,9 @@ export interface RemoteRequest {
   /** The service's word, as it came. */
   readonly status: string;
   readonly procedureId?: number | undefined;
+  readonly type?: string | undefined;
+  readonly facilityId?: number | undefined;
+  readonly subjectCode?: Phi | undefined;
 }
 
 /** What the service tells of a procedure. */
@@ -73,6 +77,10 @@ export function readTracked(
     procedureId: request?.procedureId ?? order.procedureId,
     procedureCode: procedure?.code,
   };
+  if (request && isForAnother(order, request)) {
+    const text = "the request at the service is for another subject, facility or operation than the order";
+    return { ...common, to: "parked", reason: { code: "REQUEST_MISMATCH", text } };
+  }
   const state = states[status];
   if (state === undefined) {
     const notice =
@@ -127,6 +135,16 @@ function reasonFor(
 /** The service's words for what went wrong, without the patient's values. */
 function errorText({ subject }: LedgerOrder, procedure: RemoteProcedure | undefined): string | undefined {
   return procedure?.error === undefined ? undefined : maskText(procedure.error, sensitiveOf(subject));
+}
+
+/** Whether a request, such as one that a person linked, belongs to another order; what it doesn't tell contradicts nothing. */
+function isForAnother(order: LedgerOrder, request: RemoteRequest): boolean {
+  const { type, facilityId, subjectCode } = request;
+  return (
+    (type !== undefined && type !== order.operation) ||
+    (facilityId !== undefined && facilityId !== order.facilityId) ||
+    (subjectCode !== undefined && subjectCode.reveal() !== order.subject.code.reveal())
+  );
 }
 
 /** A retrieval names its containers by the service's ids; the procedure must be for just those. */

@@ -64,6 +64,7 @@ update orders o
        attempts = coalesce(x.attempts, o.attempts),
        looks = case when x.settles_intent then 0 else coalesce(x.looks, o.looks) end,
        owner = case when x.releases then null else o.owner end,
+       interruptions = case when x.releases then 0 else o.interruptions end,
        lease_until = case when x.releases then null else o.lease_until end,
        intent = case when x.settles_intent then null else o.intent end,
        intent_at = case when x.settles_intent then null else o.intent_at end,
@@ -198,7 +199,8 @@ async function updateOrders(
   }
 }
 
-async function insertOrderOutcomes(client: pg.PoolClient, orderIds: readonly number[]): Promise<void> {
+/** Records that the lab is to be told of these orders as they stand. */
+export async function insertOrderOutcomes(client: pg.PoolClient, orderIds: readonly number[]): Promise<void> {
   const { rows } = await client.query<OrderRow>(ORDERS_BY_ID, [orderIds]);
   const outcomes = rows.map(fromOrderRow).map((order) => ({
     connector: order.connector,

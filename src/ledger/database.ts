@@ -21,9 +21,14 @@ export interface PoolSettings {
   readonly max: number;
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string;
-  /** How long a failed attempt to connect is kept back, ms; 0 when not set. */
+  /** How long a failed attempt to connect, or a query for what isn't there, is kept back, ms; 0 when not set. */
   readonly pauseAfterFailureMs?: number | undefined;
 }
+
+/** Bounds of our own statements, so that a lock that nobody gives up, or a dead connection, hangs nothing for ever. */
+const TIMEOUTS = "-c statement_timeout=120s -c lock_timeout=60s -c idle_in_transaction_session_timeout=120s";
+/** A connection that died without a word is given up after this, ms; longer than any statement may take. */
+const QUERY_TIMEOUT_MS = 130_000;
 
 const INT8 = 20;
 const INT8_ARRAY = 1016;
@@ -47,8 +52,8 @@ const TYPES: pg.CustomTypesConfig = {
 };
 
 /**
- * A pool that gives a failed connection attempt back only after a pause, for a user that would try again at once and
- * without end (BullMQ's worker loop, for every error but ECONNREFUSED).
+ * A pool that gives a failed connection attempt, or a query whose tables or functions are missing, back only after a
+ * pause, for a user that would try again at once and without end (BullMQ's worker loop, for every error but ECONNREFUSED).
  */
 class PatientPool extends pg.Pool {
   readonly #pauseMs: number;
@@ -56,6 +61,18 @@ class PatientPool extends pg.Pool {
   constructor(config: pg.PoolConfig, pauseMs: number) {
     super(config);
     this.#pauseMs = pauseMs;
+    if (pauseMs > 0) this.query = this.#patientQuery(super.query.bind(this)) as pg.Pool["query"];
+  }
+
+  #patientQuery(query: (text: string, values?: unknown[]) => Promise<unknown>) {
+    return async (text: string, values?: unknown[]): Promise<unknown> => {
+      try {
+        return await query(text, values);
+      } catch (error) {
+        if (isMissingObject(error)) await new Promise((resolve) => setTimeout(resolve, this.#pauseMs));
+        throw error;
+      }
+    };
   }
 
   override connect(): Promise<pg.PoolClient>;
@@ -75,6 +92,11 @@ class PatientPool extends pg.Pool {
   }
 }
 
+/** SQLSTATE of a table, function or schema that isn't there. */
+function isMissingObject(error: unknown): boolean {
+  return error instanceof Error && "code" in error && /^(42P01|42883|3F000)$/.test(String(error.code));
+}
+
 type ConnectDone = (
   error: Error | undefined,
   client: pg.PoolClient | undefined,
@@ -90,11 +112,12 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
     ...settings.connection,
     max: settings.max,
     application_name: settings.connection.application_name ?? settings.applicationName,
-    options: `-c search_path=${settings.schema},public -c synchronous_commit=on -c timezone=UTC`,
+    options: `-c search_path=${settings.schema},public -c synchronous_commit=on -c timezone=UTC ${TIMEOUTS}`,
     types: TYPES,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    query_timeout: QUERY_TIMEOUT_MS,
   };
   const pool = new PatientPool(config, settings.pauseAfterFailureMs ?? 0);
   pool.on("error", (error) => logger.warn({ err: error }, "an idle database connection broke"));
@@ -102,7 +125,7 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
 }
 
 /** SQLSTATE classes in which nothing was committed and a later try may succeed. */
-const TRANSIENT_STATES = /^(08|53|55P03|57|40|25P03|58)/;
+const TRANSIENT_STATES = /^(08|53|55P03|57|40|25P03|25006|58)/;
 const TRANSIENT_CODES = new Set([
   "ECONNREFUSED",
   "ECONNRESET",
@@ -112,9 +135,11 @@ const TRANSIENT_CODES = new Set([
   "ENOTFOUND",
   "EAI_AGAIN",
   "EACCES",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
 ]);
 const TRANSIENT_WORDS =
-  /terminated|timeout exceeded when trying to connect|connection timeout|not queryable|Client was closed/i;
+  /terminated|Query read timeout|timeout exceeded when trying to connect|connection timeout|not queryable|Client was closed/i;
 
 /** Turns a driver error into LEDGER_UNAVAILABLE when the server was out of reach, and leaves everything else as it is. */
 export function asLedgerFailure(error: unknown): unknown {

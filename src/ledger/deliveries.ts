@@ -10,24 +10,31 @@ export interface PendingDelivery {
   readonly attempts: number;
 }
 
-/** Connectors with deliveries that are due. Index: deliveries_pending. */
+/** Connectors whose oldest pending delivery is due. Index: deliveries_pending. */
 const DUE_CONNECTORS = `
-select distinct d.connector
-  from deliveries d
- where d.state = 'pending'
-   and d.next_at <= now()`;
+select d.connector
+  from (select distinct connector from deliveries where state = 'pending') c
+ cross join lateral (select p.connector, p.next_at
+                       from deliveries p
+                      where p.connector = c.connector
+                        and p.state = 'pending'
+                      order by p.id
+                      limit 1) d
+ where d.next_at <= now()`;
 
-/** A connector's oldest deliveries that are due; $1 connector, $2 how many. Index: deliveries_pending. */
+/**
+ * A connector's oldest pending deliveries, due or not: what an order went through is told in order, so the first that
+ * isn't due holds up those behind it. $1 connector, $2 how many. Index: deliveries_pending.
+ */
 const PENDING = `
-select d.id, d.file_name, d.bytes, d.attempts
+select d.id, d.file_name, d.bytes, d.attempts, d.next_at <= now() as is_due
   from deliveries d
  where d.connector = $1
    and d.state = 'pending'
-   and d.next_at <= now()
  order by d.id
  limit $2`;
 
-/** The lab has it, and the timelines say so; $1 bigint[]. Index: the primary key, outcomes_order. */
+/** The lab has it, and the timelines say so; $1 bigint[]. Index: the primary key, outcomes_delivery. */
 const DELIVERED = `
 with done as (
   update deliveries
@@ -46,19 +53,15 @@ select t.order_id, 'told', jsonb_build_object('deliveryId', 'd' || done.id, 'fil
  where t.order_id is not null
  order by t.id`;
 
-/**
- * Not yet; $1 connector, $2 ms until the next try, $3 code, $4 text, $5 id of the one that was tried. The later ones wait
- * with it, since what an order went through is told in order. Index: deliveries_pending.
- */
+/** Not yet; $1 id, $2 ms until the next try, $3 code, $4 text. Index: the primary key. */
 const POSTPONE = `
 update deliveries
-   set attempts = attempts + case when id = $5 then 1 else 0 end,
+   set attempts = attempts + 1,
        next_at = now() + $2 * interval '1 millisecond',
-       failure_code = case when id = $5 then $3 else failure_code end,
-       failure_text = case when id = $5 then $4 else failure_text end
- where connector = $1
-   and state = 'pending'
-   and id >= $5`;
+       failure_code = $3,
+       failure_text = $4
+ where id = $1
+   and state = 'pending'`;
 
 /** It will not go without a person; $1 id, $2 code, $3 text. */
 const PARK = `
@@ -75,17 +78,20 @@ export async function findDueDeliveries(pool: pg.Pool): Promise<string[]> {
   return (await run<{ connector: string }>(pool, DUE_CONNECTORS)).map((row) => row.connector);
 }
 
-/** The next deliveries of a connector, in the order in which they were composed. */
-export async function listPendingDeliveries(
+/** The next deliveries of a connector that are due, in the order in which they were composed. */
+export async function listDueDeliveries(
   pool: pg.Pool,
   connector: string,
   limit: number,
 ): Promise<PendingDelivery[]> {
-  const rows = await run<{ id: number; file_name: string; bytes: Buffer; attempts: number }>(pool, PENDING, [
-    connector,
-    limit,
-  ]);
-  return rows.map((row) => ({
+  const rows = await run<{ id: number; file_name: string; bytes: Buffer; attempts: number; is_due: boolean }>(
+    pool,
+    PENDING,
+    [connector, limit],
+  );
+  const held = rows.findIndex((row) => !row.is_due);
+  const due = held === -1 ? rows : rows.slice(0, held);
+  return due.map((row) => ({
     id: row.id,
     fileName: row.file_name,
     bytes: row.bytes,
@@ -98,18 +104,17 @@ export async function recordDelivered(pool: pg.Pool, ids: readonly number[]): Pr
   if (ids.length > 0) await run(pool, DELIVERED, [ids]);
 }
 
-/** Records a try that failed for now; the connector's later deliveries wait with it. */
-export async function postponeDeliveries(
+/** Records a try that failed for now. */
+export async function postponeDelivery(
   pool: pg.Pool,
   failed: {
-    readonly connector: string;
     readonly id: number;
     readonly nextInMs: number;
     readonly code: FailureCode;
     readonly text: string;
   },
 ): Promise<void> {
-  await run(pool, POSTPONE, [failed.connector, failed.nextInMs, failed.code, failed.text, failed.id]);
+  await run(pool, POSTPONE, [failed.id, failed.nextInMs, failed.code, failed.text]);
 }
 
 /** Records a delivery that needs a person. */

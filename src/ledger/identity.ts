@@ -7,3 +7,10 @@ export async function findLedgerSecret(pool: pg.Pool): Promise<Buffer> {
   if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");
   return row.secret;
 }
+
+/** Six characters that tell this ledger from every other. */
+export async function findInstanceCode(pool: pg.Pool): Promise<string> {
+  const [row] = await run<{ instance_code: string }>(pool, "select instance_code from ledger");
+  if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");
+  return row.instance_code;
+}

@@ -1,8 +1,8 @@
 import type pg from "pg";
-import { changeOrdersWithin, type OrderChange } from "./change-orders.ts";
+import { changeOrdersWithin, ORDERS_BY_ID, type OrderChange } from "./change-orders.ts";
 import { inTransaction, run } from "./database.ts";
 import { formatId } from "./ids.ts";
-import type { LedgerOrder } from "./order-row.ts";
+import { fromOrderRow, type LedgerOrder, type OrderRow } from "./order-row.ts";
 
 /** Who did it and why, for the audit. */
 export interface Act {
@@ -85,89 +85,134 @@ async function auditWithin(client: pg.PoolClient, act: Act, action: string, orde
   await client.query(INSERT_AUDIT, [act.actor, action, JSON.stringify(targets)]);
 }
 
+/** What a person's act on an order led to: done, or why the order, as it stands now, doesn't allow it. */
+export type ActResult = "done" | "not applicable" | "reason wanted";
+
 /**
- * Has the machine try a parked or failed order again, from where it stood: an order that the service has is followed
- * again; one whose call may have left is looked for first, and sent again when there is nothing; a failed one is sent
- * as a new request.
- *
- * @returns false when the order is in no state to be retried.
+ * Runs an act on an order as it stands at this moment, whatever the person saw before, with nobody else acting on it
+ * meanwhile; writes the audit when something was done.
  */
-export async function retryOrder(pool: pg.Pool, order: LedgerOrder, act: Act): Promise<boolean> {
-  const common = {
-    orderId: order.id,
-    failure: null,
-    attempts: 0,
-    nextInMs: 0,
-    event: { kind: "retried", detail: { actor: act.actor } },
-  };
+async function act(
+  pool: pg.Pool,
+  orderId: number,
+  by: Act,
+  action: string,
+  decide: (
+    order: LedgerOrder,
+    client: pg.PoolClient,
+  ) => Promise<OrderChange | "hasten" | Exclude<ActResult, "done">>,
+): Promise<ActResult> {
   return inTransaction(pool, async (client) => {
-    if (order.state === "received" || order.state === "submitting")
-      return (await client.query(HASTEN, [order.id])).rowCount === 1;
-    if (order.state === "failed") await client.query(RESET_FAILED, [order.id]);
-    const change = ((): OrderChange => {
-      if (order.state === "parked" && order.requestId !== undefined)
-        return { ...common, from: ["parked"], to: "submitted" };
-      if (order.state === "parked" && order.intent !== undefined) {
-        return { ...common, from: ["parked"], to: "submitting", isRepostApproved: true, isReleased: true };
-      }
-      return { ...common, from: ["parked", "failed"], to: "received", isIntentSettled: true };
-    })();
-    const changed = await changeOrdersWithin(client, [change]);
-    if (changed.size > 0) await auditWithin(client, act, "retry", order.id);
-    return changed.size > 0;
+    await client.query("select 1 from orders where id = $1 for update", [orderId]);
+    const [row] = (await client.query<OrderRow>(ORDERS_BY_ID, [[orderId]])).rows;
+    if (!row) return "not applicable";
+    const decision = await decide(fromOrderRow(row), client);
+    if (decision === "not applicable" || decision === "reason wanted") return decision;
+    const isDone =
+      decision === "hasten"
+        ? (await client.query(HASTEN, [orderId])).rowCount === 1
+        : (await changeOrdersWithin(client, [decision])).size > 0;
+    if (isDone) await auditWithin(client, by, action, orderId);
+    return isDone ? "done" : "not applicable";
+  });
+}
+
+/**
+ * Has the machine try an order again at once, from where it stands: an order that waits goes on now; a parked one that
+ * the service has is followed again; one whose call may have left is looked for first, and sent again when there is
+ * nothing; a failed one is sent as a new request.
+ */
+export async function retryOrder(
+  pool: pg.Pool,
+  { id }: Pick<LedgerOrder, "id">,
+  by: Act,
+): Promise<ActResult> {
+  return act(pool, id, by, "retry", async (order, client) => {
+    const common = {
+      orderId: id,
+      failure: null,
+      attempts: 0,
+      nextInMs: 0,
+      event: { kind: "retried", detail: { actor: by.actor } },
+    };
+    if (order.state === "failed") {
+      await client.query(RESET_FAILED, [id]);
+      return { ...common, from: ["failed"], to: "received", isIntentSettled: true };
+    }
+    if (order.state !== "parked") return "hasten";
+    if (order.requestId !== undefined)
+      return { ...common, from: ["parked"], to: "submitted", isMissing: false };
+    if (order.intent !== undefined) {
+      return { ...common, from: ["parked"], to: "submitting", isRepostApproved: true, isReleased: true };
+    }
+    return { ...common, from: ["parked"], to: "received" };
   });
 }
 
 /**
  * Decides that an order will not be done: one that the service doesn't have, or a parked or failed one. The lab is told.
- *
- * @returns false when the order is in no state to be discarded.
+ * Where the service may have the order all the same, a reason is wanted, and the lab is told that too.
  */
-export async function discardOrder(pool: pg.Pool, order: LedgerOrder, act: Act): Promise<boolean> {
-  return inTransaction(pool, async (client) => {
-    const changed = await changeOrdersWithin(client, [
-      {
-        orderId: order.id,
-        to: "discarded",
-        event: { kind: "discarded", detail: { actor: act.actor, reason: act.reason } },
-        isReleased: true,
-        isTold: true,
-      },
-    ]);
-    if (changed.size > 0) await auditWithin(client, act, "discard", order.id);
-    return changed.size > 0;
+export async function discardOrder(
+  pool: pg.Pool,
+  { id }: Pick<LedgerOrder, "id">,
+  by: Act,
+): Promise<ActResult> {
+  return act(pool, id, by, "discard", async (order) => {
+    const mayBeThere =
+      order.intent === "request" || (order.requestId !== undefined && order.state !== "failed");
+    if (mayBeThere && (by.reason ?? "").trim() === "") return "reason wanted";
+    const text = mayBeThere
+      ? "discarded by an operator; the storage service may have the request and do it all the same"
+      : "discarded by an operator";
+    return {
+      orderId: id,
+      to: "discarded",
+      failure: { code: "ORDER_DISCARDED", text },
+      event: { kind: "discarded", detail: { actor: by.actor, reason: by.reason } },
+      isReleased: true,
+      isTold: true,
+    };
   });
 }
+
+/** A parked order forgets the procedure it was followed by; $1 id. */
+const FORGET_PROCEDURE = `
+update orders
+   set procedure_id = null,
+       procedure_code = null,
+       remote_status = null,
+       missing_since = null,
+       poll_interval_ms = null
+ where id = $1
+   and state = 'parked'`;
 
 /**
  * Links a parked order to a procedure request that a person found at the service; it is followed from there.
  *
- * @returns false when the order isn't parked.
  * @throws Failure REQUEST_CLAIMED when another order has that request.
  */
 export async function resolveOrder(
   pool: pg.Pool,
-  order: LedgerOrder,
+  { id }: Pick<LedgerOrder, "id">,
   requestId: number,
-  act: Act,
-): Promise<boolean> {
-  return inTransaction(pool, async (client) => {
-    const changed = await changeOrdersWithin(client, [
-      {
-        orderId: order.id,
-        from: ["parked"],
-        to: "submitted",
-        failure: null,
-        request: { surface: "request", requestId },
-        attempts: 0,
-        nextInMs: 0,
-        isIntentSettled: true,
-        event: { kind: "resolved", detail: { actor: act.actor, requestId } },
-        isTold: true,
-      },
-    ]);
-    if (changed.size > 0) await auditWithin(client, act, "resolve", order.id);
-    return changed.size > 0;
+  by: Act,
+): Promise<ActResult> {
+  return act(pool, id, by, "resolve", async (order, client) => {
+    if (order.state !== "parked" || order.operation === "REGISTER") return "not applicable";
+    await client.query(FORGET_PROCEDURE, [id]);
+    return {
+      orderId: id,
+      from: ["parked"],
+      to: "submitted",
+      failure: null,
+      request: { surface: "request", requestId },
+      attempts: 0,
+      nextInMs: 0,
+      isIntentSettled: true,
+      event: { kind: "resolved", detail: { actor: by.actor, requestId } },
+      isTold: true,
+    };
   });
 }
 

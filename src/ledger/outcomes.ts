@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { encodeCrockfordNumber } from "../core/crockford.ts";
-import type { FailureCode, Problem } from "../core/failures.ts";
+import { Failure, type FailureCode, type Problem } from "../core/failures.ts";
 import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
 import { phi } from "../core/phi.ts";
 import { inTransaction, run } from "./database.ts";
@@ -66,12 +66,13 @@ insert into deliveries (connector, file_name, state, failure_code, failure_text)
 values ($1, $2, 'parked', $3, $4)
 returning id`;
 
-/** $1 delivery id or null, $2 outcome ids. */
+/** $1 delivery id or null, $2 outcome ids. What another process has composed meanwhile is left alone. */
 const MARK_COMPOSED = `
 update outcomes
    set is_composed = true,
        delivery_id = $1
- where id = any ($2)`;
+ where id = any ($2)
+   and not is_composed`;
 
 /** Numbers result files; $1 connector, $2 name of the input file. */
 const NEXT_RESULT_NUMBER = `
@@ -175,23 +176,32 @@ export interface Composition {
   readonly uncomposed: readonly UncomposedOutcome[];
 }
 
-/** Keeps composed deliveries and marks their outcomes, in one transaction. */
+/**
+ * Keeps composed deliveries and marks their outcomes, in one transaction.
+ *
+ * @throws Failure LEDGER_CONTENDED when another process has composed some of them meanwhile; nothing is kept then.
+ */
 export async function recordComposition(
   pool: pg.Pool,
   connector: string,
   composition: Composition,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
+    const mark = async (deliveryId: number | null, outcomeIds: readonly number[]) => {
+      const { rowCount } = await client.query(MARK_COMPOSED, [deliveryId, outcomeIds]);
+      if (rowCount === outcomeIds.length) return;
+      throw new Failure("LEDGER_CONTENDED", "another process has composed the same results at this moment");
+    };
     for (const { fileName, bytes, outcomeIds } of composition.deliveries) {
       const { rows } = await client.query<{ id: number }>(INSERT_DELIVERY, [connector, fileName, bytes]);
-      await client.query(MARK_COMPOSED, [rows[0]?.id ?? null, outcomeIds]);
+      await mark(rows[0]?.id ?? null, outcomeIds);
     }
     for (const { outcomeId, code, text } of composition.uncomposed) {
       const name = `(${formatId("t", outcomeId)} could not be composed)`;
       const { rows } = await client.query<{ id: number }>(INSERT_UNCOMPOSED, [connector, name, code, text]);
-      await client.query(MARK_COMPOSED, [rows[0]?.id ?? null, [outcomeId]]);
+      await mark(rows[0]?.id ?? null, [outcomeId]);
     }
-    if (composition.untold.length > 0) await client.query(MARK_COMPOSED, [null, composition.untold]);
+    if (composition.untold.length > 0) await mark(null, composition.untold);
   });
 }
 

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { run } from "./database.ts";
 
-/** Text of messages whose orders have all ended long ago; $1 ms, $2 how many. Index: messages_received. */
+/** Text of messages whose orders have all ended long ago; $1 ms, $2 how many. Index: messages_with_raw. */
 const FORGET_RAW = `
 update messages
    set raw = null,
@@ -20,7 +20,7 @@ update messages
                limit $2)
 returning id`;
 
-/** Bytes of results that the lab has had for long; $1 ms, $2 how many. Index: deliveries_created. */
+/** Bytes of results that the lab has had for long; $1 ms, $2 how many. Index: deliveries_with_bytes. */
 const FORGET_BYTES = `
 update deliveries
    set bytes = null

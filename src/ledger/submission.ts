@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { OrderState } from "../core/order-state.ts";
+import { insertOrderOutcomes } from "./change-orders.ts";
 import { inTransaction, run } from "./database.ts";
 import { fromOrderRow, type Intent, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./order-row.ts";
 
@@ -10,8 +11,11 @@ export interface DueOrder {
 }
 
 /**
- * Hands over waiting orders, oldest first, one at a time in each lane (facility and subject): an order waits while an
- * earlier one of its lane is not past its submission. $1 how many, $2 text[] states that hold a lane.
+ * Hands over waiting orders, oldest first, one at a time in each lane (facility and subject). An order waits while an
+ * earlier one of its lane is not past its submission, and while any other one, such as a later order that overtook it
+ * while it was parked, is in hand or may have a call under way.
+ * $1 how many, $2 text[] states in which an earlier order holds the lane.
+ * The subqueries take the first row of an index so that a lane of many orders costs no more than a lane of one.
  * Indexes: orders_waiting, orders_lane.
  */
 export const TAKE_WAITING = `
@@ -20,12 +24,20 @@ with due as (
     from orders o
    where o.state = 'received'
      and o.next_at <= now()
-     and not exists (select 1
-                       from orders e
-                      where e.lane = o.lane
-                        and e.id < o.id
-                        and e.state in ('received', 'queued', 'submitting', 'parked')
-                        and e.state = any ($2))
+     and (select e.id
+            from orders e
+           where e.lane = o.lane
+             and e.id < o.id
+             and e.state in ('received', 'queued', 'submitting', 'parked')
+             and e.state = any ($2)
+           order by e.id
+           limit 1) is null
+     and (select e.id
+            from orders e
+           where e.lane = o.lane
+             and e.state in ('queued', 'submitting')
+           order by e.id
+           limit 1) is null
    order by o.id
    limit $1
      for update of o skip locked)
@@ -37,7 +49,10 @@ update orders o
  where o.id = due.id
 returning o.id, o.version`;
 
-/** Hands over orders whose lost call is to be looked for; $1 how many, $2 ms until they are handed over again. Index: orders_in_hand. */
+/**
+ * Hands over orders whose lost call is to be looked for, one at a time in each lane: the earliest of those that may have
+ * a call under way, so that two of them never take each other's request for their own. $1 how many. Index: orders_in_hand.
+ */
 const TAKE_UNSETTLED = `
 with due as (
   select o.id
@@ -45,13 +60,21 @@ with due as (
    where o.state = 'submitting'
      and o.owner is null
      and o.next_at <= now()
+     and o.handed_over_at is null
+     and (select e.id
+            from orders e
+           where e.lane = o.lane
+             and e.id <> o.id
+             and (e.state = 'queued' or (e.state = 'submitting' and (e.owner is not null or e.id < o.id)))
+             and e.state in ('queued', 'submitting')
+           order by e.id
+           limit 1) is null
    order by o.next_at
    limit $1
      for update of o skip locked)
 update orders o
    set version = o.version + 1,
-       queued_at = now(),
-       next_at = now() + $2 * interval '1 millisecond'
+       handed_over_at = now()
   from due
  where o.id = due.id
 returning o.id, o.version`;
@@ -59,21 +82,22 @@ returning o.id, o.version`;
 /** How many orders are in the queue's hands. Index: orders_in_hand. */
 const COUNT_QUEUED = "select count(*)::integer as count from orders where state = 'queued'";
 
-/** Orders queued for longer than $1 ms; $2 how many. Index: orders_in_hand. */
-const FIND_QUEUED = `
+/** Orders handed over longer than $1 ms ago that no worker has taken; $2 how many. Index: orders_in_hand. */
+const FIND_HANDED_OVER = `
 select o.id, o.version
   from orders o
- where o.state = 'queued'
-   and o.queued_at < now() - $1 * interval '1 millisecond'
- order by o.queued_at
+ where (o.state = 'queued' and o.queued_at < now() - $1 * interval '1 millisecond')
+    or (o.state = 'submitting' and o.owner is null and o.handed_over_at < now() - $1 * interval '1 millisecond')
+ order by o.id
  limit $2`;
 
 /** Puts back orders whose job is gone; $1 bigint[]. */
 const PUT_BACK = `
 update orders
-   set state = 'received'
+   set state = case when state = 'queued' then 'received' else state end,
+       handed_over_at = null
  where id = any ($1)
-   and state = 'queued'`;
+   and (state = 'queued' or (state = 'submitting' and owner is null))`;
 
 /** $1 id, $2 version, $3 owner, $4 lease in ms. Nothing is returned for a stale job or an order in other hands. */
 const CLAIM = `
@@ -82,6 +106,7 @@ update orders o
        owner = $3,
        fence = nextval('fences'),
        lease_until = now() + $4 * interval '1 millisecond',
+       handed_over_at = null,
        attempts = o.attempts + 1
  where o.id = $1
    and o.version = $2
@@ -103,23 +128,44 @@ update orders
 returning intent_at`;
 
 /**
- * What another process left in hand, and what this one has held for longer than its lease; $1 this process's owner name, $2 fences
- * that its workers gave up. A new fence shuts out a worker that wakes up late. Index: orders_in_hand.
+ * What another process left in hand, and what this one has held for longer than its lease; $1 this process's owner name,
+ * $2 fences that its workers gave up, $3 interruptions in a row after which a person is asked, since an order whose every
+ * attempt ends its worker must not go round for ever. A new fence shuts out a worker that wakes up late. Index: orders_in_hand.
  */
 const RELEASE_ABANDONED = `
-update orders
-   set state = case when intent is null then 'received' else state end,
-       owner = null,
-       fence = nextval('fences'),
-       lease_until = null,
-       next_at = now()
- where state = 'submitting'
-   and owner is not null
-   and (owner <> $1 or lease_until < now() or fence = any ($2))
-returning id, intent is not null as has_intent`;
+with released as (
+  update orders
+     set state = case when interruptions + 1 >= $3 then 'parked' when intent is null then 'received' else state end,
+         failure_code = case when interruptions + 1 >= $3 then 'ORDER_TRIED_TOO_OFTEN' else failure_code end,
+         failure_text = case when interruptions + 1 >= $3 then $4 else failure_text end,
+         changed_at = case when interruptions + 1 >= $3 or intent is null then now() else changed_at end,
+         interruptions = interruptions + 1,
+         owner = null,
+         fence = nextval('fences'),
+         lease_until = null,
+         next_at = now()
+   where state = 'submitting'
+     and owner is not null
+     and (owner <> $1 or lease_until < now() or fence = any ($2))
+  returning id, state, intent),
+ noted as (
+  insert into order_events (order_id, kind, to_state, detail)
+  select id, case when state = 'parked' then 'parked' else 'interrupted' end, state,
+         case when state = 'parked' then jsonb_build_object('code', 'ORDER_TRIED_TOO_OFTEN', 'text', $4::text) else '{}' end
+    from released)
+select id, state, intent is not null as has_intent
+  from released`;
+
+/** An order that was interrupted so often is a person's business. */
+const MOST_INTERRUPTIONS = 20;
+const INTERRUPTED_TEXT = "every attempt was interrupted before it came to an end";
 
 /** Everything that an earlier process had queued goes back to waiting: its jobs may be gone, and stale ones are ignored. */
 const REQUEUE_ALL = "update orders set state = 'received' where state = 'queued' returning id";
+
+/** Jobs of unsettled orders are gone with the process that would have run them. */
+const FORGET_HANDOVERS =
+  "update orders set handed_over_at = null where state = 'submitting' and handed_over_at is not null";
 
 /** A later open order of the same lane; whether an earlier open STORE of it names one of the labels; $1 order id, $2 labels. Index: orders_lane, order_containers_label. */
 const EARLIER_STORE_OPEN = `
@@ -157,14 +203,9 @@ export async function takeWaiting(
   return rows.map(toDue).sort((a, b) => a.orderId - b.orderId);
 }
 
-/** Orders whose lost call is due to be looked for. Each is handed over again after `againInMs` unless it is settled. */
-export async function takeUnsettled(
-  pool: pg.Pool,
-  options: { readonly limit: number; readonly againInMs: number },
-): Promise<DueOrder[]> {
-  return (
-    await run<{ id: number; version: number }>(pool, TAKE_UNSETTLED, [options.limit, options.againInMs])
-  ).map(toDue);
+/** Hands over orders whose lost call is due to be looked for; they stay as they are until a worker takes them. */
+export async function takeUnsettled(pool: pg.Pool, limit: number): Promise<DueOrder[]> {
+  return (await run<{ id: number; version: number }>(pool, TAKE_UNSETTLED, [limit])).map(toDue);
 }
 
 /** How many orders are queued right now. */
@@ -173,14 +214,16 @@ export async function countQueued(pool: pg.Pool): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Orders that have been queued for longer than `olderThanMs`: their jobs may have been lost. */
-export async function findQueued(
+/** Orders that were handed over more than `olderThanMs` ago and wait for a worker: their jobs may have been lost. */
+export async function findHandedOver(
   pool: pg.Pool,
   options: { readonly olderThanMs: number; readonly limit: number },
 ): Promise<DueOrder[]> {
-  return (
-    await run<{ id: number; version: number }>(pool, FIND_QUEUED, [options.olderThanMs, options.limit])
-  ).map(toDue);
+  const rows = await run<{ id: number; version: number }>(pool, FIND_HANDED_OVER, [
+    options.olderThanMs,
+    options.limit,
+  ]);
+  return rows.map(toDue);
 }
 
 /** Puts orders whose jobs are gone back to waiting. */
@@ -225,13 +268,31 @@ export async function recordIntent(
   return row?.intent_at;
 }
 
+interface Released {
+  id: number;
+  state: OrderState;
+  has_intent: boolean;
+}
+
+async function release(
+  client: pg.PoolClient,
+  owner: string,
+  abandonedFences: readonly number[],
+): Promise<Released[]> {
+  const values = [owner, abandonedFences, MOST_INTERRUPTIONS, INTERRUPTED_TEXT];
+  const { rows } = await client.query<Released>(RELEASE_ABANDONED, values);
+  const parked = rows.filter((row) => row.state === "parked").map((row) => row.id);
+  if (parked.length > 0) await insertOrderOutcomes(client, parked);
+  return rows;
+}
+
 /** Takes back what workers of this process have held for longer than their lease, or gave up. */
 export async function releaseExpired(
   pool: pg.Pool,
   owner: string,
   abandonedFences: readonly number[],
 ): Promise<number> {
-  return (await run(pool, RELEASE_ABANDONED, [owner, abandonedFences])).length;
+  return inTransaction(pool, async (client) => (await release(client, owner, abandonedFences)).length);
 }
 
 /**
@@ -243,10 +304,11 @@ export async function recoverSubmissions(
   owner: string,
 ): Promise<{ requeued: number; unsettled: number }> {
   return inTransaction(pool, async (client) => {
-    const released = await client.query<{ has_intent: boolean }>(RELEASE_ABANDONED, [owner, []]);
+    const released = await release(client, owner, []);
     const requeued = await client.query(REQUEUE_ALL);
-    const unsettled = released.rows.filter((row) => row.has_intent).length;
-    return { requeued: (requeued.rowCount ?? 0) + released.rows.length - unsettled, unsettled };
+    await client.query(FORGET_HANDOVERS);
+    const unsettled = released.filter((row) => row.has_intent).length;
+    return { requeued: (requeued.rowCount ?? 0) + released.length - unsettled, unsettled };
   });
 }
 
@@ -287,4 +349,20 @@ export async function findIntent(
 ): Promise<Intent | undefined | "not ours"> {
   const [row] = await run<{ intent: Intent | null }>(pool, FIND_INTENT, [orderId, fence ?? null]);
   return row ? (row.intent ?? undefined) : "not ours";
+}
+
+/** Whether another order of the lane has a call under way that nobody has settled; $1 order id. Index: orders_lane. */
+const LANE_UNSETTLED = `
+select exists (
+  select 1
+    from orders o
+    join orders e on e.lane = o.lane and e.id <> o.id
+   where o.id = $1
+     and e.intent = 'request'
+     and e.state in ('submitting', 'parked')) as is_unsettled`;
+
+/** Whether a request of this lane could be the lost one of another order as well. */
+export async function isLaneUnsettled(pool: pg.Pool, orderId: number): Promise<boolean> {
+  const [row] = await run<{ is_unsettled: boolean }>(pool, LANE_UNSETTLED, [orderId]);
+  return row?.is_unsettled === true;
 }

@@ -11,8 +11,8 @@ export interface SubmitterLock {
   release(): Promise<void>;
 }
 
-/** Any number of our own, with {@link MIGRATION_LOCK}'s neighbour. */
-const SUBMITTER_LOCK = 7_264_002;
+/** Key of the advisory lock; any number of our own, next to that of the migrations. */
+export const SUBMITTER_LOCK = 7_264_002;
 const RECONNECT_MS = 1_000;
 const WHO_HOLDS_IT = `
 select a.application_name, a.client_addr::text as address

@@ -25,12 +25,12 @@ select ${ORDER_COLUMNS}
  order by o.next_at
  limit $3`;
 
-/** Still as before; $1 bigint[] ids, $2 bigint[] next intervals in ms. Index: the primary key. */
+/** No news; $1 bigint[] ids, $2 bigint[] next intervals in ms, $3 whether the service showed them. Index: the primary key. */
 const POSTPONE = `
 update orders o
    set next_at = now() + x.interval_ms * interval '1 millisecond',
        poll_interval_ms = x.interval_ms,
-       missing_since = null
+       missing_since = case when $3 then null else o.missing_since end
   from unnest($1::bigint[], $2::bigint[]) as x(id, interval_ms)
  where o.id = x.id
    and o.state in ('submitted', 'accepted', 'in_progress')`;
@@ -51,14 +51,20 @@ export async function findDueTracked(
   return rows.map(fromOrderRow);
 }
 
-/** Sets when orders without news are polled again, ms from now. */
+/**
+ * Sets when orders without news are polled again, ms from now.
+ *
+ * @param seen whether the service showed them; only that ends a time of being missing
+ */
 export async function postponeTracked(
   pool: pg.Pool,
   polls: readonly { readonly orderId: number; readonly intervalMs: number }[],
+  seen: { readonly isSeen: boolean },
 ): Promise<void> {
   if (polls.length === 0) return;
   await run(pool, POSTPONE, [
     polls.map((poll) => poll.orderId),
     polls.map((poll) => Math.round(poll.intervalMs)),
+    seen.isSeen,
   ]);
 }

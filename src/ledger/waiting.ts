@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { OrderState } from "../core/order-state.ts";
 import { run } from "./database.ts";
 import { formatId } from "./ids.ts";
+import { SUBMITTER_LOCK } from "./submitter-lock.ts";
 
 /** The oldest order that holds a waiting order's lane; $1 order id, $2 text[] states that hold a lane. Index: orders_lane. */
 const LANE_HOLDER = `
@@ -14,13 +15,15 @@ select e.id, e.state
  order by e.id
  limit 1`;
 
-/** Whether a daemon that submits is connected to this database: its lock has a session of its own. */
+/** Whether a daemon holds this database's submitter lock; $1 its key. */
 const IS_SUBMITTER_THERE = `
 select exists (
   select 1
-    from pg_stat_activity a
-   where a.application_name = 'cryobridge-submitter'
-     and a.datname = current_database()) as is_there`;
+    from pg_locks l
+   where l.locktype = 'advisory'
+     and l.objid = $1
+     and l.granted
+     and l.database = (select oid from pg_database where datname = current_database())) as is_there`;
 
 /** The earlier order of the same facility and subject that has to be submitted first; undefined when there is none. */
 export async function findLaneHolder(
@@ -35,6 +38,6 @@ export async function findLaneHolder(
 
 /** Whether a daemon works off this ledger's orders right now. */
 export async function isSubmitterThere(pool: pg.Pool): Promise<boolean> {
-  const [row] = await run<{ is_there: boolean }>(pool, IS_SUBMITTER_THERE);
+  const [row] = await run<{ is_there: boolean }>(pool, IS_SUBMITTER_THERE, [SUBMITTER_LOCK]);
   return row?.is_there === true;
 }

@@ -3,8 +3,9 @@ import type { Hl7Header } from "../formats/hl7/message.ts";
 import { formatMessageType, isMessageType } from "./message-type.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { quote } from "./transforms.ts";
+import { findUnfit, keptIfFit } from "./unfit.ts";
 
-/** What of MSH keeps a message from being mapped: its type, its version, its processing id. */
+/** What of MSH keeps a message from being mapped: its type, its version, its processing id, its control id. */
 export function checkHeader(
   header: Hl7Header,
   messagePlace: string,
@@ -39,5 +40,17 @@ export function checkHeader(
       message: `${found}; this connector takes ${expected} only`,
     });
   }
+  const unfit = findUnfit(header.messageControlId ?? "", "code");
+  if (unfit) problems.push({ code: unfit.code, place: `${messagePlace}, MSH-10`, message: unfit.trouble });
   return problems;
+}
+
+/** The header without the codes that can't be kept, for messages that are told about whether they are taken or not. */
+export function keepableHeader(header: Hl7Header): Hl7Header {
+  return {
+    ...header,
+    messageControlId: keptIfFit(header.messageControlId, "code"),
+    messageCode: keptIfFit(header.messageCode, "code"),
+    triggerEvent: keptIfFit(header.triggerEvent, "code"),
+  };
 }

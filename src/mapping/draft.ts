@@ -3,6 +3,7 @@ import { OPERATIONS, type Operation, type Order } from "../core/order.ts";
 import { phi } from "../core/phi.ts";
 import { isOperation } from "./profile.ts";
 import { quote } from "./transforms.ts";
+import { findUnfit, type ValueKind } from "./unfit.ts";
 import type { Reading } from "./value.ts";
 
 /** One container as it was read. */
@@ -48,8 +49,9 @@ export function finishDraft(
   const isRegistration = operation === "REGISTER";
   const number = judge.value(draft.placerOrderNumber, isRegistration ? undefined : "the placer order number");
   const code = judge.value(draft.subject.code, "the subject code");
-  const firstName = judge.value(draft.subject.firstName, isRegistration ? "the first name" : undefined);
-  const lastName = judge.value(draft.subject.lastName, isRegistration ? "the last name" : undefined);
+  const { firstName: readFirst, lastName: readLast } = draft.subject;
+  const firstName = judge.value(readFirst, isRegistration ? "the first name" : undefined, "name");
+  const lastName = judge.value(readLast, isRegistration ? "the last name" : undefined, "name");
   const dateOfBirth = judge.date(draft.subject.dateOfBirth, isRegistration);
   if (operation !== undefined) judge.containerCount(draft, operation);
   const containers = isRegistration ? [] : judge.containers(draft.containers);
@@ -88,11 +90,14 @@ class Judge {
     this.problems.push({ code, place: this.#prefix + place, message });
   }
 
-  /** The value; undefined when it is not there. `needed` names it where the order can't do without. */
-  value(reading: Reading, needed: string | undefined): string | undefined {
+  /** The value; undefined when it is not there or unfit. `needed` names it where the order can't do without. */
+  value(reading: Reading, needed: string | undefined, kind: ValueKind = "code"): string | undefined {
     switch (reading.status) {
-      case "found":
+      case "found": {
+        const unfit = findUnfit(reading.value, kind);
+        if (unfit) return this.#complain(unfit.code, reading.place, unfit.trouble);
         return reading.value;
+      }
       case "bad":
         return this.#complain(reading.code, reading.place, reading.trouble);
       case "deleted":
@@ -156,7 +161,7 @@ class Judge {
     const placeByLabel = new Map<string, string>();
     return drafts.flatMap(({ label: read, description: readDescription }) => {
       const label = this.value(read, "the container's label");
-      const description = this.value(readDescription, undefined) ?? "";
+      const description = this.value(readDescription, undefined, "text") ?? "";
       if (label === undefined) return [];
       const before = placeByLabel.get(label);
       if (before !== undefined) {

@@ -4,7 +4,7 @@ import type { Order } from "../core/order.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import { requireWhole } from "../formats/hl7/groups.ts";
 import { type Hl7Header, Hl7Message } from "../formats/hl7/message.ts";
-import { checkHeader } from "./check-header.ts";
+import { checkHeader, keepableHeader } from "./check-header.ts";
 import { type Draft, type FinishSettings, finishDraft } from "./draft.ts";
 import { isMessageType } from "./message-type.ts";
 import { type MessageView, viewCsv, viewHl7 } from "./message-view.ts";
@@ -12,6 +12,7 @@ import { runSiteModule } from "./module.ts";
 import { missingColumns, readRows } from "./order-csv.ts";
 import { readOrders, readRegistration } from "./order-hl7.ts";
 import type { CsvProfile, Hl7Profile, Profile } from "./profile.ts";
+import { keptIfFit, presentable } from "./unfit.ts";
 
 export interface MapperSettings {
   /** The service's facility id by the lab's name, from the configuration's `facilities`. */
@@ -24,7 +25,7 @@ export interface MapperSettings {
 export interface MappedMessage {
   /** `ignored`: well-formed, and of a type that the profile says to leave alone. */
   readonly verdict: "accepted" | "refused" | "ignored";
-  /** MSH of an HL7 message, as far as it could be read. */
+  /** MSH of an HL7 message, as far as it could be read; without control id or type where those can't be kept. */
   readonly header?: Hl7Header | undefined;
   /** The order number of the rows, where they have one, even when they are refused. CSV only. */
   readonly placerOrderNumber?: string | undefined;
@@ -77,9 +78,10 @@ function mapHl7(
 ): MappedMessage {
   const encoding = content.encoding === undefined ? undefined : findEncoding(content.encoding);
   const message = Hl7Message.parse(content.text.reveal(), encoding === undefined ? {} : { encoding });
-  const { header } = message;
-  if (isMessageType(profile.ignore, header)) return { verdict: "ignored", header, orders: [], problems: [] };
-  const found = checkHeader(header, place, profile, settings.processingId);
+  const header = keepableHeader(message.header);
+  if (isMessageType(profile.ignore, message.header))
+    return { verdict: "ignored", header, orders: [], problems: [] };
+  const found = checkHeader(message.header, place, profile, settings.processingId);
   if (found.length > 0) return refuse(found, header);
   try {
     requireWhole(message);
@@ -133,8 +135,9 @@ function mapRows(rows: readonly CsvRow[], profile: CsvProfile, settings: MapperS
   const finish = { facilityIdByCode: settings.facilityIdByCode, messagePlace: "" };
   const place = rows.length === 1 ? `line ${first.line}` : `lines ${first.line}-${rows.at(-1)?.line}`;
   const mapped = finishAll([draft], profile, viewCsv(rows), finish, place);
-  const number = draft.placerOrderNumber;
-  return number.status === "found" ? { ...mapped, placerOrderNumber: number.value } : mapped;
+  const read = draft.placerOrderNumber;
+  const number = read.status === "found" ? keptIfFit(read.value, "code") : undefined;
+  return number === undefined ? mapped : { ...mapped, placerOrderNumber: number };
 }
 
 /** Runs the site's module over each order and judges what it leaves. */
@@ -185,5 +188,10 @@ function findSharedNumber(orders: readonly Order[]): string | undefined {
 }
 
 function refuse(problems: readonly Problem[], header?: Hl7Header): MappedMessage {
-  return { verdict: "refused", ...(header === undefined ? {} : { header }), orders: [], problems };
+  return {
+    verdict: "refused",
+    ...(header === undefined ? {} : { header }),
+    orders: [],
+    problems: problems.map(presentable),
+  };
 }

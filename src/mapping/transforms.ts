@@ -67,7 +67,8 @@ export function tableTransform(
 /** A code as error messages quote it, cut where it is longer than any code is. */
 export function quote(code: string): string {
   const clean = code.replace(/\p{Cc}/gu, " ");
-  return clean.length > 40 ? `"${clean.slice(0, 40)}…"` : `"${clean}"`;
+  // Never through the middle of a character of two units.
+  return clean.length > 40 ? `"${clean.slice(0, 40).replace(/[\ud800-\udbff]$/, "")}…"` : `"${clean}"`;
 }
 
 function dateTransform(formats: readonly string[] | undefined, settings: TransformSettings): Transform {

@@ -16,12 +16,15 @@ const HARMLESS = new Set(
 );
 
 /**
- * Makes a text of the service fit for messages and logs: control characters out, the given values of the patient
- * replaced, and so are dates and quoted words that are no field names, since a service may quote somebody else
- * ("code belongs to 'Jane Roe'"). At most 300 characters.
+ * Makes a text of the service fit for messages, logs and the ledger: control characters and broken ones out, the
+ * given values of the patient replaced, and so are dates and quoted words that are no field names, since a service
+ * may quote somebody else ("code belongs to 'Jane Roe'"). At most 300 characters.
  */
 export function maskText(text: string, sensitive: readonly Phi[]): string {
-  let masked = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+  let masked = text
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
   const values = sensitive.flatMap((each) => spellings(each.reveal()));
   for (const value of [...new Set(values)].sort((a, b) => b.length - a.length)) {
     masked = masked.replace(wholeWord(value), MASK);
@@ -31,7 +34,12 @@ export function maskText(text: string, sensitive: readonly Phi[]): string {
       HARMLESS.has(inner.toLowerCase()) ? whole : `"${MASK}"`,
     )
     .replace(/\b\d{4}-\d{2}-\d{2}(T[\d:.]+Z?)?|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b/g, MASK);
-  return masked.length > LONGEST_TEXT ? `${masked.slice(0, LONGEST_TEXT)}…` : masked;
+  return masked.length > LONGEST_TEXT ? `${cut(masked)}…` : masked;
+}
+
+/** Never through the middle of a character of two units. */
+function cut(text: string): string {
+  return text.slice(0, LONGEST_TEXT).replace(/[\ud800-\udbff]$/, "");
 }
 
 /** The ways in which one value may come back: as it is, encoded for a URL or for JSON, a date without its dashes. */

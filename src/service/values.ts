@@ -23,8 +23,19 @@ export function optional<T extends z.ZodType>(shape: T) {
   return shape.nullish().catch(undefined);
 }
 
-/** Text; a number is taken as its digits. */
-export const textValue = z.union([z.string(), z.number().transform(String)]);
+/** Text that the ledger can keep; a number is taken as its digits. See {@link keepableText}. */
+export const textValue = z.union([z.string().transform(keepableText), z.number().transform(String)]);
+
+/** C0 control characters that mean nothing in a text; tab and line ends do. */
+const SENSELESS = /[^\P{Cc}\t\n\r\x7f-\x9f]/gu;
+
+/**
+ * A text as JSON may hold it, made fit for a database, which takes neither NUL nor half a surrogate pair. Such
+ * characters become U+FFFD and are not dropped: a damaged code, label or status must never turn into another one.
+ */
+export function keepableText(text: string): string {
+  return text.toWellFormed().replace(SENSELESS, "\ufffd");
+}
 
 /** The id under `id`, or undefined when there is none. */
 export function idOf(object: RawObject): number | undefined {

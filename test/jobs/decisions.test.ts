@@ -55,9 +55,10 @@ describe("looking for what a lost call did", () => {
     expect(planLook(3, 900_000, settle)).toBe("believed");
   });
 
-  test("does not believe a single look, however late it comes", () => {
+  test("does not believe fewer than three looks, however late they come", () => {
     expect(planLook(1, 10_000_000, settle)).toEqual({ nextInMs: 5_000 });
-    expect(planLook(2, 10_005_000, settle)).toBe("believed");
+    expect(planLook(2, 10_005_000, settle)).toEqual({ nextInMs: 5_000 });
+    expect(planLook(3, 10_010_000, settle)).toBe("believed");
   });
 
   test("never believes before the settle time, and always comes to an end", () => {
@@ -106,5 +107,6 @@ describe("deciding about a failed step", () => {
   test("gives up on a step that keeps failing for an unknown reason before anything was sent", () => {
     expect(decide("UNCLASSIFIED", false, 9)).toBe("again");
     expect(decide("UNCLASSIFIED", false, 10)).toBe("park");
+    expect(decide("UNCLASSIFIED", true, 10)).toBe("park");
   });
 });

@@ -3,7 +3,7 @@ import { commitMessages } from "../../src/ledger/commit-messages.ts";
 import { closeFile, openFile } from "../../src/ledger/files.ts";
 import { parseId } from "../../src/ledger/ids.ts";
 import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
-import { findMessage, findOrders, listOrders } from "../../src/ledger/views.ts";
+import { findMessage, findOrders, listEvents, listOrders } from "../../src/ledger/views.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -75,8 +75,8 @@ test("makes no second order of the same message in another file", () =>
 test("makes no second order of the same message twice in one file", () =>
   withLedger(async ({ pool }) => {
     const twin = { ...aRecord(2, [anOrder()]), messageControlId: "C1", message: aMessage(2, "MSH|1") };
-    const ids = await commit(pool, [aRecord(1, [anOrder()]), twin]);
-    expect(new Set(ids).size).toBe(1);
+    const [first, ...others] = await commit(pool, [aRecord(1, [anOrder()]), twin]);
+    expect(others).toEqual([first]);
   }));
 
 test("makes no second order of the same order number with the same content", () =>
@@ -89,6 +89,14 @@ test("makes no second order of the same order number with the same content", () 
       false,
       true,
     ]);
+  }));
+
+test("notes in an order's timeline that it came once more", () =>
+  withLedger(async ({ pool }) => {
+    const [id] = await commit(pool, [aRecord(1, [anOrder()])]);
+    await commit(pool, [aRecord(7, [anOrder()])]);
+    const events = await listEvents(pool, id as number);
+    expect(events.map(({ kind }) => kind)).toEqual(["received", "repeated"]);
   }));
 
 test("parks an order whose number an earlier one has with other content, and tells the lab", () =>
@@ -128,6 +136,27 @@ test("makes one order of the same order committed by eight connections at once",
       Array.from({ length: 8 }, (_, n) => commit(pool, [aRecord(n + 10, [anOrder()])])),
     );
     expect(new Set(all.flat()).size).toBe(1);
+  }));
+
+test("makes one order of a message without order number that eight connections commit at once", () =>
+  withLedger(async ({ pool }) => {
+    const register = (n: number) =>
+      aRecord(
+        n,
+        [anOrder({ operation: "REGISTER", placerOrderNumber: undefined, containers: [], code: `S-${n}` })],
+        { message: aMessage(n) },
+      );
+    // Half of them hold the messages in the other order, which must not make two connections wait for each other.
+    const all = await Promise.all(
+      Array.from({ length: 8 }, (_, n) =>
+        commit(
+          pool,
+          n % 2 === 0 ? [register(1), register(2), register(3)] : [register(3), register(2), register(1)],
+        ),
+      ),
+    );
+    expect(new Set(all.flat()).size).toBe(3);
+    expect(await listOrders(pool, { limit: 99 })).toHaveLength(3);
   }));
 
 test("gives every outcome a control id of at most 20 characters that no other has", () =>

@@ -80,6 +80,17 @@ describe("a lane", () => {
       expect(await take(pool)).toEqual([]);
     }));
 
+  test("waits while a later order that overtook it may have a call under way", () =>
+    withLedger(async ({ pool }) => {
+      const [first, second] = await commitOrders(pool, ["S", "S"]);
+      const failure = { code: "SUBJECT_UNKNOWN", text: "" } as const;
+      await changeOrders(pool, [{ orderId: first as number, to: "parked", failure }]);
+      const { fence } = await claimOne(pool);
+      await intend(pool, second as number, fence);
+      await retryOrder(pool, await only(pool, "A-1"), OPERATOR);
+      expect(await take(pool)).toEqual([]);
+    }));
+
   test("is held up by a parked order only where the site wants it", () =>
     withLedger(async ({ pool }) => {
       const [first, second] = await commitOrders(pool, ["S", "S"]);
@@ -192,9 +203,7 @@ describe("after a crash", () => {
       await intend(pool, id as number, fence);
       expect(await recoverSubmissions(pool, "me")).toEqual({ requeued: 0, unsettled: 1 });
       expect(await take(pool)).toEqual([]);
-      expect((await takeUnsettled(pool, { limit: 10, againInMs: 1_000 })).map((due) => due.orderId)).toEqual([
-        id,
-      ]);
+      expect((await takeUnsettled(pool, 10)).map((due) => due.orderId)).toEqual([id]);
     }));
 
   test("a later order of the same lane waits until the lost call is settled", () =>
@@ -215,13 +224,13 @@ describe("a person", () => {
       await intend(pool, id as number, fence);
       const failure = { code: "SUBMIT_UNCERTAIN", text: "" } as const;
       await changeOrders(pool, [{ orderId: id as number, fence, to: "parked", failure, isReleased: true }]);
-      expect(await retryOrder(pool, await only(pool), OPERATOR)).toBe(true);
+      expect(await retryOrder(pool, await only(pool), OPERATOR)).toBe("done");
       expect(await only(pool)).toMatchObject({
         state: "submitting",
         intent: "request",
         isRepostApproved: true,
       });
-      expect(await takeUnsettled(pool, { limit: 10, againInMs: 1_000 })).toHaveLength(1);
+      expect(await takeUnsettled(pool, 10)).toHaveLength(1);
     }));
 
   test("links a parked order to a request found by hand, which no other order may have", () =>
@@ -232,7 +241,7 @@ describe("a person", () => {
         pool,
         ids.map((orderId) => ({ orderId, to: "parked" as const, failure })),
       );
-      expect(await resolveOrder(pool, await only(pool, "A-1"), 77, OPERATOR)).toBe(true);
+      expect(await resolveOrder(pool, await only(pool, "A-1"), 77, OPERATOR)).toBe("done");
       expect(await only(pool, "A-1")).toMatchObject({
         state: "submitted",
         requestId: 77,
@@ -251,7 +260,48 @@ describe("a person", () => {
       await changeOrders(pool, [
         { orderId: id as number, fence, to: "submitted", request, isReleased: true },
       ]);
-      expect(await discardOrder(pool, await only(pool), OPERATOR)).toBe(false);
+      expect(await discardOrder(pool, await only(pool), { ...OPERATOR, reason: "x" })).toBe("not applicable");
+    }));
+
+  test("is asked for a reason to discard an order that the service may have all the same", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commitOrders(pool, ["S"]);
+      const { fence } = await claimOne(pool);
+      await intend(pool, id as number, fence);
+      const failure = { code: "SUBMIT_UNCERTAIN", text: "" } as const;
+      await changeOrders(pool, [{ orderId: id as number, fence, to: "parked", failure, isReleased: true }]);
+      expect(await discardOrder(pool, await only(pool), OPERATOR)).toBe("reason wanted");
+      expect(await discardOrder(pool, await only(pool), { ...OPERATOR, reason: "asked the facility" })).toBe(
+        "done",
+      );
+    }));
+
+  test("acts on the order as it is now, not as it was when it was looked at", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commitOrders(pool, ["S"]);
+      const failure = { code: "SUBMIT_UNCERTAIN", text: "" } as const;
+      await changeOrders(pool, [{ orderId: id as number, to: "parked", failure }]);
+      const seen = await only(pool);
+      await retryOrder(pool, seen, OPERATOR);
+      const { fence } = await claimOne(pool);
+      await intend(pool, id as number, fence);
+      await changeOrders(pool, [{ orderId: id as number, fence, to: "parked", failure, isReleased: true }]);
+      await retryOrder(pool, seen, OPERATOR);
+      expect(await only(pool)).toMatchObject({ state: "submitting", intent: "request" });
+    }));
+
+  test("who links an order to another request has it followed by that one's procedure", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commitOrders(pool, ["S"]);
+      const { fence } = await claimOne(pool);
+      const request = { surface: "request", requestId: 5 } as const;
+      await changeOrders(pool, [
+        { orderId: id as number, fence, to: "submitted", request, procedureId: 66, isReleased: true },
+      ]);
+      const failure = { code: "REQUEST_MISMATCH", text: "" } as const;
+      await changeOrders(pool, [{ orderId: id as number, to: "parked", failure }]);
+      await resolveOrder(pool, await only(pool), 4242, OPERATOR);
+      expect(await only(pool)).toMatchObject({ requestId: 4242, procedureId: undefined });
     }));
 
   test("leaves a trace of each act in the timeline and the audit", () =>
@@ -271,6 +321,28 @@ test("history can't be rewritten", () =>
   withLedger(async ({ pool }) => {
     await commitOrders(pool, ["S"]);
     await expect(pool.query("update order_events set kind = 'x'")).rejects.toThrow("append-only");
+  }));
+
+test("a lane of many orders costs the feeder no more than many lanes", () =>
+  withLedger(async ({ pool }) => {
+    const [id] = await commitOrders(pool, ["S"]);
+    await pool.query(
+      `insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
+                           sources, content_digest)
+       select message_id, n + 1, connector, operation, facility_code, facility_id, subject_code, '{}', '{}', ''
+         from orders, generate_series(1, 5000) n
+        where id = $1`,
+      [id],
+    );
+    await pool.query("analyze orders");
+    const question = TAKE_WAITING.replace("$1", "1000").replace("$2", "'{received,queued,submitting}'");
+    const { rows } = await pool.query(`explain (analyze, format json) ${question}`);
+    const plan = JSON.stringify(rows[0]["QUERY PLAN"]);
+    expect(plan).not.toContain("Anti");
+    const removed = [...plan.matchAll(/"Rows Removed by (?:Join )?Filter":(\d+)/g)].map((match) =>
+      Number(match[1]),
+    );
+    expect(Math.max(0, ...removed)).toBeLessThan(10_000);
   }));
 
 test("the feeder's question is answered from its indexes among many ended orders", () =>

@@ -20,10 +20,14 @@ export interface ChildDaemon {
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number | null>;
 }
 
-/** Starts `cryobridge start` with its log, at the end of `logFile`, in JSON. */
-export function startChildDaemon(configFile: string, logFile: string): ChildDaemon {
+/** Starts `cryobridge start`, with further words of the command line; its log goes to the end of `logFile`. */
+export function startChildDaemon(
+  configFile: string,
+  logFile: string,
+  words: readonly string[] = [],
+): ChildDaemon {
   const log = openSync(logFile, "a");
-  const child = spawn(process.execPath, [BIN, "start", "--config", configFile], {
+  const child = spawn(process.execPath, [BIN, "start", "--config", configFile, ...words], {
     stdio: ["ignore", log, log],
     env: { PATH: process.env.PATH, NODE_OPTIONS: process.env.CRYOBRIDGE_TEST_NODE_OPTIONS ?? "" },
   });

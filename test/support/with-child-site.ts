@@ -19,11 +19,12 @@ import { withFolder } from "./with-folder.ts";
 /** A site whose daemon is a process of its own with its embedded database, so that it can be killed. */
 export interface ChildSite {
   readonly folder: string;
+  readonly dataDir: string;
   readonly simulator: Simulator;
   readonly lab: LabFolder;
   readonly logFile: string;
-  /** Starts the daemon; only one at a time. */
-  start(): ChildDaemon;
+  /** Starts the daemon, with further words of the command line; only one at a time. */
+  start(words?: readonly string[]): ChildDaemon;
   /** Orders as the ledger has them, by way of the daemon's own server. Needs a daemon that runs. */
   orders(): Promise<LedgerOrder[]>;
   /** Waits until every planned order is at its end and the lab was told, or gives what is missing by then. */
@@ -34,6 +35,16 @@ export interface ChildSiteOptions {
   readonly simulator?: SimulatorOptions;
   /** Keys of the section `service` of the configuration. */
   readonly service?: Readonly<Record<string, unknown>>;
+  /** Whole sections of the configuration. */
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Puts something between the daemon and the simulator. */
+  readonly front?: (simulatorUrl: string) => Promise<Front>;
+}
+
+/** What stands between the daemon and the simulator. */
+export interface Front {
+  readonly url: string;
+  close(): Promise<void>;
 }
 
 const silent = pino({ level: "silent" });
@@ -45,10 +56,11 @@ export async function withChildSite<T>(
 ): Promise<T> {
   return await withFolder(async (folder) => {
     const simulator = await createSimulator({ ...options.simulator, port: 0 });
+    const front = await options.front?.(simulator.url);
     const configFile = join(folder, "cryobridge.yaml");
     const dataDir = join(folder, "data");
     const logFile = join(folder, "daemon.log");
-    await writeFile(configFile, stringify(childConfig(folder, simulator.url, options.service)), {
+    await writeFile(configFile, stringify(childConfig(folder, front?.url ?? simulator.url, options)), {
       mode: 0o600,
     });
     const lab = openLabFolder(folder);
@@ -56,12 +68,13 @@ export async function withChildSite<T>(
     const orders = () => withPool(dataDir, async (pool) => await listOrders(pool, { limit: 100_000 }));
     const site: ChildSite = {
       folder,
+      dataDir,
       simulator,
       lab,
       logFile,
       orders,
-      start: () => {
-        const daemon = startChildDaemon(configFile, logFile);
+      start: (words = []) => {
+        const daemon = startChildDaemon(configFile, logFile, words);
         daemons.push(daemon);
         return daemon;
       },
@@ -93,6 +106,7 @@ export async function withChildSite<T>(
       );
     } finally {
       for (const daemon of daemons) await daemon.end("SIGKILL");
+      await front?.close();
       await simulator.close();
       await removeServer(dataDir);
     }
@@ -100,7 +114,7 @@ export async function withChildSite<T>(
 }
 
 /** A configuration with short times, on the embedded database. */
-function childConfig(folder: string, serviceUrl: string, service: ChildSiteOptions["service"]): unknown {
+function childConfig(folder: string, serviceUrl: string, options: ChildSiteOptions): unknown {
   const drop = { settle: "50ms", scanInterval: "100ms" };
   return {
     dataDir: join(folder, "data"),
@@ -115,7 +129,7 @@ function childConfig(folder: string, serviceUrl: string, service: ChildSiteOptio
       maxRequestsPerSecond: 2_000,
       polling: { first: "200ms", max: "1s", factor: 1.5 },
       settle: { looks: ["200ms", "1s"], after: "4s" },
-      ...service,
+      ...options.service,
     },
     facilities: { NORTH: 12, SOUTH: 13 },
     connectors: [
@@ -124,6 +138,7 @@ function childConfig(folder: string, serviceUrl: string, service: ChildSiteOptio
     ],
     console: { port: 0 },
     log: { level: "info", pretty: false },
+    ...options.config,
   };
 }
 

@@ -54,10 +54,10 @@ export function siteConfig(folder: string, serviceUrl: string, databaseUrl: stri
         clientId: "cryobridge",
         clientSecret: "simulator-secret",
       },
-      timeout: "500ms",
+      timeout: "5s",
       maxRequestsPerSecond: 2_000,
       polling: { first: "100ms", max: "400ms", factor: 1.5 },
-      settle: { looks: ["50ms", "150ms"], after: "1s" },
+      settle: { looks: ["50ms", "150ms"], after: "6s" },
     },
     facilities: { NORTH: 12, SOUTH: 13 },
     connectors: [
@@ -129,17 +129,19 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
             ),
           );
         },
-        settled: (count, states, withinMs = 20_000) =>
-          eventually(
-            async () => {
-              const found = await orders();
-              const isThere = (state: OrderState) => (states ? states.includes(state) : isTerminal(state));
-              return found.length >= count && found.every((order) => isThere(order.state))
-                ? found
-                : undefined;
-            },
-            { withinMs, what: `${count} orders at their end` },
-          ),
+        settled: async (count, states, withinMs = 20_000) => {
+          let found: LedgerOrder[] = [];
+          const isThere = (state: OrderState) => (states ? states.includes(state) : isTerminal(state));
+          const look = async () => {
+            found = await orders();
+            return found.length >= count && found.every((order) => isThere(order.state)) ? found : undefined;
+          };
+          try {
+            return await eventually(look, { withinMs });
+          } catch (error) {
+            throw new Error(`not at their end: ${describeOrders(found)}`, { cause: error });
+          }
+        },
       };
       try {
         return await test(site);
@@ -151,14 +153,24 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
   );
 }
 
-/** Sections that a test names are merged one level deep, so that it can set a single key of `service`. */
+/** `3 of 62 completed, 59 submitted (…)`: what a failed wait found. */
+function describeOrders(orders: readonly LedgerOrder[]): string {
+  const groups = Map.groupBy(
+    orders,
+    ({ state, failure }) => `${state}${failure ? ` (${failure.code}: ${failure.text})` : ""}`,
+  );
+  return [...groups].map(([words, group]) => `${group.length} ${words}`).join(", ") || "no orders";
+}
+
+/** Tables that a test names are merged into those of the base, so that it can set a single key; an `apiToken` replaces all of `auth`. */
 function merged(parts: ConfigParts, base: Record<string, unknown>): Record<string, unknown> {
   const isTable = (value: unknown): value is Record<string, unknown> =>
     typeof value === "object" && value !== null && !Array.isArray(value);
   return Object.fromEntries(
     Object.entries(parts).map(([key, value]) => {
       const under = base[key];
-      return [key, isTable(value) && isTable(under) ? { ...under, ...value } : value];
+      const isMerged = isTable(value) && isTable(under) && !("apiToken" in value);
+      return [key, isMerged ? { ...under, ...merged(value, under) } : value];
     }),
   );
 }

@@ -1,4 +1,4 @@
-import { readFile, realpath, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
 import { stringify } from "yaml";
@@ -8,34 +8,20 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { Failure } from "../../src/core/failures.ts";
 import type { Logger } from "../../src/core/logger.ts";
 import { openPool } from "../../src/ledger/database.ts";
-import {
-  type EmbeddedConnection,
-  startEmbeddedPostgres,
-} from "../../src/ledger/embedded/embedded-postgres.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
 import { listOrders } from "../../src/ledger/views.ts";
 import { profileSchema } from "../../src/mapping/profile-schema.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { type Account, account, isAtItsEnd } from "./account.ts";
-import { eventually } from "./eventually.ts";
 import { type LabFolder, openLabFolder } from "./lab-folder.ts";
 import type { PlannedOrder } from "./lab-load.ts";
+import { startTestServer, type TestServer } from "./test-server.ts";
 import { siteConfig } from "./with-daemon.ts";
 import { withFolder } from "./with-folder.ts";
 import { silent } from "./with-ledger.ts";
 
-/** A database server of a test's own, external to the daemon, that the test may crash and start again. */
-export interface TestServer {
-  /** What `database.url` takes; the same after each start. */
-  readonly url: string;
-  readonly connection: EmbeddedConnection;
-  /** Ends it at once, as a crash does: nothing is flushed or said goodbye to. */
-  crash(): Promise<void>;
-  start(): Promise<void>;
-}
-
-/** A site with such a server, and daemons in this process. */
+/** A site with a database server that can crash, and daemons in this process. */
 export interface ServerSite {
   readonly server: TestServer;
   readonly simulator: Simulator;
@@ -64,7 +50,7 @@ export async function withServerSite<T>(
   test: (site: ServerSite) => Promise<T>,
 ): Promise<T> {
   return await withFolder(async (folder) => {
-    const server = await startServer(join(folder, "server"));
+    const server = await startTestServer(join(folder, "server"));
     const simulator = await createSimulator({ ...options.simulator, port: 0 });
     const pool = openPool(
       { connection: server.connection, schema: "cryobridge", max: 4, applicationName: "test" },
@@ -121,42 +107,4 @@ export async function withServerSite<T>(
       await server.remove();
     }
   });
-}
-
-async function startServer(dataDir: string): Promise<TestServer & { remove(): Promise<void> }> {
-  const launch = () => startEmbeddedPostgres({ dataDir, logger: silent, clock: systemClock });
-  let running = await launch();
-  const home = await realpath(join(dataDir, "postgres"));
-  const { connection } = running;
-  const { host, port, user, password, database } = connection;
-  const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`;
-  const place = host.startsWith("/")
-    ? `localhost:${port}/${database}?host=${encodeURIComponent(host)}`
-    : `${host}:${port}/${database}`;
-  return {
-    url: `postgres://${login}@${place}`,
-    connection,
-    crash: async () => {
-      const pid = Number((await readFile(join(home, "data/postmaster.pid"), "utf8")).split("\n")[0]);
-      process.kill(pid, "SIGQUIT");
-      await eventually(() => !isAlive(pid), { what: "the end of the database server" });
-      await running.stop();
-    },
-    start: async () => {
-      running = await launch();
-    },
-    remove: async () => {
-      await running.stop();
-      await rm(home, { recursive: true, force: true, maxRetries: 10 });
-    },
-  };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

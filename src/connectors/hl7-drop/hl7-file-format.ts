@@ -63,8 +63,8 @@ function toMessage(part: Hl7FilePart, charset: CharsetOptions): IncomingMessage 
   const place = `message ${part.ordinal}`;
   const message = { ordinal: part.ordinal, place, raw: phi(part.raw) };
   try {
-    const { text } = decodeHl7(part.raw, charset);
-    return { ...message, content: { kind: "hl7", text: phi(text) } };
+    const { text, encoding } = decodeHl7(part.raw, charset);
+    return { ...message, content: { kind: "hl7", text: phi(text), encoding } };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const where = `${place}, line ${part.line}`;

@@ -1,0 +1,186 @@
+import type pg from "pg";
+import type { CsvRow } from "../core/intake.ts";
+import { INSERT_EVENTS, INSERT_OUTCOMES } from "./change-orders.ts";
+import { formatId } from "./ids.ts";
+import { CONFLICT_TEXT, draftSnapshot, type MessageDraft } from "./message-drafts.ts";
+import type { MessageBatch } from "./message-record.ts";
+import type { OrderSnapshot } from "./order-row.ts";
+
+/** $1.. arrays of one value a message. */
+const INSERT_MESSAGES = `
+insert into messages (id, connector, file_id, ordinal, place, message_control_id, message_type, sha256, raw, format,
+                      encoding, csv_rows, verdict, problems, duplicate_of, replay_of)
+select x.id, $1, $2, x.ordinal, x.place, x.control_id, x.message_type, x.sha256, x.raw, x.format,
+       x.encoding, x.csv_rows, x.verdict, x.problems, x.duplicate_of, $3
+  from unnest($4::bigint[], $5::integer[], $6::text[], $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::text[],
+              $12::text[], $13::jsonb[], $14::text[], $15::jsonb[], $16::bigint[])
+       as x(id, ordinal, place, control_id, message_type, sha256, raw, format, encoding, csv_rows, verdict, problems,
+            duplicate_of)`;
+
+/** $1 JSON array of orders. A business key that appeared meanwhile makes the insert fail, and the batch is tried anew. */
+const INSERT_ORDERS = `
+insert into orders (id, message_id, position, connector, business_key, operation, facility_code, facility_id,
+                    placer_order_number, subject_code, subject, sources, content_digest, state, failure_code, failure_text)
+select x.id, x.message_id, x.position, x.connector, x.business_key, x.operation, x.facility_code, x.facility_id,
+       x.placer_order_number, x.subject_code, x.subject, x.sources, decode(x.content_digest, 'hex'), x.state,
+       x.failure_code, x.failure_text
+  from jsonb_to_recordset($1::jsonb)
+       as x(id bigint, message_id bigint, position integer, connector text, business_key text, operation text,
+            facility_code text, facility_id bigint, placer_order_number text, subject_code text, subject jsonb,
+            sources jsonb, content_digest text, state text, failure_code text, failure_text text)`;
+
+/** $1 JSON array of containers. */
+const INSERT_CONTAINERS = `
+insert into order_containers (order_id, position, label, description)
+select x.order_id, x.position, x.label, x.description
+  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, position integer, label text, description text)`;
+
+/** Writes the messages with their orders and timeline entries, as the drafts decide. */
+export async function insertDrafts(
+  client: pg.PoolClient,
+  batch: MessageBatch,
+  drafts: readonly MessageDraft[],
+): Promise<void> {
+  await insertMessages(client, batch, drafts);
+  await insertOrders(client, batch.connector, drafts);
+  await insertTimeline(client, drafts);
+}
+
+async function insertMessages(
+  client: pg.PoolClient,
+  batch: MessageBatch,
+  drafts: readonly MessageDraft[],
+): Promise<void> {
+  const column = <T>(pick: (draft: MessageDraft) => T): T[] => drafts.map(pick);
+  await client.query(INSERT_MESSAGES, [
+    batch.connector,
+    batch.fileId,
+    batch.replayOf ?? null,
+    column((draft) => draft.messageId),
+    column((draft) => draft.record.message.ordinal),
+    column((draft) => draft.record.message.place),
+    column((draft) => draft.record.messageControlId ?? null),
+    column((draft) => draft.record.messageType ?? null),
+    column((draft) => draft.sha256),
+    column((draft) => draft.record.message.raw.reveal()),
+    column((draft) => draft.record.message.content.kind),
+    column(({ record: { message } }) =>
+      message.content.kind === "hl7" ? (message.content.encoding ?? null) : null,
+    ),
+    column(({ record: { message } }) =>
+      message.content.kind === "csv" ? encodeRows(message.content.rows.reveal()) : null,
+    ),
+    column((draft) => draft.verdict),
+    column((draft) => JSON.stringify(draft.record.problems)),
+    column((draft) => draft.duplicateOf ?? null),
+  ]);
+}
+
+/** The column `csv_rows`; null for rows that can't be kept. */
+function encodeRows(rows: readonly CsvRow[]): string | null {
+  return rows.length === 0 ? null : JSON.stringify(rows.map((row) => [row.line, [...row.values]]));
+}
+
+async function insertOrders(
+  client: pg.PoolClient,
+  connector: string,
+  drafts: readonly MessageDraft[],
+): Promise<void> {
+  const orders = drafts.flatMap((draft) =>
+    draft.orders.map(({ order, orderId, businessKey: key, digest, isConflict }, index) => ({
+      id: orderId,
+      message_id: draft.messageId,
+      position: index + 1,
+      connector,
+      business_key: key,
+      operation: order.operation,
+      facility_code: order.facilityCode,
+      facility_id: order.facilityId,
+      placer_order_number: order.placerOrderNumber,
+      subject_code: order.subject.code.reveal(),
+      subject: {
+        firstName: order.subject.firstName?.reveal(),
+        lastName: order.subject.lastName?.reveal(),
+        dateOfBirth: order.subject.dateOfBirth?.reveal(),
+      },
+      sources: order.sources,
+      content_digest: digest,
+      state: isConflict ? "parked" : "received",
+      failure_code: isConflict ? "ORDER_NUMBER_REUSED" : undefined,
+      failure_text: isConflict ? CONFLICT_TEXT : undefined,
+    })),
+  );
+  if (orders.length === 0) return;
+  await client.query(INSERT_ORDERS, [JSON.stringify(orders)]);
+  const containers = drafts.flatMap((draft) =>
+    draft.orders.flatMap(({ order, orderId }) =>
+      order.containers.map(({ label, description }, index) => ({
+        order_id: orderId,
+        position: index + 1,
+        label,
+        description,
+      })),
+    ),
+  );
+  if (containers.length > 0) await client.query(INSERT_CONTAINERS, [JSON.stringify(containers)]);
+}
+
+async function insertTimeline(client: pg.PoolClient, drafts: readonly MessageDraft[]): Promise<void> {
+  const events = drafts.flatMap((draft) =>
+    draft.orders.map(({ orderId, isConflict }) => ({
+      order_id: orderId,
+      kind: isConflict ? "parked" : "received",
+      to_state: isConflict ? "parked" : "received",
+      detail: isConflict
+        ? { code: "ORDER_NUMBER_REUSED", text: CONFLICT_TEXT }
+        : { place: draft.record.message.place },
+    })),
+  );
+  const repeats = drafts.flatMap((draft) =>
+    draft.repeatedOrderIds.map((id) => ({
+      order_id: id,
+      kind: "repeated",
+      detail: { messageId: formatId("m", draft.messageId) },
+    })),
+  );
+  const all = [...events, ...repeats];
+  if (all.length > 0) await client.query(INSERT_EVENTS, [JSON.stringify(all)]);
+}
+
+/** Writes what the lab is to be told of each message; `earlier` are the orders that it names again, by message id. */
+export async function insertAnswers(
+  client: pg.PoolClient,
+  connector: string,
+  drafts: readonly MessageDraft[],
+  earlier: ReadonlyMap<number, OrderSnapshot[]>,
+): Promise<void> {
+  const outcomes = drafts.flatMap((draft): Record<string, unknown>[] => {
+    const answer = { connector, message_id: draft.messageId };
+    if (draft.verdict === "ignored") return [];
+    if (draft.verdict === "refused")
+      return [
+        {
+          ...answer,
+          kind: "refused",
+          payload: { problems: draft.record.problems, placerOrderNumber: draft.record.placerOrderNumber },
+        },
+      ];
+    const fresh = draft.orders.map(draftSnapshot);
+    const told = [...fresh, ...(earlier.get(draft.messageId) ?? [])];
+    const acknowledged = {
+      ...answer,
+      kind: "acknowledged",
+      payload: { orders: told, isDuplicate: draft.verdict === "duplicate" },
+    };
+    const conflicts = draft.orders
+      .filter((order) => order.isConflict)
+      .map((order) => ({
+        ...answer,
+        order_id: order.orderId,
+        kind: "changed",
+        payload: { order: draftSnapshot(order) },
+      }));
+    return [acknowledged, ...conflicts];
+  });
+  if (outcomes.length > 0) await client.query(INSERT_OUTCOMES, [JSON.stringify(outcomes)]);
+}

@@ -1,0 +1,60 @@
+import type { FailureCode, Problem } from "../core/failures.ts";
+
+/** What a value is for: a code that things are found by, a person's name, or free text for staff. */
+export type ValueKind = "code" | "name" | "text";
+
+/**
+ * Characters that a value may have at most. Codes are keys of indexes, which take some 2,700 bytes, and no lab's
+ * numbers come near 200 characters; nor do the service's fields for a name, a label or a description.
+ */
+const MOST_CHARACTERS: Readonly<Record<ValueKind, number>> = { code: 200, name: 200, text: 2_000 };
+
+/**
+ * Why a value is no fit for an order, in words that don't repeat it; undefined when it is fit. NUL and half a
+ * surrogate pair can be kept nowhere. In a code every control character is refused: two codes that look alike must
+ * be the same code. Elsewhere tabs, line ends and the like are left to the reader.
+ */
+export function findUnfit(
+  value: string,
+  kind: ValueKind,
+): { readonly code: FailureCode; readonly trouble: string } | undefined {
+  if (!value.isWellFormed()) {
+    return { code: "MAPPING_CHARACTER_INVALID", trouble: "holds half of a character, expected whole ones" };
+  }
+  if (kind === "code" && /\p{Cc}/u.test(value)) {
+    return {
+      code: "MAPPING_CHARACTER_INVALID",
+      trouble: "holds a control character, expected a code without",
+    };
+  }
+  if (value.includes("\0")) {
+    return { code: "MAPPING_CHARACTER_INVALID", trouble: "holds a NUL character, expected text" };
+  }
+  const most = MOST_CHARACTERS[kind];
+  const length = value.length > most ? countCharacters(value) : 0;
+  if (length <= most) return undefined;
+  return {
+    code: "MAPPING_VALUE_TOO_LONG",
+    trouble: `has ${length} characters, expected at most ${most}`,
+  };
+}
+
+/** The value when it is fit to be kept, for what is only shown and never asked about. */
+export function keptIfFit(value: string | undefined, kind: ValueKind): string | undefined {
+  return value === undefined || findUnfit(value, kind) ? undefined : value;
+}
+
+/** A problem whose words can be kept and printed, whatever they quote: modules and profiles write them too. */
+export function presentable({ code, place, message }: Problem): Problem {
+  return { code, place: printable(place), message: printable(message) };
+}
+
+function printable(text: string): string {
+  return text.toWellFormed().replace(/\p{Cc}/gu, " ");
+}
+
+function countCharacters(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}

@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import { eventually } from "../support/eventually.ts";
+import { omlO33 } from "../support/lab-messages.ts";
+import { type Site, withSite } from "../support/with-daemon.ts";
+
+const CREATE = { method: "POST", path: "/api/procedure-requests", times: 1 } as const;
+const REGISTER = { method: "POST", path: "/api/subjects", times: 1 } as const;
+
+/** Short, so that a test that waits for an answer which never comes is quick. */
+const IMPATIENT = { service: { timeout: "700ms", settle: { looks: ["50ms", "200ms"], after: "1500ms" } } };
+
+/** What a lost or spoiled answer may look like when the service has done what it was asked. */
+const EXECUTED: readonly (readonly [string, FaultRule])[] = [
+  ["the connection is cut after the request was created", { after: "drop" }],
+  ["no answer ever comes", { after: "hang" }],
+  ["a gateway answers 504 although the request was created", { status: 504, executed: true }],
+  ["the answer is an error 500 although the request was created", { status: 500, executed: true }],
+  ["the answer is empty", { body: "empty" }],
+  ["the answer is a page of HTML", { body: "html" }],
+  ["the answer is cut in the middle", { body: "truncated" }],
+  ["the answer holds no id", { body: "without-ids" }],
+  ["the connection ends within the answer", { cutAfterBytes: 150 }],
+  ["the service acts long after the caller has given up", { executeAfterMs: 1_000 }],
+];
+
+/** Nothing was done, but nobody can tell at first. */
+const NOT_EXECUTED: readonly (readonly [string, FaultRule])[] = [
+  ["the connection is cut before anything was done", { before: "drop" }],
+  ["no answer comes and nothing was done", { before: "hang" }],
+  ["a gateway answers 502 and nothing was done", { status: 502 }],
+];
+
+async function timeline(site: Site, number: string): Promise<string[]> {
+  const [order] = await findOrders(site.pool, number);
+  return order ? (await listEvents(site.pool, order.id)).map((event) => event.kind) : [];
+}
+
+function expectOneRequestEach(site: Site, orders: number): void {
+  const { doubled, journal } = site.simulator.tally();
+  expect(doubled).toEqual([]);
+  expect(journal).toHaveLength(orders);
+}
+
+describe.concurrent("an order whose creation got no clear answer", () => {
+  test.each(EXECUTED)("is found at the service and not sent again when %s", (_words, effect) =>
+    withSite({ config: IMPATIENT, simulator: { faults: [{ ...CREATE, ...effect }] } }, async (site) => {
+      await site.start();
+      await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
+      const [order] = await site.settled(1);
+      expect(order?.state).toBe("completed");
+      expectOneRequestEach(site, 1);
+      expect(await timeline(site, "A-1")).toContain("adopted");
+    }),
+  );
+
+  test.each(NOT_EXECUTED)("is sent again after the settle time when %s", (_words, effect) =>
+    withSite({ config: IMPATIENT, simulator: { faults: [{ ...CREATE, ...effect }] } }, async (site) => {
+      await site.start();
+      await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
+      const [order] = await site.settled(1);
+      expect(order?.state).toBe("completed");
+      expectOneRequestEach(site, 1);
+      expect(await timeline(site, "A-1")).toContain("looked");
+    }),
+  );
+
+  test.each(EXECUTED)("registers its subject once when %s", (_words, effect) =>
+    withSite({ config: IMPATIENT, simulator: { faults: [{ ...REGISTER, ...effect }] } }, async (site) => {
+      await site.start();
+      await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
+      const [order] = await site.settled(1);
+      expect(order?.state).toBe("completed");
+      expect(site.simulator.tally().subjectsCreated).toHaveLength(1);
+      expectOneRequestEach(site, 1);
+    }),
+  );
+
+  test("is parked for a person when it is a retrieval that left no trace", () =>
+    withSite({ config: IMPATIENT, simulator: { faults: [{ ...CREATE, before: "drop" }] } }, async (site) => {
+      site.simulator.control.addSubject({
+        facilityId: 12,
+        code: "S-1",
+        firstName: "Ada",
+        lastName: "Example",
+        dateOfBirth: "1990-01-31",
+      });
+      site.simulator.control.addContainer({ facilityId: 12, subjectCode: "S-1", name: "V-1" });
+      await site.start();
+      await site.drop(
+        "hl7",
+        "a.hl7",
+        omlO33({ number: "A-1", subject: "S-1", labels: ["V-1"], operation: "CRYO-RETRIEVE" }),
+      );
+      const [order] = await site.settled(1, ["parked"]);
+      expect(order?.failure?.code).toBe("SUBMIT_UNCERTAIN");
+      expectOneRequestEach(site, 0);
+    }));
+
+  test("is found again when it is a retrieval that was created", () =>
+    withSite({ config: IMPATIENT, simulator: { faults: [{ ...CREATE, after: "drop" }] } }, async (site) => {
+      site.simulator.control.addSubject({
+        facilityId: 12,
+        code: "S-1",
+        firstName: "Ada",
+        lastName: "Example",
+        dateOfBirth: "1990-01-31",
+      });
+      site.simulator.control.addContainer({ facilityId: 12, subjectCode: "S-1", name: "V-1" });
+      await site.start();
+      await site.drop(
+        "hl7",
+        "a.hl7",
+        omlO33({ number: "A-1", subject: "S-1", labels: ["V-1"], operation: "CRYO-RETRIEVE" }),
+      );
+      const [order] = await site.settled(1);
+      expect(order?.state).toBe("completed");
+      expectOneRequestEach(site, 1);
+    }));
+});
+
+describe.concurrent("an order that the service definitely did not take", () => {
+  test("waits out a 429 for as long as the service asks", () =>
+    withSite(
+      { config: IMPATIENT, simulator: { faults: [{ ...CREATE, status: 429, retryAfter: 1 }] } },
+      async (site) => {
+        await site.start();
+        await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
+        const [order] = await site.settled(1);
+        expect(order?.state).toBe("completed");
+        expectOneRequestEach(site, 1);
+        expect(await timeline(site, "A-1")).not.toContain("looked");
+      },
+    ));
+
+  test("is parked with the service's reason when it is refused, and the lab is told", () =>
+    withSite({ config: IMPATIENT, simulator: { faults: [{ ...CREATE, status: 422 }] } }, async (site) => {
+      await site.start();
+      await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
+      const [order] = await site.settled(1, ["parked"]);
+      expect(order?.failure?.code).toBe("SERVICE_REFUSED");
+      expectOneRequestEach(site, 0);
+      const told = await eventually(async () =>
+        [...(await site.results("hl7")).values()].find((text) => text.includes("ORU^R01")),
+      );
+      expect(told).toContain("NTE|");
+    }));
+
+  test("waits for as long as the service is away, and parks nothing", () =>
+    withSite({}, async (site) => {
+      const port = Number(new URL(site.simulator.url).port);
+      await site.simulator.close();
+      await site.start();
+      for (const number of ["A-1", "A-2", "A-3"]) await site.drop("hl7", `${number}.hl7`, omlO33({ number }));
+      await eventually(
+        async () => (await site.orders()).filter((order) => order.failure !== undefined).length === 3,
+      );
+      expect((await site.orders()).map((order) => order.state)).toEqual(["received", "received", "received"]);
+      await site.simulator.listen(port);
+      const orders = await site.settled(3, undefined, 40_000);
+      expect(orders.map((order) => order.state)).toEqual(["completed", "completed", "completed"]);
+      expectOneRequestEach(site, 3);
+    }));
+});

@@ -1,0 +1,152 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, test } from "vitest";
+import { phi } from "../../src/core/phi.ts";
+import { type Completed, describeUnlocated, lookForLocations } from "../../src/jobs/locate.ts";
+import type { LedgerContainer } from "../../src/ledger/order-row.ts";
+import type { ServiceClient } from "../../src/service/client.ts";
+import { type StubService, send } from "../service/stub-service.ts";
+import { never, withStub } from "../service/with-client.ts";
+import { silent } from "../support/with-ledger.ts";
+
+const vial = (position: number, more: Partial<LedgerContainer> = {}): LedgerContainer => ({
+  position,
+  label: `V-${position}`,
+  description: "",
+  ...more,
+});
+
+function anOrder(more: Partial<Completed["order"]> = {}): Completed["order"] {
+  const subject = { code: phi("S-1") };
+  return { id: 7, operation: "STORE", subject, containers: [vial(1), vial(2)], attempts: 0, ...more };
+}
+
+async function look(client: ServiceClient, order: Completed["order"], containerIds?: readonly number[]) {
+  const deps = { service: client, concurrency: 2, logger: silent };
+  const procedure = containerIds ? { containerIds } : undefined;
+  return (await lookForLocations([{ order, procedure }], deps, never)).get(order.id);
+}
+
+const row = (id: number) => ({ id, name: `V-${id}`, subjectCode: "S-1", storageName: `Tank ${id}` });
+
+/** A service with both vials, of which the location of the second is answered by `answer`. */
+function withVials(
+  answer: (response: ServerResponse) => void,
+  run: (client: ServiceClient, stub: StubService) => Promise<void>,
+): Promise<void> {
+  return withStub(async (stub, client) => {
+    stub.rows["sample-containers"] = [row(1), row(2)];
+    stub.intercept = (request, response) => {
+      const isSecond = request.url === "/api/sample-containers/2/location";
+      if (isSecond) answer(response);
+      return isSecond;
+    };
+    await run(client, stub);
+  });
+}
+
+const notFound = (response: ServerResponse) => send(response, 404, { message: "no location yet" });
+const unauthorized = (response: ServerResponse) => send(response, 401, { message: "who are you" });
+const down = (response: ServerResponse) => send(response, 503, "<html></html>");
+const oddShape = (response: ServerResponse) => send(response, 200, [1, 2]);
+
+describe("looking for the containers of a completed order", () => {
+  test("is over once every location is known", () =>
+    withStub(async (stub, client) => {
+      stub.rows["sample-containers"] = [row(1), row(2)];
+      expect(await look(client, anOrder())).toMatchObject({
+        containers: [
+          { position: 1, containerId: 1, location: { storageName: "Tank 1" } },
+          { position: 2, containerId: 2, location: { storageName: "Tank 2" } },
+        ],
+        unlocated: [],
+        next: "tell",
+      });
+    }));
+
+  test("asks nothing about a retrieval, whose containers stand nowhere", () =>
+    withStub(async (stub, client) => {
+      expect(await look(client, anOrder({ operation: "RETRIEVAL" }))).toMatchObject({ next: "tell" });
+      expect(stub.seen).toEqual([]);
+    }));
+
+  test.each([
+    ["is not there yet", notFound, "the service knows no location of it"],
+    ["may not be read", unauthorized, "its location can't be read (SERVICE_CREDENTIALS_REFUSED)"],
+    ["comes in an unknown shape", oddShape, "its location can't be read (SERVICE_SHAPE_UNKNOWN)"],
+  ])("keeps what it found and is done again when a location %s", (_what, answer, text) =>
+    withVials(answer, async (client) => {
+      expect(await look(client, anOrder())).toMatchObject({
+        containers: [
+          { position: 1, location: { storageName: "Tank 1" } },
+          { position: 2, containerId: 2 },
+        ],
+        unlocated: [{ position: 2, text }],
+        next: "look_again",
+      });
+    }),
+  );
+
+  test("is done again when a label isn't listed yet", () =>
+    withStub(async (stub, client) => {
+      stub.rows["sample-containers"] = [row(1)];
+      const found = await look(client, anOrder());
+      expect(found).toMatchObject({ containers: [{ position: 1, containerId: 1 }], next: "look_again" });
+      expect(found?.unlocated).toEqual([
+        { position: 2, text: "the service lists no container with its label" },
+      ]);
+    }));
+
+  test("takes none of two containers with one label, unless the procedure names one of them", () =>
+    withStub(async (stub, client) => {
+      stub.rows["sample-containers"] = [row(1), row(2), { ...row(3), name: "V-2" }];
+      const open = await look(client, anOrder());
+      expect(open?.unlocated).toEqual([
+        { position: 2, text: "the service lists several containers with its label" },
+      ]);
+      expect(await look(client, anOrder(), [1, 3])).toMatchObject({
+        containers: [{ containerId: 1 }, { containerId: 3, location: { storageName: "Tank 3" } }],
+        next: "tell",
+      });
+    }));
+
+  test("ends with what is known after five looks", () =>
+    withVials(notFound, async (client) => {
+      expect(await look(client, anOrder({ attempts: 18 }))).toMatchObject({ next: "look_again" });
+      const last = await look(client, anOrder({ attempts: 4 }));
+      expect(last).toMatchObject({
+        containers: [{ position: 1, location: { storageName: "Tank 1" } }, { position: 2 }],
+        next: "tell",
+      });
+      expect(describeUnlocated(last?.unlocated ?? [])).toBe(
+        "not every location is known (container 2: the service knows no location of it)",
+      );
+    }));
+
+  test("never ends because of an outage, however long it lasts", () =>
+    withVials(down, async (client) => {
+      expect(await look(client, anOrder({ attempts: 500 }))).toMatchObject({
+        containers: [{ position: 1, location: { storageName: "Tank 1" } }, { position: 2 }],
+        next: "wait",
+      });
+    }));
+
+  test("asks only for what earlier looks left open", () =>
+    withVials(notFound, async (client, stub) => {
+      const first = vial(1, { containerId: 1, location: { storageName: "Tank 1" } });
+      const order = anOrder({ containers: [first, vial(2, { containerId: 2 })] });
+      expect(await look(client, order)).toMatchObject({
+        containers: [
+          { position: 1, location: { storageName: "Tank 1" } },
+          { position: 2, containerId: 2 },
+        ],
+      });
+      expect(stub.seen.map(({ url }) => url)).toEqual(["/api/sample-containers/2/location"]);
+    }));
+
+  test("holds no patient's values in its words", () =>
+    withStub(async (stub, client) => {
+      stub.rows["sample-containers"] = [];
+      const found = await look(client, anOrder());
+      expect(JSON.stringify(found)).not.toMatch(/S-1|V-1/);
+    }));
+});

@@ -1,0 +1,166 @@
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
+import { type TrackDeps, trackFacility } from "../../src/jobs/track.ts";
+import { changeOrders } from "../../src/ledger/change-orders.ts";
+import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
+import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { silent, withLedger } from "../support/with-ledger.ts";
+
+const POLLING = { firstMs: 60_000, maxMs: 900_000, factor: 1.5 };
+
+interface Lab {
+  readonly pool: pg.Pool;
+  readonly simulator: Simulator;
+  readonly service: ServiceClient;
+  track(signal?: AbortSignal): Promise<void>;
+}
+
+/** A ledger and a service without staff or device, in which nothing moves by itself. */
+async function withLab<T>(run: (lab: Lab) => Promise<T>): Promise<T> {
+  return withLedger(async ({ pool }) => {
+    const simulator = await createSimulator({ port: 0, staff: { auto: false }, device: { auto: false } });
+    const auth = { apiToken: "simulator-api-token" };
+    const deps = { clock: systemClock, logger: silent };
+    const service = createServiceClient({ baseUrl: simulator.url, auth, maxRequestsPerSecond: 1_000 }, deps);
+    const track: TrackDeps = {
+      pool,
+      service,
+      logger: silent,
+      clock: systemClock,
+      polling: POLLING,
+      concurrency: 2,
+    };
+    try {
+      return await run({
+        pool,
+        simulator,
+        service,
+        track: (signal = new AbortController().signal) => trackFacility(12, track, signal),
+      });
+    } finally {
+      await service.close();
+      await simulator.close();
+    }
+  });
+}
+
+/** An order that the service has as a request of its own. */
+async function submitted(
+  { pool, simulator, service }: Lab,
+  code = "SUBJ-1",
+): Promise<{ orderId: number; requestId: number }> {
+  const order = anOrder({ code });
+  const [orderId] = await commit(pool, [aRecord(1, [order])]);
+  simulator.control.addSubject({
+    facilityId: 12,
+    code,
+    firstName: "Ada",
+    lastName: "Example",
+    dateOfBirth: "1990-01-31",
+  });
+  const request = {
+    type: "STORE",
+    facilityId: 12,
+    subjectCode: order.subject.code,
+    containers: order.containers,
+  } as const;
+  const { requestId } = await service.createRequest(request, new AbortController().signal);
+  await link(pool, orderId as number, requestId);
+  return { orderId: orderId as number, requestId };
+}
+
+const link = (pool: pg.Pool, orderId: number, requestId: number) =>
+  changeOrders(pool, [
+    {
+      orderId,
+      from: ["received"],
+      to: "submitted",
+      request: { surface: "request", requestId },
+      nextInMs: 0,
+      remoteStatus: "PENDING",
+    },
+  ]);
+
+const due = (pool: pg.Pool) => pool.query("update orders set next_at = now()");
+
+async function theOrder(pool: pg.Pool) {
+  const [order] = await findOrders(pool, "A-1");
+  if (!order) throw new Error("no order");
+  return order;
+}
+
+describe("following orders", () => {
+  test("reads on to the procedure in the same pass in which a request is found accepted", () =>
+    withLab(async (lab) => {
+      const { requestId } = await submitted(lab);
+      const { id } = lab.simulator.control.acceptRequest(requestId);
+      lab.simulator.control.startProcedure(id);
+      await lab.track();
+      expect(await theOrder(lab.pool)).toMatchObject({ state: "in_progress", procedureId: id });
+    }));
+
+  test("parks an order whose request turns out to be another subject's", () =>
+    withLab(async (lab) => {
+      const { requestId } = await submitted(lab, "OTHER");
+      lab.simulator.control.behave({ singleRequest: "full" });
+      await lab.pool.query("update orders set subject_code = 'SUBJ-1'");
+      await due(lab.pool);
+      await lab.track();
+      expect(await theOrder(lab.pool)).toMatchObject({
+        state: "parked",
+        requestId,
+        failure: { code: "REQUEST_MISMATCH" },
+      });
+    }));
+
+  test("lengthens the interval of an order without news", () =>
+    withLab(async (lab) => {
+      await submitted(lab);
+      await lab.track();
+      const first = (await theOrder(lab.pool)).pollIntervalMs;
+      await due(lab.pool);
+      await lab.track();
+      expect([first, (await theOrder(lab.pool)).pollIntervalMs]).toEqual([60_000, 90_000]);
+    }));
+
+  test("gives a request that the service forgot to a person after a day, even when a poll failed in between", () =>
+    withLab(async (lab) => {
+      const { orderId, requestId } = await submitted(lab);
+      lab.simulator.control.forget("request", requestId);
+      await lab.track();
+      expect((await theOrder(lab.pool)).state).toBe("submitted");
+      lab.simulator.control.setFaults([{ method: "GET", status: 503 }]);
+      await due(lab.pool);
+      await lab.track();
+      lab.simulator.control.setFaults([]);
+      await lab.pool.query("update orders set missing_since = missing_since - interval '25 h'");
+      const fresh = createServiceClient(
+        { baseUrl: lab.simulator.url, auth: { apiToken: "simulator-api-token" } },
+        { clock: systemClock, logger: silent },
+      );
+      await due(lab.pool);
+      const deps: TrackDeps = {
+        pool: lab.pool,
+        service: fresh,
+        logger: silent,
+        clock: systemClock,
+        polling: POLLING,
+        concurrency: 1,
+      };
+      await trackFacility(12, deps, new AbortController().signal);
+      await fresh.close();
+      expect(await theOrder(lab.pool)).toMatchObject({ state: "parked", failure: { code: "REQUEST_GONE" } });
+      expect((await listEvents(lab.pool, orderId)).map((event) => event.kind)).toContain("missing");
+    }));
+
+  test("asks nothing once it is told to stop", () =>
+    withLab(async (lab) => {
+      await submitted(lab);
+      const before = lab.simulator.tally().received;
+      await expect(lab.track(AbortSignal.abort(new Error("stopping")))).rejects.toThrow("stopping");
+      expect(lab.simulator.tally().received).toBe(before);
+    }));
+});
