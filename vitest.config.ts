@@ -3,12 +3,16 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    // The long forms have a command of their own: npm run test:chaos.
+    exclude: ["test/chaos/**", "node_modules/**"],
     globalSetup: ["test/support/global-setup.ts"],
     // Tests start real servers; the limits are for hangs, not for speed.
-    testTimeout: 120_000,
+    testTimeout: 180_000,
     hookTimeout: 120_000,
-    // Each of the concurrent tests of a file may run a whole site.
-    maxConcurrency: 3,
     pool: "forks",
+    // Most tests wait for servers and files, so two files run at once even on two cores; more would only slow each other
+    // down, since each of the concurrent tests of a file may run a whole site.
+    maxWorkers: 2,
+    maxConcurrency: 3,
   },
 });

@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { openConsole } from "../app/console.ts";
 import { type Daemon, ROLES, type Role, startDaemon } from "../app.ts";
@@ -16,6 +17,7 @@ const STOP_WITHIN_MS = 15_000;
  * second request to stop comes, or when the daemon can't go on.
  */
 export async function startProgram(session: Session, command: Command): Promise<ExitStatus | undefined> {
+  keepYoungGenerationSmall();
   const roles = parseRoles(command.opts<{ role: string }>().role);
   const config = readConfig(session);
   const logger = createLogger(session.isVerbose ? { ...config.log, level: "debug" } : config.log);
@@ -51,6 +53,14 @@ export async function startProgram(session: Session, command: Command): Promise<
       throw error;
     }
   }
+}
+
+/**
+ * On a machine with much memory V8 lets short-lived objects pile up to hundreds of megabytes before it collects them.
+ * Next to a lab system memory is worth more than the few percent of speed that this brings.
+ */
+function keepYoungGenerationSmall(): void {
+  setFlagsFromString("--semi-space-growth-factor=1");
 }
 
 function parseRoles(text: string): ReadonlySet<Role> {

@@ -1,7 +1,7 @@
 import { asFailure, Failure } from "../core/failures.ts";
 import { changeOrders } from "../ledger/change-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
-import { claimOrder, type DueOrder, isEarlierStoreOpen, recordIntent } from "../ledger/submission.ts";
+import { claimOrder, type DueOrder, isEarlierStoreThere, recordIntent } from "../ledger/submission.ts";
 import { requestBody } from "../service/request-body.ts";
 import { sensitiveOf } from "../service/subjects.ts";
 import { toNewRequest } from "./new-request.ts";
@@ -9,6 +9,9 @@ import { settleOrder } from "./settle.ts";
 import { requireRegistrable, requireSameSubject } from "./subject.ts";
 import type { SubmitDeps } from "./submit-deps.ts";
 import { recordSubmitFailure } from "./submit-failure.ts";
+
+/** A container that was stored this recently may be missing from the service's list for a while. */
+const LIST_LAG_MS = 900_000;
 
 /**
  * Takes one order as far as the service's procedure request. Runs at least once: after a crash or an answer that never
@@ -105,6 +108,8 @@ async function resolveContainers(
   signal: AbortSignal,
 ): Promise<number[] | "not yet stored"> {
   const labels = order.containers.map((container) => container.label);
+  // Also when the service lists them already: the earlier order's end, with its locations, comes first.
+  if (await isEarlierStoreThere(deps.pool, order.id, labels, 0)) return "not yet stored";
   const idsByLabel = await deps.service.findContainersByLabel(order.subject.code, labels, signal);
   const ambiguous = order.containers.filter(({ label }) => (idsByLabel.get(label)?.length ?? 0) > 1);
   if (ambiguous.length > 0) {
@@ -116,14 +121,8 @@ async function resolveContainers(
   }
   const missing = order.containers.filter(({ label }) => (idsByLabel.get(label)?.length ?? 0) === 0);
   if (missing.length > 0) {
-    if (
-      await isEarlierStoreOpen(
-        deps.pool,
-        order.id,
-        missing.map(({ label }) => label),
-      )
-    )
-      return "not yet stored";
+    const missed = missing.map(({ label }) => label);
+    if (await isEarlierStoreThere(deps.pool, order.id, missed, LIST_LAG_MS)) return "not yet stored";
     const positions = missing.map((container) => container.position).join(", ");
     throw new Failure(
       "CONTAINER_UNKNOWN",

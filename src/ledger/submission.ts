@@ -167,8 +167,11 @@ const REQUEUE_ALL = "update orders set state = 'received' where state = 'queued'
 const FORGET_HANDOVERS =
   "update orders set handed_over_at = null where state = 'submitting' and handed_over_at is not null";
 
-/** A later open order of the same lane; whether an earlier open STORE of it names one of the labels; $1 order id, $2 labels. Index: orders_lane, order_containers_label. */
-const EARLIER_STORE_OPEN = `
+/**
+ * Whether an earlier STORE of the same lane names one of the labels and is still open, or has been completed for less
+ * than $3 ms; $1 order id, $2 labels. Indexes: order_containers_label, orders_lane.
+ */
+const EARLIER_STORE = `
 select exists (
   select 1
     from order_containers c
@@ -176,7 +179,8 @@ select exists (
     join orders o on o.id = $1 and o.lane = e.lane and e.id < o.id
    where c.label = any ($2)
      and e.operation = 'STORE'
-     and e.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress')) as is_open`;
+     and (e.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress')
+          or (e.state = 'completed' and e.changed_at > now() - $3 * interval '1 millisecond'))) as is_there`;
 
 /** Other orders that hold these requests; $1 surface, $2 request ids, $3 order id. Index: orders_request. */
 const CLAIMED_REQUESTS = `
@@ -312,14 +316,18 @@ export async function recoverSubmissions(
   });
 }
 
-/** Whether an earlier order of the same lane is still storing one of these labels. */
-export async function isEarlierStoreOpen(
+/**
+ * Whether an earlier order of the same lane is still storing one of these labels, or has ended doing so less than
+ * `endedWithinMs` ago.
+ */
+export async function isEarlierStoreThere(
   pool: pg.Pool,
   orderId: number,
   labels: readonly string[],
+  endedWithinMs: number,
 ): Promise<boolean> {
-  const [row] = await run<{ is_open: boolean }>(pool, EARLIER_STORE_OPEN, [orderId, labels]);
-  return row?.is_open === true;
+  const [row] = await run<{ is_there: boolean }>(pool, EARLIER_STORE, [orderId, labels, endedWithinMs]);
+  return row?.is_there === true;
 }
 
 /** Which of these requests belong to other orders already. */

@@ -111,7 +111,7 @@ describe("looking for the containers of a completed order", () => {
 
   test("ends with what is known after five looks", () =>
     withVials(notFound, async (client) => {
-      expect(await look(client, anOrder({ attempts: 18 }))).toMatchObject({ next: "look_again" });
+      expect(await look(client, anOrder({ attempts: 3 }))).toMatchObject({ next: "look_again" });
       const last = await look(client, anOrder({ attempts: 4 }));
       expect(last).toMatchObject({
         containers: [{ position: 1, location: { storageName: "Tank 1" } }, { position: 2 }],
