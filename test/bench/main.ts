@@ -1,0 +1,37 @@
+/**
+ * `npm run bench [name…] [--json]`: measures, prints the figures, and ends with status 1 when one breaks its bound.
+ * BENCH_CSV_MB sets the size of the large CSV file.
+ */
+import { benchCsv } from "./csv.ts";
+import { benchHl7Files } from "./hl7-files.ts";
+import { benchHl7Parse } from "./hl7-parse.ts";
+import { benchOrders } from "./orders.ts";
+import { type BenchReport, formatReport, isKept } from "./report.ts";
+
+const BENCHES: Readonly<Record<string, () => BenchReport | Promise<BenchReport>>> = {
+  "hl7-parse": benchHl7Parse,
+  "hl7-files": benchHl7Files,
+  csv: () => benchCsv(Number(process.env.BENCH_CSV_MB ?? 200)),
+  orders: benchOrders,
+};
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(args: readonly string[]): Promise<number> {
+  const isJson = args.includes("--json");
+  const wanted = args.filter((arg) => !arg.startsWith("--"));
+  const unknown = wanted.filter((name) => !(name in BENCHES));
+  if (unknown.length > 0) {
+    console.error(`no bench ${unknown.join(", ")}; there are ${Object.keys(BENCHES).join(", ")}`);
+    return 2;
+  }
+  const reports: BenchReport[] = [];
+  for (const [name, bench] of Object.entries(BENCHES)) {
+    if (wanted.length > 0 && !wanted.includes(name)) continue;
+    const report = await bench();
+    reports.push(report);
+    if (!isJson) console.log(`${formatReport(report)}\n`);
+  }
+  if (isJson) console.log(JSON.stringify(reports, undefined, 2));
+  return reports.every(({ figures }) => figures.every(isKept)) ? 0 : 1;
+}

@@ -1,0 +1,125 @@
+import type pg from "pg";
+import type { Tally } from "../../src/simulator/tally.ts";
+import type { PlannedOrder } from "../support/lab-load.ts";
+import { labCsv } from "../support/lab-messages.ts";
+import { withChildSite, withPool } from "../support/with-child-site.ts";
+import { watchMemory } from "./memory.ts";
+import type { BenchReport, Figure } from "./report.ts";
+import { waitUntil } from "./wait-until.ts";
+
+const FEW = 2_000;
+const MANY = 10_000;
+const WITHIN_MS = 1_800_000;
+const POLLS = [
+  "GET /api/procedure-requests",
+  "GET /api/procedure-requests/:id",
+  "GET /api/procedures",
+  "GET /api/procedures/:id",
+] as const;
+/** Staff and devices take some seconds of the run, so that each order is asked about several times. */
+const SIMULATOR = {
+  staff: { reviewAfterMs: [2_000, 20_000] },
+  device: { startAfterMs: [1_000, 5_000], runMs: [2_000, 20_000] },
+} as const;
+const SERVICE = {
+  maxRequestsPerSecond: 10_000,
+  concurrency: 16,
+  timeout: "30s",
+  polling: { first: "4s", max: "30s", factor: 1.5 },
+  settle: { looks: ["5s", "30s"], after: "2m" },
+};
+
+interface Run {
+  readonly seconds: number;
+  readonly submittedPerSecond: number;
+  readonly peakMb: number;
+  readonly lost: number;
+  readonly doubled: number;
+  readonly untold: number;
+  readonly tally: Tally;
+}
+
+/** Orders in one CSV file through a real daemon on its embedded database, from the drop to the last result. */
+export async function benchOrders(): Promise<BenchReport> {
+  const few = await runOrders(FEW);
+  const many = await runOrders(MANY);
+  const polls = { few: countPolls(few.tally), many: countPolls(many.tally) };
+  const routes = Object.entries(many.tally.routes).map(
+    ([route, { received }]): Figure => ({ name: route, value: received, unit: "requests" }),
+  );
+  return {
+    bench: "orders",
+    title: `${MANY.toLocaleString("en-US")} orders in one CSV file, against the simulator; ${FEW.toLocaleString("en-US")} to compare`,
+    figures: [
+      { name: "lost", value: few.lost + many.lost, unit: "orders", bound: { atMost: 0 } },
+      { name: "doubled", value: few.doubled + many.doubled, unit: "orders", bound: { atMost: 0 } },
+      { name: "not told to the lab", value: few.untold + many.untold, unit: "orders", bound: { atMost: 0 } },
+      { name: "from the drop to the last result", value: many.seconds, unit: "s" },
+      { name: "orders, all in all", value: MANY / many.seconds, unit: "orders/s" },
+      { name: "submitted", value: many.submittedPerSecond, unit: "orders/s" },
+      { name: "daemon's memory at its peak", value: many.peakMb, unit: "MB", bound: { atMost: 300 } },
+      { name: "the same with fewer orders", value: few.peakMb, unit: "MB" },
+      { name: "polling requests", value: polls.many, unit: "requests" },
+      { name: "polling requests an order", value: polls.many / MANY, unit: "", bound: { atMost: 0.5 } },
+      { name: "the same with fewer orders", value: polls.few / FEW, unit: "" },
+      {
+        name: "growth of polling for 5 times the orders",
+        value: polls.many / polls.few,
+        unit: "times",
+        bound: { atMost: 5 },
+      },
+      ...routes,
+    ],
+  };
+}
+
+async function runOrders(count: number): Promise<Run> {
+  const planned = Array.from({ length: count }, (_, index): PlannedOrder => {
+    const number = `B-${index + 1}`;
+    return { number, connector: "csv", operation: "STORE", subject: `S-${number}`, labels: [`V-${number}`] };
+  });
+  return await withChildSite({ simulator: SIMULATOR, service: SERVICE }, async (site) => {
+    const daemon = site.start();
+    await daemon.running;
+    const memory = watchMemory(daemon.pid);
+    const startedAt = performance.now();
+    await site.lab.drop("csv", "orders.csv", labCsv(planned.map(({ number }) => ({ number }))));
+    await withPool(site.dataDir, (pool) => waitUntil(() => isAllTold(pool, count), WITHIN_MS));
+    const seconds = (performance.now() - startedAt) / 1_000;
+    memory.stop();
+    const account = await site.settle(planned, 10_000);
+    await daemon.end("SIGTERM");
+    const tally = site.simulator.tally();
+    const times = tally.journal.map(({ at }) => Date.parse(at));
+    const submitSeconds = (Math.max(...times) - Math.min(...times)) / 1_000;
+    for (const [kind, list] of Object.entries(account)) {
+      if (list.length > 0) console.error(`${kind}: ${list.slice(0, 5).join("; ")}`);
+    }
+    return {
+      seconds,
+      submittedPerSecond: tally.journal.length / submitSeconds,
+      peakMb: memory.peakMb,
+      lost: account.lost.length + account.mistaken.length,
+      doubled: account.doubled.length + account.invented.length,
+      untold: account.untold.length,
+      tally,
+    };
+  });
+}
+
+/** Whether all orders are in, at their end, and in the result files. A cheap look: the full account comes afterwards. */
+async function isAllTold(pool: pg.Pool, count: number): Promise<boolean> {
+  const { rows } = await pool.query<{ orders: number; ended: number; untold: number; pending: number }>(
+    `select count(*)::integer as orders,
+            count(*) filter (where state in ('completed', 'rejected', 'cancelled', 'failed', 'parked'))::integer as ended,
+            (select count(*)::integer from outcomes where not is_composed) as untold,
+            (select count(*)::integer from deliveries where state = 'pending') as pending
+       from orders`,
+  );
+  const [row] = rows;
+  return row?.orders === count && row.ended === count && row.untold === 0 && row.pending === 0;
+}
+
+function countPolls(tally: Tally): number {
+  return POLLS.reduce((sum, route) => sum + (tally.routes[route]?.received ?? 0), 0);
+}

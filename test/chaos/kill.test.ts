@@ -1,0 +1,46 @@
+import { describe, expect, test } from "vitest";
+import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import { ALL_WELL } from "../support/account.ts";
+import { type KillPlan, runWithKills } from "./run-with-kills.ts";
+import { readSettings } from "./settings.ts";
+
+const { seed: firstSeed, runs, orders, kills } = readSettings(process.env);
+const seeds = Array.from({ length: runs }, (_, run) => firstSeed + run);
+const SETTLE_WITHIN_MS = 300_000;
+
+/** A service on a bad day: one call in six goes wrong, some after they were executed, some before, some late. */
+const BAD_DAY: readonly FaultRule[] = [
+  { name: "lost answer", method: "POST", path: "/api/**", after: "drop", probability: 0.06 },
+  { name: "no answer", method: "POST", path: "/api/**", after: "hang", probability: 0.03 },
+  { name: "cut before", method: "POST", path: "/api/**", before: "drop", probability: 0.03 },
+  { name: "executed late", method: "POST", path: "/api/**", executeAfterMs: [0, 1_500], probability: 0.04 },
+  { name: "slow read", method: "GET", path: "/api/**", answerAfterMs: [0, 1_500], probability: 0.02 },
+  { name: "failed read", method: "GET", path: "/api/**", status: 502, probability: 0.03 },
+  { name: "cut read", method: "GET", path: "/api/**", after: "drop", probability: 0.02 },
+];
+
+async function runAndTell(title: string, plan: Omit<KillPlan, "orders" | "kills" | "settleWithinMs">) {
+  console.log(`${title}: seed ${plan.seed}, ${orders} orders, ${kills} kills`);
+  const report = await runWithKills({ ...plan, orders, kills, settleWithinMs: SETTLE_WITHIN_MS });
+  const { requests, uncertain, recoveryMs } = report;
+  console.log(
+    `  ${requests} requests, ${uncertain} uncertain retrievals, all told ${recoveryMs} ms after the last start`,
+  );
+  return report;
+}
+
+describe("a daemon that is killed again and again", () => {
+  test.each(seeds)("submits each order once and tells the lab of each (seed %i)", async (seed) => {
+    const { account, requests, uncertain } = await runAndTell("kills", { seed });
+    expect(account).toEqual(ALL_WELL);
+    expect(requests).toBeGreaterThanOrEqual(orders - uncertain);
+    expect(requests).toBeLessThanOrEqual(orders);
+  });
+
+  test.each(seeds)("does so while the service loses and delays answers, too (seed %i)", async (seed) => {
+    const { account, requests, uncertain } = await runAndTell("kills and faults", { seed, faults: BAD_DAY });
+    expect(account).toEqual(ALL_WELL);
+    expect(requests).toBeGreaterThanOrEqual(orders - uncertain);
+    expect(requests).toBeLessThanOrEqual(orders);
+  });
+});
