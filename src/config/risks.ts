@@ -1,5 +1,5 @@
+import { isLoopbackHost } from "../core/loopback.ts";
 import type { Finding } from "./folder-rules.ts";
-import { isLoopbackHost } from "./loopback.ts";
 import type { Path } from "./problem.ts";
 import { at } from "./rules.ts";
 

@@ -1,6 +1,6 @@
 import { parseDuration } from "../core/duration.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
 import { type Finding, folderFindings } from "./folder-rules.ts";
-import { isLoopbackHost } from "./loopback.ts";
 import type { Path } from "./problem.ts";
 import { childOf } from "./schema-at.ts";
 import { unknownWords } from "./words.ts";

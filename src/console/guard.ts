@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { isLoopbackHost } from "./loopback.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
 import { cookieOf, isEqual, isSessionValid, SESSION_COOKIE } from "./session.ts";
 
 /** Why a request is turned away. */

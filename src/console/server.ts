@@ -1,9 +1,9 @@
 import type { AddressInfo } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { asFailure, Failure } from "../core/failures.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import { type Refusal, refuse } from "./guard.ts";
-import { isLoopbackHost } from "./loopback.ts";
 import { loginPage } from "./pages.ts";
 import { addPageRoutes, addProgramRoutes, errorBody, sendPage } from "./routes.ts";
 
