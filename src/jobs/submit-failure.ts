@@ -24,6 +24,12 @@ export async function recordSubmitFailure(
   }
 }
 
+/**
+ * A look for a lost call that failed is repeated at least this often, whatever the order has been through: its lane waits,
+ * and during an outage the circuit breaker holds the calls back anyway.
+ */
+const LONGEST_SETTLE_PAUSE_MS = 15_000;
+
 async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDeps): Promise<void> {
   const failure = asFailure(error);
   const log = deps.logger.child({ orderId: formatId("o", order.id), code: failure.code });
@@ -44,7 +50,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
     if (decision.kind === "settle" || (mayHaveLeft && decision.kind === "again")) {
       const nextInMs =
         decision.kind === "again"
-          ? decision.nextInMs
+          ? Math.min(decision.nextInMs, LONGEST_SETTLE_PAUSE_MS)
           : (deps.settings.settle.looksMs[0] ?? deps.settings.settle.afterMs);
       return {
         ...common,
