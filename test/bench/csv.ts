@@ -30,7 +30,7 @@ export async function benchCsv(megabytes: number): Promise<BenchReport> {
     const archive = join(site.folder, "csv/archive");
     const isArchived = async () =>
       (await readdir(archive, { recursive: true })).some((name) => name.endsWith("large.csv"));
-    await waitUntil(isArchived, WITHIN_MS);
+    await Promise.race([waitUntil(isArchived, WITHIN_MS), daemon.unexpectedEnd]);
     const seconds = (performance.now() - startedAt) / 1_000;
     memory.stop();
     const orders = await withPool(site.dataDir, async (pool) => {

@@ -20,7 +20,7 @@ export async function benchHl7Files(): Promise<BenchReport> {
     const archive = join(site.folder, "hl7/archive");
     const count = async () =>
       (await readdir(archive, { recursive: true })).filter((name) => name.endsWith(".hl7")).length;
-    await waitUntil(async () => (await count()) === FILES, WITHIN_MS);
+    await Promise.race([waitUntil(async () => (await count()) === FILES, WITHIN_MS), daemon.unexpectedEnd]);
     const seconds = (performance.now() - startedAt) / 1_000;
     memory.stop();
     const orders = await withPool(site.dataDir, async (pool) => {

@@ -1,6 +1,6 @@
 /**
  * `npm run bench [name…] [--json]`: measures, prints the figures, and ends with status 1 when one breaks its bound.
- * BENCH_CSV_MB sets the size of the large CSV file.
+ * BENCH_CSV_MB sets the size of the large CSV file, BENCH_ORDERS the number of orders of the main job.
  */
 import { benchCsv } from "./csv.ts";
 import { benchHl7Files } from "./hl7-files.ts";
@@ -12,7 +12,7 @@ const BENCHES: Readonly<Record<string, () => BenchReport | Promise<BenchReport>>
   "hl7-parse": benchHl7Parse,
   "hl7-files": benchHl7Files,
   csv: () => benchCsv(Number(process.env.BENCH_CSV_MB ?? 200)),
-  orders: benchOrders,
+  orders: () => benchOrders(Number(process.env.BENCH_ORDERS ?? 10_000)),
 };
 
 process.exitCode = await main(process.argv.slice(2));

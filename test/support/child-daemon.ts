@@ -16,6 +16,8 @@ export interface ChildDaemon {
   /** Resolves once it takes orders in; fails when it ended first, with its last log lines. */
   readonly running: Promise<void>;
   readonly hasEnded: boolean;
+  /** Rejects when it ends without having been told to by {@link end}; never resolves. */
+  readonly unexpectedEnd: Promise<never>;
   /** Sends a signal and waits for the end; gives the exit status, null after a deadly signal. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number | null>;
 }
@@ -33,6 +35,12 @@ export function startChildDaemon(
   });
   closeSync(log);
   const ended = once(child, "exit").then(([status]) => status as number | null);
+  let isTold = false;
+  const unexpectedEnd = ended.then(async (status) => {
+    if (isTold) return await new Promise<never>(() => undefined);
+    throw new Error(`the daemon ended by itself with ${status ?? child.signalCode}`);
+  });
+  unexpectedEnd.catch(() => undefined);
   const running = waitUntilRunning(child, logFile);
   running.catch(() => undefined);
   return {
@@ -41,7 +49,9 @@ export function startChildDaemon(
     get hasEnded() {
       return hasEnded(child);
     },
+    unexpectedEnd,
     end: async (signal) => {
+      isTold = true;
       if (!hasEnded(child)) child.kill(signal);
       return await ended;
     },
