@@ -140,6 +140,7 @@ with released as (
          failure_text = case when interruptions + 1 >= $3 then $4 else failure_text end,
          changed_at = case when interruptions + 1 >= $3 or intent is null then now() else changed_at end,
          interruptions = interruptions + 1,
+         attempts = greatest(attempts - 1, 0),
          owner = null,
          fence = nextval('fences'),
          lease_until = null,
