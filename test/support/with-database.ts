@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Client, Pool } from "pg";
 import { inject } from "vitest";
 import type { EmbeddedConnection } from "../../src/ledger/embedded/embedded-postgres.ts";
+import { eventually } from "./eventually.ts";
 
 /** A database of its own, empty, on the run's server. */
 export interface TestDatabase {
@@ -29,8 +30,19 @@ export async function withDatabase<T>(
     return await test({ url: encodeUrl(connection), connection, pool });
   } finally {
     await pool.end();
-    await runOnServer(server, `DROP DATABASE ${database} WITH (FORCE)`);
+    await dropDatabase(server, database);
   }
+}
+
+/**
+ * The server's own autovacuum may be at work in the database. It runs as the superuser, whom FORCE may not end, so the
+ * drop is refused for as long as it takes.
+ */
+async function dropDatabase(server: EmbeddedConnection, database: string): Promise<void> {
+  await eventually(
+    () => runOnServer(server, `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`).then(() => true),
+    { withinMs: 30_000, what: `the end of ${database}` },
+  );
 }
 
 async function runOnServer(connection: EmbeddedConnection, sql: string): Promise<void> {
