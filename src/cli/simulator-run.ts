@@ -1,43 +1,78 @@
-import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
-import { parse } from "yaml";
 import { Failure } from "../core/failures.ts";
-import { DEFAULT_ORGANIZATION, parseScript, type SimulatorScript } from "../simulator/options.ts";
+import { DEFAULT_ORGANIZATION, resolveOptions, type SimulatorOptions } from "../simulator/options.ts";
+import { Refusal } from "../simulator/refusal.ts";
 import { createSimulator, type Simulator } from "../simulator/simulator.ts";
 import type { Session } from "./session.ts";
+import { readSimulatorFiles } from "./simulator-script.ts";
 import { untilStopped } from "./until-stopped.ts";
 
-interface SimulatorOptions {
+interface Given {
   readonly port: number;
-  readonly speed: number;
-  readonly seed: number;
+  readonly speed?: number;
+  readonly seed?: number;
+  readonly behaviour?: string;
   readonly faults?: string;
+  readonly openapi?: boolean;
 }
 
-/** `simulator`: runs until it is asked to stop. */
+/** `simulator`: runs until it is asked to stop, or prints its description. */
 export async function runSimulator(session: Session, command: Command): Promise<undefined> {
-  const { faults: file, ...options } = command.opts<SimulatorOptions>();
-  const script = file === undefined ? undefined : await readScript(file);
-  const simulator = await createSimulator({ speed: options.speed, seed: options.seed });
-  if (script) {
-    simulator.control.configure(script.settings);
-    simulator.control.setFaults(script.faults);
+  const given = command.opts<Given>();
+  const files = [given.behaviour, given.faults].filter((file) => file !== undefined);
+  const options: SimulatorOptions = {
+    ...readSimulatorFiles(files, session.io.env),
+    ...(given.speed === undefined ? {} : { speed: given.speed }),
+    ...(given.seed === undefined ? {} : { seed: given.seed }),
+  };
+  if (given.openapi) {
+    const document = (await create({ ...options, host: "127.0.0.1" })).describe(given.port);
+    session.json(document);
+    return undefined;
   }
-  const url = await listen(simulator, options.port);
-  const [client] = DEFAULT_ORGANIZATION.clients;
-  const facilities = DEFAULT_ORGANIZATION.facilities;
-  if (session.isJson) {
-    session.json({ url, tokenUrl: `${url}/oauth/token`, facilities, ...client });
-  } else {
-    session.line(`Simulated storage service: ${url} (open it in a browser to play staff and device)`);
-    session.line(`  token endpoint  ${url}/oauth/token`);
-    session.line(`  client          ${client?.clientId} with secret ${client?.clientSecret}`);
-    session.line(`  facilities      ${facilities.map(({ id, name }) => `${name} ${id}`).join(", ")}`);
-    session.line(`  speed           ${simulator.control.settings().speed}`);
-  }
+  const simulator = await create(options);
+  const url = await listen(simulator, given.port);
+  tell(session, simulator, url, options);
   await untilStopped(session.io);
   await simulator.close();
   return undefined;
+}
+
+async function create(options: SimulatorOptions): Promise<Simulator> {
+  try {
+    return await createSimulator(options);
+  } catch (error) {
+    // What is there before anyone calls may contradict itself, such as a container of an unknown subject.
+    if (!(error instanceof Refusal)) throw error;
+    throw new Failure(
+      "CONFIG_INVALID",
+      `the simulator can't begin with these subjects and containers: ${error.message}`,
+    );
+  }
+}
+
+function tell(session: Session, simulator: Simulator, url: string, options: SimulatorOptions): void {
+  const { tokens, organizations } = resolveOptions(options);
+  const tokenUrl = `${url}${tokens.path}`;
+  if (session.isJson) {
+    const [first = DEFAULT_ORGANIZATION] = organizations;
+    const [client] = first.clients;
+    session.json({ url, tokenUrl, facilities: first.facilities, ...client, organizations });
+    return;
+  }
+  session.line(`Simulated storage service: ${url} (open it in a browser to play staff and device)`);
+  session.line(`  token endpoint  ${tokenUrl}`);
+  for (const { name, clients, facilities } of organizations) {
+    session.line(`  ${name}`);
+    for (const { clientId, clientSecret, apiToken } of clients) {
+      const orToken = apiToken === undefined ? "" : `, or API token ${apiToken}`;
+      session.line(`    client        ${clientId} with secret ${clientSecret}${orToken}`);
+    }
+    session.line(`    facilities    ${facilities.map((each) => `${each.name} ${each.id}`).join(", ")}`);
+  }
+  session.line(`  speed           ${simulator.control.settings().speed}`);
+  session.line(`  faults          ${simulator.control.faults().length}`);
+  session.line(`  description     ${url}/openapi.json`);
 }
 
 async function listen(simulator: Simulator, port: number): Promise<string> {
@@ -46,17 +81,8 @@ async function listen(simulator: Simulator, port: number): Promise<string> {
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
     if (code === undefined) throw error;
-    throw new Failure("CLI_USAGE", `--port ${port}: can't listen there (${code})`);
+    const why =
+      code === "EADDRINUSE" ? "another program listens there already" : `can't listen there (${code})`;
+    throw new Failure("CLI_USAGE", `--port ${port}: ${why}; name another port, or 0 for any free one`);
   }
-}
-
-async function readScript(file: string): Promise<SimulatorScript> {
-  let content: unknown;
-  try {
-    content = parse(await readFile(file, "utf8"));
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-    throw new Failure("CLI_FILE_UNREADABLE", `${file} can't be read (${code})`);
-  }
-  return parseScript(content);
 }

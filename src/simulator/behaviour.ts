@@ -1,13 +1,31 @@
-import { z } from "zod";
-import { ERROR_BODIES, type ErrorBody } from "./refusal.ts";
+import type { InventoryShape } from "./inventory.ts";
+import type { ErrorBody } from "./refusal.ts";
+
+/**
+ * How a list is wrapped: a bare array, `{ data }`, `{ items }`, `{ results, page, perPage, total }`, or any other key,
+ * with paging data beside the entries or in a member `meta`.
+ */
+export type ListEnvelope =
+  | "array"
+  | "data"
+  | "items"
+  | "results"
+  | { readonly key: string; readonly paging?: "beside" | "meta" | undefined };
 
 /**
  * How the service decides what its specification leaves open, and how it departs from it. May be changed while
  * the simulator runs; a fault rule may change any of it for single calls (`behave`).
  */
 export interface Behaviour {
-  /** How lists are wrapped: a bare array, `{ data }`, `{ items }`, or `{ results, page, perPage, total }`. */
-  readonly listEnvelope: "array" | "data" | "items" | "results";
+  /** How lists of the request surface are wrapped. */
+  readonly listEnvelope: ListEnvelope;
+  /** The same on the external surface, which the specification describes as bare arrays. */
+  readonly externalEnvelope: ListEnvelope;
+  /**
+   * Lists of the external surface come in pages like the others (`paged`), whole whatever is asked (`whole`), or
+   * whole with `page` and `perPage` refused as unknown (`refuse`).
+   */
+  readonly externalPaging: "paged" | "whole" | "refuse";
   /** Items per page when the call names none. */
   readonly defaultPerPage: number;
   /** The largest page; a larger `perPage` is cut down to it, or refused with `overPerPage: "refuse"`. */
@@ -15,10 +33,12 @@ export interface Behaviour {
   readonly overPerPage: "cap" | "refuse";
   /**
    * The filters that are honoured: all, none, or those listed. A list entry is a field (`status`: all four forms)
-   * or one form of it (`createdAt_from`). Other filters are ignored.
+   * or one form of it (`createdAt_from`).
    */
   readonly filters: "all" | "none" | readonly string[];
-  /** What happens to a filter on a field that the resource does not have. */
+  /** What happens to a filter on a field of the resource that is not honoured: ignored, or 400. */
+  readonly otherFilters: "ignore" | "refuse";
+  /** What happens to a filter on a field that the resource does not have: ignored, or 400. */
   readonly unknownFilters: "ignore" | "refuse";
   /** Order of lists: by id or creation, `-` for newest first, or drawn anew for each call. */
   readonly sort: "id" | "-id" | "createdAt" | "-createdAt" | "random";
@@ -28,20 +48,50 @@ export interface Behaviour {
   readonly shiftingPages: boolean;
   /** How ids are written: as integers, or as strings of digits. */
   readonly ids: "number" | "string";
+  /** How moments are written, always in UTC: `…:00.000Z`, `…:00Z`, or `…:00.000+00:00`. */
+  readonly timestamps: "milliseconds" | "seconds" | "offset";
+  /** Members without a value, such as `acceptedAt` of a pending request: left out, or null. */
+  readonly absentFields: "omitted" | "null";
   /** Members added to every object that is answered, such as `{ tenant: "x" }`. */
   readonly extraFields: Readonly<Record<string, unknown>>;
   /** Other words for values of `status` and `type`: `{ IN_PROGRESS: "RUNNING", storage: "STORE" }`. */
   readonly words: Readonly<Record<string, string>>;
+  /** Letters of statuses and types: as the specification writes them, or all small. Filters take both. */
+  readonly wordCase: "specified" | "lower";
+  /** Statuses that readers never see: the row shows its status before, and then jumps. */
+  readonly hiddenStatuses: readonly string[];
+  /** Share of reads (0 to 1) that show a row as it was one status earlier, as from a copy that lags behind. */
+  readonly staleReads: number;
   /** `GET /api/procedure-requests/{id}`: the short forms of the specification, or every field. */
   readonly singleRequest: "short" | "full";
+  /** The answer to a created procedure request. */
+  readonly createdRequest: "short" | "full";
   /** Entries of `GET /api/procedure-requests`. */
   readonly listedRequest: "short" | "full";
+  /** Entries of `GET /api/procedures`; the short form is id, type, status and createdAt. */
+  readonly listedProcedure: "short" | "full";
+  /** Entries of `GET /api/subjects`; the short form is id, facilityId and code. */
+  readonly listedSubject: "short" | "full";
   /** ACCEPTED requests keep `procedureId: null`. */
   readonly hideProcedureId: boolean;
   /** Which containers lists show: those in storage, or all that ever got an id. */
   readonly listedContainers: "stored" | "all";
+  /** The member that holds a container's label in `GET /api/sample-containers`. */
+  readonly containerLabel: string;
+  /** Locations and `storedAt` are shown only so many ms after the container was stored. */
+  readonly locationLagMs: number;
+  /** `GET /api/storage/{id}/inventory`, whose answer is not specified. */
+  readonly inventory: InventoryShape;
+  /** What a PENDING procedure becomes when staff have acted: ready for the device, or running at once. */
+  readonly afterStaff: "CREATED" | "IN_PROGRESS";
+  /** Which credential each surface takes: either, or access tokens for one and API tokens for the external one. */
+  readonly credentials: "either" | "separate";
   /** Shape of error bodies. */
   readonly errorBody: ErrorBody;
+  /** Other statuses by error code: `{ NOT_FOUND: 400, DUPLICATE_SUBJECT: 422 }`. */
+  readonly errorStatuses: Readonly<Record<string, number>>;
+  /** Other words for error codes: `{ NOT_FOUND: "not_found" }`. */
+  readonly errorCodes: Readonly<Record<string, string>>;
   /** Status of `VALIDATION_ERROR`. */
   readonly validationStatus: number;
   /** Status of a successful creation. */
@@ -54,68 +104,63 @@ export interface Behaviour {
   readonly duplicateLabels: "allow" | "refuse";
   /** Subject fields that must be given and not empty. */
   readonly requiredSubjectFields: readonly SubjectField[];
+  /** Whether each container of a STORE must have a description that is not empty. */
+  readonly requiredDescription: boolean;
+  /** Members of a body that the specification doesn't name: ignored, or refused. */
+  readonly unknownMembers: "ignore" | "refuse";
 }
 
-const SUBJECT_FIELDS = ["facilityId", "code", "firstName", "lastName", "dateOfBirth"] as const;
+export const SUBJECT_FIELDS = ["facilityId", "code", "firstName", "lastName", "dateOfBirth"] as const;
 export type SubjectField = (typeof SUBJECT_FIELDS)[number];
 
 export const DEFAULT_BEHAVIOUR: Behaviour = {
   listEnvelope: "array",
+  externalEnvelope: "array",
+  externalPaging: "paged",
   defaultPerPage: 10,
   maxPerPage: 100,
   overPerPage: "cap",
   filters: "all",
+  otherFilters: "ignore",
   unknownFilters: "ignore",
   sort: "id",
   listLagMs: 0,
   shiftingPages: false,
   ids: "number",
+  timestamps: "milliseconds",
+  absentFields: "omitted",
   extraFields: {},
   words: {},
+  wordCase: "specified",
+  hiddenStatuses: [],
+  staleReads: 0,
   singleRequest: "short",
+  createdRequest: "full",
   listedRequest: "full",
+  listedProcedure: "full",
+  listedSubject: "full",
   hideProcedureId: false,
   listedContainers: "stored",
+  containerLabel: "name",
+  locationLagMs: 0,
+  inventory: "containers",
+  afterStaff: "CREATED",
+  credentials: "either",
   errorBody: "code",
+  errorStatuses: {},
+  errorCodes: {},
   validationStatus: 422,
   createdStatus: 201,
   foreignStatus: 404,
   duplicateSubjects: "refuse",
   duplicateLabels: "allow",
   requiredSubjectFields: SUBJECT_FIELDS,
+  requiredDescription: false,
+  unknownMembers: "ignore",
 };
 
 /** Any part of a {@link Behaviour}; parts that are undefined stay as they are. */
 export type BehaviourChange = { readonly [Part in keyof Behaviour]?: Behaviour[Part] | undefined };
-
-/** Reads a change of the behaviour; an unknown key is refused. */
-export const behaviourSchema: z.ZodType<BehaviourChange> = z
-  .strictObject({
-    listEnvelope: z.enum(["array", "data", "items", "results"]),
-    defaultPerPage: z.int().min(1),
-    maxPerPage: z.int().min(1),
-    overPerPage: z.enum(["cap", "refuse"]),
-    filters: z.union([z.enum(["all", "none"]), z.array(z.string())]),
-    unknownFilters: z.enum(["ignore", "refuse"]),
-    sort: z.enum(["id", "-id", "createdAt", "-createdAt", "random"]),
-    listLagMs: z.number().min(0),
-    shiftingPages: z.boolean(),
-    ids: z.enum(["number", "string"]),
-    extraFields: z.record(z.string(), z.unknown()),
-    words: z.record(z.string(), z.string()),
-    singleRequest: z.enum(["short", "full"]),
-    listedRequest: z.enum(["short", "full"]),
-    hideProcedureId: z.boolean(),
-    listedContainers: z.enum(["stored", "all"]),
-    errorBody: z.enum(ERROR_BODIES),
-    validationStatus: z.int().min(400).max(499),
-    createdStatus: z.int().min(200).max(299),
-    foreignStatus: z.union([z.literal(404), z.literal(403)]),
-    duplicateSubjects: z.enum(["refuse", "allow"]),
-    duplicateLabels: z.enum(["allow", "refuse"]),
-    requiredSubjectFields: z.array(z.enum(SUBJECT_FIELDS)),
-  })
-  .partial();
 
 /** A behaviour with the given parts replaced. */
 export function changedBehaviour(behaviour: Behaviour, change: BehaviourChange): Behaviour {

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import type { Control } from "./control.ts";
-import { faultSchema } from "./fault-rule.ts";
-import { settingsSchema } from "./options.ts";
+import { type Control, defined } from "./control.ts";
+import { overview } from "./control-overview.ts";
+import { faultSchema } from "./fault-schema.ts";
 import { Refusal } from "./refusal.ts";
+import { containerSchema, settingsSchema, subjectSchema } from "./script.ts";
 import type { Tally } from "./tally.ts";
 
 export interface ControlRouteParts {
@@ -14,19 +15,45 @@ export interface ControlRouteParts {
 }
 
 const idSchema = z.coerce.number().int();
-const subjectSchema = z.strictObject({
-  facilityId: z.int(),
-  code: z.string().min(1),
-  firstName: z.string().optional(),
-  lastName: z.string().optional(),
-  dateOfBirth: z.string().optional(),
-});
-const containerSchema = z.strictObject({
-  facilityId: z.int(),
-  subjectCode: z.string(),
-  name: z.string().min(1),
-  description: z.string().optional(),
-});
+const by = z.strictObject({ by: z.string().optional() });
+const failure = z.strictObject({ error: z.string().optional() });
+const tagging = z.strictObject({ containerId: z.int(), tag: z.string().trim().min(1).max(64) });
+const refill = z.strictObject({ storageId: z.int() });
+const transfer = z.strictObject({ containerIds: z.array(z.int()).min(1), storageId: z.int() });
+const registration = z.strictObject({ facilityId: z.int(), name: z.string().trim().min(1) });
+const webAppOrder = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("STORE"),
+    facilityId: z.int(),
+    subjectCode: z.string(),
+    containers: z.array(z.strictObject({ name: z.string().min(1), description: z.string() })).min(1),
+  }),
+  z.strictObject({
+    type: z.literal("RETRIEVAL"),
+    facilityId: z.int(),
+    subjectCode: z.string(),
+    containerIds: z.array(z.int()).min(1),
+  }),
+]);
+const moment = z.iso.datetime();
+const requestChange = z
+  .strictObject({
+    status: z.string(),
+    procedureId: z.int().nullable(),
+    acceptedAt: moment,
+    acceptedBy: z.string(),
+  })
+  .partial();
+const procedureChange = z
+  .strictObject({
+    status: z.string(),
+    startedAt: moment,
+    completedAt: moment,
+    performedBy: z.string(),
+    error: z.string().nullable(),
+  })
+  .partial();
+const rotation = z.strictObject({ clientId: z.string(), secret: z.string().min(1) });
 
 /** `/simulator/*`: what {@link Control} can do, over HTTP and without a credential. Errors are `{ code, message }`. */
 export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): void {
@@ -56,23 +83,46 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
     return control.faults();
   });
 
-  const by = z.strictObject({ by: z.string().optional() });
   route("POST", "requests/:id/accept", ({ id, read }) => control.acceptRequest(id(), read(by).by));
   route("POST", "requests/:id/reject", ({ id }) => control.rejectRequest(id()));
   route("POST", "requests/:id/cancel", ({ id }) => control.cancelRequest(id()));
+  // Against all rules: a status that nobody knows, one that goes back.
+  route("PATCH", "requests/:id", ({ id, read }) => control.alterRequest(id(), defined(read(requestChange))));
+  route("PATCH", "procedures/:id", ({ id, read }) =>
+    control.alterProcedure(id(), defined(read(procedureChange))),
+  );
   route("POST", "procedures/:id/accept", ({ id }) => control.acceptProcedure(id()));
+  route("POST", "procedures/:id/tag", ({ id, read }) => {
+    const { containerId, tag } = read(tagging);
+    control.associateTag(id(), containerId, tag);
+  });
   route("POST", "procedures/:id/start", ({ id, read }) => control.startProcedure(id(), read(by).by));
   route("POST", "procedures/:id/complete", ({ id }) => control.completeProcedure(id()));
-  const failure = z.strictObject({ error: z.string().optional() });
   route("POST", "procedures/:id/fail", ({ id, read }) => control.failProcedure(id(), read(failure).error));
   route("POST", "procedures/:id/cancel", ({ id }) => control.cancelProcedure(id()));
-  route("POST", "refills", ({ read }) =>
-    control.createRefill(read(z.strictObject({ storageId: z.int() })).storageId),
+  route("POST", "procedures", ({ read }) =>
+    control.createProcedure({ containers: [], containerIds: [], ...read(webAppOrder) }),
   );
+  route("POST", "refills", ({ read }) => control.createRefill(read(refill).storageId));
+  route("POST", "transfers", ({ read }) => {
+    const { containerIds, storageId } = read(transfer);
+    return control.createTransfer(containerIds, storageId);
+  });
+  route("POST", "storage-registrations", ({ read }) => {
+    const { facilityId, name } = read(registration);
+    return control.createStorageRegistration(facilityId, name);
+  });
   route("POST", "subjects", ({ read }) => control.addSubject(read(subjectSchema)));
   route("POST", "containers", ({ read }) => control.addContainer(read(containerSchema)));
   route("POST", "advance", ({ read }) => control.advance(read(z.strictObject({ ms: z.number().min(0) })).ms));
   route("POST", "revoke-tokens", () => control.revokeTokens());
+  route("POST", "revoke-token", ({ read }) =>
+    control.revokeToken(read(z.strictObject({ token: z.string() })).token),
+  );
+  route("POST", "rotate-secret", ({ read }) => {
+    const { clientId, secret } = read(rotation);
+    control.rotateSecret(clientId, secret);
+  });
   route("POST", "reset", () => control.reset());
 }
 
@@ -138,40 +188,4 @@ function hostName(host: string): string {
 function isLoopback(address: string): boolean {
   const plain = address.replace(/^::ffff:/, "");
   return plain === "localhost" || plain === "::1" || /^127(\.\d{1,3}){3}$/.test(plain);
-}
-
-/** What the page shows: the newest rows, counts by status, and the settings. */
-function overview(control: Control, limit: number) {
-  const requests = control.requests();
-  const procedures = control.procedures();
-  const count = (rows: readonly { readonly status: string }[]) => {
-    const counts: Record<string, number> = {};
-    for (const { status } of rows) counts[status] = (counts[status] ?? 0) + 1;
-    return counts;
-  };
-  const containers = control.containers();
-  const labelById = new Map(containers.map(({ id, name }) => [id, name]));
-  const labelsOf = (ids: readonly number[]) => ids.map((id) => labelById.get(id) ?? String(id));
-  return {
-    settings: control.settings(),
-    faults: control.faults(),
-    counts: {
-      requests: count(requests),
-      procedures: count(procedures),
-      subjects: control.subjects().length,
-      stored: containers.filter(({ slot }) => slot !== undefined).length,
-    },
-    storages: control.storages().map(({ id, name, facilityId }) => ({ id, name, facilityId })),
-    requests: requests
-      .slice(-limit)
-      .reverse()
-      .map((row) => ({
-        ...row,
-        labels: row.type === "STORE" ? row.containers.map(({ name }) => name) : labelsOf(row.containerIds),
-      })),
-    procedures: procedures
-      .slice(-limit)
-      .reverse()
-      .map((row) => ({ ...row, labels: labelsOf(row.containerIds) })),
-  };
 }

@@ -1,10 +1,19 @@
 import type { BehaviourChange } from "./behaviour.ts";
 import { changedBehaviour } from "./behaviour.ts";
 import type { FaultRule } from "./fault-rule.ts";
-import type { Settings, SettingsChange } from "./options.ts";
-import type { Container, Procedure, ProcedureRequest, StorageSolution, Subject } from "./records.ts";
+import type { Settings } from "./options.ts";
+import type {
+  Container,
+  Facility,
+  Procedure,
+  ProcedureRequest,
+  StorageSolution,
+  Subject,
+} from "./records.ts";
 import { notFound } from "./refusal.ts";
-import type { NewSubject, SimulatorEvent, State } from "./state.ts";
+import type { SettingsChange } from "./script.ts";
+import { storeContainer } from "./seed.ts";
+import type { NewOrder, NewSubject, SimulatorEvent, State } from "./state.ts";
 import type { World } from "./world.ts";
 
 /** A container that is in storage without a procedure ever having put it there. */
@@ -69,8 +78,12 @@ export class Control {
     return this.#state.containers.all().map((row) => ({ ...row }));
   }
 
+  facilities(): Facility[] {
+    return this.#state.facilities();
+  }
+
   storages(): StorageSolution[] {
-    return [...this.#state.storages.all()];
+    return this.#state.storages.all().map((row) => ({ ...row }));
   }
 
   acceptRequest(id: number, by?: string): Procedure {
@@ -85,9 +98,14 @@ export class Control {
     this.#world.transitions.cancelRequest(id);
   }
 
-  /** Staff act on a PENDING procedure of the external surface. */
+  /** Staff act on a PENDING procedure of the external surface: accept a retrieval, or tag all containers. */
   acceptProcedure(id: number): void {
     this.#world.transitions.acceptProcedure(id);
+  }
+
+  /** Staff associate an RFID tag with one container of a PENDING storage; the last one makes it ready. */
+  associateTag(id: number, containerId: number, tag: string): void {
+    this.#world.transitions.associateTag(id, containerId, tag);
   }
 
   startProcedure(id: number, by?: string): void {
@@ -119,6 +137,21 @@ export class Control {
     return { ...this.#world.transitions.createRefill(storageId) };
   }
 
+  /** A web-app user has stored containers of one subject moved; status CREATED. */
+  createTransfer(containerIds: readonly number[], storageId: number): Procedure {
+    return { ...this.#world.transitions.createTransfer(containerIds, storageId) };
+  }
+
+  /** A web-app user registers a storage solution, which is there once the procedure is completed; status CREATED. */
+  createStorageRegistration(facilityId: number, name: string): Procedure {
+    return { ...this.#world.transitions.createStorageRegistration(facilityId, name) };
+  }
+
+  /** A web-app user orders storage or retrieval without a request; status CREATED. */
+  createProcedure(order: NewOrder): Procedure {
+    return { ...this.#world.transitions.createProcedure(order) };
+  }
+
   /** Lets so much simulated time pass at once; what automatic staff and devices do in it has happened on return. */
   advance(ms: number): void {
     this.#world.schedule.advance(ms);
@@ -127,15 +160,16 @@ export class Control {
   /** Changes speed, staff, devices or behaviour from now on; what waits is planned anew. */
   configure(change: SettingsChange): void {
     const { settings } = this.#parts;
-    const { speed, staff, device, behaviour } = change;
+    const { speed, staff, device, refills, behaviour } = change;
     settings.staff = { ...settings.staff, ...defined(staff) };
     settings.device = { ...settings.device, ...defined(device) };
+    settings.refills = { ...settings.refills, ...defined(refills) };
     settings.behaviour = changedBehaviour(settings.behaviour, behaviour ?? {});
     if (speed !== undefined) {
       settings.speed = speed;
       this.#world.schedule.setSpeed(speed);
     }
-    if (staff || device) this.#world.lifecycle.replan();
+    if (staff || device || refills) this.#world.lifecycle.replan();
   }
 
   /** Shorthand for `configure({ behaviour })`. */
@@ -181,14 +215,7 @@ export class Control {
 
   /** A container that was in storage before anyone called. Its subject must exist. */
   addContainer(seed: SeedContainer): Container {
-    const subject = this.#state.findSubject(seed.facilityId, seed.subjectCode);
-    if (!subject) throw notFound("subject");
-    const named = { name: seed.name, description: seed.description ?? "" };
-    const [container] = this.#state.addContainers(subject, [named]);
-    const [storage] = this.#state.storages.withKey(String(seed.facilityId));
-    if (!container || !storage) throw notFound("storage solution");
-    this.#state.putIntoStorage(container, storage.id);
-    return { ...container };
+    return { ...storeContainer(this.#state, seed) };
   }
 
   /** Changes a request against all rules: a status that nobody knows, one that goes back, a lost procedure id. */
@@ -234,7 +261,9 @@ export class Control {
 }
 
 /** The members that are not undefined, so that a change never takes a setting away. */
-function defined<T extends object>(change: T | undefined): { [K in keyof T]: Exclude<T[K], undefined> } {
+export function defined<T extends object>(
+  change: T | undefined,
+): { [K in keyof T]: Exclude<T[K], undefined> } {
   const entries = Object.entries(change ?? {}).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
 }

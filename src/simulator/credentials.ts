@@ -1,4 +1,5 @@
 import type { Clock } from "../core/clock.ts";
+import { Failure } from "../core/failures.ts";
 import type { ClientOptions, OrganizationOptions, TokenOptions } from "./options.ts";
 import type { Random } from "./random.ts";
 
@@ -26,6 +27,9 @@ export class Credentials {
     this.#lifetimeMs = options.tokens.lifetimeMs;
     for (const organization of organizations) {
       for (const client of organization.clients) {
+        if (this.#clients.has(client.clientId) || this.#apiTokens.has(client.apiToken ?? "")) {
+          throw new Failure("CONFIG_INVALID", "two clients of the simulator share an id or an API token");
+        }
         const caller = { clientId: client.clientId, organizationId: organization.id };
         this.#clients.set(client.clientId, { client, caller, secret: client.clientSecret });
         if (client.apiToken !== undefined) this.#apiTokens.set(client.apiToken, caller);
@@ -46,14 +50,18 @@ export class Credentials {
     return token;
   }
 
-  /** Who holds this access token or API token; undefined when it is unknown, expired or revoked. */
-  findCaller(token: string): Caller | undefined {
+  /**
+   * Who holds this access token or API token (`kind` lets one of them pass only); undefined when it is unknown,
+   * expired or revoked.
+   */
+  findCaller(token: string, kind?: "accessToken" | "apiToken"): Caller | undefined {
     const issued = this.#issued.get(token);
     if (issued && issued.expiresAt <= this.#clock.monotonic()) {
       this.#issued.delete(token);
       return undefined;
     }
-    return issued?.caller ?? this.#apiTokens.get(token);
+    if (kind !== "apiToken" && issued) return issued.caller;
+    return kind === "accessToken" ? undefined : this.#apiTokens.get(token);
   }
 
   /** One token is good no longer. */

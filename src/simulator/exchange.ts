@@ -33,6 +33,8 @@ export type Route = {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path with `:id` where an id stands. */
   readonly path: string;
+  /** What kind of row the path's `:id` names, for the tally. */
+  readonly names?: "request" | "procedure" | "container";
 } & (
   | { readonly access: "bearer"; readonly handle: (call: AuthorizedCall) => Answer }
   | { readonly access: "open"; readonly handle: (call: Call) => Answer }
@@ -47,13 +49,18 @@ export function answerJson(status: number, value: unknown, behaviour: Behaviour)
 }
 
 /** The word that the behaviour uses for a status or type. */
-export function wordFor(value: string, behaviour: Behaviour): string {
-  return behaviour.words[value] ?? value;
+export function wordFor(value: string, { words, wordCase }: Pick<Behaviour, "words" | "wordCase">): string {
+  return words[value] ?? (wordCase === "lower" ? value.toLowerCase() : value);
 }
 
+/** Keys that hold a moment. */
+const MOMENT_KEY = /At$/;
+
 /** Whether answers have to be rewritten at all: 10,000 rows should not be walked for nothing. */
-function isPlain({ words, extraFields, ids }: Behaviour): boolean {
-  return ids === "number" && Object.keys(words).length === 0 && Object.keys(extraFields).length === 0;
+function isPlain({ words, extraFields, ids, wordCase, timestamps, absentFields }: Behaviour): boolean {
+  const isSpecified = wordCase === "specified" && timestamps === "milliseconds" && absentFields === "omitted";
+  const hasExtras = Object.keys(words).length > 0 || Object.keys(extraFields).length > 0;
+  return ids === "number" && isSpecified && !hasExtras;
 }
 
 function shape(value: unknown, behaviour: Behaviour): unknown {
@@ -66,9 +73,17 @@ function reshape(value: unknown, key: string, behaviour: Behaviour): unknown {
     const entries = Object.entries(value).map(([name, member]) => [name, reshape(member, name, behaviour)]);
     return { ...Object.fromEntries(entries), ...behaviour.extraFields };
   }
+  if (value === undefined && behaviour.absentFields === "null") return null;
+  if (typeof value === "string" && MOMENT_KEY.test(key)) return momentAs(value, behaviour.timestamps);
   if (typeof value === "number" && behaviour.ids === "string" && ID_KEY.test(key)) return String(value);
   if (typeof value === "string" && (key === "status" || key === "type")) return wordFor(value, behaviour);
   return value;
+}
+
+/** A moment of the simulator's own form, `2026-03-01T08:00:00.000Z`, in another one. */
+function momentAs(moment: string, form: Behaviour["timestamps"]): string {
+  if (form === "seconds") return moment.replace(/\.\d+Z$/, "Z");
+  return form === "offset" ? moment.replace(/Z$/, "+00:00") : moment;
 }
 
 /** The JSON object of a body. Throws a Refusal: 415 for another content type, 400 for anything but an object. */

@@ -1,16 +1,29 @@
-import { answerJson, type Route, readId } from "./exchange.ts";
+import type { Behaviour } from "./behaviour.ts";
+import { type AuthorizedCall, answerJson, type Route, readId } from "./exchange.ts";
 import type { Listing } from "./lists.ts";
 import { readOrderBody } from "./order-body.ts";
-import type { Procedure } from "./records.ts";
+import type { Container, Procedure } from "./records.ts";
+import { notFound } from "./refusal.ts";
 import { containerListing } from "./request-listings.ts";
 import { containerView } from "./request-views.ts";
 import type { State } from "./state.ts";
-import { answerList, checkFacility, countingRefusals, type SurfaceParts, visibleRow } from "./surface.ts";
+import {
+  answerList,
+  checkFacility,
+  countingRefusals,
+  type ListForm,
+  type SurfaceParts,
+  visibleRow,
+} from "./surface.ts";
 
 /** The external surface, `/api/v1/external`: an integration creates procedures directly; lists are bare arrays. */
 export function externalSurface(parts: SurfaceParts): Route[] {
-  const { state, tally } = parts;
+  const { state, tally, random } = parts;
   const procedures = procedureListing(state);
+  const form = ({ behaviour }: AuthorizedCall): ListForm => ({
+    envelope: behaviour.externalEnvelope,
+    paging: behaviour.externalPaging,
+  });
   const containers = containerListing(state);
   return [
     {
@@ -19,7 +32,7 @@ export function externalSurface(parts: SurfaceParts): Route[] {
       access: "bearer",
       handle: (call) => {
         const order = readOrderBody(call, "name");
-        const procedure = countingRefusals(order, tally, () => {
+        const procedure = countingRefusals(order, "external", tally, () => {
           checkFacility(order.facilityId, call, state);
           const subject = state.checkOrder(order, call.behaviour);
           const containerIds =
@@ -36,29 +49,39 @@ export function externalSurface(parts: SurfaceParts): Route[] {
           procedureId: procedure.id,
           at: procedure.createdAt,
         });
-        return answerJson(call.behaviour.createdStatus, fullView(procedure, state), call.behaviour);
+        return answerJson(
+          call.behaviour.createdStatus,
+          fullView(procedure, state, call.behaviour),
+          call.behaviour,
+        );
       },
     },
     {
       method: "GET",
       path: "/api/v1/external/procedures",
       access: "bearer",
-      handle: (call) => answerList(procedures, (row) => summaryView(row, state), call, parts, false),
+      handle: (call) => answerList(procedures, (row) => summaryView(row, state), call, parts, form(call)),
     },
     {
       method: "GET",
       path: "/api/v1/external/procedures/:id",
       access: "bearer",
+      names: "procedure",
       handle: (call) => {
         const procedure = visibleRow(state.procedures.find(readId(call)), "procedure", call, state);
-        return answerJson(200, fullView(procedure, state), call.behaviour);
+        if (!isOffered(procedure)) throw notFound("procedure");
+        const shown = state.history.shown(procedure, call.behaviour, random);
+        return answerJson(200, fullView(shown, state, call.behaviour), call.behaviour);
       },
     },
     {
       method: "GET",
       path: "/api/v1/external/sample-containers",
       access: "bearer",
-      handle: (call) => answerList(containers, containerView, call, parts, false),
+      handle: (call) => {
+        const view = (row: Container) => containerView(state.placed(row, call.behaviour));
+        return answerList(containers, view, call, parts, form(call));
+      },
     },
   ];
 }
@@ -77,7 +100,14 @@ function procedureListing(state: State): Listing<Procedure> {
       createdAt: (row) => row.createdAt,
       completedAt: (row) => row.completedAt,
     },
+    shows: isOffered,
+    seen: (row, behaviour, random) => state.history.shown(row, behaviour, random),
   };
+}
+
+/** The surface has three types of procedures; transfers and registrations are the web app's own. */
+function isOffered({ type }: Procedure): boolean {
+  return type === "STORE" || type === "RETRIEVAL" || type === "REFILL";
 }
 
 /** A list entry: everything but the containers; a refill has no subject. */
@@ -95,12 +125,13 @@ function summaryView(procedure: Procedure, state: State) {
   };
 }
 
-function fullView(procedure: Procedure, state: State) {
+function fullView(procedure: Procedure, state: State, behaviour: Behaviour) {
   if (procedure.type === "REFILL") return summaryView(procedure, state);
   const isStored = procedure.type === "STORE" && procedure.status === "COMPLETED";
   const sampleContainers = procedure.containerIds.map((containerId) => {
     const container = state.containers.find(containerId);
-    const slot = isStored ? container?.slot : undefined;
+    const placed = isStored && container ? state.placed(container, behaviour) : undefined;
+    const slot = placed?.slot;
     return {
       id: containerId,
       name: container?.name,
@@ -112,7 +143,7 @@ function fullView(procedure: Procedure, state: State) {
               canister: slot.canister,
               cane: slot.cane,
             },
-            storedAt: container?.storedAt,
+            storedAt: placed?.storedAt,
           }
         : {}),
     };

@@ -2,7 +2,10 @@ import type { FaultRule } from "./fault-rule.ts";
 import type { Random } from "./random.ts";
 
 /** What goes wrong with one call: the effects of all rules that met it. */
-export type Fault = Omit<FaultRule, "name" | "method" | "path" | "skip" | "times" | "probability">;
+export type Fault = Omit<
+  FaultRule,
+  "name" | "method" | "path" | "skip" | "times" | "probability" | "fromMs" | "untilMs"
+>;
 
 interface Entry {
   readonly name: string;
@@ -16,9 +19,12 @@ interface Entry {
 export class FaultBook {
   #entries: Entry[] = [];
   readonly #random: Random;
+  readonly #simulatedMs: () => number;
 
-  constructor(random: Random, rules: readonly FaultRule[]) {
+  /** `simulatedMs` tells how much simulated time has passed, for rules with a time of their own. */
+  constructor(random: Random, rules: readonly FaultRule[], simulatedMs: () => number) {
     this.#random = random;
+    this.#simulatedMs = simulatedMs;
     this.replace(rules);
   }
 
@@ -56,6 +62,7 @@ export class FaultBook {
       const { rule, pattern } = entry;
       if (rule.method !== undefined && rule.method.toUpperCase() !== method) continue;
       if (pattern && !pattern.test(path)) continue;
+      if (!this.#isTime(rule)) continue;
       entry.matched += 1;
       if (entry.matched <= (rule.skip ?? 0)) continue;
       if (entry.hits >= (rule.times ?? Number.POSITIVE_INFINITY)) continue;
@@ -64,6 +71,11 @@ export class FaultBook {
       fault = { ...rule, ...fault, behave: { ...rule.behave, ...fault.behave } };
     }
     return fault;
+  }
+
+  #isTime({ fromMs = 0, untilMs = Number.POSITIVE_INFINITY }: FaultRule): boolean {
+    const passed = this.#simulatedMs();
+    return passed >= fromMs && passed < untilMs;
   }
 }
 

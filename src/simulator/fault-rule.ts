@@ -1,13 +1,12 @@
-import { z } from "zod";
-import { type BehaviourChange, behaviourSchema } from "./behaviour.ts";
+import type { BehaviourChange } from "./behaviour.ts";
 import type { Spread } from "./random.ts";
 
 /**
  * One scripted fault: which calls it meets, how often, and what goes wrong. The first matching rule that names an
  * effect decides it; effects of several matching rules add up. `/simulator/*` and the page are never touched.
  *
- * The steps of a call, in order: wait `executeAfterMs`; `before` (drop or hang, nothing done) or `status` (nothing
- * done, unless `executed`); the call is executed; wait `answerAfterMs`; then the answer, spoiled by `after`, `status`
+ * The steps of a call, in order: wait `executeAfterMs`; `before` (nothing done) or `status` (nothing done, unless
+ * `executed`); the call is executed; wait `answerAfterMs`; then the answer, spoiled by `after`, `status`
  * with `executed`, `cutAfterBytes` or `body`.
  */
 export interface FaultRule {
@@ -23,15 +22,22 @@ export interface FaultRule {
   readonly times?: number | undefined;
   /** Share of matching calls that it meets, 0 to 1; all when absent. */
   readonly probability?: number | undefined;
+  /** Only calls from this simulated time on, counted from the simulator's start. */
+  readonly fromMs?: number | undefined;
+  /** Only calls before this simulated time. */
+  readonly untilMs?: number | undefined;
 
   /** Executed only after so long, even when the caller has gone. Clock time, not simulated time. */
   readonly executeAfterMs?: Spread | undefined;
   /** Executed at once, answered only after so long. */
   readonly answerAfterMs?: Spread | undefined;
-  /** The connection is cut (`drop`) or no answer ever comes (`hang`), and nothing was done. */
-  readonly before?: "drop" | "hang" | undefined;
+  /**
+   * Nothing is done, and no answer comes: the connection is reset (`drop`), ended in good order (`close`), or stays
+   * open and silent (`hang`).
+   */
+  readonly before?: "drop" | "close" | "hang" | undefined;
   /** The same after the call was executed. */
-  readonly after?: "drop" | "hang" | undefined;
+  readonly after?: "drop" | "close" | "hang" | undefined;
   /** Answered with this status and an error body. */
   readonly status?: number | undefined;
   /** The call was executed although an error `status` is answered. */
@@ -49,32 +55,8 @@ export interface FaultRule {
   readonly cutAfterBytes?: number | undefined;
   /** The token that the call carries is revoked just before it is looked at. */
   readonly revokeToken?: boolean | undefined;
+  /** All access tokens that are out are revoked just before the call is looked at. */
+  readonly revokeAllTokens?: boolean | undefined;
   /** Another behaviour for this call. */
   readonly behave?: BehaviourChange | undefined;
 }
-
-const spread = z.union([z.number().min(0), z.tuple([z.number().min(0), z.number().min(0)])]);
-
-/** Reads a fault rule; unknown keys are refused. */
-export const faultSchema: z.ZodType<FaultRule> = z
-  .strictObject({
-    name: z.string(),
-    method: z.string(),
-    path: z.string().startsWith("/"),
-    skip: z.int().min(0),
-    times: z.int().min(0),
-    probability: z.number().min(0).max(1),
-    executeAfterMs: spread,
-    answerAfterMs: spread,
-    before: z.enum(["drop", "hang"]),
-    after: z.enum(["drop", "hang"]),
-    status: z.int().min(200).max(599),
-    executed: z.boolean(),
-    retryAfter: z.union([z.number(), z.string(), z.strictObject({ dateInMs: z.number() })]),
-    headers: z.record(z.string(), z.string()),
-    body: z.enum(["empty", "html", "truncated", "not-json", "without-ids"]),
-    cutAfterBytes: z.int().min(0),
-    revokeToken: z.boolean(),
-    behave: behaviourSchema,
-  })
-  .partial();

@@ -6,7 +6,7 @@ import type { Answer, Call, Route } from "./exchange.ts";
 import type { Fault } from "./fault-book.ts";
 import type { Settings } from "./options.ts";
 import { drawMs, type Random, type Spread } from "./random.ts";
-import { type EncodedBody, encodeRefusal, htmlPage, Refusal } from "./refusal.ts";
+import { type EncodedBody, encodeRefusal, htmlPage, Refusal, statusOf } from "./refusal.ts";
 import type { World } from "./world.ts";
 
 export interface GatewayParts {
@@ -43,6 +43,7 @@ export async function serve(
   const isGone = () => request.raw.socket.destroyed;
   const route = routeName === undefined ? undefined : world.routes.get(routeName);
   world.tally.countReceived(name);
+  if (route?.names !== undefined) world.tally.countAbout(name, route.names, Number(call.params.id));
 
   try {
     await wait(fault.executeAfterMs, parts);
@@ -69,25 +70,35 @@ function execute(route: Route | undefined, call: Call, fault: Fault, world: Worl
     if (route.access === "open") return route.handle(call);
     const token = /^Bearer\s+(\S+)$/i.exec(String(call.headers.authorization ?? ""))?.[1];
     if (token !== undefined && fault.revokeToken) world.credentials.revoke(token);
-    const caller = token === undefined ? undefined : world.credentials.findCaller(token);
+    if (fault.revokeAllTokens) world.credentials.revokeIssued();
+    const kind = call.behaviour.credentials === "either" ? undefined : CREDENTIAL_OF[surfaceOf(route)];
+    const caller = token === undefined ? undefined : world.credentials.findCaller(token, kind);
     if (!caller) throw new Refusal(401, "UNAUTHORIZED", "the token is missing, unknown, expired or revoked");
     return route.handle({ ...call, caller });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     const challenge = { "www-authenticate": 'Bearer realm="simulator", error="invalid_token"' };
     return {
-      status: error.status,
+      status: statusOf(error, call.behaviour),
       headers: error.status === 401 ? challenge : {},
-      body: encodeRefusal(error, call.behaviour.errorBody),
+      body: encodeRefusal(error, call.behaviour),
     };
   }
+}
+
+const CREDENTIAL_OF = { request: "accessToken", external: "apiToken" } as const;
+
+/** Which surface a route belongs to, by its path. */
+function surfaceOf({ path }: Route): "request" | "external" {
+  return path.startsWith("/api/v1/external/") ? "external" : "request";
 }
 
 /** Answers with an error status, in the service's own shape of errors. */
 function statusAnswer(status: number, call: Call): Answer {
   const code = status === 429 ? "RATE_LIMITED" : status >= 500 ? "UNAVAILABLE" : "REFUSED";
   const refusal = new Refusal(status, code, STATUS_CODES[status] ?? "error");
-  return { status, body: encodeRefusal(refusal, call.behaviour.errorBody) };
+  // A scripted status stands as it is, whatever the behaviour makes of the service's own.
+  return { status, body: encodeRefusal(refusal, { ...call.behaviour, errorStatuses: {} }) };
 }
 
 /** What a fault makes of an answer. */
@@ -128,10 +139,11 @@ async function wait(spread: Spread | undefined, { clock, random, closing }: Gate
   if (spread !== undefined) await clock.sleep(drawMs(spread, random), closing);
 }
 
-/** Leaves a call without an answer: the connection is reset, or stays open and silent. */
-function abandon(how: "drop" | "hang", request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** Leaves a call without an answer: the connection is reset, ended, or stays open and silent. */
+function abandon(how: "drop" | "close" | "hang", request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.hijack();
   if (how === "drop") request.raw.socket.resetAndDestroy();
+  if (how === "close") request.raw.socket.end();
   return reply;
 }
 

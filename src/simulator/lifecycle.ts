@@ -23,6 +23,7 @@ const FAILURES = [
 const REVIEW = 1;
 const START = 2;
 const RUN = 3;
+const REFILL = 4;
 
 /**
  * Staff and devices that act by themselves, after the durations and with the rates of the settings. The fate of a
@@ -53,6 +54,19 @@ export class Lifecycle {
     schedule.clear();
     for (const request of state.requests.all()) this.#planRequest(request);
     for (const procedure of state.procedures.all()) this.#planProcedure(procedure);
+    for (const storage of state.storages.all()) this.#planRefill(storage.id, 1);
+  }
+
+  /** A device asks for the storage solution's n-th refill after a while, and so on. */
+  #planRefill(storageId: number, ordinal: number): void {
+    const { state, schedule, settings, transitions } = this.#parts;
+    if (!settings.refills.auto) return;
+    const fate = this.#fate(storageId + ordinal * 65_537, REFILL);
+    schedule.add(drawMs(settings.refills.everyMs, fate), () => {
+      if (!settings.refills.auto) return;
+      if (state.storages.find(storageId)?.isRegistered) transitions.createRefill(storageId);
+      this.#planRefill(storageId, ordinal + 1);
+    });
   }
 
   #planRequest(request: ProcedureRequest): void {

@@ -1,4 +1,4 @@
-import type { Behaviour } from "./behaviour.ts";
+import type { Behaviour, ListEnvelope } from "./behaviour.ts";
 import { wordFor } from "./exchange.ts";
 import type { Random } from "./random.ts";
 import { invalid } from "./refusal.ts";
@@ -21,7 +21,12 @@ export interface Listing<Row extends ListedRow> {
   readonly fields: Readonly<Record<string, (row: Row) => Value>>;
   /** Rows that this list shows; all when absent. */
   readonly shows?: (row: Row, behaviour: Behaviour) => boolean;
+  /** The row as this reader sees it; as it is when absent. */
+  readonly seen?: (row: Row, behaviour: Behaviour, random: Random) => Row;
 }
+
+/** The ways in which a list is paged: by the common parameters, not at all, or not at all and refusing to be asked. */
+export type Paging = "paged" | "whole" | "refuse";
 
 export interface ListContext {
   readonly behaviour: Behaviour;
@@ -53,12 +58,16 @@ export function listPage<Row extends ListedRow>(
   listing: Listing<Row>,
   query: URLSearchParams,
   context: ListContext,
+  paging: Paging = "paged",
 ): Page<Row> {
   const { behaviour, maySee, nowMs, random } = context;
-  const { page, perPage } = readPaging(query, behaviour);
+  if (paging === "refuse") refusePaging(query);
+  const { page, perPage } = paging === "paged" ? readPaging(query, behaviour) : WHOLE;
   const filters = readFilters(listing, query, behaviour);
   const newest = nowMs - behaviour.listLagMs;
-  const matching = candidates(listing, filters).filter(
+  const { seen } = listing;
+  const rows = candidates(listing, filters);
+  const matching = (seen ? rows.map((row) => seen(row, behaviour, random)) : rows).filter(
     (row) =>
       maySee(row.facilityId) &&
       (behaviour.listLagMs === 0 || row.insertedAt <= newest) &&
@@ -71,18 +80,32 @@ export function listPage<Row extends ListedRow>(
   return { rows: sorted.slice(start, start + perPage), page, perPage, total: sorted.length };
 }
 
-/** Entries of a page, wrapped as the behaviour wants it. */
-export function wrapPage(entries: readonly unknown[], page: Page<unknown>, behaviour: Behaviour): unknown {
-  switch (behaviour.listEnvelope) {
-    case "array":
-      return entries;
-    case "data":
-      return { data: entries };
-    case "items":
-      return { items: entries };
-    case "results":
-      return { results: entries, page: page.page, perPage: page.perPage, total: page.total };
-  }
+/** An envelope in its long form; undefined for a bare array. */
+export function envelopeOf(
+  envelope: ListEnvelope,
+): { readonly key: string; readonly paging?: "beside" | "meta" | undefined } | undefined {
+  if (envelope === "array") return undefined;
+  if (envelope === "results") return { key: "results", paging: "beside" };
+  return typeof envelope === "string" ? { key: envelope } : envelope;
+}
+
+/** Entries of a page in their envelope. */
+export function wrapPage(entries: readonly unknown[], page: Page<unknown>, envelope: ListEnvelope): unknown {
+  const wrapping = envelopeOf(envelope);
+  if (!wrapping) return entries;
+  const counts = { page: page.page, perPage: page.perPage, total: page.total };
+  const beside = wrapping.paging === "beside" ? counts : wrapping.paging === "meta" ? { meta: counts } : {};
+  return { [wrapping.key]: entries, ...beside };
+}
+
+/** One page that holds everything. */
+const WHOLE = { page: 1, perPage: Number.MAX_SAFE_INTEGER };
+
+function refusePaging(query: URLSearchParams): void {
+  const asked = ["page", "perPage"].filter((name) => query.has(name));
+  if (asked.length === 0) return;
+  const fields = asked.map((field) => ({ field, message: "no such parameter" }));
+  throw invalid(400, "unknown parameter", fields);
 }
 
 function readPaging(query: URLSearchParams, behaviour: Behaviour): { page: number; perPage: number } {
@@ -123,6 +146,9 @@ function readFilters<Row extends ListedRow>(
     const isHonoured =
       honoured === "all" || (honoured !== "none" && (honoured.includes(field) || honoured.includes(name)));
     if (isHonoured) filters.push({ name, field, form, wanted, read });
+    else if (behaviour.otherFilters === "refuse") {
+      throw invalid(400, "unknown filter", [{ field: name, message: "this list can't be filtered by it" }]);
+    }
   }
   return filters;
 }
@@ -151,6 +177,9 @@ function matches<Row extends ListedRow>(filter: Filter<Row>, row: Row, behaviour
   const written = isWord ? wordFor(String(value), behaviour) : value;
   switch (filter.form) {
     case "":
+      if (isWord && behaviour.wordCase === "lower") {
+        return String(written).toLowerCase() === filter.wanted.toLowerCase();
+      }
       return String(written) === filter.wanted;
     case "_like":
       return String(written).toLowerCase().includes(filter.wanted.toLowerCase());

@@ -1,9 +1,9 @@
-import { z } from "zod";
 import { type Clock, systemClock } from "../core/clock.ts";
-import { Failure } from "../core/failures.ts";
-import { type Behaviour, behaviourSchema, changedBehaviour, DEFAULT_BEHAVIOUR } from "./behaviour.ts";
-import { type FaultRule, faultSchema } from "./fault-rule.ts";
+import { type Behaviour, type BehaviourChange, changedBehaviour, DEFAULT_BEHAVIOUR } from "./behaviour.ts";
+import type { SeedContainer } from "./control.ts";
+import type { FaultRule } from "./fault-rule.ts";
 import type { Spread } from "./random.ts";
+import type { NewSubject } from "./state.ts";
 
 export interface FacilityOptions {
   readonly id: number;
@@ -34,6 +34,14 @@ export interface TokenOptions {
   readonly expiresIn: "number" | "string" | "absent";
   /** Ways of sending the client's credentials that are taken. */
   readonly methods: readonly ("basic" | "post")[];
+  /** Where tokens are asked for. */
+  readonly path: string;
+  /** The word in `token_type`; clients must not mind its letters' case (RFC 6749, section 5.1). */
+  readonly type: string;
+  /** A scope that each token request must name, among others if it likes; any scope or none when absent. */
+  readonly scope?: string | undefined;
+  /** The audience that each token request must name; any or none when absent. */
+  readonly audience?: string | undefined;
 }
 
 /** Staff who review requests. Durations are simulated time: at speed 60, a minute passes in a second. */
@@ -54,11 +62,26 @@ export interface DeviceOptions {
   readonly failureRate: number;
 }
 
-/** How the requester cancels a PENDING request: the specification names no call, so a site's own may be set up. */
+/** Devices that ask for liquid nitrogen by themselves, in simulated time. */
+export interface RefillOptions {
+  readonly auto: boolean;
+  /** Time between two refills of one storage solution. */
+  readonly everyMs: Spread;
+}
+
+/** A cancel call of the requester: the specification names none, so a site's own may be set up. */
 export interface CancelRoute {
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-  /** With `{id}` where the request's id stands: `/api/procedure-requests/{id}/cancel`. */
+  /** With `{id}` where the id stands: `/api/procedure-requests/{id}/cancel`. */
   readonly path: string;
+  /** Whose id it takes: a PENDING request's (`request`, when absent), or that of a procedure that doesn't run yet. */
+  readonly surface?: "request" | "external" | undefined;
+  /** Members that the JSON body must have, such as `{ status: "CANCELLED" }`; no body is wanted when absent. */
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
+  /** What a call that worked is answered with: the row (200), or nothing (204). */
+  readonly answer?: "row" | "empty" | undefined;
+  /** Cancelled only after so much simulated time, and answered at once with 202; at once when absent. */
+  readonly afterMs?: number | undefined;
 }
 
 /** Everything a simulator can be told; each part has a default. */
@@ -78,9 +101,15 @@ export interface SimulatorOptions {
   readonly tokens?: Partial<TokenOptions>;
   readonly staff?: Partial<StaffOptions>;
   readonly device?: Partial<DeviceOptions>;
-  readonly behaviour?: Partial<Behaviour>;
+  readonly refills?: Partial<RefillOptions>;
+  readonly behaviour?: BehaviourChange;
   readonly faults?: readonly FaultRule[];
-  readonly cancelRoute?: CancelRoute;
+  /** None when absent. */
+  readonly cancelRoute?: CancelRoute | readonly CancelRoute[];
+  /** Subjects that are there before anyone calls; a code may stand twice. */
+  readonly subjects?: readonly NewSubject[];
+  /** Containers that are in storage before anyone calls; their subjects must be there. A label may stand twice. */
+  readonly containers?: readonly SeedContainer[];
   /** Lets other machines and host names use `/simulator/*` and the page, as a container needs; loopback only when absent. */
   readonly openControl?: boolean;
 }
@@ -93,8 +122,10 @@ export interface ResolvedOptions {
   readonly firstId: number;
   readonly organizations: readonly OrganizationOptions[];
   readonly tokens: TokenOptions;
-  readonly cancelRoute: CancelRoute | undefined;
+  readonly cancelRoutes: readonly CancelRoute[];
   readonly openControl: boolean;
+  readonly subjects: readonly NewSubject[];
+  readonly containers: readonly SeedContainer[];
 }
 
 /** What may be changed while the simulator runs. */
@@ -102,6 +133,7 @@ export interface Settings {
   speed: number;
   staff: StaffOptions;
   device: DeviceOptions;
+  refills: RefillOptions;
   behaviour: Behaviour;
 }
 
@@ -124,9 +156,18 @@ export function resolveOptions(options: SimulatorOptions): ResolvedOptions {
     seed: options.seed ?? 1,
     firstId: options.firstId ?? 101,
     organizations: options.organizations ?? [DEFAULT_ORGANIZATION],
-    tokens: { lifetimeMs: 3_600_000, expiresIn: "number", methods: ["basic", "post"], ...options.tokens },
-    cancelRoute: options.cancelRoute,
+    tokens: {
+      lifetimeMs: 3_600_000,
+      expiresIn: "number",
+      methods: ["basic", "post"],
+      path: "/oauth/token",
+      type: "Bearer",
+      ...options.tokens,
+    },
+    cancelRoutes: [options.cancelRoute ?? []].flat(),
     openControl: options.openControl ?? false,
+    subjects: options.subjects ?? [],
+    containers: options.containers ?? [],
   };
 }
 
@@ -142,52 +183,7 @@ export function initialSettings(options: SimulatorOptions): Settings {
       failureRate: 0,
       ...options.device,
     },
+    refills: { auto: false, everyMs: [86_400_000, 172_800_000], ...options.refills },
     behaviour: changedBehaviour(DEFAULT_BEHAVIOUR, options.behaviour ?? {}),
   };
-}
-
-const spreadSchema = z.union([z.number().min(0), z.tuple([z.number().min(0), z.number().min(0)])]);
-const rate = z.number().min(0).max(1);
-
-/** A change of the settings; unknown keys are refused. */
-export const settingsSchema = z
-  .strictObject({
-    speed: z.number().positive(),
-    staff: z.strictObject({ auto: z.boolean(), reviewAfterMs: spreadSchema, acceptanceRate: rate }).partial(),
-    device: z
-      .strictObject({
-        auto: z.boolean(),
-        startAfterMs: spreadSchema,
-        runMs: spreadSchema,
-        failureRate: rate,
-      })
-      .partial(),
-    behaviour: behaviourSchema,
-  })
-  .partial();
-export type SettingsChange = z.infer<typeof settingsSchema>;
-
-const scriptSchema = z.union([
-  z.array(faultSchema),
-  settingsSchema.extend({ faults: z.array(faultSchema).optional() }),
-]);
-
-/** A fault script: fault rules and changes of the settings. */
-export interface SimulatorScript {
-  readonly faults: readonly FaultRule[];
-  readonly settings: SettingsChange;
-}
-
-/**
- * Reads the parsed content of a fault script: a list of fault rules, or an object with `faults`, `speed`, `staff`,
- * `device` and `behaviour`. Throws CONFIG_INVALID naming each place that is wrong.
- */
-export function parseScript(content: unknown): SimulatorScript {
-  const read = scriptSchema.safeParse(content);
-  if (!read.success) {
-    throw new Failure("CONFIG_INVALID", `the fault script has mistakes:\n${z.prettifyError(read.error)}`);
-  }
-  if (Array.isArray(read.data)) return { faults: read.data, settings: {} };
-  const { faults, ...settings } = read.data;
-  return { faults: faults ?? [], settings };
 }

@@ -2,10 +2,13 @@ import { readFile } from "node:fs/promises";
 import type { FastifyInstance } from "fastify";
 import { guard } from "./control-routes.ts";
 
+const SCRIPT = "text/javascript; charset=utf-8";
 const FILES = [
   { url: "/", file: "page.html", contentType: "text/html; charset=utf-8" },
   { url: "/simulator/page.css", file: "page.css", contentType: "text/css; charset=utf-8" },
-  { url: "/simulator/page.js", file: "page.js", contentType: "text/javascript; charset=utf-8" },
+  { url: "/simulator/page.js", file: "page.js", contentType: SCRIPT },
+  { url: "/simulator/page-ask.js", file: "page-ask.js", contentType: SCRIPT },
+  { url: "/simulator/page-rows.js", file: "page-rows.js", contentType: SCRIPT },
 ] as const;
 
 const POLICY =

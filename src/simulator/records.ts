@@ -38,10 +38,16 @@ export interface Container extends Row {
   readonly subjectCode: string;
   slot: Slot | undefined;
   storedAt: string | undefined;
+  /** When it was stored, monotonic ms, for locations that are shown late. */
+  storedTick: number | undefined;
+  /** The RFID tag that staff associated with it. */
+  rfidTag: string | undefined;
 }
 
 export interface StorageSolution extends Row {
   readonly name: string;
+  /** False until the procedure that registers it is completed; only then it is listed and used. */
+  isRegistered: boolean;
 }
 
 /** One container as a STORE request names it. */
@@ -51,6 +57,9 @@ export interface NamedContainer {
 }
 
 export type OrderType = "STORE" | "RETRIEVAL";
+
+/** An integration orders the first two; web-app users the others as well, and devices refills. */
+export type ProcedureType = OrderType | "TRANSFER" | "REGISTER_STORAGE" | "REFILL";
 
 export interface ProcedureRequest extends Row {
   readonly type: OrderType;
@@ -70,13 +79,13 @@ export interface ProcedureRequest extends Row {
 
 export interface Procedure extends Row {
   readonly code: string;
-  readonly type: OrderType | "REFILL";
+  readonly type: ProcedureType;
   readonly storageId: number;
-  /** The subject and its containers; absent and empty for REFILL. */
+  /** The subject and its containers; absent and empty for REFILL and REGISTER_STORAGE. */
   readonly subjectId: number | undefined;
   readonly subjectCode: string | undefined;
   readonly containerIds: readonly number[];
-  /** The procedure request it came from; null when an integration or a device created it. */
+  /** The procedure request it came from; null when an integration, a web-app user or a device created it. */
   readonly requestId: number | null;
   readonly createdAt: string;
   /** PENDING, CREATED, IN_PROGRESS, COMPLETED, CANCELLED, FAILED, or what a test put there. */

@@ -1,3 +1,5 @@
+import type { Behaviour } from "./behaviour.ts";
+
 /** One field of a body or query that the service did not take. */
 export interface FieldError {
   readonly field: string;
@@ -35,10 +37,21 @@ export function notFound(what: string): Refusal {
  * - `nested`: `{ error: { code, message, details } }`
  * - `flat`: `{ error: CODE, message }`
  * - `list`: `{ errors: [{ code, field, message }] }`
+ * - `array`: `[{ code, field, message }]`
  * - `problem`: RFC 9457 `application/problem+json`
  * - `html`: the page of a gateway; `text`: one plain line; `empty`: no body at all
  */
-export const ERROR_BODIES = ["code", "nested", "flat", "list", "problem", "html", "text", "empty"] as const;
+export const ERROR_BODIES = [
+  "code",
+  "nested",
+  "flat",
+  "list",
+  "array",
+  "problem",
+  "html",
+  "text",
+  "empty",
+] as const;
 export type ErrorBody = (typeof ERROR_BODIES)[number];
 
 /** A body and its content type, ready to be sent. */
@@ -47,21 +60,34 @@ export interface EncodedBody {
   readonly text: string;
 }
 
-/** A refusal as bytes, in the chosen shape. */
-export function encodeRefusal(refusal: Refusal, shape: ErrorBody): EncodedBody {
-  const { status, code, message, fields } = refusal;
+type ErrorBehaviour = Pick<Behaviour, "errorBody" | "errorCodes" | "errorStatuses">;
+
+/** The status that a refusal is answered with. */
+export function statusOf({ code, status }: Refusal, { errorStatuses }: ErrorBehaviour): number {
+  return errorStatuses[code] ?? status;
+}
+
+/** A refusal as bytes, in the shape and words of the behaviour. */
+export function encodeRefusal(refusal: Refusal, behaviour: ErrorBehaviour): EncodedBody {
+  const { message, fields } = refusal;
+  const code = behaviour.errorCodes[refusal.code] ?? refusal.code;
+  const status = statusOf(refusal, behaviour);
   const details = fields.length > 0 ? { details: fields } : {};
-  switch (shape) {
+  const entries = (fields.length > 0 ? fields : [{ field: null, message }]).map((each) => ({
+    code,
+    ...each,
+  }));
+  switch (behaviour.errorBody) {
     case "code":
       return json({ code, message, ...details });
     case "nested":
       return json({ error: { code, message, ...details } });
     case "flat":
       return json({ error: code, message });
-    case "list": {
-      const errors = fields.length > 0 ? fields : [{ field: null, message }];
-      return json({ errors: errors.map((entry) => ({ code, ...entry })) });
-    }
+    case "list":
+      return json({ errors: entries });
+    case "array":
+      return json(entries);
     case "problem":
       return {
         contentType: "application/problem+json",

@@ -32,6 +32,7 @@ export function requestListings(state: State) {
       acceptedAt: (row) => row.acceptedAt,
       acceptedBy: (row) => row.acceptedBy,
     },
+    seen: (row, behaviour, random) => state.history.shown(row, behaviour, random),
   };
   const procedures: Listing<Procedure> = {
     table: state.procedures,
@@ -50,11 +51,13 @@ export function requestListings(state: State) {
       completedAt: (row) => row.completedAt,
       error: (row) => row.error,
     },
+    seen: (row, behaviour, random) => state.history.shown(row, behaviour, random),
   };
   const storages: Listing<StorageSolution> = {
     table: state.storages,
     keyField: "facilityId",
     fields: { id: (row) => row.id, name: (row) => row.name, facilityId: (row) => row.facilityId },
+    shows: (row) => row.isRegistered,
   };
   return { subjects, requests, procedures, containers: containerListing(state), storages };
 }

@@ -1,27 +1,42 @@
 import { type AuthorizedCall, answerJson, type Route, readId } from "./exchange.ts";
+import { inventoryView } from "./inventory.ts";
 import { readOrderBody, readSubjectBody } from "./order-body.ts";
+import type { Container } from "./records.ts";
 import { notFound } from "./refusal.ts";
 import { requestListings } from "./request-listings.ts";
 import {
   containerView,
   fullRequestView,
   locationView,
-  position,
   procedureView,
+  shortProcedureView,
   shortRequestView,
+  shortSubjectView,
   storageView,
   subjectView,
 } from "./request-views.ts";
-import { answerList, checkFacility, countingRefusals, type SurfaceParts, visibleRow } from "./surface.ts";
+import {
+  answerList,
+  checkFacility,
+  countingRefusals,
+  type ListForm,
+  type SurfaceParts,
+  visibleRow,
+} from "./surface.ts";
 
 /** The request surface, `/api`: requests that a web-app user reviews, and everything that is read there. */
 export function requestSurface(parts: SurfaceParts): Route[] {
-  const { state, tally } = parts;
+  const { state, tally, random } = parts;
   const listings = requestListings(state);
-  const get = (path: string, handle: (call: AuthorizedCall) => unknown): Route => ({
+  const form = ({ behaviour }: AuthorizedCall): ListForm => ({
+    envelope: behaviour.listEnvelope,
+    paging: "paged",
+  });
+  const get = (path: string, handle: (call: AuthorizedCall) => unknown, names?: Route["names"]): Route => ({
     method: "GET",
     path,
     access: "bearer",
+    ...(names === undefined ? {} : { names }),
     handle: (call) => answerJson(200, handle(call), call.behaviour),
   });
 
@@ -43,7 +58,10 @@ export function requestSurface(parts: SurfaceParts): Route[] {
       method: "GET",
       path: "/api/subjects",
       access: "bearer",
-      handle: (call) => answerList(listings.subjects, subjectView, call, parts),
+      handle: (call) => {
+        const view = call.behaviour.listedSubject === "full" ? subjectView : shortSubjectView;
+        return answerList(listings.subjects, view, call, parts, form(call));
+      },
     },
     get("/api/subjects/:id", (call) =>
       subjectView(visibleRow(state.subjects.find(readId(call)), "subject", call, state)),
@@ -54,7 +72,7 @@ export function requestSurface(parts: SurfaceParts): Route[] {
       access: "bearer",
       handle: (call) => {
         const order = readOrderBody(call, "sampleContainerId");
-        const request = countingRefusals(order, tally, () => {
+        const request = countingRefusals(order, "request", tally, () => {
           checkFacility(order.facilityId, call, state);
           return state.addRequest(order, call.behaviour);
         });
@@ -66,7 +84,10 @@ export function requestSurface(parts: SurfaceParts): Route[] {
         });
         return answerJson(
           call.behaviour.createdStatus,
-          fullRequestView(request, call.behaviour),
+          (call.behaviour.createdRequest === "full" ? fullRequestView : shortRequestView)(
+            request,
+            call.behaviour,
+          ),
           call.behaviour,
         );
       },
@@ -77,53 +98,65 @@ export function requestSurface(parts: SurfaceParts): Route[] {
       access: "bearer",
       handle: (call) => {
         const view = call.behaviour.listedRequest === "full" ? fullRequestView : shortRequestView;
-        return answerList(listings.requests, (row) => view(row, call.behaviour), call, parts);
+        return answerList(listings.requests, (row) => view(row, call.behaviour), call, parts, form(call));
       },
     },
-    get("/api/procedure-requests/:id", (call) => {
-      const request = visibleRow(state.requests.find(readId(call)), "procedure request", call, state);
-      const view = call.behaviour.singleRequest === "full" ? fullRequestView : shortRequestView;
-      return view(request, call.behaviour);
-    }),
+    get(
+      "/api/procedure-requests/:id",
+      (call) => {
+        const request = visibleRow(state.requests.find(readId(call)), "procedure request", call, state);
+        const view = call.behaviour.singleRequest === "full" ? fullRequestView : shortRequestView;
+        return view(state.history.shown(request, call.behaviour, random), call.behaviour);
+      },
+      "request",
+    ),
     {
       method: "GET",
       path: "/api/procedures",
       access: "bearer",
-      handle: (call) => answerList(listings.procedures, procedureView, call, parts),
+      handle: (call) => {
+        const view = call.behaviour.listedProcedure === "full" ? procedureView : shortProcedureView;
+        return answerList(listings.procedures, view, call, parts, form(call));
+      },
     },
-    get("/api/procedures/:id", (call) =>
-      procedureView(visibleRow(state.procedures.find(readId(call)), "procedure", call, state)),
+    get(
+      "/api/procedures/:id",
+      (call) => {
+        const procedure = visibleRow(state.procedures.find(readId(call)), "procedure", call, state);
+        return procedureView(state.history.shown(procedure, call.behaviour, random));
+      },
+      "procedure",
     ),
     {
       method: "GET",
       path: "/api/sample-containers",
       access: "bearer",
-      handle: (call) => answerList(listings.containers, containerView, call, parts),
+      handle: (call) => {
+        const { containerLabel } = call.behaviour;
+        const view = (row: Container) => containerView(state.placed(row, call.behaviour), containerLabel);
+        return answerList(listings.containers, view, call, parts, form(call));
+      },
     },
-    get("/api/sample-containers/:id/location", (call) => {
-      const container = visibleRow(state.containers.find(readId(call)), "sample container", call, state);
-      const location = locationView(container, state);
-      if (!location) throw notFound("location of the sample container");
-      return location;
-    }),
+    get(
+      "/api/sample-containers/:id/location",
+      (call) => {
+        const container = visibleRow(state.containers.find(readId(call)), "sample container", call, state);
+        const location = locationView(state.placed(container, call.behaviour), state);
+        if (!location) throw notFound("location of the sample container");
+        return location;
+      },
+      "container",
+    ),
     {
       method: "GET",
       path: "/api/storage",
       access: "bearer",
-      handle: (call) => answerList(listings.storages, storageView, call, parts),
+      handle: (call) => answerList(listings.storages, storageView, call, parts, form(call)),
     },
     get("/api/storage/:id/inventory", (call) => {
       const storage = visibleRow(state.storages.find(readId(call)), "storage solution", call, state);
       const stored = state.containers.all().filter((container) => container.slot?.storageId === storage.id);
-      return {
-        storageId: storage.id,
-        storageName: storage.name,
-        count: stored.length,
-        sampleContainers: stored.map((container) => ({
-          ...containerView(container),
-          position: position(container),
-        })),
-      };
+      return inventoryView(storage, stored, call.behaviour.inventory);
     }),
   ];
 }

@@ -36,9 +36,23 @@ export function shortRequestView(request: ProcedureRequest, behaviour: Behaviour
   return { id, type, status, procedureId, acceptedAt, acceptedBy };
 }
 
-/** The specification's sample writes `storage` for a STORE; the others follow its lower case. */
-export function procedureType({ type }: Procedure): string {
-  return type === "STORE" ? "storage" : type.toLowerCase();
+/** The short form of a subject, for services whose lists tell little. */
+export function shortSubjectView({ id, facilityId, code }: Subject) {
+  return { id, facilityId, code };
+}
+
+/**
+ * The specification's sample writes `storage` for a STORE; the others follow its lower case, `register storage` with
+ * a space.
+ */
+export function procedureType({ type }: Pick<Procedure, "type">): string {
+  return type === "STORE" ? "storage" : type.toLowerCase().replaceAll("_", " ");
+}
+
+/** The short form of a procedure, for services whose lists tell little. */
+export function shortProcedureView(procedure: Procedure) {
+  const { id, status, createdAt } = procedure;
+  return { id, type: procedureType(procedure), status, createdAt };
 }
 
 /** A procedure, on the request surface. */
@@ -59,10 +73,10 @@ export function procedureView(procedure: Procedure) {
   };
 }
 
-/** A sample container as lists show it, on either surface. */
-export function containerView(container: Container) {
+/** A sample container as lists show it; `labelKey` is the member that holds its label. */
+export function containerView(container: Container, labelKey = "name") {
   const { id, name, subjectId, subjectCode, description, storedAt } = container;
-  return { id, name, subject: { id: subjectId, code: subjectCode }, description, storedAt };
+  return { id, [labelKey]: name, subject: { id: subjectId, code: subjectCode }, description, storedAt };
 }
 
 /** Free text naming canister, cane and slot. */

@@ -3,6 +3,7 @@ import Fastify, { type FastifyError, type FastifyInstance } from "fastify";
 import { Control } from "./control.ts";
 import { controlRoutes } from "./control-routes.ts";
 import { type GatewayParts, serve } from "./gateway.ts";
+import { describeService, type OpenApiDocument } from "./openapi/document.ts";
 import { initialSettings, resolveOptions, type Settings, type SimulatorOptions } from "./options.ts";
 import { pageRoutes } from "./page-routes.ts";
 import { createRandom } from "./random.ts";
@@ -24,6 +25,11 @@ export interface Simulator {
   close(): Promise<void>;
   /** What came in and what was done, so far. */
   tally(): Tally;
+  /**
+   * The OpenAPI 3.1 description of the service as it behaves now; `GET /openapi.json` gives the same. `port` is where
+   * it would listen, for one that doesn't yet.
+   */
+  describe(port?: number): OpenApiDocument;
   /** Staff, devices, faults and settings. */
   readonly control: Control;
 }
@@ -75,7 +81,12 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
           random: createRandom(resolved.seed + 3),
           closing: closing.signal,
         },
-        { control, tally: () => simulator.tally(), isOpen: resolved.openControl },
+        {
+          control,
+          tally: () => simulator.tally(),
+          isOpen: resolved.openControl,
+          describe: () => simulator.describe(),
+        },
       );
       await app.listen({ port, host });
       server = { app, closing };
@@ -88,6 +99,10 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
       closed?.closing.abort(new Error("the simulator is closing"));
       await Promise.all([closed?.app.close(), world.schedule.stop()]);
     },
+    describe: (port = options.port ?? 0) => {
+      const baseUrl = server ? simulator.url : `http://${resolved.host}:${port}`;
+      return describeService(resolved, settings.behaviour, baseUrl);
+    },
     tally: () => world.tally.read(world.faults.hits()),
   };
   if (options.port !== undefined) await simulator.listen();
@@ -97,7 +112,12 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
 /** The HTTP server over the present world: the service's own paths, the control surface and the page. */
 function buildServer(
   gateway: GatewayParts,
-  hand: { readonly control: Control; readonly tally: () => Tally; readonly isOpen: boolean },
+  hand: {
+    readonly control: Control;
+    readonly tally: () => Tally;
+    readonly isOpen: boolean;
+    readonly describe: () => OpenApiDocument;
+  },
 ): FastifyInstance {
   const app = Fastify({
     forceCloseConnections: true,
@@ -111,7 +131,7 @@ function buildServer(
   app.setErrorHandler((error: FastifyError, _request, reply) => {
     const status = error.statusCode ?? 500;
     const refusal = new Refusal(status, status === 500 ? "INTERNAL" : "BAD_REQUEST", error.message);
-    const { contentType, text } = encodeRefusal(refusal, gateway.settings.behaviour.errorBody);
+    const { contentType, text } = encodeRefusal(refusal, gateway.settings.behaviour);
     if (contentType !== undefined) reply.header("content-type", contentType);
     return reply.code(status).send(text);
   });
@@ -119,6 +139,7 @@ function buildServer(
   for (const [name, { method, path }] of gateway.world().routes) {
     app.route({ method, url: path, handler: (request, reply) => serve(name, request, reply, gateway) });
   }
+  app.get("/openapi.json", (_request, reply) => reply.send(hand.describe()));
   controlRoutes(app, hand);
   pageRoutes(app, hand.isOpen);
   return app;

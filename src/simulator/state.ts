@@ -1,5 +1,6 @@
 import type { Clock } from "../core/clock.ts";
 import type { Behaviour } from "./behaviour.ts";
+import { History } from "./history.ts";
 import type { OrganizationOptions } from "./options.ts";
 import type {
   Container,
@@ -64,7 +65,10 @@ export class State {
   readonly storages = new Table<StorageSolution>((row) => String(row.facilityId));
   readonly requests = new Table<ProcedureRequest>((row) => row.subjectCode);
   readonly procedures = new Table<Procedure>((row) => row.subjectCode);
+  /** What requests and procedures were before, for readers that see them late. */
+  readonly history = new History();
   readonly #facilities = new Map<number, Facility>();
+  readonly #lastProcedureOf = new Map<number, number>();
   readonly #freeSlots = new Map<number, Slot[]>();
   readonly #usedSlots = new Map<number, number>();
   readonly #options: StateOptions;
@@ -78,7 +82,7 @@ export class State {
       for (const { id, name, storages } of organization.facilities) {
         this.#facilities.set(id, { id, name, organizationId: organization.id });
         for (const storage of storages ?? [`${name} Tank 1`, `${name} Tank 2`]) {
-          this.storages.add({ ...this.#newRow(id), name: storage });
+          this.addStorage(id, storage, true);
         }
       }
     }
@@ -95,6 +99,16 @@ export class State {
 
   facilities(): Facility[] {
     return [...this.#facilities.values()];
+  }
+
+  /** A storage solution; one that is not registered yet is neither listed nor used. */
+  addStorage(facilityId: number, name: string, isRegistered: boolean): StorageSolution {
+    return this.storages.add({ ...this.#newRow(facilityId), name, isRegistered });
+  }
+
+  /** The newest procedure that works on the container. */
+  lastProcedureOf(containerId: number): Procedure | undefined {
+    return this.procedures.find(this.#lastProcedureOf.get(containerId) ?? 0);
   }
 
   /** The subject with that code at that facility; the first one where codes may be doubled. */
@@ -133,6 +147,7 @@ export class State {
       acceptedAt: undefined,
       acceptedBy: undefined,
     });
+    this.history.keep(request);
     this.#tell("request", request.id, request.status);
     return request;
   }
@@ -172,6 +187,8 @@ export class State {
         subjectCode: subject.code,
         slot: undefined,
         storedAt: undefined,
+        storedTick: undefined,
+        rfidTag: undefined,
       }),
     );
   }
@@ -199,12 +216,15 @@ export class State {
       completedAt: undefined,
       error: null,
     });
+    for (const containerId of rest.containerIds) this.#lastProcedureOf.set(containerId, procedure.id);
+    this.history.keep(procedure);
     this.#tell("procedure", procedure.id, procedure.status);
     return procedure;
   }
 
   /** Tells that a request or a procedure has another status. */
   tellChanged(kind: "request" | "procedure", row: ProcedureRequest | Procedure): void {
+    this.history.keep(row);
     this.#tell(kind, row.id, row.status);
   }
 
@@ -212,6 +232,7 @@ export class State {
   putIntoStorage(container: Container, storageId: number): void {
     container.slot = this.#freeSlots.get(storageId)?.pop() ?? this.#newSlot(storageId);
     container.storedAt = this.timestamp();
+    container.storedTick = this.#options.clock.monotonic();
   }
 
   takeOutOfStorage(container: Container): void {
@@ -221,6 +242,14 @@ export class State {
     else this.#freeSlots.set(container.slot.storageId, [container.slot]);
     container.slot = undefined;
     container.storedAt = undefined;
+    container.storedTick = undefined;
+  }
+
+  /** The container as readers see it: its place is not shown before the lag is over. */
+  placed(container: Container, { locationLagMs }: Pick<Behaviour, "locationLagMs">): Container {
+    if (locationLagMs === 0 || container.storedTick === undefined) return container;
+    const isShown = container.storedTick + locationLagMs <= this.#options.clock.monotonic();
+    return isShown ? container : { ...container, slot: undefined, storedAt: undefined };
   }
 
   #newSlot(storageId: number): Slot {
@@ -239,7 +268,7 @@ export class State {
   #storageFor(facilityId: number, containerIds: readonly number[]): number {
     const holding = this.containers.find(containerIds[0] ?? 0)?.slot?.storageId;
     if (holding !== undefined) return holding;
-    const storages = this.storages.withKey(String(facilityId));
+    const storages = this.storages.withKey(String(facilityId)).filter((storage) => storage.isRegistered);
     const storage = storages[this.procedures.size % Math.max(1, storages.length)];
     if (!storage) throw notFound("storage solution");
     return storage.id;

@@ -1,5 +1,6 @@
+import type { ListEnvelope } from "./behaviour.ts";
 import { type Answer, type AuthorizedCall, answerJson } from "./exchange.ts";
-import { type Listing, listPage, wrapPage } from "./lists.ts";
+import { type Listing, listPage, type Paging, wrapPage } from "./lists.ts";
 import type { Random } from "./random.ts";
 import { notFound, Refusal } from "./refusal.ts";
 import type { NewOrder, State } from "./state.ts";
@@ -38,31 +39,42 @@ export function checkFacility(facilityId: number, call: AuthorizedCall, state: S
 }
 
 /** Runs the creation of an order, and keeps count of it when the service's rules refuse it. */
-export function countingRefusals<T>(order: NewOrder, tally: TallyKeeper, create: () => T): T {
+export function countingRefusals<T>(
+  order: NewOrder,
+  surface: "request" | "external",
+  tally: TallyKeeper,
+  create: () => T,
+): T {
   try {
     return create();
   } catch (error) {
-    if (error instanceof Refusal) tally.recordRefusal(order);
+    if (error instanceof Refusal) tally.recordRefusal(order, surface);
     throw error;
   }
 }
 
-/** Answers a list endpoint. `isWrapped` is off where the specification says that the answer is a bare array. */
+/** How a surface's lists come. */
+export interface ListForm {
+  readonly envelope: ListEnvelope;
+  readonly paging: Paging;
+}
+
+/** Answers a list endpoint. */
 export function answerList<Row extends { id: number; facilityId: number; insertedAt: number }>(
   listing: Listing<Row>,
   view: (row: Row) => unknown,
   call: AuthorizedCall,
   parts: SurfaceParts,
-  isWrapped = true,
+  form: ListForm,
 ): Answer {
-  const page = listPage(listing, call.query, {
+  const context = {
     behaviour: call.behaviour,
-    maySee: (facilityId) => maySee(call, facilityId, parts.state),
+    maySee: (facilityId: number) => maySee(call, facilityId, parts.state),
     nowMs: parts.nowMs(),
     random: parts.random,
-  });
-  const entries = page.rows.map(view);
-  return answerJson(200, isWrapped ? wrapPage(entries, page, call.behaviour) : entries, call.behaviour);
+  };
+  const page = listPage(listing, call.query, context, form.paging);
+  return answerJson(200, wrapPage(page.rows.map(view), page, form.envelope), call.behaviour);
 }
 
 function forbidden(): Refusal {

@@ -35,6 +35,11 @@ export interface OrderTally {
   /** What was created, by id. */
   readonly requestIds: readonly number[];
   readonly procedureIds: readonly number[];
+  /**
+   * Calls that were about this order alone, by route: its creation, and reads of its request, its procedure or its
+   * containers' locations by id. Lists serve many orders and stand in {@link Tally.routes}.
+   */
+  readonly calls: Readonly<Record<string, number>>;
 }
 
 export interface RouteTally {
@@ -50,6 +55,8 @@ export interface Tally {
   readonly routes: Readonly<Record<string, RouteTally>>;
   /** All calls but those of the control surface. */
   readonly received: number;
+  /** Calls for each order that was made, by route and in all, to two decimals; empty while there is none. */
+  readonly callsPerOrder: Readonly<Record<string, number>>;
   readonly orders: readonly OrderTally[];
   /** The orders with more than one executed call. */
   readonly doubled: readonly OrderTally[];
@@ -75,15 +82,42 @@ interface OpenOrder {
   refused: number;
   requestIds: number[];
   procedureIds: number[];
+  calls: Record<string, number>;
 }
+
+/** Gives the ids of the request and the procedure that a row belongs to. */
+export type FindOrderIds = (
+  kind: "request" | "procedure" | "container",
+  id: number,
+) => { readonly requestId: number | null; readonly procedureId: number | null };
+
+const CREATION = {
+  request: "POST /api/procedure-requests",
+  external: "POST /api/v1/external/procedures",
+} as const;
 
 /** Keeps the tally while calls come in. */
 export class TallyKeeper {
   readonly #routes = new Map<string, { received: number; answered: Record<string, number> }>();
   readonly #orders = new Map<string, OpenOrder>();
+  readonly #orderByRequestId = new Map<number, OpenOrder>();
+  readonly #orderByProcedureId = new Map<number, OpenOrder>();
+  readonly #findOrderIds: FindOrderIds;
   readonly #journal: Creation[] = [];
   readonly #subjects: Tally["subjectsCreated"][number][] = [];
   #received = 0;
+
+  constructor(findOrderIds: FindOrderIds) {
+    this.#findOrderIds = findOrderIds;
+  }
+
+  /** A call whose path names a row; counted for the order that the row belongs to, if there is one. */
+  countAbout(route: string, kind: "request" | "procedure" | "container", id: number): void {
+    const { requestId, procedureId } = this.#findOrderIds(kind, id);
+    const order =
+      this.#orderByRequestId.get(requestId ?? 0) ?? this.#orderByProcedureId.get(procedureId ?? 0);
+    if (order) order.calls[route] = (order.calls[route] ?? 0) + 1;
+  }
 
   countReceived(route: string): void {
     this.#received += 1;
@@ -110,12 +144,21 @@ export class TallyKeeper {
     });
     const entry = this.#order(order);
     entry.executed += 1;
-    if (made.requestId !== null) entry.requestIds.push(made.requestId);
-    if (made.procedureId !== null) entry.procedureIds.push(made.procedureId);
+    entry.calls[CREATION[made.surface]] = (entry.calls[CREATION[made.surface]] ?? 0) + 1;
+    if (made.requestId !== null) {
+      entry.requestIds.push(made.requestId);
+      this.#orderByRequestId.set(made.requestId, entry);
+    }
+    if (made.procedureId !== null) {
+      entry.procedureIds.push(made.procedureId);
+      this.#orderByProcedureId.set(made.procedureId, entry);
+    }
   }
 
-  recordRefusal(order: NewOrder): void {
-    this.#order(order).refused += 1;
+  recordRefusal(order: NewOrder, surface: Creation["surface"]): void {
+    const entry = this.#order(order);
+    entry.refused += 1;
+    entry.calls[CREATION[surface]] = (entry.calls[CREATION[surface]] ?? 0) + 1;
   }
 
   recordSubject(subject: Tally["subjectsCreated"][number]): void {
@@ -128,6 +171,7 @@ export class TallyKeeper {
       ...order,
       requestIds: [...order.requestIds],
       procedureIds: [...order.procedureIds],
+      calls: { ...order.calls },
     }));
     const routes = [...this.#routes].map(
       ([name, { received, answered }]) => [name, { received, answered: { ...answered } }] as const,
@@ -135,12 +179,21 @@ export class TallyKeeper {
     return {
       routes: Object.fromEntries(routes),
       received: this.#received,
+      callsPerOrder: this.#callsPerOrder(),
       orders,
       doubled: orders.filter((order) => order.executed > 1),
       journal: [...this.#journal],
       subjectsCreated: [...this.#subjects],
       faults,
     };
+  }
+
+  #callsPerOrder(): Record<string, number> {
+    const made = [...this.#orders.values()].filter(({ executed }) => executed > 0).length;
+    if (made === 0) return {};
+    const share = (count: number) => Math.round((count / made) * 100) / 100;
+    const byRoute = [...this.#routes].map(([name, { received }]) => [name, share(received)]);
+    return { ...Object.fromEntries(byRoute), all: share(this.#received) };
   }
 
   #route(name: string): { received: number; answered: Record<string, number> } {
@@ -171,6 +224,7 @@ export class TallyKeeper {
         refused: 0,
         requestIds: [],
         procedureIds: [],
+        calls: {},
       };
       this.#orders.set(key, entry);
     }

@@ -3,7 +3,7 @@ import type { Answer, Call, Route } from "./exchange.ts";
 import type { TokenOptions } from "./options.ts";
 import { json } from "./refusal.ts";
 
-/** `POST /oauth/token`: the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
+/** The token endpoint: the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
 export function tokenEndpoint(credentials: Credentials, options: TokenOptions): Route[] {
   const handle = (call: Call): Answer => {
     const form = new URLSearchParams(call.text);
@@ -13,6 +13,8 @@ export function tokenEndpoint(credentials: Credentials, options: TokenOptions): 
     if (!/^application\/x-www-form-urlencoded\b/i.test(String(call.headers["content-type"] ?? ""))) {
       return oauthError(400, "invalid_request", "the body must be a form");
     }
+    const repeated = [...form.keys()].find((name) => form.getAll(name).length > 1);
+    if (repeated !== undefined) return oauthError(400, "invalid_request", `${repeated} stands twice`);
     // RFC 6749, section 2.3: a client must not use more than one way of authentication.
     if (basic && form.has("client_secret")) {
       return oauthError(400, "invalid_request", "credentials were sent twice");
@@ -28,25 +30,32 @@ export function tokenEndpoint(credentials: Credentials, options: TokenOptions): 
     if (grant !== "client_credentials") {
       return oauthError(400, "unsupported_grant_type", "only client_credentials is offered");
     }
+    const scope = form.get("scope");
+    if (options.scope !== undefined && !(scope ?? "").split(" ").includes(options.scope)) {
+      return oauthError(400, "invalid_scope", `the scope must name ${options.scope}`);
+    }
+    // The audience is no parameter of RFC 6749; its section 5.2 calls an unsupported value an invalid request.
+    if (options.audience !== undefined && form.get("audience") !== options.audience) {
+      return oauthError(400, "invalid_request", `the audience must be ${options.audience}`);
+    }
     const lifetimeSeconds = Math.floor(options.lifetimeMs / 1000);
     const expiresIn = {
       number: { expires_in: lifetimeSeconds },
       string: { expires_in: String(lifetimeSeconds) },
       absent: {},
     }[options.expiresIn];
-    const scope = form.get("scope");
     return {
       status: 200,
       headers: { "cache-control": "no-store" },
       body: json({
         access_token: credentials.issue(caller),
-        token_type: "Bearer",
+        token_type: options.type,
         ...expiresIn,
         ...(scope === null ? {} : { scope }),
       }),
     };
   };
-  return [{ method: "POST", path: "/oauth/token", access: "open", handle }];
+  return [{ method: "POST", path: options.path, access: "open", handle }];
 }
 
 /** An error of the token endpoint keeps OAuth's own shape (RFC 6749, section 5.2), whatever the service's errors look like. */

@@ -1,19 +1,29 @@
-import { ENDED_PROCEDURE, type Procedure, type ProcedureRequest } from "./records.ts";
+import type { Behaviour } from "./behaviour.ts";
+import {
+  type Container,
+  ENDED_PROCEDURE,
+  type Procedure,
+  type ProcedureRequest,
+  type StorageSolution,
+} from "./records.ts";
 import { notFound, Refusal } from "./refusal.ts";
-import type { State } from "./state.ts";
+import type { NewOrder, State } from "./state.ts";
 
 const STAFF = "Robin Example";
 const OPERATOR = "Sam Example";
+const OPEN_PROCEDURE = ["PENDING", "CREATED", "IN_PROGRESS"];
 
 /**
- * What staff, devices and the requester do to requests and procedures. Each act throws a 404 or 409
- * {@link Refusal} when the row is not there or its status doesn't allow it.
+ * What staff, devices and the requester do to requests and procedures. Each act throws a 404, 409 or 422
+ * {@link Refusal} when the row is not there, or its status or the input doesn't allow it.
  */
 export class Transitions {
   readonly #state: State;
+  readonly #behaviour: () => Behaviour;
 
-  constructor(state: State) {
+  constructor(state: State, behaviour: () => Behaviour) {
     this.#state = state;
+    this.#behaviour = behaviour;
   }
 
   /** A web-app user approves: the procedure is created, and a STORE's containers get their ids. */
@@ -51,9 +61,37 @@ export class Transitions {
     return this.#moveRequest(this.#pendingRequest(id), "CANCELLED");
   }
 
-  /** Staff act on a procedure that an integration created: accept the retrieval, or tag the containers. */
+  /**
+   * Staff do what a PENDING procedure of the external surface waits for: a retrieval is accepted; the containers of a
+   * storage that have no RFID tag yet are given one each.
+   */
   acceptProcedure(id: number): Procedure {
-    return this.#moveProcedure(this.#procedureIn(id, ["PENDING"]), "CREATED");
+    const procedure = this.#procedureIn(id, ["PENDING"]);
+    if (procedure.type === "STORE") {
+      for (const container of this.#containersOf(procedure)) container.rfidTag ??= `RFID-${container.id}`;
+    }
+    return this.#readyForDevice(procedure);
+  }
+
+  /**
+   * Staff associate an RFID tag with one container of a PENDING storage. Once each has one, the procedure is ready for
+   * the device.
+   */
+  associateTag(id: number, containerId: number, tag: string): Procedure {
+    const procedure = this.#procedureIn(id, ["PENDING"]);
+    if (procedure.type !== "STORE") {
+      throw new Refusal(409, "INVALID_STATE", "tags are associated for storage only; accept a retrieval");
+    }
+    const containers = this.#containersOf(procedure);
+    const container = containers.find((each) => each.id === containerId);
+    if (!container) throw notFound("sample container of the procedure");
+    const holder = this.#state.containers.all().find((each) => each.rfidTag === tag);
+    if (holder && holder !== container) {
+      throw new Refusal(409, "TAG_IN_USE", `the tag belongs to container ${holder.id}`);
+    }
+    container.rfidTag = tag;
+    if (containers.every(({ rfidTag }) => rfidTag !== undefined)) this.#readyForDevice(procedure);
+    return procedure;
   }
 
   /** A device begins. */
@@ -64,44 +102,99 @@ export class Transitions {
     return this.#moveProcedure(procedure, "IN_PROGRESS");
   }
 
-  /** The device is done: containers are in their slots, or out of storage. */
+  /** The device is done: containers are in their slots or out of storage, a storage solution is in use. */
   completeProcedure(id: number): Procedure {
     const procedure = this.#procedureIn(id, ["IN_PROGRESS"]);
-    for (const containerId of procedure.containerIds) {
-      const container = this.#state.containers.find(containerId);
-      if (!container) continue;
-      if (procedure.type === "STORE") this.#state.putIntoStorage(container, procedure.storageId);
-      else this.#state.takeOutOfStorage(container);
+    for (const container of this.#containersOf(procedure)) {
+      this.#state.takeOutOfStorage(container);
+      if (procedure.type === "RETRIEVAL") container.rfidTag = undefined;
+      else this.#state.putIntoStorage(container, procedure.storageId);
     }
+    if (procedure.type === "REGISTER_STORAGE") this.#storage(procedure.storageId).isRegistered = true;
     procedure.completedAt = this.#state.timestamp();
     return this.#moveProcedure(procedure, "COMPLETED");
   }
 
   /** The device could not do it. */
   failProcedure(id: number, error = "device error: lid did not open"): Procedure {
-    const procedure = this.#procedureIn(id, ["PENDING", "CREATED", "IN_PROGRESS"]);
+    const procedure = this.#procedureIn(id, OPEN_PROCEDURE);
     procedure.error = error;
     return this.#moveProcedure(procedure, "FAILED");
   }
 
   /** Staff call it off. */
   cancelProcedure(id: number): Procedure {
-    return this.#moveProcedure(this.#procedureIn(id, ["PENDING", "CREATED", "IN_PROGRESS"]), "CANCELLED");
+    return this.#moveProcedure(this.#procedureIn(id, OPEN_PROCEDURE), "CANCELLED");
   }
 
   /** A device asks for liquid nitrogen. */
   createRefill(storageId: number): Procedure {
-    const storage = this.#state.storages.find(storageId);
-    if (!storage) throw notFound("storage solution");
-    return this.#state.addProcedure({
-      type: "REFILL",
+    const { facilityId } = this.#storage(storageId);
+    return this.#create({ type: "REFILL", facilityId, storageId, containerIds: [], subject: undefined });
+  }
+
+  /** A web-app user has stored containers moved to another storage solution of the same facility. */
+  createTransfer(containerIds: readonly number[], storageId: number): Procedure {
+    const storage = this.#storage(storageId);
+    const containers = containerIds.map((id) => this.#state.containers.find(id));
+    const [first] = containers;
+    const isOneSubjects = containers.every((each) => each?.slot && each.subjectId === first?.subjectId);
+    if (!first || !isOneSubjects || first.facilityId !== storage.facilityId || !storage.isRegistered) {
+      const message = "a transfer moves stored containers of one subject within their facility";
+      throw new Refusal(422, "VALIDATION_ERROR", message);
+    }
+    const subject = this.#state.subjects.find(first.subjectId);
+    return this.#create({
+      type: "TRANSFER",
       facilityId: storage.facilityId,
       storageId,
+      containerIds,
+      subject,
+    });
+  }
+
+  /** A web-app user registers a storage solution; it is listed and used once the procedure is completed. */
+  createStorageRegistration(facilityId: number, name: string): Procedure {
+    if (!this.#state.facility(facilityId)) throw notFound("facility");
+    const { id } = this.#state.addStorage(facilityId, name, false);
+    return this.#create({
+      type: "REGISTER_STORAGE",
+      facilityId,
+      storageId: id,
       containerIds: [],
       subject: undefined,
-      requestId: null,
-      status: "CREATED",
     });
+  }
+
+  /** A web-app user orders storage or retrieval directly, without a request. */
+  createProcedure(order: NewOrder): Procedure {
+    const subject = this.#state.checkOrder(order, this.#behaviour());
+    const containerIds =
+      order.type === "STORE"
+        ? this.#state.addContainers(subject, order.containers).map((container) => container.id)
+        : order.containerIds;
+    return this.#create({ type: order.type, facilityId: order.facilityId, containerIds, subject });
+  }
+
+  /** A procedure of the web app or of a device is ready for a device at once. */
+  #create(made: Omit<Parameters<State["addProcedure"]>[0], "requestId" | "status">): Procedure {
+    return this.#state.addProcedure({ ...made, requestId: null, status: "CREATED" });
+  }
+
+  #readyForDevice(procedure: Procedure): Procedure {
+    this.#moveProcedure(procedure, "CREATED");
+    const isAtOnce = this.#behaviour().afterStaff === "IN_PROGRESS" && procedure.status === "CREATED";
+    return isAtOnce ? this.startProcedure(procedure.id) : procedure;
+  }
+
+  #containersOf({ containerIds }: Procedure): Container[] {
+    return containerIds.flatMap((id) => this.#state.containers.find(id) ?? []);
+  }
+
+  #storage(id: number): StorageSolution {
+    const storage = this.#state.storages.find(id);
+    if (!storage) throw notFound("storage solution");
+    return storage;
   }
 
   #pendingRequest(id: number): ProcedureRequest {

@@ -1,15 +1,17 @@
+import { cancelOperation } from "./cancel-operation.ts";
 import { Credentials } from "./credentials.ts";
-import { answerJson, type Route, readId } from "./exchange.ts";
+import type { Route } from "./exchange.ts";
 import { externalSurface } from "./external-surface.ts";
 import { FaultBook } from "./fault-book.ts";
 import type { FaultRule } from "./fault-rule.ts";
 import { Lifecycle } from "./lifecycle.ts";
-import type { CancelRoute, ResolvedOptions, Settings } from "./options.ts";
+import type { ResolvedOptions, Settings } from "./options.ts";
 import { createRandom } from "./random.ts";
 import { requestSurface } from "./request-surface.ts";
 import { Schedule } from "./schedule.ts";
+import { seed as plant } from "./seed.ts";
 import { type SimulatorEvent, State } from "./state.ts";
-import { type SurfaceParts, visibleRow } from "./surface.ts";
+import type { SurfaceParts } from "./surface.ts";
 import { TallyKeeper } from "./tally.ts";
 import { tokenEndpoint } from "./token-endpoint.ts";
 import { Transitions } from "./transitions.ts";
@@ -46,40 +48,39 @@ export function createWorld(
       onEvent(event);
     },
   });
-  const transitions = new Transitions(state);
+  const transitions = new Transitions(state, () => settings.behaviour);
   const schedule = new Schedule(clock, settings.speed);
   const lifecycle = new Lifecycle({ state, transitions, schedule, settings, seed });
   const credentials = new Credentials(organizations, { clock, random: createRandom(seed + 1), tokens });
-  const tally = new TallyKeeper();
+  const tally = new TallyKeeper((kind, id) => orderIdsOf(kind, id, state));
   const parts: SurfaceParts = { state, tally, nowMs: () => clock.monotonic(), random };
   const routes = [
     ...tokenEndpoint(credentials, tokens),
     ...requestSurface(parts),
     ...externalSurface(parts),
-    ...(options.cancelRoute ? [cancelOperation(options.cancelRoute, state, transitions)] : []),
+    ...options.cancelRoutes.map((route) => cancelOperation(route, { state, transitions, schedule })),
   ];
+  plant(state, options);
+  lifecycle.replan();
   return {
     state,
     transitions,
     schedule,
     lifecycle,
     credentials,
-    faults: new FaultBook(createRandom(seed + 2), faults),
+    faults: new FaultBook(createRandom(seed + 2), faults, () => schedule.now()),
     tally,
     routes: new Map(routes.map((route) => [`${route.method} ${route.path}`, route])),
   };
 }
 
-/** The requester's cancel call, for sites whose service has one. */
-function cancelOperation(route: CancelRoute, state: State, transitions: Transitions): Route {
-  return {
-    method: route.method,
-    path: route.path.replace("{id}", ":id"),
-    access: "bearer",
-    handle: (call) => {
-      const found = visibleRow(state.requests.find(readId(call)), "procedure request", call, state);
-      const { id, type, status, procedureId, createdAt } = transitions.cancelRequest(found.id);
-      return answerJson(200, { id, type, status, procedureId, createdAt }, call.behaviour);
-    },
-  };
+/** The request and the procedure that a row belongs to. */
+function orderIdsOf(
+  kind: "request" | "procedure" | "container",
+  id: number,
+  state: State,
+): { readonly requestId: number | null; readonly procedureId: number | null } {
+  if (kind === "request") return { requestId: id, procedureId: null };
+  const procedure = kind === "procedure" ? state.procedures.find(id) : state.lastProcedureOf(id);
+  return { requestId: procedure?.requestId ?? null, procedureId: procedure?.id ?? null };
 }

@@ -1,6 +1,5 @@
 import { request } from "undici";
 import { expect, test } from "vitest";
-import { parseScript } from "../../src/simulator/options.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import type { SimulatorEvent } from "../../src/simulator/state.ts";
 import { eventually } from "../support/eventually.ts";
@@ -75,8 +74,11 @@ test("the page brings everything it needs under a policy that lets nothing else 
     expect(page.headers["content-security-policy"]).toContain("script-src 'self'");
     expect(page.text).not.toMatch(/https?:\/\/|<script>|style=|onclick/);
     const links = [...page.text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link ?? "");
-    expect(links).toEqual(["/simulator/page.css", "/simulator/page.js"]);
-    for (const link of links) expect((await ask(link, OPEN)).status).toBe(200);
+    expect(links).toEqual(["/simulator/page.css", "/simulator/page.js", "/openapi.json", "/simulator/tally"]);
+    const script = (await ask("/simulator/page.js", OPEN)).text;
+    const imported = [...script.matchAll(/from "([^"]+)"/g)].map(([, link]) => link ?? "");
+    expect(imported).toEqual(["/simulator/page-ask.js", "/simulator/page-rows.js"]);
+    for (const link of [...links, ...imported]) expect((await ask(link, OPEN)).status).toBe(200);
   }));
 
 test("a reset takes it back to the beginning, tokens and settings included", () =>
@@ -131,6 +133,20 @@ test("rows may be changed against all rules, and forgotten", () =>
     expect((await ask("/api/procedure-requests?subjectCode=S-001")).json).toEqual([]);
   }));
 
+test("a status that nobody knows may be put in over HTTP", () =>
+  withSimulator({}, async (bench) => {
+    bench.simulator.control.addSubject(SUBJECT);
+    const { id } = (await bench.post("/api/procedure-requests", STORE)).json;
+    const patch = { ...OPEN, method: "PATCH", body: { status: "ON_HOLD" } };
+    expect((await bench.ask(`/simulator/requests/${id}`, patch)).status).toBe(200);
+    expect((await bench.ask(`/api/procedure-requests/${id}`)).json.status).toBe("ON_HOLD");
+    const misspelt = { ...patch, body: { state: "ON_HOLD" } };
+    expect((await bench.ask(`/simulator/requests/${id}`, misspelt)).status).toBe(422);
+    const { id: procedureId } = bench.simulator.control.createRefill(101);
+    await bench.ask(`/simulator/procedures/${procedureId}`, { ...patch, body: { status: "PAUSED" } });
+    expect((await bench.ask(`/api/procedures/${procedureId}`)).json.status).toBe("PAUSED");
+  }));
+
 test("a service that was down answers again on the same port with everything it knew", async () => {
   const simulator = await createSimulator({ port: 0 });
   const { url } = simulator;
@@ -168,12 +184,4 @@ test("closing ends calls that hang or wait, and what waited is not executed late
   await failed;
   await clock.pass(60_000);
   expect(simulator.control.subjects()).toEqual([]);
-});
-
-test("a fault script is a list of faults or an object with settings, and tells each mistake", () => {
-  expect(parseScript([{ status: 500 }])).toEqual({ faults: [{ status: 500 }], settings: {} });
-  const whole = { faults: [{ after: "drop" }], speed: 60, behaviour: { maxPerPage: 25 } };
-  const { faults, ...settings } = whole;
-  expect(parseScript(whole)).toEqual({ faults, settings });
-  expect(() => parseScript({ fault: [] })).toThrow(/fault/);
 });

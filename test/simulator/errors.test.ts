@@ -11,6 +11,7 @@ const EXPECTED: readonly [ErrorBody, string, unknown][] = [
     "application/json",
     { errors: [{ code: "NOT_FOUND", field: null, message: "procedure not found" }] },
   ],
+  ["array", "application/json", [{ code: "NOT_FOUND", field: null, message: "procedure not found" }]],
   [
     "problem",
     "application/problem+json",

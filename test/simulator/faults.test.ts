@@ -205,6 +205,38 @@ test("a probability meets about its share of calls, the same ones for the same s
   expect(await run(8)).not.toEqual(first);
 });
 
+test("a rule may be in force for a time only, counted in simulated time", () =>
+  withSimulator(
+    { clock: createFakeClock(), faults: [{ fromMs: 60_000, untilMs: 120_000, status: 503 }] },
+    async ({ ask, simulator }) => {
+      const statuses = [];
+      for (let minute = 0; minute < 3; minute += 1) {
+        statuses.push((await ask("/api/storage")).status);
+        simulator.control.advance(60_000);
+      }
+      expect(statuses).toEqual([200, 503, 200]);
+    },
+  ));
+
+test("a connection may be ended in good order without an answer, with the request made", () =>
+  withFault({ after: "close" }, async (bench) => {
+    await expect(create(bench)).rejects.toThrow();
+    expect(bench.simulator.tally().journal).toHaveLength(1);
+  }));
+
+test("all tokens that are out may be revoked as a call arrives", () =>
+  withSimulator({}, async ({ ask, simulator }) => {
+    const form = "grant_type=client_credentials&client_id=cryobridge&client_secret=simulator-secret";
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const take = async () =>
+      (await ask("/oauth/token", { method: "POST", body: form, headers, token: null })).json.access_token;
+    const [first, second] = [await take(), await take()];
+    simulator.control.setFaults([{ path: "/api/storage", times: 1, revokeAllTokens: true }]);
+    expect((await ask("/api/storage", { token: first })).status).toBe(401);
+    expect((await ask("/api/storage", { token: second })).status).toBe(401);
+    expect((await ask("/api/storage", { token: await take() })).status).toBe(200);
+  }));
+
 test("the effects of several rules that meet one call add up, the first rule winning", () =>
   withSimulator(
     { faults: [{ status: 502 }, { status: 500, headers: { "x-cause": "both" } }] },

@@ -64,3 +64,47 @@ test("a tally that was read doesn't change afterwards", () =>
     await ask("/api/procedure-requests");
     expect(before).toEqual(copy);
   }));
+
+test("the tally answers how many calls an order took, by route", () =>
+  withSimulator({}, async ({ ask, post, simulator }) => {
+    simulator.control.addSubject(SUBJECT);
+    const first = (await post("/api/procedure-requests", STORE)).json;
+    await post("/api/procedure-requests", {
+      ...STORE,
+      sampleContainers: [{ sampleContainerId: "V3", description: "" }],
+    });
+    await ask(`/api/procedure-requests/${first.id}`);
+    const { id, containerIds } = simulator.control.fulfilRequest(first.id);
+    await ask(`/api/procedure-requests/${first.id}`);
+    await ask(`/api/procedures/${id}`);
+    await ask(`/api/sample-containers/${containerIds[0]}/location`);
+    await ask("/api/procedures");
+    const { orders, callsPerOrder } = simulator.tally();
+    expect(orders.map(({ calls }) => calls)).toEqual([
+      {
+        "POST /api/procedure-requests": 1,
+        "GET /api/procedure-requests/:id": 2,
+        "GET /api/procedures/:id": 1,
+        "GET /api/sample-containers/:id/location": 1,
+      },
+      { "POST /api/procedure-requests": 1 },
+    ]);
+    expect(callsPerOrder).toMatchObject({
+      "POST /api/procedure-requests": 1,
+      "GET /api/procedures": 0.5,
+      all: 3.5,
+    });
+  }));
+
+test("calls on the external surface count for their order, refused ones too", () =>
+  withSimulator({}, async ({ ask, post, simulator }) => {
+    const base = "/api/v1/external/procedures";
+    const order = { ...STORE, sampleContainers: [{ name: "V1", description: "" }] };
+    await post(base, order);
+    simulator.control.addSubject(SUBJECT);
+    const { id } = (await post(base, order)).json;
+    await ask(`${base}/${id}`);
+    expect(simulator.tally().orders).toMatchObject([
+      { refused: 1, executed: 1, calls: { [`POST ${base}`]: 2, [`GET ${base}/:id`]: 1 } },
+    ]);
+  }));

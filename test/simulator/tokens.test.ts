@@ -108,3 +108,39 @@ test("a call without a token, or with an unknown one, is 401 before anything els
     expect((await ask("/api/subjects/1", { token: null })).status).toBe(401);
     expect((await post("/api/subjects", "{", { token: "nonsense" })).status).toBe(401);
   }));
+
+test.each([
+  ["no scope", GRANT, "invalid_scope"],
+  ["another scope", `${GRANT}&scope=other&audience=urn:storage`, "invalid_scope"],
+  ["no audience", `${GRANT}&scope=storage`, "invalid_request"],
+  ["another audience", `${GRANT}&scope=storage&audience=urn:other`, "invalid_request"],
+  ["a scope named twice", `${GRANT}&scope=storage&scope=storage&audience=urn:storage`, "invalid_request"],
+])("%s is refused where scope and audience are wanted", (_what, body, error) =>
+  withSimulator({ tokens: { scope: "storage", audience: "urn:storage" } }, async (bench) => {
+    const reply = await askToken(bench, body, basic("cryobridge", "simulator-secret"));
+    expect([reply.status, reply.json.error]).toEqual([400, error]);
+  }),
+);
+
+test("the wanted scope may stand among others, and is told back", () =>
+  withSimulator({ tokens: { scope: "storage", audience: "urn:storage" } }, async (bench) => {
+    const body = `${GRANT}&scope=profile+storage&audience=urn:storage`;
+    const reply = await askToken(bench, body, basic("cryobridge", "simulator-secret"));
+    expect(reply.json).toMatchObject({ scope: "profile storage", token_type: "Bearer" });
+  }));
+
+test("the token endpoint may stand elsewhere and write the token's type in small letters", () =>
+  withSimulator({ tokens: { path: "/auth/v2/token", type: "bearer" } }, async ({ ask }) => {
+    const asking = { method: "POST", token: null, body: BY_POST, headers: FORM };
+    expect((await ask("/oauth/token", asking)).status).toBe(404);
+    expect((await ask("/auth/v2/token", asking)).json.token_type).toBe("bearer");
+  }));
+
+test("tokens are revoked and secrets rotated over HTTP too", () =>
+  withSimulator({}, async (bench) => {
+    const open = { token: null };
+    await bench.post("/simulator/revoke-token", { token: API_TOKEN }, open);
+    expect((await bench.ask("/api/subjects")).status).toBe(401);
+    await bench.post("/simulator/rotate-secret", { clientId: "cryobridge", secret: "fresh" }, open);
+    expect((await askToken(bench, BY_POST)).status).toBe(401);
+  }));
