@@ -1,12 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type pg from "pg";
+import { startCancelling } from "./app/cancelling.ts";
 import { createConnector, createMappers, profileOf } from "./app/connectors.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { openQueueBackend } from "./app/queue-backend.ts";
+import { openReception } from "./app/reception.ts";
+import { startRefills } from "./app/refills.ts";
+import { releaseAtStart } from "./app/release-waiting.ts";
 import { openService } from "./app/service.ts";
-import type { Config } from "./config/config.ts";
+import { keepFindings } from "./app/service-findings.ts";
+import { serviceTrouble } from "./app/service-trouble.ts";
+import { type Config, wayOfFacility } from "./config/config.ts";
 import type { Connector } from "./connectors/connector.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { Failure } from "./core/failures.ts";
@@ -106,10 +112,13 @@ export async function startDaemon(
     const observers = new Set<DaemonObserver>();
     const context: Context = { config, options, profiles, clock, logger, ledger, observers, onClose };
     const feeder: { current: Feeder | undefined } = { current: undefined };
-    const connectors = createConnectors(context, () => feeder.current?.nudge());
+    const connectors = await createConnectors(context, () => feeder.current?.nudge());
     const worker = options.roles.has("worker") ? await startWorker(context, connectors) : undefined;
     feeder.current = worker?.feeder;
-    if (options.roles.has("intake")) await startConnectors(connectors, onClose);
+    if (options.roles.has("intake")) {
+      await releaseAtStart(ledger.pool, config, profiles, logger);
+      await startConnectors(connectors, onClose);
+    }
     return {
       config,
       pool: ledger.pool,
@@ -144,18 +153,20 @@ interface Context {
   readonly onClose: (close: () => Promise<unknown>) => void;
 }
 
-function createConnectors(
+async function createConnectors(
   { config, profiles, clock, logger, ledger, observers }: Context,
   nudge: () => void,
-): Connector[] {
+): Promise<Connector[]> {
   const mapperByConnector = createMappers(config, profiles);
   const onCommitted: IntakeDeps["onCommitted"] = (connector, verdicts) => {
     nudge();
     for (const observer of observers) observer.messagesCommitted(connector, verdicts);
   };
-  const intake = createIntake({ pool: ledger.pool, logger, mapperByConnector, onCommitted });
+  const shared = { pool: ledger.pool, logger, mapperByConnector, onCommitted };
+  const intake = createIntake(shared);
+  const reception = await openReception(config, { ...shared, clock, profiles });
   return config.connectors.map((connector) =>
-    createConnector(connector, profileOf(connector, profiles), { intake, clock, logger }),
+    createConnector(connector, profileOf(connector, profiles), { intake, reception, clock, logger }),
   );
 }
 
@@ -182,9 +193,12 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   if (recovered.requeued + recovered.unsettled > 0)
     logger.info(recovered, "took over what an earlier run left in hand");
 
+  const findings = await keepFindings(ledger.pool, config, { clock, logger });
+  onClose(() => findings.close());
   const service = openService(
     config,
     {
+      ...findings,
       clock,
       logger,
       onCall: (call) => {
@@ -242,6 +256,13 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     correlationKey: await findLedgerSecret(ledger.pool),
   });
   startPruning(context);
+  const { pool } = ledger;
+  const mayRead = isServiceReachable;
+  const [mayCall, onProgress] = [isServiceReachable, feeder.nudge];
+  const cancelling = startCancelling(config, { ...context, pool, service, mayCall, onProgress });
+  onClose(() => cancelling.stop());
+  const refills = await startRefills(config, { ...context, pool, service, mayRead });
+  onClose(() => refills.stop());
   return {
     queues,
     service,
@@ -249,10 +270,10 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     troubles: () => {
       const troubles: string[] = [];
       if (!lock.isHeld) troubles.push("the submitter's lock is not held: the database is away");
-      if (service.breaker.state === "open") troubles.push("the storage service is out of reach");
+      if (service.breaker.state === "open") troubles.push(serviceTrouble(service.breaker.cause));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
         troubles.push("the feeder has not looked at the ledger for two minutes");
-      return troubles;
+      return [...troubles, ...refills.troubles(), ...findings.troubles()];
     },
   };
 }
@@ -272,6 +293,7 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
   const { config, clock, logger, ledger } = context;
   const { queues, service, feeder, lock, owner, abandonedFences } = parts;
   const backoff = { firstMs: 2_000, maxMs: 300_000 };
+  const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
   const random = Math.random;
   const submit: SubmitDeps = {
     pool: ledger.pool,
@@ -287,8 +309,11 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
       backoff,
       settle: config.service.settle,
       firstPollMs: config.service.polling.firstMs,
+      subjectRequires: config.service.subjectRequires,
       correlation: config.service.correlation,
       correlationKey: parts.correlationKey,
+      sameContainer: config.guards.sameContainer,
+      wayOf,
     },
   };
   const track: TrackDeps = {
@@ -298,6 +323,7 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
     clock,
     polling: config.service.polling,
     concurrency: config.service.concurrency,
+    wayOf,
   };
   const deliver: DeliverDeps = {
     pool: ledger.pool,

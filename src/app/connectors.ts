@@ -4,13 +4,15 @@ import { createCsvDrop } from "../connectors/csv-drop/csv-drop.ts";
 import { createHl7Drop } from "../connectors/hl7-drop/hl7-drop.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
-import type { Intake } from "../core/intake.ts";
+import type { Intake, Reception } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { createMapper, type Mapper } from "../mapping/mapper.ts";
 import type { Profile } from "../mapping/profile.ts";
+import { createMllpConnector } from "./mllp-connector.ts";
 
 export interface ConnectorDeps {
   readonly intake: Intake;
+  readonly reception: Reception;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -31,7 +33,8 @@ export function createMappers(
   config: Config,
   profiles: ReadonlyMap<string, Profile>,
 ): ReadonlyMap<string, Mapper> {
-  const settings = { facilityIdByCode: config.facilityIdByCode, processingId: config.processingId };
+  const { facilityIdByCode, processingId, mapping } = config;
+  const settings = { facilityIdByCode, processingId, unknownCodes: mapping.unknownCodes };
   return new Map(
     config.connectors.map((connector) => [
       connector.name,
@@ -46,6 +49,7 @@ export function createConnector(
   profile: Profile,
   deps: ConnectorDeps,
 ): Connector {
+  if (connector.type === "mllp") return createMllpConnector(connector, profile, deps);
   const settings = {
     name: connector.name,
     directories: connector.directories,

@@ -11,7 +11,11 @@ import { run } from "../ledger/database.ts";
 import { formatId } from "../ledger/ids.ts";
 import { listLatestOrders, listParkedOrders } from "../ledger/latest-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
+import { countOpenTasks } from "../ledger/tasks.ts";
 import { countDeliveries, countOrders } from "../ledger/views.ts";
+import { listWaitingCodes } from "../ledger/waiting-messages.ts";
+import { refillOverviewOf } from "./refills.ts";
+import { readServiceChanges } from "./service-findings.ts";
 
 export interface OpenConsoleDeps {
   readonly version: string;
@@ -35,6 +39,9 @@ export async function openConsole(
     counts: () => readCounts(pool),
     recentOrders: async (limit) => (await listLatestOrders(pool, limit)).map(toRow),
     stuckOrders: async (limit) => (await listParkedOrders(pool, limit)).map(toRow),
+    refills: refillOverviewOf(pool, config.refills, clock),
+    waiting: () => listWaitingCodes(pool),
+    serviceChanges: () => readServiceChanges(pool, config),
     metrics,
     logger,
     clock,
@@ -81,7 +88,11 @@ async function readReadiness(daemon: Daemon): Promise<Readiness> {
 }
 
 async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
-  const [orders, deliveries] = await Promise.all([countOrders(pool), countDeliveries(pool)]);
+  const [orders, deliveries, tasks] = await Promise.all([
+    countOrders(pool),
+    countDeliveries(pool),
+    countOpenTasks(pool),
+  ]);
   const counts = new Map(orders.map(({ state, count }) => [state, count]));
   return {
     byState: Object.fromEntries(ORDER_STATES.map((state) => [state, counts.get(state) ?? 0])) as Record<
@@ -93,6 +104,7 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
     ),
     deliveriesPending: deliveries.pending,
     deliveriesParked: deliveries.parked,
+    tasks: { open: tasks.count, oldestSeconds: tasks.oldestSeconds },
   };
 }
 
@@ -104,6 +116,7 @@ function toRow(order: LedgerOrder): OrderRow {
     facilityCode: order.facilityCode,
     placerOrderNumber: order.placerOrderNumber,
     requestId: order.requestId,
+    procedureId: order.procedureId,
     state: order.state,
     changedAt: order.changedAt,
     reason: order.failure,

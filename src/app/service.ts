@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { AuthConfig, Config } from "../config/config.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
+import { pathOfList } from "../service/reads.ts";
 import type { Secret, ServiceSettings } from "../service/settings.ts";
 
 /**
@@ -14,38 +15,46 @@ export function openService(
   readAgain: () => Config = () => config,
 ): ServiceClient {
   const settings = serviceSettings(config);
-  const auth = async () => {
+  const readService = () => {
     try {
-      return readAgain().service.auth;
+      return readAgain().service;
     } catch (error) {
       deps.logger.warn(
         { err: error },
         "the configuration can't be read again; the secret that is known is used",
       );
-      return config.service.auth;
+      return config.service;
     }
   };
-  return createServiceClient({ ...settings, auth: withRotation(settings.auth, auth) }, deps);
+  const { auth, externalAuth } = settings;
+  return createServiceClient(
+    {
+      ...settings,
+      auth: withRotation(auth, () => readService().auth),
+      externalAuth: externalAuth && withRotation(externalAuth, () => readService().externalAuth),
+    },
+    deps,
+  );
 }
 
 /** The same credentials, with the secret looked up whenever it is needed. */
 function withRotation(
   known: ServiceSettings["auth"],
-  auth: () => Promise<AuthConfig>,
+  auth: () => AuthConfig | undefined,
 ): ServiceSettings["auth"] {
   if ("apiToken" in known) {
     return {
       apiToken: async () => {
-        const now = await auth();
-        return now.kind === "apiToken" ? now.apiToken.reveal() : revealed(known.apiToken);
+        const now = auth();
+        return now?.kind === "apiToken" ? now.apiToken.reveal() : revealed(known.apiToken);
       },
     };
   }
   return {
     ...known,
     clientSecret: async () => {
-      const now = await auth();
-      return now.kind === "oauth" ? now.clientSecret.reveal() : revealed(known.clientSecret);
+      const now = auth();
+      return now?.kind === "oauth" ? now.clientSecret.reveal() : revealed(known.clientSecret);
     },
   };
 }
@@ -58,7 +67,7 @@ const revealed = (secret: Secret) => (typeof secret === "string" ? secret : secr
  * @throws Error of the file system when the certificates' file can't be read.
  */
 export function serviceSettings(config: Config): ServiceSettings {
-  const { auth, ...service } = config.service;
+  const { auth, externalAuth, ...service } = config.service;
   return {
     baseUrl: service.baseUrl,
     timeoutMs: service.timeoutMs,
@@ -66,21 +75,52 @@ export function serviceSettings(config: Config): ServiceSettings {
     concurrency: service.concurrency,
     perPage: service.perPage,
     listEnvelope: service.listEnvelope,
+    listEnvelopes: envelopesByPath(service.listEnvelopes),
+    unpaged: service.unpaged.flatMap((name) => PATHS[name] ?? []),
+    filters: service.filters,
+    words: service.words,
     notExecuted: service.notExecuted,
+    errors: service.errors,
     containerLabelFields: service.containerLabelFields,
     correlation: service.correlation,
+    cancel: service.cancel,
     allowInsecure: service.allowInsecure,
     ca: service.caFile === undefined ? undefined : readFileSync(service.caFile, "utf8"),
-    auth:
-      auth.kind === "apiToken"
-        ? { apiToken: auth.apiToken.reveal() }
-        : {
-            tokenUrl: auth.tokenUrl,
-            clientId: auth.clientId,
-            clientSecret: auth.clientSecret.reveal(),
-            method: auth.method,
-            scope: auth.scope,
-            audience: auth.audience,
-          },
+    auth: authSettings(auth),
+    externalAuth: externalAuth && authSettings(externalAuth),
   };
+}
+
+function authSettings(auth: AuthConfig): ServiceSettings["auth"] {
+  if (auth.kind === "apiToken") return { apiToken: auth.apiToken.reveal() };
+  return {
+    tokenUrl: auth.tokenUrl,
+    clientId: auth.clientId,
+    clientSecret: auth.clientSecret.reveal(),
+    method: auth.method,
+    scope: auth.scope,
+    audience: auth.audience,
+    resource: auth.resource,
+    assumedLifeMs: auth.assumedLifetimeMs,
+  };
+}
+
+/** The configuration names lists, the client knows them by their paths. */
+const PATHS = {
+  subjects: pathOfList("subjects", "request"),
+  requests: pathOfList("requests", "request"),
+  procedures: pathOfList("procedures", "request"),
+  containers: pathOfList("containers", "request"),
+  storage: pathOfList("storage", "request"),
+  externalProcedures: pathOfList("procedures", "external"),
+  externalContainers: pathOfList("containers", "external"),
+};
+
+function envelopesByPath(byName: Config["service"]["listEnvelopes"]): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(PATHS).flatMap(([name, path]) => {
+      const envelope = byName[name as keyof typeof PATHS];
+      return path === undefined || envelope === undefined ? [] : [[path, envelope]];
+    }),
+  );
 }

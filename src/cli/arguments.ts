@@ -11,6 +11,16 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
   };
 }
 
+/** Parses an id of the service, for commander. Larger ones could not be told apart. */
+export function serviceId(text: string): number {
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(value)) return value;
+  const rule = /^\d+$/.test(text)
+    ? `Ids of the service are read up to ${Number.MAX_SAFE_INTEGER} (2^53 - 1); this one is larger.`
+    : "Expected an id of the service, which is a whole number.";
+  throw new InvalidArgumentError(rule);
+}
+
 /** Parses a list such as `parked,failed`, each of `allowed`, for commander. */
 export function wordsOf<T extends string>(allowed: readonly T[]): (text: string) => readonly T[] {
   return (text) =>
@@ -19,6 +29,15 @@ export function wordsOf<T extends string>(allowed: readonly T[]): (text: string)
       if (found !== undefined) return found;
       throw new InvalidArgumentError(`"${part.trim()}" is none of ${allowed.join(", ")}.`);
     });
+}
+
+/** Parses one word of `allowed`, for commander. */
+export function oneOf<T extends string>(allowed: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = allowed.find((word) => word === text);
+    if (found !== undefined) return found;
+    throw new InvalidArgumentError(`Expected ${allowed.join(" or ")}.`);
+  };
 }
 
 /** Parses order states. */

@@ -2,9 +2,10 @@ import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import { isConfigFailure } from "../config/problem.ts";
 import type { ProfileDefinition } from "../mapping/profile-schema.ts";
-import { checkConsole, checkDataFolder, checkFolders, checkProfiles } from "./check-local.ts";
-import { checkDatabaseAndQueue, checkService } from "./check-remote.ts";
+import { checkConnectors, checkConsole, checkDataFolder, checkProfiles } from "./check-local.ts";
+import { checkDatabaseAndQueue } from "./check-remote.ts";
 import { Report } from "./check-report.ts";
+import { checkService } from "./check-service.ts";
 import { readConfig } from "./configuration.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import type { Session } from "./session.ts";
@@ -16,8 +17,8 @@ export async function checkAll(session: Session, command: Command): Promise<Exit
   const config = configOf(session, report);
   if (config) {
     const profiles = await checkProfiles(config, report);
-    await checkFolders(config, profiles, session, report);
     const running = await checkDataFolder(config, session, report);
+    await checkConnectors(config, profiles, { session, report, isRunning: running.has("intake") });
     await checkConsole(config, running.has("console"), report);
     if (!offline) {
       await checkDatabaseAndQueue(config, session, report);

@@ -7,7 +7,7 @@ import { ROLES, type Role } from "../app.ts";
 import type { Config } from "../config/config.ts";
 import { isConfigFailure } from "../config/problem.ts";
 import { asFailure, FAILURES } from "../core/failures.ts";
-import type { Intake } from "../core/intake.ts";
+import type { Intake, Reception } from "../core/intake.ts";
 import { acquireDaemonLock } from "../ledger/embedded/daemon-lock.ts";
 import type { Profile } from "../mapping/profile.ts";
 import type { ProfileDefinition } from "../mapping/profile-schema.ts";
@@ -46,12 +46,19 @@ export async function checkProfiles(
   }
 }
 
+/** What checking the connectors takes. */
+interface ConnectorCheck {
+  readonly session: Session;
+  readonly report: Report;
+  /** Whether a daemon takes messages in right now, and so holds their ports. */
+  readonly isRunning: boolean;
+}
+
 /** Asks each connector about its folders; nothing is made or changed. */
-export async function checkFolders(
+export async function checkConnectors(
   config: Config,
   profiles: ReadonlyMap<string, Profile> | undefined,
-  session: Session,
-  report: Report,
+  { session, report, isRunning }: ConnectorCheck,
 ): Promise<void> {
   if (!profiles) return;
   const { clock, logger } = session;
@@ -59,8 +66,18 @@ export async function checkFolders(
     const subject = `connector ${settings.name}`;
     try {
       const profile = profileOf(settings, profiles);
-      const connector = createConnector(settings, profile, { intake: noIntake, clock, logger });
+      const connector = createConnector(settings, profile, {
+        intake: noIntake,
+        reception: noReception,
+        clock,
+        logger,
+      });
       for (const line of await connector.check()) {
+        if (isRunning && settings.type === "mllp" && line.subject === "listen") {
+          const { host, port } = settings.listen;
+          report.ok(`${subject}, listen`, `${host}:${port}, where the running daemon listens`);
+          continue;
+        }
         report.add({
           subject: `${subject}, ${line.subject}`,
           result: line.isOk ? "ok" : "failed",
@@ -83,6 +100,10 @@ const noIntake: Intake = {
   accept: () => Promise.reject(new TypeError("a check takes no messages")),
   inspect: () => [],
   closeFile: () => Promise.reject(new TypeError("a check takes no files")),
+};
+
+const noReception: Reception = {
+  receive: () => Promise.reject(new TypeError("a check takes no messages")),
 };
 
 /** Whether the data folder can be used; gives the roles that daemons do on it right now, which is fine. */

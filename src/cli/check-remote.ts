@@ -1,20 +1,17 @@
 import type { OpenLedger } from "../app/open-ledger.ts";
-import { openService } from "../app/service.ts";
+import { readServiceChanges } from "../app/service-findings.ts";
 import type { Config } from "../config/config.ts";
-import { Failure } from "../core/failures.ts";
 import { run } from "../ledger/database.ts";
 import { findPostgresPackage } from "../ledger/embedded/binaries.ts";
-import type { ServiceClient } from "../service/client.ts";
 import type { Report } from "./check-report.ts";
 import { hasLedger, withLedger } from "./configuration.ts";
 import { EXIT } from "./exit-status.ts";
 import { withQueues } from "./open-queues.ts";
 import type { Session } from "./session.ts";
+import { localTime } from "./times.ts";
 
 /** The oldest PostgreSQL that every statement of the ledger and the queue runs on. */
 const OLDEST_POSTGRES = 13;
-/** Longer than a healthy service takes, shorter than a person's patience. */
-const SERVICE_WITHIN_MS = 30_000;
 
 /** Connects to the database and asks for what the ledger's promises hang on; then looks at the queue. */
 export async function checkDatabaseAndQueue(config: Config, session: Session, report: Report): Promise<void> {
@@ -24,6 +21,7 @@ export async function checkDatabaseAndQueue(config: Config, session: Session, re
     await withLedger(session, config, async (ledger) => {
       await checkDatabase(ledger, report);
       await checkQueue(config, ledger, session, report);
+      await reportServiceChanges(config, ledger, session, report);
     });
   } catch (error) {
     report.fail(subject, error, EXIT.unreachable);
@@ -92,51 +90,23 @@ async function checkQueue(
   }
 }
 
-/** Gets a token and reads one page, which tells most of what the specification leaves open. Nothing is changed there. */
-export async function checkService(config: Config, session: Session, report: Report): Promise<void> {
-  const { clock, logger } = session;
-  const service = openService(config, { clock, logger });
-  const signal = AbortSignal.timeout(SERVICE_WITHIN_MS);
-  try {
-    await service.checkToken(signal);
-    const { auth } = config.service;
-    report.ok(
-      "token",
-      auth.kind === "oauth" ? `${auth.tokenUrl} issues one` : "the configured API token is used",
-    );
-  } catch (error) {
-    report.fail("token", inTime(error, signal), EXIT.unreachable);
-    await service.close();
-    return;
+/** Older changes are history. */
+const CHANGE_TOLD_MS = 7 * 86_400_000;
+
+/** What a running daemon noticed of the service lately. */
+async function reportServiceChanges(
+  config: Config,
+  { pool }: OpenLedger,
+  { clock }: Session,
+  report: Report,
+): Promise<void> {
+  for (const { text, changedAt } of await readServiceChanges(pool, config)) {
+    if (clock.now() - changedAt.getTime() > CHANGE_TOLD_MS) continue;
+    report.add({
+      subject: "service, change",
+      result: "warning",
+      detail: `since ${localTime(changedAt)}: ${text}`,
+      mend: "Cryobridge goes by what the service does now; ask its operator whether more has changed.",
+    });
   }
-  try {
-    await readOnePage(service, config, signal);
-    report.ok("service", `${config.service.baseUrl} answers${findingsInWords(service)}`);
-  } catch (error) {
-    report.fail("service", inTime(error, signal), EXIT.unreachable);
-  } finally {
-    await service.close();
-  }
-}
-
-async function readOnePage(service: ServiceClient, config: Config, signal: AbortSignal): Promise<void> {
-  const [facilityId] = config.facilityIdByCode.values();
-  for await (const _ of service.listRequests(facilityId === undefined ? {} : { facilityId }, signal)) break;
-}
-
-function findingsInWords(service: ServiceClient): string {
-  const words = Object.values(service.findings).flatMap(({ envelope, pageCap }) => [
-    ...(envelope === undefined ? [] : [`lists come as ${envelope}`]),
-    ...(pageCap === undefined ? [] : [`pages hold at most ${pageCap}`]),
-  ]);
-  return words.length === 0 ? "" : `; ${[...new Set(words)].join(", ")}`;
-}
-
-/** The abort of our own deadline, told as what it means. */
-function inTime(error: unknown, signal: AbortSignal): unknown {
-  if (!signal.aborted || error instanceof Failure) return error;
-  return new Failure("SERVICE_UNREACHABLE", {
-    message: `no answer within ${SERVICE_WITHIN_MS / 1_000} s`,
-    cause: error,
-  });
 }

@@ -13,6 +13,8 @@ export interface Finding {
   readonly detail: string;
   /** What to do about it. */
   readonly mend?: string | undefined;
+  /** A setting that would write down what was found out, such as `service.perPage: 50`; nothing needs it. */
+  readonly wouldSet?: string | undefined;
   /** The exit status when this failed; the lowest area wins: configuration, reachability, anything else. */
   readonly status?: ExitStatus | undefined;
 }
@@ -50,30 +52,36 @@ export class Report {
   /** Ends the report and gives the command's exit status. */
   end(): ExitStatus | undefined {
     const failed = this.#findings.filter(({ result }) => result === "failed");
+    const warnings = this.#findings.filter(({ result }) => result === "warning").length;
     const statuses = new Set(failed.map(({ status }) => status ?? EXIT.failed));
     if (this.#session.isJson) {
-      const checks = this.#findings.map(({ subject, result, detail, mend }) => ({
+      const checks = this.#findings.map(({ subject, result, detail, mend, wouldSet }) => ({
         subject,
         result,
         detail,
         mend: mend ?? null,
+        wouldSet: wouldSet ?? null,
       }));
       this.#session.json({ isOk: failed.length === 0, checks });
     } else {
       this.#session.line();
+      const well =
+        warnings === 0 ? "All is well." : `All is well but for what is marked with ${SIGNS.warning[0]}.`;
+      const verb = failed.length === 1 ? "needs" : "need";
       this.#session.line(
-        failed.length === 0 ? "All is well." : `${failed.length} of ${this.#findings.length} need mending.`,
+        failed.length === 0 ? well : `${failed.length} of ${this.#findings.length} ${verb} mending.`,
       );
     }
     return ORDER_OF_STATUSES.find((status) => statuses.has(status));
   }
 
-  #linesOf({ subject, result, detail, mend }: Finding): string[] {
+  #linesOf({ subject, result, detail, mend, wouldSet }: Finding): string[] {
     const [sign, colour] = SIGNS[result];
     const isMendTold = result !== "ok" && mend !== undefined;
     return [
       `${this.#session.paint(colour, sign)} ${clean(subject)}: ${clean(detail)}`,
       ...(isMendTold ? [`    ${clean(mend)}`] : []),
+      ...(wouldSet !== undefined && !isMendTold ? [`    would set ${clean(wouldSet)}`] : []),
     ];
   }
 }

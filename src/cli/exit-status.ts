@@ -21,6 +21,8 @@ const BY_CODE: Readonly<Partial<Record<FailureCode, ExitStatus>>> = {
   LEDGER_NEWER: EXIT.failed,
   SERVICE_REFUSED: EXIT.failed,
   SERVICE_NOT_FOUND: EXIT.notFound,
+  MLLP_UNREACHABLE: EXIT.unreachable,
+  MLLP_NO_ANSWER: EXIT.unreachable,
 };
 
 const BY_AREA: Readonly<Record<string, ExitStatus>> = {

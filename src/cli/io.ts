@@ -3,6 +3,8 @@ import type { Clock } from "../core/clock.ts";
 /** Where text goes. */
 export interface Output {
   write(text: string): unknown;
+  /** Resolves when what was written is on its way, so that no more is made than is taken; false: nobody reads any more. */
+  readonly drained?: (() => Promise<boolean>) | undefined;
 }
 
 /** The world as a command sees it: the process's own, or a test's. */
@@ -12,6 +14,8 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether standard output is a terminal. */
   readonly isTTY: boolean;
+  /** Whether standard error is one, where progress is shown. */
+  readonly isErrorTTY?: boolean | undefined;
   /** Width of that terminal, in characters. */
   readonly columns?: number | undefined;
   /** Asks the person at the terminal; absent where nobody would answer. */

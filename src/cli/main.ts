@@ -20,6 +20,7 @@ function processIo(): Io {
     stderr: quiet(process.stderr),
     env: process.env,
     isTTY: process.stdout.isTTY === true,
+    isErrorTTY: process.stderr.isTTY === true,
     columns: process.stdout.columns,
     ask: isInteractive ? ask : undefined,
     onStop: (listener) => subscribe(["SIGINT", "SIGTERM"], listener),
@@ -41,7 +42,13 @@ function quiet(stream: NodeJS.WriteStream): Output {
     if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
     isClosed = true;
   });
-  return { write: (text) => isClosed || stream.write(text) };
+  return {
+    write: (text) => isClosed || stream.write(text),
+    drained: async () => {
+      await flush(stream);
+      return !isClosed;
+    },
+  };
 }
 
 async function flush(stream: NodeJS.WriteStream): Promise<void> {

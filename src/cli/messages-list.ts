@@ -99,4 +99,5 @@ export const VERDICT_PAINT: Readonly<Record<MessageView["verdict"], Paint>> = {
   duplicate: "yellow",
   refused: "red",
   ignored: "dim",
+  waiting: "yellow",
 };

@@ -2,11 +2,10 @@ import type { Command } from "commander";
 import type pg from "pg";
 import { createMappers, profileOf } from "../app/connectors.ts";
 import { compileProfiles } from "../app/profiles.ts";
-import type { Config, ConnectorConfig } from "../config/config.ts";
+import { toIncoming } from "../app/stored-message.ts";
+import type { Config } from "../config/config.ts";
 import { Failure } from "../core/failures.ts";
 import type { IncomingMessage, MessageVerdict } from "../core/intake.ts";
-import { phi } from "../core/phi.ts";
-import { decodeHl7 } from "../formats/hl7/charset.ts";
 import { toRecord } from "../jobs/intake.ts";
 import { commitMessages } from "../ledger/commit-messages.ts";
 import { parseId } from "../ledger/ids.ts";
@@ -75,36 +74,14 @@ function prepare(
       `${stored.messageId} came through connector ${stored.connector}, which the configuration doesn't have any more`,
     );
   }
-  return { stored, incoming: toIncoming(stored, connector, profileOf(connector, profiles)), mapper };
-}
-
-/** The message as its connector would hand it over today: HL7 bytes are decoded with the present settings. */
-function toIncoming(stored: StoredMessage, connector: ConnectorConfig, profile: Profile): IncomingMessage {
-  const { raw, ordinal, place, messageId } = stored;
-  if (raw === undefined) {
-    throw new Failure("CLI_NOT_APPLICABLE", `the text of ${messageId} was pruned by retention`);
-  }
-  const message = { ordinal, place, raw: phi(raw) };
-  if (stored.csvRows) {
-    const rows = stored.csvRows.map(([line, cells]) => ({ line, values: new Map(cells) }));
-    return { ...message, content: { kind: "csv", rows: phi(rows) } };
-  }
-  if (profile.format === "csv") {
+  // As a message of its own it would become orders, and the one that waits would become them once more.
+  if (stored.verdict === "waiting") {
     throw new Failure(
       "CLI_NOT_APPLICABLE",
-      `the rows of ${messageId} could not be read as CSV; correct the file and drop it again`,
+      `${stored.messageId} waits; cryobridge messages release takes it up as soon as its codes are known`,
     );
   }
-  try {
-    const { text, encoding } = decodeHl7(raw, { override: connector.encoding ?? profile.encoding });
-    return { ...message, content: { kind: "hl7", text: phi(text), encoding } };
-  } catch (error) {
-    if (!(error instanceof Failure)) throw error;
-    return {
-      ...message,
-      content: { kind: "unreadable", problems: [{ code: error.code, place, message: error.message }] },
-    };
-  }
+  return { stored, incoming: toIncoming(stored, connector, profileOf(connector, profiles)), mapper };
 }
 
 async function replay(
@@ -143,6 +120,7 @@ function tell(replayed: readonly Replayed[], session: Session): void {
       duplicate: `nothing new: its orders exist already (${orders})`,
       refused: "refused again",
       ignored: "of a type that the profile ignores",
+      waiting: "waits",
     }[verdict.verdict];
     session.line(`${messageId} ${words}`);
     for (const line of problemLines(verdict.problems)) session.line(`  ${line}`);

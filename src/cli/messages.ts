@@ -15,6 +15,7 @@ export function messagesCommand(cli: Cli): Command {
         "duplicate",
         "refused",
         "ignored",
+        "waiting",
       ]),
     )
     .option("--since <time>", "only messages that came in since: 2h, 3d, or 2026-11-21T08:00")
@@ -37,5 +38,25 @@ export function messagesCommand(cli: Cli): Command {
     .option("-y, --yes", "don't ask before replaying more than one")
     .addHelpText("after", "\nExample:\n  cryobridge messages replay m12 m13 --yes")
     .action(toAction(cli, async () => (await import("./messages-replay.ts")).replayMessagesCommand));
+  messages
+    .command("waiting")
+    .description("List the codes that messages wait for because no table knows them, and how many wait.")
+    .addHelpText("after", "\nExample:\n  cryobridge messages waiting --json")
+    .action(toAction(cli, async () => (await import("./messages-waiting.ts")).listWaitingCommand));
+  messages
+    .command("release")
+    .description("Map what waits anew, by the configuration as it is now; a start of the daemon does so too.")
+    .option("--code <code>", "only what waits for this facility or operation code")
+    .option("--connector <name>", "only what came through this connector")
+    .addHelpText("after", "\nExample:\n  cryobridge messages release --code WEST")
+    .action(toAction(cli, async () => (await import("./messages-waiting.ts")).releaseMessagesCommand));
+  messages
+    .command("discard")
+    .description("Give up messages that wait; the lab is told that they are refused.")
+    .argument("<id...>", "such as m12")
+    .requiredOption("--reason <text>", "why, for the audit")
+    .option("-y, --yes", "don't ask before discarding more than one")
+    .addHelpText("after", '\nExample:\n  cryobridge messages discard m12 --reason "the clinic sends it anew"')
+    .action(toAction(cli, async () => (await import("./messages-waiting.ts")).discardMessagesCommand));
   return messages;
 }

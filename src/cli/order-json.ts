@@ -28,6 +28,7 @@ export function orderJson(order: LedgerOrder, mayShowPhi: boolean) {
     submittedAt: order.submittedAt?.toISOString() ?? null,
     nextAt: order.nextAt.toISOString(),
     attempts: order.attempts,
+    surface: order.surface ?? null,
     requestId: order.requestId ?? null,
     procedureId: order.procedureId ?? null,
     procedureCode: order.procedureCode ?? null,

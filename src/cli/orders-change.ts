@@ -1,25 +1,34 @@
 import type { Command } from "commander";
 import type pg from "pg";
-import { openService } from "../app/service.ts";
 import { Failure } from "../core/failures.ts";
 import type { OrderState } from "../core/order-state.ts";
 import { formatId } from "../ledger/ids.ts";
-import { type Act, type ActResult, discardOrder, resolveOrder, retryOrder } from "../ledger/operator.ts";
-import type { LedgerOrder } from "../ledger/order-row.ts";
+import {
+  type Act,
+  type ActResult,
+  discardOrder,
+  overrideOrder,
+  resolveOrder,
+  retryOrder,
+} from "../ledger/operator.ts";
+import type { LedgerOrder, ServiceLink } from "../ledger/order-row.ts";
 import { findOrders, listOrders } from "../ledger/views.ts";
 import { clean } from "./clean.ts";
 import { readConfig, withLedger } from "./configuration.ts";
 import { confirm } from "./confirm.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
+import { type LinkOptions, requireLinkOf, requireOneLink, toLink } from "./resolve-link.ts";
 import type { Session } from "./session.ts";
 import { nameOf } from "./why-waiting.ts";
 
-interface ChangeOptions {
+interface ChangeOptions extends LinkOptions {
+  /** For `resolve`: what the options name. */
+  readonly link?: ServiceLink | undefined;
   readonly state?: readonly OrderState[];
   readonly reason?: string;
   readonly yes?: boolean;
-  readonly requestId?: number;
   readonly unchecked?: boolean;
+  readonly override?: boolean;
 }
 
 /** What became of one record. */
@@ -38,7 +47,7 @@ const MOST_AT_ONCE = 10_000;
 const DONE_WORDS = {
   retry: "will be tried again",
   discard: "is discarded; the lab will be told",
-  resolve: "is linked to the request and followed from there",
+  resolve: "is linked to what was found at the service and followed from there",
 } as const satisfies Record<ActName, string>;
 
 /** `orders retry`, `orders discard` and `orders resolve`: status 1 when one of the orders could not be changed. */
@@ -51,6 +60,13 @@ export function changeOrdersCommand(name: ActName) {
     }
     if (name === "resolve" && (options.state !== undefined || words.length !== 1)) {
       throw new Failure("CLI_USAGE", "orders resolve: a request belongs to one order, so name exactly one");
+    }
+    if (name === "resolve") requireOneLink(options);
+    if (options.override === true && (options.reason ?? "").trim() === "") {
+      throw new Failure(
+        "CLI_USAGE",
+        "orders retry --override: say why with --reason, it is kept with your name",
+      );
     }
     const config = readConfig(session);
     const done = await withLedger(session, config, async ({ pool }) => {
@@ -66,45 +82,19 @@ export function changeOrdersCommand(name: ActName) {
         if (!(await confirm(session, clean(question), options.yes))) return undefined;
       }
       const [first] = orders;
-      if (name === "resolve" && first && options.unchecked !== true) {
-        await requireRequestOf(first, options.requestId as number, config, session);
-      }
+      const link = name === "resolve" && first ? toLink(first, options, config) : undefined;
+      if (link && first && options.unchecked !== true) await requireLinkOf(first, link, config, session);
       const act: Act = { actor: session.actor, reason: options.reason };
       const results: Done[] = [];
-      for (const order of orders) results.push(await changeOne(pool, name, order, options, act));
+      for (const order of orders) results.push(await changeOne(pool, name, order, { ...options, link }, act));
       return results;
     });
     return done === undefined ? EXIT.failed : tellDone(session, done);
   };
 }
 
-const SERVICE_WITHIN_MS = 60_000;
-
-/**
- * A mistyped number would report another patient's outcome to the lab: the service must list the request among those of
- * the order's subject, facility and operation.
- */
-async function requireRequestOf(
-  order: LedgerOrder,
-  requestId: number,
-  config: ReturnType<typeof readConfig>,
-  { clock, logger }: Session,
-): Promise<void> {
-  if (order.operation === "REGISTER") return;
-  const service = openService(config, { clock, logger });
-  try {
-    const { facilityId, subject, operation } = order;
-    const signal = AbortSignal.timeout(SERVICE_WITHIN_MS);
-    const ids = await service.snapshotRequestIds(facilityId, subject.code, operation, signal);
-    if (ids.includes(requestId)) return;
-    const words = `the service lists no ${operation} request ${requestId} for the order's subject and facility`;
-    throw new Failure("CLI_NOT_APPLICABLE", `${words}; nothing was done (--unchecked links it all the same)`);
-  } finally {
-    await service.close();
-  }
-}
-
-async function chooseOrders(
+/** The orders that words name, or that are in some states. @throws Failure CLI_NOT_FOUND */
+export async function chooseOrders(
   pool: pg.Pool,
   words: readonly string[],
   states: readonly OrderState[] | undefined,
@@ -126,6 +116,14 @@ async function changeOne(
   options: ChangeOptions,
   act: Act,
 ): Promise<Done> {
+  if (options.override === true) {
+    const result = await overrideOrder(pool, order, act);
+    const words =
+      result === "not applicable" ? "is not parked for being like another order; nothing was done" : "";
+    return words === ""
+      ? tellResult(order, result, "goes past the other order and will be tried again")
+      : { id: formatId("o", order.id), isDone: false, text: `${nameOf(order)} ${words}` };
+  }
   const result = await (() => {
     switch (name) {
       case "retry":
@@ -133,7 +131,7 @@ async function changeOne(
       case "discard":
         return discardOrder(pool, order, act);
       case "resolve":
-        return resolveOrder(pool, order, options.requestId as number, act);
+        return options.link ? resolveOrder(pool, order, options.link, act) : "not applicable";
     }
   })();
   return tellResult(order, result, DONE_WORDS[name]);

@@ -3,10 +3,13 @@ import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import { Failure } from "../core/failures.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
+import { type KeptOrderAnswer, listOrderAnswers } from "../ledger/answers.ts";
+import { listOrderWishes, type WishView } from "../ledger/cancellations.ts";
 import { formatId } from "../ledger/ids.ts";
 import { recordAudit } from "../ledger/operator.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import { findPausedQueues } from "../ledger/paused-queues.ts";
+import { listOrderTasks, type Task } from "../ledger/tasks.ts";
 import {
   type DeliveryView,
   findMessage,
@@ -21,10 +24,13 @@ import { findLaneHolder, isSubmitterThere } from "../ledger/waiting.ts";
 import { clean } from "./clean.ts";
 import { readConfig, withLedger } from "./configuration.ts";
 import { HIDDEN, hideBody, reveal } from "./hidden.ts";
+import { answerJson, answerLines } from "./order-answers.ts";
 import { deliveryJson, orderJson } from "./order-json.ts";
+import { wishJson, wishLine } from "./order-wishes.ts";
 import { stateStyles } from "./orders-list.ts";
 import type { Session } from "./session.ts";
 import { renderFields, renderTable } from "./table.ts";
+import { taskJson, taskLines } from "./tasks-run.ts";
 import { describeEvent } from "./timeline.ts";
 import { localTime, relativeTime, timeWithAge } from "./times.ts";
 import { nameOf, needsLaneHolder, whyWaiting } from "./why-waiting.ts";
@@ -34,6 +40,9 @@ interface OrderFile {
   readonly order: LedgerOrder;
   readonly message: MessageView | undefined;
   readonly sent: unknown;
+  readonly answers: readonly KeptOrderAnswer[];
+  readonly wishes: readonly WishView[];
+  readonly tasks: readonly Task[];
   readonly events: readonly OrderEvent[];
   readonly deliveries: readonly DeliveryView[];
   readonly whyWaiting: string | undefined;
@@ -85,6 +94,9 @@ async function readOrderFile(
     order,
     message: await findMessage(pool, order.messageId),
     sent: await findSent(pool, order.id),
+    answers: await listOrderAnswers(pool, order.id),
+    wishes: await listOrderWishes(pool, order.id),
+    tasks: await listOrderTasks(pool, order.id),
     events: await listEvents(pool, order.id),
     deliveries: await listOrderDeliveries(pool, order.id),
     whyWaiting: whyWaiting(order, {
@@ -97,7 +109,7 @@ async function readOrderFile(
 }
 
 function fileJson(
-  { order, message, sent, events, deliveries, whyWaiting: why }: OrderFile,
+  { order, message, sent, answers, wishes, tasks, events, deliveries, whyWaiting: why }: OrderFile,
   mayShowPhi: boolean,
 ) {
   const { subject } = order;
@@ -129,6 +141,9 @@ function fileJson(
         }
       : null,
     sent: hideBody(sent, mayShowPhi) ?? null,
+    answers: answers.map(answerJson),
+    cancellations: wishes.map(wishJson),
+    tasks: tasks.map(taskJson),
     timeline: events.map((event) => ({
       at: event.at.toISOString(),
       kind: event.kind,
@@ -141,7 +156,7 @@ function fileJson(
 }
 
 function printFile(file: OrderFile, session: Session): void {
-  const { order, sent, events, deliveries } = file;
+  const { order, sent, answers, wishes, tasks, events, deliveries } = file;
   const now = session.clock.now();
   const state = session.paint(["bold", ...stateStyles(order.state)], order.state);
   session.line(
@@ -159,6 +174,9 @@ function printFile(file: OrderFile, session: Session): void {
       [JSON.stringify(hideBody(sent, session.mayShowPhi), null, 2).split("\n").map(clean)].flat(),
     );
   }
+  if (answers.length > 0) section(session, "Answers of the service", answers.flatMap(answerLines));
+  if (wishes.length > 0) section(session, "To be cancelled", wishes.map(wishLine));
+  if (tasks.length > 0) section(session, "For a person to do", taskLines(tasks, session));
   section(
     session,
     "Timeline",
@@ -189,6 +207,7 @@ function fieldsOf({ order, message }: OrderFile, session: Session): [string, str
       "message",
       `${formatId("m", order.messageId)} through ${order.connector}${cameFrom ? `: ${cameFrom}` : ""}`,
     ],
+    ["surface", order.surface === "external" ? "external: the procedure was created directly" : undefined],
     ["request", order.requestId?.toString()],
     [
       "procedure",

@@ -34,15 +34,36 @@ export function ordersCommand(cli: Cli): Command {
       .option("-y, --yes", "don't ask before acting on more than one")
       .addHelpText("after", `\nExample:\n  ${example}`)
       .action(toAction(cli, async () => (await import("./orders-change.ts")).changeOrdersCommand(name)));
+    if (name === "retry") {
+      command.option(
+        "--override",
+        "have it done although another order asks for the same container or has its number; wants --reason",
+      );
+    }
     if (name === "resolve") {
-      command.requiredOption(
+      command.option(
         "--request-id <n>",
         "the procedure request that was found at the service",
         wholeNumber(1),
       );
-      command.option("--unchecked", "don't ask the service whether the request is this subject's");
+      command.option(
+        "--procedure-id <n>",
+        "the procedure that was found at the service, for a facility of the external surface",
+        wholeNumber(1),
+      );
+      command.option("--unchecked", "don't ask the service whether it is this subject's");
     }
   }
+  orders
+    .command("cancel")
+    .description(
+      "Cancel orders: at once what nothing has left of, at the service where its cancel call is configured.",
+    )
+    .argument("<id...>", "ids or placer order numbers")
+    .requiredOption("--reason <text>", "why, for the audit")
+    .option("-y, --yes", "don't ask before acting on more than one")
+    .addHelpText("after", '\nExample:\n  cryobridge orders cancel o17 --reason "the patient withdrew"')
+    .action(toAction(cli, async () => (await import("./orders-cancel.ts")).cancelOrdersCommand));
   return orders;
 }
 
@@ -60,7 +81,9 @@ const ACTS = [
   },
   {
     name: "resolve",
-    description: "Link a parked order to a procedure request that you found at the service.",
-    example: "cryobridge orders resolve o17 --request-id 1001",
+    description:
+      "Link a parked order to the procedure request that you found at the service, or on the external surface to the procedure.",
+    example:
+      "cryobridge orders resolve o17 --request-id 1001\n  cryobridge orders resolve o18 --procedure-id 2002",
   },
 ] as const;

@@ -36,8 +36,8 @@ export function composeAnswer(
     },
   };
   const outcome: Outcome =
-    mapped.verdict === "refused"
-      ? { ...common, kind: "refused", problems: mapped.problems }
+    mapped.verdict === "refused" || mapped.verdict === "waiting"
+      ? { ...common, kind: mapped.verdict, problems: mapped.problems }
       : { ...common, kind: "acknowledged", orders: mapped.orders.map(toOutcomeOrder), isDuplicate: false };
   if (profile.format === "csv") {
     const rows = csvResultRows(outcome, profile);

@@ -6,9 +6,11 @@ import { createMappers, profileOf } from "../app/connectors.ts";
 import { fileFormatOf } from "../app/file-format.ts";
 import { compileProfiles } from "../app/profiles.ts";
 import { serviceSettings } from "../app/service.ts";
-import type { Config, ConnectorConfig } from "../config/config.ts";
+import { type Config, type ConnectorConfig, wayOfFacility } from "../config/config.ts";
 import type { ReadableFile } from "../connectors/drop-folder/format.ts";
+import type { CancelWish } from "../core/cancel.ts";
 import { Failure, type Problem } from "../core/failures.ts";
+import type { Verdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
 import type { Mapper } from "../mapping/mapper.ts";
 import type { Profile } from "../mapping/profile.ts";
@@ -24,9 +26,11 @@ export interface PreviewMessage {
   readonly place: string;
   readonly messageControlId: string | undefined;
   readonly messageType: string | undefined;
-  readonly verdict: "accepted" | "refused" | "ignored";
+  readonly verdict: Exclude<Verdict, "duplicate">;
   readonly problems: readonly Problem[];
   readonly orders: readonly { readonly order: Order; readonly calls: readonly PlannedCall[] }[];
+  /** Orders that it wants cancelled. */
+  readonly cancellations: readonly CancelWish[];
   /** What the lab would be told at once; undefined when the profile tells it nothing. */
   readonly answer: Answer | undefined;
 }
@@ -49,6 +53,22 @@ export interface Preview {
 export async function previewFile(session: Session, command: Command): Promise<ExitStatus | undefined> {
   const [path] = command.processedArgs as [string];
   const options = command.opts<{ connector: string; limit: number }>();
+  const preview = await readPreview(path, options, session);
+  if (session.isJson) session.json(previewJson(preview, session.mayShowPhi));
+  else printPreview(preview, session);
+  const { problems, counts } = preview;
+  return problems.length + counts.refused + counts.waiting > 0 ? EXIT.failed : undefined;
+}
+
+/**
+ * What would become of a file, with its first `limit` messages.
+ * @throws Failure CLI_USAGE for a connector that isn't configured, CLI_FILE_UNREADABLE, FILE_TOO_LARGE, CONFIG_INVALID
+ */
+export async function readPreview(
+  path: string,
+  options: { readonly connector: string; readonly limit: number },
+  session: Session,
+): Promise<Preview> {
   const config = readConfig(session);
   const connector = config.connectors.find(({ name }) => name === options.connector);
   if (!connector) {
@@ -60,10 +80,7 @@ export async function previewFile(session: Session, command: Command): Promise<E
   const mapper = createMappers(config, profiles).get(connector.name);
   if (!mapper) throw new TypeError(`no mapper for connector ${connector.name}`);
   const file = await openReadable(path, connector.maxBytes);
-  const preview = await look({ file, path, config, connector, profile, mapper }, options.limit, session);
-  if (session.isJson) session.json(previewJson(preview, session.mayShowPhi));
-  else printPreview(preview, session);
-  return preview.problems.length > 0 || preview.counts.refused > 0 ? EXIT.failed : undefined;
+  return look({ file, path, config, connector, profile, mapper }, options.limit, session);
 }
 
 interface Source {
@@ -81,7 +98,7 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
   const format = fileFormatOf(connector, profile);
   const service = serviceSettings(config);
   const content = await format.examine(file);
-  const counts = { accepted: 0, refused: 0, ignored: 0 };
+  const counts = { accepted: 0, refused: 0, ignored: 0, waiting: 0 };
   const messages: PreviewMessage[] = [];
   const batches = content.problems.length > 0 ? [] : content.batches();
   for await (const batch of batches) {
@@ -89,14 +106,18 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
       const mapped = mapper.map(message);
       counts[mapped.verdict] += 1;
       if (messages.length >= limit) continue;
-      const { header, verdict, problems, orders } = mapped;
+      const { header, verdict, problems, orders, cancellations = [] } = mapped;
       messages.push({
         place: message.place,
         messageControlId: header?.messageControlId,
         messageType: header && [header.messageCode, header.triggerEvent].filter(Boolean).join("^"),
         verdict,
         problems,
-        orders: orders.map((order) => ({ order, calls: planCalls(order, service) })),
+        cancellations,
+        orders: orders.map((order) => ({
+          order,
+          calls: planCalls(order, service, wayOfFacility(config, order.facilityId)),
+        })),
         answer: composeAnswer(message, mapped, { fileName, profile, now: new Date(session.clock.now()) }),
       });
     }

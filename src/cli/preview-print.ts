@@ -26,6 +26,10 @@ export function previewJson(preview: Preview, mayShowPhi: boolean) {
       messageType: message.messageType ?? null,
       verdict: message.verdict,
       problems: message.problems.map(describeProblem),
+      cancellations: message.cancellations.map(({ placerOrderNumber, fillerNumber }) => ({
+        placerOrderNumber: placerOrderNumber ?? null,
+        fillerNumber: fillerNumber ?? null,
+      })),
       orders: message.orders.map(({ order, calls }) => ({
         ...orderPreviewJson(order, mayShowPhi),
         calls: calls.map(({ method, path, query, body, condition }) => ({
@@ -88,7 +92,7 @@ export function printPreview(preview: Preview, session: Session): void {
     return;
   }
   for (const message of messages) printMessage(message, session);
-  const total = counts.accepted + counts.refused + counts.ignored;
+  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   session.line();
   if (total > messages.length) {
     session.line(`… and ${total - messages.length} more messages: --limit shows more.`);
@@ -109,6 +113,10 @@ function printMessage(message: PreviewMessage, session: Session): void {
     `${clean(message.place)}${about ? ` (${clean(about)})` : ""}: ${session.paint(["bold", VERDICT_PAINT[message.verdict]], message.verdict)}`,
   );
   indent(session, 2, problemLines(message.problems));
+  for (const { placerOrderNumber, fillerNumber } of message.cancellations) {
+    const name = placerOrderNumber ?? `of ${fillerNumber?.kind} ${fillerNumber?.id}`;
+    indent(session, 2, [clean(`Cancels order ${name}, as far as that is possible by then`)]);
+  }
   for (const { order, calls } of message.orders) {
     indent(session, 2, orderLines(order, session.mayShowPhi));
     indent(session, 4, ["Calls:"]);

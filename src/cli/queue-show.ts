@@ -55,7 +55,7 @@ function showDelivery(delivery: DeliveryDetails, session: Session): void {
     ["file", delivery.fileName],
     ["connector", delivery.connector],
     ["size", sizeBytes === undefined ? "pruned by retention" : `${sizeBytes} bytes`],
-    ["tells about", orderIds.join(" ") || "a message without orders"],
+    ["tells about", orderIds.join(" ") || "a message as a whole"],
     ["made", timeWithAge(delivery.createdAt, now)],
     ["delivered", delivery.deliveredAt && timeWithAge(delivery.deliveredAt, now)],
     ["attempts", String(delivery.attempts)],

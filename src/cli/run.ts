@@ -40,7 +40,7 @@ function buildProgram(cli: Cli): Command {
       `configuration file (default: $CRYOBRIDGE_CONFIG or ${DEFAULT_CONFIG_FILE})`,
     )
     .option("--json", "one JSON document instead of text")
-    .option("--show-phi", "show patients' data; what the ledger shows is recorded in its audit")
+    .option("--show-phi", "show patients' data; what ledger and service show is recorded in the audit")
     .option("--verbose", "log what happens inside, with the places in the code of an error")
     .addHelpText(
       "after",

@@ -2,6 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { openConsole } from "../app/console.ts";
 import { type Daemon, ROLES, type Role, startDaemon } from "../app.ts";
+import { isFolderConnector } from "../config/config.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import { readConfig } from "./configuration.ts";
@@ -134,16 +135,20 @@ function announce(
   if (!session.io.isTTY || session.isJson) {
     logger.info({ version: VERSION, roles: [...roles], config: config.file }, "cryobridge is running");
     if (consoleUrl) logger.info({ url: consoleUrl }, "console");
-    for (const { name, type, directories } of folders) {
+    for (const { name, type, directories } of folders.filter(isFolderConnector)) {
       logger.info({ connector: name, type, drop: directories.in, results: directories.out }, "drop folder");
+    }
+    for (const { name, listen } of folders.filter((each) => each.type === "mllp")) {
+      logger.info({ connector: name, host: listen.host, port: listen.port }, "listening for MLLP");
     }
     return;
   }
   session.line(`Cryobridge ${VERSION} is running (${names}) with ${config.file}`);
   if (consoleUrl) session.line(`  console   ${consoleUrl}`);
-  for (const { name, directories } of folders) {
-    session.line(
-      `  ${name.padEnd(8)}  drop files into ${directories.in}, results appear in ${directories.out}`,
-    );
+  for (const connector of folders) {
+    const words = isFolderConnector(connector)
+      ? `drop files into ${connector.directories.in}, results appear in ${connector.directories.out}`
+      : `send messages by MLLP to ${connector.listen.host}:${connector.listen.port}`;
+    session.line(`  ${connector.name.padEnd(8)}  ${words}`);
   }
 }

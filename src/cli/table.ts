@@ -24,6 +24,23 @@ export function renderTable(
   rows: readonly (readonly Cell[])[],
   width: number | undefined,
 ): string[] {
+  const { header, lines } = layOutTable(columns, rows, width);
+  return [header, ...lines(rows)];
+}
+
+/** A table whose widths are settled by its first rows; further rows may follow. */
+export interface TableLayout {
+  readonly header: string;
+  /** Rows in the columns of the first ones; what is longer is cut in flexible columns and sticks out in others. */
+  lines(rows: readonly (readonly Cell[])[]): string[];
+}
+
+/** Settles the widths of a table by `rows`, for tables that are too long to be held as a whole. */
+export function layOutTable(
+  columns: readonly Column[],
+  rows: readonly (readonly Cell[])[],
+  width: number | undefined,
+): TableLayout {
   const titles = columns.map(({ title }) => title.toUpperCase());
   const texts = rows.map((row) => columns.map((_, index) => clean(textOf(row[index] ?? ""))));
   const widths = titles.map((title, index) =>
@@ -33,13 +50,23 @@ export function renderTable(
   const layOut = (row: readonly string[], cells?: readonly Cell[]) =>
     row
       .map((text, index) => {
-        const padded = pad(text, widths[index] ?? 0, columns[index]?.isRight === true);
+        const isCut = width !== undefined && columns[index]?.isFlexible === true;
+        const padded = pad(text, widths[index] ?? 0, columns[index]?.isRight === true, isCut);
         const cell = cells?.[index];
         return typeof cell === "object" ? cell.paint(padded) : padded;
       })
       .join(" ".repeat(GAP))
       .replace(/ +$/, "");
-  return [layOut(titles), ...texts.map((row, index) => layOut(row, rows[index]))];
+  return {
+    header: layOut(titles),
+    lines: (more) =>
+      more.map((row) =>
+        layOut(
+          columns.map((_, index) => clean(textOf(row[index] ?? ""))),
+          row,
+        ),
+      ),
+  };
 }
 
 function textOf(cell: Cell): string {
@@ -65,16 +92,16 @@ function shrink(widths: number[], columns: readonly Column[], width: number): vo
   }
 }
 
-function pad(text: string, width: number, isRight: boolean): string {
+function pad(text: string, width: number, isRight: boolean, isCut: boolean): string {
   const chars = [...text];
   const shown =
-    chars.length > width
+    isCut && chars.length > width
       ? `${chars
           .slice(0, width - 1)
           .join("")
           .trimEnd()}…`
       : text;
-  const blank = " ".repeat(width - lengthOf(shown));
+  const blank = " ".repeat(Math.max(0, width - lengthOf(shown)));
   return isRight ? blank + shown : shown + blank;
 }
 

@@ -9,25 +9,23 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   subject_registered: () => "its subject was registered at the service",
   registered: () => "the service knows the subject; nothing else was asked for",
   waits: (detail) => `waits for ${text(detail.for) ?? "something else"}`,
-  submitted: (detail) =>
-    `submitted; the service made request ${text(detail.requestId) ?? "of unknown number"}`,
+  submitted: (detail) => `submitted; the service made ${linkWords(detail) || "a request of unknown number"}`,
   unanswered: (detail) =>
     `a call got no definite answer${reason(detail)}; the service is searched for what it did`,
   again: (detail) =>
     `try ${text(detail.attempt) ?? "?"} failed${reason(detail)}; the next${inMs(detail.nextInMs)}`,
-  looked: (detail) =>
-    `the service shows no trace of the lost call yet; the next look${inMs(detail.nextInMs)}`,
+  looked: (detail) => `${lookWords(detail)}; the next look${inMs(detail.nextInMs)}`,
   settled: (detail) =>
     detail.found === "subject"
       ? "the lost call had registered the subject; the order goes on"
       : `the lost call had no effect${after(detail.looks, ", found in ", " looks")}; the order goes on`,
-  adopted: (detail) => `the lost call had made request ${text(detail.requestId)}; it is this order's`,
+  adopted: (detail) => `the lost call had made ${linkWords(detail)}; it is this order's`,
   status: (detail) => `the service says ${text(detail.status) ?? "nothing new"}`,
   unknown_status: (detail) =>
     `the service gave a status that nobody knows: ${text(detail.status)}; it is followed on`,
   went_back: (detail) => `the service went back to ${text(detail.status)}, which is not believed`,
   missing: (detail) =>
-    `the service no longer knows ${after(detail.procedureId, "procedure ") || `request ${text(detail.requestId)}`}`,
+    `the service no longer knows ${after(detail.procedureId, "procedure ") || linkWords(detail)}`,
   accepted: (detail) => `accepted by staff${after(detail.procedureId, "; procedure ")}`,
   in_progress: (detail) => `the device began${after(detail.procedureId, " procedure ")}`,
   completed: (detail) => `completed${reason(detail)}`,
@@ -35,12 +33,19 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   interrupted: () => "the worker was lost in the middle of it; taken up again",
   rejected: (detail) => `rejected${reason(detail)}`,
   cancelled: (detail) => `cancelled${reason(detail)}`,
+  cancel_asked: (detail) =>
+    `to be cancelled, says ${text(detail.by) ?? "the lab"}${after(detail.messageId, " by ")}${after(detail.reason, ": ")}`,
+  cancel_called: (detail) => `the service is asked to cancel it${after(detail.attempt, " (call ", ")")}`,
+  cancel_refused: (detail) => `not cancelled${reason(detail)}`,
+  task_done: (detail) =>
+    `${text(detail.actor) ?? "an operator"} has done task ${text(detail.task) ?? ""}${after(detail.reason, ": ")}`,
   failed: (detail) => `failed${reason(detail)}`,
   parked: (detail) => `parked for a person${reason(detail)}`,
   retried: (detail) => `retried by ${text(detail.actor) ?? "an operator"}`,
+  overridden: (detail) =>
+    `to be done although another order is like it, says ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
   discarded: (detail) => `discarded by ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
-  resolved: (detail) =>
-    `linked to request ${text(detail.requestId)} by ${text(detail.actor) ?? "an operator"}`,
+  resolved: (detail) => `linked to ${linkWords(detail)} by ${text(detail.actor) ?? "an operator"}`,
   told: (detail) => `told to the lab${after(detail.file, " in ")}${after(detail.deliveryId, " (", ")")}`,
 };
 
@@ -49,6 +54,18 @@ export function describeEvent({ kind, detail }: Pick<OrderEvent, "kind" | "detai
   const words = Object.hasOwn(WORDS, kind) ? WORDS[kind] : undefined;
   if (words) return words(detail);
   return Object.keys(detail).length === 0 ? kind : `${kind} ${JSON.stringify(detail)}`;
+}
+
+/** `request 17`, or `procedure 17` for an order of the external surface. */
+function linkWords({ requestId, procedureId }: Detail): string {
+  return after(requestId, "request ") || after(procedureId, "procedure ");
+}
+
+function lookWords({ found }: Detail): string {
+  const told = text(found);
+  return told === undefined || told === "nothing"
+    ? "the service shows no trace of the lost call yet"
+    : `nothing is certain yet about the lost call: ${told}`;
 }
 
 function text(value: unknown): string | undefined {

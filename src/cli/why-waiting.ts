@@ -1,7 +1,7 @@
 import { FAILURES } from "../core/failures.ts";
 import { isTerminal, type OrderState } from "../core/order-state.ts";
 import { formatId } from "../ledger/ids.ts";
-import type { LedgerOrder } from "../ledger/order-row.ts";
+import { type LedgerOrder, linkOf } from "../ledger/order-row.ts";
 import { localTime, relativeTime, roundToUnit } from "./times.ts";
 
 /** What an order's own row doesn't tell about its waiting. */
@@ -26,7 +26,7 @@ export function whyWaiting(order: LedgerOrder, around: Surroundings): string | u
   if (!around.isDaemonThere) {
     return "No daemon works on this ledger right now, so nothing moves until one is started (cryobridge start).";
   }
-  const queue = order.requestId === undefined ? "submit" : "track";
+  const queue = linkOf(order) === undefined ? "submit" : "track";
   if (around.pausedQueues.has(queue) && order.state !== "queued") {
     return `The queue ${queue} is paused by an operator; cryobridge queue resume ${queue} lets it go on.`;
   }
@@ -50,7 +50,7 @@ function whyParked({ failure }: LedgerOrder): string {
 function whyReceived(order: LedgerOrder, { laneHolder, nowMs }: Surroundings): string {
   const isLater = order.nextAt.getTime() > nowMs;
   if (isLater && order.attempts === 0) {
-    return `An earlier order is still storing one of its containers; it looks again ${relativeTime(order.nextAt, nowMs)}.`;
+    return `An earlier order still moves one of its containers; it looks again ${relativeTime(order.nextAt, nowMs)}.`;
   }
   if (isLater && order.failure) {
     return `Try ${order.attempts} failed: ${order.failure.text} (${order.failure.code}); the next one follows ${relativeTime(order.nextAt, nowMs)}.`;
@@ -76,7 +76,8 @@ function whySubmitting(order: LedgerOrder, { nowMs }: Surroundings): string {
   if (order.intent === undefined) {
     return "A worker looks up its subject and containers at the service right now.";
   }
-  const what = order.intent === "subject" ? "registration of the subject" : "procedure request";
+  const creation = order.surface === "external" ? "creation of the procedure" : "procedure request";
+  const what = order.intent === "subject" ? "registration of the subject" : creation;
   if (order.failure || order.looks > 0) {
     const looks = order.looks === 0 ? "" : `, ${order.looks} ${order.looks === 1 ? "time" : "times"} so far`;
     return `The answer to the ${what} never came, so the service is searched for what it did before anything is sent again${looks}; next look ${relativeTime(order.nextAt, nowMs)}.`;
@@ -86,12 +87,12 @@ function whySubmitting(order: LedgerOrder, { nowMs }: Surroundings): string {
 
 function whyTracked(order: LedgerOrder, { nowMs }: Surroundings): string {
   if (order.missingSince) {
-    return `The service has not known its request ${order.requestId} since ${localTime(order.missingSince)}; after a day a person is asked.`;
+    return `The service has not known its ${nameLink(order)} since ${localTime(order.missingSince)}; after a day a person is asked.`;
   }
   const says = order.remoteStatus === undefined ? "" : ` (the service says ${order.remoteStatus})`;
   const procedure = order.procedureId === undefined ? "its procedure" : `procedure ${order.procedureId}`;
   const what = {
-    submitted: `The facility's staff have not decided on request ${order.requestId} yet${says}`,
+    submitted: `The facility's staff have not ${order.surface === "external" ? "acted" : "decided"} on ${nameLink(order)} yet${says}`,
     accepted: `Staff accepted it, and ${procedure} waits for the device${says}`,
     in_progress: `The device runs ${procedure}${says}`,
   }[order.state as "submitted" | "accepted" | "in_progress"];
@@ -101,6 +102,13 @@ function whyTracked(order: LedgerOrder, { nowMs }: Surroundings): string {
   }
   const next = dueForMs > 0 ? "now" : relativeTime(order.nextAt, nowMs);
   return `${what}; the service is asked again ${next}.`;
+}
+
+/** `request 17`, or `procedure 17` for an order of the external surface. */
+function nameLink(order: LedgerOrder): string {
+  const link = linkOf(order);
+  if (!link) return "request";
+  return link.surface === "request" ? `request ${link.requestId}` : `procedure ${link.procedureId}`;
 }
 
 /** Whether the surroundings matter: only an order that waits in its lane needs its holder looked up. */

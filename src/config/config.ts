@@ -1,7 +1,14 @@
 import path from "node:path";
 import type { LogSettings } from "../core/logger.ts";
+import type { FacilityWay, SubjectMode, Surface } from "../core/surface.ts";
+import { type CancelCalls, toCancelCalls } from "./cancel-schema.ts";
+import type { ErrorRuleConfig } from "./error-rules-schema.ts";
+import { toFacilities } from "./facility-schema.ts";
+import { type MllpConnectorConfig, toMllpConfig } from "./mllp-schema.ts";
+import type { ListName } from "./open-points-schema.ts";
 import type { ConfigProblem } from "./problem.ts";
 import type { LoadedProfile } from "./profiles.ts";
+import { type RefillsConfig, toRefillsConfig } from "./refills-schema.ts";
 import type { FileConfig } from "./schema.ts";
 import type { Secret } from "./secret.ts";
 
@@ -20,7 +27,11 @@ export interface Config<P = unknown> {
   readonly service: ServiceConfig;
   /** The service's id of each facility, by the lab's name for it. */
   readonly facilityIdByCode: ReadonlyMap<string, number>;
+  /** How the orders of each facility go to the service, by its id there; see {@link wayOfFacility}. */
+  readonly facilityWayById: ReadonlyMap<number, FacilityWay>;
   readonly connectors: readonly ConnectorConfig[];
+  /** Undefined when no refills are followed. */
+  readonly refills?: RefillsConfig | undefined;
   readonly profileByName: ReadonlyMap<string, LoadedProfile<P>>;
   /** Without a url: the embedded server under `dataDir`. */
   readonly database: { readonly url?: Secret | undefined };
@@ -28,6 +39,8 @@ export interface Config<P = unknown> {
   readonly console: { readonly host: string; readonly port: number; readonly token?: Secret | undefined };
   readonly retention: { readonly messagesMs: number; readonly ordersMs: number };
   readonly lanes: { readonly parkedBlocks: boolean };
+  readonly mapping: { readonly unknownCodes: "wait" | "refuse" };
+  readonly guards: { readonly sameContainer: "park" | "allow" };
   readonly log: LogSettings;
   /** What works but is unwise, such as a credential in clear text. Shown at start and by `cryobridge check`. */
   readonly warnings: readonly ConfigProblem[];
@@ -36,8 +49,12 @@ export interface Config<P = unknown> {
 export interface ServiceConfig {
   /** Without a trailing slash. */
   readonly baseUrl: string;
-  readonly surface: "request" | "external";
+  /** Facilities may go by another way: {@link wayOfFacility}. */
+  readonly surface: Surface;
+  readonly subjects: SubjectMode;
   readonly auth: AuthConfig;
+  /** Credentials of the external surface, where they are others. */
+  readonly externalAuth?: AuthConfig | undefined;
   /** File of PEM certificates to trust instead of the public authorities; absolute. */
   readonly caFile?: string | undefined;
   readonly timeoutMs: number;
@@ -46,6 +63,16 @@ export interface ServiceConfig {
   readonly perPage: number;
   /** `auto` is found out, `array` is no wrapping; anything else is the name of the key that holds the entries. */
   readonly listEnvelope: string;
+  /** The same for single lists, by their name. */
+  readonly listEnvelopes: Readonly<Partial<Record<ListName, string>>>;
+  /** Lists that take no paging. */
+  readonly unpaged: readonly ListName[];
+  readonly filters: "auto" | "none" | readonly string[];
+  readonly words: {
+    readonly status: Readonly<Record<string, string>>;
+    readonly type: Readonly<Record<string, string>>;
+  };
+  readonly subjectRequires: readonly ("firstName" | "lastName" | "dateOfBirth")[];
   readonly polling: { readonly firstMs: number; readonly maxMs: number; readonly factor: number };
   readonly settle: {
     /** Since the call was sent, each. */
@@ -54,9 +81,12 @@ export interface ServiceConfig {
     readonly retrievals: "park" | "retry";
   };
   readonly notExecuted: readonly number[];
+  /** The first that fits decides. */
+  readonly errors: readonly ErrorRuleConfig[];
   readonly correlation: "token" | "labels";
   readonly containerLabelFields: readonly string[];
-  readonly cancel: "none" | { readonly method: "POST" | "PUT" | "PATCH" | "DELETE"; readonly path: string };
+  /** The call that cancels an order, by the surface that has one. */
+  readonly cancel: CancelCalls;
   readonly allowInsecure: boolean;
 }
 
@@ -69,6 +99,9 @@ export type AuthConfig =
       readonly method: "basic" | "post";
       readonly scope?: string | undefined;
       readonly audience?: string | undefined;
+      readonly resource?: string | undefined;
+      /** Where the token endpoint tells none. */
+      readonly assumedLifetimeMs: number;
     }
   | { readonly kind: "apiToken"; readonly apiToken: Secret };
 
@@ -78,6 +111,14 @@ export type ConnectorDirectories = Readonly<Record<DirectoryRole, string>>;
 /** `work` holds files between being claimed and being archived. */
 export const DIRECTORY_ROLES = ["in", "out", "archive", "error", "work"] as const;
 export type DirectoryRole = (typeof DIRECTORY_ROLES)[number];
+
+/** The connectors that exchange files. */
+export type FolderConnectorConfig = Exclude<ConnectorConfig, { readonly type: "mllp" }>;
+
+/** Whether a connector exchanges files. */
+export function isFolderConnector(connector: ConnectorConfig): connector is FolderConnectorConfig {
+  return connector.type !== "mllp";
+}
 
 interface DropConnectorConfig {
   readonly name: string;
@@ -94,7 +135,8 @@ interface DropConnectorConfig {
 
 export type ConnectorConfig =
   | (DropConnectorConfig & { readonly type: "hl7-drop" })
-  | (DropConnectorConfig & { readonly type: "csv-drop"; readonly resultsEveryMs: number });
+  | (DropConnectorConfig & { readonly type: "csv-drop"; readonly resultsEveryMs: number })
+  | MllpConnectorConfig;
 
 export type QueueConfig = FileConfig["queue"];
 
@@ -114,6 +156,14 @@ export function connectorDirectories(
   };
 }
 
+/** How the orders of a facility go to the service; a facility that is no longer configured goes by the usual way. */
+export function wayOfFacility(
+  { facilityWayById, service }: Pick<Config, "facilityWayById"> & { readonly service: FacilityWay },
+  facilityId: number,
+): FacilityWay {
+  return facilityWayById.get(facilityId) ?? { surface: service.surface, subjects: service.subjects };
+}
+
 /** What a validated file says, in the shape of {@link Config}. */
 export function toConfig<P>(
   given: FileConfig,
@@ -127,37 +177,55 @@ export function toConfig<P>(
     dataDir: path.resolve(baseDirectory, given.dataDir),
     processingId: given.processingId,
     service: toServiceConfig(given.service, baseDirectory),
-    facilityIdByCode: new Map(Object.entries(given.facilities)),
+    ...toFacilities(given.facilities, given.service),
     connectors: given.connectors.map((connector) => toConnectorConfig(connector, baseDirectory)),
+    refills: toRefillsConfig(given.refills),
     profileByName,
     database: given.database,
     queue: given.queue,
     console: given.console,
     retention: { messagesMs: given.retention.messages, ordersMs: given.retention.orders },
     lanes: given.lanes,
+    mapping: given.mapping,
+    guards: given.guards,
     log: given.log,
     warnings,
   };
 }
 
 function toServiceConfig(service: FileConfig["service"], baseDirectory: string): ServiceConfig {
-  const { timeout, polling, settle, listEnvelope, auth, ca, ...rest } = service;
+  const { timeout, polling, settle, listEnvelope, listEnvelopes, auth, externalAuth, ca, cancel, ...rest } =
+    service;
   return {
     ...rest,
     caFile: ca === undefined ? undefined : path.resolve(baseDirectory, ca),
     timeoutMs: timeout,
-    listEnvelope: typeof listEnvelope === "string" ? listEnvelope : listEnvelope.key,
+    listEnvelope: keyOfEnvelope(listEnvelope),
+    listEnvelopes: Object.fromEntries(
+      Object.entries(listEnvelopes).flatMap(([list, envelope]) =>
+        envelope === undefined ? [] : [[list, keyOfEnvelope(envelope)]],
+      ),
+    ),
     polling: { firstMs: polling.first, maxMs: polling.max, factor: polling.factor },
     settle: { looksMs: settle.looks, afterMs: settle.after, retrievals: settle.retrievals },
     auth: toAuthConfig(auth),
+    externalAuth: externalAuth && toAuthConfig(externalAuth),
+    cancel: toCancelCalls(cancel),
   };
 }
 
 function toAuthConfig(auth: FileConfig["service"]["auth"]): AuthConfig {
-  return "apiToken" in auth ? { kind: "apiToken", ...auth } : { kind: "oauth", ...auth };
+  if ("apiToken" in auth) return { kind: "apiToken", ...auth };
+  const { assumedLifetime, ...rest } = auth;
+  return { kind: "oauth", ...rest, assumedLifetimeMs: assumedLifetime };
+}
+
+function keyOfEnvelope(envelope: FileConfig["service"]["listEnvelope"]): string {
+  return typeof envelope === "string" ? envelope : envelope.key;
 }
 
 function toConnectorConfig(connector: FileConnector, baseDirectory: string): ConnectorConfig {
+  if (connector.type === "mllp") return toMllpConfig(connector, baseDirectory);
   const { name, marker, maxBytes, profile, encoding } = connector;
   const shared = {
     name,

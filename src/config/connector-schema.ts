@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mllpConnector } from "./mllp-schema.ts";
 import { duration, filePath, size } from "./scalars.ts";
 
 const name = z
@@ -56,19 +57,6 @@ const csvDrop = z.strictObject({
 
 /** The section `connectors`: the ways in and out on the lab's side. */
 export const connectorsSchema = z
-  .array(
-    z.discriminatedUnion("type", [hl7Drop, csvDrop], {
-      error: (issue) =>
-        issue.code === "invalid_union" && typeOf(issue.input) === "mllp"
-          ? "this release has no MLLP connector yet; expected hl7-drop or csv-drop"
-          : undefined,
-    }),
-  )
+  .array(z.discriminatedUnion("type", [hl7Drop, csvDrop, z.strictObject({ name, ...mllpConnector })]))
   .min(1)
   .describe("The ways in and out on the lab's side; at least one.");
-
-function typeOf(connector: unknown): unknown {
-  return typeof connector === "object" && connector !== null && "type" in connector
-    ? connector.type
-    : undefined;
-}

@@ -1,4 +1,6 @@
 import { isLoopbackHost } from "../core/loopback.ts";
+import { errorRiskFindings } from "./error-risks.ts";
+import { subjectRiskFindings } from "./facility-rules.ts";
 import type { Finding } from "./folder-rules.ts";
 import type { Path } from "./problem.ts";
 import { at } from "./rules.ts";
@@ -6,6 +8,8 @@ import { at } from "./rules.ts";
 const SECRETS: readonly Path[] = [
   ["service", "auth", "clientSecret"],
   ["service", "auth", "apiToken"],
+  ["service", "externalAuth", "clientSecret"],
+  ["service", "externalAuth", "apiToken"],
   ["queue", "password"],
   ["console", "token"],
 ];
@@ -19,7 +23,14 @@ const URLS_WITH_SECRETS: readonly Path[] = [
  * credentials belong into a configuration that others read, copy and mail.
  */
 export function riskFindings(value: unknown, isFromEnvironment: (path: Path) => boolean): Finding[] {
-  return [...clearTextFindings(value, isFromEnvironment), ...plainLinkFindings(value)];
+  return [
+    ...clearTextFindings(value, isFromEnvironment),
+    ...plainLinkFindings(value),
+    ...baseUrlFindings(value),
+    ...openListenerFindings(value),
+    ...errorRiskFindings(value),
+    ...subjectRiskFindings(value),
+  ];
 }
 
 function clearTextFindings(value: unknown, isFromEnvironment: (path: Path) => boolean): Finding[] {
@@ -30,6 +41,15 @@ function clearTextFindings(value: unknown, isFromEnvironment: (path: Path) => bo
       path,
       message: `a credential stands here in clear text; write it as \${NAME} and set NAME, or NAME_FILE, in the environment`,
     }));
+}
+
+/** Every path of the specification begins with /api, so a base address that ends so is most likely one part too long. */
+function baseUrlFindings(value: unknown): Finding[] {
+  const path = ["service", "baseUrl"];
+  const end = /\/api(?:\/v1\/external)?\/*$/.exec(urlAt(value, path)?.pathname ?? "")?.[0];
+  if (end === undefined) return [];
+  const message = `ends with ${end}, and Cryobridge adds /api itself; leave ${end} out, unless the service's paths begin with /api/api`;
+  return [{ path, message }];
 }
 
 function plainLinkFindings(value: unknown): Finding[] {
@@ -58,6 +78,20 @@ function plainLinkFindings(value: unknown): Finding[] {
     });
   }
   return findings;
+}
+
+/** Messages and their patients cross the network in clear, and anybody there may send orders. */
+function openListenerFindings(value: unknown): Finding[] {
+  const connectors = at(value, ["connectors"]);
+  return (Array.isArray(connectors) ? connectors : []).flatMap((connector: unknown, index): Finding[] => {
+    if (at(connector, ["type"]) !== "mllp") return [];
+    const host = at(connector, ["listen", "host"]);
+    if (typeof host !== "string" || isLoopbackHost(host) || at(connector, ["listen", "tls"]) !== undefined)
+      return [];
+    const message =
+      "other machines send to this port without TLS; set listen.tls, and listen.allow for who may connect";
+    return [{ path: ["connectors", index, "listen", "host"], message }];
+  });
 }
 
 function urlAt(value: unknown, path: Path): URL | undefined {

@@ -1,7 +1,9 @@
 import { parseDuration } from "../core/duration.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
+import { facilityFindings } from "./facility-rules.ts";
 import { type Finding, folderFindings } from "./folder-rules.ts";
 import type { Path } from "./problem.ts";
+import { refillFindings } from "./refill-rules.ts";
 import { childOf } from "./schema-at.ts";
 import { unknownWords } from "./words.ts";
 
@@ -22,9 +24,11 @@ export function ruleFindings(value: unknown, context: RuleContext): Finding[] {
     ...profileFindings(value, context.profileNames),
     ...folderFindings(value, context.baseDirectory),
     ...plainHttpFindings(value),
+    ...facilityFindings(value),
     ...timeFindings(value),
     ...consoleFindings(value),
     ...queueFindings(value),
+    ...refillFindings(value),
   ];
 }
 
@@ -59,6 +63,7 @@ function plainHttpFindings(value: unknown): Finding[] {
   const paths: readonly Path[] = [
     ["service", "baseUrl"],
     ["service", "auth", "tokenUrl"],
+    ["service", "externalAuth", "tokenUrl"],
   ];
   return paths.flatMap((path) => {
     const text = at(value, path);

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { connectorsSchema } from "./connector-schema.ts";
+import { facilitiesSchema } from "./facility-schema.ts";
+import { refillsSchema } from "./refills-schema.ts";
 import { duration, filePath, host, port, secret, secretUrl } from "./scalars.ts";
 import { serviceSchema } from "./service-schema.ts";
 
@@ -50,17 +52,11 @@ export const fileSchema = z.strictObject({
     .default("P")
     .describe("What this installation is for (HL7 table 0103): P production, T training, D debugging."),
   service: serviceSchema.describe("The storage service."),
-  facilities: z
-    .record(
-      z.string().min(1),
-      z
-        .int({ error: "expected the service's id of the facility, a whole number above 0" })
-        .positive({ error: "expected the service's id of the facility, a whole number above 0" })
-        .describe("The service's id of the facility."),
-    )
-    .refine((facilities) => Object.keys(facilities).length > 0, { error: "expected at least one facility" })
-    .describe("The service's id of each facility, by the name that the lab uses."),
+  facilities: facilitiesSchema,
   connectors: connectorsSchema,
+  refills: refillsSchema
+    .optional()
+    .describe("The liquid-nitrogen refills that are followed; none when not set."),
   profiles: z
     .record(z.string().min(1), z.unknown())
     .default({})
@@ -95,6 +91,28 @@ export const fileSchema = z.strictObject({
     })
     .prefault({})
     .describe("The order of a subject's orders."),
+  mapping: z
+    .strictObject({
+      unknownCodes: z
+        .enum(["wait", "refuse"])
+        .default("wait")
+        .describe(
+          "A message with which nothing is wrong but a facility or operation code that no table knows: it waits until one does, or is refused.",
+        ),
+    })
+    .prefault({})
+    .describe("How messages are read, beside what their profiles say."),
+  guards: z
+    .strictObject({
+      sameContainer: z
+        .enum(["park", "allow"])
+        .default("park")
+        .describe(
+          "An order for a container that an open order of the same kind names, that is stored already or was retrieved already: park it for a person, or allow it.",
+        ),
+    })
+    .prefault({})
+    .describe("What stops an order before anything is sent."),
   log: z
     .strictObject({
       level: z

@@ -1,4 +1,15 @@
 import { z } from "zod";
+import { cancelSchema } from "./cancel-schema.ts";
+import { errorRulesSchema } from "./error-rules-schema.ts";
+import { subjectsSchema, surfaceSchema } from "./facility-schema.ts";
+import {
+  filtersSchema,
+  listEnvelopeSchema,
+  listEnvelopesSchema,
+  subjectRequiresSchema,
+  unpagedSchema,
+  wordsSchema,
+} from "./open-points-schema.ts";
 import { duration, filePath, httpUrl, secret } from "./scalars.ts";
 
 const oauth = z.strictObject({
@@ -13,6 +24,17 @@ const oauth = z.strictObject({
     .describe("How the client proves itself: basic (Authorization header) or post (form fields)."),
   scope: z.string().min(1).optional().describe("Scope to ask for, when the token endpoint wants one."),
   audience: z.string().min(1).optional().describe("Audience to ask for, when the token endpoint wants one."),
+  resource: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9+.-]*:[^\s#]+$/, {
+      error: "expected an address without #, such as https://storage.example.org/api",
+    })
+    .optional()
+    .describe("Resource to ask for (RFC 8707), when the token endpoint wants that instead of an audience."),
+  assumedLifetime: duration("How long a token is taken to live when the token endpoint doesn't say.", {
+    min: "5s",
+    max: "1d",
+  }).prefault("5m"),
 });
 
 const apiToken = z.strictObject({
@@ -52,32 +74,29 @@ const settle = z.strictObject({
     ),
 });
 
-const cancelCall = z.strictObject({
-  method: z.enum(["POST", "PUT", "PATCH", "DELETE"]).describe("HTTP method of the cancel call."),
-  path: z
-    .string()
-    .regex(/^\/[^\s?#]*\{id\}[^\s?#]*$/, {
-      error: "expected a path that begins with / and holds {id}, such as /api/procedure-requests/{id}/cancel",
-    })
-    .describe("Path of the cancel call, with {id} for the request's id."),
-});
-
 /** The section `service`: how the storage service is reached and followed. */
 export const serviceSchema = z.strictObject({
   baseUrl: httpUrl("Address of the service, without /api."),
-  surface: z
-    .enum(["request", "external"])
+  surface: surfaceSchema
     .default("request")
-    .refine((surface) => surface === "request", {
-      error: "this release speaks the request surface only; expected request",
-    })
     .describe(
-      "Which of the service's two interfaces. This release speaks request: staff review each request.",
+      "Which of the service's two interfaces orders go by: request (staff review a procedure request) or external (a procedure is created at once and waits for staff). A facility may say otherwise.",
     ),
   auth: z
     .union([oauth, apiToken])
     .describe(
       "The credentials: tokenUrl, clientId and clientSecret (OAuth 2.0 client credentials), or apiToken.",
+    ),
+  externalAuth: z
+    .union([oauth, apiToken])
+    .optional()
+    .describe(
+      "Other credentials for the external surface, /api/v1/external, in the same forms; those of auth when not set.",
+    ),
+  subjects: subjectsSchema
+    .default("register")
+    .describe(
+      "What is done about an order's subject before the order is sent: register (looked up, and registered where it is missing), look (looked up only) or none. A facility may say otherwise.",
     ),
   ca: filePath(
     "File with the certificates (PEM) of the authorities to trust instead of the public ones, for a hospital's own.",
@@ -96,24 +115,19 @@ export const serviceSchema = z.strictObject({
     .max(10_000)
     .default(100)
     .describe("Page size asked for in lists; a smaller cap of the service is noticed."),
-  listEnvelope: z
-    .union([
-      z.enum(["auto", "array", "data", "items"]),
-      z.strictObject({
-        key: z
-          .string()
-          .min(1)
-          .describe("Name of the key that holds the entries, when it is neither data nor items."),
-      }),
-    ])
-    .default("auto")
-    .describe("How lists are wrapped: auto (found out), array (not at all), data, items, or { key: NAME }."),
+  listEnvelope: listEnvelopeSchema,
+  listEnvelopes: listEnvelopesSchema,
+  unpaged: unpagedSchema,
+  filters: filtersSchema,
+  words: wordsSchema,
+  subjectRequires: subjectRequiresSchema,
   polling: polling.prefault({}).describe("How often open orders are looked at."),
   settle: settle.prefault({}).describe("What follows a call whose answer never came."),
   notExecuted: z
     .array(z.int().min(400).max(599).describe("An HTTP status."))
     .default([429, 503])
     .describe("HTTP statuses that are known to mean: nothing was done."),
+  errors: errorRulesSchema,
   correlation: z
     .enum(["token", "labels"])
     .default("token")
@@ -127,12 +141,10 @@ export const serviceSchema = z.strictObject({
     .describe(
       "Fields of a listed container that may hold the lab's label, the first that has a text counts.",
     ),
-  cancel: z
-    .union([z.literal("none"), cancelCall])
+  cancel: cancelSchema
     .default("none")
-    .refine((cancel) => cancel === "none", { error: "this release makes no cancel call yet; expected none" })
     .describe(
-      "The call that cancels a request, which the specification leaves open. This release makes none.",
+      "The call that cancels an order at the service, which the specification leaves open: none, { method, path }, or one under request and one under external.",
     ),
   allowInsecure: z
     .boolean()

@@ -1,6 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { asFailure, Failure } from "../core/failures.ts";
-import type { ConsoleDeps, LedgerCounts, Readiness } from "./deps.ts";
+import type { WaitingCode } from "../ledger/waiting-messages.ts";
+import type { ConsoleDeps, LedgerCounts, Readiness, RefillOverview, ServiceChange } from "./deps.ts";
 
 /** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
 const DEADLINE_MS = 5_000;
@@ -37,6 +38,39 @@ export async function askCounts(deps: ConsoleDeps): Promise<LedgerCounts | undef
     return await withDeadline(deps.counts(), deps.clock);
   } catch (error) {
     deps.logger.warn({ err: error }, "the ledger could not be counted");
+    return undefined;
+  }
+}
+
+/** What is known of refills; undefined when none are followed, or while the ledger is out of reach. */
+export async function askRefills(deps: ConsoleDeps): Promise<RefillOverview | undefined> {
+  if (!deps.refills) return undefined;
+  try {
+    return await withDeadline(deps.refills(), deps.clock);
+  } catch (error) {
+    deps.logger.warn({ err: error }, "the refills could not be read");
+    return undefined;
+  }
+}
+
+/** What messages wait for; undefined where nobody looks, or while the ledger is out of reach. */
+export async function askWaiting(deps: ConsoleDeps): Promise<readonly WaitingCode[] | undefined> {
+  if (!deps.waiting) return undefined;
+  try {
+    return await withDeadline(deps.waiting(), deps.clock);
+  } catch (error) {
+    deps.logger.warn({ err: error }, "the waiting messages could not be read");
+    return undefined;
+  }
+}
+
+/** What the service changed; undefined where nobody looks, or while the ledger is out of reach. */
+export async function askServiceChanges(deps: ConsoleDeps): Promise<readonly ServiceChange[] | undefined> {
+  if (!deps.serviceChanges) return undefined;
+  try {
+    return await withDeadline(deps.serviceChanges(), deps.clock);
+  } catch (error) {
+    deps.logger.warn({ err: error }, "the service's changes could not be read");
     return undefined;
   }
 }

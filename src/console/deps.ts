@@ -3,6 +3,8 @@ import type { FailureCode } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
+import type { TankAge } from "../jobs/tanks.ts";
+import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Whether orders can be taken right now, and if not, why: each reason one sentence without patients' data. */
@@ -20,6 +22,8 @@ export interface LedgerCounts {
   readonly deliveriesPending: number;
   /** Results that could not be delivered and wait for a person. */
   readonly deliveriesParked: number;
+  /** Things for a person to do that nobody has done, and for how long the oldest has waited. */
+  readonly tasks: { readonly open: number; readonly oldestSeconds?: number | undefined };
 }
 
 /** An order as the console shows it: nothing in it identifies a patient. */
@@ -31,11 +35,36 @@ export interface OrderRow {
   readonly facilityCode: string;
   readonly placerOrderNumber?: string | undefined;
   readonly requestId?: number | undefined;
+  /** All that the service gives an order of its external surface, which has no request. */
+  readonly procedureId?: number | undefined;
   readonly state: OrderState;
   /** Since when it is in that state. */
   readonly changedAt: Date;
   /** Why it is stuck or ended badly, in words without patients' data. */
   readonly reason?: { readonly code?: FailureCode | undefined; readonly text: string } | undefined;
+}
+
+/** What is known of liquid-nitrogen refills. */
+export interface RefillOverview {
+  /** How often refills reached a status since they are followed. */
+  readonly counts: readonly {
+    readonly facilityCode: string;
+    readonly status: string;
+    readonly count: number;
+  }[];
+  /** The tanks of the facilities that are followed, those without a refill for longest first. */
+  readonly tanks: readonly TankAge[];
+}
+
+/** Something that the service does otherwise than before, or than its specification says. */
+export interface ServiceChange {
+  /** `envelope`, `pageCap`, `filter`, `fields`, `status`, `type` or `ids`. */
+  readonly finding: string;
+  /** In words, with names of lists, fields and filters. */
+  readonly text: string;
+  /** How often it changed. */
+  readonly count: number;
+  readonly changedAt: Date;
 }
 
 /** What the console needs of the program. */
@@ -46,6 +75,12 @@ export interface ConsoleDeps {
   recentOrders(limit: number): Promise<readonly OrderRow[]>;
   /** The orders that need a person, longest waiting first. */
   stuckOrders(limit: number): Promise<readonly OrderRow[]>;
+  /** Absent when no refills are followed. */
+  readonly refills?: (() => Promise<RefillOverview>) | undefined;
+  /** What the service changed so far, latest first. */
+  readonly serviceChanges?: (() => Promise<readonly ServiceChange[]>) | undefined;
+  /** What messages wait for, oldest first. */
+  readonly waiting?: (() => Promise<readonly WaitingCode[]>) | undefined;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly clock: Clock;

@@ -1,6 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { ORDER_STATES } from "../core/order-state.ts";
-import type { LedgerCounts } from "./deps.ts";
+import type { WaitingCode } from "../ledger/waiting-messages.ts";
+import type { LedgerCounts, RefillOverview, ServiceChange } from "./deps.ts";
+import { addDriftMetrics } from "./drift-metrics.ts";
+import { addRefillMetrics } from "./refill-metrics.ts";
+import { addTaskMetrics } from "./task-metrics.ts";
+import { addWaitingMetrics } from "./waiting-metrics.ts";
 
 const BREAKER_STATES = ["closed", "open", "half-open"] as const;
 type BreakerState = (typeof BREAKER_STATES)[number];
@@ -19,10 +24,21 @@ export interface Metrics {
   recordServiceRequest(request: ServiceRequest): void;
   /** State of the circuit breaker in front of the service. */
   setBreaker(state: BreakerState): void;
-  /** Messages that got a verdict (`accepted`, `duplicate`, `refused`, `ignored`). */
+  /** Messages that got a verdict (`accepted`, `duplicate`, `refused`, `ignored`, `waiting`). */
   recordMessages(connector: string, verdict: string, count?: number): void;
   /** The Prometheus text; `counts` is undefined while the ledger is out of reach. */
-  render(now: { readonly isReady: boolean; readonly counts: LedgerCounts | undefined }): Promise<string>;
+  render(now: {
+    readonly isReady: boolean;
+    readonly counts: LedgerCounts | undefined;
+    /** Undefined when no refills are followed. */
+    readonly refills?: RefillOverview | undefined;
+    /** Undefined while the ledger is out of reach. */
+    readonly serviceChanges?: readonly ServiceChange[] | undefined;
+    /** Undefined while the ledger is out of reach. */
+    readonly waiting?: readonly WaitingCode[] | undefined;
+    /** For ages, ms since the epoch. */
+    readonly nowMs?: number | undefined;
+  }): Promise<string>;
   readonly contentType: string;
 }
 
@@ -101,6 +117,10 @@ export function createMetrics(version: string): Metrics {
     deliveries.set({ state: "pending" }, counts.deliveriesPending);
     deliveries.set({ state: "parked" }, counts.deliveriesParked);
   };
+  const setTasks = addTaskMetrics(registers);
+  const setRefills = addRefillMetrics(registers);
+  const setDrifts = addDriftMetrics(registers);
+  const setWaiting = addWaitingMetrics(registers);
   setBreaker("closed");
   return {
     recordServiceRequest: ({ route, outcome, seconds }) => {
@@ -110,9 +130,13 @@ export function createMetrics(version: string): Metrics {
     },
     setBreaker,
     recordMessages: (connector, verdict, count = 1) => messages.inc({ connector, verdict }, count),
-    render: async ({ isReady, counts }) => {
+    render: async ({ isReady, counts, refills, serviceChanges, waiting, nowMs }) => {
       ready.set(isReady ? 1 : 0);
       setCounts(counts);
+      setTasks(counts);
+      setRefills(refills, nowMs ?? 0);
+      setDrifts(serviceChanges);
+      setWaiting(waiting, nowMs ?? 0);
       return registry.metrics();
     },
     contentType: registry.contentType,

@@ -56,7 +56,8 @@ function counts(status) {
     return countRow(WORDS[state] ?? state, count, oldestSeconds, TONES[state]);
   };
   const { pending, parked } = status.deliveries;
-  const person = group("Needs a person", [rowOf("parked"), countRow("Results that can't be delivered", parked, null, "bad")]);
+  const person = group("Needs a person", [rowOf("parked"), countRow("Results that can't be delivered", parked, null, "bad"),
+    countRow("Tasks (cryobridge tasks)", status.tasks.open, status.tasks.oldestSeconds, "bad")]);
   const groups = GROUPS.map(([title, states]) => {
     const rows = states.map(rowOf);
     if (title === "Waiting here") rows.push(countRow("Results on their way to the lab", pending, null, ""));
@@ -71,6 +72,10 @@ function reasonCell(reason) {
   if (!reason) return el("td", "", "");
   const code = reason.code ? el("span", "code", " " + reason.code) : null;
   return el("td", "", reason.text, code);
+}
+function numberAtService({ requestId, procedureId }) {
+  if (requestId !== null) return String(requestId);
+  return procedureId === null ? "" : "procedure " + procedureId;
 }
 function orderCells(order) {
   return [
@@ -100,9 +105,24 @@ function show(status) {
     el("td", "", el("span", "mend", order.reason?.mend ?? "")),
   ])) ?? null;
   table(byId("stuck"), ["Order", "Asks for", "From", "State", "For", "Why", "What to do"], stuck, "Nothing is stuck.");
+  const waiting = status.waitingMessages ?? [];
+  byId("waiting").hidden = waiting.length === 0;
+  table(byId("codes"), ["Waits for", "Code", "From", "Messages", "For"], waiting.map((each) => row([
+    each.kind === "earlier" ? "an earlier message" : each.kind, el("td", "", el("strong", "keep", each.code ?? "")),
+    each.connector, String(each.messages), since(each.since, now),
+  ])), "");
+  const overdue = status.overdueTanks ?? [];
+  byId("tanks").hidden = overdue.length === 0;
+  table(byId("overdue"), ["Tank", "Facility", "Last refill", "Without one for"], overdue.map((tank) => row([
+    el("td", "", el("strong", "keep", tank.storage)), tank.facilityCode,
+    tank.lastRefillAt === null ? "none seen" : new Date(tank.lastRefillAt).toLocaleString(), since(tank.since, now),
+  ])), "");
+  const changes = status.serviceChanges ?? [];
+  byId("changes").hidden = changes.length === 0;
+  table(byId("changed"), ["What", "For"], changes.map((change) => row([change.text, since(change.changedAt, now)])), "");
   const recent = status.recentOrders?.map((order) => row([
     ...orderCells(order), stateBadge(order.state), since(order.changedAt, now),
-    order.requestId === null ? "" : String(order.requestId), reasonCell(order.reason),
+    numberAtService(order), reasonCell(order.reason),
   ])) ?? null;
   table(byId("recent"), ["Order", "Asks for", "From", "State", "For", "Request", "Reason"], recent, "No order has come in yet.");
 }

@@ -30,8 +30,22 @@ export function statusPage(settings: { readonly version: string; readonly hasLog
   <noscript><p class="alert">This page needs JavaScript. Without it: cryobridge orders list.</p></noscript>
   <div id="silent" class="alert" role="alert" hidden><p>The daemon does not answer. What stands below is old.</p></div>
   <div id="reasons" class="alert" role="alert" hidden></div>
+  <div id="tanks" hidden>
+    <h2>Tanks that were not refilled for too long</h2>
+    <div id="overdue" class="wide"></div>
+  </div>
   <h2>Orders</h2>
   <div id="counts" class="groups"></div>
+  <div id="waiting" hidden>
+    <h2>Messages that wait for a code</h2>
+    <div id="codes" class="wide"></div>
+    <p class="note">Teach the configuration the code, then restart the daemon or use <code>cryobridge messages release</code>.</p>
+  </div>
+  <div id="changes" hidden>
+    <h2>What the storage service does otherwise than before</h2>
+    <div id="changed" class="wide"></div>
+    <p class="note"><code>cryobridge check</code> tells how it behaves now, and which settings would say so.</p>
+  </div>
   <h2>What is stuck, and why</h2>
   <div id="stuck" class="wide"></div>
   <h2>Last changes</h2>

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { askCounts, askReadiness } from "./ask.ts";
+import { askCounts, askReadiness, askRefills, askServiceChanges, askWaiting } from "./ask.ts";
 import { LoginAttempts } from "./attempts.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import { CONTENT_SECURITY_POLICY, loginPage, statusPage } from "./pages.ts";
@@ -19,8 +19,22 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
     return reply.code(readiness.ready ? 200 : 503).send(readiness);
   });
   app.get("/metrics", async (_request, reply) => {
-    const [readiness, counts] = await Promise.all([askReadiness(deps), askCounts(deps)]);
-    const text = await deps.metrics.render({ isReady: readiness.ready, counts });
+    const [readiness, counts, refills, serviceChanges, waiting] = await Promise.all([
+      askReadiness(deps),
+      askCounts(deps),
+      askRefills(deps),
+      askServiceChanges(deps),
+      askWaiting(deps),
+    ]);
+    const nowMs = deps.clock.now();
+    const text = await deps.metrics.render({
+      isReady: readiness.ready,
+      counts,
+      refills,
+      serviceChanges,
+      waiting,
+      nowMs,
+    });
     return reply.type(deps.metrics.contentType).send(text);
   });
   app.get("/api/status", () => readStatus(deps, settings.version));

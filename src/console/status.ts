@@ -1,11 +1,17 @@
 import { FAILURES, type FailureCode } from "../core/failures.ts";
 import type { Operation } from "../core/order.ts";
 import { isTerminal, ORDER_STATES, type OrderState } from "../core/order-state.ts";
-import { askCounts, askReadiness, withDeadline } from "./ask.ts";
+import { type TankAge, tankName } from "../jobs/tanks.ts";
+import type { WaitingCode } from "../ledger/waiting-messages.ts";
+import { askCounts, askReadiness, askRefills, askServiceChanges, askWaiting, withDeadline } from "./ask.ts";
 import type { ConsoleDeps, OrderRow } from "./deps.ts";
 
 const RECENT = 25;
 const STUCK = 50;
+const TANKS = 50;
+const WAITING = 50;
+/** Long enough for a person who looks once a week. */
+const CHANGE_SHOWN_MS = 7 * 86_400_000;
 
 /** The document of `/api/status`. Keys are stable; times are ISO 8601. */
 export interface Status {
@@ -18,10 +24,40 @@ export interface Status {
     | readonly { readonly state: OrderState; readonly count: number; readonly oldestSeconds: number | null }[]
     | null;
   readonly deliveries: { readonly pending: number; readonly parked: number } | null;
+  /** Things for a person to do; null while the ledger is out of reach. */
+  readonly tasks: { readonly open: number; readonly oldestSeconds: number | null } | null;
   /** Orders that need a person, longest waiting first; null while the ledger is out of reach. */
   readonly stuckOrders: readonly StatusOrder[] | null;
   /** The orders that changed last; null while the ledger is out of reach. */
   readonly recentOrders: readonly StatusOrder[] | null;
+  /** What messages wait for, oldest first; null while the ledger is out of reach. */
+  readonly waitingMessages: readonly StatusWaiting[] | null;
+  /** Tanks that were not refilled for too long, longest first; null when no refills are followed. */
+  readonly overdueTanks: readonly StatusTank[] | null;
+  /** What the service changed in the last week, latest first; null while that can't be told. */
+  readonly serviceChanges:
+    | readonly { readonly finding: string; readonly text: string; readonly changedAt: string }[]
+    | null;
+}
+
+/** Messages that wait for the same code, in the status document. */
+export interface StatusWaiting {
+  readonly kind: WaitingCode["kind"];
+  readonly code: string | null;
+  readonly connector: string;
+  readonly messages: number;
+  readonly since: string;
+}
+
+/** A tank in the status document. */
+export interface StatusTank {
+  readonly facilityCode: string;
+  readonly storageId: number | null;
+  /** Its name, or words that stand for it. */
+  readonly storage: string;
+  readonly lastRefillAt: string | null;
+  /** What its age is counted from: the last refill, or when it was first seen. */
+  readonly since: string;
 }
 
 /** An order in the status document. */
@@ -32,6 +68,7 @@ export interface StatusOrder {
   readonly operation: Operation;
   readonly facilityCode: string;
   readonly requestId: number | null;
+  readonly procedureId: number | null;
   readonly state: OrderState;
   readonly changedAt: string;
   readonly reason: {
@@ -43,11 +80,14 @@ export interface StatusOrder {
 
 /** How things stand, as one document. Answers within seconds even while the ledger does not. */
 export async function readStatus(deps: ConsoleDeps, version: string): Promise<Status> {
-  const [readiness, counts, stuckOrders, recentOrders] = await Promise.all([
+  const [readiness, counts, stuckOrders, recentOrders, refills, changes, waiting] = await Promise.all([
     askReadiness(deps),
     askCounts(deps),
     askOrders(deps, () => deps.stuckOrders(STUCK)),
     askOrders(deps, () => deps.recentOrders(RECENT)),
+    askRefills(deps),
+    askServiceChanges(deps),
+    askWaiting(deps),
   ]);
   return {
     version,
@@ -64,8 +104,27 @@ export async function readStatus(deps: ConsoleDeps, version: string): Promise<St
           })),
     deliveries:
       counts === undefined ? null : { pending: counts.deliveriesPending, parked: counts.deliveriesParked },
+    tasks:
+      counts === undefined
+        ? null
+        : { open: counts.tasks.open, oldestSeconds: counts.tasks.oldestSeconds ?? null },
     stuckOrders,
     recentOrders,
+    waitingMessages:
+      waiting?.slice(0, WAITING).map(({ kind, code, connector, messages, since }) => ({
+        ...{ kind, code: code ?? null, connector, messages },
+        since: since.toISOString(),
+      })) ?? null,
+    overdueTanks:
+      refills?.tanks
+        .filter(({ isOverdue }) => isOverdue)
+        .slice(0, TANKS)
+        .map(toStatusTank) ?? null,
+    serviceChanges:
+      changes
+        ?.filter(({ changedAt }) => deps.clock.now() - changedAt.getTime() < CHANGE_SHOWN_MS)
+        .map(({ finding, text, changedAt }) => ({ finding, text, changedAt: changedAt.toISOString() })) ??
+      null,
   };
 }
 
@@ -92,10 +151,21 @@ function toStatusOrder(row: OrderRow): StatusOrder {
     operation: row.operation,
     facilityCode: row.facilityCode,
     requestId: row.requestId ?? null,
+    procedureId: row.procedureId ?? null,
     state: row.state,
     changedAt: row.changedAt.toISOString(),
     reason: reason
       ? { code: code ?? null, text: reason.text, mend: code === undefined ? null : FAILURES[code].mend }
       : null,
+  };
+}
+
+function toStatusTank(tank: TankAge): StatusTank {
+  return {
+    facilityCode: tank.facilityCode,
+    storageId: tank.storageId ?? null,
+    storage: tankName(tank),
+    lastRefillAt: tank.lastRefillAt?.toISOString() ?? null,
+    since: tank.since.toISOString(),
   };
 }

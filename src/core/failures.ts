@@ -1,3 +1,5 @@
+import type { KeptAnswer } from "./kept-answer.ts";
+
 /**
  * How a failure is treated.
  * - `transient`: nothing happened there; trying again is safe.
@@ -26,8 +28,9 @@ export const FAILURES = {
   },
   CONFIG_INVALID: {
     class: "permanent",
-    meaning: "The configuration file or a profile has mistakes; nothing was started.",
-    mend: "Correct the lines that are named, then run `cryobridge check`.",
+    meaning:
+      "The configuration file, a profile or a file of the simulator has mistakes; nothing was started.",
+    mend: "Correct the lines that are named, and try again; `cryobridge check` looks at configuration and profiles.",
   },
   CLI_USAGE: {
     class: "permanent",
@@ -64,6 +67,44 @@ export const FAILURES = {
     class: "permanent",
     meaning: "The demonstration's daemon ended before it could take orders.",
     mend: "Look at the reason that is quoted, and at daemon.log in the demonstration's folder.",
+  },
+  MLLP_NOT_LISTENING: {
+    class: "permanent",
+    meaning:
+      "An MLLP connector can't listen on its address: another program does, or it is not this machine's.",
+    mend: "Set listen.host to an address of this machine and listen.port to a free one; `cryobridge hl7 listen` takes `--host` and `--port`.",
+  },
+  HL7_CONTROL_ID_REUSED: {
+    class: "permanent",
+    meaning:
+      "A message came with the control id (MSH-10) of an earlier one and other content; it was not taken.",
+    mend: "Have the sender give each message a control id of its own, or set `reusedControlId: take` for the connector.",
+  },
+  MLLP_FRAME_UNENDED: {
+    class: "permanent",
+    meaning: "An MLLP frame had no end block before the next one began; it is kept, but it is not a message.",
+    mend: "Have the sender end each frame with 0x1C 0x0D and send the message again.",
+  },
+  MLLP_UNREACHABLE: {
+    class: "transient",
+    meaning: "No connection to the lab system's MLLP port could be made; the result is sent again later.",
+    mend: "Look whether the lab system listens on results.host and results.port, for `cryobridge hl7 send` on what `--to` says.",
+  },
+  MLLP_NO_ANSWER: {
+    class: "transient",
+    meaning: "The lab system did not acknowledge a result; the same bytes are sent again later.",
+    mend: "Look at the lab system's interface log for the message's control id.",
+  },
+  MLLP_RESULT_ERROR: {
+    class: "transient",
+    meaning:
+      "The lab system answered a result with an error (AE or CE); it is sent again some times, then it needs a person.",
+    mend: "Look at the lab system's interface log, mend the cause and retry the delivery.",
+  },
+  MLLP_RESULT_REFUSED: {
+    class: "permanent",
+    meaning: "The lab system refused a result for good (AR or CR).",
+    mend: "Agree type, version and processing id of the results with the lab, then retry the delivery.",
   },
   CONSOLE_PORT_TAKEN: {
     class: "permanent",
@@ -335,22 +376,29 @@ export const FAILURES = {
   MAPPING_OPERATION_UNKNOWN: {
     class: "permanent",
     meaning: "The operation code of an order is not in the profile's table.",
-    mend: "Add the code to `operation.table` of the profile, then replay the message.",
+    mend: "Add the code to `operation.table` of the profile and restart the daemon, which takes up what waits (or `cryobridge messages release`).",
   },
   MAPPING_FACILITY_UNKNOWN: {
     class: "permanent",
     meaning: "The facility code of an order is not under `facilities` of the configuration.",
-    mend: "Add the code with the service's facility id to `facilities`, then replay the message.",
+    mend: "Add the code with the service's facility id to `facilities` and restart the daemon, which takes up what waits (or `cryobridge messages release`).",
   },
   MAPPING_CODE_UNKNOWN: {
     class: "permanent",
     meaning: "A value that the profile translates by a table is not in that table.",
     mend: "Add the value to the table of the profile, then replay the message.",
   },
+  MAPPING_EARLIER_WAITS: {
+    class: "transient",
+    meaning:
+      "An earlier message about the same subject waits for a code table, and this one must not overtake it.",
+    mend: "Mend what the earlier message waits for, or discard that one; this one then goes on by itself.",
+  },
   MAPPING_ORDER_CONTROL_UNSUPPORTED: {
     class: "permanent",
-    meaning: "ORC-1 asks for something other than a new order (NW).",
-    mend: "Make the change or cancellation with the storage staff; send only new orders through this interface.",
+    meaning:
+      "ORC-1 asks for something other than a new order (NW) or what the profile takes for a cancellation.",
+    mend: "Make the change with the storage staff; a code that cancels at your site belongs into `cancel` of the profile.",
   },
   MAPPING_VALUE_MISSING: {
     class: "permanent",
@@ -501,7 +549,25 @@ export const FAILURES = {
   ORDER_NUMBER_REUSED: {
     class: "permanent",
     meaning: "An order came with the order number of an earlier order but asks for something else.",
-    mend: "Ask the lab which of the two is meant; discard the wrong one, or have the lab send it under a number of its own.",
+    mend: "Ask the lab which of the two is meant and discard the wrong one; to have both done, `cryobridge orders retry ID --override --reason TEXT`.",
+  },
+  ORDER_CONTAINER_IN_OPEN_ORDER: {
+    class: "permanent",
+    meaning:
+      "Another order that is not at its end asks for the same with one of the same containers; nothing was sent.",
+    mend: "Ask the lab whether it means the same: then discard this one. To have both done, `cryobridge orders retry ID --override --reason TEXT`.",
+  },
+  ORDER_CONTAINER_STORED_ALREADY: {
+    class: "permanent",
+    meaning:
+      "One of the containers that the order wants stored is in storage already, and no retrieval has taken it out since.",
+    mend: "Check the label with the lab; discard the order, or `cryobridge orders retry ID --override --reason TEXT` where it is another vial of that name.",
+  },
+  ORDER_CONTAINER_RETRIEVED_ALREADY: {
+    class: "permanent",
+    meaning:
+      "One of the containers that the order wants retrieved was retrieved before, and has not been stored again since.",
+    mend: "Check the label with the lab; discard the order, or `cryobridge orders retry ID --override --reason TEXT` where it was put back by hand.",
   },
   ORDER_TRIED_TOO_OFTEN: {
     class: "permanent",
@@ -518,15 +584,32 @@ export const FAILURES = {
     meaning: "A retrieval names a subject that the service doesn't have.",
     mend: "Check the subject code and the facility with the lab; retry once the subject is there, or discard.",
   },
+  SUBJECT_NOT_LISTED_YET: {
+    class: "transient",
+    meaning:
+      "The service confirmed the subject's registration within the last 15 minutes, but doesn't list it yet.",
+    mend: "Nothing to do: it is looked for again by itself, so that the subject isn't registered twice.",
+  },
   SUBJECT_INCOMPLETE: {
     class: "permanent",
     meaning: "The subject isn't registered yet and the order lacks its name or birth date.",
     mend: "Have the lab send the missing values, or register the subject by hand, then retry.",
   },
+  SUBJECT_NOT_REGISTERED: {
+    class: "permanent",
+    meaning: "The subject isn't at the service, and `service.subjects` keeps Cryobridge from registering it.",
+    mend: "Have the facility's staff register the subject, then retry; or set `service.subjects: register`.",
+  },
   CONTAINER_UNKNOWN: {
     class: "permanent",
     meaning: "A retrieval names a label that the subject has no container for.",
     mend: "Check the label and the subject with the lab; then retry or discard.",
+  },
+  CONTAINER_OF_OTHER_SUBJECT: {
+    class: "permanent",
+    meaning:
+      "The service refused a retrieval with VALIDATION_ERROR, which by its specification says that a container does not belong to the order's subject; nothing was done.",
+    mend: "Check labels and subject with the lab before anything is moved: this may be another patient's container. The service's own words are in `cryobridge orders show`.",
   },
   CONTAINER_LABEL_AMBIGUOUS: {
     class: "permanent",
@@ -536,12 +619,13 @@ export const FAILURES = {
   SUBMIT_UNCERTAIN: {
     class: "permanent",
     meaning: "A call got no answer, and the service shows neither its effect nor proof that it had none.",
-    mend: "Look at the service: link the request with `cryobridge orders resolve --request-id N`, or retry to send it again.",
+    mend: "Look at the service: link the request with `cryobridge orders resolve --request-id N` (on the external surface the procedure, with `--procedure-id N`), or retry to send it again.",
   },
   SUBMIT_SEVERAL_MATCHES: {
     class: "permanent",
-    meaning: "After a call without an answer, more than one request at the service could be this order's.",
-    mend: "Decide at the service which is the right one and link it with `cryobridge orders resolve --request-id N`.",
+    meaning:
+      "After a call without an answer, more than one request or procedure at the service could be this order's.",
+    mend: "Decide at the service which is the right one and link it with `cryobridge orders resolve --request-id N` (on the external surface with `--procedure-id N`).",
   },
   REQUEST_GONE: {
     class: "permanent",
@@ -558,14 +642,52 @@ export const FAILURES = {
     meaning: "An operator decided that the order will not be done.",
     mend: "Ask the operator named in the order's timeline; the lab may send the order again under a new number.",
   },
+  ORDER_CANCELLED: {
+    class: "permanent",
+    meaning: "The order was cancelled because the lab or an operator asked for it.",
+    mend: "Nothing: this is what was asked for. If it was not meant, the lab sends the order again under a new number.",
+  },
+  CANCEL_ORDER_UNKNOWN: {
+    class: "permanent",
+    meaning: "A wish to cancel names an order that never came through the same connector.",
+    mend: "Check the order number (ORC-2 or `order_number`) with the lab; nothing was cancelled.",
+  },
+  CANCEL_ORDER_DIFFERS: {
+    class: "permanent",
+    meaning: "A wish to cancel names an order, but a subject or a number of ours that is not that order's.",
+    mend: "Ask the lab which order is meant; nothing was cancelled.",
+  },
+  CANCEL_TOO_LATE: {
+    class: "permanent",
+    meaning: "The order had come to its end before the wish to cancel it could take effect.",
+    mend: "Tell the clinic how the order ended; a stored container is taken out by a retrieval order.",
+  },
+  CANCEL_NOT_OFFERED: {
+    class: "permanent",
+    meaning:
+      "The service has the order, and no call to cancel it is configured (`service.cancel`), so it goes on.",
+    mend: "Ask the facility's staff to cancel or reject it at the service, then close the task with `cryobridge tasks done ID`.",
+  },
+  CANCEL_REFUSED: {
+    class: "permanent",
+    meaning: "The service refused to cancel the order, which goes on.",
+    mend: "Read the service's words in `cryobridge orders show`, then ask the facility's staff.",
+  },
+  CANCEL_WITHOUT_EFFECT: {
+    class: "permanent",
+    meaning:
+      "The call to cancel was made, but the service did not show the order as cancelled within the settle time.",
+    mend: "Look at the request or procedure at the service with the facility's staff; should it be cancelled later, the lab is told.",
+  },
   REQUEST_CLAIMED: {
     class: "permanent",
-    meaning: "The service answered with a request that belongs to another order already.",
+    meaning: "The service answered with a request or procedure that belongs to another order already.",
     mend: "Compare both orders with the request at the service; link or discard the right one.",
   },
   REQUEST_MISMATCH: {
     class: "permanent",
-    meaning: "The procedure at the service is for other containers than the order names.",
+    meaning:
+      "The request or procedure at the service is for another subject, facility or operation, or for other containers, than the order names.",
     mend: "Have the procedure stopped at the service, then find out which request belongs to which order.",
   },
   REQUEST_REJECTED: {
@@ -631,13 +753,13 @@ export const FAILURES = {
   SERVICE_NOT_FOUND: {
     class: "permanent",
     meaning: "The service knows no record with that id, or none that these credentials may see.",
-    mend: "Check the id, and that the credentials belong to the facility's organization.",
+    mend: "Check the id, and that the credentials belong to the facility's organization; where a whole list is not found, check `service.baseUrl`.",
   },
   SERVICE_CREDENTIALS_REFUSED: {
     class: "permanent",
     meaning:
       "The service or its token endpoint refused the client's credentials; submitting stops until they are right.",
-    mend: "Correct `service.auth` or its secret file; secrets are read again by themselves and work goes on.",
+    mend: "Correct `service.auth` (or `service.externalAuth`) or its secret file; secrets are read again by themselves and work goes on.",
   },
   SERVICE_TOKEN_UNAVAILABLE: {
     class: "transient",
@@ -686,6 +808,8 @@ export interface FailureDetails {
   readonly message: string;
   /** How long the other side asked to be left alone, ms. */
   readonly retryAfterMs?: number | undefined;
+  /** The service's answer, for an operator; masked already. */
+  readonly answer?: KeptAnswer | undefined;
   readonly cause?: unknown;
 }
 
@@ -695,6 +819,8 @@ export class Failure extends Error {
   readonly code: FailureCode;
   readonly class: FailureClass;
   readonly retryAfterMs: number | undefined;
+  /** Private, so that no logger, inspector or serialiser that walks an error's properties comes across it. */
+  readonly #answer: KeptAnswer | undefined;
 
   constructor(code: FailureCode, details: FailureDetails | string) {
     const given = typeof details === "string" ? { message: details } : details;
@@ -702,6 +828,12 @@ export class Failure extends Error {
     this.code = code;
     this.class = FAILURES[code].class;
     this.retryAfterMs = given.retryAfterMs;
+    this.#answer = given.answer;
+  }
+
+  /** What the service answered, where that is worth a person's look. */
+  get answer(): KeptAnswer | undefined {
+    return this.#answer;
   }
 
   /** What a person does about it. */
@@ -724,4 +856,6 @@ export interface Problem {
   readonly place: string;
   /** What was expected and what was there. Values that identify a patient are described, not quoted. */
   readonly message: string;
+  /** The facility or operation code that no table knows; messages that wait for it are listed by it. */
+  readonly unknownCode?: string | undefined;
 }

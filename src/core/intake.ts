@@ -39,12 +39,22 @@ export interface IncomingMessage {
     | { readonly kind: "unreadable"; readonly problems: readonly Problem[] };
 }
 
+/**
+ * What becomes of a message.
+ * - `accepted`: it brought orders.
+ * - `duplicate`: it or its orders came before.
+ * - `refused`: it has mistakes.
+ * - `ignored`: well-formed, but of a type that the profile does not take.
+ * - `waiting`: nothing is wrong but a code that no table knows yet, or an earlier message of the subject waits so.
+ */
+export const VERDICTS = ["accepted", "duplicate", "refused", "ignored", "waiting"] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
 /** What became of a message, once that is durable. */
 export interface MessageVerdict {
   readonly ordinal: number;
   readonly place: string;
-  /** `ignored`: well-formed, but of a type that the profile does not take. */
-  readonly verdict: "accepted" | "duplicate" | "refused" | "ignored";
+  readonly verdict: Verdict;
   /** MSH-10; absent for CSV and for messages without one. */
   readonly messageControlId?: string | undefined;
   readonly problems: readonly Problem[];
@@ -83,4 +93,21 @@ export interface Intake {
     fileId: string,
     end: { readonly status: "taken" | "refused"; readonly problems: readonly Problem[] },
   ): Promise<void>;
+}
+
+/** A message that came over a connection, once that is durable. */
+export interface Received extends MessageVerdict {
+  /** What to answer at once; undefined where the sender wants nothing. */
+  readonly reply?: Buffer | undefined;
+}
+
+/** What a connector whose messages come over connections is given instead. */
+export interface Reception {
+  /**
+   * Maps and commits messages, together with whatever else comes at that moment, and gives for each what to answer: the
+   * same bytes for the same message. Rejects when they may not be committed; then nothing is to be answered.
+   *
+   * @param peer address of the sender, for people
+   */
+  receive(connector: string, messages: readonly IncomingMessage[], peer: string): Promise<Received[]>;
 }

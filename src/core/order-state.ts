@@ -4,10 +4,11 @@
  * - `received`: mapped and durable, waiting for its turn in its lane.
  * - `queued`: handed to the submit queue.
  * - `submitting`: owned by a worker; with an intent recorded, a call may have left.
- * - `submitted`: the service has the procedure request.
+ * - `submitted`: the service has the procedure request, or on the external surface the procedure; staff are to act.
  * - `accepted`: staff accepted it; a procedure exists and waits for a device.
  * - `in_progress`: a device runs the procedure.
- * - `completed`, `rejected`, `cancelled`, `failed`: the service's last word.
+ * - `completed`, `rejected`, `failed`: the service's last word.
+ * - `cancelled`: at the service, or here before anything was sent.
  * - `parked`: needs a person; carries a failure code.
  * - `discarded`: a person decided that it will not be done.
  */
@@ -44,9 +45,9 @@ export const TRACKED_STATES = [
 ] as const satisfies readonly OrderState[];
 
 const NEXT: Readonly<Record<OrderState, readonly OrderState[]>> = {
-  received: ["queued", "parked", "discarded"],
-  queued: ["submitting", "received", "parked", "discarded"],
-  submitting: ["submitted", "completed", "received", "parked"],
+  received: ["queued", "cancelled", "parked", "discarded"],
+  queued: ["submitting", "received", "cancelled", "parked", "discarded"],
+  submitting: ["submitted", "completed", "received", "cancelled", "parked"],
   submitted: ["accepted", "in_progress", "completed", "rejected", "cancelled", "failed", "parked"],
   accepted: ["in_progress", "completed", "rejected", "cancelled", "failed", "parked"],
   in_progress: ["completed", "rejected", "cancelled", "failed", "parked"],
@@ -54,7 +55,7 @@ const NEXT: Readonly<Record<OrderState, readonly OrderState[]>> = {
   rejected: [],
   cancelled: [],
   failed: ["received", "discarded"],
-  parked: ["received", "submitting", "submitted", "discarded"],
+  parked: ["received", "submitting", "submitted", "cancelled", "discarded"],
   discarded: [],
 };
 

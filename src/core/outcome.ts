@@ -1,3 +1,4 @@
+import type { CancelAnswer } from "./cancel.ts";
 import type { FailureCode, Problem } from "./failures.ts";
 import type { Operation } from "./order.ts";
 import type { OrderState } from "./order-state.ts";
@@ -54,9 +55,17 @@ export interface OutcomeMessage {
   readonly text?: Phi | undefined;
 }
 
+/** Why no order was made of a message, for good or for now. */
+interface WithProblems {
+  readonly problems: readonly Problem[];
+  /** The order number as far as it could be read. */
+  readonly placerOrderNumber?: string | undefined;
+}
+
 /**
  * A fact that the lab is to be told.
- * `acknowledged` and `refused` answer a message as a whole; `changed` reports an order that reached a new state.
+ * `acknowledged`, `refused` and `waiting` answer a message as a whole, and one that waits gets a second answer once it
+ * doesn't any more; `changed` reports an order that reached a new state.
  */
 export type Outcome = {
   /** The ledger's number for it; outcomes of one order are told in this order. */
@@ -67,11 +76,9 @@ export type Outcome = {
   readonly message: OutcomeMessage;
 } & (
   | { readonly kind: "acknowledged"; readonly orders: readonly OutcomeOrder[]; readonly isDuplicate: boolean }
-  | {
-      readonly kind: "refused";
-      readonly problems: readonly Problem[];
-      /** The order number as far as it could be read. */
-      readonly placerOrderNumber?: string | undefined;
-    }
+  | ({ readonly kind: "refused" } & WithProblems)
+  | ({ readonly kind: "waiting" } & WithProblems)
   | { readonly kind: "changed"; readonly order: OutcomeOrder }
+  /** Answers a message's wishes to cancel orders, as far as they were decided together; one at least. */
+  | { readonly kind: "cancellation"; readonly answers: readonly CancelAnswer[] }
 );

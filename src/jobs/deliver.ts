@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
-import { asFailure } from "../core/failures.ts";
+import { asFailure, type Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { listDueDeliveries, parkDelivery, postponeDelivery, recordDelivered } from "../ledger/deliveries.ts";
 import { formatId } from "../ledger/ids.ts";
@@ -72,6 +72,13 @@ async function composeOpen(
   }
 }
 
+/** An answer that the lab system itself calls an error is not an outage: about an hour of them needs a person. */
+const MOST_ERROR_ANSWERS = 20;
+
+function isErrorAnswer({ code }: Failure): boolean {
+  return code === "MLLP_RESULT_ERROR";
+}
+
 async function deliverPending(
   connector: string,
   target: DeliveryTarget,
@@ -94,12 +101,13 @@ async function deliverPending(
           "a result can't be delivered",
         );
         const reason = { id: delivery.id, code: failure.code, text: failure.message };
-        if (failure.class === "permanent") {
+        const isAnswer = isErrorAnswer(failure);
+        if (failure.class === "permanent" || (isAnswer && delivery.errorAnswers + 1 >= MOST_ERROR_ANSWERS)) {
           await parkDelivery(deps.pool, reason);
           continue;
         }
         const nextInMs = backoffMs(delivery.attempts + 1, deps.backoff, deps.random(), failure.retryAfterMs);
-        await postponeDelivery(deps.pool, { nextInMs, ...reason });
+        await postponeDelivery(deps.pool, { nextInMs, isAnswer, ...reason });
         hasStopped = true;
         break;
       }

@@ -60,11 +60,15 @@ export function toRecord(mapper: Mapper, message: IncomingMessage): MessageRecor
     verdict: mapped.verdict,
     problems: mapped.problems,
     orders: mapped.orders,
+    cancellations: mapped.cancellations,
+    subjectCodes: mapped.subjectCodes,
+    orderNumbers: mapped.orderNumbers,
   };
 }
 
-function logVerdicts(logger: Logger, connector: string, verdicts: readonly MessageVerdict[]): void {
-  const counts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0 };
+/** Says what became of messages, without a word of what is in them. */
+export function logVerdicts(logger: Logger, connector: string, verdicts: readonly MessageVerdict[]): void {
+  const counts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0, waiting: 0 };
   for (const { verdict } of verdicts) counts[verdict] += 1;
   logger.info({ connector, ...counts }, "messages taken into the ledger");
 }

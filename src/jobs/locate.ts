@@ -1,9 +1,12 @@
 import { asFailure, type Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import type { FacilityWay } from "../core/surface.ts";
 import type { OrderChange } from "../ledger/change-orders.ts";
 import { formatId } from "../ledger/ids.ts";
 import type { LedgerContainer, LedgerOrder } from "../ledger/order-row.ts";
 import type { ServiceClient } from "../service/client.ts";
+import type { ProcedureContainer, ServiceContainer } from "../service/shapes.ts";
+import { containersOf, idsByLabelOf, isOneSubjects } from "./guard.ts";
 import type { RemoteProcedure } from "./tracked.ts";
 
 type Containers = NonNullable<OrderChange["containers"]>;
@@ -11,8 +14,11 @@ type Known = Containers[number];
 
 /** A completed order and its procedure. */
 export interface Completed {
-  readonly order: Pick<LedgerOrder, "id" | "operation" | "subject" | "containers" | "attempts">;
-  readonly procedure: Pick<RemoteProcedure, "containerIds"> | undefined;
+  readonly order: Pick<
+    LedgerOrder,
+    "id" | "operation" | "surface" | "facilityId" | "subject" | "containers" | "attempts"
+  >;
+  readonly procedure: Pick<RemoteProcedure, "containerIds" | "containers"> | undefined;
 }
 
 /** A container whose place the service did not tell, and why, in words for the timeline. */
@@ -35,10 +41,12 @@ export interface LocationLook {
 }
 
 export interface LocateDeps {
-  readonly service: Pick<ServiceClient, "findContainersByLabel" | "getLocation">;
+  readonly service: Pick<ServiceClient, "findSubject" | "listSubjectContainers" | "getLocation" | "external">;
   /** How many orders are looked at at once. */
   readonly concurrency: number;
   readonly logger: Logger;
+  /** How orders of a facility, by the service's id for it, go to the service. */
+  readonly wayOf: (facilityId: number) => FacilityWay;
 }
 
 /**
@@ -84,6 +92,7 @@ async function lookForOrder(
 ): Promise<LocationLook> {
   if (order.operation !== "STORE") return { containers: [], unlocated: [], next: "tell" };
   const look = new Look(order, deps, signal);
+  look.take(procedure?.containers ?? []);
   await look.identify(procedure);
   await look.locate();
   return look.result();
@@ -107,6 +116,24 @@ class Look {
     }
   }
 
+  /**
+   * Takes what a procedure of the external surface itself tells of the order's containers, by id or else by label: a
+   * completed one carries their locations (specification, External rule 3).
+   */
+  take(told: readonly ProcedureContainer[]): void {
+    for (const { position, label, containerId } of this.#order.containers) {
+      const [mine, ...others] =
+        containerId === undefined
+          ? told.filter((each) => each.label === label)
+          : told.filter((each) => each.id === containerId);
+      if (!mine || others.length > 0) continue;
+      const location = this.#known.get(position)?.location ?? mine.location;
+      if (mine.id !== undefined || location) {
+        this.#known.set(position, { position, containerId: mine.id, location });
+      }
+    }
+  }
+
   /** Finds the service's ids of containers that have none yet: by their labels, among those that the procedure names. */
   async identify(procedure: Completed["procedure"]): Promise<void> {
     const nameless = this.#order.containers.filter(({ position }) => !this.#known.has(position));
@@ -119,11 +146,14 @@ class Look {
       return;
     }
     const labels = nameless.map(({ label }) => label);
-    const code = this.#order.subject.code;
-    const idsByLabel = await this.#try(nameless, () =>
-      this.#deps.service.findContainersByLabel(code, labels, this.#signal),
-    );
-    if (!idsByLabel) return;
+    const listed = await this.#try(nameless, () => this.#listOwn(labels));
+    if (!listed) return;
+    if (!isOneSubjects(listed)) {
+      const text = "the service lists containers of several subjects with the order's subject code";
+      for (const { position } of nameless) this.#unlocated.set(position, text);
+      return;
+    }
+    const idsByLabel = idsByLabelOf(listed, labels);
     for (const { position, label } of nameless) {
       const ids = idsByLabel.get(label) ?? [];
       const candidates = named.length > 0 ? ids.filter((id) => named.includes(id)) : ids;
@@ -137,16 +167,49 @@ class Look {
     }
   }
 
+  /**
+   * The containers that can be the subject's. A list is asked by the subject's code, which somebody else may have at
+   * another facility; where its entries tell whose they are, the subject is looked up to know which are ours.
+   */
+  async #listOwn(labels: readonly string[]): Promise<readonly ServiceContainer[]> {
+    const { facilityId, subject } = this.#order;
+    const calls = this.#isExternal ? this.#deps.service.external : this.#deps.service;
+    const listed = await calls.listSubjectContainers(subject.code, this.#signal);
+    const isTold = listed.some(
+      (each) => each.subjectId !== undefined && each.labels.some((label) => labels.includes(label)),
+    );
+    if (!isTold || this.#deps.wayOf(facilityId).subjects === "none") return listed;
+    const known = await this.#deps.service.findSubject(facilityId, subject.code, this.#signal);
+    return known ? containersOf(known, listed) : [];
+  }
+
   /** Reads the locations that are not known yet. */
   async locate(): Promise<void> {
     for (const { position } of this.#order.containers) {
       const { containerId, location } = this.#known.get(position) ?? {};
       if (containerId === undefined || location !== undefined) continue;
+      if (!this.#mayAskForLocations) {
+        this.#unlocated.set(position, "the procedure doesn't tell its location");
+        continue;
+      }
       const found = await this.#try([{ position }], () =>
         this.#deps.service.getLocation(containerId, this.#signal),
       );
       if (found) this.#known.set(position, { position, containerId, location: found });
     }
+  }
+
+  get #isExternal(): boolean {
+    return this.#order.surface === "external";
+  }
+
+  /**
+   * Locations are read on the request surface. An order of the external one asks there only when its procedure, read
+   * once more, still tells none, and when the site's credentials are good for that surface.
+   */
+  get #mayAskForLocations(): boolean {
+    if (!this.#isExternal) return true;
+    return this.#order.attempts > 0 && this.#deps.wayOf(this.#order.facilityId).subjects !== "none";
   }
 
   result(): LocationLook {

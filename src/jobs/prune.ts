@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Logger } from "../core/logger.ts";
 import { forgetOld } from "../ledger/prune.ts";
+import { forgetRefills } from "../ledger/refill-prune.ts";
 
 const BATCH = 1_000;
 
@@ -15,6 +16,8 @@ export async function pruneLedger(
     const pruned = await forgetOld(pool, retention, BATCH);
     const most = Math.max(pruned.messages, pruned.deliveries, pruned.orders);
     if (most > 0) logger.info(pruned, "old personal data was pruned");
-    if (most < BATCH) return;
+    const refills = await forgetRefills(pool, retention.ordersMs, BATCH);
+    if (refills > 0) logger.info({ refills }, "old refills were pruned");
+    if (Math.max(most, refills) < BATCH) return;
   }
 }

@@ -1,7 +1,10 @@
 import { Failure } from "../core/failures.ts";
+import type { Surface } from "../core/surface.ts";
+import { wasCallTaken } from "../ledger/answers.ts";
 import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
-import type { LedgerOrder } from "../ledger/order-row.ts";
-import { findClaimedRequests, isLaneUnsettled } from "../ledger/submission.ts";
+import type { LedgerOrder, ServiceLink } from "../ledger/order-row.ts";
+import { findClaimed, isLaneUnsettled } from "../ledger/submission.ts";
+import type { SettleFindings } from "../service/settle.ts";
 import { planLook } from "./looks.ts";
 import { toNewRequest } from "./new-request.ts";
 import { requireSameSubject } from "./subject.ts";
@@ -11,6 +14,11 @@ import type { SubmitDeps } from "./submit-deps.ts";
  * Searches the service for what a call without an answer did, and adopts it. Only when several looks, the last one
  * after the settle time, found nothing is the call believed to have had no effect, and the order sent again. What
  * can't be told is parked for a person.
+ *
+ * A call is looked for on the surface that it went to, whatever the configuration says by now. On the external surface
+ * a retrieval is treated like a storage: each procedure shows the exact set of its containers, so one with just these
+ * containers that is new is this order's, and the absence of any such procedure is as good a sign as the absence of a
+ * correlation token. On the request surface a retrieval shows nothing of the kind, so its absence proves less.
  */
 export async function settleOrder(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
   const change =
@@ -23,6 +31,10 @@ export async function settleOrder(order: LedgerOrder, deps: SubmitDeps, signal: 
 type Settlement = Omit<OrderChange, "orderId">;
 
 async function settleSubject(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<Settlement> {
+  // The configuration has changed meanwhile: the site's credentials may not reach subjects any more, nor need they.
+  if (deps.settings.wayOf(order.facilityId).subjects === "none") {
+    return backToWaiting({ kind: "settled", detail: { found: "not looked for" } });
+  }
   const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
   if (!known) return afterEmptyLook(order, deps);
   requireSameSubject(order.subject, known);
@@ -30,46 +42,85 @@ async function settleSubject(order: LedgerOrder, deps: SubmitDeps, signal: Abort
 }
 
 async function settleRequest(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<Settlement> {
-  const containerIds = order.containers.flatMap((container) => container.containerId ?? []);
-  const found = await deps.service.findCreatedRequest(
-    {
-      ...toNewRequest(order, containerIds, deps),
-      sentAfter: order.intentAt ?? order.receivedAt,
-      knownIds: new Set(order.knownRequestIds),
-    },
-    signal,
-  );
-  const claimed = await findClaimedRequests(
-    deps.pool,
-    "request",
-    [...found.matches, ...found.candidates],
-    order.id,
-  );
+  const surface = order.surface ?? "request";
+  const found = await findCreated(surface, order, deps, signal);
+  const claimed = await findClaimed(deps.pool, surface, [...found.matches, ...found.candidates], order.id);
   const free = (ids: readonly number[]) => ids.filter((id) => !claimed.has(id));
   const matches = free(found.matches);
   const candidates = free(found.candidates);
   const [certain] = matches;
-  if (certain !== undefined && matches.length === 1) return adopt(certain, deps);
-  if (matches.length > 1)
-    return park("SUBMIT_SEVERAL_MATCHES", `requests ${matches.join(", ")} could all be this order's`);
-  const [only] = candidates;
-  const isAlone = !(await isLaneUnsettled(deps.pool, order.id));
-  if (order.operation === "RETRIEVAL" && only !== undefined && candidates.length === 1 && isAlone)
-    return adopt(only, deps);
-  if (candidates.length === 0) return afterEmptyLook(order, deps);
+  if (certain !== undefined && matches.length === 1) return adopt(toLink(surface, certain), deps);
+  if (matches.length > 1) {
+    const text = `${WORDS[surface]} ${matches.join(", ")} could all be this order's`;
+    return park("SUBMIT_SEVERAL_MATCHES", text);
+  }
+  if (surface === "request" && order.operation === "RETRIEVAL") {
+    const [only] = candidates;
+    const isAlone = !(await isLaneUnsettled(deps.pool, order.id));
+    if (only !== undefined && candidates.length === 1 && isAlone) return adopt(toLink(surface, only), deps);
+  }
+  const evidence = describe(surface, candidates, found.traces ?? []);
+  if (evidence === undefined) return afterEmptyLook(order, deps);
   const next = planLook(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.settle);
-  if (next !== "believed") return lookAgain(order, next.nextInMs, candidates);
+  if (next !== "believed") return lookAgain(order, next.nextInMs, evidence);
   // A person has seen the candidates and wants the order sent again nevertheless.
   if (order.isRepostApproved) return afterEmptyLook(order, deps);
   const code = candidates.length > 1 ? "SUBMIT_SEVERAL_MATCHES" : "SUBMIT_UNCERTAIN";
-  return park(code, `requests ${candidates.join(", ")} could be this order's, but nothing proves it`);
+  return park(code, evidence);
 }
 
-function afterEmptyLook(order: LedgerOrder, deps: SubmitDeps): Settlement {
+/** What each surface makes of an order. */
+const WORDS = { request: "requests", external: "procedures" } as const satisfies Record<Surface, string>;
+
+function toLink(surface: Surface, id: number): ServiceLink {
+  return surface === "request" ? { surface, requestId: id } : { surface, procedureId: id };
+}
+
+async function findCreated(
+  surface: Surface,
+  order: LedgerOrder,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<SettleFindings> {
+  const containerIds = order.containers.flatMap((container) => container.containerId ?? []);
+  const lost = {
+    ...toNewRequest(order, containerIds, deps),
+    sentAfter: order.intentAt ?? order.receivedAt,
+    knownIds: new Set([...order.knownRequestIds, ...order.formerIds]),
+  };
+  return surface === "request"
+    ? deps.service.findCreatedRequest(lost, signal)
+    : deps.service.external.findCreatedProcedure(lost, signal);
+}
+
+/** What speaks for an effect of the call without telling which; undefined when nothing does. */
+function describe(
+  surface: Surface,
+  candidates: readonly number[],
+  traces: readonly number[],
+): string | undefined {
+  if (candidates.length > 0) {
+    return `${WORDS[surface]} ${candidates.join(", ")} could be this order's, but nothing proves it`;
+  }
+  if (traces.length === 0) return undefined;
+  return `containers ${traces.join(", ")} at the service carry the order's mark, but no procedure is listed`;
+}
+
+async function afterEmptyLook(order: LedgerOrder, deps: SubmitDeps): Promise<Settlement> {
   const next = planLook(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.settle);
-  if (next !== "believed") return lookAgain(order, next.nextInMs, []);
+  if (next !== "believed") return lookAgain(order, next.nextInMs, "nothing");
+  // A service that takes an order and never shows it would be sent it again and again.
+  if (!order.isRepostApproved && (await wasCallTaken(deps.pool, order.id))) {
+    return park(
+      "SUBMIT_UNCERTAIN",
+      "the service answered the call as done, without saying what it made, and lists nothing of it",
+    );
+  }
   const mayRepeat =
-    order.operation !== "RETRIEVAL" || order.isRepostApproved || deps.settings.settle.retrievals === "retry";
+    order.operation !== "RETRIEVAL" ||
+    order.surface === "external" ||
+    order.isRepostApproved ||
+    deps.settings.settle.retrievals === "retry";
   if (order.intent === "request" && !mayRepeat) {
     return park(
       "SUBMIT_UNCERTAIN",
@@ -79,9 +130,7 @@ function afterEmptyLook(order: LedgerOrder, deps: SubmitDeps): Settlement {
   return backToWaiting({ kind: "settled", detail: { found: "nothing", looks: order.looks + 1 } });
 }
 
-function lookAgain(order: LedgerOrder, nextInMs: number, candidates: readonly number[]): Settlement {
-  const found =
-    candidates.length === 0 ? "nothing" : `requests ${candidates.join(", ")}, none of them for certain`;
+function lookAgain(order: LedgerOrder, nextInMs: number, found: string): Settlement {
   return {
     from: ["submitting"],
     looks: order.looks + 1,
@@ -94,17 +143,17 @@ function backToWaiting(event: NonNullable<OrderChange["event"]>): Settlement {
   return { to: "received", failure: null, nextInMs: 0, isIntentSettled: true, event };
 }
 
-function adopt(requestId: number, deps: SubmitDeps): Settlement {
+function adopt(link: ServiceLink, deps: SubmitDeps): Settlement {
   return {
     to: "submitted",
     failure: null,
-    request: { surface: "request", requestId },
+    request: link,
     attempts: 0,
     // Staff may have acted already.
     nextInMs: 0,
     pollIntervalMs: deps.settings.firstPollMs,
     isIntentSettled: true,
-    event: { kind: "adopted", detail: { requestId } },
+    event: { kind: "adopted", detail: { ...link } },
     isTold: true,
   };
 }

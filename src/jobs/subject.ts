@@ -2,6 +2,9 @@ import { Failure } from "../core/failures.ts";
 import type { OrderSubject } from "../core/order.ts";
 import type { Phi } from "../core/phi.ts";
 
+/** A field of a subject that registering it may take, besides its code. */
+export type SubjectField = "firstName" | "lastName" | "dateOfBirth";
+
 /** What the service knows of a subject. */
 export interface KnownSubject {
   readonly id: number;
@@ -33,14 +36,13 @@ export function requireSameSubject(ours: OrderSubject, theirs: KnownSubject): vo
 }
 
 /**
- * Whether the order tells all that registering its subject takes.
+ * Whether the order tells all that registering its subject takes. Which fields the service demands is not shown by the
+ * specification, so the site says it.
  *
  * @throws Failure SUBJECT_INCOMPLETE naming what is missing.
  */
-export function requireRegistrable(subject: OrderSubject): void {
-  const missing = (["firstName", "lastName", "dateOfBirth"] as const).filter(
-    (field) => subject[field] === undefined,
-  );
+export function requireRegistrable(subject: OrderSubject, required: readonly SubjectField[]): void {
+  const missing = required.filter((field) => subject[field] === undefined);
   if (missing.length === 0) return;
   throw new Failure(
     "SUBJECT_INCOMPLETE",
@@ -48,6 +50,6 @@ export function requireRegistrable(subject: OrderSubject): void {
   );
 }
 
-function inWords(field: "firstName" | "lastName" | "dateOfBirth"): string {
+function inWords(field: SubjectField): string {
   return { firstName: "first name", lastName: "last name", dateOfBirth: "date of birth" }[field];
 }

@@ -1,9 +1,11 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
+import type { FacilityWay } from "../core/surface.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Settle } from "./looks.ts";
+import type { SubjectField } from "./subject.ts";
 
 export interface SubmitSettings {
   /** How long a worker owns an order at most, ms; longer than all calls of a step together. */
@@ -14,9 +16,15 @@ export interface SubmitSettings {
   readonly settle: Settle;
   /** When a submitted order is first asked about, ms. */
   readonly firstPollMs: number;
+  /** What the service demands of a subject that is registered, besides its code. */
+  readonly subjectRequires: readonly SubjectField[];
   /** Whether a short token in the containers' descriptions ties a request to its order. */
   readonly correlation: "token" | "labels";
   readonly correlationKey: Buffer;
+  /** What becomes of an order for a container that another one moves, or has moved, the same way. */
+  readonly sameContainer: "park" | "allow";
+  /** How orders of a facility, by the service's id for it, go to the service. */
+  readonly wayOf: (facilityId: number) => FacilityWay;
 }
 
 /** What the submit job is given. */

@@ -45,7 +45,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
     deps.settings.backoff,
   );
   const reason = { code: failure.code, text: failure.message };
-  const common = { orderId: order.id, fence: order.fence, isReleased: true };
+  const common = { orderId: order.id, fence: order.fence, isReleased: true, answer: failure.answer };
   const change = ((): OrderChange => {
     if (decision.kind === "settle" || (mayHaveLeft && decision.kind === "again")) {
       const nextInMs =

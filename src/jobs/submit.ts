@@ -1,22 +1,33 @@
 import { asFailure, Failure } from "../core/failures.ts";
+import type { Surface } from "../core/surface.ts";
 import { changeOrders } from "../ledger/change-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
+import { isSubjectJustRegistered } from "../ledger/subject-registrations.ts";
 import { claimOrder, type DueOrder, isEarlierStoreThere, recordIntent } from "../ledger/submission.ts";
 import { requestBody } from "../service/request-body.ts";
 import { sensitiveOf } from "../service/subjects.ts";
+import { create } from "./create.ts";
+import {
+  containersOf,
+  guardOrder,
+  guardStored,
+  idsByLabelOf,
+  isOneSubjects,
+  type SubjectAtService,
+} from "./guard.ts";
 import { toNewRequest } from "./new-request.ts";
 import { settleOrder } from "./settle.ts";
 import { requireRegistrable, requireSameSubject } from "./subject.ts";
 import type { SubmitDeps } from "./submit-deps.ts";
 import { recordSubmitFailure } from "./submit-failure.ts";
 
-/** A container that was stored this recently may be missing from the service's list for a while. */
+/** A container that was stored this recently, or a subject registered, may be missing from the service's list for a while. */
 const LIST_LAG_MS = 900_000;
 
 /**
- * Takes one order as far as the service's procedure request. Runs at least once: after a crash or an answer that never
- * came, the intent in the ledger says that a call may have left, and the service is searched before anything is sent
- * again. Does nothing when the order has moved on since the job was made.
+ * Takes one order as far as the service's procedure request, or on the external surface its procedure. Runs at least
+ * once: after a crash or an answer that never came, the intent in the ledger says that a call may have left, and the
+ * service is searched before anything is sent again. Does nothing when the order has moved on since the job was made.
  */
 export async function submitOrder(due: DueOrder, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
   const claimedAt = deps.clock.monotonic();
@@ -40,7 +51,9 @@ interface Step {
 
 async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
   const { order } = step;
-  await ensureSubject(step, deps, signal);
+  const guarded = await guardOrder(order, deps);
+  if (guarded === "wait") return putOff(order, deps);
+  const subject = await ensureSubject(step, deps, signal);
   if (order.operation === "REGISTER") {
     await changeOrders(deps.pool, [
       {
@@ -56,38 +69,71 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
     ]);
     return;
   }
-  const containerIds = order.operation === "RETRIEVAL" ? await resolveContainers(order, deps, signal) : [];
-  if (containerIds === "not yet stored") {
-    await changeOrders(deps.pool, [
-      {
-        orderId: order.id,
-        fence: order.fence,
-        to: "received",
-        attempts: 0,
-        nextInMs: deps.settings.firstPollMs,
-        isReleased: true,
-        event: { kind: "waits", detail: { for: "an earlier order that is still storing the container" } },
-      },
-    ]);
-    return;
-  }
+  const containerIds =
+    order.operation === "RETRIEVAL" ? await resolveContainers(order, subject, deps, signal) : [];
+  if (containerIds === "not yet stored") return putOff(order, deps);
+  await guardStored(order, subject, guarded, deps, signal);
   await createRequest(step, containerIds, deps, signal);
 }
 
-async function ensureSubject(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+/** Gives the order back until the earlier one may have ended. */
+async function putOff(order: LedgerOrder, deps: SubmitDeps): Promise<void> {
+  await changeOrders(deps.pool, [
+    {
+      orderId: order.id,
+      fence: order.fence,
+      to: "received",
+      attempts: 0,
+      nextInMs: deps.settings.firstPollMs,
+      isReleased: true,
+      event: { kind: "waits", detail: { for: "an earlier order that still moves the container" } },
+    },
+  ]);
+}
+
+/** Finds or registers the subject; undefined where the service is not asked about subjects. */
+async function ensureSubject(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<SubjectAtService> {
   const { order } = step;
+  const { subjects } = deps.settings.wayOf(order.facilityId);
+  if (subjects === "none") {
+    requireNoRegistration(order);
+    return undefined;
+  }
   const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
-  if (known) return requireSameSubject(order.subject, known);
+  if (known) {
+    requireSameSubject(order.subject, known);
+    return known;
+  }
+  if (await isSubjectJustRegistered(deps.pool, order.id, LIST_LAG_MS)) {
+    throw new Failure(
+      "SUBJECT_NOT_LISTED_YET",
+      "the subject was registered, but the service doesn't list it yet",
+    );
+  }
   if (order.operation === "RETRIEVAL") {
     throw new Failure("SUBJECT_UNKNOWN", "the service has no subject with this code at this facility");
   }
-  requireRegistrable(order.subject);
+  if (subjects === "look") throw new Failure("SUBJECT_NOT_REGISTERED", NOT_REGISTERED);
+  requireRegistrable(order.subject, deps.settings.subjectRequires);
   await intend(step, { intent: "subject", knownRequestIds: [], body: undefined }, deps);
   requireLease(step, deps);
   await registerUnlessThere(order, deps, signal);
   await changeOrders(deps.pool, [
     { orderId: order.id, fence: order.fence, isIntentSettled: true, event: { kind: "subject_registered" } },
   ]);
+  return "new";
+}
+
+const NOT_REGISTERED =
+  "the service has no subject with this code at this facility, and service.subjects keeps Cryobridge from registering it";
+
+/** Without the calls for subjects the service itself has to know whom an order is about. */
+function requireNoRegistration(order: LedgerOrder): void {
+  if (order.operation !== "REGISTER") return;
+  throw new Failure(
+    "SUBJECT_NOT_REGISTERED",
+    "the order asks for nothing but the registration of its subject, which service.subjects rules out",
+  );
 }
 
 /** Somebody else may have registered the subject since it was looked up; then the refusal is no failure. */
@@ -102,15 +148,25 @@ async function registerUnlessThere(order: LedgerOrder, deps: SubmitDeps, signal:
   }
 }
 
+/** Subjects that nobody looks up are known by their code alone, which is theirs within a facility only. */
+const SEVERAL_SUBJECTS =
+  "several subjects have the order's subject code, so it can't be told whose containers are the order's";
+
 async function resolveContainers(
   order: LedgerOrder,
+  subject: SubjectAtService,
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<number[] | "not yet stored"> {
   const labels = order.containers.map((container) => container.label);
   // Also when the service lists them already: the earlier order's end, with its locations, comes first.
   if (await isEarlierStoreThere(deps.pool, order.id, labels, 0)) return "not yet stored";
-  const idsByLabel = await deps.service.findContainersByLabel(order.subject.code, labels, signal);
+  const { surface } = deps.settings.wayOf(order.facilityId);
+  const calls = surface === "external" ? deps.service.external : deps.service;
+  const listed = await calls.listSubjectContainers(order.subject.code, signal);
+  const own = containersOf(subject, listed);
+  if (!isOneSubjects(own)) throw new Failure("CONTAINER_LABEL_AMBIGUOUS", SEVERAL_SUBJECTS);
+  const idsByLabel = idsByLabelOf(own, labels);
   const ambiguous = order.containers.filter(({ label }) => (idsByLabel.get(label)?.length ?? 0) > 1);
   if (ambiguous.length > 0) {
     const positions = ambiguous.map((container) => container.position).join(", ");
@@ -144,36 +200,31 @@ async function createRequest(
   signal: AbortSignal,
 ): Promise<void> {
   const { order } = step;
+  const { surface } = deps.settings.wayOf(order.facilityId);
   const request = toNewRequest(order, containerIds, deps);
   // Without a token, only what was there before tells an older request from the one that is about to be made.
+  // The external surface shows the exact containers of each procedure, and its list can't be asked by subject.
   const knownRequestIds =
-    request.ref === undefined
+    surface === "request" && request.ref === undefined
       ? await deps.service.snapshotRequestIds(order.facilityId, order.subject.code, request.type, signal)
       : [];
-  await intend(
-    step,
-    { intent: "request", knownRequestIds, body: requestBody(request, deps.settings.correlation) },
-    deps,
-  );
+  const body = requestBody(request, deps.settings.correlation, surface);
+  await intend(step, { intent: "request", knownRequestIds, body, surface }, deps);
   const beforeSend = () => requireLease(step, deps);
-  const created = await deps.service.createRequest(request, signal, {
-    beforeSend,
-    sensitive: sensitiveOf(order.subject),
-  });
+  const sensitive = sensitiveOf(order.subject);
+  const created = await create({ surface, order, request, beforeSend, sensitive }, deps, signal);
   await changeOrders(deps.pool, [
     {
       orderId: order.id,
       fence: order.fence,
       to: "submitted",
       failure: null,
-      request: { surface: "request", requestId: created.requestId },
-      procedureId: created.procedureId,
-      remoteStatus: created.status,
+      ...created,
       attempts: 0,
       nextInMs: deps.settings.firstPollMs,
       isReleased: true,
       isIntentSettled: true,
-      event: { kind: "submitted", detail: { requestId: created.requestId } },
+      event: { kind: "submitted", detail: { ...created.request } },
       isTold: true,
     },
   ]);
@@ -189,6 +240,7 @@ async function intend(
     readonly intent: "subject" | "request";
     readonly knownRequestIds: readonly number[];
     readonly body: unknown;
+    readonly surface?: Surface;
   },
   deps: SubmitDeps,
 ): Promise<void> {

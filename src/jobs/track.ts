@@ -1,15 +1,16 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
+import type { FacilityWay } from "../core/surface.ts";
 import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import { findDueTracked, postponeTracked } from "../ledger/tracking.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { BatchRead } from "../service/read-batch.ts";
-import type { ProcedureStatus, RequestStatus } from "../service/shapes.ts";
 import { describeUnlocated, type LocationLook, lookForLocations } from "./locate.ts";
 import { nextPollMs, type Polling, pollPauseMs } from "./polling.ts";
-import { type RemoteProcedure, type RemoteRequest, readTracked, type Tracked } from "./tracked.ts";
+import { readNews } from "./read-news.ts";
+import { type RemoteProcedure, readTracked, type Tracked } from "./tracked.ts";
 
 /** What the track job is given. */
 export interface TrackDeps {
@@ -20,6 +21,8 @@ export interface TrackDeps {
   readonly polling: Polling;
   /** How many containers are looked up at once when orders complete. */
   readonly concurrency: number;
+  /** How orders of a facility, by the service's id for it, go to the service. */
+  readonly wayOf: (facilityId: number) => FacilityWay;
 }
 
 /** Orders read in one go; the rest follow at once. */
@@ -31,7 +34,8 @@ const MISSING_TOO_LONG_MS = 86_400_000;
 
 /**
  * Asks the service about a facility's orders that are due, in batches, and records the news. Requests are followed to
- * their acceptance, then their procedures to the end; what is accepted meanwhile is read on in the same pass.
+ * their acceptance, then their procedures to the end; what is accepted meanwhile is read on in the same pass. Orders of
+ * the external surface are procedures from the beginning.
  */
 export async function trackFacility(facilityId: number, deps: TrackDeps, signal: AbortSignal): Promise<void> {
   for (;;) {
@@ -54,24 +58,15 @@ async function trackBatch(
   deps: TrackDeps,
   signal: AbortSignal,
 ): Promise<number> {
-  const requests = await readRequests(facilityId, due, deps, signal);
-  const procedures = await readProcedures(facilityId, due, requests.found, deps, signal);
-  reportUnread(facilityId, [requests, procedures], deps.logger);
+  const news = await readNews(facilityId, due, deps, signal);
+  reportUnread(facilityId, news.reads, deps.logger);
   const quiet: { orderId: number; intervalMs: number }[] = [];
   const unread: { orderId: number; intervalMs: number }[] = [];
   const changes: OrderChange[] = [];
   const completed: { order: LedgerOrder; tracked: Tracked; procedure: RemoteProcedure | undefined }[] = [];
-  const missingRequests = new Set([...requests.missing, ...requests.refused.keys()]);
-  const missingProcedures = new Set([...procedures.missing, ...procedures.refused.keys()]);
   for (const order of due) {
-    const request = order.requestId === undefined ? undefined : requests.found.get(order.requestId);
-    const procedureId = request?.procedureId ?? order.procedureId;
-    const procedure = procedureId === undefined ? undefined : procedures.found.get(procedureId);
+    const { request, procedure, isMissing } = news.of(order);
     const tracked = readTracked(order, request, procedure);
-    const isMissing =
-      procedureId === undefined
-        ? missingRequests.has(order.requestId ?? 0)
-        : missingProcedures.has(procedureId);
     if (!tracked && isMissing) changes.push(missing(order, deps.polling, deps.clock.now()));
     else if (!tracked)
       unread.push({ orderId: order.id, intervalMs: order.pollIntervalMs ?? deps.polling.firstMs });
@@ -93,39 +88,7 @@ async function trackBatch(
       }),
     );
   }
-  return requests.found.size + procedures.found.size;
-}
-
-const NOTHING: BatchRead<never> = {
-  found: new Map<number, never>(),
-  missing: [],
-  refused: new Map(),
-  unread: [],
-};
-
-async function readRequests(
-  facilityId: number,
-  due: readonly LedgerOrder[],
-  deps: TrackDeps,
-  signal: AbortSignal,
-): Promise<BatchRead<RequestStatus>> {
-  const ids = due
-    .filter((order) => order.procedureId === undefined)
-    .flatMap((order) => order.requestId ?? []);
-  return ids.length === 0 ? NOTHING : deps.service.readRequests(facilityId, ids, signal);
-}
-
-async function readProcedures(
-  facilityId: number,
-  due: readonly LedgerOrder[],
-  requests: ReadonlyMap<number, RemoteRequest>,
-  deps: TrackDeps,
-  signal: AbortSignal,
-): Promise<BatchRead<ProcedureStatus>> {
-  const known = due.flatMap((order) => order.procedureId ?? []);
-  const fresh = [...requests.values()].flatMap((request) => request.procedureId ?? []);
-  const ids = [...new Set([...known, ...fresh])];
-  return ids.length === 0 ? NOTHING : deps.service.readProcedures(facilityId, ids, signal);
+  return news.reads.reduce((sum, read) => sum + read.found.size, 0);
 }
 
 /** What could not be read is asked for again; an operator sees that it happened. */

@@ -3,7 +3,9 @@ import type { OrderState } from "../core/order-state.ts";
 import type { Phi } from "../core/phi.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import { maskText } from "../service/mask.ts";
+import type { ProcedureContainer } from "../service/shapes.ts";
 import { sensitiveOf } from "../service/subjects.ts";
+import { isOtherType } from "../service/values.ts";
 
 /** What the service tells of a procedure request, as far as tracking needs it. */
 export interface RemoteRequest {
@@ -18,6 +20,10 @@ export interface RemoteRequest {
 /** What the service tells of a procedure. */
 export interface RemoteProcedure {
   readonly status: string;
+  readonly type?: string | undefined;
+  readonly facilityId?: number | undefined;
+  readonly subjectCode?: Phi | undefined;
+  readonly containers?: readonly ProcedureContainer[] | undefined;
   readonly code?: string | undefined;
   readonly containerIds?: readonly number[] | undefined;
   /** Why it failed, in the service's words. */
@@ -52,6 +58,9 @@ const PROCEDURE_STATES: Readonly<Record<string, OrderState>> = {
   FAILED: "failed",
 };
 
+/** A procedure that an integration created waits for staff first, as a request does on the other surface. */
+const EXTERNAL_STATES: Readonly<Record<string, OrderState>> = { ...PROCEDURE_STATES, PENDING: "submitted" };
+
 /** How far along a state is; tracking never goes back. */
 const RANK: Readonly<Partial<Record<OrderState, number>>> = { submitted: 1, accepted: 2, in_progress: 3 };
 const LAST_RANK = 4;
@@ -67,7 +76,8 @@ export function readTracked(
 ): Tracked | undefined {
   const source = procedure ?? request;
   if (!source) return undefined;
-  const states = procedure ? PROCEDURE_STATES : REQUEST_STATES;
+  const isExternal = order.surface === "external";
+  const states = isExternal ? EXTERNAL_STATES : procedure ? PROCEDURE_STATES : REQUEST_STATES;
   const status = source.status
     .trim()
     .toUpperCase()
@@ -77,8 +87,11 @@ export function readTracked(
     procedureId: request?.procedureId ?? order.procedureId,
     procedureCode: procedure?.code,
   };
-  if (request && isForAnother(order, request)) {
-    const text = "the request at the service is for another subject, facility or operation than the order";
+  // On the external surface the procedure is what the order was made into, so it is what may have been mixed up.
+  const made = isExternal ? procedure : request;
+  if (made && isForAnother(order, made)) {
+    const what = isExternal ? "procedure" : "request";
+    const text = `the ${what} at the service is for another subject, facility or operation than the order`;
     return { ...common, to: "parked", reason: { code: "REQUEST_MISMATCH", text } };
   }
   const state = states[status];
@@ -137,17 +150,22 @@ function errorText({ subject }: LedgerOrder, procedure: RemoteProcedure | undefi
   return procedure?.error === undefined ? undefined : maskText(procedure.error, sensitiveOf(subject));
 }
 
-/** Whether a request, such as one that a person linked, belongs to another order; what it doesn't tell contradicts nothing. */
-function isForAnother(order: LedgerOrder, request: RemoteRequest): boolean {
-  const { type, facilityId, subjectCode } = request;
+/** Whether what a person linked, for example, belongs to another order; what it doesn't tell contradicts nothing. */
+function isForAnother(
+  order: LedgerOrder,
+  { type, facilityId, subjectCode }: Pick<RemoteRequest, "type" | "facilityId" | "subjectCode">,
+): boolean {
   return (
-    (type !== undefined && type !== order.operation) ||
+    isOtherType(type, order.operation) ||
     (facilityId !== undefined && facilityId !== order.facilityId) ||
     (subjectCode !== undefined && subjectCode.reveal() !== order.subject.code.reveal())
   );
 }
 
-/** A retrieval names its containers by the service's ids; the procedure must be for just those. */
+/**
+ * A retrieval names its containers by the service's ids; the procedure must be for just those. One that a person linked
+ * before the ids were known has nothing to be compared.
+ */
 function isForSameContainers(order: LedgerOrder, procedure: RemoteProcedure): boolean {
   if (
     order.operation !== "RETRIEVAL" ||
@@ -156,6 +174,7 @@ function isForSameContainers(order: LedgerOrder, procedure: RemoteProcedure): bo
   )
     return true;
   const ours = new Set(order.containers.flatMap((container) => container.containerId ?? []));
+  if (ours.size === 0) return true;
   const theirs = new Set(procedure.containerIds);
   return ours.size === theirs.size && [...ours].every((id) => theirs.has(id));
 }

@@ -1,9 +1,12 @@
 import type pg from "pg";
 import { Failure, type FailureCode } from "../core/failures.ts";
+import type { KeptAnswer } from "../core/kept-answer.ts";
 import { mayMove, ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
+import { insertOrderAnswer } from "./answers.ts";
 import { inTransaction } from "./database.ts";
-import { fromOrderRow, ORDER_COLUMNS, type OrderRow, snapshotOrder } from "./order-row.ts";
+import { fromOrderRow, ORDER_COLUMNS, type OrderRow, type ServiceLink, snapshotOrder } from "./order-row.ts";
+import { answerWishes, decideWishes } from "./wishes.ts";
 
 /**
  * One step of an order: what must still be true of it, and what changes. What is left out stays as it is.
@@ -17,7 +20,8 @@ export interface OrderChange {
   readonly to?: OrderState | undefined;
   /** Why; `null` forgets an earlier failure. */
   readonly failure?: { readonly code: FailureCode; readonly text: string } | null | undefined;
-  readonly request?: { readonly surface: "request" | "external"; readonly requestId: number } | undefined;
+  /** What the service made of it. */
+  readonly request?: ServiceLink | undefined;
   readonly procedureId?: number | undefined;
   readonly procedureCode?: string | undefined;
   readonly remoteStatus?: string | undefined;
@@ -40,6 +44,8 @@ export interface OrderChange {
         readonly location?: ContainerLocation | undefined;
       }[]
     | undefined;
+  /** The service's answer that a person may want to see; kept with `failure` as what it was taken to mean. */
+  readonly answer?: KeptAnswer | undefined;
   /** An entry of the timeline. `detail` holds no patient's values. */
   readonly event?: { readonly kind: string; readonly detail?: Readonly<Record<string, unknown>> } | undefined;
   /** Whether the lab is to be told of the order as it then stands. */
@@ -55,7 +61,7 @@ update orders o
        failure_text = case when x.clears_failure then null else coalesce(x.failure_text, o.failure_text) end,
        surface = coalesce(x.surface, o.surface),
        request_id = coalesce(x.request_id, o.request_id),
-       submitted_at = case when x.request_id is null then o.submitted_at else coalesce(o.submitted_at, now()) end,
+       submitted_at = case when x.surface is null then o.submitted_at else coalesce(o.submitted_at, now()) end,
        procedure_id = coalesce(x.procedure_id, o.procedure_id),
        procedure_code = coalesce(x.procedure_code, o.procedure_code),
        remote_status = coalesce(x.remote_status, o.remote_status),
@@ -129,8 +135,8 @@ function toParameter(change: OrderChange): Record<string, unknown> {
     failure_text: change.failure?.text,
     clears_failure: change.failure === null,
     surface: change.request?.surface,
-    request_id: change.request?.requestId,
-    procedure_id: change.procedureId,
+    request_id: change.request?.surface === "request" ? change.request.requestId : undefined,
+    procedure_id: change.request?.surface === "external" ? change.request.procedureId : change.procedureId,
     procedure_code: change.procedureCode,
     remote_status: change.remoteStatus,
     next_in_ms: change.nextInMs,
@@ -149,7 +155,8 @@ function toParameter(change: OrderChange): Record<string, unknown> {
  * conditions no longer hold is left out: somebody else has moved the order on.
  *
  * @returns the ids of the orders that were changed.
- * @throws Failure REQUEST_CLAIMED when a change links a request that another order has; nothing is changed then.
+ * @throws Failure REQUEST_CLAIMED when a change links a request, or on the external surface a procedure, that another
+ * order has; nothing is changed then.
  */
 export async function changeOrders(pool: pg.Pool, changes: readonly OrderChange[]): Promise<Set<number>> {
   if (changes.length === 0) return new Set();
@@ -177,9 +184,38 @@ export async function changeOrdersWithin(
     event ? [{ order_id: orderId, kind: event.kind, to_state: to, detail: event.detail }] : [],
   );
   if (events.length > 0) await client.query(INSERT_EVENTS, [JSON.stringify(events)]);
+  for (const { orderId, answer, failure } of applied) {
+    if (answer && failure) await insertOrderAnswer(client, { orderId, failureCode: failure.code, answer });
+  }
   const told = applied.filter((change) => change.isTold).map((change) => change.orderId);
   if (told.length > 0) await insertOrderOutcomes(client, told);
+  if (changed.size > 0) await settleWishesWithin(client, [...changed]);
   return changed;
+}
+
+/**
+ * Decides and answers the wishes to cancel these orders, as far as the orders' states allow it by now, and cancels those
+ * that nothing has left of. The caller holds their rows locked. So a wish that came while a call was under way takes
+ * effect in the very transaction that settles the call.
+ */
+export async function settleWishesWithin(client: pg.PoolClient, orderIds: readonly number[]): Promise<void> {
+  const { cancellable, messageIds } = await decideWishes(client, orderIds);
+  if (cancellable.length > 0) {
+    const failure = { code: "ORDER_CANCELLED", text: "cancelled as asked; nothing was sent" } as const;
+    const change = {
+      to: "cancelled",
+      failure,
+      isReleased: true,
+      isIntentSettled: true,
+      isTold: true,
+    } as const;
+    const event = { kind: "cancelled", detail: failure };
+    await changeOrdersWithin(
+      client,
+      cancellable.map((orderId) => ({ ...change, orderId, event })),
+    );
+  }
+  await answerWishes(client, messageIds);
 }
 
 async function updateOrders(
@@ -190,10 +226,11 @@ async function updateOrders(
     return (await client.query<{ id: number }>(CHANGE_ORDERS, [JSON.stringify(changes.map(toParameter))]))
       .rows;
   } catch (error) {
-    if (!(error instanceof Error) || !("constraint" in error) || error.constraint !== "orders_request")
-      throw error;
+    const constraint = error instanceof Error && "constraint" in error ? error.constraint : undefined;
+    if (constraint !== "orders_request" && constraint !== "orders_external_procedure") throw error;
+    const what = constraint === "orders_request" ? "request" : "procedure";
     throw new Failure("REQUEST_CLAIMED", {
-      message: "the service's request belongs to another order already",
+      message: `the service's ${what} belongs to another order already`,
       cause: error,
     });
   }

@@ -1,13 +1,14 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Problem } from "../core/failures.ts";
-import type { MessageVerdict } from "../core/intake.ts";
+import type { MessageVerdict, Received } from "../core/intake.ts";
 import { inTransaction } from "./database.ts";
 import { earlierOrders, ordersByMessage } from "./earlier-orders.ts";
 import { insertAnswers, insertDrafts } from "./insert-messages.ts";
 import { draftMessages, draftSnapshot, type MessageDraft } from "./message-drafts.ts";
-import type { MessageBatch, MessageRecord } from "./message-record.ts";
+import type { BatchSource, MessageBatch, MessageRecord } from "./message-record.ts";
 import type { OrderSnapshot } from "./order-row.ts";
+import { recordWishes } from "./record-wishes.ts";
 import { isUnstorable, withoutUnstorable } from "./unstorable.ts";
 
 export type { MessageBatch, MessageRecord } from "./message-record.ts";
@@ -33,14 +34,26 @@ const MAX_TRIES = 5;
  * - The same message (control id and bytes) as one accepted before is a duplicate; so is an order with the same
  *   placer order number and the same content. Neither becomes a second order.
  * - The same placer order number with other content is kept as a parked order, for a person to decide.
+ * - A message about a subject of whom an earlier one waits for a code table waits behind it.
  * - A message with a value that the database can't hold is kept as refused and stops no other of the batch.
  *
  * @throws Failure LEDGER_UNAVAILABLE when the database is out of reach.
  */
-export async function commitMessages(pool: pg.Pool, batch: MessageBatch): Promise<MessageVerdict[]> {
+export async function commitMessages(pool: pg.Pool, batch: MessageBatch): Promise<Received[]> {
+  return withInsert(pool, (client, insert) => commitWithin(client, batch, insert));
+}
+
+/**
+ * Runs work that inserts messages in a transaction, anew when another process was faster with the same order; with all
+ * messages together, which is quick, or each by itself when one of them can't be held.
+ */
+export async function withInsert<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient, insert: Insert) => Promise<T>,
+): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
-      return await commitOnce(pool, batch);
+      return await insertAnyhow(pool, work);
     } catch (error) {
       const isRace = error instanceof Error && "code" in error && error.code === UNIQUE_VIOLATION;
       if (!isRace || tries >= MAX_TRIES) throw error;
@@ -48,30 +61,28 @@ export async function commitMessages(pool: pg.Pool, batch: MessageBatch): Promis
   }
 }
 
-/** All messages together, which is quick; or, when one of them can't be held, each by itself. */
-async function commitOnce(pool: pg.Pool, batch: MessageBatch): Promise<MessageVerdict[]> {
+async function insertAnyhow<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient, insert: Insert) => Promise<T>,
+): Promise<T> {
   try {
-    return await inTransaction(pool, (client) => commitWithin(client, batch, insertTogether));
+    return await inTransaction(pool, (client) => work(client, insertTogether));
   } catch (error) {
     if (!isUnstorable(error)) throw error;
-    return inTransaction(pool, (client) => commitWithin(client, batch, insertOneByOne));
+    return inTransaction(pool, (client) => work(client, insertOneByOne));
   }
 }
 
-type Insert = (
+/** Puts messages with all that came of them into the ledger, inside a transaction. */
+export type Insert = (
   client: pg.PoolClient,
-  batch: MessageBatch,
+  batch: BatchSource,
   records: readonly MessageRecord[],
-) => Promise<MessageVerdict[]>;
+) => Promise<Received[]>;
 
-async function commitWithin(
-  client: pg.PoolClient,
-  batch: MessageBatch,
-  insert: Insert,
-): Promise<MessageVerdict[]> {
+async function commitWithin(client: pg.PoolClient, batch: MessageBatch, insert: Insert): Promise<Received[]> {
   const known = await findCommitted(client, batch);
   const fresh = batch.records.filter((record) => !known.has(record.message.ordinal));
-  if (fresh.length > 0) await lockRepeatable(client, batch, fresh);
   const verdicts = fresh.length > 0 ? await insert(client, batch, fresh) : [];
   const byOrdinal = new Map(verdicts.map((verdict) => [verdict.ordinal, verdict]));
   return batch.records.flatMap(
@@ -80,18 +91,20 @@ async function commitWithin(
 }
 
 /**
- * An order without a number has no key that a second one would violate: only the message tells that it is the same.
+ * An order without a number, or a wish to cancel one, has no key that a second one would violate: only the message tells
+ * that it is the same.
  * So whoever commits such a message waits until others that commit it are done. Keys are taken in ascending order,
  * all before any other lock, so that two connections never wait for each other.
  */
 async function lockRepeatable(
   client: pg.PoolClient,
-  { connector, replayOf }: MessageBatch,
+  { connector, replayOf }: BatchSource,
   records: readonly MessageRecord[],
 ): Promise<void> {
   if (replayOf !== undefined) return;
-  const keys = records.flatMap(({ messageControlId, orders }) =>
-    messageControlId !== undefined && orders.some((order) => order.placerOrderNumber === undefined)
+  const keys = records.flatMap(({ messageControlId, orders, cancellations = [] }) =>
+    messageControlId !== undefined &&
+    (cancellations.length > 0 || orders.some((order) => order.placerOrderNumber === undefined))
       ? [lockKey(connector, messageControlId)]
       : [],
   );
@@ -106,25 +119,32 @@ function lockKey(connector: string, messageControlId: string): bigint {
 }
 
 const insertTogether: Insert = async (client, batch, records) => {
+  await lockRepeatable(client, batch, records);
+  return insertLocked(client, batch, records);
+};
+
+const insertLocked: Insert = async (client, batch, records) => {
   const drafts = await draftMessages(client, batch, records);
   await insertDrafts(client, batch, drafts);
   // A draft may repeat an order of this very batch, which is there only now.
   const earlier = await earlierOrders(client, drafts);
   await insertAnswers(client, batch.connector, drafts, earlier);
+  await recordWishes(client, batch.connector, drafts);
   return drafts.map((draft) => toVerdict(draft, earlier));
 };
 
 /** Still one transaction: a message that can't be held is taken back to its savepoint and kept without its values. */
 const insertOneByOne: Insert = async (client, batch, records) => {
-  const verdicts: MessageVerdict[] = [];
+  const verdicts: Received[] = [];
+  await lockRepeatable(client, batch, records);
   for (const record of records) {
     await client.query("savepoint message");
     try {
-      verdicts.push(...(await insertTogether(client, batch, [record])));
+      verdicts.push(...(await insertLocked(client, batch, [record])));
     } catch (error) {
       if (!isUnstorable(error)) throw error;
       await client.query("rollback to savepoint message");
-      verdicts.push(...(await insertTogether(client, batch, [withoutUnstorable(record)])));
+      verdicts.push(...(await insertLocked(client, batch, [withoutUnstorable(record)])));
     }
     await client.query("release savepoint message");
   }
@@ -164,14 +184,15 @@ async function findCommitted(
   );
 }
 
-function toVerdict(draft: MessageDraft, earlier: ReadonlyMap<number, OrderSnapshot[]>): MessageVerdict {
+function toVerdict(draft: MessageDraft, earlier: ReadonlyMap<number, OrderSnapshot[]>): Received {
   const fresh = draft.orders.map(draftSnapshot);
   return {
     ordinal: draft.record.message.ordinal,
     place: draft.record.message.place,
     verdict: draft.verdict,
     messageControlId: draft.record.messageControlId,
-    problems: draft.record.problems,
+    problems: draft.problems,
+    reply: draft.reply,
     orders: [...fresh, ...(earlier.get(draft.messageId) ?? [])].map(
       ({ orderId, operation, placerOrderNumber }) => ({
         orderId,

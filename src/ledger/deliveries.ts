@@ -8,6 +8,8 @@ export interface PendingDelivery {
   readonly fileName: string;
   readonly bytes: Buffer;
   readonly attempts: number;
+  /** Tries that the lab answered with an error. */
+  readonly errorAnswers: number;
 }
 
 /** Connectors whose oldest pending delivery is due. Index: deliveries_pending. */
@@ -27,7 +29,7 @@ select d.connector
  * isn't due holds up those behind it. $1 connector, $2 how many. Index: deliveries_pending.
  */
 const PENDING = `
-select d.id, d.file_name, d.bytes, d.attempts, d.next_at <= now() as is_due
+select d.id, d.file_name, d.bytes, d.attempts, d.error_answers, d.next_at <= now() as is_due
   from deliveries d
  where d.connector = $1
    and d.state = 'pending'
@@ -53,10 +55,11 @@ select t.order_id, 'told', jsonb_build_object('deliveryId', 'd' || done.id, 'fil
  where t.order_id is not null
  order by t.id`;
 
-/** Not yet; $1 id, $2 ms until the next try, $3 code, $4 text. Index: the primary key. */
+/** Not yet; $1 id, $2 ms until the next try, $3 code, $4 text, $5 1 for an answer, else 0. Index: the primary key. */
 const POSTPONE = `
 update deliveries
    set attempts = attempts + 1,
+       error_answers = error_answers + $5,
        next_at = now() + $2 * interval '1 millisecond',
        failure_code = $3,
        failure_text = $4
@@ -84,11 +87,14 @@ export async function listDueDeliveries(
   connector: string,
   limit: number,
 ): Promise<PendingDelivery[]> {
-  const rows = await run<{ id: number; file_name: string; bytes: Buffer; attempts: number; is_due: boolean }>(
-    pool,
-    PENDING,
-    [connector, limit],
-  );
+  const rows = await run<{
+    id: number;
+    file_name: string;
+    bytes: Buffer;
+    attempts: number;
+    error_answers: number;
+    is_due: boolean;
+  }>(pool, PENDING, [connector, limit]);
   const held = rows.findIndex((row) => !row.is_due);
   const due = held === -1 ? rows : rows.slice(0, held);
   return due.map((row) => ({
@@ -96,6 +102,7 @@ export async function listDueDeliveries(
     fileName: row.file_name,
     bytes: row.bytes,
     attempts: row.attempts,
+    errorAnswers: row.error_answers,
   }));
 }
 
@@ -110,11 +117,13 @@ export async function postponeDelivery(
   failed: {
     readonly id: number;
     readonly nextInMs: number;
+    /** Whether the lab answered, with an error. */
+    readonly isAnswer: boolean;
     readonly code: FailureCode;
     readonly text: string;
   },
 ): Promise<void> {
-  await run(pool, POSTPONE, [failed.id, failed.nextInMs, failed.code, failed.text]);
+  await run(pool, POSTPONE, [failed.id, failed.nextInMs, failed.code, failed.text, failed.isAnswer ? 1 : 0]);
 }
 
 /** Records a delivery that needs a person. */

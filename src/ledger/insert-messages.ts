@@ -1,21 +1,35 @@
 import type pg from "pg";
 import type { CsvRow } from "../core/intake.ts";
 import { INSERT_EVENTS, INSERT_OUTCOMES } from "./change-orders.ts";
+import { forgetHeld, keysOf, recordHeld } from "./held-keys.ts";
 import { formatId } from "./ids.ts";
 import { CONFLICT_TEXT, draftSnapshot, type MessageDraft } from "./message-drafts.ts";
-import type { MessageBatch } from "./message-record.ts";
+import type { BatchSource } from "./message-record.ts";
 import type { OrderSnapshot } from "./order-row.ts";
+import { onlyCancels } from "./record-wishes.ts";
 
 /** $1.. arrays of one value a message. */
 const INSERT_MESSAGES = `
 insert into messages (id, connector, file_id, ordinal, place, message_control_id, message_type, sha256, raw, format,
-                      encoding, csv_rows, verdict, problems, duplicate_of, replay_of)
+                      encoding, csv_rows, verdict, problems, duplicate_of, peer, reply, reuses, replay_of)
 select x.id, $1, $2, x.ordinal, x.place, x.control_id, x.message_type, x.sha256, x.raw, x.format,
-       x.encoding, x.csv_rows, x.verdict, x.problems, x.duplicate_of, $3
+       x.encoding, x.csv_rows, x.verdict, x.problems, x.duplicate_of, x.peer, x.reply, x.reuses, $3
   from unnest($4::bigint[], $5::integer[], $6::text[], $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::text[],
-              $12::text[], $13::jsonb[], $14::text[], $15::jsonb[], $16::bigint[])
+              $12::text[], $13::jsonb[], $14::text[], $15::jsonb[], $16::bigint[], $17::text[], $18::bytea[],
+              $19::bigint[])
        as x(id, ordinal, place, control_id, message_type, sha256, raw, format, encoding, csv_rows, verdict, problems,
-            duplicate_of)`;
+            duplicate_of, peer, reply, reuses)`;
+
+/** What became of messages that waited; $1.. arrays of one value a message. Index: the primary key. */
+const SETTLE_WAITING = `
+update messages m
+   set verdict = x.verdict,
+       problems = x.problems,
+       duplicate_of = x.duplicate_of,
+       released_at = case when x.verdict = 'waiting' then null else now() end
+  from unnest($1::bigint[], $2::text[], $3::jsonb[], $4::bigint[]) as x(id, verdict, problems, duplicate_of)
+ where m.id = x.id
+   and (m.verdict <> x.verdict or m.problems <> x.problems)`;
 
 /** $1 JSON array of orders. A business key that appeared meanwhile makes the insert fail, and the batch is tried anew. */
 const INSERT_ORDERS = `
@@ -31,26 +45,40 @@ select x.id, x.message_id, x.position, x.connector, x.business_key, x.operation,
 
 /** $1 JSON array of containers. */
 const INSERT_CONTAINERS = `
-insert into order_containers (order_id, position, label, description)
-select x.order_id, x.position, x.label, x.description
-  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, position integer, label text, description text)`;
+insert into order_containers (order_id, position, lane, label, description)
+select x.order_id, x.position, o.lane, x.label, x.description
+  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, position integer, label text, description text)
+  join orders o on o.id = x.order_id`;
 
-/** Writes the messages with their orders and timeline entries, as the drafts decide. */
+/** Writes the messages with their orders and timeline entries, as the drafts decide, and who is held behind whom. */
 export async function insertDrafts(
   client: pg.PoolClient,
-  batch: MessageBatch,
+  batch: BatchSource,
   drafts: readonly MessageDraft[],
 ): Promise<void> {
-  await insertMessages(client, batch, drafts);
+  const isFresh = (draft: MessageDraft) => draft.record.waitedAs === undefined;
+  await insertMessages(client, batch, drafts.filter(isFresh));
+  await settleWaiting(
+    client,
+    drafts.filter((draft) => !isFresh(draft)),
+  );
+  await recordHeld(
+    client,
+    batch.connector,
+    drafts
+      .filter(({ verdict }) => verdict === "waiting")
+      .map(({ messageId, record }) => ({ messageId, keys: keysOf(record) })),
+  );
   await insertOrders(client, batch.connector, drafts);
   await insertTimeline(client, drafts);
 }
 
 async function insertMessages(
   client: pg.PoolClient,
-  batch: MessageBatch,
+  batch: BatchSource,
   drafts: readonly MessageDraft[],
 ): Promise<void> {
+  if (drafts.length === 0) return;
   const column = <T>(pick: (draft: MessageDraft) => T): T[] => drafts.map(pick);
   await client.query(INSERT_MESSAGES, [
     batch.connector,
@@ -71,9 +99,27 @@ async function insertMessages(
       message.content.kind === "csv" ? encodeRows(message.content.rows.reveal()) : null,
     ),
     column((draft) => draft.verdict),
-    column((draft) => JSON.stringify(draft.record.problems)),
+    column((draft) => JSON.stringify(draft.problems)),
     column((draft) => draft.duplicateOf ?? null),
+    column(({ record }) => record.replyTo?.peer ?? null),
+    column((draft) => draft.reply ?? null),
+    column((draft) => draft.reuses ?? null),
   ]);
+}
+
+async function settleWaiting(client: pg.PoolClient, drafts: readonly MessageDraft[]): Promise<void> {
+  if (drafts.length === 0) return;
+  await client.query(SETTLE_WAITING, [
+    drafts.map((draft) => draft.messageId),
+    drafts.map((draft) => draft.verdict),
+    drafts.map((draft) => JSON.stringify(draft.problems)),
+    drafts.map((draft) => draft.duplicateOf ?? null),
+  ]);
+  const settled = drafts.filter(({ verdict }) => verdict !== "waiting");
+  await forgetHeld(
+    client,
+    settled.map((draft) => draft.messageId),
+  );
 }
 
 /** The column `csv_rows`; null for rows that can't be kept. */
@@ -157,21 +203,6 @@ export async function insertAnswers(
   const outcomes = drafts.flatMap((draft): Record<string, unknown>[] => {
     const answer = { connector, message_id: draft.messageId };
     if (draft.verdict === "ignored") return [];
-    if (draft.verdict === "refused")
-      return [
-        {
-          ...answer,
-          kind: "refused",
-          payload: { problems: draft.record.problems, placerOrderNumber: draft.record.placerOrderNumber },
-        },
-      ];
-    const fresh = draft.orders.map(draftSnapshot);
-    const told = [...fresh, ...(earlier.get(draft.messageId) ?? [])];
-    const acknowledged = {
-      ...answer,
-      kind: "acknowledged",
-      payload: { orders: told, isDuplicate: draft.verdict === "duplicate" },
-    };
     const conflicts = draft.orders
       .filter((order) => order.isConflict)
       .map((order) => ({
@@ -180,6 +211,31 @@ export async function insertAnswers(
         kind: "changed",
         payload: { order: draftSnapshot(order) },
       }));
+    if (draft.record.replyTo?.isWhole(draft)) return conflicts;
+    // The lab was told that it waits when it came.
+    if (draft.verdict === "waiting" && draft.record.waitedAs !== undefined) return [];
+    if (draft.verdict === "refused" || draft.verdict === "waiting") {
+      const { placerOrderNumber, orders } = draft.record;
+      return [
+        {
+          ...answer,
+          kind: draft.verdict,
+          payload: {
+            problems: draft.problems,
+            placerOrderNumber: placerOrderNumber ?? orders[0]?.placerOrderNumber,
+          },
+        },
+      ];
+    }
+    // Its wishes are answered each for itself.
+    if (onlyCancels(draft)) return [];
+    const fresh = draft.orders.map(draftSnapshot);
+    const told = [...fresh, ...(earlier.get(draft.messageId) ?? [])];
+    const acknowledged = {
+      ...answer,
+      kind: "acknowledged",
+      payload: { orders: told, isDuplicate: draft.verdict === "duplicate" },
+    };
     return [acknowledged, ...conflicts];
   });
   if (outcomes.length > 0) await client.query(INSERT_OUTCOMES, [JSON.stringify(outcomes)]);

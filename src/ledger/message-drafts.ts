@@ -1,9 +1,12 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
+import type { Problem } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
+import { draftReplies, markReusedControlIds } from "./draft-replies.ts";
+import { HeldKeys, keysOf } from "./held-keys.ts";
 import { formatId } from "./ids.ts";
-import type { MessageBatch, MessageRecord } from "./message-record.ts";
+import type { BatchSource, MessageRecord } from "./message-record.ts";
 import type { OrderSnapshot } from "./order-row.ts";
 
 /** The first accepted message with the same control id and bytes; $1 connector, $2 text[], $3 bytea[]. Index: messages_repeat. */
@@ -29,7 +32,12 @@ export interface MessageDraft {
   readonly messageId: number;
   readonly sha256: Buffer;
   duplicateOf: number | undefined;
+  /** An earlier message with the same control id and other content. */
+  reuses: number | undefined;
+  /** What is answered over the connection that it came by. */
+  reply: Buffer | undefined;
   verdict: MessageVerdict["verdict"];
+  problems: readonly Problem[];
   readonly orders: OrderDraft[];
   /** Orders of an earlier time that this message names again. */
   readonly repeatedOrderIds: number[];
@@ -45,33 +53,44 @@ export interface OrderDraft {
 }
 
 /**
- * Decides what becomes of each message: new, or a repeat of one that is in the ledger or came earlier in the list; and
- * of each of its orders: new, a repeat, or in conflict with an earlier one. Changes nothing but takes ids.
+ * Decides what becomes of each message: new, or a repeat of one that is in the ledger or came earlier in the list, or
+ * held behind one of the same subject that waits; and of each of its orders: new, a repeat, or in conflict with an
+ * earlier one. Changes nothing but takes ids.
  */
 export async function draftMessages(
   client: pg.PoolClient,
-  batch: MessageBatch,
+  batch: BatchSource,
   records: readonly MessageRecord[],
 ): Promise<MessageDraft[]> {
-  const messageIds = await takeIds(client, "messages", records.length);
+  const held = await HeldKeys.find(client, batch.connector, records);
+  const fresh = await takeIds(
+    client,
+    "messages",
+    records.filter(({ waitedAs }) => waitedAs === undefined).length,
+  );
   const orderIds = await takeIds(
     client,
     "orders",
     records.reduce((sum, record) => sum + record.orders.length, 0),
   );
   const drafts = records.map(
-    (record, index): MessageDraft => ({
+    (record): MessageDraft => ({
       record,
-      messageId: messageIds[index] as number,
+      messageId: record.waitedAs ?? (fresh.shift() as number),
       sha256: createHash("sha256").update(record.message.raw.reveal()).digest(),
       duplicateOf: undefined,
+      reuses: undefined,
+      reply: undefined,
       verdict: record.verdict,
+      problems: record.problems,
       orders: [],
       repeatedOrderIds: [],
     }),
   );
   if (batch.replayOf === undefined) await markRepeatedMessages(client, batch.connector, drafts);
-  await decideOrders(client, batch.connector, drafts, orderIds);
+  await markReusedControlIds(client, batch.connector, drafts);
+  await decideOrders(client, batch.connector, drafts, { orderIds, held });
+  await draftReplies(client, drafts);
   return drafts;
 }
 
@@ -118,10 +137,9 @@ async function decideOrders(
   client: pg.PoolClient,
   connector: string,
   drafts: readonly MessageDraft[],
-  orderIds: readonly number[],
+  { orderIds, held }: { readonly orderIds: readonly number[]; readonly held: HeldKeys },
 ): Promise<void> {
-  const fresh = drafts.filter((draft) => draft.verdict === "accepted");
-  const keys = fresh.flatMap((draft) => draft.record.orders.map((order) => businessKey(connector, order)));
+  const keys = drafts.flatMap((draft) => draft.record.orders.map((order) => businessKey(connector, order)));
   const { rows } = await client.query<{ id: number; business_key: string; content_digest: Buffer }>(
     FIND_BY_KEY,
     [keys.filter((key) => key !== null)],
@@ -129,34 +147,66 @@ async function decideOrders(
   const known = new Map(
     rows.map((row) => [row.business_key, { orderId: row.id, digest: row.content_digest.toString("hex") }]),
   );
+  const waiting = new Set<number>();
   let taken = 0;
-  for (const draft of fresh) {
-    for (const order of draft.record.orders) {
-      const key = businessKey(connector, order);
-      const digest = digestOrder(order);
-      const first = key === null ? undefined : known.get(key);
-      if (first?.digest === digest) {
-        draft.repeatedOrderIds.push(first.orderId);
-        continue;
-      }
-      const orderId = orderIds[taken++] as number;
-      draft.orders.push({
-        order,
-        orderId,
-        businessKey: first ? null : key,
-        digest,
-        isConflict: first !== undefined,
+  for (const draft of drafts) {
+    if (draft.duplicateOf !== undefined && waiting.has(draft.duplicateOf)) notRepeated(draft);
+    if (draft.verdict === "accepted") {
+      const decided = draft.record.orders.map((order) => {
+        const key = businessKey(connector, order);
+        return { order, key, digest: digestOrder(order), first: key === null ? undefined : known.get(key) };
       });
-      if (key !== null && !first) known.set(key, { orderId, digest });
+      const hasOnlyRepeats =
+        decided.length > 0 && decided.every(({ first, digest }) => first?.digest === digest);
+      const before = hasOnlyRepeats ? undefined : held.findBefore(draft.messageId, keysOf(draft.record));
+      if (before !== undefined) holdBehind(draft, before);
+      for (const { order, key, digest, first } of before === undefined ? decided : []) {
+        if (first?.digest === digest) {
+          draft.repeatedOrderIds.push(first.orderId);
+          continue;
+        }
+        const orderId = orderIds[taken++] as number;
+        draft.orders.push({
+          order,
+          orderId,
+          businessKey: first ? null : key,
+          digest,
+          isConflict: first !== undefined,
+        });
+        if (key !== null && !first) known.set(key, { orderId, digest });
+      }
+      if (hasOnlyRepeats) draft.verdict = "duplicate";
     }
-    const hasOnlyRepeats = draft.orders.length === 0 && draft.repeatedOrderIds.length > 0;
-    if (hasOnlyRepeats) draft.verdict = "duplicate";
+    if (draft.verdict === "waiting") {
+      waiting.add(draft.messageId);
+      held.hold(draft.messageId, keysOf(draft.record));
+    } else if (draft.record.waitedAs !== undefined) {
+      held.letGo(draft.messageId);
+    }
   }
+}
+
+/** The message that it repeats has no orders yet, so there is nothing to answer with: it waits by itself. */
+function notRepeated(draft: MessageDraft): void {
+  draft.duplicateOf = undefined;
+  draft.verdict = draft.record.verdict;
+}
+
+/** A later message of a subject must not overtake one that waits: the one may take out what the other puts in. */
+function holdBehind(draft: MessageDraft, messageId: number): void {
+  const message = `message ${formatId("m", messageId)} of the same subject came first and waits for a code table`;
+  draft.verdict = "waiting";
+  draft.problems = [{ code: "MAPPING_EARLIER_WAITS", place: draft.record.message.place, message }];
 }
 
 /** What tells an order from all others of its sender; null for one without a number. */
 function businessKey(connector: string, order: Order): string | null {
-  return order.placerOrderNumber === undefined ? null : `${connector}\n${order.placerOrderNumber}`;
+  return order.placerOrderNumber === undefined ? null : businessKeyOf(connector, order.placerOrderNumber);
+}
+
+/** The key of the order that a connector's sender calls by this number. */
+export function businessKeyOf(connector: string, placerOrderNumber: string): string {
+  return `${connector}\n${placerOrderNumber}`;
 }
 
 /** Digest over everything an order asks for, whatever way it was written in the message. */

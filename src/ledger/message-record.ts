@@ -1,6 +1,9 @@
+import type { CancelWish } from "../core/cancel.ts";
 import type { Problem } from "../core/failures.ts";
-import type { IncomingMessage } from "../core/intake.ts";
+import type { IncomingMessage, Verdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
+import type { Phi } from "../core/phi.ts";
+import type { ReplyTo } from "../core/reply.ts";
 
 /** A message and what mapping made of it. */
 export interface MessageRecord {
@@ -10,16 +13,30 @@ export interface MessageRecord {
   readonly messageType?: string | undefined;
   /** ORC-2 or the CSV's order number, as far as a refused message could be read. */
   readonly placerOrderNumber?: string | undefined;
-  readonly verdict: "accepted" | "refused" | "ignored";
+  readonly verdict: Exclude<Verdict, "duplicate">;
   readonly problems: readonly Problem[];
   readonly orders: readonly Order[];
+  /** Orders that it wants cancelled. */
+  readonly cancellations?: readonly CancelWish[] | undefined;
+  /** Whom a waiting message is about. */
+  readonly subjectCodes?: readonly Phi[] | undefined;
+  /** Numbers of orders that the message names, beside those of its orders. */
+  readonly orderNumbers?: readonly string[] | undefined;
+  /** Set for a message that came over a connection. */
+  readonly replyTo?: ReplyTo | undefined;
+  /** The message itself, which waited in the ledger and was mapped anew. */
+  readonly waitedAs?: number | undefined;
 }
 
-export interface MessageBatch {
+/** Where messages come from. */
+export interface BatchSource {
   /** The file they came in; null for a replay. */
   readonly fileId: number | null;
   readonly connector: string;
   /** Set when a person has an earlier message mapped anew. */
   readonly replayOf?: number | undefined;
+}
+
+export interface MessageBatch extends BatchSource {
   readonly records: readonly MessageRecord[];
 }

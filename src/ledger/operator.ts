@@ -1,8 +1,10 @@
 import type pg from "pg";
+import type { FailureCode } from "../core/failures.ts";
 import { changeOrdersWithin, ORDERS_BY_ID, type OrderChange } from "./change-orders.ts";
-import { inTransaction, run } from "./database.ts";
+import { inTransaction, type Queryable, run } from "./database.ts";
 import { formatId } from "./ids.ts";
-import { fromOrderRow, type LedgerOrder, type OrderRow } from "./order-row.ts";
+import { fromOrderRow, type LedgerOrder, linkOf, type OrderRow, type ServiceLink } from "./order-row.ts";
+import type { Override } from "./same-containers.ts";
 
 /** Who did it and why, for the audit. */
 export interface Act {
@@ -17,22 +19,38 @@ insert into audit (actor, action, target, detail)
 select $1, $2, x.target, coalesce(x.detail, '{}')
   from jsonb_to_recordset($3::jsonb) as x(target text, detail jsonb)`;
 
-/** A failed order is sent as a new request; the old one stays in the timeline. $1 id. */
+/** A failed order is sent as a new request; the old one stays in the timeline and is never adopted again. $1 id. */
 const RESET_FAILED = `
 update orders
    set generation = generation + 1,
+       overrides = '{}',
+       former_ids = array_remove(array_append(former_ids, coalesce(request_id, procedure_id)), null),
        request_id = null,
-       surface = null,
        procedure_id = null,
        procedure_code = null,
        remote_status = null
  where id = $1
    and state = 'failed'`;
 
+/**
+ * A storage forgets what its containers were called, and where they stood, by what the service made of it before: they
+ * are others now. A retrieval asks for just those containers. $1 id. Index: the primary key.
+ */
+const FORGET_CONTAINERS = `
+update order_containers c
+   set container_id = null,
+       location = null
+  from orders o
+ where o.id = $1
+   and o.operation = 'STORE'
+   and c.order_id = o.id
+   and (c.container_id is not null or c.location is not null)`;
+
 /** A delivery that waits or is parked goes out now; $1 id. */
 const DELIVER_NOW = `
 update deliveries
    set state = 'pending',
+       error_answers = 0,
        next_at = now()
  where id = $1
    and state in ('pending', 'parked')
@@ -72,7 +90,7 @@ returning id`;
 
 /** Records what a person did or saw. */
 export async function recordAudit(
-  pool: pg.Pool,
+  pool: Queryable,
   act: Act,
   action: string,
   targets: readonly { readonly target: string; readonly detail?: Readonly<Record<string, unknown>> }[],
@@ -137,15 +155,60 @@ export async function retryOrder(
     };
     if (order.state === "failed") {
       await client.query(RESET_FAILED, [id]);
+      await client.query(FORGET_CONTAINERS, [id]);
       return { ...common, from: ["failed"], to: "received", isIntentSettled: true };
     }
     if (order.state !== "parked") return "hasten";
-    if (order.requestId !== undefined)
+    if (linkOf(order) !== undefined)
       return { ...common, from: ["parked"], to: "submitted", isMissing: false };
     if (order.intent !== undefined) {
       return { ...common, from: ["parked"], to: "submitting", isRepostApproved: true, isReleased: true };
     }
     return { ...common, from: ["parked"], to: "received" };
+  });
+}
+
+/** What a person may decide to go past: an order that seems to do the same once more. */
+const OVERRIDABLE: Readonly<Partial<Record<FailureCode, Override>>> = {
+  ORDER_NUMBER_REUSED: "number",
+  ORDER_CONTAINER_IN_OPEN_ORDER: "containers",
+  ORDER_CONTAINER_STORED_ALREADY: "containers",
+  ORDER_CONTAINER_RETRIEVED_ALREADY: "containers",
+};
+
+/** $1 id, $2 what the person saw and goes past. */
+const OVERRIDE = `
+update orders
+   set overrides = array_append(array_remove(overrides, $2::text), $2::text)
+ where id = $1
+   and state = 'parked'`;
+
+/**
+ * Has an order done although another one seems to ask for the same: the person and the reason go into the audit and
+ * the timeline. It goes past what the person saw: an order that has another one's number may be doubled by its containers
+ * as well, and then asks once more. It holds until the order has failed and is sent anew.
+ *
+ * @returns "not applicable" for an order that is not parked for such a likeness
+ */
+export async function overrideOrder(
+  pool: pg.Pool,
+  { id }: Pick<LedgerOrder, "id">,
+  by: Act,
+): Promise<ActResult> {
+  return act(pool, id, by, "override", async ({ state, failure }, client) => {
+    const override = failure && OVERRIDABLE[failure.code];
+    if (state !== "parked" || !failure || override === undefined) return "not applicable";
+    if ((by.reason ?? "").trim() === "") return "reason wanted";
+    await client.query(OVERRIDE, [id, override]);
+    return {
+      orderId: id,
+      from: ["parked"],
+      to: "received",
+      failure: null,
+      attempts: 0,
+      nextInMs: 0,
+      event: { kind: "overridden", detail: { actor: by.actor, reason: by.reason, code: failure.code } },
+    };
   });
 }
 
@@ -160,7 +223,7 @@ export async function discardOrder(
 ): Promise<ActResult> {
   return act(pool, id, by, "discard", async (order) => {
     const mayBeThere =
-      order.intent === "request" || (order.requestId !== undefined && order.state !== "failed");
+      order.intent === "request" || (linkOf(order) !== undefined && order.state !== "failed");
     if (mayBeThere && (by.reason ?? "").trim() === "") return "reason wanted";
     const text = mayBeThere
       ? "discarded by an operator; the storage service may have the request and do it all the same"
@@ -176,10 +239,11 @@ export async function discardOrder(
   });
 }
 
-/** A parked order forgets the procedure it was followed by; $1 id. */
-const FORGET_PROCEDURE = `
+/** A parked order forgets the request and procedure it was followed by; $1 id. */
+const FORGET_LINK = `
 update orders
-   set procedure_id = null,
+   set request_id = null,
+       procedure_id = null,
        procedure_code = null,
        remote_status = null,
        missing_since = null,
@@ -188,29 +252,31 @@ update orders
    and state = 'parked'`;
 
 /**
- * Links a parked order to a procedure request that a person found at the service; it is followed from there.
+ * Links a parked order to the procedure request that a person found at the service, or on the external surface to the
+ * procedure; it is followed from there.
  *
- * @throws Failure REQUEST_CLAIMED when another order has that request.
+ * @throws Failure REQUEST_CLAIMED when another order has it.
  */
 export async function resolveOrder(
   pool: pg.Pool,
   { id }: Pick<LedgerOrder, "id">,
-  requestId: number,
+  link: ServiceLink,
   by: Act,
 ): Promise<ActResult> {
   return act(pool, id, by, "resolve", async (order, client) => {
     if (order.state !== "parked" || order.operation === "REGISTER") return "not applicable";
-    await client.query(FORGET_PROCEDURE, [id]);
+    await client.query(FORGET_LINK, [id]);
+    await client.query(FORGET_CONTAINERS, [id]);
     return {
       orderId: id,
       from: ["parked"],
       to: "submitted",
       failure: null,
-      request: { surface: "request", requestId },
+      request: link,
       attempts: 0,
       nextInMs: 0,
       isIntentSettled: true,
-      event: { kind: "resolved", detail: { actor: by.actor, requestId } },
+      event: { kind: "resolved", detail: { actor: by.actor, ...link } },
       isTold: true,
     };
   });

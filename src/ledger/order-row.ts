@@ -3,6 +3,7 @@ import type { Operation, OrderSubject } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { ContainerLocation, OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
 import { phi } from "../core/phi.ts";
+import type { Surface } from "../core/surface.ts";
 import { formatId } from "./ids.ts";
 
 /** A call that changes the service and may have left. */
@@ -43,7 +44,11 @@ export interface LedgerOrder {
   readonly looks: number;
   /** Requests of this subject and type that were there before the intended call. */
   readonly knownRequestIds: readonly number[];
+  /** Requests or procedures that the service made of it before a person had it done anew. */
+  readonly formerIds: readonly number[];
   readonly isRepostApproved: boolean;
+  /** The surface that its latest call went to; undefined before the first. */
+  readonly surface: Surface | undefined;
   readonly requestId: number | undefined;
   readonly procedureId: number | undefined;
   readonly procedureCode: string | undefined;
@@ -60,7 +65,7 @@ export interface LedgerOrder {
 export const ORDER_COLUMNS = `
   o.id, o.message_id, o.connector, o.operation, o.facility_code, o.facility_id, o.placer_order_number, o.subject_code,
   o.subject, o.sources, o.state, o.failure_code, o.failure_text, o.version, o.generation, o.attempts, o.next_at, o.fence, o.intent,
-  o.intent_at, (extract(epoch from now() - o.intent_at) * 1000)::double precision as intent_age_ms, o.looks, o.known_request_ids, o.is_repost_approved, o.request_id, o.procedure_id, o.procedure_code,
+  o.intent_at, (extract(epoch from now() - o.intent_at) * 1000)::double precision as intent_age_ms, o.looks, o.known_request_ids, o.former_ids, o.is_repost_approved, o.surface, o.request_id, o.procedure_id, o.procedure_code,
   o.remote_status, o.poll_interval_ms, o.missing_since, o.received_at, o.submitted_at, o.changed_at,
   (select coalesce(jsonb_agg(jsonb_build_object('position', c.position, 'label', c.label, 'description', c.description,
                                                 'containerId', c.container_id, 'location', c.location)
@@ -92,7 +97,9 @@ export interface OrderRow {
   intent_age_ms: number | null;
   looks: number;
   known_request_ids: number[];
+  former_ids: number[];
   is_repost_approved: boolean;
+  surface: Surface | null;
   request_id: number | null;
   procedure_id: number | null;
   procedure_code: string | null;
@@ -111,7 +118,34 @@ export interface OrderRow {
   }[];
 }
 
+/** What the service made of an order: a procedure request, or on the external surface a procedure. */
+export type ServiceLink =
+  | { readonly surface: "request"; readonly requestId: number }
+  | { readonly surface: "external"; readonly procedureId: number };
+
+/** What the service made of an order; undefined while it is not known to have made anything. */
+export function linkOf(
+  order: Pick<LedgerOrder, "surface" | "requestId" | "procedureId">,
+): ServiceLink | undefined {
+  if (order.requestId !== undefined) return { surface: "request", requestId: order.requestId };
+  if (order.surface !== "external" || order.procedureId === undefined) return undefined;
+  return { surface: "external", procedureId: order.procedureId };
+}
+
 const wrap = (value: string | undefined) => (value === undefined ? undefined : phi(value));
+
+/** The columns `subject_code` and `subject` as a subject. */
+export function toSubject(
+  code: string,
+  { firstName, lastName, dateOfBirth }: OrderRow["subject"],
+): OrderSubject {
+  return {
+    code: phi(code),
+    firstName: wrap(firstName),
+    lastName: wrap(lastName),
+    dateOfBirth: wrap(dateOfBirth),
+  };
+}
 
 /** A row of {@link ORDER_COLUMNS} as an order. */
 export function fromOrderRow(row: OrderRow): LedgerOrder {
@@ -123,12 +157,7 @@ export function fromOrderRow(row: OrderRow): LedgerOrder {
     facilityCode: row.facility_code,
     facilityId: row.facility_id,
     placerOrderNumber: row.placer_order_number ?? undefined,
-    subject: {
-      code: phi(row.subject_code),
-      firstName: wrap(row.subject.firstName),
-      lastName: wrap(row.subject.lastName),
-      dateOfBirth: wrap(row.subject.dateOfBirth),
-    },
+    subject: toSubject(row.subject_code, row.subject),
     containers: row.containers.map((container) => ({
       position: container.position,
       label: container.label,
@@ -149,7 +178,9 @@ export function fromOrderRow(row: OrderRow): LedgerOrder {
     intentAgeMs: row.intent_age_ms ?? undefined,
     looks: row.looks,
     knownRequestIds: row.known_request_ids,
+    formerIds: row.former_ids,
     isRepostApproved: row.is_repost_approved,
+    surface: row.surface ?? undefined,
     requestId: row.request_id ?? undefined,
     procedureId: row.procedure_id ?? undefined,
     procedureCode: row.procedure_code ?? undefined,

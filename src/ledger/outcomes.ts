@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { CancelAnswer } from "../core/cancel.ts";
 import { encodeCrockfordNumber } from "../core/crockford.ts";
 import { Failure, type FailureCode, type Problem } from "../core/failures.ts";
 import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
@@ -90,6 +91,7 @@ interface OutcomeRow {
     problems?: Problem[];
     placerOrderNumber?: string;
     isDuplicate?: boolean;
+    answers?: (Omit<CancelAnswer, "order"> & { order?: OrderSnapshot })[];
   };
   occurred_at: Date;
   message_id: number;
@@ -132,15 +134,25 @@ function toOutcome(row: OutcomeRow): Outcome {
         isDuplicate: payload.isDuplicate === true,
       };
     case "refused":
+    case "waiting":
       return {
         ...common,
-        kind: "refused",
+        kind: row.kind,
         problems: payload.problems ?? [],
         placerOrderNumber: payload.placerOrderNumber,
       };
     case "changed":
       if (!payload.order) throw new TypeError(`outcome ${row.id} has no order`);
       return { ...common, kind: "changed", order: toOrder(payload.order) };
+    case "cancellation":
+      return {
+        ...common,
+        kind: "cancellation",
+        answers: (payload.answers ?? []).map(({ order, ...answer }) => ({
+          ...answer,
+          order: order && toOrder(order),
+        })),
+      };
   }
 }
 

@@ -9,6 +9,7 @@ update messages
  where id in (select m.id
                 from messages m
                where m.raw is not null
+                 and m.verdict <> 'waiting'
                  and m.received_at < now() - $1 * interval '1 millisecond'
                  and not exists (select 1
                                    from orders o
@@ -16,6 +17,10 @@ update messages
                                     and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
                                          or o.changed_at > now() - $1 * interval '1 millisecond'))
                  and not exists (select 1 from outcomes t where t.message_id = m.id and not t.is_composed)
+                 and not exists (select 1
+                                   from cancellations c
+                                  where c.message_id = m.id
+                                    and c.decided_at is null)
                order by m.received_at
                limit $2)
 returning id`;
@@ -47,6 +52,17 @@ update orders
                limit $2)
 returning id`;
 
+/** The service's answers to calls of orders that ended long ago; $1 ms, $2 how many. Index: orders_state, order_answers_order. */
+const FORGET_ANSWERS = `
+delete from order_answers
+ where id in (select a.id
+                from orders o
+                join order_answers a on a.order_id = o.id
+               where o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+                 and o.changed_at < now() - $1 * interval '1 millisecond'
+               order by o.changed_at
+               limit $2)`;
+
 /** What one round of forgetting did. */
 export interface Pruned {
   readonly messages: number;
@@ -66,5 +82,6 @@ export async function forgetOld(
   const messages = await run(pool, FORGET_RAW, [retention.messagesMs, limit]);
   const deliveries = await run(pool, FORGET_BYTES, [retention.messagesMs, limit]);
   const orders = await run(pool, FORGET_SUBJECTS, [retention.ordersMs, limit]);
+  await run(pool, FORGET_ANSWERS, [retention.ordersMs, limit]);
   return { messages: messages.length, deliveries: deliveries.length, orders: orders.length };
 }

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { OrderState } from "../core/order-state.ts";
+import type { Surface } from "../core/surface.ts";
 import { insertOrderOutcomes } from "./change-orders.ts";
 import { inTransaction, run } from "./database.ts";
 import { fromOrderRow, type Intent, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./order-row.ts";
@@ -113,13 +114,16 @@ update orders o
    and (o.state = 'queued' or (o.state = 'submitting' and o.owner is null))
 returning ${ORDER_COLUMNS}`;
 
-/** Intent before the call; $1 id, $2 fence, $3 intent, $4 known request ids, $5 body as JSON. */
+/** Intent before the call; $1 id, $2 fence, $3 intent, $4 known request ids, $5 body as JSON, $6 surface of a request. */
 const RECORD_INTENT = `
 update orders
    set intent = $3,
        intent_at = now(),
        looks = 0,
        known_request_ids = $4,
+       -- The two surfaces number what they make each in their own way.
+       former_ids = case when $6::text is null or $6 = surface then former_ids else '{}' end,
+       surface = coalesce($6, surface),
        sent = coalesce($5::jsonb, sent)
  where id = $1
    and fence = $2
@@ -183,13 +187,21 @@ select exists (
      and (e.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress')
           or (e.state = 'completed' and e.changed_at > now() - $3 * interval '1 millisecond'))) as is_there`;
 
-/** Other orders that hold these requests; $1 surface, $2 request ids, $3 order id. Index: orders_request. */
+/** Other orders that hold these requests; $1 request ids, $2 order id. Index: orders_request. */
 const CLAIMED_REQUESTS = `
-select request_id
+select request_id as claimed
   from orders
- where surface = $1
-   and request_id = any ($2)
-   and id <> $3`;
+ where surface = 'request'
+   and request_id = any ($1)
+   and id <> $2`;
+
+/** Other orders that hold these procedures of the external surface; $1 procedure ids, $2 order id. Index: orders_external_procedure. */
+const CLAIMED_PROCEDURES = `
+select procedure_id as claimed
+  from orders
+ where surface = 'external'
+   and procedure_id = any ($1)
+   and id <> $2`;
 
 const toDue = (row: { id: number; version: number }): DueOrder => ({ orderId: row.id, version: row.version });
 
@@ -260,6 +272,8 @@ export async function recordIntent(
     readonly intent: Intent;
     readonly knownRequestIds: readonly number[];
     readonly body: unknown;
+    /** Where a request goes; a lost call is looked for there, whatever the configuration says by then. */
+    readonly surface?: Surface | undefined;
   },
 ): Promise<Date | undefined> {
   const body = intent.body === undefined ? null : JSON.stringify(intent.body);
@@ -269,6 +283,7 @@ export async function recordIntent(
     intent.intent,
     intent.knownRequestIds,
     body,
+    intent.surface ?? null,
   ]);
   return row?.intent_at;
 }
@@ -331,15 +346,16 @@ export async function isEarlierStoreThere(
   return row?.is_there === true;
 }
 
-/** Which of these requests belong to other orders already. */
-export async function findClaimedRequests(
+/** Which of these requests, or procedures on the external surface, belong to other orders already. */
+export async function findClaimed(
   pool: pg.Pool,
-  surface: "request" | "external",
-  requestIds: readonly number[],
+  surface: Surface,
+  ids: readonly number[],
   orderId: number,
 ): Promise<Set<number>> {
-  const rows = await run<{ request_id: number }>(pool, CLAIMED_REQUESTS, [surface, requestIds, orderId]);
-  return new Set(rows.map((row) => row.request_id));
+  const query = surface === "request" ? CLAIMED_REQUESTS : CLAIMED_PROCEDURES;
+  const rows = await run<{ claimed: number }>(pool, query, [ids, orderId]);
+  return new Set(rows.map((row) => row.claimed));
 }
 
 /** The order's intent as it stands; $1 id, $2 fence. */

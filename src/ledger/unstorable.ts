@@ -14,7 +14,7 @@ export function isUnstorable(error: unknown): boolean {
  * A message with a value that the database can't hold, as it is kept all the same: refused, with its bytes, which may
  * be anything. Each text of it that could be the one is left out; which it was, the database doesn't say.
  */
-export function withoutUnstorable({ message }: MessageRecord): MessageRecord {
+export function withoutUnstorable({ message, waitedAs, replyTo }: MessageRecord): MessageRecord {
   const problem: Problem = {
     code: "LEDGER_VALUE_UNSTORABLE",
     place: message.place,
@@ -24,6 +24,8 @@ export function withoutUnstorable({ message }: MessageRecord): MessageRecord {
   const { content } = message;
   return {
     message: content.kind === "csv" ? { ...message, content: { kind: "csv", rows: phi([]) } } : message,
+    waitedAs,
+    replyTo,
     verdict: "refused",
     problems: [problem],
     orders: [],

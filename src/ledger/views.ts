@@ -1,7 +1,8 @@
 import type pg from "pg";
 import type { Problem } from "../core/failures.ts";
+import type { Verdict } from "../core/intake.ts";
 import type { OrderState } from "../core/order-state.ts";
-import { run } from "./database.ts";
+import { type Queryable, run } from "./database.ts";
 import { formatId, parseId } from "./ids.ts";
 import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./order-row.ts";
 
@@ -71,14 +72,15 @@ select m.id, m.connector, f.file_name, m.place, m.message_control_id, m.message_
  order by m.id desc
  limit $4`;
 
-/** $1 id. */
-const MESSAGE_BY_ID = `
+/** $1 ids. Index: the primary key. */
+const MESSAGES_BY_ID = `
 select m.id, m.connector, f.file_name, m.place, m.message_control_id, m.message_type, m.verdict, m.problems, m.received_at,
        m.duplicate_of, m.replay_of, m.ordinal, m.raw, m.format, m.encoding, m.csv_rows,
        (select coalesce(array_agg(o.id order by o.id), '{}') from orders o where o.message_id = m.id) as order_ids
   from messages m
   left join files f on f.id = m.file_id
- where m.id = $1`;
+ where m.id = any ($1)
+ order by m.id`;
 
 /** Orders by state, with the age of the longest waiting one in seconds. Index: orders_state. */
 const COUNT_ORDERS = `
@@ -128,7 +130,7 @@ export interface MessageView {
   readonly place: string;
   readonly messageControlId: string | undefined;
   readonly messageType: string | undefined;
-  readonly verdict: "accepted" | "duplicate" | "refused" | "ignored";
+  readonly verdict: Verdict;
   readonly problems: readonly Problem[];
   readonly receivedAt: Date;
   readonly duplicateOf: string | undefined;
@@ -277,8 +279,17 @@ export async function listMessages(
 }
 
 /** One message with its text; undefined when there is none with this id. */
-export async function findMessage(pool: pg.Pool, messageId: number): Promise<StoredMessage | undefined> {
-  const [row] = await run<
+export async function findMessage(pool: Queryable, messageId: number): Promise<StoredMessage | undefined> {
+  const [message] = await listStoredMessages(pool, [messageId]);
+  return message;
+}
+
+/** Messages with their texts, in the order of their ids; those that don't exist are left out. */
+export async function listStoredMessages(
+  pool: Queryable,
+  messageIds: readonly number[],
+): Promise<StoredMessage[]> {
+  const rows = await run<
     MessageRow & {
       ordinal: number;
       raw: Buffer | null;
@@ -286,16 +297,15 @@ export async function findMessage(pool: pg.Pool, messageId: number): Promise<Sto
       encoding: string | null;
       csv_rows: [number, [string, string][]][] | null;
     }
-  >(pool, MESSAGE_BY_ID, [messageId]);
-  if (!row) return undefined;
-  return {
+  >(pool, MESSAGES_BY_ID, [messageIds]);
+  return rows.map((row) => ({
     ...toMessage(row),
     ordinal: row.ordinal,
     raw: row.raw ?? undefined,
     format: row.format,
     encoding: row.encoding ?? undefined,
     csvRows: row.csv_rows ?? undefined,
-  };
+  }));
 }
 
 /** Orders by state, and for how many seconds the one that moved longest ago has been there. */

@@ -1,12 +1,13 @@
 import type { Outcome } from "../core/outcome.ts";
-import { buildAck } from "../formats/hl7/ack.ts";
+import { type AckError, type AcknowledgmentCode, type AckRequest, buildAck } from "../formats/hl7/ack.ts";
 import { type OrderGroup, orderGroups } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
+import { isCancelGroup } from "./cancel-hl7.ts";
 import { assemble, type OutSegment } from "./echo.ts";
 import { refusalCode, toAckError } from "./error-condition.ts";
 import type { Original } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
-import { type StatusCodes, statusCodes } from "./status-map.ts";
+import { statusCodes } from "./status-map.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 /** The application acknowledgement that fits what came in (HL7 chapter 4); any other type is answered by a plain ACK. */
@@ -17,50 +18,130 @@ const ANSWER_BY_TYPE: Readonly<Record<string, readonly [messageCode: string, tri
   "OML^O35": ["ORL", "O36"],
 };
 
+/** ORC-1 of a wish to cancel that is not granted (table 0119). */
+export const UNABLE_TO_CANCEL = "UC";
+
 /** MSH-7 among the fields of a segment specification of MSH, which begin with MSH-3. */
 const MSH_7 = 4;
 
-/** The text of the answer to a message: taken (`acknowledged`) or refused with every reason. */
-export function composeAnswer(
-  outcome: Extract<Outcome, { kind: "acknowledged" | "refused" }>,
-  original: Original,
-  profile: Hl7Profile,
-): string {
-  const { header, message, echo } = original;
-  const answer = ANSWER_BY_TYPE[`${header.messageCode}^${header.triggerEvent}`];
-  const problems = outcome.kind === "refused" ? outcome.problems : [];
-  const [msh, ...rest] = buildAck({
-    to: header,
-    code: outcome.kind === "refused" ? refusalCode(problems) : "AA",
-    controlId: outcome.controlId,
-    dateTime: outcome.occurredAt,
-    errors: problems.map(toAckError),
-    // Before 2.5 ERR holds codes alone, and MSA-3 is the one place for words.
-    text: problems.map((problem) => toAckError(problem).text).join("; "),
-    characterSet: "UNICODE UTF-8",
-    ...(answer === undefined
-      ? {}
-      : { type: { messageCode: answer[0], triggerEvent: answer[1], structure: answer.join("_") } }),
-  });
-  const [name, ...fields] = msh ?? ["MSH"];
-  fields[MSH_7] = formatHl7Timestamp(outcome.occurredAt, profile.results.timeZone);
-  const segments: OutSegment[] = [[name, ...fields], ...rest];
-  if (answer !== undefined) {
+/** An outcome that answers a message as a whole. */
+export type MessageAnswer = Extract<Outcome, { kind: "acknowledged" | "refused" | "waiting" }>;
+
+/** Stands before the reasons of a message that waits: MSA-1 AA alone could be read as an order that was taken. */
+const HELD = "On hold, no order was made of it yet";
+
+/**
+ * The text of the answer to a message: taken (`acknowledged`), refused with every reason, or on hold (`waiting`). One
+ * that waits is stored safely and will be answered again, so nothing is to be sent anew: AA, with warnings in ERR, and
+ * orders that are held (ORC-1 OH, ORC-5 HD) instead of accepted.
+ */
+export function composeAnswer(outcome: MessageAnswer, original: Original, profile: Hl7Profile): string {
+  const { message, echo } = original;
+  const isHeld = outcome.kind === "waiting";
+  const { errors, words, text } = toldOf(outcome);
+  const code = outcome.kind === "refused" ? refusalCode(outcome.problems) : "AA";
+  const segments = answerHead(outcome, original, profile, { code, errors, text });
+  if (answerType(original) !== undefined) {
     if (outcome.kind === "acknowledged" && outcome.isDuplicate) {
       segments.push(["NTE", 1, "L", "This message was received before; nothing was started anew."]);
     }
+    if (isHeld) segments.push(["NTE", 1, "L", `${HELD}: ${words}`]);
     const codes = statusCodes(outcome.kind, profile.results);
-    if (message !== undefined) segments.push(...echoOrders(message, original, codes));
+    // What becomes of a wish to cancel is told by an answer of its own, unless the message is refused as a whole.
+    const isAnswered = (group: OrderGroup) => !isCancelGroup(group, profile) || outcome.kind === "refused";
+    const answerOf = (group: OrderGroup, placer: OutSegment[1]): OutSegment => [
+      "ORC",
+      isCancelGroup(group, profile) ? UNABLE_TO_CANCEL : codes.orderControl,
+      placer,
+      undefined,
+      echo.field(group.orc, 4),
+      codes.orderStatus,
+    ];
+    if (message !== undefined) {
+      const all = tryGroups(message);
+      const groups = all.filter(isAnswered);
+      if (all.length > 0 && groups.length === 0)
+        segments.push(["NTE", 1, "L", "The wish to cancel is recorded; its answer follows."]);
+      segments.push(...echoGroups(message, original, groups, answerOf));
+    }
   }
   return assemble(segments, echo.delimiters);
 }
 
-/** PID and, for each order, ORC with our answer, its specimens where the structure puts them, and its OBR. */
-function echoOrders(message: Hl7Message, { header, echo }: Original, codes: StatusCodes): OutSegment[] {
+/** A plain acknowledgement under a code of the caller's choice, which tells the same reasons and echoes no order. */
+export function composePlainAnswer(
+  outcome: MessageAnswer,
+  original: Original,
+  profile: Hl7Profile,
+  code: AcknowledgmentCode,
+): string {
+  const { errors, text } = toldOf(outcome);
+  const segments = answerHead(outcome, original, profile, { code, errors, text, isPlain: true });
+  return assemble(segments, original.echo.delimiters);
+}
+
+/** What an answer says in ERR and MSA-3. */
+function toldOf(outcome: MessageAnswer): { errors: AckError[]; words: string; text: string } {
+  const isHeld = outcome.kind === "waiting";
+  const errors = (outcome.kind === "acknowledged" ? [] : outcome.problems)
+    .map(toAckError)
+    .map((error) => (isHeld ? { ...error, severity: "W" as const } : error));
+  const words = errors.map(({ text }) => text).join("; ");
+  // Before 2.5 ERR holds codes alone, and MSA-3 is the one place for words.
+  return { errors, words, text: isHeld ? `${HELD}: ${words}` : words };
+}
+
+/** The acknowledgement that fits the message that is answered; undefined where that is a plain ACK. */
+export function answerType({ header }: Original): (typeof ANSWER_BY_TYPE)[string] | undefined {
+  return ANSWER_BY_TYPE[`${header.messageCode}^${header.triggerEvent}`];
+}
+
+/** MSH, MSA and ERR of an answer. */
+export function answerHead(
+  outcome: Pick<Outcome, "controlId" | "occurredAt">,
+  original: Original,
+  profile: Hl7Profile,
+  {
+    isPlain = false,
+    type = isPlain ? undefined : answerType(original),
+    ...request
+  }: Pick<AckRequest, "code" | "errors" | "text"> & {
+    /** Another type than {@link answerType} says. */
+    readonly type?: (typeof ANSWER_BY_TYPE)[string] | undefined;
+    /** ACK, whatever came. */
+    readonly isPlain?: boolean;
+  },
+): OutSegment[] {
+  const [msh, ...rest] = buildAck({
+    ...request,
+    to: original.header,
+    controlId: outcome.controlId,
+    dateTime: outcome.occurredAt,
+    characterSet: "UNICODE UTF-8",
+    ...(type === undefined
+      ? {}
+      : { type: { messageCode: type[0], triggerEvent: type[1], structure: type.join("_") } }),
+  });
+  const [name, ...fields] = msh ?? ["MSH"];
+  fields[MSH_7] = formatHl7Timestamp(outcome.occurredAt, profile.results.timeZone);
+  return [[name, ...fields], ...rest];
+}
+
+/**
+ * PID and, for each order group, the ORC that answers it, its specimens where the structure puts them, and its OBRs.
+ *
+ * @param answerOf the ORC, given ORC-2 (or OBR-2) of the original
+ */
+export function echoGroups(
+  message: Hl7Message,
+  { header, echo }: Original,
+  groups: readonly OrderGroup[],
+  answerOf: (group: OrderGroup, placer: OutSegment[1]) => OutSegment,
+): OutSegment[] {
   const pid = message.first("PID");
   const seen = new Set<Segment>();
   const isSpecimenFirst = header.triggerEvent === "O33" || header.triggerEvent === "O35";
-  const body = tryGroups(message).flatMap((group): OutSegment[] => {
+  const body = groups.flatMap((group): OutSegment[] => {
     const specimens = !isSpecimenFirst
       ? []
       : group.specimens
@@ -68,11 +149,7 @@ function echoOrders(message: Hl7Message, { header, echo }: Original, codes: Stat
           .filter((segment) => !seen.has(segment) && seen.add(segment));
     const [obr] = group.obrs;
     const placer = echo.field(group.orc, 2) ?? echo.field(obr, 2);
-    return [
-      ...specimens.map(echo.segment),
-      ["ORC", codes.orderControl, placer, undefined, echo.field(group.orc, 4), codes.orderStatus],
-      ...group.obrs.map(echo.segment),
-    ];
+    return [...specimens.map(echo.segment), answerOf(group, placer), ...group.obrs.map(echo.segment)];
   });
   return pid === undefined || body.length === 0 ? body : [echo.segment(pid), ...body];
 }

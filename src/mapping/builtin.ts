@@ -1,4 +1,17 @@
-import type { ProfileDefinition } from "./profile-schema.ts";
+import type { ProfileDefinition, Tellable } from "./profile-schema.ts";
+
+/** All but the steps on the way. */
+const TOLD = [
+  "acknowledged",
+  "refused",
+  "waiting",
+  "completed",
+  "rejected",
+  "cancelled",
+  "failed",
+  "parked",
+  "discarded",
+] satisfies Tellable[];
 
 /** HL7 as most lab systems speak it; a profile of the site names what is different. */
 const hl7Orders: ProfileDefinition = {
@@ -6,6 +19,7 @@ const hl7Orders: ProfileDefinition = {
   accept: ["ORM^O01", "OML^O21", "OML^O33", "ADT^A04", "ADT^A28"],
   ignore: [],
   register: ["ADT^A04", "ADT^A28"],
+  cancel: ["CA"],
   versions: ["2.3", "2.4", "2.5", "2.6", "2.7", "2.8"],
   operation: {
     from: "OBR-4.1",
@@ -32,7 +46,7 @@ const hl7Orders: ProfileDefinition = {
     format: "oru",
     namespace: "CRYOBRIDGE",
     timeZone: "UTC",
-    tell: ["acknowledged", "refused", "completed", "rejected", "cancelled", "failed", "parked", "discarded"],
+    tell: TOLD,
   },
 };
 
@@ -49,7 +63,13 @@ const csvOrders: ProfileDefinition = {
   operation: {
     from: "operation",
     as: ["trim", "upper"],
-    table: { STORE: "STORE", RETRIEVAL: "RETRIEVAL", RETRIEVE: "RETRIEVAL", REGISTER: "REGISTER" },
+    table: {
+      STORE: "STORE",
+      RETRIEVAL: "RETRIEVAL",
+      RETRIEVE: "RETRIEVAL",
+      REGISTER: "REGISTER",
+      CANCEL: "CANCEL",
+    },
   },
   facility: { from: "facility", as: "trim" },
   placerOrderNumber: { from: "order_number", as: "trim" },
@@ -65,7 +85,7 @@ const csvOrders: ProfileDefinition = {
   },
   results: {
     timeZone: "UTC",
-    tell: ["acknowledged", "refused", "completed", "rejected", "cancelled", "failed", "parked", "discarded"],
+    tell: TOLD,
   },
 };
 

@@ -13,11 +13,13 @@ import type {
   ContainerKind,
   ContainerSegment,
   CsvProfile,
+  CsvReading,
   Hl7Profile,
   OrderRules,
 } from "./profile.ts";
 import { type Complain, profileProblem } from "./profile-problems.ts";
 import type { ProfileDefinition } from "./profile-schema.ts";
+import type { ValueRule } from "./value.ts";
 
 export interface CompileDeps {
   /** What `extends` may name besides `profiles`; the shipped profiles unless given. */
@@ -77,7 +79,7 @@ async function loadSiteModule(
   return undefined;
 }
 
-const HL7_KEYS = ["accept", "ignore", "register", "versions", "processingId"] as const;
+const HL7_KEYS = ["accept", "ignore", "register", "cancel", "versions", "processingId"] as const;
 const CSV_KEYS = ["delimiter", "quote", "header", "dateFormats", "groupBy", "wholeFile"] as const;
 
 function compileHl7(
@@ -102,6 +104,7 @@ function compileHl7(
     accept: (whole.accept ?? []).map(parseMessageType),
     ignore: (whole.ignore ?? []).map(parseMessageType),
     register: (whole.register ?? []).map(parseMessageType),
+    cancel: whole.cancel ?? [],
     versions: whole.versions ?? [],
     processingId: whole.processingId,
     encoding: whole.encoding,
@@ -158,6 +161,7 @@ function compileCsv(
       groupBy: whole.groupBy,
       wholeFile: whole.wholeFile ?? false,
       requiredColumns: listRequiredColumns(rules),
+      cancelListLacks: listCancelLacks(rules),
     },
     rules,
   };
@@ -169,11 +173,23 @@ function listRequiredColumns(rules: OrderRules<string>): string[][] {
   const isRegistration = operation?.kind === "constant" && operation.value === "REGISTER";
   const ofContainers = isRegistration ? [] : [rules.placerOrderNumber, rules.label];
   const needed = [rules.operation, rules.facility, rules.subject.code, ...ofContainers];
-  return needed.flatMap((rule) => {
-    const columns = rule.sources.flatMap((source) => (source.kind === "place" ? [source.path] : []));
-    const hasOther = rule.fallback !== undefined || columns.length < rule.sources.length;
-    return hasOther || columns.length === 0 ? [] : [columns];
-  });
+  return needed.flatMap(columnsOf);
+}
+
+/** The columns of which a value needs one; none when it can come from elsewhere. */
+function columnsOf(rule: ValueRule<string>): string[][] {
+  const columns = rule.sources.flatMap((source) => (source.kind === "place" ? [source.path] : []));
+  const hasOther = rule.fallback !== undefined || columns.length < rule.sources.length;
+  return hasOther || columns.length === 0 ? [] : [columns];
+}
+
+/** What a file without any order need not have; undefined where every row has the same operation. */
+function listCancelLacks(rules: OrderRules<string>): CsvReading["cancelListLacks"] {
+  if (!rules.operation.sources.some(({ kind }) => kind === "place")) return undefined;
+  return {
+    all: columnsOf(rules.facility).concat(columnsOf(rules.label)),
+    any: columnsOf(rules.subject.code),
+  };
 }
 
 function requireColumn(name: string, header: boolean | readonly string[]): string {

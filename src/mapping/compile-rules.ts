@@ -1,4 +1,4 @@
-import { isOperation, type OrderRules } from "./profile.ts";
+import { CANCEL_OPERATION, isOperation, type OrderRules } from "./profile.ts";
 import type { Complain } from "./profile-problems.ts";
 import type { ProfileDefinition, ValueDefinition } from "./profile-schema.ts";
 import { compileValue, toValueObject, type ValueRule } from "./value.ts";
@@ -27,7 +27,7 @@ export function compileRules<P>(
   };
   const optional = (place: string, definition: ValueDefinition | undefined): ValueRule<P> =>
     definition === undefined ? ABSENT : compile(place, definition);
-  checkOperation(whole.operation, complain);
+  checkOperation(whole.operation, whole.format === "csv", complain);
   const { subject, containers } = whole;
   return {
     operation: require("operation", whole.operation, true),
@@ -47,8 +47,12 @@ export function compileRules<P>(
 /** A rule that finds nothing. */
 const ABSENT: ValueRule<never> = { sources: [], pipeline: [], fallback: undefined, mustAgree: false };
 
-/** An operation is one of three words; a table or constant that gives another could never be right. */
-function checkOperation(definition: ValueDefinition | undefined, complain: Complain): void {
+/** An operation is one of a few words; a table or constant that gives another could never be right. */
+function checkOperation(
+  definition: ValueDefinition | undefined,
+  mayCancel: boolean,
+  complain: Complain,
+): void {
   if (definition === undefined) return;
   const { value, table, default: fallback } = toValueObject(definition);
   const given = [
@@ -57,10 +61,8 @@ function checkOperation(definition: ValueDefinition | undefined, complain: Compl
   ];
   if (fallback !== undefined) given.push(["", fallback]);
   for (const [code, operation = ""] of given) {
-    if (isOperation(operation)) continue;
-    complain(
-      code ? `operation.table.${code}` : "operation",
-      `${operation}: expected STORE, RETRIEVAL or REGISTER`,
-    );
+    if (isOperation(operation) || (mayCancel && operation === CANCEL_OPERATION)) continue;
+    const known = mayCancel ? "STORE, RETRIEVAL, REGISTER or CANCEL" : "STORE, RETRIEVAL or REGISTER";
+    complain(code ? `operation.table.${code}` : "operation", `${operation}: expected ${known}`);
   }
 }

@@ -47,7 +47,9 @@ export function finishDraft(
   const facilityCode = judge.value(withCode(draft.facility, "MAPPING_FACILITY_UNKNOWN"), "the facility");
   const facilityId = judge.facility(facilityCode, draft.facility, settings.facilityIdByCode);
   const isRegistration = operation === "REGISTER";
-  const number = judge.value(draft.placerOrderNumber, isRegistration ? undefined : "the placer order number");
+  // Only a registration may do without a number, and an order whose operation no table knows may be one.
+  const mayLackNumber = isRegistration || operation === undefined;
+  const number = judge.value(draft.placerOrderNumber, mayLackNumber ? undefined : "the placer order number");
   const code = judge.value(draft.subject.code, "the subject code");
   const { firstName: readFirst, lastName: readLast } = draft.subject;
   const firstName = judge.value(readFirst, isRegistration ? "the first name" : undefined, "name");
@@ -86,8 +88,9 @@ class Judge {
     this.#prefix = messagePlace === "" ? "" : `${messagePlace}, `;
   }
 
-  #complain(code: FailureCode, place: string, message: string): undefined {
-    this.problems.push({ code, place: this.#prefix + place, message });
+  #complain(code: FailureCode, place: string, message: string, unknownCode?: string): undefined {
+    const problem = { code, place: this.#prefix + place, message };
+    this.problems.push(unknownCode === undefined ? problem : { ...problem, unknownCode });
   }
 
   /** The value; undefined when it is not there or unfit. `needed` names it where the order can't do without. */
@@ -99,7 +102,7 @@ class Judge {
         return reading.value;
       }
       case "bad":
-        return this.#complain(reading.code, reading.place, reading.trouble);
+        return this.#complain(reading.code, reading.place, reading.trouble, unknownCodeOf(reading));
       case "deleted":
         if (needed === undefined) return undefined;
         return this.#complain("MAPPING_VALUE_MISSING", reading.place, `says "" (delete), expected ${needed}`);
@@ -116,6 +119,7 @@ class Judge {
       "MAPPING_OPERATION_UNKNOWN",
       reading.place,
       `holds ${quote(value)}, expected ${OPERATIONS.join(", ")} or a code of the profile's table`,
+      value,
     );
   }
 
@@ -129,7 +133,7 @@ class Judge {
     if (id !== undefined) return id;
     const known = [...idByCode.keys()].join(", ") || "none";
     const message = `holds ${quote(code)}, which is not among the configured facilities (${known})`;
-    return this.#complain("MAPPING_FACILITY_UNKNOWN", reading.place, message);
+    return this.#complain("MAPPING_FACILITY_UNKNOWN", reading.place, message, code);
   }
 
   /** A birth date in the one form that the service takes, whatever the profile's transforms made of it. */
@@ -178,6 +182,11 @@ class Judge {
 /** A code missing from a table, named after the value that it was to give. */
 function withCode(reading: Reading, code: FailureCode): Reading {
   return reading.status === "bad" && reading.code === "MAPPING_CODE_UNKNOWN" ? { ...reading, code } : reading;
+}
+
+/** The code that a table of operations or facilities lacks; codes of other tables may be a patient's. */
+function unknownCodeOf({ code, value }: Extract<Reading, { status: "bad" }>): string | undefined {
+  return code === "MAPPING_OPERATION_UNKNOWN" || code === "MAPPING_FACILITY_UNKNOWN" ? value : undefined;
 }
 
 function listSources(draft: Draft, isRegistration: boolean): Record<string, string> {

@@ -17,8 +17,9 @@ export function resultFileName(outcome: Outcome): string {
 
 function subjectOf(outcome: Outcome): string {
   if (outcome.kind === "changed") return outcome.order.placerOrderNumber ?? outcome.order.orderId;
-  const number = outcome.kind === "acknowledged" ? outcome.orders[0]?.placerOrderNumber : undefined;
-  return number ?? outcome.message.messageControlId ?? outcome.message.messageId;
+  const [named] =
+    outcome.kind === "acknowledged" ? outcome.orders : outcome.kind === "cancellation" ? outcome.answers : [];
+  return named?.placerOrderNumber ?? outcome.message.messageControlId ?? outcome.message.messageId;
 }
 
 /** Letters, digits, `-`, `_` and inner dots; never empty, never hidden. */

@@ -57,7 +57,8 @@ export function missingColumns(rows: readonly CsvRow[], { reading }: CsvProfile)
   });
 }
 
-function readRow(rule: ValueRule<string>, row: CsvRow): Reading {
+/** One value of one row, with its place. */
+export function readRow(rule: ValueRule<string>, row: CsvRow): Reading {
   const reading = readValue(rule, (column) => {
     const value = row.values.get(column);
     return value === undefined ? undefined : { value, place: `line ${row.line}, column ${column}` };

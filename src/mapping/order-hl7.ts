@@ -2,6 +2,7 @@ import type { FailureCode, Problem } from "../core/failures.ts";
 import { type OrderGroup, orderGroups } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import type { FieldPath } from "../formats/hl7/path.ts";
+import { isCancelGroup } from "./cancel-hl7.ts";
 import { describeEach, listContainers } from "./containers-hl7.ts";
 import type { Draft } from "./draft.ts";
 import { findIn, findSubjectCode } from "./find-hl7.ts";
@@ -24,12 +25,16 @@ interface Unit {
   readonly problems: readonly Problem[];
 }
 
-/** Reads the orders of an order message. Groups with one placer order number are one order with several containers. */
+/**
+ * Reads the orders of an order message, other than those that it cancels. Groups with one placer order number are one
+ * order with several containers.
+ */
 export function readOrders(message: Hl7Message, profile: Hl7Profile, messagePlace: string): Draft[] {
   const groups = orderGroups(message);
   const owned = new Set(groups.flatMap((group) => group.segments));
   const shared: Shared = { message, segments: message.segments.filter((segment) => !owned.has(segment)) };
-  const units = groups.map((group) => readUnit(group, shared, profile, messagePlace));
+  const placing = groups.filter((group) => !isCancelGroup(group, profile));
+  const units = placing.map((group) => readUnit(group, shared, profile, messagePlace));
   const subject = readSubject(message, profile);
   const unitsByNumber = Map.groupBy(units, ({ number, group }) =>
     number.status === "found" ? number.value : group,
@@ -75,7 +80,8 @@ export function findOrderGroups(
   const groups = orderGroups(message);
   const owned = new Set(groups.flatMap((group) => group.segments));
   const shared: Shared = { message, segments: message.segments.filter((segment) => !owned.has(segment)) };
-  return groups.filter((group) => {
+  const placing = groups.filter((group) => !isCancelGroup(group, profile));
+  return placing.filter((group) => {
     const { number } = readUnit(group, shared, profile, "");
     return number.status === "found" && number.value === placerOrderNumber;
   });
@@ -103,7 +109,7 @@ function readUnit(group: OrderGroup, shared: Shared, profile: Hl7Profile, messag
     operation: read(rules.operation, "operation"),
     facility: read(rules.facility, "facility"),
   };
-  const control = checkOrderControl(group, messagePlace);
+  const control = checkOrderControl(group, profile, messagePlace);
   return { ...unit, problems: control === undefined ? problems : [control, ...problems] };
 }
 
@@ -112,15 +118,19 @@ function headOf(group: OrderGroup): Segment[] {
   return [...(group.orc ? [group.orc] : []), ...group.others];
 }
 
-/** ORC-1 (table 0119): only new orders. Answering any other request as if it were one would do the opposite. */
-function checkOrderControl({ orc }: OrderGroup, messagePlace: string): Problem | undefined {
+/** ORC-1 (table 0119): a new order. Answering any other request as if it were one would do the opposite. */
+function checkOrderControl(
+  { orc }: OrderGroup,
+  { cancel }: Hl7Profile,
+  messagePlace: string,
+): Problem | undefined {
   const control = orc?.get(1);
   if (orc === undefined || control === undefined || control === "NW") return undefined;
   const which = orc.ordinal > 1 ? `[${orc.ordinal}]` : "";
   return {
     code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
     place: `${messagePlace}, ORC${which}-1`,
-    message: `holds ${quote(control)}; this release takes new orders (NW) only, nothing was changed or cancelled`,
+    message: `holds ${quote(control)}, expected NW (new order)${cancel.map((code) => ` or ${code}`).join("")}${cancel.length > 0 ? " (cancel)" : ""}; nothing was changed or cancelled`,
   };
 }
 
@@ -142,7 +152,10 @@ function compareUnits(units: readonly Unit[], messagePlace: string): Problem[] {
 function troubleOf(reading: Reading, whenUnknown: FailureCode): Problem | undefined {
   if (reading.status !== "bad") return undefined;
   const code = reading.code === "MAPPING_CODE_UNKNOWN" ? whenUnknown : reading.code;
-  return { code, place: reading.place, message: reading.trouble };
+  const problem = { code, place: reading.place, message: reading.trouble };
+  return code === whenUnknown && reading.value !== undefined
+    ? { ...problem, unknownCode: reading.value }
+    : problem;
 }
 
 function disagree(one: Reading, other: Reading, what: string): Problem | undefined {

@@ -87,10 +87,11 @@ const containersSchema = z.strictObject({
   description: valueSchema.optional(),
 });
 
-/** What the lab can be told: the two answers to a message, and each state that an order can change to. */
+/** What the lab can be told: the three answers to a message, and each state that an order can change to. */
 export const TELLABLE = [
   "acknowledged",
   "refused",
+  "waiting",
   "submitted",
   "accepted",
   "in_progress",
@@ -163,6 +164,12 @@ export const profileSchema = z.strictObject({
     .array(messageTypeSchema)
     .optional()
     .describe("HL7: those of `accept` that only make the subject known."),
+  cancel: z
+    .array(
+      z.string().regex(/^(?!NW$)[A-Z]{2}$/, "expected an order control code such as CA or DC, other than NW"),
+    )
+    .optional()
+    .describe("HL7: the order control codes (ORC-1) that cancel an order; CA unless set."),
   versions: z
     .array(z.string().regex(/^2(?:\.\d+){1,2}$/, "expected an HL7 version such as 2.5 or 2.5.1"))
     .optional()

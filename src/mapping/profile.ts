@@ -56,6 +56,8 @@ export interface Hl7Profile extends ProfileBase {
   readonly ignore: readonly MessageTypePattern[];
   /** Types that only make the subject known (REGISTER). */
   readonly register: readonly MessageTypePattern[];
+  /** Order control codes (ORC-1, table 0119) that ask to cancel an order. */
+  readonly cancel: readonly string[];
   readonly versions: readonly string[];
   readonly processingId: "P" | "T" | "D" | undefined;
   /** Overrides MSH-18 when the bytes are decoded. */
@@ -79,6 +81,13 @@ export interface CsvReading {
   readonly wholeFile: boolean;
   /** Columns without which no row can be mapped; each entry lists the alternatives. */
   readonly requiredColumns: readonly (readonly string[])[];
+  /**
+   * Those of `requiredColumns` that a file which only cancels orders may lack: `all` of them are missing then, and
+   * `any` may be. Undefined where the profile's rows cancel nothing.
+   */
+  readonly cancelListLacks?:
+    | { readonly all: readonly (readonly string[])[]; readonly any: readonly (readonly string[])[] }
+    | undefined;
 }
 
 /** A compiled profile for CSV rows. */
@@ -97,12 +106,15 @@ export type CompiledProfile =
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 /** What an outcome tells: an answer to a message, or the state that an order reached. */
-export type ToldState = "acknowledged" | "refused" | OrderState;
+export type ToldState = "acknowledged" | "refused" | "waiting" | OrderState;
 
 /** Whether this profile tells the lab about it. */
 export function isTold(profile: { readonly results: ResultSettings }, state: ToldState): boolean {
   return (profile.results.tell as ReadonlySet<string>).has(state);
 }
+
+/** What the operation of a CSV row says that cancels an order. */
+export const CANCEL_OPERATION = "CANCEL";
 
 /** What a table or constant of `operation` may give. */
 export function isOperation(value: string): value is Operation {

@@ -1,7 +1,8 @@
+import type { CancelAnswer } from "../core/cancel.ts";
 import type { Outcome, OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
 import { encodeCsv } from "../formats/csv/encode.ts";
 import { distinctName } from "./file-name.ts";
-import { isTold, type Profile } from "./profile.ts";
+import { CANCEL_OPERATION, isTold, type Profile } from "./profile.ts";
 
 /** The columns of a result file, in their order. */
 export const csvResultColumns = [
@@ -25,20 +26,23 @@ export type CsvResultRow = Readonly<Record<(typeof csvResultColumns)[number], st
 
 /**
  * The rows that tell the lab about an outcome: one per container, and one for an order or message without any. Empty when
- * the profile does not tell it. `status` is the order's state, or `refused`, or `duplicate` for a repeat that was
- * recognised. Values are as they are; the file makes them safe for spreadsheets.
+ * the profile does not tell it. `status` is the order's state, or `refused`, or `waiting` for one that no order
+ * could be made of yet, or `duplicate` for a repeat that was recognised. Values are as they are; the file makes them safe for spreadsheets.
  */
 export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
-  if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
   const updatedAt = outcome.occurredAt.toISOString();
+  // Who asks to have an order cancelled is always told whether it was.
+  if (outcome.kind === "cancellation") return outcome.answers.map((answer) => cancelRow(answer, updatedAt));
+  if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
   switch (outcome.kind) {
-    case "refused": {
+    case "refused":
+    case "waiting": {
       const error = outcome.problems.map(({ place, message }) => `${place}: ${message}`).join("; ");
       return [
         {
           ...EMPTY,
           order_number: outcome.placerOrderNumber ?? "",
-          status: "refused",
+          status: outcome.kind,
           error,
           updated_at: updatedAt,
         },
@@ -81,6 +85,22 @@ const EMPTY: CsvResultRow = {
   error: "",
   updated_at: "",
 };
+
+/** One row a wish: `cancelled`, or `cancel_refused` with the reason. */
+function cancelRow({ placerOrderNumber, refusal, order }: CancelAnswer, updatedAt: string): CsvResultRow {
+  return {
+    ...EMPTY,
+    order_number: placerOrderNumber ?? order?.placerOrderNumber ?? "",
+    operation: CANCEL_OPERATION,
+    subject_code: order?.subjectCode.reveal() ?? "",
+    status: refusal ? "cancel_refused" : "cancelled",
+    request_id: order?.requestId?.toString() ?? "",
+    procedure_id: order?.procedureId?.toString() ?? "",
+    procedure_code: order?.procedureCode ?? "",
+    error: refusal?.text ?? "",
+    updated_at: updatedAt,
+  };
+}
 
 function orderRows(order: OutcomeOrder, status: string, updatedAt: string): CsvResultRow[] {
   const containers: readonly (OutcomeContainer | undefined)[] =

@@ -2,6 +2,7 @@ import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
 import type { OrderGroup } from "../formats/hl7/groups.ts";
 import { isVersionFrom } from "../formats/hl7/version.ts";
 import { composeAnswer } from "./answer-hl7.ts";
+import { composeCancelAnswer } from "./cancel-answer-hl7.ts";
 import { assemble, type OutSegment } from "./echo.ts";
 import { resultFileName } from "./file-name.ts";
 import { observe } from "./observations.ts";
@@ -23,8 +24,13 @@ export function composeHl7(
   profile: Profile,
 ): { fileName: string; bytes: Buffer } | undefined {
   if (profile.format !== "hl7") return undefined;
-  if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return undefined;
   const original = readOriginal(outcome.message, profile.results);
+  // Who asks to have an order cancelled is always told whether it was.
+  if (outcome.kind === "cancellation") {
+    const text = composeCancelAnswer(outcome, original, profile);
+    return { fileName: resultFileName(outcome), bytes: Buffer.from(text, "utf8") };
+  }
+  if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return undefined;
   if (outcome.kind === "changed") {
     const text = composeStatus(outcome, original, profile);
     return { fileName: resultFileName(outcome), bytes: Buffer.from(text, "utf8") };

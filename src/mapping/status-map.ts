@@ -13,13 +13,14 @@ export interface StatusCodes {
 
 /**
  * The shipped map. Choices worth knowing: FAILED is DC, since ER of table 0038 means "order not found"; a parked
- * order is on hold (OH, HD); ORC-1 of a completed order is SC, but RE in a result message, since results follow it.
+ * order and one that waits for a code table are on hold (OH, HD); ORC-1 of a completed order is SC, but RE in a result message, since results follow it.
  */
 const CODES: Readonly<
   Record<Tellable, readonly [orderControl: string, orderStatus?: string, resultStatus?: string]>
 > = {
   acknowledged: ["OK", "SC"],
   refused: ["UA"],
+  waiting: ["OH", "HD"],
   submitted: ["SC", "SC", "O"],
   accepted: ["SC", "SC", "S"],
   in_progress: ["SC", "IP", "I"],

@@ -11,7 +11,7 @@ export interface Answer {
   readonly shape: "json" | "html" | "empty" | "other";
   /** The parsed body of a `json` answer. */
   readonly json?: unknown;
-  /** The text of an `other` answer when it is readable. May quote patients' values. */
+  /** The text of an `other` or `html` answer when it is readable. May quote patients' values. */
   readonly text?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export function parseAnswer(status: number, headers: IncomingHttpHeaders, body: 
   const json = parseJson(text);
   if (typeof json === "object" && json !== null) return { status, headers, shape: "json", json };
   const isHtml = /^\s*<(?!\?xml)/.test(text) || headers["content-type"]?.includes("text/html") === true;
-  if (isHtml) return { status, headers, shape: "html" };
+  if (isHtml) return { status, headers, shape: "html", text };
   if (text.trim() === "") return { status, headers, shape: "empty" };
   return { status, headers, shape: "other", text: typeof json === "string" ? json : text };
 }

@@ -41,6 +41,7 @@ const HEALTHY: ReadonlySet<FailureCode> = new Set([
   "SERVICE_REFUSED",
   "SERVICE_NOT_FOUND",
   "SERVICE_ANSWER_DIFFERS",
+  "CONTAINER_OF_OTHER_SUBJECT",
 ]);
 
 /**
@@ -56,7 +57,10 @@ export class CircuitBreaker implements Breaker {
   #state: BreakerState = "closed";
   #cause: FailureCode | undefined;
   #failures = 0;
+  /** Openings in a row; each lasts longer than the one before. */
   #openings = 0;
+  /** Tells the timers of different openings apart. */
+  #opening = 0;
   #openUntil = 0;
   #isProbing = false;
 
@@ -103,6 +107,11 @@ export class CircuitBreaker implements Breaker {
     if (this.#state === "open") throw this.#heldBack();
   }
 
+  /** Lets a call through now instead of later: what kept calls back is said to be mended. */
+  probeNow(): void {
+    if (this.#state === "open") this.#change({ state: "half-open", cause: this.#cause });
+  }
+
   /** Ends the timer of an open breaker; used when the client closes. */
   close(): void {
     this.#stop.abort();
@@ -147,8 +156,12 @@ export class CircuitBreaker implements Breaker {
     this.#cause = cause;
     this.#openUntil = this.#clock.monotonic() + openMs;
     this.#change({ state: "open", cause, openMs });
+    const opening = ++this.#opening;
     this.#clock.sleep(openMs, this.#stop.signal).then(
-      () => this.#change({ state: "half-open", cause }),
+      () => {
+        // It may have been probed before, and even have been opened again.
+        if (this.#opening === opening && this.#state === "open") this.#change({ state: "half-open", cause });
+      },
       () => {},
     );
   }

@@ -1,5 +1,7 @@
 import type { FailureCode } from "../core/failures.ts";
 import type { Answer } from "./answer.ts";
+import { type CallKind, type ErrorRule, findErrorRule, type Meaning } from "./error-rules.ts";
+import { readReport } from "./refusal.ts";
 import type { WireResult } from "./wire.ts";
 
 type Broken = Extract<WireResult, { kind: "broken" }>;
@@ -10,12 +12,20 @@ export type Seen = { readonly broken: Broken } | { readonly answer: Answer };
 /** What an exchange means: `ok` hands the answer on, anything else is a failure. */
 export type Verdict = "ok" | FailureCode;
 
+/** What a site knows of the service's errors. */
+export interface ErrorPolicy {
+  /** Statuses that say "nothing was done, come back later". */
+  readonly notExecuted: ReadonlySet<number>;
+  /** The site's own rules; the first that fits goes before everything here. */
+  readonly errors: readonly ErrorRule[];
+}
+
 interface Row {
   /** For people and tests: which exchanges the row is about. */
   readonly name: string;
-  readonly when: (seen: Seen, notExecuted: ReadonlySet<number>) => boolean;
-  /** What it means for a call that only reads. */
-  readonly read: Verdict;
+  readonly when: (seen: Seen, policy: ErrorPolicy, call: CallKind) => boolean;
+  /** What it means for a call that only reads; absent where the row is about others only. */
+  readonly read?: Verdict;
   /** What it means for a call that changes the service. */
   readonly write: Verdict;
 }
@@ -32,8 +42,11 @@ const broken = (test: (b: Broken) => boolean) => (seen: Seen) => "broken" in see
 const answered = (test: (a: Answer) => boolean) => (seen: Seen) => "answer" in seen && test(seen.answer);
 const isSuccess = (status: number) => status >= 200 && status < 300;
 
+/** The specification's only error code (Errors 1), also where a service writes it in the way of addresses. */
+const isValidationError = (code: string) => code.toUpperCase().replaceAll("-", "_") === "VALIDATION_ERROR";
+
 /**
- * The one table from what was seen to what it means; the first row that fits decides. The specification leaves
+ * The built-in table from what was seen to what it means; the first row that fits decides. The specification leaves
  * statuses and error bodies open (Errors 3 and 4), so the rows lean on RFC 9110, and whatever is not certainly
  * "nothing was done" is ambiguous for a call that changes the service.
  */
@@ -63,6 +76,14 @@ export const VERDICTS: readonly Row[] = [
     write: "SERVICE_NO_ANSWER",
   },
   {
+    name: "JSON with the error code VALIDATION_ERROR, whatever its status, for a retrieval that was to be created",
+    when: (seen, _policy, call) =>
+      call.creates === "RETRIEVAL" &&
+      "answer" in seen &&
+      readReport(seen.answer).codes.some(isValidationError),
+    write: "CONTAINER_OF_OTHER_SUBJECT",
+  },
+  {
     name: "2xx with JSON",
     when: answered((a) => isSuccess(a.status) && a.shape === "json"),
     read: "ok",
@@ -81,8 +102,8 @@ export const VERDICTS: readonly Row[] = [
     write: "SERVICE_NO_ANSWER",
   },
   {
-    name: "429, and statuses the site knows to mean that nothing was done",
-    when: (seen, notExecuted) => "answer" in seen && notExecuted.has(seen.answer.status),
+    name: "429, and the statuses of `service.notExecuted`",
+    when: (seen, policy) => "answer" in seen && policy.notExecuted.has(seen.answer.status),
     read: "SERVICE_BUSY",
     write: "SERVICE_BUSY",
   },
@@ -105,13 +126,13 @@ export const VERDICTS: readonly Row[] = [
     write: "SERVICE_NO_ANSWER",
   },
   {
-    name: "404",
+    name: "404 or 410",
     when: answered((a) => a.status === 404 || a.status === 410),
     read: "SERVICE_NOT_FOUND",
     write: "SERVICE_REFUSED",
   },
   {
-    name: "refused",
+    name: `another status by which HTTP says that nothing was done: ${[...REFUSALS].join(", ")}`,
     when: answered((a) => REFUSALS.has(a.status)),
     read: "SERVICE_REFUSED",
     write: "SERVICE_REFUSED",
@@ -124,10 +145,26 @@ export const VERDICTS: readonly Row[] = [
   },
 ];
 
-/** What an exchange means for a call of that method. */
-export function classify(method: "GET" | "POST", seen: Seen, notExecuted: ReadonlySet<number>): Verdict {
-  const row = VERDICTS.find((each) => each.when(seen, notExecuted));
-  // The last row fits everything.
-  if (!row) return "UNCLASSIFIED";
-  return method === "GET" ? row.read : row.write;
+/** What a site's rule makes of an answer: of one to a read, and of one to a call that changes the service. */
+export const MEANINGS: Readonly<
+  Record<Meaning, { readonly read: FailureCode; readonly write: FailureCode }>
+> = {
+  refused: { read: "SERVICE_REFUSED", write: "SERVICE_REFUSED" },
+  notExecuted: { read: "SERVICE_BUSY", write: "SERVICE_BUSY" },
+  unknown: { read: "SERVICE_UNAVAILABLE", write: "SERVICE_NO_ANSWER" },
+  credentials: { read: "SERVICE_CREDENTIALS_REFUSED", write: "SERVICE_CREDENTIALS_REFUSED" },
+  notFound: { read: "SERVICE_NOT_FOUND", write: "SERVICE_REFUSED" },
+};
+
+/**
+ * What an exchange means for a call: by the site's rules, else by the table. A rule can make any answer a failure, and
+ * none a success.
+ */
+export function classify(call: CallKind, seen: Seen, policy: ErrorPolicy): Verdict {
+  const isRead = call.method === "GET";
+  const rule = "answer" in seen ? findErrorRule(policy.errors, call, seen.answer) : undefined;
+  if (rule) return MEANINGS[rule.means][isRead ? "read" : "write"];
+  const row = VERDICTS.find((each) => each.when(seen, policy, call));
+  // The last row fits everything, and no row without a verdict for reads fits one.
+  return (isRead ? row?.read : row?.write) ?? "UNCLASSIFIED";
 }

@@ -3,31 +3,45 @@ import type { Logger } from "../core/logger.ts";
 import type { OrderSubject } from "../core/order.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
 import type { Phi } from "../core/phi.ts";
+import type { Refill, Tank } from "../core/refill.ts";
+import type { Surface } from "../core/surface.ts";
 import { type Breaker, CircuitBreaker } from "./breaker.ts";
+import { type CancelLook, type CancelTarget, cancelAtService, lookForCancel } from "./cancel.ts";
 import { Capabilities, type EndpointFindings } from "./capabilities.ts";
-import { findContainersByLabel, getLocation, listSubjectContainers } from "./containers.ts";
+import { getLocation, listSubjectContainers } from "./containers.ts";
 import type { ServiceContext } from "./context.ts";
 import type { NewRequest } from "./correlation.ts";
+import { createExternalSurface, type ExternalSurface } from "./external-surface.ts";
+import type { FindingChange, ServiceFinding } from "./findings.ts";
+import type { LostRequest } from "./likeness.ts";
 import { Limiter } from "./limiter.ts";
+import { type ListFacts, type ProbePlan, probeLists, probeUnknownId, type UnknownId } from "./probe.ts";
 import { getProcedure } from "./procedures.ts";
 import { type BatchRead, readProcedures, readRequests } from "./read-batch.ts";
-import { getInventory, readList } from "./reads.ts";
+import {
+  getInventory,
+  type ListQuestion,
+  type ReadableRecord,
+  type ReadPage,
+  readList,
+  readPage,
+  readRecord,
+} from "./reads.ts";
+import { getRefill, listTanks, type RefillReading, type RefillSearch, readRefills } from "./refills.ts";
 import { type CreatedRequest, type CreateOptions, createRequest, getRequest } from "./requests.ts";
 import { snapshotRequestIds } from "./search-requests.ts";
-import { resolveSettings, type ServiceSettings } from "./settings.ts";
-import { findCreatedRequest, type LostRequest, type SettleFindings } from "./settle.ts";
+import { resolveSettings, type ServiceAuth, type ServiceSettings } from "./settings.ts";
+import { findCreatedRequest, type SettleFindings } from "./settle.ts";
 import type { ProcedureStatus, RequestStatus, ServiceContainer, ServiceSubject } from "./shapes.ts";
 import { findSubject, getSubject, registerSubject } from "./subjects.ts";
-import { OAuthTokens, StaticTokens } from "./token.ts";
-import { type ObservedCall, type Query, Transport } from "./transport.ts";
+import { OAuthTokens, StaticTokens, type TokenLife } from "./token.ts";
+import { type ObservedCall, Transport } from "./transport.ts";
 import type { RawObject } from "./values.ts";
 import { createWire } from "./wire.ts";
 
-/** A list read for a person: objects as they came, patients' values included. */
-export type RawList = (query: Query, signal: AbortSignal) => AsyncIterable<RawObject>;
-
 /**
- * The Sample Storage Integration Service, whichever surface it is reached by. Each method may throw the SERVICE_
+ * The Sample Storage Integration Service. Orders go by the request surface through the methods themselves, and by the
+ * external one through `external`; subjects and locations exist on the request surface only. Each method may throw the SERVICE_
  * failures of the registry; a transient one means that nothing was done, an ambiguous one that it may have been.
  * What each method promises stands with the function of the same name in this folder.
  */
@@ -46,11 +60,6 @@ export interface ServiceClient {
   ): Promise<number[]>;
 
   listSubjectContainers(subjectCode: Phi, signal: AbortSignal): Promise<ServiceContainer[]>;
-  findContainersByLabel(
-    subjectCode: Phi,
-    labels: readonly string[],
-    signal: AbortSignal,
-  ): Promise<Map<string, number[]>>;
   getLocation(containerId: number, signal: AbortSignal): Promise<ContainerLocation>;
 
   getRequest(id: number, signal: AbortSignal): Promise<RequestStatus>;
@@ -66,15 +75,29 @@ export interface ServiceClient {
     signal: AbortSignal,
   ): Promise<BatchRead<ProcedureStatus>>;
 
-  readonly listSubjects: RawList;
-  readonly listRequests: RawList;
-  readonly listProcedures: RawList;
-  readonly listContainers: RawList;
-  readonly listStorage: RawList;
+  readonly external: ExternalSurface;
+
+  cancelAtService(target: CancelTarget, signal: AbortSignal): Promise<CancelLook | undefined>;
+  lookForCancel(target: CancelTarget, signal: AbortSignal): Promise<CancelLook>;
+
+  readList(question: ListQuestion, signal: AbortSignal): AsyncIterable<ReadPage>;
+  readPage(question: ListQuestion, page: number, signal: AbortSignal): Promise<ReadPage>;
+  readRecord(record: ReadableRecord, surface: Surface, id: number, signal: AbortSignal): Promise<RawObject>;
   getInventory(storageId: number, signal: AbortSignal): Promise<unknown>;
 
-  /** Takes a token without calling the service, for `check`. */
-  checkToken(signal: AbortSignal): Promise<void>;
+  readRefills(search: RefillSearch, signal: AbortSignal): Promise<RefillReading>;
+  getRefill(
+    target: { readonly surface: Surface; readonly facilityId: number; readonly id: number },
+    signal: AbortSignal,
+  ): Promise<Refill | undefined>;
+  listTanks(facilityId: number, signal: AbortSignal): Promise<Tank[]>;
+
+  /** Takes a token for a surface (by default the request one) without calling the service, for `check`. */
+  checkToken(signal: AbortSignal, surface?: Surface): Promise<void>;
+  probeLists(plan: ProbePlan, signal: AbortSignal): AsyncIterable<ListFacts>;
+  probeUnknownId(surface: Surface, signal: AbortSignal): Promise<UnknownId | undefined>;
+  /** How long the current token lives; undefined before the first, and for a static API token. */
+  readonly tokenLife: TokenLife | undefined;
   /** What was found out about list endpoints in the last hour. */
   readonly findings: Readonly<Record<string, EndpointFindings>>;
   readonly breaker: Breaker;
@@ -93,10 +116,14 @@ export interface ServiceDeps {
   readonly random?: (() => number) | undefined;
   /** Called after each call, for metrics. */
   readonly onCall?: ((call: ObservedCall) => void) | undefined;
+  /** What an earlier run found out about the service, so that a change since then is noticed. */
+  readonly knownFindings?: readonly ServiceFinding[] | undefined;
+  /** Called for each finding about the service that is new or differs from what was known; must not throw. */
+  readonly onFinding?: ((change: FindingChange) => void) | undefined;
 }
 
 /**
- * Opens a client of the service's request surface. Nothing is sent until the first call.
+ * Opens a client of the service, both its surfaces. Nothing is sent until the first call.
  * @throws Failure CONFIG_INVALID for settings that can't be used.
  */
 export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps): ServiceClient {
@@ -106,21 +133,29 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
   const breaker = new CircuitBreaker(clock, random);
   breaker.onChange((change) => logger.warn(change, "circuit breaker of the service"));
   const limiter = new Limiter({ ...resolved, maxWaitMs: resolved.timeoutMs }, clock, random);
-  const tokens =
-    "apiToken" in resolved.auth
-      ? new StaticTokens(resolved.auth.apiToken, clock)
-      : new OAuthTokens(resolved.auth, wire, { clock, random, logger });
+  const openTokens = (auth: ServiceAuth, name: string) => {
+    const deps = { clock, random, logger, key: `service.${name}`, onMended: () => breaker.probeNow() };
+    return "apiToken" in auth ? new StaticTokens(auth.apiToken, deps) : new OAuthTokens(auth, wire, deps);
+  };
+  const tokens = openTokens(resolved.auth, "auth");
+  const externalTokens = resolved.externalAuth && openTokens(resolved.externalAuth, "externalAuth");
   const transport = new Transport({
     settings: resolved,
     wire,
     tokens,
+    externalTokens,
     limiter,
     breaker,
     clock,
     logger,
     onCall,
   });
-  const capabilities = new Capabilities(clock, logger);
+  const capabilities = new Capabilities(clock, logger, {
+    policy: resolved.filters,
+    words: resolved.words,
+    known: deps.knownFindings,
+    onFinding: deps.onFinding,
+  });
   const context: ServiceContext = { settings: resolved, transport, capabilities, clock, logger };
 
   return {
@@ -131,22 +166,30 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     findCreatedRequest: (lost, signal) => findCreatedRequest(context, lost, signal),
     snapshotRequestIds: (facilityId, subjectCode, type, signal) =>
       snapshotRequestIds(context, { facilityId, subjectCode, type }, signal),
-    listSubjectContainers: (subjectCode, signal) => listSubjectContainers(context, subjectCode, signal),
-    findContainersByLabel: (subjectCode, labels, signal) =>
-      findContainersByLabel(context, subjectCode, labels, signal),
+    listSubjectContainers: (subjectCode, signal) =>
+      listSubjectContainers(context, { surface: "request", subjectCode }, signal),
     getLocation: (containerId, signal) => getLocation(context, containerId, signal),
     getRequest: (id, signal) => getRequest(context, id, signal),
     getProcedure: (id, signal) => getProcedure(context, id, signal),
     readRequests: (facilityId, ids, signal) => readRequests(context, facilityId, ids, signal),
     readProcedures: (facilityId, ids, signal) => readProcedures(context, facilityId, ids, signal),
-    listSubjects: (query, signal) => readList(context, "subjects", query, signal),
-    listRequests: (query, signal) => readList(context, "requests", query, signal),
-    listProcedures: (query, signal) => readList(context, "procedures", query, signal),
-    listContainers: (query, signal) => readList(context, "containers", query, signal),
-    listStorage: (query, signal) => readList(context, "storage", query, signal),
+    cancelAtService: (target, signal) => cancelAtService(context, target, signal),
+    lookForCancel: (target, signal) => lookForCancel(context, target, signal),
+    readList: (question, signal) => readList(context, question, signal),
+    readPage: (question, page, signal) => readPage(context, question, page, signal),
+    readRecord: (record, surface, id, signal) => readRecord(context, record, surface, id, signal),
     getInventory: (storageId, signal) => getInventory(context, storageId, signal),
-    checkToken: async (signal) => {
-      await tokens.get(signal);
+    readRefills: (search, signal) => readRefills(context, search, signal),
+    getRefill: (target, signal) => getRefill(context, target, signal),
+    listTanks: (facilityId, signal) => listTanks(context, facilityId, signal),
+    external: createExternalSurface(context),
+    checkToken: async (signal, surface = "request") => {
+      await (surface === "external" ? (externalTokens ?? tokens) : tokens).get(signal);
+    },
+    probeLists: (plan, signal) => probeLists(context, plan, signal),
+    probeUnknownId: (surface, signal) => probeUnknownId(context, surface, signal),
+    get tokenLife() {
+      return tokens.life;
     },
     get findings() {
       return capabilities.report();
@@ -158,6 +201,7 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     },
     close: async () => {
       tokens.close();
+      externalTokens?.close();
       breaker.close();
       await wire.close();
     },

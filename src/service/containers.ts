@@ -1,15 +1,33 @@
-import { z } from "zod";
 import { Failure } from "../core/failures.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
 import type { Phi } from "../core/phi.ts";
+import type { Surface } from "../core/surface.ts";
 import type { FilterFinding } from "./capabilities.ts";
 import type { ServiceContext } from "./context.ts";
 import { collect, fetchPage } from "./list.ts";
+import { parseLocation } from "./location.ts";
 import { parseContainer, type ServiceContainer } from "./shapes.ts";
 import { getOne } from "./single.ts";
-import { isObject, linkedId, optional, type RawObject, textValue } from "./values.ts";
+import { linkedId, type RawObject } from "./values.ts";
 
 export const CONTAINERS = "/api/sample-containers";
+
+/** Where each surface lists sample containers. */
+const ENDPOINTS: Readonly<Record<Surface, string>> = {
+  request: CONTAINERS,
+  external: "/api/v1/external/sample-containers",
+};
+
+/** The path under which a surface lists sample containers. */
+export function containersPath(surface: Surface): string {
+  return ENDPOINTS[surface];
+}
+
+/** A subject, as one of the surfaces knows it. */
+export interface SubjectOnSurface {
+  readonly surface: Surface;
+  readonly subjectCode: Phi;
+}
 
 /** A code that no subject has, to see whether a filter does anything. */
 const IMPOSSIBLE_CODE = "cryobridge-probe-no-such-subject";
@@ -21,13 +39,14 @@ const IMPOSSIBLE_CODE = "cryobridge-probe-no-such-subject";
  */
 export async function listSubjectContainers(
   context: ServiceContext,
-  subjectCode: Phi,
+  { surface, subjectCode }: SubjectOnSurface,
   signal: AbortSignal,
 ): Promise<ServiceContainer[]> {
   const { capabilities, settings } = context;
+  const endpoint = ENDPOINTS[surface];
   const wanted = subjectCode.reveal();
   const listing = {
-    endpoint: CONTAINERS,
+    endpoint,
     query: { subjectCode: wanted },
     sensitive: [subjectCode],
     ends: "short",
@@ -38,46 +57,19 @@ export async function listSubjectContainers(
     (raw) => {
       const container = parseContainer(raw, settings.containerLabelFields);
       if (!container?.subjectCode || container.subjectCode.reveal() === wanted) return container;
-      capabilities.sawFilter(CONTAINERS, "subjectCode", "ignored");
+      capabilities.sawFilter(endpoint, "subjectCode", "ignored");
       return undefined;
     },
     signal,
   );
-  if (found.some((each) => !each.subjectCode) && !(await isFilteredBySubject(context, signal))) {
+  if (found.some((each) => !each.subjectCode) && !(await isFilteredBySubject(context, endpoint, signal))) {
     throw new Failure(
       "SERVICE_FILTER_IGNORED",
-      `GET ${CONTAINERS}: the entries name no subject and the subjectCode filter is ignored`,
+      `GET ${endpoint}: the entries name no subject and the subjectCode filter is ignored`,
     );
   }
   return found;
 }
-
-/**
- * The ids of a subject's containers that carry each label, compared exactly. A label with no id is unknown; one
- * with two or more must not be retrieved without a person.
- */
-export async function findContainersByLabel(
-  context: ServiceContext,
-  subjectCode: Phi,
-  labels: readonly string[],
-  signal: AbortSignal,
-): Promise<Map<string, number[]>> {
-  const containers = await listSubjectContainers(context, subjectCode, signal);
-  return new Map(
-    labels.map((label) => [
-      label,
-      containers.filter((each) => each.labels.includes(label)).map((each) => each.id),
-    ]),
-  );
-}
-
-const locationFields = z.looseObject({
-  storageName: optional(textValue),
-  canister: optional(textValue),
-  cane: optional(textValue),
-  position: optional(textValue),
-  storedAt: optional(textValue),
-});
 
 /** Where a container is stored. @throws Failure SERVICE_NOT_FOUND when it has no location or doesn't exist. */
 export function getLocation(
@@ -99,30 +91,16 @@ export function getLocation(
   return getOne(context, target, parse, signal);
 }
 
-/** Reads a location of either surface: flat (`storageName`, `position`) or with a nested `storage` object. */
-export function parseLocation(raw: RawObject): ContainerLocation {
-  const inner = isObject(raw.location) ? raw.location : raw;
-  const fields = locationFields.parse({ ...raw, ...inner });
-  const storage = inner.storage;
-  return {
-    storageId: linkedId(inner, "storageId", "storage"),
-    storageName:
-      fields.storageName ??
-      (isObject(storage) ? textValue.safeParse(storage.name).data : undefined) ??
-      undefined,
-    canister: fields.canister ?? undefined,
-    cane: fields.cane ?? undefined,
-    position: fields.position ?? undefined,
-    storedAt: fields.storedAt ?? undefined,
-  };
-}
-
 /** Asks once an hour for the containers of a subject that can't exist: a service that filters has none. */
-async function isFilteredBySubject(context: ServiceContext, signal: AbortSignal): Promise<boolean> {
+async function isFilteredBySubject(
+  context: ServiceContext,
+  endpoint: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   const { capabilities } = context;
-  const known = capabilities.filter(CONTAINERS, "subjectCode");
+  const known = capabilities.filter(endpoint, "subjectCode");
   if (known !== undefined) return known === "honoured";
-  const listing = { endpoint: CONTAINERS, query: { subjectCode: IMPOSSIBLE_CODE }, sensitive: [] };
+  const listing = { endpoint, query: { subjectCode: IMPOSSIBLE_CODE }, sensitive: [] };
   const finding = await fetchPage(context, listing, { page: 1, perPage: 1 }, signal).then(
     (entries): FilterFinding => (entries.length === 0 ? "honoured" : "ignored"),
     (error: unknown): FilterFinding => {
@@ -137,6 +115,6 @@ async function isFilteredBySubject(context: ServiceContext, signal: AbortSignal)
       throw error;
     },
   );
-  capabilities.sawFilter(CONTAINERS, "subjectCode", finding);
+  capabilities.sawFilter(endpoint, "subjectCode", finding);
   return finding === "honoured";
 }

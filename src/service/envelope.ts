@@ -14,9 +14,11 @@ export interface Unwrapped {
 /**
  * Takes the entries out of a list answer, whose wrapping on the request surface is "not shown". With `auto`: a bare
  * array; else a well-known key, also one level deeper; else the only array among the object's values. An explicit
- * null under a well-known key is an empty list. Undefined when no list is found.
+ * null under a well-known key is an empty list. Undefined when no list is found, or one that comes with an error: what
+ * it leaves out is not known.
  */
 export function unwrapList(json: unknown, envelope: string): Unwrapped | undefined {
+  if (isObject(json) && tellsError(json)) return undefined;
   if (envelope === "array") return listed(json, "array");
   if (envelope !== "auto") {
     const inner = envelope
@@ -37,6 +39,17 @@ export function unwrapList(json: unknown, envelope: string): Unwrapped | undefin
   const arrays = Object.entries(json).filter(([, value]) => Array.isArray(value));
   const [only] = arrays;
   return arrays.length === 1 && only ? listed(only[1], only[0]) : undefined;
+}
+
+/** Whether an answer that should be a list says that something went wrong; empty errors say that nothing did. */
+function tellsError({ error, errors, success }: RawObject): boolean {
+  const isTold = (value: unknown) =>
+    Array.isArray(value)
+      ? value.length > 0
+      : isObject(value)
+        ? Object.keys(value).length > 0
+        : Boolean(value);
+  return isTold(error) || isTold(errors) || success === false;
 }
 
 /**

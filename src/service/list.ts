@@ -3,7 +3,9 @@ import type { Phi } from "../core/phi.ts";
 import type { Answer } from "./answer.ts";
 import type { ServiceContext } from "./context.ts";
 import { unwrapList } from "./envelope.ts";
+import { askForPage, DEFAULT_PER_PAGE, requireReadableIds } from "./list-query.ts";
 import type { Query } from "./transport.ts";
+import { isPlainArray, readAtOtherLengths } from "./unshown-paging.ts";
 import { idOf, type RawObject } from "./values.ts";
 
 /** A list to be read page by page. */
@@ -20,6 +22,8 @@ export interface Listing {
   readonly ends: "short" | "empty";
   /** Page size to ask for instead of the configured one. */
   readonly perPage?: number | undefined;
+  /** Pages after which the walk is given up instead of {@link MAX_PAGES}. */
+  readonly maxPages?: number | undefined;
 }
 
 /** More pages than that are not a list that was meant to be read to its end. */
@@ -42,22 +46,48 @@ export async function* walkPages(
   const seen = new Set<number | string>();
   let previousLength = 0;
   let pagesWithoutNews = 0;
-  for (let page = 1; page <= MAX_PAGES; page += 1) {
-    const entries = await fetchPage(context, listing, { page, perPage }, signal);
+  let longestHere = 0;
+  const { maxPages = MAX_PAGES } = listing;
+  for (let page = 1; page <= maxPages; page += 1) {
+    const entries = await fetchPage(context, listing, { page, perPage }, signal).catch((error: unknown) => {
+      if (page > 1 && isNoSuchPage(error)) return [];
+      throw error;
+    });
     if (entries.length === 0) return;
     const fresh = entries.filter((entry) => !seen.has(keyOf(entry)));
     for (const entry of fresh) seen.add(keyOf(entry));
     if (isLearning) capabilities.sawPage(listing.endpoint, entries.length);
-    if (isLearning && fresh.length > 0 && page > 1 && previousLength < perPage) {
+    // A page that repeats entries of an earlier one says nothing of a cap: perhaps there are no pages at all.
+    const isAllNew = fresh.length === entries.length || !isPlainArray(listing.endpoint);
+    if (isLearning && fresh.length > 0 && isAllNew && page > 1 && previousLength < perPage) {
       capabilities.sawCap(listing.endpoint, previousLength);
     }
     if (fresh.length > 0) yield fresh;
     pagesWithoutNews = fresh.length === 0 ? pagesWithoutNews + 1 : 0;
-    const isShort = isLearning && entries.length < (capabilities.longestPage(listing.endpoint) ?? 0);
+    const full = page === 1 ? capabilities.longestPage(listing.endpoint) : longestHere;
+    longestHere = Math.max(longestHere, entries.length);
+    const isShort = isLearning && entries.length < shortBelow(page, full ?? 0);
+    const mostWithoutNews = listing.ends === "short" ? 0 : 1;
+    if (
+      isPlainArray(listing.endpoint) &&
+      pagesWithoutNews > mostWithoutNews &&
+      pagesWithoutNews === page - 1 &&
+      entries.length === perPage
+    ) {
+      const ask = (length: number) => fetchPage(context, listing, { page: 1, perPage: length }, signal);
+      for await (const others of readAtOtherLengths(listing.endpoint, perPage, ask)) {
+        const more = others.filter((entry) => !seen.has(keyOf(entry)));
+        for (const entry of more) seen.add(keyOf(entry));
+        if (more.length > 0) yield more;
+      }
+      return;
+    }
     if (listing.ends === "short" && (isShort || pagesWithoutNews > 0)) return;
     if (pagesWithoutNews > 1) {
-      // A whole list that just fills the page looks the same as a list cut to one page: not to be believed.
-      if (page === 3 && entries.length === perPage) {
+      // A whole list that just fills the page looks the same as a list cut to one page: not to be believed. So does one
+      // that fills the default page, where a missed entry would do harm.
+      const isDefaultPage = entries.length === DEFAULT_PER_PAGE && !isPlainArray(listing.endpoint);
+      if (page === 3 && (entries.length === perPage || (listing.ends === "empty" && isDefaultPage))) {
         throw new Failure(
           "SERVICE_SHAPE_UNKNOWN",
           `${listing.endpoint}: \`page\` is ignored, each page is the first`,
@@ -67,31 +97,59 @@ export async function* walkPages(
     }
     previousLength = entries.length;
   }
-  throw new Failure("SERVICE_LIST_TOO_LONG", `${listing.endpoint}: no end within ${MAX_PAGES} pages`);
+  throw new Failure("SERVICE_LIST_TOO_LONG", `${listing.endpoint}: no end within ${maxPages} pages`);
+}
+
+/** Some services answer 404 behind the last page; in the service's own JSON, since a gateway's word says nothing of it. */
+function isNoSuchPage(error: unknown): boolean {
+  return error instanceof Failure && error.code === "SERVICE_NOT_FOUND" && error.answer?.shape === "json";
+}
+
+/**
+ * The length below which a page is the last. A first page is measured by those of earlier walks, and the service may
+ * have lowered its cap since then, though hardly below the default; so a first page of that length or more is not
+ * believed to be the last until the next one is seen.
+ */
+function shortBelow(page: number, full: number): number {
+  return page === 1 ? Math.min(full, DEFAULT_PER_PAGE) : full;
 }
 
 /** Reads one page. @throws Failure SERVICE_SHAPE_UNKNOWN when no list is found in the answer. */
 export function fetchPage(
   context: ServiceContext,
-  listing: Pick<Listing, "endpoint" | "query" | "sensitive">,
+  listing: Pick<Listing, "endpoint" | "query" | "sensitive"> & Partial<Pick<Listing, "ends">>,
   paging: { readonly page: number; readonly perPage: number },
   signal: AbortSignal,
 ): Promise<readonly RawObject[]> {
   const { endpoint, query, sensitive } = listing;
+  const { capabilities, settings } = context;
   const read = (answer: Answer): readonly RawObject[] => {
     if (answer.shape === "empty") return [];
-    const unwrapped = unwrapList(answer.json, context.settings.listEnvelope);
+    // The specification calls the external surface's lists bare arrays; only those of the other one are left open.
+    const usual = isPlainArray(endpoint) ? "auto" : settings.listEnvelope;
+    const wrapping = settings.listEnvelopes[endpoint] ?? usual;
+    const unwrapped = unwrapList(answer.json, wrapping);
     if (!unwrapped) {
       throw new Failure(
         "SERVICE_SHAPE_UNKNOWN",
-        `GET ${endpoint}: no list found in the answer (listEnvelope is ${context.settings.listEnvelope})`,
+        `GET ${endpoint}: no list found in the answer (listEnvelope is ${wrapping})`,
       );
     }
-    context.capabilities.envelope(endpoint, unwrapped.envelope);
+    requireReadableIds(endpoint, unwrapped.entries);
+    capabilities.envelope(endpoint, unwrapped.envelope);
+    capabilities.sawEntries(endpoint, unwrapped.entries);
     return unwrapped.entries;
   };
-  const call = { method: "GET", route: endpoint, query: { ...query, ...paging }, sensitive, read } as const;
-  return context.transport.call(call, signal);
+  const question = {
+    endpoint,
+    filters: query,
+    ...paging,
+    isWholeWanted: listing.ends === "empty",
+    isUnpaged: settings.unpaged.has(endpoint),
+  };
+  return askForPage(question, { capabilities, policy: settings.filters }, (sent) =>
+    context.transport.call({ method: "GET", route: endpoint, query: sent, sensitive, read }, signal),
+  );
 }
 
 /** All entries of a list that `keep` turns into something. */

@@ -1,6 +1,7 @@
 import type { Phi } from "../core/phi.ts";
 
-const MASK = "[masked]";
+/** Stands for what was taken out. */
+export const MASK = "[masked]";
 const LONGEST_TEXT = 300;
 
 /** Words that a service may put in quotes without naming a patient: fields and values of the specification. */
@@ -9,11 +10,16 @@ const HARMLESS = new Set(
     "id type status facilityId subjectCode sampleContainers sampleContainerId sampleContainerIds description code " +
     "firstName lastName dateOfBirth procedureId requestId storageId page perPage name label STORE RETRIEVAL " +
     "PENDING ACCEPTED REJECTED CANCELLED CREATED IN_PROGRESS COMPLETED FAILED string integer number array object " +
-    "date null true false subject facility body YYYY-MM-DD"
+    "date null true false subject facility body YYYY-MM-DD error errors message detail details title createdAt"
   )
     .toLowerCase()
     .split(" "),
 );
+
+/** Whether a word is a field or value of the specification, in any case, and so says nothing about a patient. */
+export function isHarmless(word: string): boolean {
+  return HARMLESS.has(word.toLowerCase());
+}
 
 /**
  * Makes a text of the service fit for messages, logs and the ledger: control characters and broken ones out, the
@@ -21,41 +27,118 @@ const HARMLESS = new Set(
  * may quote somebody else ("code belongs to 'Jane Roe'"). At most 300 characters.
  */
 export function maskText(text: string, sensitive: readonly Phi[]): string {
-  let masked = text
+  return mask(text, findersOf(sensitive, wholeWord), CLOSED_QUOTES, LONGEST_TEXT);
+}
+
+/**
+ * {@link maskText} for a text that is kept: a known value of four characters or more is found inside longer words
+ * too, and a quote that is never closed masks the rest. At most `longest` characters.
+ */
+export function maskKeptText(text: string, sensitive: readonly Phi[], longest: number): string {
+  return mask(text, findersOf(sensitive, anywhere), ANY_QUOTES, longest);
+}
+
+/** Whether a text holds one of these values in some spelling. */
+export function holdsValue(text: string, sensitive: readonly Phi[]): boolean {
+  const readable = plain(text.slice(0, LONGEST_READ));
+  return findersOf(sensitive, anywhere).some((finder) => readable.search(finder) !== -1);
+}
+
+/** Characters of a text that are looked at. */
+const LONGEST_READ = 16_384;
+/** Longer than a patient's value: what is left of one where a text is cut. */
+const LONGEST_VALUE = 200;
+
+function mask(text: string, finders: readonly RegExp[], quotes: RegExp, longest: number): string {
+  const read = plain(text.slice(0, LONGEST_READ));
+  const masked = finders
+    .reduce((sofar, finder) => sofar.replace(finder, MASK), read)
+    .replace(quotes, maskQuoted)
+    .replace(DATES, MASK);
+  if (text.length > LONGEST_READ) return shortened(masked.slice(0, -LONGEST_VALUE), longest - 1, true);
+  return shortened(masked, longest);
+}
+
+function plain(text: string): string {
+  return text
     .toWellFormed()
+    .normalize("NFC")
     .replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
     .trim();
-  const values = sensitive.flatMap((each) => spellings(each.reveal()));
-  for (const value of [...new Set(values)].sort((a, b) => b.length - a.length)) {
-    masked = masked.replace(wholeWord(value), MASK);
-  }
-  masked = masked
-    .replace(/(["'`‘“«])([^"'`’”»]{1,200})(["'`’”»])/g, (whole, _open, inner: string) =>
-      HARMLESS.has(inner.toLowerCase()) ? whole : `"${MASK}"`,
-    )
-    .replace(/\b\d{4}-\d{2}-\d{2}(T[\d:.]+Z?)?|\b\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b/g, MASK);
-  return masked.length > LONGEST_TEXT ? `${cut(masked)}…` : masked;
 }
 
-/** Never through the middle of a character of two units. */
-function cut(text: string): string {
-  return text.slice(0, LONGEST_TEXT).replace(/[\ud800-\udbff]$/, "");
+/** What is between other quotes than `"`; an apostrophe inside a word opens and closes none. */
+const OTHER_QUOTES = [
+  "(?<![\\p{L}\\p{N}])['‘’]((?:[^'‘’]|(?<=[\\p{L}\\p{N}])['’](?=[\\p{L}\\p{N}])){1,200})['’](?![\\p{L}\\p{N}])",
+  "[`“«]([^`”»]{1,200})[`”»]",
+];
+const CLOSED_QUOTES = new RegExp(['"((?:[^"\\\\]|\\\\.)*)"', ...OTHER_QUOTES].join("|"), "gsu");
+const ANY_QUOTES = new RegExp(['"((?:[^"\\\\]|\\\\.)*)(?:"|\\\\?$)', ...OTHER_QUOTES].join("|"), "gsu");
+
+function maskQuoted(whole: string, ...groups: readonly unknown[]): string {
+  const inner = groups.slice(0, 3).find((group) => typeof group === "string") ?? "";
+  return isHarmless(String(inner)) ? whole : `"${MASK}"`;
 }
 
-/** The ways in which one value may come back: as it is, encoded for a URL or for JSON, a date without its dashes. */
+const MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\\.?";
+/** Days as figures in any order, with or without separators, and with the month's English name. */
+const DATES = new RegExp(
+  [
+    "\\b\\d{4}[-/.]\\d{1,2}[-/.]\\d{1,2}(?:[T ]\\d{1,2}:\\d{2}[\\d:.]*(?:Z|[+-]\\d{2}:?\\d{2})?)?",
+    "\\b\\d{1,2}[./-]\\d{1,2}[./-]\\d{2,4}\\b",
+    "\\b(?:18|19|20)\\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\\d|3[01])\\b",
+    `\\b\\d{1,2}(?:st|nd|rd|th)?[ -]${MONTH}[ -]\\d{2,4}\\b`,
+    `\\b${MONTH} \\d{1,2}(?:st|nd|rd|th)?,? \\d{4}\\b`,
+  ].join("|"),
+  "giu",
+);
+
+function shortened(text: string, longest: number, isCut = false): string {
+  if (text.length <= longest) return isCut ? `${text}…` : text;
+  // Never through the middle of a character of two units.
+  return `${text.slice(0, longest).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
+/** Finds each spelling of each value; longer ones first, since one may be part of another. */
+function findersOf(sensitive: readonly Phi[], finder: (text: string) => RegExp): RegExp[] {
+  const texts = new Set(sensitive.flatMap((value) => spellings(value.reveal())));
+  return [...texts].sort((a, b) => b.length - a.length).map(finder);
+}
+
+function anywhere(text: string): RegExp {
+  return text.length < 4 ? wholeWord(text) : new RegExp(literal(text), "giu");
+}
+
+/** The ways in which one value may come back: as it is, encoded for a URL, JSON or HTML, a date without its dashes. */
 function spellings(value: string): string[] {
-  const trimmed = value.trim();
+  const trimmed = plain(value);
   if (trimmed === "") return [];
+  const encoded = encodeURIComponent(trimmed);
   return [
-    trimmed,
-    encodeURIComponent(trimmed.toWellFormed()),
-    JSON.stringify(trimmed).slice(1, -1),
-    ...(/^\d{4}-\d{2}-\d{2}$/.test(trimmed) ? [trimmed.replaceAll("-", "")] : []),
+    ...new Set([
+      trimmed,
+      encoded,
+      encoded.replaceAll("%20", "+"),
+      JSON.stringify(trimmed).slice(1, -1),
+      escapedForJson(trimmed),
+      trimmed.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;"),
+      ...(/^\d{4}-\d{2}-\d{2}$/.test(trimmed) ? [trimmed.replaceAll("-", "")] : []),
+    ]),
   ];
+}
+
+/** As JSON for ASCII channels writes it: `J\u00fcrgen`. */
+function escapedForJson(text: string): string {
+  return JSON.stringify(text)
+    .slice(1, -1)
+    .replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
+function literal(value: string): string {
+  return value.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&").replace(/\s+/g, "\\s+");
 }
 
 /** Finds a value as a word of its own, in any case; a one-letter name doesn't mask each of its letters elsewhere. */
 function wholeWord(value: string): RegExp {
-  const literal = value.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&").replace(/\s+/g, "\\s+");
-  return new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, "giu");
+  return new RegExp(`(?<![\\p{L}\\p{N}])${literal(value)}(?![\\p{L}\\p{N}])`, "giu");
 }

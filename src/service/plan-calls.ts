@@ -1,5 +1,8 @@
 import type { Order } from "../core/order.ts";
-import { CONTAINERS } from "./containers.ts";
+import type { FacilityWay, Surface } from "../core/surface.ts";
+import { containersPath } from "./containers.ts";
+import type { NewRequest } from "./correlation.ts";
+import { EXTERNAL_PROCEDURES } from "./external-procedures.ts";
 import { requestBody } from "./request-body.ts";
 import { REQUESTS } from "./requests.ts";
 import { resolveSettings, type ServiceSettings } from "./settings.ts";
@@ -19,57 +22,69 @@ export interface PlannedCall {
 /** Stands for the token, which is made from the order's id in the ledger. */
 const REF_SAMPLE = "XXXXXXXXXXXX";
 
+/** By the request surface, with subjects registered: what the specification describes first. */
+const USUAL: FacilityWay = { surface: "request", subjects: "register" };
+
+const CREATED_AT: Readonly<Record<Surface, string>> = { request: REQUESTS, external: EXTERNAL_PROCEDURES };
+
 /**
  * The calls that submitting an order would make, in their order and with their bodies, without making any.
  * Ids that only the service knows appear as `<id of LABEL>`, the correlation token as twelve X.
+ *
+ * @param way how orders of the order's facility go to the service
  * @throws Failure CONFIG_INVALID when the settings are.
  */
-export function planCalls(order: Order, settings: ServiceSettings): PlannedCall[] {
+export function planCalls(order: Order, settings: ServiceSettings, way: FacilityWay = USUAL): PlannedCall[] {
   const { correlation, perPage } = resolveSettings(settings);
-  const { facilityId, subject } = order;
-  const subjectCode = subject.code.reveal();
-  const calls: PlannedCall[] = [
-    { method: "GET", path: SUBJECTS, query: { code: subjectCode, facilityId, page: 1, perPage } },
-    {
-      method: "POST",
-      path: SUBJECTS,
-      body: withoutGaps(subjectBody(facilityId, subject)),
-      condition: "the facility has no subject with that code yet",
-    },
-  ];
-  if (order.operation === "STORE") {
-    const request = {
-      type: "STORE",
-      facilityId,
-      subjectCode: subject.code,
-      containers: order.containers,
-      ref: REF_SAMPLE,
-    } as const;
-    calls.push({ method: "POST", path: REQUESTS, body: requestBody(request, correlation) });
+  const { facilityId, subject, operation, containers } = order;
+  const { surface } = way;
+  const code = subject.code.reveal();
+  const paging = { page: 1, perPage };
+  const listed: PlannedCall = {
+    method: "GET",
+    path: containersPath(surface),
+    query: { subjectCode: code, ...paging },
+  };
+  const create = (request: NewRequest, more: Partial<PlannedCall> = {}): PlannedCall => {
+    const body = { ...requestBody(request, correlation, surface), ...more.body };
+    return { ...more, method: "POST", path: CREATED_AT[surface], body };
+  };
+  const calls = planSubject(order, way, paging);
+  const common = { facilityId, subjectCode: subject.code };
+  if (operation === "STORE") {
+    const isNeverNew = way.subjects === "none";
+    const condition = isNeverNew ? undefined : "the facility has a subject with that code already";
+    calls.push({ ...listed, condition }, create({ ...common, type: "STORE", containers, ref: REF_SAMPLE }));
   }
-  if (order.operation === "RETRIEVAL") {
-    // A subject without containers has nothing to retrieve, so it is never registered for it.
-    calls.pop();
-    const paging = { page: 1, perPage };
-    const snapshot = { facilityId, type: "RETRIEVAL", subjectCode, ...paging };
-    calls.push(
-      { method: "GET", path: CONTAINERS, query: { subjectCode, ...paging } },
-      { method: "GET", path: REQUESTS, query: snapshot },
-      {
-        method: "POST",
-        path: REQUESTS,
-        body: {
-          ...requestBody(
-            { type: "RETRIEVAL", facilityId, subjectCode: subject.code, containerIds: [] },
-            correlation,
-          ),
-          sampleContainerIds: order.containers.map((each) => `<id of ${each.label}>`),
-        },
-        condition: "each label names exactly one container of the subject",
-      },
-    );
+  if (operation === "RETRIEVAL") {
+    calls.push(listed);
+    if (surface === "request") {
+      const query = { facilityId, subjectCode: code, ...paging };
+      calls.push({ method: "GET", path: REQUESTS, query });
+    }
+    const body = { sampleContainerIds: containers.map((each) => `<id of ${each.label}>`) };
+    const condition = "each label names exactly one container of the subject";
+    calls.push(create({ ...common, type: "RETRIEVAL", containerIds: [] }, { body, condition }));
   }
   return calls;
+}
+
+function planSubject(
+  { facilityId, subject, operation }: Order,
+  { subjects }: FacilityWay,
+  paging: Query,
+): PlannedCall[] {
+  if (subjects === "none") return [];
+  const look: PlannedCall = {
+    method: "GET",
+    path: SUBJECTS,
+    query: { code: subject.code.reveal(), facilityId, ...paging },
+  };
+  // A subject without containers has nothing to retrieve, so it is never registered for it.
+  if (subjects === "look" || operation === "RETRIEVAL") return [look];
+  const body = withoutGaps(subjectBody(facilityId, subject));
+  const condition = "the facility has no subject with that code yet";
+  return [look, { method: "POST", path: SUBJECTS, body, condition }];
 }
 
 function withoutGaps(body: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {

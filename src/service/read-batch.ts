@@ -1,11 +1,14 @@
 import { asFailure, Failure } from "../core/failures.ts";
 import type { ServiceContext } from "./context.ts";
+import { EXTERNAL_PROCEDURES, getExternalProcedure } from "./external-procedures.ts";
 import { type Listing, walkPages } from "./list.ts";
 import { type IdRange, planReads } from "./plan-reads.ts";
 import { getProcedure, PROCEDURES } from "./procedures.ts";
 import { getRequest, REQUESTS } from "./requests.ts";
 import { type ProcedureStatus, parseProcedure, parseRequest, type RequestStatus, UNTOLD } from "./shapes.ts";
+import type { Query } from "./transport.ts";
 import type { RawObject } from "./values.ts";
+import type { ServiceWords } from "./words.ts";
 
 /** What a batched read found. Every id asked for is in exactly one of the four. */
 export interface BatchRead<T> {
@@ -29,13 +32,15 @@ export function readRequests(
 ): Promise<BatchRead<RequestStatus>> {
   const kind: Kind<RequestStatus> = {
     endpoint: REQUESTS,
+    filters: { facilityId },
+    hasRanges: true,
     parse: parseRequest,
     // A short list entry may leave out the procedure that an accepted request has become.
     isWhole: (each) =>
       each.status !== UNTOLD && (each.status !== "ACCEPTED" || "procedureId" in each.raw.reveal()),
     single: (id) => getRequest(context, id, signal),
   };
-  return new BatchReader(context, kind, facilityId, signal).read(ids);
+  return new BatchReader(context, kind, signal).read(ids);
 }
 
 /** The same for procedures; a completed one comes with its container ids where the service tells them. */
@@ -47,17 +52,52 @@ export function readProcedures(
 ): Promise<BatchRead<ProcedureStatus>> {
   const kind: Kind<ProcedureStatus> = {
     endpoint: PROCEDURES,
+    filters: { facilityId },
+    hasRanges: true,
     parse: parseProcedure,
-    isWhole: (each) =>
-      each.status !== UNTOLD && (each.status !== "COMPLETED" || each.containerIds !== undefined),
+    isWhole: isWholeProcedure,
     single: (id) => getProcedure(context, id, signal),
   };
-  return new BatchReader(context, kind, facilityId, signal).read(ids);
+  return new BatchReader(context, kind, signal).read(ids);
+}
+
+/** Procedures of the external surface of one facility and type. */
+export interface ExternalBatch {
+  readonly facilityId: number;
+  readonly type: "STORE" | "RETRIEVAL";
+  readonly ids: readonly number[];
+}
+
+/**
+ * The same for procedures of the external surface. Its list is only asked by facility and type, which the specification
+ * names. Entries omit the containers, so a completed procedure is read by its id: that is where locations come from.
+ */
+export function readExternalProcedures(
+  context: ServiceContext,
+  { facilityId, type, ids }: ExternalBatch,
+  signal: AbortSignal,
+): Promise<BatchRead<ProcedureStatus>> {
+  const kind: Kind<ProcedureStatus> = {
+    endpoint: EXTERNAL_PROCEDURES,
+    filters: { facilityId, type },
+    hasRanges: false,
+    parse: parseProcedure,
+    isWhole: isWholeProcedure,
+    single: (id) => getExternalProcedure(context, id, signal),
+  };
+  return new BatchReader(context, kind, signal).read(ids);
+}
+
+function isWholeProcedure({ status, containerIds }: ProcedureStatus): boolean {
+  return status !== UNTOLD && (status !== "COMPLETED" || containerIds !== undefined);
 }
 
 interface Kind<T> {
   readonly endpoint: string;
-  readonly parse: (raw: RawObject) => T | undefined;
+  readonly filters: Query;
+  /** Whether the list may be asked for ranges of ids; else it is read whole. */
+  readonly hasRanges: boolean;
+  readonly parse: (raw: RawObject, words: ServiceWords) => T | undefined;
   /** Whether a list entry tells enough; else the object is read by its id. */
   readonly isWhole: (entry: T) => boolean;
   readonly single: (id: number) => Promise<T>;
@@ -67,7 +107,6 @@ interface Kind<T> {
 class BatchReader<T extends { readonly id: number }> {
   readonly #context: ServiceContext;
   readonly #kind: Kind<T>;
-  readonly #facilityId: number;
   readonly #signal: AbortSignal;
   readonly #open = new Set<number>();
   readonly #found = new Map<number, T>();
@@ -75,10 +114,9 @@ class BatchReader<T extends { readonly id: number }> {
   readonly #refused = new Map<number, Failure>();
   #failure: Failure | undefined;
 
-  constructor(context: ServiceContext, kind: Kind<T>, facilityId: number, signal: AbortSignal) {
+  constructor(context: ServiceContext, kind: Kind<T>, signal: AbortSignal) {
     this.#context = context;
     this.#kind = kind;
-    this.#facilityId = facilityId;
     this.#signal = signal;
   }
 
@@ -102,7 +140,7 @@ class BatchReader<T extends { readonly id: number }> {
 
   async #readRanges(): Promise<void> {
     const { capabilities } = this.#context;
-    if (capabilities.filter(this.#kind.endpoint, "id") === "ignored") return;
+    if (!this.#hasRanges) return;
     const density = capabilities.number(this.#densityName) ?? 1;
     const plan = planReads([...this.#open], { pageSize: this.#pageSize, density });
     for (const range of plan.ranges) {
@@ -149,8 +187,8 @@ class BatchReader<T extends { readonly id: number }> {
    */
   async #readWholeList(): Promise<void> {
     const { capabilities } = this.#context;
-    if (capabilities.filter(this.#kind.endpoint, "id") !== "ignored" || this.#open.size < 3) return;
-    const name = `listPages ${this.#kind.endpoint}#${this.#facilityId}`;
+    if (this.#hasRanges || this.#open.size < 3) return;
+    const name = `listPages ${this.#name}`;
     const knownPages = capabilities.number(name);
     const budget = knownPages === undefined ? Math.ceil(this.#open.size / 2) : this.#open.size - 1;
     if (knownPages !== undefined && knownPages > budget) return;
@@ -167,7 +205,10 @@ class BatchReader<T extends { readonly id: number }> {
         }
       }
     } catch (error) {
-      if (!(error instanceof Failure) || error.class !== "permanent") throw error;
+      const isForGood = error instanceof Failure && error.class === "permanent";
+      // A list that can't be paged may be too long to be read at all; its entries can still be had one by one.
+      if (!isForGood && !this.#kind.hasRanges && !this.#signal.aborted) return;
+      if (!isForGood) throw error;
       isEnded = false;
     }
     capabilities.sawNumber(name, isEnded ? pages : Number.MAX_SAFE_INTEGER);
@@ -209,7 +250,7 @@ class BatchReader<T extends { readonly id: number }> {
   #take(page: readonly RawObject[]): number[] {
     const ids: number[] = [];
     for (const raw of page) {
-      const entry = this.#kind.parse(raw);
+      const entry = this.#kind.parse(raw, this.#context.settings.words);
       if (!entry) continue;
       ids.push(entry.id);
       if (!this.#open.has(entry.id) || !this.#kind.isWhole(entry)) continue;
@@ -222,7 +263,7 @@ class BatchReader<T extends { readonly id: number }> {
   #listing(filters: Readonly<Record<string, number>>): Listing {
     return {
       endpoint: this.#kind.endpoint,
-      query: { facilityId: this.#facilityId, ...filters },
+      query: { ...this.#kind.filters, ...filters },
       sensitive: [],
       ends: "short",
     };
@@ -232,7 +273,17 @@ class BatchReader<T extends { readonly id: number }> {
     return this.#context.capabilities.pageCap(this.#kind.endpoint) ?? this.#context.settings.perPage;
   }
 
+  get #hasRanges(): boolean {
+    const { endpoint, hasRanges } = this.#kind;
+    return hasRanges && this.#context.capabilities.filter(endpoint, "id") !== "ignored";
+  }
+
   get #densityName(): string {
-    return `density ${this.#kind.endpoint}#${this.#facilityId}`;
+    return `density ${this.#name}`;
+  }
+
+  /** The list, for findings about it. */
+  get #name(): string {
+    return `${this.#kind.endpoint}#${Object.values(this.#kind.filters).join("/")}`;
   }
 }

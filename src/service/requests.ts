@@ -6,6 +6,7 @@ import { unwrapObject } from "./envelope.ts";
 import { requestBody } from "./request-body.ts";
 import { parseRequest, type RequestStatus, UNTOLD } from "./shapes.ts";
 import { getOne } from "./single.ts";
+import { isOtherType } from "./values.ts";
 
 export const REQUESTS = "/api/procedure-requests";
 
@@ -42,11 +43,12 @@ export function createRequest(
     {
       method: "POST",
       route: REQUESTS,
+      creates: request.type,
       body: requestBody(request, context.settings.correlation),
       sensitive: [request.subjectCode, ...(options.sensitive ?? [])],
       beforeSend: options.beforeSend,
       read: (answer) => {
-        const created = parseRequest(unwrapObject(answer.json));
+        const created = parseRequest(unwrapObject(answer.json), context.settings.words);
         if (!created)
           throw new Failure("SERVICE_NO_ANSWER", `POST ${REQUESTS}: the answer holds no request id`);
         const differing = differences(request, created);
@@ -72,10 +74,13 @@ export function getRequest(context: ServiceContext, id: number, signal: AbortSig
   return getOne(context, { route: `${REQUESTS}/{id}`, id }, parseRequest, signal);
 }
 
+/** What an answer tells of a request, or of a procedure of the external surface. */
+export type Told = Pick<RequestStatus, "type" | "facilityId" | "subjectCode" | "containers" | "containerIds">;
+
 /** Names of the fields in which an answer contradicts what was sent; a field that is missing contradicts nothing. */
-export function differences(request: NewRequest, told: RequestStatus): string[] {
+export function differences(request: NewRequest, told: Told): string[] {
   const names: string[] = [];
-  if (told.type !== undefined && told.type !== request.type) names.push("type");
+  if (isOtherType(told.type, request.type)) names.push("type");
   if (told.facilityId !== undefined && told.facilityId !== request.facilityId) names.push("facilityId");
   if (told.subjectCode && told.subjectCode.reveal() !== request.subjectCode.reveal())
     names.push("subjectCode");

@@ -1,8 +1,11 @@
 import type { Phi } from "../core/phi.ts";
 import type { ServiceContext } from "./context.ts";
 import { type Listing, untilStable, walkPages } from "./list.ts";
+import { requireIds } from "./list-query.ts";
 import { REQUESTS } from "./requests.ts";
 import { parseRequest, type RequestStatus, UNTOLD } from "./shapes.ts";
+import { isOtherType } from "./values.ts";
+import { theirStatusWords } from "./words.ts";
 
 /** What the requests of one subject and type are searched by. */
 export interface RequestSearch {
@@ -44,14 +47,15 @@ async function onePass(
   search: RequestSearch,
   signal: AbortSignal,
 ): Promise<Map<number, RequestStatus>> {
-  const { facilityId, type, subjectCode } = search;
-  const query = { facilityId, type, subjectCode: subjectCode.reveal() };
+  const { facilityId, subjectCode } = search;
+  // Not the type: its spelling isn't settled, and one that a service compares exactly would leave out what is ours.
+  const query = { facilityId, subjectCode: subjectCode.reveal() };
   const listing = { endpoint: REQUESTS, query, sensitive: [subjectCode], ends: "empty" } as const;
   const found = new Map<number, RequestStatus>();
   const listsAllStatuses = await walkInto(context, listing, search, found, signal);
   if (listsAllStatuses) return found;
   // Nothing but pending ones (or nothing at all) was listed: perhaps others are only listed when asked for.
-  for (const status of STATUSES) {
+  for (const status of STATUSES.flatMap((each) => theirStatusWords(each, context.settings.words))) {
     await walkInto(context, { ...listing, query: { ...query, status } }, search, found, signal);
   }
   return found;
@@ -67,8 +71,9 @@ async function walkInto(
 ): Promise<boolean> {
   let hasOtherStatus = false;
   for await (const page of walkPages(context, listing, signal)) {
+    requireIds(listing.endpoint, page);
     for (const raw of page) {
-      const entry = parseRequest(raw);
+      const entry = parseRequest(raw, context.settings.words);
       if (!entry) continue;
       if (entry.status !== UNTOLD && entry.status !== "PENDING") hasOtherStatus = true;
       const misfit = misfitOf(entry, search);
@@ -83,6 +88,6 @@ async function walkInto(
 function misfitOf(entry: RequestStatus, search: RequestSearch): string | undefined {
   if (entry.subjectCode && entry.subjectCode.reveal() !== search.subjectCode.reveal()) return "subjectCode";
   if (entry.facilityId !== undefined && entry.facilityId !== search.facilityId) return "facilityId";
-  if (entry.type !== undefined && entry.type !== search.type) return "type";
+  if (isOtherType(entry.type, search.type)) return "type";
   return undefined;
 }

@@ -1,5 +1,9 @@
 import { isIP } from "node:net";
 import { Failure } from "../core/failures.ts";
+import type { Surface } from "../core/surface.ts";
+import type { CancelCall } from "./cancel.ts";
+import type { ErrorRule } from "./error-rules.ts";
+import { type GivenWords, type ServiceWords, toServiceWords } from "./words.ts";
 
 /** A secret, or how to read it again: a rotated file is picked up without a restart. */
 export type Secret = string | (() => Promise<string>);
@@ -14,14 +18,27 @@ export type ServiceAuth =
       /** How the client proves itself: HTTP Basic, or form fields in the body. */
       readonly method: "basic" | "post";
       readonly scope?: string | undefined;
+      /** Sent as `audience`, which some authorization servers want. */
       readonly audience?: string | undefined;
+      /** Sent as `resource`, the standard's own name for it (RFC 8707). */
+      readonly resource?: string | undefined;
+      /** A token's life where the answer tells none, ms; five minutes when absent. */
+      readonly assumedLifeMs?: number | undefined;
     };
+
+/** Which filters are sent that the specification does not name for a list. */
+export type FilterPolicy = "auto" | "none" | readonly string[];
 
 /** How the service is reached, and what the site knows of the points that the specification leaves open. */
 export interface ServiceSettings {
   /** `{base_url}` of the specification; may have a path of its own. */
   readonly baseUrl: string;
   readonly auth: ServiceAuth;
+  /**
+   * Another credential for calls under `/api/v1/external`; `auth` when absent. Whether the two surfaces take the same
+   * is not shown (specification, Authentication 7).
+   */
+  readonly externalAuth?: ServiceAuth | undefined;
   /** Limit for one call from its first byte to the last of its answer, ms. Default 15 s. */
   readonly timeoutMs?: number | undefined;
   /** Cap shared by all callers of one client. Default 20. */
@@ -32,12 +49,27 @@ export interface ServiceSettings {
   readonly perPage?: number | undefined;
   /** How lists are wrapped: found out (`auto`), bare, or under a key (dots step into objects). */
   readonly listEnvelope?: "auto" | "array" | "data" | "items" | (string & {}) | undefined;
+  /** The same for single lists, by their path (`/api/subjects`), where they differ from the others. */
+  readonly listEnvelopes?: Readonly<Record<string, string>> | undefined;
+  /** Paths of lists that come whole and take neither `page` nor `perPage`. */
+  readonly unpaged?: readonly string[] | undefined;
+  /**
+   * Filters to send beyond those that the specification names for a list: all, unless the service refuses them
+   * (`auto`), none, or these. A field's name (`id`) stands for its four forms, `createdAt_from` for itself.
+   */
+  readonly filters?: FilterPolicy | undefined;
+  /** The site's own words for statuses and types. */
+  readonly words?: GivenWords | undefined;
   /** Statuses that the site knows to mean: nothing was done. Default 429 and 503; 429 always belongs to them. */
   readonly notExecuted?: readonly number[] | undefined;
+  /** What the site knows of further error answers; the first rule that fits goes before everything else. */
+  readonly errors?: readonly ErrorRule[] | undefined;
   /** Fields of a sample container entry that may hold the lab's label. */
   readonly containerLabelFields?: readonly string[] | undefined;
   /** How a storage request is recognised after a lost answer: a token in the descriptions, or its set of labels. */
   readonly correlation?: "token" | "labels" | undefined;
+  /** The call that cancels an order, by the surface that has one. */
+  readonly cancel?: { readonly [surface in Surface]?: CancelCall | undefined } | undefined;
   /** Lets `http://` go to another machine, which sends tokens and patients' data in clear. */
   readonly allowInsecure?: boolean | undefined;
   /** Largest answer that is read, bytes. Default 8 MiB. */
@@ -50,14 +82,21 @@ export interface ServiceSettings {
 export interface ResolvedSettings {
   readonly baseUrl: URL;
   readonly auth: ServiceAuth;
+  readonly externalAuth: ServiceAuth | undefined;
   readonly timeoutMs: number;
   readonly maxRequestsPerSecond: number;
   readonly concurrency: number;
   readonly perPage: number;
   readonly listEnvelope: string;
+  readonly listEnvelopes: Readonly<Record<string, string>>;
+  readonly unpaged: ReadonlySet<string>;
+  readonly filters: FilterPolicy;
+  readonly words: ServiceWords;
   readonly notExecuted: ReadonlySet<number>;
+  readonly errors: readonly ErrorRule[];
   readonly containerLabelFields: readonly string[];
   readonly correlation: "token" | "labels";
+  readonly cancel: { readonly [surface in Surface]?: CancelCall | undefined };
   readonly maxBodyBytes: number;
   readonly ca: string | undefined;
 }
@@ -70,21 +109,30 @@ export function resolveSettings(settings: ServiceSettings): ResolvedSettings {
   const allowInsecure = settings.allowInsecure ?? false;
   const baseUrl = checkAddress("service.baseUrl", settings.baseUrl, allowInsecure);
   if (baseUrl.search !== "") throw invalid("service.baseUrl", "must not have a query");
-  if ("tokenUrl" in settings.auth) {
-    checkAddress("service.auth.tokenUrl", settings.auth.tokenUrl, allowInsecure);
-    if (settings.auth.clientId.trim() === "") throw invalid("service.auth.clientId", "is empty");
+  for (const key of ["auth", "externalAuth"] as const) {
+    const auth = settings[key];
+    if (auth === undefined || !("tokenUrl" in auth)) continue;
+    checkAddress(`service.${key}.tokenUrl`, auth.tokenUrl, allowInsecure);
+    if (auth.clientId.trim() === "") throw invalid(`service.${key}.clientId`, "is empty");
   }
   return {
     baseUrl,
     auth: settings.auth,
+    externalAuth: settings.externalAuth,
     timeoutMs: positive("service.timeout", settings.timeoutMs ?? 15_000),
     maxRequestsPerSecond: positive("service.maxRequestsPerSecond", settings.maxRequestsPerSecond ?? 20),
     concurrency: Math.ceil(positive("service.concurrency", settings.concurrency ?? 8)),
     perPage: Math.ceil(positive("service.perPage", settings.perPage ?? 100)),
     listEnvelope: settings.listEnvelope ?? "auto",
+    listEnvelopes: settings.listEnvelopes ?? {},
+    unpaged: new Set(settings.unpaged),
+    filters: settings.filters ?? "auto",
+    words: toServiceWords(settings.words),
     notExecuted: new Set([429, ...(settings.notExecuted ?? [503])]),
+    errors: settings.errors ?? [],
     containerLabelFields: settings.containerLabelFields ?? ["name", "sampleContainerId", "label"],
     correlation: settings.correlation ?? "token",
+    cancel: settings.cancel ?? {},
     maxBodyBytes: positive("service.maxBodyBytes", settings.maxBodyBytes ?? 8 * 1024 * 1024),
     ca: settings.ca,
   };

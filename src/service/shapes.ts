@@ -1,5 +1,7 @@
 import { z } from "zod";
+import type { ContainerLocation } from "../core/outcome.ts";
 import { type Phi, phi } from "../core/phi.ts";
+import { findLocation } from "./location.ts";
 import { maskText } from "./mask.ts";
 import {
   idOf,
@@ -13,6 +15,7 @@ import {
   subjectCodeOf,
   textValue,
 } from "./values.ts";
+import { NO_WORDS, type ServiceWords } from "./words.ts";
 
 /** The status of an object that doesn't tell one. */
 export const UNTOLD = "UNKNOWN";
@@ -55,6 +58,16 @@ export interface RequestStatus {
   readonly raw: Phi<RawObject>;
 }
 
+/** A container that a procedure names (external surface); parts that were not told are undefined. */
+export interface ProcedureContainer {
+  readonly id?: number | undefined;
+  /** The lab's label (`name`). */
+  readonly label?: string | undefined;
+  readonly description?: string | undefined;
+  /** Where it stands, once a STORE is completed. */
+  readonly location?: ContainerLocation | undefined;
+}
+
 /** A procedure as it stands; parts that were not told are undefined. */
 export interface ProcedureStatus {
   readonly id: number;
@@ -67,8 +80,11 @@ export interface ProcedureStatus {
   /** The human-readable procedure code, where the surface has one. */
   readonly code?: string | undefined;
   readonly facilityId?: number | undefined;
+  readonly subjectCode?: Phi | undefined;
   readonly storageId?: number | undefined;
   readonly requestId?: number | undefined;
+  /** The procedure's containers with what it tells of them; undefined in list entries and on the request surface. */
+  readonly containers?: readonly ProcedureContainer[] | undefined;
   readonly containerIds?: readonly number[] | undefined;
   readonly createdAt?: string | undefined;
   readonly startedAt?: string | undefined;
@@ -89,6 +105,9 @@ export interface ServiceContainer {
   readonly description?: string | undefined;
   /** The subject that the entry itself names. */
   readonly subjectCode?: Phi | undefined;
+  readonly subjectId?: number | undefined;
+  /** As the service wrote it; null where it says that there is no such time, undefined where it says nothing. */
+  readonly storedAt?: string | null | undefined;
   readonly raw: Phi<RawObject>;
 }
 
@@ -112,7 +131,9 @@ const procedureFields = z.looseObject({
   storageId: optional(idValue),
   requestId: optional(idValue),
   sampleContainerIds: ids,
-  sampleContainers: optional(z.array(z.looseObject({ id: idValue }))),
+  sampleContainers: optional(
+    z.array(z.looseObject({ id: optional(idValue), sampleContainerId: text, name: text, description: text })),
+  ),
   createdAt: text,
   startedAt: text,
   completedAt: text,
@@ -137,14 +158,14 @@ export function parseSubject(raw: unknown): ServiceSubject | undefined {
 }
 
 /** Reads a procedure request; undefined for anything without an integer id. */
-export function parseRequest(raw: unknown): RequestStatus | undefined {
+export function parseRequest(raw: unknown, words: ServiceWords = NO_WORDS): RequestStatus | undefined {
   const found = identified(raw);
   if (!found) return undefined;
   const fields = requestFields.parse(found.object);
   return {
     id: found.id,
-    type: fields.type ? normalizeType(fields.type) : undefined,
-    status: fields.status ? normalizeStatus(fields.status) : UNTOLD,
+    type: fields.type ? normalizeType(fields.type, words) : undefined,
+    status: fields.status ? normalizeStatus(fields.status, words) : UNTOLD,
     facilityId: linkedId(found.object, "facilityId", "facility"),
     subjectCode: wrapped(subjectCodeOf(found.object)),
     procedureId: fields.procedureId ?? undefined,
@@ -160,19 +181,26 @@ export function parseRequest(raw: unknown): RequestStatus | undefined {
 }
 
 /** Reads a procedure of either surface's form; undefined for anything without an integer id. */
-export function parseProcedure(raw: unknown): ProcedureStatus | undefined {
+export function parseProcedure(raw: unknown, words: ServiceWords = NO_WORDS): ProcedureStatus | undefined {
   const found = identified(raw);
   if (!found) return undefined;
   const fields = procedureFields.parse(found.object);
   return {
     id: found.id,
-    type: fields.type ? normalizeType(fields.type) : undefined,
-    status: fields.status ? normalizeStatus(fields.status) : UNTOLD,
+    type: fields.type ? normalizeType(fields.type, words) : undefined,
+    status: fields.status ? normalizeStatus(fields.status, words) : UNTOLD,
     code: fields.code ?? undefined,
     facilityId: linkedId(found.object, "facilityId", "facility"),
+    subjectCode: wrapped(subjectCodeOf(found.object)),
     storageId: fields.storageId ?? undefined,
     requestId: fields.requestId ?? undefined,
-    containerIds: fields.sampleContainerIds ?? fields.sampleContainers?.map((each) => each.id),
+    containers: fields.sampleContainers?.map((each) => ({
+      id: each.id ?? undefined,
+      label: each.name ?? each.sampleContainerId ?? undefined,
+      description: each.description ?? undefined,
+      location: findLocation(each),
+    })),
+    containerIds: fields.sampleContainerIds ?? idsOf(fields.sampleContainers),
     createdAt: fields.createdAt ?? undefined,
     startedAt: fields.startedAt ?? undefined,
     completedAt: fields.completedAt ?? undefined,
@@ -191,8 +219,16 @@ export function parseContainer(raw: unknown, labelFields: readonly string[]): Se
     labels: [...new Set(labels)],
     description: textValue.safeParse(found.object.description).data,
     subjectCode: wrapped(subjectCodeOf(found.object)),
+    subjectId: linkedId(found.object, "subjectId", "subject"),
+    storedAt: found.object.storedAt === null ? null : textValue.safeParse(found.object.storedAt).data,
     raw: phi(found.object),
   };
+}
+
+/** Undefined unless every entry has an id: half a set of containers is none. */
+function idsOf(entries: readonly { readonly id?: number | null | undefined }[] | null | undefined) {
+  const told = entries?.flatMap((each) => each.id ?? []);
+  return told?.length === entries?.length ? told : undefined;
 }
 
 function identified(raw: unknown): { id: number; object: RawObject } | undefined {

@@ -3,6 +3,7 @@ import type { Phi } from "../core/phi.ts";
 import type { ServiceContext } from "./context.ts";
 import { unwrapObject } from "./envelope.ts";
 import type { RawObject } from "./values.ts";
+import type { ServiceWords } from "./words.ts";
 
 /**
  * Reads one object by its id.
@@ -11,7 +12,7 @@ import type { RawObject } from "./values.ts";
 export function getOne<T>(
   context: ServiceContext,
   target: { readonly route: string; readonly id: number; readonly sensitive?: readonly Phi[] },
-  parse: (raw: RawObject) => T | undefined,
+  parse: (raw: RawObject, words: ServiceWords) => T | undefined,
   signal: AbortSignal,
 ): Promise<T> {
   return context.transport.call(
@@ -22,7 +23,7 @@ export function getOne<T>(
       sensitive: target.sensitive ?? [],
       read: (answer) => {
         const raw = unwrapObject(answer.json);
-        const value = raw && parse(raw);
+        const value = raw && parse(raw, context.settings.words);
         if (value !== undefined) return value;
         throw new Failure("SERVICE_SHAPE_UNKNOWN", `GET ${target.route}: the answer holds no such object`);
       },

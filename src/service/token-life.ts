@@ -23,9 +23,13 @@ export function renewalAfter(lifeMs: number): number {
 
 /**
  * The next assumption for a service that never tells a life. A token that worked and was refused at some age
- * teaches a shorter one; each renewal that came in time tries twice as long again.
+ * teaches a shorter one; each renewal that came in time tries twice as long again, up to `mostMs`.
  */
-export function assumeLife(current: number, seen: { readonly refusedAtAgeMs: number } | "renewed"): number {
-  if (seen === "renewed") return Math.min(ASSUMED_LIFE_MS, current * 2);
+export function assumeLife(
+  current: number,
+  seen: { readonly refusedAtAgeMs: number } | "renewed",
+  mostMs = ASSUMED_LIFE_MS,
+): number {
+  if (seen === "renewed") return Math.min(mostMs, current * 2);
   return Math.max(2_000, Math.min(current, seen.refusedAtAgeMs * 0.9));
 }

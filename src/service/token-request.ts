@@ -1,14 +1,14 @@
 import {
   allowInsecureRequests,
-  ClientSecretBasic,
+  type ClientAuth,
   ClientSecretPost,
   clientCredentialsGrantRequest,
   customFetch,
 } from "oauth4webapi";
 import { Failure } from "../core/failures.ts";
 import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
-import { describeRefusal } from "./refusal.ts";
-import type { Secret, ServiceAuth } from "./settings.ts";
+import { describeRefusal, readReport } from "./refusal.ts";
+import type { ServiceAuth } from "./settings.ts";
 import { parseExpiresIn } from "./token-life.ts";
 import type { Wire } from "./wire.ts";
 
@@ -17,6 +17,8 @@ export interface IssuedToken {
   readonly value: string;
   /** Undefined when the answer didn't say, or said nonsense. */
   readonly lifeMs: number | undefined;
+  /** Scopes that were asked for and are not granted; none when the answer doesn't say (RFC 6749, 5.1). */
+  readonly missingScopes: readonly string[];
 }
 
 /** Error codes of RFC 6749, 5.2 that only a change of credentials or settings can mend. */
@@ -31,38 +33,29 @@ const REFUSALS = new Set([
   "access_denied",
 ]);
 
-/** Reads a secret anew, without the line end that editors leave in secret files. */
-export async function readSecret(secret: Secret, name: string): Promise<string> {
-  try {
-    const value = (typeof secret === "string" ? secret : await secret()).trim();
-    if (value !== "") return value;
-  } catch (cause) {
-    throw new Failure("SERVICE_CREDENTIALS_REFUSED", { message: `${name} could not be read`, cause });
-  }
-  throw new Failure("SERVICE_CREDENTIALS_REFUSED", `${name} is empty`);
-}
-
 /**
  * Asks the token endpoint for a token by client credentials (RFC 6749, 4.4; there is no refresh token, 4.4.3).
  * oauth4webapi builds the request with its proper encodings; the answer is read here, since services differ from
  * the letter of the standard in ways that do no harm (201, no `token_type`, `expires_in` as text).
+ * @param secret the client's secret as it is now
  * @throws Failure SERVICE_TOKEN_UNAVAILABLE or SERVICE_CREDENTIALS_REFUSED; SERVICE_STOPPED when `signal` aborts.
  */
 export async function requestToken(
   auth: Extract<ServiceAuth, { tokenUrl: string }>,
+  secret: string,
   wire: Wire,
   now: () => number,
   signal: AbortSignal,
 ): Promise<IssuedToken> {
-  const secret = await readSecret(auth.clientSecret, "service.auth.clientSecret");
   let answer: Answer | undefined;
   await clientCredentialsGrantRequest(
     { issuer: auth.tokenUrl, token_endpoint: auth.tokenUrl },
     { client_id: auth.clientId },
-    auth.method === "basic" ? ClientSecretBasic(secret) : ClientSecretPost(secret),
+    auth.method === "basic" ? byBasic(secret) : ClientSecretPost(secret),
     {
       ...(auth.scope === undefined ? {} : { scope: auth.scope }),
       ...(auth.audience === undefined ? {} : { audience: auth.audience }),
+      ...(auth.resource === undefined ? {} : { resource: auth.resource }),
     },
     {
       // The address was judged when the settings were read.
@@ -74,7 +67,22 @@ export async function requestToken(
     },
   );
   if (!answer) throw new Failure("SERVICE_TOKEN_UNAVAILABLE", "the token endpoint was not asked");
-  return readToken(answer, now());
+  return readToken(answer, auth.scope, now());
+}
+
+/**
+ * HTTP Basic with id and secret form-encoded first (RFC 6749, 2.3.1). Only what has to be is encoded: servers that
+ * don't decode, and there are some, then still understand ids and secrets of letters, digits, `-`, `_`, `.` and `*`.
+ */
+function byBasic(secret: string): ClientAuth {
+  return (_server, client, _body, headers) => {
+    const credentials = `${formEncode(client.client_id)}:${formEncode(secret)}`;
+    headers.set("authorization", `Basic ${Buffer.from(credentials).toString("base64")}`);
+  };
+}
+
+function formEncode(text: string): string {
+  return new URLSearchParams({ _: text }).toString().slice("_=".length);
 }
 
 async function exchange(
@@ -97,7 +105,7 @@ async function exchange(
   });
 }
 
-function readToken(answer: Answer, nowMs: number): IssuedToken {
+function readToken(answer: Answer, askedScope: string | undefined, nowMs: number): IssuedToken {
   const object = (answer.shape === "json" ? answer.json : {}) as Readonly<Record<string, unknown>>;
   const isSuccess = answer.status >= 200 && answer.status < 300;
   const token = object.access_token;
@@ -115,16 +123,16 @@ function readToken(answer: Answer, nowMs: number): IssuedToken {
         "the token endpoint issued a token that no header can hold",
       );
     }
-    return { value: token, lifeMs: parseExpiresIn(object.expires_in) };
+    const asked = askedScope?.split(/\s+/).filter((each) => each !== "") ?? [];
+    const granted = typeof object.scope === "string" ? new Set(object.scope.split(/\s+/)) : undefined;
+    return {
+      value: token,
+      lifeMs: parseExpiresIn(object.expires_in),
+      missingScopes: granted ? asked.filter((each) => !granted.has(each)) : [],
+    };
   }
-  const error = typeof object.error === "string" ? object.error : undefined;
-  const isRefused =
-    answer.status >= 400 &&
-    answer.status < 500 &&
-    (error === undefined ? answer.status === 401 && answer.shape !== "html" : REFUSALS.has(error));
-  const said = describeRefusal(answer, []);
-  const detail = said === undefined ? "" : `: ${said}`;
-  if (isRefused) {
+  const detail = detailOf(answer);
+  if (isRefusal(answer)) {
     throw new Failure(
       "SERVICE_CREDENTIALS_REFUSED",
       `the token endpoint refused the client (status ${answer.status}${detail})`,
@@ -134,6 +142,22 @@ function readToken(answer: Answer, nowMs: number): IssuedToken {
     message: `the token endpoint issued no token (status ${answer.status}${detail})`,
     retryAfterMs: parseRetryAfter(answer.headers, nowMs),
   });
+}
+
+/** Whether the client itself was refused; a gateway's page, and "not now", say nothing about it. */
+function isRefusal(answer: Answer): boolean {
+  if (answer.status >= 500 || answer.status === 429) return false;
+  const { codes } = readReport(answer);
+  if (codes.length > 0) return codes.some((code) => REFUSALS.has(code));
+  return answer.status === 401 && answer.shape !== "html";
+}
+
+function detailOf(answer: Answer): string {
+  if (answer.status >= 300 && answer.status < 400) {
+    return ": a redirect, which is not followed (is service.auth.tokenUrl right?)";
+  }
+  const said = describeRefusal(answer, []);
+  return said === undefined ? "" : `: ${said}`;
 }
 
 /** Whether a header can carry the token: visible ASCII only, so no line break can slip another header in. */

@@ -1,21 +1,40 @@
 import type { Clock } from "../core/clock.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import { readSecret } from "./secret.ts";
+import { SecretWatch } from "./secret-watch.ts";
 import type { Secret, ServiceAuth } from "./settings.ts";
 import { ASSUMED_LIFE_MS, assumeLife, renewalAfter } from "./token-life.ts";
-import { type IssuedToken, isHeaderSafe, readSecret, requestToken } from "./token-request.ts";
+import { type IssuedToken, isHeaderSafe, requestToken } from "./token-request.ts";
 import type { Wire } from "./wire.ts";
 
 /** Where the bearer credential of each call comes from. */
 export interface TokenSource {
   /** A token that should be valid now. */
   get(signal: AbortSignal): Promise<string>;
-  /** Another token than `used`, which the service refused with 401. */
+  /** Another token than `used`, which the service refused. */
   renew(used: string, signal: AbortSignal): Promise<string>;
   /** The service took this token. */
   accepted(token: string): void;
+  /** How long the current token lives; undefined before the first, and for one that has no end. */
+  readonly life: TokenLife | undefined;
   /** Stops a renewal that is under way. */
   close(): void;
+}
+
+/** A token's life: as the answer told it, or as it is assumed where the answer tells none. */
+export interface TokenLife {
+  readonly lifeMs: number;
+  readonly isAssumed: boolean;
+}
+
+/** What every source of tokens is given. */
+export interface TokenDeps {
+  readonly clock: Clock;
+  /** Where its settings stand in the configuration, such as `service.auth`, for messages. */
+  readonly key: string;
+  /** Called when a secret that was refused has been replaced: it is worth trying again now. */
+  readonly onMended?: (() => void) | undefined;
 }
 
 /** First wait after a failed token request; doubled for each further one up to {@link LONGEST_BACKOFF_MS}. */
@@ -47,22 +66,45 @@ export class OAuthTokens implements TokenSource {
   readonly #random: () => number;
   readonly #logger: Logger;
   readonly #stop = new AbortController();
+  readonly #watch: SecretWatch;
+  /** What the last request was made with. */
+  #secret: string | undefined;
   #current: Current | undefined;
   #flight: Promise<Current> | undefined;
-  #assumedLifeMs = ASSUMED_LIFE_MS;
+  /** What is assumed before anything was learnt; never more than that. */
+  readonly #firstAssumedLifeMs: number;
+  #assumedLifeMs: number;
   #failures = 0;
   #failure: { readonly error: Failure; readonly until: number } | undefined;
   #refusedInARow = 0;
+  #isScopeNoted = false;
 
   constructor(
     auth: Extract<ServiceAuth, { tokenUrl: string }>,
     wire: Wire,
-    deps: { clock: Clock; random: () => number; logger: Logger },
+    deps: TokenDeps & { readonly random: () => number; readonly logger: Logger },
   ) {
-    this.#ask = (signal) => requestToken(auth, wire, () => deps.clock.now(), signal);
+    this.#firstAssumedLifeMs = auth.assumedLifeMs ?? ASSUMED_LIFE_MS;
+    this.#assumedLifeMs = this.#firstAssumedLifeMs;
+    this.#ask = async (signal) => {
+      this.#secret = undefined;
+      this.#secret = await readSecret(auth.clientSecret, `${deps.key}.clientSecret`);
+      return requestToken(auth, this.#secret, wire, () => deps.clock.now(), signal);
+    };
+    this.#watch = new SecretWatch(auth.clientSecret, deps.clock, () => {
+      deps.logger.info("the client secret has changed; a token is asked for again");
+      this.#failure = undefined;
+      this.#failures = 0;
+      deps.onMended?.();
+    });
     this.#clock = deps.clock;
     this.#random = deps.random;
     this.#logger = deps.logger;
+  }
+
+  get life(): TokenLife | undefined {
+    const current = this.#current;
+    return current && { lifeMs: current.lifeMs, isAssumed: current.isLifeAssumed };
   }
 
   async get(signal: AbortSignal): Promise<string> {
@@ -97,6 +139,7 @@ export class OAuthTokens implements TokenSource {
   }
 
   close(): void {
+    this.#watch.close();
     this.#stop.abort(new Failure("SERVICE_STOPPED", "the client was closed"));
   }
 
@@ -114,11 +157,19 @@ export class OAuthTokens implements TokenSource {
     const waitMs = current.wasAccepted ? 0 : floorMs - ageMs;
     if (waitMs > LONGEST_FLOOR_WAIT_MS) {
       throw new Failure("SERVICE_CREDENTIALS_REFUSED", {
-        message: "the service refuses each fresh token (status 401)",
+        message: "the service refuses each fresh token",
         retryAfterMs: Math.ceil(waitMs),
       });
     }
     if (waitMs > 0) await this.#clock.sleep(waitMs, signal);
+  }
+
+  /** Not a failure: the service may not need what was left out. */
+  #noteScopes(missing: readonly string[]): void {
+    if (missing.length > 0 && !this.#isScopeNoted) {
+      this.#logger.warn({ missing }, "the token endpoint grants less scope than was asked for");
+    }
+    this.#isScopeNoted = missing.length > 0;
   }
 
   #fetch(): Promise<Current> {
@@ -143,9 +194,10 @@ export class OAuthTokens implements TokenSource {
   async #request(askedAt: number): Promise<Current> {
     try {
       const issued = await this.#ask(this.#stop.signal);
+      this.#noteScopes(issued.missingScopes);
       const before = this.#current;
       if (before?.isLifeAssumed && !before.wasRefused && askedAt - before.askedAt < before.lifeMs) {
-        this.#assumedLifeMs = assumeLife(this.#assumedLifeMs, "renewed");
+        this.#assumedLifeMs = assumeLife(this.#assumedLifeMs, "renewed", this.#firstAssumedLifeMs);
       }
       if (this.#failures > 0) this.#logger.info("token endpoint answers again");
       this.#failures = 0;
@@ -168,6 +220,7 @@ export class OAuthTokens implements TokenSource {
       const waitMs = Math.max(failure.retryAfterMs ?? 0, backoffMs * (1 - this.#random() * 0.2));
       this.#failures += 1;
       this.#failure = { error: failure, until: this.#clock.monotonic() + waitMs };
+      if (failure.code === "SERVICE_CREDENTIALS_REFUSED") this.#watch.start(this.#secret);
       this.#logger.warn({ err: failure, nextInMs: Math.round(waitMs) }, "no token from the token endpoint");
       throw failure;
     }
@@ -178,11 +231,15 @@ export class OAuthTokens implements TokenSource {
 export class StaticTokens implements TokenSource {
   readonly #secret: Secret;
   readonly #clock: Clock;
+  readonly #key: string;
+  readonly #watch: SecretWatch;
   #current: { readonly value: string; readonly readAt: number } | undefined;
 
-  constructor(secret: Secret, clock: Clock) {
+  constructor(secret: Secret, deps: TokenDeps) {
     this.#secret = secret;
-    this.#clock = clock;
+    this.#clock = deps.clock;
+    this.#key = `${deps.key}.apiToken`;
+    this.#watch = new SecretWatch(secret, deps.clock, () => deps.onMended?.());
   }
 
   async get(): Promise<string> {
@@ -193,20 +250,22 @@ export class StaticTokens implements TokenSource {
   async renew(used: string): Promise<string> {
     const value = await this.#read();
     if (value !== used) return value;
-    throw new Failure("SERVICE_CREDENTIALS_REFUSED", "the service refuses the API token (status 401)");
+    this.#watch.start(used);
+    throw new Failure("SERVICE_CREDENTIALS_REFUSED", "the service refuses the API token");
   }
+
+  readonly life = undefined;
 
   accepted(): void {}
 
-  close(): void {}
+  close(): void {
+    this.#watch.close();
+  }
 
   async #read(): Promise<string> {
-    const value = await readSecret(this.#secret, "service.auth.apiToken");
+    const value = await readSecret(this.#secret, this.#key);
     if (!isHeaderSafe(value)) {
-      throw new Failure(
-        "SERVICE_CREDENTIALS_REFUSED",
-        "service.auth.apiToken holds characters that no header can",
-      );
+      throw new Failure("SERVICE_CREDENTIALS_REFUSED", `${this.#key} holds characters that no header can`);
     }
     this.#current = { value, readAt: this.#clock.monotonic() };
     return value;

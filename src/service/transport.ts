@@ -1,10 +1,12 @@
 import type { Clock } from "../core/clock.ts";
-import { Failure, type FailureCode } from "../core/failures.ts";
+import { FAILURES, Failure, type FailureCode } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Phi } from "../core/phi.ts";
+import { type Phi, phi } from "../core/phi.ts";
 import { type Answer, parseAnswer, parseRetryAfter, serviceTime } from "./answer.ts";
 import type { CircuitBreaker } from "./breaker.ts";
-import { classify, type Seen } from "./classify.ts";
+import { classify, type Seen, type Verdict } from "./classify.ts";
+import type { CallKind } from "./error-rules.ts";
+import { keepAnswer, personalValues } from "./kept-answer.ts";
 import type { Limiter } from "./limiter.ts";
 import { describeRefusal } from "./refusal.ts";
 import type { ResolvedSettings } from "./settings.ts";
@@ -16,14 +18,19 @@ export type Query = Readonly<Record<string, string | number | undefined>>;
 
 /** One call of the service. */
 export interface Call<T> {
-  readonly method: "GET" | "POST";
+  readonly method: CallKind["method"];
   /** The path as the specification writes it, such as `/api/procedures/{id}`: for messages and counters. */
   readonly route: string;
+  /** Set for the call that creates a request or procedure of this type; some error codes mean more there. */
+  readonly creates?: CallKind["creates"];
   /** Value of `{id}` in the route. */
   readonly id?: number | undefined;
   readonly query?: Query | undefined;
   readonly body?: unknown;
-  /** Patients' values in this call; masked in whatever the service says about it. */
+  /**
+   * Patients' values of this call; masked in whatever the service says about it. Those that stand in its body and query
+   * under the specification's own keys are masked anyway.
+   */
   readonly sensitive: readonly Phi[];
   /** Reads the answer of a call that went well; throws a Failure when it can't. */
   readonly read: (answer: Answer) => T;
@@ -35,6 +42,8 @@ export interface TransportParts {
   readonly settings: ResolvedSettings;
   readonly wire: Wire;
   readonly tokens: TokenSource;
+  /** For calls under `/api/v1/external`, where that surface has a credential of its own. */
+  readonly externalTokens?: TokenSource | undefined;
   readonly limiter: Limiter;
   readonly breaker: CircuitBreaker;
   readonly clock: Clock;
@@ -52,8 +61,9 @@ export interface ObservedCall {
 }
 
 /**
- * Carries calls: breaker, concurrency and rate, token, exchange, verdict. Repeats nothing, except that a 401 (which
- * says that nothing was done) makes it take a new token and send the call a second and last time.
+ * Carries calls: breaker, concurrency and rate, token, exchange, verdict. Repeats nothing, except that an answer which
+ * refuses the token, and so says that nothing was done (a 401, or what a site's rule calls `credentials`), makes it
+ * take a new token and send the call a second and last time.
  */
 export class Transport {
   readonly #parts: TransportParts;
@@ -102,15 +112,17 @@ export class Transport {
   }
 
   async #send<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
-    const { tokens, limiter } = this.#parts;
+    const { limiter, externalTokens } = this.#parts;
+    const tokens = (isExternal(call) ? externalTokens : undefined) ?? this.#parts.tokens;
     let token = await tokens.get(signal);
     let seen = await this.#exchange(call, token, signal);
-    if (mayRenew(call.method, seen)) {
+    if (this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED") {
       token = await tokens.renew(token, signal);
       await limiter.turn(signal);
       seen = await this.#exchange(call, token, signal);
     }
-    if ("answer" in seen && seen.answer.status !== 401) tokens.accepted(token);
+    const isRefused = this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED";
+    if ("answer" in seen && seen.answer.status !== 401 && !isRefused) tokens.accepted(token);
     return this.#judge(call, seen);
   }
 
@@ -150,10 +162,14 @@ export class Transport {
     return { answer: parseAnswer(result.status, result.headers, result.body) };
   }
 
+  #verdictOf(call: CallKind, seen: Seen): Verdict {
+    return classify(call, seen, this.#parts.settings);
+  }
+
   #judge<T>(call: Call<T>, seen: Seen): T {
-    const { settings, clock, limiter } = this.#parts;
-    const verdict = classify(call.method, seen, settings.notExecuted);
-    if (verdict === "ok" && "answer" in seen) return call.read(seen.answer);
+    const { clock, limiter } = this.#parts;
+    const verdict = this.#verdictOf(call, seen);
+    if (verdict === "ok" && "answer" in seen) return readOrKeep(call, seen.answer);
     const code: FailureCode = verdict === "ok" ? "UNCLASSIFIED" : verdict;
     if ("broken" in seen) {
       const { error, why, isSent } = seen.broken;
@@ -166,14 +182,16 @@ export class Transport {
     }
     const retryAfterMs = parseRetryAfter(seen.answer.headers, clock.now());
     if (code === "SERVICE_BUSY" && retryAfterMs !== undefined) limiter.pause(retryAfterMs);
-    const said = describeRefusal(seen.answer, call.sensitive);
+    const sensitive = sensitiveOf(call);
+    const said = describeRefusal(seen.answer, sensitive);
     const isRedirect = seen.answer.status >= 300 && seen.answer.status < 400;
     const detail = isRedirect
       ? ": a redirect, which is not followed (is service.baseUrl right?)"
       : quoted(said);
     throw new Failure(code, {
-      message: `${name(call)}: status ${seen.answer.status}${detail}`,
+      message: `${name(call)}: ${meaningOf(code)}status ${seen.answer.status}${detail}`,
       retryAfterMs,
+      answer: isWorthKeeping(code) ? keepAnswer(call, seen.answer, sensitive) : undefined,
     });
   }
 }
@@ -183,14 +201,41 @@ function name(call: Pick<Call<unknown>, "method" | "route">): string {
   return `${call.method} ${call.route}`;
 }
 
+function isExternal(call: Pick<Call<unknown>, "route">): boolean {
+  return call.route.startsWith("/api/v1/external/");
+}
+
+/** Words for a refusal that says more than that it is one. */
+function meaningOf(code: FailureCode): string {
+  return code === "CONTAINER_OF_OTHER_SUBJECT" ? "a container doesn't belong to the order's subject, " : "";
+}
+
 function quoted(said: string | undefined): string {
   return said === undefined ? "" : `: ${said}`;
 }
 
-/** A read may always be sent again; a change only when the 401 is surely the service's own and no gateway's page. */
-function mayRenew(method: "GET" | "POST", seen: Seen): boolean {
-  if (!("answer" in seen) || seen.answer.status !== 401) return false;
-  return method === "GET" || seen.answer.shape !== "html";
+/** Only what a person may have to look into; what passes by itself says enough in its message. */
+function isWorthKeeping(code: FailureCode): boolean {
+  return FAILURES[code].class !== "transient";
+}
+
+/** Reads an answer; when it isn't what it should be, the answer goes along with the failure. */
+function readOrKeep<T>(call: Call<T>, answer: Answer): T {
+  try {
+    return call.read(answer);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.answer || !isWorthKeeping(error.code)) throw error;
+    throw new Failure(error.code, {
+      message: error.message,
+      retryAfterMs: error.retryAfterMs,
+      answer: keepAnswer(call, answer, sensitiveOf(call)),
+      cause: error.cause,
+    });
+  }
+}
+
+function sensitiveOf(call: Pick<Call<unknown>, "sensitive" | "body" | "query">): Phi[] {
+  return [...call.sensitive, ...personalValues(call.body).map(phi), ...personalValues(call.query).map(phi)];
 }
 
 function callUrl(baseUrl: URL, call: Pick<Call<unknown>, "route" | "id" | "query">): URL {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { NO_WORDS, type ServiceWords, upperWord } from "./words.ts";
 
 /** An object as the service sent it, fields that the specification doesn't know included. */
 export type RawObject = Readonly<Record<string, unknown>>;
@@ -65,24 +66,38 @@ export function subjectCodeOf(object: RawObject): string | undefined {
 
 /**
  * `STORE`, `RETRIEVAL`, `REFILL` … from any spelling: the specification shows `STORE` and, for the same thing on
- * another surface, the lower-case `storage`. Unknown words come back in upper case.
+ * another surface, the lower-case `storage`. A site's own words come first; unknown ones come back in upper case.
  */
-export function normalizeType(text: string): string {
+export function normalizeType(text: string, words: ServiceWords = NO_WORDS): string {
   const word = upperWord(text);
+  const ours = words.type.get(word);
+  if (ours !== undefined) return ours;
   if (word === "STORAGE") return "STORE";
   if (word === "RETRIEVE") return "RETRIEVAL";
   return word;
 }
 
-/** `IN_PROGRESS` from `in progress` or `In-Progress`; `CANCELLED` with one L too. Unknown words in upper case. */
-export function normalizeStatus(text: string): string {
+/**
+ * `IN_PROGRESS` from `in progress` or `In-Progress`; `CANCELLED` with one L too. A site's own words come first;
+ * unknown ones come back in upper case.
+ */
+export function normalizeStatus(text: string, words: ServiceWords = NO_WORDS): string {
   const word = upperWord(text);
-  return word === "CANCELED" ? "CANCELLED" : word;
+  return words.status.get(word) ?? (word === "CANCELED" ? "CANCELLED" : word);
 }
 
-function upperWord(text: string): string {
-  return text
-    .trim()
-    .toUpperCase()
-    .replace(/[\s-]+/g, "_");
+const KNOWN_TYPES: ReadonlySet<string> = new Set([
+  "STORE",
+  "RETRIEVAL",
+  "TRANSFER",
+  "REFILL",
+  "REGISTER_STORAGE",
+]);
+
+/**
+ * Whether a normalised type says that something is of another kind than ours. A word that the specification doesn't
+ * know says nothing: to take it for another kind would be to pass over what is ours.
+ */
+export function isOtherType(told: string | undefined, ours: string): boolean {
+  return told !== undefined && told !== ours && KNOWN_TYPES.has(told);
 }

@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Agent, type Dispatcher } from "undici";
+import type { Method } from "./error-rules.ts";
 
 /** One HTTP exchange as it is put on the wire. */
 export interface WireRequest {
-  readonly method: "GET" | "POST";
+  readonly method: Method;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;

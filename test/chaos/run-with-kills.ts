@@ -13,6 +13,8 @@ export interface KillPlan {
   readonly orders: number;
   readonly kills: number;
   readonly faults?: readonly FaultRule[];
+  /** Which of the service's interfaces orders go by; `request` by default. */
+  readonly surface?: "request" | "external";
   /** How long all may take after the last restart, ms. */
   readonly settleWithinMs: number;
 }
@@ -57,7 +59,7 @@ export async function runWithKills(plan: KillPlan): Promise<KillReport> {
     device: { startAfterMs: [50, 1_000], runMs: [100, 3_000] },
     faults: [...(plan.faults ?? []), SLOW_ANSWERS],
   } as const;
-  const service = { maxRequestsPerSecond: 60 };
+  const service = { maxRequestsPerSecond: 60, surface: plan.surface ?? "request" };
   return await withChildSite({ simulator, service }, async (site) => {
     seedRetrievals(site.simulator, load);
     const perRound = Math.ceil(load.files.length / plan.kills);

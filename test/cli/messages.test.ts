@@ -6,7 +6,7 @@ describe("messages list", () => {
   it("shows what came in with its verdict, its orders and its first problem", async () => {
     await withLab(async ({ cli, take }) => {
       await take("lims", [hl7Message(1)]);
-      await take("bench", [csvMessage(1, { facility: "NOWHERE" })]);
+      await take("bench", [csvMessage(1, { facility: "NOWHERE", subject_code: "" })]);
       const { stdout } = await cli(["messages", "list"]);
       const [, refused, accepted] = stdout.split("\n");
       expect(refused).toMatch(/^m2 +bench +file-2\.csv +line 2 .* refused .*holds "NOWHERE"/);
@@ -18,7 +18,10 @@ describe("messages list", () => {
           messageId: "m2",
           verdict: "refused",
           orderIds: [],
-          problems: [{ code: "MAPPING_FACILITY_UNKNOWN", mend: expect.stringContaining("facilities") }],
+          problems: [
+            { code: "MAPPING_FACILITY_UNKNOWN", mend: expect.stringContaining("facilities") },
+            { code: "MAPPING_VALUE_MISSING" },
+          ],
         },
       ]);
     });
@@ -95,7 +98,7 @@ describe("messages replay", () => {
         "select target, detail from audit where detail ->> 'reason' is not null",
       );
       expect(audit.rows.map(({ target }) => target)).toEqual(["m1", "m2"]);
-    });
+    }, "mapping: { unknownCodes: refuse }");
   });
 
   it("makes no second order of a message that was accepted", async () => {

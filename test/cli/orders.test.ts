@@ -60,6 +60,7 @@ describe("orders list", () => {
           submittedAt: null,
           nextAt: expect.any(String),
           attempts: 0,
+          surface: null,
           requestId: null,
           procedureId: null,
           procedureCode: null,

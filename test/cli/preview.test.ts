@@ -50,11 +50,20 @@ describe("preview of an HL7 file", () => {
   });
 
   it("shows a rejection with its place, its mend and the answer, with status 1", async () => {
-    const { status, stdout } = await preview({ ...HL7, content: hl7Text({ facility: "NOWHERE" }) });
+    const { status, stdout } = await preview({ ...HL7, content: hl7Text().replace(PATIENT.code, "") });
     expect(status).toBe(1);
     expect(stdout).toContain("message 1 (OML^O33, MSG0001): refused");
-    expect(stdout).toMatch(/PV1-3\.4.*"NOWHERE".*\(MAPPING_FACILITY_UNKNOWN\)\n +Add the code/);
+    expect(stdout).toMatch(/PID-3.*\(MAPPING_VALUE_MISSING\)\n +\w/);
     expect(stdout).toContain("MSA|AE|MSG0001");
+    expect(stdout).not.toContain("POST");
+  });
+
+  it("shows that a message would wait for a code, with its mend and the answer, with status 1", async () => {
+    const { status, stdout } = await preview({ ...HL7, content: hl7Text({ facility: "NOWHERE" }) });
+    expect(status).toBe(1);
+    expect(stdout).toContain("message 1 (OML^O33, MSG0001): waiting");
+    expect(stdout).toMatch(/PV1-3\.4.*"NOWHERE".*\(MAPPING_FACILITY_UNKNOWN\)\n +Add the code/);
+    expect(stdout).toContain("ORC|OH|P-1|||HD");
     expect(stdout).not.toContain("POST");
   });
 
@@ -77,7 +86,7 @@ describe("preview of a CSV file", () => {
     expect(document).toMatchObject({
       fileName: "orders.csv",
       connector: "bench",
-      counts: { accepted: 2, refused: 1, ignored: 0 },
+      counts: { accepted: 2, refused: 0, ignored: 0, waiting: 1 },
       problems: [],
     });
     expect(document.messages[0]).toMatchObject({
@@ -97,14 +106,14 @@ describe("preview of a CSV file", () => {
       method: "POST",
       body: { subjectCode: "••••", sampleContainerIds: ["<id of V-1>"] },
     });
-    expect(document.messages[1]).toMatchObject({ place: "line 3", verdict: "refused", orders: [] });
+    expect(document.messages[1]).toMatchObject({ place: "line 3", verdict: "waiting", orders: [] });
     for (const secret of Object.values(PATIENT)) expect(stdout).not.toContain(secret);
   });
 
   it("shows as many messages as asked for and counts them all", async () => {
     const { stdout } = await preview(CSV, "--limit", "1");
     expect(stdout).not.toContain("C-3");
-    expect(stdout).toContain("… and 2 more messages: --limit shows more.\nIn all: 2 accepted, 1 refused.");
+    expect(stdout).toContain("… and 2 more messages: --limit shows more.\nIn all: 2 accepted, 1 waiting.");
   });
 });
 

@@ -10,11 +10,13 @@ export interface CliResult {
 export interface CliWorld {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly isTTY?: boolean;
+  readonly isErrorTTY?: boolean;
   readonly columns?: number;
   /** What the person at the terminal answers; nobody is there without it. */
   readonly answer?: string;
   readonly onStop?: (listener: () => void) => () => void;
   readonly onStdout?: (text: string) => void;
+  readonly onStderr?: (text: string) => void;
   readonly clock?: Clock;
 }
 
@@ -33,10 +35,12 @@ export async function runCli(argv: readonly string[], world: CliWorld = {}): Pro
     stderr: {
       write: (text) => {
         stderr += text;
+        world.onStderr?.(text);
       },
     },
     env: world.env ?? {},
     isTTY: world.isTTY ?? false,
+    isErrorTTY: world.isErrorTTY,
     columns: world.columns,
     ask: answer === undefined ? undefined : async () => answer,
     onStop: world.onStop,

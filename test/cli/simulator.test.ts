@@ -8,10 +8,12 @@ import { runCli } from "./run-cli.ts";
 async function withSimulatorCommand(
   argv: readonly string[],
   test: (started: { url: string }) => Promise<void>,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<number> {
   const started = Promise.withResolvers<{ url: string }>();
   let stop = () => {};
   const running = runCli(["simulator", "--port", "0", "--json", ...argv], {
+    env,
     onStop: (listener) => {
       stop = listener;
       return () => {};
@@ -42,6 +44,17 @@ describe("cryobridge simulator", () => {
     expect(status).toBe(0);
   });
 
+  it("says that its port is taken, and what to name instead", async () => {
+    await withSimulatorCommand([], async ({ url }) => {
+      const { port } = new URL(url);
+      const { status, stderr } = await runCli(["simulator", "--port", port]);
+      expect(status).toBe(2);
+      expect(stderr).toContain(
+        `--port ${port}: another program listens there already; name another port, or 0 for any free one`,
+      );
+    });
+  });
+
   it("takes faults from a YAML file", async () => {
     await withFolder(async (folder) => {
       const file = join(folder, "faults.yaml");
@@ -52,13 +65,80 @@ describe("cryobridge simulator", () => {
     });
   });
 
-  it("refuses a fault file with mistakes before it listens, with status 3", async () => {
+  it("refuses files with mistakes before it listens, each with its line, with status 3", async () => {
     await withFolder(async (folder) => {
-      const file = join(folder, "faults.yaml");
-      await writeFile(file, "faults: [{ pth: /api }]\n");
-      const { status, stderr } = await runCli(["simulator", "--port", "0", "--faults", file]);
+      const faults = join(folder, "faults.yaml");
+      await writeFile(faults, "faults:\n  - path: /api/**\n    stauts: 503\n  - answerAfterMs: soon\n");
+      const behaviour = join(folder, "behaviour.yaml");
+      await writeFile(behaviour, "behaviour:\n  sort: sideways\n");
+      const argv = ["simulator", "--port", "0", "--faults", faults, "--behaviour", behaviour];
+      const { status, stderr } = await runCli(argv);
       expect(status).toBe(3);
-      expect(stderr).toContain("pth");
+      expect(stderr).toContain(
+        'faults.yaml:3:5 faults[0].stauts: unknown key "stauts"; did you mean "status"?',
+      );
+      expect(stderr).toMatch(/faults\.yaml:4:20 faults\[1\]\.answerAfterMs: .*duration/);
+      expect(stderr).toMatch(/behaviour\.yaml:2:9 behaviour\.sort: expected one of .*"sideways"/);
+    });
+  });
+
+  it("refuses a file that isn't there, and one that holds something else", async () => {
+    await withFolder(async (folder) => {
+      const missing = await runCli(["simulator", "--faults", join(folder, "none.yaml")]);
+      expect([missing.status, missing.stderr]).toEqual([1, expect.stringContaining("there is no such file")]);
+      const file = join(folder, "words.yaml");
+      await writeFile(file, "just words\n");
+      const other = await runCli(["simulator", "--behaviour", file]);
+      expect([other.status, other.stderr]).toEqual([3, expect.stringContaining("expected a list of faults")]);
+    });
+  });
+
+  it("begins as its files say, with the command line above them", async () => {
+    await withFolder(async (folder) => {
+      const file = join(folder, "service.yaml");
+      await writeFile(
+        file,
+        [
+          "speed: 5",
+          "organizations:",
+          "  - id: 3",
+          "    name: Test",
+          "    facilities: [{ id: 31, name: Only }]",
+          "    clients:",
+          "      - clientId: c",
+          "        apiToken: t",
+          `        clientSecret: $\{SECRET_OF_TEST}`,
+          "behaviour: { listEnvelope: items }",
+        ].join("\n"),
+      );
+      const env = { SECRET_OF_TEST: "from-the-environment" };
+      await withSimulatorCommand(
+        ["--behaviour", file, "--speed", "7"],
+        async (started) => {
+          expect(started).toMatchObject({ clientId: "c", clientSecret: "from-the-environment" });
+          const { url } = started;
+          const settings = await (await fetch(`${url}/simulator/settings`)).json();
+          expect(settings).toMatchObject({ speed: 7, behaviour: { listEnvelope: "items" } });
+          const list = await fetch(`${url}/api/storage`, { headers: { authorization: "Bearer t" } });
+          expect(await list.json()).toMatchObject({
+            items: [{ name: "Only Tank 1" }, { name: "Only Tank 2" }],
+          });
+        },
+        env,
+      );
+    });
+  });
+
+  it("prints its OpenAPI description by its settings, and ends", async () => {
+    await withFolder(async (folder) => {
+      const file = join(folder, "service.yaml");
+      await writeFile(file, "tokens: { path: /auth/token }\n");
+      const argv = ["simulator", "--openapi", "--behaviour", file, "--port", "4800"];
+      const { status, stdout } = await runCli(argv);
+      const document = JSON.parse(stdout);
+      expect(status).toBe(0);
+      expect(document).toMatchObject({ openapi: "3.1.1", servers: [{ url: "http://127.0.0.1:4800" }] });
+      expect(Object.keys(document.paths)).toContain("/auth/token");
     });
   });
 });

@@ -5,6 +5,8 @@ describe("an entry of the timeline in words", () => {
   it.each([
     ["received", { place: "line 2" }, "came in as line 2"],
     ["submitted", { requestId: 1001 }, "submitted; the service made request 1001"],
+    ["submitted", { procedureId: 2002 }, "submitted; the service made procedure 2002"],
+    ["adopted", { procedureId: 2002 }, "the lost call had made procedure 2002; it is this order's"],
     [
       "again",
       { code: "SERVICE_BUSY", text: "asked to wait", attempt: 2, nextInMs: 30_000 },

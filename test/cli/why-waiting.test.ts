@@ -31,7 +31,9 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     intentAgeMs: undefined,
     looks: 0,
     knownRequestIds: [],
+    formerIds: [],
     isRepostApproved: false,
+    surface: "request",
     requestId: undefined,
     procedureId: undefined,
     procedureCode: undefined,
@@ -98,9 +100,9 @@ describe("why is it waiting?", () => {
     expect(why({}, { laneHolder: { orderId: "o12", state: "parked" } })).toContain("lanes.parkedBlocks");
   });
 
-  it("says that an earlier order is still storing the container when that is what it waits for", () => {
+  it("says that an earlier order still moves the container when that is what it waits for", () => {
     expect(why({ operation: "RETRIEVAL", nextAt: inMs(30_000) })).toContain(
-      "still storing one of its containers",
+      "still moves one of its containers",
     );
   });
 
@@ -120,6 +122,21 @@ describe("why is it waiting?", () => {
     });
     expect(sentence).toContain("The answer to the procedure request never came");
     expect(sentence).toContain("2 times so far; next look in 10s");
+  });
+
+  it("speaks of procedures where the order goes by the external surface", () => {
+    const tracked = { surface: "external", requestId: undefined, procedureId: 17 } as const;
+    expect(why({ ...tracked, state: "submitted", nextAt: inMs(60_000) })).toBe(
+      "The facility's staff have not acted on procedure 17 yet; the service is asked again in 1m.",
+    );
+    expect(why({ ...tracked, state: "accepted" }, { pausedQueues: new Set(["submit"]) })).not.toContain(
+      "resume",
+    );
+    const lost = { code: "SERVICE_NO_ANSWER", text: "timed out" } as const;
+    const intent = { intent: "request", intentAt: inMs(-60_000), surface: "external" } as const;
+    expect(why({ state: "submitting", ...intent, failure: lost })).toContain(
+      "The answer to the creation of the procedure never came",
+    );
   });
 
   it("tells apart waiting for staff, for the device, and for its end", () => {

@@ -51,12 +51,12 @@ ${more}
 
 export const ENV = { TOKEN: "invented-token" };
 
-/** Gives a test a lab, and removes it. */
-export async function withLab<T>(test: (lab: Lab) => Promise<T>): Promise<T> {
+/** Gives a test a lab, and removes it; `more` are further lines of its configuration. */
+export async function withLab<T>(test: (lab: Lab) => Promise<T>, more = ""): Promise<T> {
   return withLedger(({ pool, url }) =>
     withFolder(async (folder) => {
       const configFile = join(folder, "cryobridge.yaml");
-      await writeFile(configFile, configText(url));
+      await writeFile(configFile, configText(url, more));
       const config = loadConfig(configFile, { env: ENV, profileSchema });
       const mapperByConnector = createMappers(config, await compileProfiles(config));
       const intake = createIntake({ pool, logger: silent, mapperByConnector, onCommitted: () => {} });

@@ -39,6 +39,17 @@ describe("exposure", () => {
     ).toEqual([]);
   });
 
+  it.each(["/api", "/api/", "/gateway/api/v1/external"])(
+    "warns of a base address that ends with %s",
+    (end) => {
+      using folder = new ConfigFolder();
+      const text = MINIMAL.replace("https://storage.example.org", `https://storage.example.org${end}`);
+      expect(folder.load(text).warnings).toMatchObject([
+        { path: "service.baseUrl", message: expect.stringContaining("Cryobridge adds /api itself") },
+      ]);
+    },
+  );
+
   it("of a credential in the file is warned of", () => {
     using folder = new ConfigFolder();
     const text = MINIMAL.replace(`\${API_TOKEN}`, "in-clear-text");

@@ -27,7 +27,7 @@ connectors:
       "5:12 service.timeout: expected a duration such as 500ms, 15s, 2m, 1h, 90d or 2y",
       '6:12 service.surface: expected one of request, external; got the text "requst"; did you mean "request"?',
       "8:10 facilities.NORTH: expected the service's id of the facility, a whole number above 0",
-      "9:10 facilities.SOUTH: expected the service's id of the facility, a whole number above 0",
+      "9:10 facilities.SOUTH: expected the service's id of the facility, or a section { id, surface, subjects }; got a text",
       "11:5 connectors[0].directory: missing; expected folder shared with the lab system",
       '13:5 connectors[0].direktory: unknown key "direktory"; did you mean "directory"?',
       '14:14 connectors[0].profile: unknown profile "hl7-ordrs"; there are: builtin/hl7-orders, builtin/csv-orders',

@@ -30,6 +30,15 @@ describe("/metrics", () => {
     });
   });
 
+  it("tells how many tasks wait for a person, and for how long", async () => {
+    const counts = async () => ({ ...countsOf(), tasks: { open: 2, oldestSeconds: 90 } });
+    await withConsole({ deps: { counts } }, async ({ url }) => {
+      const text = await scrape(url);
+      expect(text).toContain('cryobridge_tasks_open{kind="cancel"} 2\n');
+      expect(text).toContain('cryobridge_task_oldest_age_seconds{kind="cancel"} 90\n');
+    });
+  });
+
   it("answers without the ledger, and says that it is away rather than that there are no orders", async () => {
     let isUp = true;
     const counts = () =>

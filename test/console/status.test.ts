@@ -16,11 +16,13 @@ describe("/api/status", () => {
         version: "1.2.3",
         isReady: true,
         deliveries: { pending: 0, parked: 0 },
+        tasks: { open: 0, oldestSeconds: null },
         stuckOrders: [
           {
             orderId: "o17",
             placerOrderNumber: "P-1001",
             requestId: null,
+            procedureId: null,
             changedAt: "2026-11-21T08:00:00.000Z",
             reason: {
               code: "CONFIG_INVALID",
@@ -48,6 +50,7 @@ describe("/api/status", () => {
       expect(await (await fetch(`${url}/api/status`)).json()).toMatchObject({
         states: null,
         deliveries: null,
+        tasks: null,
         stuckOrders: null,
         recentOrders: null,
       });

@@ -29,6 +29,11 @@ const AREAS: readonly Area[] = [
     prefixes: ["HL7"],
   },
   {
+    title: "MLLP",
+    about: "Told at the start, by `cryobridge hl7`, or of a result that could not be sent.",
+    prefixes: ["MLLP"],
+  },
+  {
     title: "CSV",
     about: "What could not be read as CSV. The report names the line or the column.",
     prefixes: ["CSV"],
@@ -41,7 +46,7 @@ const AREAS: readonly Area[] = [
   {
     title: "Orders",
     about: "Why an order waits for a person, or ended otherwise than the lab hoped.",
-    prefixes: ["ORDER", "SUBJECT", "CONTAINER", "SUBMIT", "REQUEST", "PROCEDURE"],
+    prefixes: ["ORDER", "SUBJECT", "CONTAINER", "SUBMIT", "REQUEST", "PROCEDURE", "CANCEL"],
   },
   {
     title: "Storage service",

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { prepareFolder } from "../../src/cli/demo/folder.ts";
 import type { LedgerView } from "../../src/cli/demo/ledger-view.ts";
-import { SAMPLES_FOLDER, SENDERS } from "../../src/cli/demo/senders.ts";
+import { SAMPLES_FOLDER, type Sample, SENDERS } from "../../src/cli/demo/senders.ts";
 import { listUnfinished } from "../../src/cli/demo/unfinished.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
@@ -61,6 +61,11 @@ describe("cryobridge demo --exit-when-done", () => {
     expect(refused).toEqual([
       expect.stringMatching(/refused: message 1, PID: no PID segment, expected the patient$/),
     ]);
+  });
+
+  test("says at the end what waits for a code, and doesn't wait for it", () => {
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}waiting +1 for the facility EAST /));
+    expect([...results.values()].filter((text) => text.includes("BX-921,,,,waiting,"))).toHaveLength(1);
   });
 
   test("leaves a result of each sample order in the folder out", async () => {
@@ -122,12 +127,19 @@ test(
 );
 
 describe("what is unfinished", () => {
-  const sample = { path: "", fileName: "a.hl7", sender: "lims", isBroken: false };
+  const sample = { path: "", fileName: "a.hl7", sender: "lims", kind: "good" } as const;
   const file = { connector: "lims", fileName: "a.hl7", status: "taken", problems: [] } as const;
   const refusal = { code: "HL7_NO_MSH", place: "line 1", message: "no MSH" } as const;
-  const view: LedgerView = { files: [file], orders: [], moves: [], openOutcomes: 0, results: [] };
+  const view: LedgerView = {
+    files: [file],
+    orders: [],
+    moves: [],
+    openOutcomes: 0,
+    results: [],
+    waiting: [],
+  };
   const result = { id: 1, connector: "lims", fileName: "r.hl7", state: "delivered" } as const;
-  const wordsOf = (parts: Partial<LedgerView>, dropped = sample) =>
+  const wordsOf = (parts: Partial<LedgerView>, dropped: Sample = sample) =>
     listUnfinished([dropped], { ...view, ...parts }, Date.now()).map(({ words }) => words);
 
   test("is nothing when the file is taken and its result delivered", () => {
@@ -140,8 +152,12 @@ describe("what is unfinished", () => {
     ]);
   });
 
+  test("is no file of which something waits for a code", () => {
+    expect(wordsOf({}, { ...sample, kind: "waiting" })).toEqual([]);
+  });
+
   test("is a broken file that was taken", () => {
-    expect(wordsOf({}, { ...sample, isBroken: true })).toEqual(["a.hl7 was taken although it is broken"]);
+    expect(wordsOf({}, { ...sample, kind: "broken" })).toEqual(["a.hl7 was taken although it is broken"]);
   });
 
   test("is a result that the lab does not have", () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { retryOrder } from "../../src/ledger/operator.ts";
 import { findOrders, listEvents } from "../../src/ledger/views.ts";
 import type { FaultRule } from "../../src/simulator/fault-rule.ts";
 import { eventually } from "../support/eventually.ts";
@@ -65,6 +66,28 @@ describe.concurrent("an order whose creation got no clear answer", () => {
       expect(await timeline(site, "A-1")).toContain("looked");
     }),
   );
+
+  test("is not sent again when the service said that it did it and lists nothing of it", () =>
+    withSite(
+      {
+        config: IMPATIENT,
+        simulator: { faults: [{ ...CREATE, body: "without-ids" }], staff: { auto: false } },
+      },
+      async (site) => {
+        const { control } = site.simulator;
+        control.subscribe(({ kind, id, status }) => {
+          if (kind === "request" && status === "PENDING") control.forget("request", id);
+        });
+        await site.start();
+        await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
+        const [order] = await site.settled(1, ["parked", "submitted"]);
+        expect(order).toMatchObject({ state: "parked", failure: { code: "SUBMIT_UNCERTAIN" } });
+        expectOneRequestEach(site, 1);
+        if (!order) throw new Error("no order");
+        await retryOrder(site.pool, order, { actor: "test" });
+        await eventually(async () => site.simulator.tally().journal.length === 2);
+      },
+    ));
 
   test.each(EXECUTED)("registers its subject once when %s", (_words, effect) =>
     withSite({ config: IMPATIENT, simulator: { faults: [{ ...REGISTER, ...effect }] } }, async (site) => {

@@ -6,6 +6,7 @@ import { never, withStub } from "../service/with-client.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { byRequest } from "../support/ways.ts";
 import { withSite } from "../support/with-daemon.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 
@@ -41,7 +42,15 @@ describe("words that no database can keep", () => {
           { id: plain, status: "REJECTED", facilityId: 12 },
         ];
         const polling = { firstMs: 60_000, maxMs: 90_000, factor: 1.5 };
-        const deps = { pool, service, logger: silent, clock: systemClock, polling, concurrency: 2 };
+        const deps = {
+          pool,
+          service,
+          logger: silent,
+          clock: systemClock,
+          polling,
+          concurrency: 2,
+          wayOf: byRequest,
+        };
         await trackFacility(12, deps, never);
         expect((await findOrders(pool, `o${plain}`))[0]?.state).toBe("rejected");
         expect((await findOrders(pool, `o${odd}`))[0]).toMatchObject({

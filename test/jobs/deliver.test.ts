@@ -96,6 +96,24 @@ test("sets a result aside that the lab will never take, and goes on with the oth
     expect(await countDeliveries(ledger.pool)).toMatchObject({ delivered: 1, parked: 1 });
   }));
 
+test("gives up a result that the lab system keeps calling an error, and never one of a lab that is away", () =>
+  withLedger(async (ledger) => {
+    await commitNumbered(ledger, ["A-1"]);
+    let code: "MLLP_NO_ANSWER" | "MLLP_RESULT_ERROR" = "MLLP_NO_ANSWER";
+    const lab = await aLab(() => new Failure(code, "no"));
+    const rounds = async (count: number) => {
+      for (let round = 0; round < count; round += 1) {
+        await ledger.pool.query("update deliveries set next_at = now()");
+        await deliver(ledger, lab.target);
+      }
+      return countDeliveries(ledger.pool);
+    };
+    expect(await rounds(30)).toMatchObject({ pending: 1, parked: 0 });
+    code = "MLLP_RESULT_ERROR";
+    expect(await rounds(19)).toMatchObject({ pending: 1, parked: 0 });
+    expect(await rounds(1)).toMatchObject({ pending: 0, parked: 1 });
+  }));
+
 test("sets an outcome aside that no message can be made of, and composes it anew when a person says so", () =>
   withLedger(async (ledger) => {
     await commitNumbered(ledger, ["A-1", "A-2"]);

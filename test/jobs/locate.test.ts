@@ -6,6 +6,7 @@ import type { LedgerContainer } from "../../src/ledger/order-row.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { type StubService, send } from "../service/stub-service.ts";
 import { never, withStub } from "../service/with-client.ts";
+import { byRequest } from "../support/ways.ts";
 import { silent } from "../support/with-ledger.ts";
 
 const vial = (position: number, more: Partial<LedgerContainer> = {}): LedgerContainer => ({
@@ -17,11 +18,20 @@ const vial = (position: number, more: Partial<LedgerContainer> = {}): LedgerCont
 
 function anOrder(more: Partial<Completed["order"]> = {}): Completed["order"] {
   const subject = { code: phi("S-1") };
-  return { id: 7, operation: "STORE", subject, containers: [vial(1), vial(2)], attempts: 0, ...more };
+  return {
+    id: 7,
+    operation: "STORE",
+    surface: "request",
+    facilityId: 12,
+    subject,
+    containers: [vial(1), vial(2)],
+    attempts: 0,
+    ...more,
+  };
 }
 
 async function look(client: ServiceClient, order: Completed["order"], containerIds?: readonly number[]) {
-  const deps = { service: client, concurrency: 2, logger: silent };
+  const deps = { service: client, concurrency: 2, logger: silent, wayOf: byRequest };
   const procedure = containerIds ? { containerIds } : undefined;
   return (await lookForLocations([{ order, procedure }], deps, never)).get(order.id);
 }
@@ -107,6 +117,37 @@ describe("looking for the containers of a completed order", () => {
         containers: [{ containerId: 1 }, { containerId: 3, location: { storageName: "Tank 3" } }],
         next: "tell",
       });
+    }));
+
+  const owned = (id: number, subjectId: number, name: string) => ({
+    ...row(id),
+    name,
+    subject: { id: subjectId },
+  });
+  const subject = (id: number, facilityId: number) => ({ id, facilityId, code: "S-1" });
+
+  test("takes only the subject's own containers where another facility's has the same code", () =>
+    withStub(async (stub, client) => {
+      stub.rows.subjects = [subject(40, 12), subject(50, 13)];
+      stub.rows["sample-containers"] = [owned(1, 40, "V-1"), owned(2, 50, "V-1"), owned(3, 50, "V-2")];
+      const found = await look(client, anOrder());
+      expect(found?.containers).toMatchObject([{ position: 1, containerId: 1 }]);
+      expect(found?.unlocated).toEqual([
+        { position: 2, text: "the service lists no container with its label" },
+      ]);
+    }));
+
+  test("takes none where several subjects have the code and nobody is to be looked up", () =>
+    withStub(async (stub, client) => {
+      stub.rows["sample-containers"] = [owned(1, 40, "V-1"), owned(2, 50, "V-2")];
+      const way = { surface: "request", subjects: "none" } as const;
+      const deps = { service: client, concurrency: 2, logger: silent, wayOf: () => way };
+      const order = anOrder();
+      const found = (await lookForLocations([{ order, procedure: undefined }], deps, never)).get(order.id);
+      expect(found).toMatchObject({ containers: [], next: "look_again" });
+      expect(found?.unlocated[0]?.text).toBe(
+        "the service lists containers of several subjects with the order's subject code",
+      );
     }));
 
   test("ends with what is known after five looks", () =>

@@ -7,6 +7,7 @@ import { findOrders, listEvents } from "../../src/ledger/views.ts";
 import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { byRequest } from "../support/ways.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 
 const POLLING = { firstMs: 60_000, maxMs: 900_000, factor: 1.5 };
@@ -32,6 +33,7 @@ async function withLab<T>(run: (lab: Lab) => Promise<T>): Promise<T> {
       clock: systemClock,
       polling: POLLING,
       concurrency: 2,
+      wayOf: byRequest,
     };
     try {
       return await run({
@@ -149,6 +151,7 @@ describe("following orders", () => {
         clock: systemClock,
         polling: POLLING,
         concurrency: 1,
+        wayOf: byRequest,
       };
       await trackFacility(12, deps, new AbortController().signal);
       await fresh.close();

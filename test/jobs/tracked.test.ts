@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isTerminal, mayMove, type OrderState, TRACKED_STATES } from "../../src/core/order-state.ts";
 import { phi } from "../../src/core/phi.ts";
+import { SURFACES } from "../../src/core/surface.ts";
 import { readTracked } from "../../src/jobs/tracked.ts";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 
@@ -29,7 +30,9 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     intentAgeMs: undefined,
     looks: 0,
     knownRequestIds: [],
+    formerIds: [],
     isRepostApproved: false,
+    surface: "request",
     requestId: 5,
     procedureId: undefined,
     procedureCode: undefined,
@@ -49,6 +52,13 @@ describe("reading the service's word about an order", () => {
       to: "accepted",
       procedureId: 9,
     });
+  });
+
+  test("compares no containers of a retrieval that a person linked before their ids were known", () => {
+    const label = { position: 1, label: "V-1", description: "" };
+    const linked = order({ operation: "RETRIEVAL", containers: [label] });
+    const procedure = { status: "COMPLETED", containerIds: [77] };
+    expect(readTracked(linked, { status: "ACCEPTED", procedureId: 9 }, procedure)?.to).toBe("completed");
   });
 
   test("takes a procedure's status over its request's", () => {
@@ -98,6 +108,24 @@ describe("reading the service's word about an order", () => {
     expect(tracked).toMatchObject({ to: "failed", reason: { code: "PROCEDURE_FAILED", text: "lid jammed" } });
   });
 
+  test.each([
+    ["PENDING", undefined],
+    ["CREATED", "accepted"],
+    ["IN_PROGRESS", "in_progress"],
+    ["COMPLETED", "completed"],
+    ["CANCELLED", "cancelled"],
+    ["FAILED", "failed"],
+  ])("reads %s of a procedure that the order itself became as %s", (status, to) => {
+    const external = order({ surface: "external", requestId: undefined, procedureId: 5 });
+    expect(readTracked(external, undefined, { status })?.to).toBe(to);
+  });
+
+  test("takes a procedure's type that nobody knows for no contradiction", () => {
+    const external = order({ surface: "external", requestId: undefined, procedureId: 5 });
+    expect(readTracked(external, undefined, { status: "CREATED", type: "DEPOSIT" })?.to).toBe("accepted");
+    expect(readTracked(external, undefined, { status: "CREATED", type: "REFILL" })?.to).toBe("parked");
+  });
+
   test("stops a retrieval whose procedure is for other containers", () => {
     const retrieval = order({
       operation: "RETRIEVAL",
@@ -126,11 +154,17 @@ describe("reading the service's word about an order", () => {
     });
     const procedure = fc.option(fc.record({ status }), { nil: undefined });
     fc.assert(
-      fc.property(fc.constantFrom<OrderState>(...TRACKED_STATES), request, procedure, (state, told, ran) => {
-        const to = readTracked(order({ state }), told, ran)?.to;
-        expect(to === undefined || mayMove(state, to)).toBe(true);
-        expect(isTerminal(state)).toBe(false);
-      }),
+      fc.property(
+        fc.constantFrom<OrderState>(...TRACKED_STATES),
+        fc.constantFrom(...SURFACES),
+        request,
+        procedure,
+        (state, surface, told, ran) => {
+          const to = readTracked(order({ state, surface }), told, ran)?.to;
+          expect(to === undefined || mayMove(state, to)).toBe(true);
+          expect(isTerminal(state)).toBe(false);
+        },
+      ),
     );
   });
 });

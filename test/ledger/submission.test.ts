@@ -18,6 +18,7 @@ import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const LEASE_MS = 60_000;
+const atRequest = (requestId: number) => ({ surface: "request", requestId }) as const;
 const OPERATOR = { actor: "test" };
 
 async function commitOrders(pool: pg.Pool, subjects: readonly string[]): Promise<number[]> {
@@ -38,7 +39,14 @@ async function claimOne(pool: pg.Pool, owner = "me"): Promise<{ due: DueOrder; f
 }
 
 const intend = (pool: pg.Pool, orderId: number, fence: number) =>
-  recordIntent(pool, { orderId, fence, intent: "request", knownRequestIds: [], body: {} });
+  recordIntent(pool, {
+    orderId,
+    fence,
+    intent: "request",
+    knownRequestIds: [],
+    body: {},
+    surface: "request",
+  });
 
 async function only(pool: pg.Pool, number = "A-1") {
   const [order] = await findOrders(pool, number);
@@ -228,6 +236,7 @@ describe("a person", () => {
       expect(await only(pool)).toMatchObject({
         state: "submitting",
         intent: "request",
+        surface: "request",
         isRepostApproved: true,
       });
       expect(await takeUnsettled(pool, 10)).toHaveLength(1);
@@ -241,13 +250,15 @@ describe("a person", () => {
         pool,
         ids.map((orderId) => ({ orderId, to: "parked" as const, failure })),
       );
-      expect(await resolveOrder(pool, await only(pool, "A-1"), 77, OPERATOR)).toBe("done");
+      expect(await resolveOrder(pool, await only(pool, "A-1"), atRequest(77), OPERATOR)).toBe("done");
       expect(await only(pool, "A-1")).toMatchObject({
         state: "submitted",
         requestId: 77,
         failure: undefined,
       });
-      await expect(resolveOrder(pool, await only(pool, "A-2"), 77, OPERATOR)).rejects.toMatchObject({
+      await expect(
+        resolveOrder(pool, await only(pool, "A-2"), atRequest(77), OPERATOR),
+      ).rejects.toMatchObject({
         code: "REQUEST_CLAIMED",
       });
     }));
@@ -300,7 +311,7 @@ describe("a person", () => {
       ]);
       const failure = { code: "REQUEST_MISMATCH", text: "" } as const;
       await changeOrders(pool, [{ orderId: id as number, to: "parked", failure }]);
-      await resolveOrder(pool, await only(pool), 4242, OPERATOR);
+      await resolveOrder(pool, await only(pool), atRequest(4242), OPERATOR);
       expect(await only(pool)).toMatchObject({ requestId: 4242, procedureId: undefined });
     }));
 

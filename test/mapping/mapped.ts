@@ -77,8 +77,10 @@ export function mapOne(profile: Profile, message: IncomingMessage): MappedMessag
 }
 
 /** A mapped message as fixtures write it: personal data of invented patients laid open, the header left out. */
-export function plain({ verdict, orders, problems }: MappedMessage): unknown {
-  return JSON.parse(JSON.stringify({ verdict, orders: orders.map(plainOrder), problems }));
+export function plain({ verdict, orders, cancellations, problems }: MappedMessage): unknown {
+  const wishes = cancellations?.map((wish) => ({ ...wish, subjectCode: wish.subjectCode?.reveal() }));
+  const told = { verdict, orders: orders.map(plainOrder), cancellations: wishes, problems };
+  return JSON.parse(JSON.stringify(told));
 }
 
 function plainOrder(order: Order): unknown {

@@ -64,7 +64,7 @@ describe("the rows of a CSV order", () => {
   });
 
   test("keep their order number when they are refused", async () => {
-    const mapped = mapOne(await csvProfile(), csvMessage([{ ...ROW, facility: "WEST" }]));
+    const mapped = mapOne(await csvProfile(), csvMessage([{ ...ROW, subject_code: "" }]));
     expect(mapped).toMatchObject({ verdict: "refused", placerOrderNumber: "A-1" });
   });
 

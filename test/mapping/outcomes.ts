@@ -69,6 +69,14 @@ export function refused(
   return { ...BASE, message: answered(text), kind: "refused", problems };
 }
 
+/** A message of which no order could be made yet. */
+export function waiting(
+  problems: Extract<Outcome, { kind: "waiting" }>["problems"],
+  text: string | undefined = ORIGINAL,
+): Outcome {
+  return { ...BASE, message: answered(text), kind: "waiting", problems, placerOrderNumber: "A-1" };
+}
+
 /** The same outcome of a message that retention has pruned. */
 export function withoutText(outcome: Outcome): Outcome {
   const { text, ...message } = outcome.message;

@@ -121,6 +121,19 @@ describe("a profile", () => {
     expect(reading.requiredColumns).toEqual([["facility"], ["subject_code"]]);
   });
 
+  test("lets a file that only cancels lack what only orders need", async () => {
+    const { reading } = await csvProfile();
+    expect(reading.cancelListLacks).toEqual({
+      all: [["facility"], ["container_label"]],
+      any: [["subject_code"]],
+    });
+  });
+
+  test("has no files that only cancel where every row has the same operation", async () => {
+    const { reading } = await csvProfile({ operation: { value: "STORE" } });
+    expect(reading.cancelListLacks).toBeUndefined();
+  });
+
   test("refuses two date formats that read one text as different days", async () => {
     const problems = await problemsOf({
       extends: "builtin/csv-orders",

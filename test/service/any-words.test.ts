@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Phi } from "../../src/core/phi.ts";
 import { parseAnswer } from "../../src/service/answer.ts";
-import { parseLocation } from "../../src/service/containers.ts";
+import { parseLocation } from "../../src/service/location.ts";
 import { maskText } from "../../src/service/mask.ts";
 import { describeRefusal } from "../../src/service/refusal.ts";
 import { parseContainer, parseProcedure, parseRequest, parseSubject } from "../../src/service/shapes.ts";

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
+import { idsByLabelOf } from "../../src/jobs/guard.ts";
+import type { ServiceClient } from "../../src/service/client.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
 
 const vials = [
@@ -9,6 +11,10 @@ const vials = [
 ];
 const withoutSubject = ({ subjectCode: _subjectCode, ...rest }: Record<string, unknown>) => rest;
 
+async function find(client: ServiceClient, labels: readonly string[]) {
+  return idsByLabelOf(await client.listSubjectContainers(phi("S-4"), never), labels);
+}
+
 describe("finding containers by their labels", () => {
   it("gives the ids of each label, of that subject only", () =>
     withStub(async (stub, client) => {
@@ -16,7 +22,7 @@ describe("finding containers by their labels", () => {
         ...vials,
         { id: 4, name: "V-2", subject: { code: "S-4" }, subjectCode: "S-4" },
       ];
-      const found = await client.findContainersByLabel(phi("S-4"), ["V-1", "V-2", "V-3"], never);
+      const found = await find(client, ["V-1", "V-2", "V-3"]);
       expect([...found]).toEqual([
         ["V-1", [1]],
         ["V-2", [2, 4]],
@@ -32,7 +38,7 @@ describe("finding containers by their labels", () => {
     withStub(
       async (stub, client) => {
         stub.rows["sample-containers"] = [{ ...row, subjectCode: "S-4" }];
-        expect((await client.findContainersByLabel(phi("S-4"), ["V-1"], never)).get("V-1")).toEqual([1]);
+        expect((await find(client, ["V-1"])).get("V-1")).toEqual([1]);
       },
       { containerLabelFields: ["name", "sampleContainerId", "label", "barcode"] },
     ),
@@ -63,7 +69,7 @@ describe("whose a container is", () => {
     withStub(async (stub, client) => {
       stub.rows["sample-containers"] = vials;
       stub.options = { entry: withoutSubject, honours: (name) => name === "page" };
-      const failure = await failureOf(client.findContainersByLabel(phi("S-4"), ["V-1"], never));
+      const failure = await failureOf(find(client, ["V-1"]));
       expect(failure).toMatchObject({ code: "SERVICE_FILTER_IGNORED", class: "permanent" });
     }));
 });

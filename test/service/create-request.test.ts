@@ -88,6 +88,17 @@ describe("a request that is created", () => {
       { correlation: "labels" },
     ));
 
+  it("leaves no description empty, since a service may insist on one", () =>
+    withStub(
+      async (stub, client) => {
+        await client.createRequest({ ...store, containers: [{ label: "V-7", description: " " }] }, never);
+        expect(JSON.parse(stub.seen[0]!.body).sampleContainers).toEqual([
+          { sampleContainerId: "V-7", description: "V-7" },
+        ]);
+      },
+      { correlation: "labels" },
+    ));
+
   it.each([
     ["a wrapped object", { data: { id: 5, status: "PENDING", type: "STORE" } }],
     ["an id of digits", { id: "5", type: "store" }],
@@ -262,6 +273,49 @@ describe("a request that was certainly not created", () => {
       expect(stub.seen).toHaveLength(1);
     }),
   );
+
+  it.each([400, 409, 422, 500])(
+    "is said to be for another subject's container when a retrieval meets VALIDATION_ERROR with status %i",
+    (status) =>
+      withStub(async (stub, client) => {
+        stub.intercept = (_request, response) => {
+          send(response, status, { error: { code: "VALIDATION_ERROR", message: "7 is of SUBJ-OTHER" } });
+          return true;
+        };
+        const failure = await failureOf(client.createRequest(retrieval, never));
+        expect(failure).toMatchObject({ code: "CONTAINER_OF_OTHER_SUBJECT", class: "permanent" });
+        expect(failure.message).toMatch(
+          /a container doesn't belong to the order's subject, status \d+: VALIDATION_ERROR/,
+        );
+        expect(failure.answer?.errorCode).toBe("VALIDATION_ERROR");
+        expect(client.breaker.state).toBe("closed");
+        expect(stub.seen).toHaveLength(1);
+      }),
+  );
+
+  it("is what a site's rule says, and is sent once", () =>
+    withStub(
+      async (stub, client) => {
+        let status = 409;
+        stub.intercept = (_request, response) => {
+          send(response, status, { code: "TANK_BUSY" });
+          return true;
+        };
+        expect((await failureOf(client.createRequest(store, never))).code).toBe("SERVICE_BUSY");
+        status = 500;
+        expect((await failureOf(client.createRequest(store, never))).code).toBe("SERVICE_REFUSED");
+        status = 422;
+        expect((await failureOf(client.createRequest(store, never))).code).toBe("SERVICE_NO_ANSWER");
+        expect(stub.seen).toHaveLength(3);
+      },
+      {
+        errors: [
+          { status: [409], code: ["TANK_BUSY"], means: "notExecuted" },
+          { status: [500], code: ["TANK_BUSY"], method: "POST", means: "refused" },
+          { status: ["4xx"], means: "unknown" },
+        ],
+      },
+    ));
 
   it("is ambiguous for 503 where the site doesn't know it to mean that nothing was done", () =>
     withStub(

@@ -1,13 +1,28 @@
 import { describe, expect, it } from "vitest";
+import type { ServiceClient } from "../../src/service/client.ts";
+import type { ReadPage } from "../../src/service/reads.ts";
 import type { Row } from "./stub-service.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
 
 const tanks = (count: number): Row[] =>
   Array.from({ length: count }, (_, index) => ({ id: index + 1, name: `T${index + 1}`, vendor: "x" }));
 
-async function idsOf(list: AsyncIterable<Readonly<Record<string, unknown>>>): Promise<unknown[]> {
+/** The list of storage solutions, as a person reads it. */
+function storage(client: ServiceClient, { perPage, ...filters }: Record<string, string | number>) {
+  return client.readList(
+    {
+      list: "storage",
+      surface: "request",
+      filters,
+      perPage: perPage === undefined ? undefined : Number(perPage),
+    },
+    never,
+  );
+}
+
+async function idsOf(list: AsyncIterable<ReadPage>): Promise<unknown[]> {
   const ids: unknown[] = [];
-  for await (const entry of list) ids.push(entry.id);
+  for await (const { entries } of list) for (const entry of entries) ids.push(entry.id);
   return ids;
 }
 
@@ -23,7 +38,7 @@ describe("the wrapping of a list", () => {
     withStub(async (stub, client) => {
       stub.rows.storage = tanks(3);
       stub.options = { envelope };
-      expect(await idsOf(client.listStorage({}, never))).toEqual([1, 2, 3]);
+      expect(await idsOf(storage(client, {}))).toEqual([1, 2, 3]);
     }),
   );
 
@@ -32,7 +47,7 @@ describe("the wrapping of a list", () => {
       async (stub, client) => {
         stub.rows.storage = tanks(3);
         stub.options = { envelope: (rows) => ({ data: [], reply: { rows } }) };
-        expect(await idsOf(client.listStorage({}, never))).toEqual([1, 2, 3]);
+        expect(await idsOf(storage(client, {}))).toEqual([1, 2, 3]);
         expect(client.findings["/api/storage"]).toMatchObject({ envelope: "reply.rows" });
       },
       { listEnvelope: "reply.rows" },
@@ -45,7 +60,7 @@ describe("the wrapping of a list", () => {
   ])("is refused when the answer is %s", (_name, body) =>
     withStub(async (stub, client) => {
       stub.options = { envelope: () => body };
-      const failure = await failureOf(idsOf(client.listStorage({}, never)));
+      const failure = await failureOf(idsOf(storage(client, {})));
       expect(failure).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN", class: "transient" });
       expect(failure.message).toContain("listEnvelope");
     }),
@@ -57,7 +72,7 @@ describe("the pages of a list", () => {
     withStub(async (stub, client) => {
       stub.rows.storage = tanks(101);
       stub.options = { cap };
-      expect(await idsOf(client.listStorage({}, never))).toHaveLength(101);
+      expect(await idsOf(storage(client, {}))).toHaveLength(101);
     }),
   );
 
@@ -65,7 +80,7 @@ describe("the pages of a list", () => {
     withStub(async (stub, client) => {
       stub.rows.storage = tanks(60);
       stub.options = { cap: 25 };
-      await idsOf(client.listStorage({}, never));
+      await idsOf(storage(client, {}));
       expect(stub.seen).toHaveLength(3);
       expect(client.findings["/api/storage"]).toMatchObject({ longestPage: 25, pageCap: 25 });
     }));
@@ -75,7 +90,7 @@ describe("the pages of a list", () => {
       stub.rows.storage = tanks(60);
       let next = 1_000;
       stub.options = { cap: 10, afterPage: () => stub.rows.storage!.unshift({ id: next++ }) };
-      const ids = await idsOf(client.listStorage({}, never));
+      const ids = await idsOf(storage(client, {}));
       expect(new Set(ids).size).toBe(ids.length);
       for (let id = 1; id <= 60; id += 1) expect(ids).toContain(id);
     }));
@@ -84,13 +99,13 @@ describe("the pages of a list", () => {
     withStub(async (stub, client) => {
       stub.rows.storage = tanks(30);
       stub.options = { honours: () => false };
-      expect(await idsOf(client.listStorage({}, never))).toHaveLength(30);
+      expect(await idsOf(storage(client, {}))).toHaveLength(30);
     }));
 
   it("carry the four filter forms and a page size of the person's own", () =>
     withStub(async (stub, client) => {
       const query = { facilityId: 12, name_like: "a b", createdAt_from: "2026-01-01", id_to: 9, perPage: 5 };
-      await idsOf(client.listStorage(query, never));
+      await idsOf(storage(client, query));
       expect(stub.seen[0]!.url).toBe(
         "/api/storage?facilityId=12&name_like=a%20b&createdAt_from=2026-01-01&id_to=9&page=1&perPage=5",
       );
@@ -100,8 +115,8 @@ describe("the pages of a list", () => {
     withStub(async (stub, client) => {
       stub.rows.storage = tanks(60);
       stub.options = { cap: 10 };
-      for await (const tank of client.listStorage({}, never)) {
-        expect(tank).toEqual({ id: 1, name: "T1", vendor: "x" });
+      for await (const { entries } of storage(client, {})) {
+        expect(entries[0]).toEqual({ id: 1, name: "T1", vendor: "x" });
         break;
       }
       expect(stub.seen).toHaveLength(1);

@@ -27,6 +27,12 @@ describe("the calls that an order would make", () => {
         condition: "the facility has no subject with that code yet",
       },
       {
+        method: "GET",
+        path: "/api/sample-containers",
+        query: { subjectCode: "S-4", page: 1, perPage: 100 },
+        condition: "the facility has a subject with that code already",
+      },
+      {
         method: "POST",
         path: "/api/procedure-requests",
         body: {
@@ -48,6 +54,39 @@ describe("the calls that an order would make", () => {
       "POST /api/procedure-requests",
     ]);
     expect(calls.at(-1)?.body).toMatchObject({ type: "RETRIEVAL", sampleContainerIds: ["<id of V-1>"] });
+  });
+
+  it("are those of the external surface where the facility goes by it", () => {
+    const calls = planCalls(order({}), settings, { surface: "external", subjects: "register" });
+    expect(calls.map((call) => `${call.method} ${call.path}`)).toEqual([
+      "GET /api/subjects",
+      "POST /api/subjects",
+      "GET /api/v1/external/sample-containers",
+      "POST /api/v1/external/procedures",
+    ]);
+    expect(calls.at(-1)?.body).toEqual({
+      type: "STORE",
+      facilityId: 12,
+      subjectCode: "S-4",
+      sampleContainers: [{ name: "V-1", description: "2 straws [ref XXXXXXXXXXXX]" }],
+    });
+  });
+
+  it("are, for a retrieval on the external surface, the look for its containers and the procedure", () => {
+    const retrieval = order({ operation: "RETRIEVAL" });
+    const calls = planCalls(retrieval, settings, { surface: "external", subjects: "none" });
+    expect(calls.map((call) => `${call.method} ${call.path}`)).toEqual([
+      "GET /api/v1/external/sample-containers",
+      "POST /api/v1/external/procedures",
+    ]);
+    expect(calls.at(-1)?.body).toMatchObject({ sampleContainerIds: ["<id of V-1>"] });
+  });
+
+  it("register no subject where the site keeps that to itself", () => {
+    const calls = planCalls(order({}), settings, { surface: "request", subjects: "look" });
+    expect(calls.filter(({ method }) => method === "POST").map(({ path }) => path)).toEqual([
+      "/api/procedure-requests",
+    ]);
   });
 
   it("are, for a registration, only the subject's", () => {

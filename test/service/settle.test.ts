@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import type { LostRequest } from "../../src/service/settle.ts";
+import type { LostRequest } from "../../src/service/likeness.ts";
 import { type Row, type StubService, send } from "./stub-service.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
 
@@ -91,6 +91,21 @@ describe("a lost storage request", () => {
         expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
       },
     ));
+
+  it("is found where the service writes types in lower case and filters by just that spelling", () =>
+    withRequests([stored(5, { type: "store" })], async (_stub, client) => {
+      expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
+    }));
+
+  it("is found where there is no page after the last, which the service says with 404", () =>
+    withRequests([stored(5)], async (stub, client) => {
+      stub.intercept = (request, response) => {
+        if (!request.url?.includes("page=2&")) return false;
+        send(response, 404, { detail: "Invalid page." });
+        return true;
+      };
+      expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
+    }));
 
   it.each([1, 7, 100])("is found where filters are ignored and pages hold %i", (cap) =>
     withRequests(
@@ -261,6 +276,35 @@ describe("a list that can't be trusted", () => {
       },
       { perPage: 20 },
     ));
+
+  it("isn't believed complete when `page` and `perPage` are ignored and there is a default page", () =>
+    withRequests(
+      Array.from({ length: 40 }, (_, index) => stored(index + 1, {}, "AAAAAAAAAAAA")),
+      async (stub, client) => {
+        stub.options = { cap: 10, honours: () => false };
+        const failure = await failureOf(client.findCreatedRequest(store(), never));
+        expect(failure.code).toBe("SERVICE_SHAPE_UNKNOWN");
+      },
+    ));
+
+  it.each(["R-5", null, 5.5])("isn't believed to be without ours when an entry has the id %j", (id) =>
+    withRequests([stored(5, { id })], async (_stub, client) => {
+      const failure = await failureOf(client.findCreatedRequest(store(), never));
+      expect(failure).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN", class: "transient" });
+    }),
+  );
+
+  it.each([
+    { data: null, errors: [{ message: "the database is away" }] },
+    { data: [], error: "the database is away" },
+    { data: [], success: false },
+  ])("isn't believed to be empty when it comes as %j", (body) =>
+    withRequests([], async (stub, client) => {
+      stub.options = { envelope: () => body };
+      const failure = await failureOf(client.findCreatedRequest(store(), never));
+      expect(failure.code).toBe("SERVICE_SHAPE_UNKNOWN");
+    }),
+  );
 
   it("fails rather than tell half when the service fails on a later page", () =>
     withRequests([stored(5)], async (stub, client) => {

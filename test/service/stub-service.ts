@@ -50,7 +50,7 @@ export class StubService {
       });
       request.on("end", () => {
         this.seen.push({ method: request.method!, url: request.url!, headers: request.headers, body });
-        if (!this.intercept(request, response, body)) this.#answer(request, response, body);
+        if (!this.intercept(request, response, body)) this.answer(request, response, body);
       });
     });
     await new Promise<void>((resolve) => this.#server!.listen(0, "127.0.0.1", resolve));
@@ -62,7 +62,8 @@ export class StubService {
     await new Promise((resolve) => this.#server?.close(resolve));
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse, body: string): void {
+  /** Answers as the rows say. */
+  answer(request: IncomingMessage, response: ServerResponse, body: string): void {
     const url = new URL(request.url!, "http://stub");
     const [, , resource = "", id] = url.pathname.split("/");
     const rows = this.rows[resource];

@@ -26,6 +26,7 @@ function withOAuth(
   test: Parameters<typeof withStub>[0],
   clock = new FakeClock(),
   given: Partial<Extract<ServiceSettings["auth"], { tokenUrl: string }>> = {},
+  more: Partial<ServiceSettings> = {},
 ): Promise<void> {
   const auth = {
     tokenUrl: "http://127.0.0.1:0/oauth/token",
@@ -34,7 +35,7 @@ function withOAuth(
     method: "basic",
     ...given,
   } as const;
-  const settings = { auth: auth as ServiceSettings["auth"], concurrency: 60 };
+  const settings = { auth: auth as ServiceSettings["auth"], concurrency: 60, ...more };
   return withStub(
     async (stub, client) => {
       (auth as { tokenUrl: string }).tokenUrl = `${stub.baseUrl}/oauth/token`;
@@ -267,4 +268,65 @@ it("reads a static API token again after a 401", async () => {
     { logger: sink.logger },
   );
   expect(sink.text()).not.toMatch(/old-token|new-token/);
+});
+
+it("looks at the file of a refused API token again within seconds, and lets a call through at once", () => {
+  const clock = new FakeClock();
+  let token = "old-token";
+  return withStub(
+    async (stub, client) => {
+      stub.rows.procedures = [{ id: 1 }];
+      issueTokens(stub, {}, (given) => given === "new-token");
+      for (let minute = 0; minute < 30; minute += 1) {
+        await client.getProcedure(1, never).catch(() => {});
+        await clock.advance(60_000);
+      }
+      await client.getProcedure(1, never).catch(() => {});
+      expect(client.breaker).toMatchObject({ state: "open", cause: "SERVICE_CREDENTIALS_REFUSED" });
+      token = "new-token";
+      await clock.advance(5_000);
+      await client.getProcedure(1, never);
+      expect(client.breaker.state).toBe("closed");
+    },
+    { auth: { apiToken: async () => token } },
+    { clock },
+  );
+});
+
+describe("an answer that a site's rule calls `credentials`", () => {
+  it("has the token renewed and the call repeated once, as a 401 does", () =>
+    withOAuth(
+      async (stub, client) => {
+        issueTokens(stub, { expires_in: 3_600 });
+        const issue = stub.intercept;
+        let isExpired = false;
+        stub.intercept = (request, response, body) => {
+          if (!isExpired || request.headers.authorization !== "Bearer t1")
+            return issue(request, response, body);
+          send(response, 403, { error: "token_expired" });
+          return true;
+        };
+        stub.rows.procedures = [{ id: 1 }];
+        await client.getProcedure(1, never);
+        isExpired = true;
+        await client.getProcedure(1, never);
+        expect(tokenCalls(stub)).toBe(2);
+        expect(stub.count("GET /api/procedures/1")).toBe(3);
+      },
+      new FakeClock(),
+      {},
+      { errors: [{ status: [403], code: ["token_expired"], means: "credentials" }] },
+    ));
+
+  it("isn't a 401 any more where a rule says otherwise", () =>
+    withOAuth(
+      async (stub, client) => {
+        issueTokens(stub, { expires_in: 3_600 }, () => false);
+        expect((await failureOf(client.getProcedure(1, never))).code).toBe("SERVICE_REFUSED");
+        expect(tokenCalls(stub)).toBe(1);
+      },
+      new FakeClock(),
+      {},
+      { errors: [{ status: [401], means: "refused" }] },
+    ));
 });

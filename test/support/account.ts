@@ -68,8 +68,9 @@ export function account(evidence: Evidence): Account {
     if (!isTerminal(order.state) && !isUncertain)
       lost.push(`${plan.number}: ${order.state} ${order.failure?.code ?? ""}`);
     if (requests.length === 0 && !isUncertain) lost.push(`${plan.number}: ${order.state} without a request`);
-    const isLinked = order.requestId === requests[0]?.requestId;
-    if (!isLinked && !isUncertain) mistaken.push(`${plan.number}: request ${order.requestId}`);
+    if (!isLinked(order, requests[0]) && !isUncertain) {
+      mistaken.push(`${plan.number}: request ${order.requestId}, procedure ${order.procedureId}`);
+    }
     const isTold =
       plan.connector === "hl7"
         ? isToldByHl7(plan.number, order.state, evidence.hl7Results)
@@ -86,6 +87,12 @@ export const ALL_WELL: Account = { lost: [], doubled: [], invented: [], mistaken
 /** Whether an order is at its end, or where only a person can take it on: a retrieval that left no proof. */
 export function isAtItsEnd(order: LedgerOrder): boolean {
   return isTerminal(order.state) || isUncertainRetrieval(order);
+}
+
+/** Whether the order knows what the service made of it: a request, or on the external surface a procedure. */
+function isLinked(order: LedgerOrder, made: Creation | undefined): boolean {
+  if (made?.surface !== "external") return order.requestId === made?.requestId;
+  return order.requestId === undefined && order.procedureId === made.procedureId;
 }
 
 function isUncertainRetrieval(order: LedgerOrder): boolean {

@@ -45,3 +45,18 @@ export function labCsv(orders: readonly LabOrder[]): string {
   );
   return `${[header, ...rows].join("\r\n")}\r\n`;
 }
+
+/** An ORM^O01 message that cancels an order, by its placer order number or by a filler order number of ours. CR ended. */
+export function ormCancel(order: {
+  readonly number?: string;
+  readonly filler?: string;
+  readonly subject?: string;
+}): string {
+  const { number = "", filler = "", subject = `S-${number}` } = order;
+  return [
+    `MSH|^~\\&|LIMS|NORTH|CRYOBRIDGE|STORE|20260301111500||ORM^O01|CAN-${number || filler}|P|2.5.1|||AL|NE||UNICODE UTF-8`,
+    `PID|1||${subject}^^^CLINIC^MR||Example^Ada||19900131|F`,
+    `ORC|CA|${number}^LIMS|${filler === "" ? "" : `${filler}^CRYOBRIDGE`}|GRP-1`,
+    "",
+  ].join("\r");
+}

@@ -13,6 +13,8 @@ const NEEDS = {
   "debian postgres": () => findDebianPostgres() !== undefined,
   /** Tests that act as another user cannot do so in a checkout below a private folder. */
   "a checkout that all users can reach": () => isReachable(import.meta.dirname),
+  /** A sender of another project, in Debian's package python3-hl7. */
+  mllp_send: () => findProgram("mllp_send") !== undefined,
   "an older node": () => findOlderNode() !== undefined,
 } as const;
 export type Need = keyof typeof NEEDS;

@@ -3,6 +3,7 @@ import type { Problem } from "../../core/failures.ts";
 import { run } from "../../ledger/database.ts";
 import type { LedgerOrder } from "../../ledger/order-row.ts";
 import { listOrders, type OrderEvent } from "../../ledger/views.ts";
+import { listWaitingCodes, type WaitingCode } from "../../ledger/waiting-messages.ts";
 
 /** A file that came in through a connector. */
 export interface FileView {
@@ -35,6 +36,8 @@ export interface LedgerView {
   /** Facts that are in no result file yet. */
   readonly openOutcomes: number;
   readonly results: readonly ResultView[];
+  /** What messages wait for. */
+  readonly waiting: readonly WaitingCode[];
 }
 
 const FILES =
@@ -73,10 +76,11 @@ export function createLedgerReader(pool: pg.Pool): () => Promise<LedgerView> {
     const moves = rows.filter(({ id }) => !seen.has(id));
     const [open] = await run<{ count: number }>(pool, OPEN_OUTCOMES);
     const results = await run<ResultView>(pool, RESULTS);
+    const waiting = await listWaitingCodes(pool);
     for (const { id } of moves) {
       seen.add(id);
       highest = Math.max(highest, id);
     }
-    return { files, orders: orders.toReversed(), moves, openOutcomes: open?.count ?? 0, results };
+    return { files, orders: orders.toReversed(), moves, openOutcomes: open?.count ?? 0, results, waiting };
   };
 }

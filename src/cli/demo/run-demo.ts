@@ -36,13 +36,14 @@ interface DemoOptions {
 const CONSOLE_PORT = 8088;
 const SIMULATOR_PORT = 4711;
 const LOOK_EVERY_MS = 200;
-/** Enough to see what a refusal looks like; the others are there for whoever wants to try them. */
-const BROKEN_DROPPED: readonly string[] = [
+/** Enough to see what a refusal and a wait look like; the others are there for whoever wants to try them. */
+const SHOWN: readonly string[] = [
   "lims-binary.hl7",
   "lims-no-pid.hl7",
   "lims-one-of-three.hl7",
   "bench-missing-column.csv",
   "bench-ragged-row.csv",
+  "bench-unknown-facility.csv",
 ];
 
 /** What the parts of the demonstration share. */
@@ -130,7 +131,7 @@ async function startParts(stage: Stage): Promise<Parts> {
   const ledger = await openLedger(config, { clock, logger, isDaemon: false });
   opened.ledger = ledger;
   const samples = (await listSamples()).filter(
-    ({ fileName, isBroken }) => !isBroken || BROKEN_DROPPED.includes(fileName),
+    ({ fileName, kind }) => kind === "good" || SHOWN.includes(fileName),
   );
   const hasKeys = !session.isJson && session.io.isTTY && process.stdin.isTTY === true;
   introduce(screen, {

@@ -60,11 +60,11 @@ export interface Sample {
   readonly fileName: string;
   /** Name of the sender whose folder it is dropped into. */
   readonly sender: string;
-  /** Something in it is wrong on purpose. */
-  readonly isBroken: boolean;
+  /** `broken`: something in it is wrong on purpose. `waiting`: something in it waits for a code that no table knows. */
+  readonly kind: "good" | "broken" | "waiting";
 }
 
-const FOLDERS = ["hl7", "csv", "broken/hl7", "broken/csv"] as const;
+const FOLDERS = ["hl7", "csv", "broken/hl7", "broken/csv", "waiting/hl7", "waiting/csv"] as const;
 
 /** Every sample by name within its folder, which is the order to drop them in: retrievals come after their stores. */
 export async function listSamples(): Promise<Sample[]> {
@@ -79,6 +79,6 @@ async function listFolder(folder: (typeof FOLDERS)[number]): Promise<Sample[]> {
     path: join(SAMPLES_FOLDER, folder, fileName),
     fileName,
     sender: fileName.slice(0, fileName.indexOf("-")),
-    isBroken: folder.startsWith("broken/"),
+    kind: folder.startsWith("broken/") ? "broken" : folder.startsWith("waiting/") ? "waiting" : "good",
   }));
 }

@@ -19,12 +19,13 @@ export function countByState(
 }
 
 /** The whole outcome as a program reads it. */
-export async function summaryJson(folder: string, { orders, files }: LedgerView): Promise<object> {
+export async function summaryJson(folder: string, { orders, files, waiting }: LedgerView): Promise<object> {
   return {
     orders: orders.map((order) => orderJson(order, false)),
     refusedFiles: files
       .filter(({ problems }) => problems.length > 0)
       .map(({ connector, fileName, status, problems }) => ({ connector, fileName, status, problems })),
+    waiting,
     results: await readResults(folder),
   };
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { isTerminal } from "../../core/order-state.ts";
+import { clean } from "../clean.ts";
 import type { LedgerView } from "./ledger-view.ts";
 import { KEYS_HELP } from "./play.ts";
 import { readResults } from "./results.ts";
@@ -31,8 +32,7 @@ export interface Introduction {
 
 /** What runs, where the console and the simulator are, where files go and come. */
 export function introduce(screen: Screen, intro: Introduction): void {
-  const broken = intro.samples.filter(({ isBroken }) => isBroken).length;
-  const good = intro.samples.length - broken;
+  const count = (wanted: Sample["kind"]) => intro.samples.filter(({ kind }) => kind === wanted).length;
   screen.field("started", `a simulated storage service, ${intro.speed} times as fast as a real one`);
   screen.field("", `the Cryobridge daemon, process ${intro.daemonPid}, with a database of its own`);
   screen.field("settings", `${shownPath(intro.configFile)}, log in ${shownPath(intro.logFile)}`);
@@ -51,7 +51,7 @@ export function introduce(screen: Screen, intro: Introduction): void {
   if (intro.hasKeys) screen.field("keys", KEYS_HELP);
   screen.line();
   screen.line(
-    `${good} sample files of invented patients are dropped now, and ${broken} broken ones. A line for each step:`,
+    `${count("good")} sample files of invented patients are dropped now, ${count("broken")} broken ones, and ${count("waiting")} with a code that is unknown as yet. A line for each step:`,
   );
   screen.line();
 }
@@ -74,6 +74,10 @@ export async function tellDone(
     screen.field(state, `${count}${state === "completed" ? "" : ` (${names.join(", ")})`}`);
   }
   screen.field("refused", `${refused} files, whole or in part`);
+  for (const { kind, code = "", messages } of view.waiting) {
+    const what = kind === "earlier" ? "an earlier one" : `the ${kind} ${clean(code)}`;
+    screen.field("waiting", `${messages} for ${what} (npx cryobridge messages waiting)`);
+  }
   screen.line();
   screen.line(screen.paint("bold", "Results for the lab"));
   for (const { sender, files, counts } of await readResults(folder)) {

@@ -26,12 +26,13 @@ export function listUnfinished(
   ];
 }
 
-function unfinishedFile({ sender, fileName, isBroken }: Sample, { files }: LedgerView): Unfinished[] {
+function unfinishedFile({ sender, fileName, kind }: Sample, { files }: LedgerView): Unfinished[] {
   const file = files.find((each) => each.connector === sender && each.fileName === fileName);
   if (!file || file.status === "reading") {
     return [{ words: `${fileName} has not been taken from ${sender}/in yet`, isFinal: false }];
   }
   const isRefused = file.status === "refused" || file.problems.length > 0;
+  const isBroken = kind === "broken";
   if (isRefused === isBroken) return [];
   const [problem] = file.problems;
   const words = isBroken

@@ -19,6 +19,10 @@ export interface CsvReading {
   readonly wholeFile?: boolean | undefined;
   /** Columns that every file must have; each entry lists the alternatives. */
   readonly requiredColumns?: readonly (readonly string[])[] | undefined;
+  /** What a file that only cancels orders may lack of them: `all` are missing then, and `any` may be. */
+  readonly cancelListLacks?:
+    | { readonly all: readonly (readonly string[])[]; readonly any: readonly (readonly string[])[] }
+    | undefined;
 }
 
 /** The dialect that files are read in. Whether it can be used is found when it is. */
@@ -53,8 +57,12 @@ export function columnProblems(header: CsvHeader, reading: CsvReading): Problem[
     const message = `the profile names ${columns.length} columns, the file has ${header.columns.length}`;
     return [{ code: "CSV_COLUMN_MISSING", place: "header", message }];
   }
+  const isMissing = (names: readonly string[]) => !names.some((name) => columns.includes(name));
+  const { all = [], any = [] } = reading.cancelListLacks ?? {};
+  const isCancelList = all.length > 0 && all.every(isMissing);
+  const forgiven = new Set((isCancelList ? [...all, ...any] : []).map(String));
   const missing = (reading.requiredColumns ?? []).filter(
-    (names) => !names.some((name) => columns.includes(name)),
+    (names) => isMissing(names) && !forgiven.has(String(names)),
   );
   return missing.map((names) => {
     const near = columns.find((column) => names.some((name) => simplified(name) === simplified(column)));

@@ -24,7 +24,7 @@ export interface FileReport {
 
 /** Counts verdicts and keeps what is wrong, up to a bound. */
 export class Tally {
-  readonly counts: VerdictCounts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0 };
+  readonly counts: VerdictCounts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0, waiting: 0 };
   readonly problems: Problem[] = [];
   moreProblems = 0;
 
@@ -32,6 +32,8 @@ export class Tally {
   add(verdicts: readonly MessageVerdict[]): void {
     for (const verdict of verdicts) {
       this.counts[verdict.verdict] += 1;
+      // Nothing is wrong with a message that waits, so the file is not at fault; the lab is told by an answer.
+      if (verdict.verdict === "waiting") continue;
       for (const problem of verdict.problems) {
         this.addProblem({ ...problem, place: placeInFile(verdict.place, problem.place) });
       }

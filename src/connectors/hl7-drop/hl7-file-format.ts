@@ -59,7 +59,8 @@ async function* inBatches(
   if (batch.length > 0) yield batch;
 }
 
-function toMessage(part: Hl7FilePart, charset: CharsetOptions): IncomingMessage {
+/** A part of a file as the intake takes it; one whose characters don't fit is kept with the reason. */
+export function toMessage(part: Hl7FilePart, charset: CharsetOptions): IncomingMessage {
   const place = `message ${part.ordinal}`;
   const message = { ordinal: part.ordinal, place, raw: phi(part.raw) };
   try {

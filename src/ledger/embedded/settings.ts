@@ -29,7 +29,7 @@ export function encodeSettings(place: ServerPlace): string {
     full_page_writes: "on",
     synchronous_commit: "on",
 
-    max_connections: "100",
+    max_connections: "200",
     superuser_reserved_connections: "2",
     shared_buffers: "64MB",
     work_mem: "4MB",

@@ -37,6 +37,40 @@ async function problemsOf(world: DropWorld, name: string) {
   return report.problems as { code: string; place: string; message: string }[];
 }
 
+const CANCEL_LIST: CsvReading = {
+  requiredColumns: [["operation"], ["facility"], ["subject_code"], ["order_number"], ["container_label"]],
+  cancelListLacks: { all: [["facility"], ["container_label"]], any: [["subject_code"]] },
+};
+
+describe("a CSV file that only cancels", () => {
+  test.each(["order_number,operation", "order_number,operation,subject_code"])(
+    "needs no more columns than %s",
+    (header) =>
+      withDropWorld(async (world) => {
+        await world.start(csv(world, CANCEL_LIST));
+        await world.drop("c.csv", `${header}\n1,CANCEL${",S".repeat(header.split(",").length - 2)}\n`);
+        await world.settled();
+        expect(world.intake.summary()[0]).toMatchObject({ status: "taken", messages: [{ place: "line 2" }] });
+      }),
+  );
+
+  test.each([
+    ["order_number,operation,subject_code,container_label", '"facility"'],
+    ["operation", '"order_number"'],
+  ])("is told apart from a file of orders that lacks a column: %s", (header, missing) =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world, CANCEL_LIST));
+      await world.drop("c.csv", `${header}\n1\n`);
+      await world.settled();
+      const [problem] = await problemsOf(world, "c.csv");
+      expect(problem).toMatchObject({
+        code: "CSV_COLUMN_MISSING",
+        message: expect.stringContaining(missing),
+      });
+    }),
+  );
+});
+
 describe("a CSV file", () => {
   test("becomes one message an order, and is archived", () =>
     withDropWorld(async (world) => {

@@ -1,0 +1,81 @@
+import { readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import type { MllpConnectorConfig, TlsFiles } from "../config/mllp-schema.ts";
+import { systemFileOps } from "../connectors/drop-folder/file-ops.ts";
+import { deliverFile, removeStaleTemporaries } from "../connectors/drop-folder/outbox.ts";
+import { createMllp, type MllpConnector, type MllpSettings } from "../connectors/mllp/mllp.ts";
+import type { Clock } from "../core/clock.ts";
+import { Failure } from "../core/failures.ts";
+import type { Reception } from "../core/intake.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Profile } from "../mapping/profile.ts";
+
+export interface MllpConnectorDeps {
+  readonly reception: Reception;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * An MLLP connector as its configuration describes it.
+ * @throws Failure CONFIG_INVALID for a certificate that can't be read or an address that is none.
+ */
+export function createMllpConnector(
+  config: MllpConnectorConfig,
+  profile: Profile,
+  deps: MllpConnectorDeps,
+): MllpConnector {
+  const { name, listen } = config;
+  const charset = { override: config.encoding ?? (profile.format === "hl7" ? profile.encoding : undefined) };
+  try {
+    const settings: MllpSettings = {
+      name,
+      listen: {
+        ...listen,
+        charset,
+        tls: listen.tls && { ...readPem(name, listen.tls), requestCert: listen.tls.requestCert },
+      },
+      results: resultsOf(config, deps.clock),
+    };
+    return createMllp(settings, deps);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Failure("CONFIG_INVALID", `connector ${name}: listen.allow: ${error.message}`);
+  }
+}
+
+function resultsOf({ name, results }: MllpConnectorConfig, clock: Clock): MllpSettings["results"] {
+  if ("directory" in results) {
+    const { directory } = results;
+    return {
+      prepare: async () => {
+        await mkdir(directory, { recursive: true });
+        await removeStaleTemporaries(directory, clock);
+      },
+      put: (file) =>
+        deliverFile(file, { folder: directory, ops: systemFileOps, step: () => Promise.resolve() }),
+      check: () => Promise.resolve([{ subject: "results", isOk: true, detail: `files in ${directory}` }]),
+    };
+  }
+  const { tls, ...rest } = results;
+  return {
+    ...rest,
+    tls: tls && { ...readPem(name, tls), servername: tls.serverName ?? results.host },
+  };
+}
+
+function readPem(name: string, files: TlsFiles): { cert?: Buffer; key?: Buffer; ca?: Buffer } {
+  const read = (file: string) => {
+    try {
+      return readFileSync(file);
+    } catch (error) {
+      const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+      throw new Failure("CONFIG_INVALID", `connector ${name}: ${file} can't be read (${code})`);
+    }
+  };
+  return {
+    ...(files.cert === undefined ? {} : { cert: read(files.cert) }),
+    ...(files.key === undefined ? {} : { key: read(files.key) }),
+    ...(files.ca === undefined ? {} : { ca: read(files.ca) }),
+  };
+}

@@ -1,0 +1,35 @@
+import type pg from "pg";
+import type { Config } from "../config/config.ts";
+import type { Clock } from "../core/clock.ts";
+import type { MessageVerdict, Reception } from "../core/intake.ts";
+import type { Logger } from "../core/logger.ts";
+import { createReception, type ReceptionSettings } from "../jobs/receive.ts";
+import { findInstanceCode } from "../ledger/identity.ts";
+import type { Mapper } from "../mapping/mapper.ts";
+import type { Profile } from "../mapping/profile.ts";
+import { profileOf } from "./connectors.ts";
+
+export interface ReceptionParts {
+  readonly pool: pg.Pool;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly profiles: ReadonlyMap<string, Profile>;
+  readonly mapperByConnector: ReadonlyMap<string, Mapper>;
+  readonly onCommitted: (connector: string, verdicts: readonly MessageVerdict[]) => void;
+}
+
+/** The way in of the configured connectors that receive over connections. */
+export async function openReception(config: Config, parts: ReceptionParts): Promise<Reception> {
+  const { profiles, mapperByConnector, ...deps } = parts;
+  const settingsByConnector = new Map(
+    config.connectors.flatMap((connector): [string, ReceptionSettings][] => {
+      const mapper = mapperByConnector.get(connector.name);
+      if (connector.type !== "mllp" || !mapper) return [];
+      const profile = profileOf(connector, profiles);
+      if (profile.format !== "hl7") return [];
+      const { applicationAck, reusedControlId, answers: form } = connector;
+      return [[connector.name, { mapper, profile, form, applicationAck, reusedControlId }]];
+    }),
+  );
+  return createReception({ ...deps, instanceCode: await findInstanceCode(parts.pool), settingsByConnector });
+}

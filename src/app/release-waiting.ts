@@ -1,0 +1,56 @@
+import type pg from "pg";
+import type { Config } from "../config/config.ts";
+import type { Logger } from "../core/logger.ts";
+import { toRecord } from "../jobs/intake.ts";
+import type { MessageRecord } from "../ledger/message-record.ts";
+import { type Released, type ReleaseFilter, releaseMessages } from "../ledger/release-messages.ts";
+import type { StoredMessage } from "../ledger/views.ts";
+import type { Profile } from "../mapping/profile.ts";
+import { createMappers, profileOf } from "./connectors.ts";
+import { toIncoming } from "./stored-message.ts";
+
+/**
+ * Takes up messages that wait for a code table, as far as this configuration knows their codes; see
+ * {@link releaseMessages}. Those of a connector that isn't configured any more, or for the other format now, wait on.
+ */
+export async function releaseWaiting(
+  pool: pg.Pool,
+  config: Config,
+  profiles: ReadonlyMap<string, Profile>,
+  filter: ReleaseFilter = {},
+): Promise<Released[]> {
+  const mappers = createMappers(config, profiles);
+  const connectors = new Map(config.connectors.map((connector) => [connector.name, connector]));
+  const map = (message: StoredMessage): MessageRecord | undefined => {
+    const connector = connectors.get(message.connector);
+    const mapper = mappers.get(message.connector);
+    if (!connector || !mapper) return undefined;
+    const profile = profileOf(connector, profiles);
+    if ((profile.format === "csv") !== (message.format === "csv")) return undefined;
+    return answered(toRecord(mapper, toIncoming(message, connector, profile)));
+  };
+  return releaseMessages(pool, map, filter);
+}
+
+/** The lab was told that the message waits: it has to hear the end of it, also when the profile ignores its type now. */
+function answered(record: MessageRecord): MessageRecord {
+  if (record.verdict !== "ignored") return record;
+  const { place } = record.message;
+  const message = "the profile leaves messages of this type alone now";
+  const problem = { code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED", place, message } as const;
+  return { ...record, verdict: "refused", problems: [problem] };
+}
+
+/** What a start does: nothing that comes later may be taken in before. */
+export async function releaseAtStart(
+  pool: pg.Pool,
+  config: Config,
+  profiles: ReadonlyMap<string, Profile>,
+  logger: Logger,
+): Promise<void> {
+  const released = await releaseWaiting(pool, config, profiles);
+  if (released.length === 0) return;
+  const counts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0 };
+  for (const { verdict } of released) counts[verdict] += 1;
+  logger.info(counts, "messages that waited for a code table were taken up");
+}

@@ -1,0 +1,136 @@
+import type { Command } from "commander";
+import { Failure } from "../core/failures.ts";
+import { type Dictionary, loadDictionary } from "../formats/hl7/dictionary.ts";
+import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
+import { type Leaf, leavesOf } from "../formats/hl7/tree.ts";
+import { clean } from "./clean.ts";
+import { EXIT, type ExitStatus } from "./exit-status.ts";
+import { type FileMessage, readHl7File, typeOf } from "./hl7-file.ts";
+import { shownValue } from "./hl7-phi.ts";
+import type { Session } from "./session.ts";
+
+interface ShowOptions {
+  readonly charset?: string;
+  readonly segment?: string;
+}
+
+/** `hl7 show`. */
+export async function showHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
+  const [path] = command.processedArgs as [string];
+  const options = command.opts<ShowOptions>();
+  const messages = await readHl7File(path, options.charset);
+  const dictionary = await loadDictionary();
+  if (session.isJson) {
+    session.json({ messages: messages.map((each) => messageJson(each, dictionary, options, session)) });
+  } else {
+    for (const each of messages) printMessage(each, dictionary, options, session);
+  }
+  return messages.some(({ message }) => message instanceof Failure) ? EXIT.failed : undefined;
+}
+
+function segmentsOf(message: Hl7Message, { segment }: ShowOptions): readonly Segment[] {
+  return segment === undefined ? message.segments : message.all(segment.toUpperCase());
+}
+
+/** What a leaf is called: its field, and the deepest part of it that has a name. */
+function nameOf(
+  dictionary: Dictionary,
+  message: Hl7Message,
+  segment: Segment,
+  leaf: Leaf,
+): string | undefined {
+  const { version } = message.header;
+  const field = dictionary.field(version, segment.name, leaf.field);
+  if (leaf.component === undefined) return field;
+  const { component, subcomponent } = leaf;
+  const part =
+    (subcomponent === undefined
+      ? undefined
+      : dictionary.component(version, segment.name, leaf.field, component, subcomponent)) ??
+    dictionary.component(version, segment.name, leaf.field, component);
+  return [field, part].filter((name) => name !== undefined).join(", ") || undefined;
+}
+
+function messageJson(each: FileMessage, dictionary: Dictionary, options: ShowOptions, session: Session) {
+  const { ordinal, line, encoding, message } = each;
+  if (message instanceof Failure) {
+    return {
+      ordinal,
+      line,
+      encoding: null,
+      problem: { code: message.code, message: message.message, mend: message.mend },
+    };
+  }
+  const { version } = message.header;
+  return {
+    ordinal,
+    line,
+    encoding: encoding ?? null,
+    type: typeOf(message),
+    version: version ?? null,
+    segments: segmentsOf(message, options).map((segment) => ({
+      segment: segment.name,
+      name: dictionary.segment(version, segment.name) ?? null,
+      values: leavesOf(segment, message).map((leaf) => ({
+        place: leaf.place,
+        name: nameOf(dictionary, message, segment, leaf) ?? null,
+        value: shownValue(segment.name, leaf, leaf.value, session.mayShowPhi),
+        meaning: meaningOf(dictionary, message, segment, leaf, session.mayShowPhi) ?? null,
+      })),
+    })),
+  };
+}
+
+/** What a code stands for; nothing for a value that is hidden. */
+function meaningOf(
+  dictionary: Dictionary,
+  message: Hl7Message,
+  segment: Segment,
+  leaf: Leaf,
+  mayShowPhi: boolean,
+): string | undefined {
+  if (leaf.component !== undefined && leaf.component > 1) return undefined;
+  if (shownValue(segment.name, leaf, leaf.value, mayShowPhi) !== leaf.value) return undefined;
+  return dictionary.code(message.header.version, segment.name, leaf.field, leaf.value);
+}
+
+function printMessage(
+  each: FileMessage,
+  dictionary: Dictionary,
+  options: ShowOptions,
+  session: Session,
+): void {
+  const { ordinal, line, encoding, message } = each;
+  if (message instanceof Failure) {
+    session.line(
+      session.paint("red", `message ${ordinal}, line ${line}: ${message.message} (${message.code})`),
+    );
+    session.line(`  ${message.mend}`);
+    return;
+  }
+  const { version, messageControlId } = message.header;
+  const about = [
+    typeOf(message),
+    version && `version ${version}`,
+    messageControlId && `control id ${messageControlId}`,
+    encoding,
+  ];
+  session.line(
+    session.paint("bold", clean(`message ${ordinal}, line ${line}: ${about.filter(Boolean).join(", ")}`)),
+  );
+  for (const segment of segmentsOf(message, options)) {
+    const title = dictionary.segment(version, segment.name);
+    session.line(`  ${session.paint("cyan", segment.name)}${title === undefined ? "" : `  ${title}`}`);
+    const leaves = leavesOf(segment, message);
+    const width = Math.max(0, ...leaves.map(({ place }) => place.length));
+    for (const leaf of leaves) {
+      const name = nameOf(dictionary, message, segment, leaf);
+      const meaning = meaningOf(dictionary, message, segment, leaf, session.mayShowPhi);
+      const value = shownValue(segment.name, leaf, leaf.value, session.mayShowPhi);
+      const told = [clean(value), meaning === undefined ? "" : `(${meaning})`].filter(Boolean).join(" ");
+      session.line(
+        `    ${leaf.place.padEnd(width)}  ${told}${name === undefined ? "" : session.paint("dim", `  ${name}`)}`,
+      );
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { wholeNumber } from "./arguments.ts";
+import { type Cli, toAction } from "./session.ts";
+
+/** `cryobridge hl7`: what an engineer keeps open while an interface is set up. */
+export function hl7Command(cli: Cli): Command {
+  const hl7 = new Command("hl7").description("Show, check, compare, send and receive HL7 messages.");
+  hl7
+    .command("show")
+    .description("Show a file's messages as a tree with the names of segments and fields.")
+    .argument("<file>", "an HL7 file; - for standard input")
+    .option("--charset <name>", "read it in this character set, whatever MSH-18 says")
+    .option("--segment <name>", "show only segments of this name")
+    .addHelpText("after", "\nExample:\n  cryobridge hl7 show order.hl7 --segment SPM --show-phi")
+    .action(toAction(cli, async () => (await import("./hl7-show.ts")).showHl7));
+  hl7
+    .command("validate")
+    .description("Say what a connector would refuse in a file, message by message. Stores nothing.")
+    .argument("<file>", "an HL7 file")
+    .requiredOption("--connector <name>", "judge it as this connector would")
+    .addHelpText(
+      "after",
+      "\nExample:\n  cryobridge hl7 validate orders.hl7 --connector lims\n\nStatus 1 when anything would be refused.",
+    )
+    .action(toAction(cli, async () => (await import("./hl7-validate.ts")).validateHl7));
+  hl7
+    .command("diff")
+    .description("Say in which segments and values two messages differ, by place.")
+    .argument("<a>", "an HL7 file with one message, or as many as the other")
+    .argument("<b>", "the file it is compared with")
+    .option("--charset <name>", "read both in this character set, whatever MSH-18 says")
+    .addHelpText(
+      "after",
+      "\nExample:\n  cryobridge hl7 diff before.hl7 after.hl7\n\nStatus 1 when they differ.",
+    )
+    .action(toAction(cli, async () => (await import("./hl7-diff.ts")).diffHl7));
+  hl7
+    .command("send")
+    .description("Send a file's messages by MLLP, one after the other, and print each acknowledgement.")
+    .argument("<file>", "an HL7 file")
+    .requiredOption("--to <host:port>", "where to", hostAndPort)
+    .option("--tls", "speak TLS")
+    .option("--ca <file>", "certificates (PEM) to trust instead of the public ones; implies --tls")
+    .option("--cert <file>", "certificate (PEM) to show, with --key; implies --tls")
+    .option("--key <file>", "key (PEM) of --cert")
+    .option("--timeout <seconds>", "how long to wait for each acknowledgement", wholeNumber(1, 3_600), 30)
+    .option("--times <n>", "send the whole file so many times", wholeNumber(1, 1_000_000), 1)
+    .addHelpText(
+      "after",
+      "\nExample:\n  cryobridge hl7 send order.hl7 --to 127.0.0.1:2575\n\nStatus 1 when one was not accepted (AA or CA), 4 when nothing was acknowledged.",
+    )
+    .action(toAction(cli, async () => (await import("./hl7-send.ts")).sendHl7));
+  hl7
+    .command("listen")
+    .description(
+      "Receive messages by MLLP, print and acknowledge each. For trying out a sender; keeps nothing.",
+    )
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .option("--port <n>", "port to listen on; 0 takes any free one", wholeNumber(0, 65_535), 2575)
+    .addOption(
+      new Option("--answer <code>", "what to answer where the sender wants an answer")
+        .choices(["AA", "AE", "AR"])
+        .default("AA"),
+    )
+    .option("--save <folder>", "write each message to a file in this folder")
+    .option("--count <n>", "end after so many messages", wholeNumber(1))
+    .addHelpText("after", "\nExample:\n  cryobridge hl7 listen --port 2576 --save received")
+    .action(toAction(cli, async () => (await import("./hl7-listen.ts")).listenHl7));
+  return hl7;
+}
+
+function hostAndPort(text: string): { host: string; port: number } {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/.exec(text);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host !== undefined && port >= 1 && port <= 65_535) return { host, port };
+  throw new InvalidArgumentError("Expected HOST:PORT, such as 127.0.0.1:2575 or [::1]:2575.");
+}

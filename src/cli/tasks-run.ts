@@ -1,0 +1,82 @@
+import type { Command } from "commander";
+import { Failure } from "../core/failures.ts";
+import { parseId } from "../ledger/ids.ts";
+import { closeTask, listOpenTasks, type Task } from "../ledger/tasks.ts";
+import { readConfig, withLedger } from "./configuration.ts";
+import type { ExitStatus } from "./exit-status.ts";
+import { type Done, tellDone } from "./orders-change.ts";
+import type { Session } from "./session.ts";
+import { renderTable } from "./table.ts";
+import { relativeTime } from "./times.ts";
+
+/** `tasks list`. */
+export async function listTasksCommand(session: Session, command: Command): Promise<undefined> {
+  const { limit } = command.opts<{ limit: number }>();
+  const config = readConfig(session);
+  const found = await withLedger(session, config, ({ pool }) => listOpenTasks(pool, limit + 1));
+  const tasks = found.slice(0, limit);
+  if (session.isJson) {
+    session.json({ tasks: tasks.map(taskJson), hasMore: found.length > limit });
+    return;
+  }
+  if (tasks.length === 0) session.line("There is nothing to be done.");
+  else for (const line of taskLines(tasks, session)) session.line(line);
+  if (found.length > limit) session.note(`There are more than these ${limit}: --limit shows more.`);
+}
+
+/** `tasks done`: status 1 when one of them is not open. */
+export async function closeTasksCommand(session: Session, command: Command): Promise<ExitStatus | undefined> {
+  const [words] = command.processedArgs as [readonly string[]];
+  const { reason } = command.opts<{ reason?: string }>();
+  const ids = words.map((word) => {
+    const id = parseId("k", word);
+    if (id === undefined) throw new Failure("CLI_USAGE", `${word} is no task; expected an id such as k3`);
+    return id;
+  });
+  const config = readConfig(session);
+  const done = await withLedger(session, config, async ({ pool }) => {
+    const results: Done[] = [];
+    for (const id of new Set(ids)) {
+      const isDone = await closeTask(pool, id, { actor: session.actor, reason });
+      results.push({ id: `k${id}`, isDone, text: isDone ? `k${id} is done` : `k${id} is no open task` });
+    }
+    return results;
+  });
+  return tellDone(session, done);
+}
+
+/** A task with stable keys. */
+export function taskJson(task: Task) {
+  return {
+    taskId: task.taskId,
+    orderId: task.orderId,
+    placerOrderNumber: task.placerOrderNumber ?? null,
+    kind: task.kind,
+    text: task.text,
+    openedAt: task.openedAt.toISOString(),
+    closedAt: task.closedAt?.toISOString() ?? null,
+    closedBy: task.closedBy ?? null,
+  };
+}
+
+/** The lines of a table of tasks. */
+export function taskLines(tasks: readonly Task[], session: Session): string[] {
+  const now = session.clock.now();
+  return renderTable(
+    [
+      { title: "id" },
+      { title: "order" },
+      { title: "order number", isFlexible: true },
+      { title: "since" },
+      { title: "what", isFlexible: true },
+    ],
+    tasks.map((task) => [
+      task.taskId,
+      task.orderId,
+      task.placerOrderNumber ?? "",
+      task.closedBy === undefined ? relativeTime(task.openedAt, now) : `done by ${task.closedBy}`,
+      task.text,
+    ]),
+    session.width,
+  );
+}

@@ -1,0 +1,100 @@
+import { z } from "zod";
+
+/** How a list is wrapped. */
+const envelope = z.union([
+  z.enum(["auto", "array", "data", "items"]),
+  z.strictObject({
+    key: z
+      .string()
+      .min(1)
+      .describe("Name of the key that holds the entries, when it is neither data nor items."),
+  }),
+]);
+
+/** `service.listEnvelope`. */
+export const listEnvelopeSchema = envelope
+  .default("auto")
+  .describe(
+    "How the request surface's lists are wrapped: auto (found out), array (not at all), data, items, or { key: NAME }.",
+  );
+
+/** The service's lists, by the names that the configuration has for them. */
+export const LIST_NAMES = [
+  "subjects",
+  "requests",
+  "procedures",
+  "containers",
+  "storage",
+  "externalProcedures",
+  "externalContainers",
+] as const;
+export type ListName = (typeof LIST_NAMES)[number];
+
+/** `service.listEnvelopes`. */
+export const listEnvelopesSchema = z
+  .partialRecord(z.enum(LIST_NAMES), envelope)
+  .default({})
+  .describe("The same for single lists that are wrapped otherwise, by their name.");
+
+/** `service.unpaged`. */
+export const unpagedSchema = z
+  .array(z.enum(LIST_NAMES).describe("A list, by its name."))
+  .default([])
+  .describe(
+    "Lists that come whole and take neither page nor perPage, such as [externalProcedures, externalContainers]; the others are asked by pages until the service refuses that.",
+  );
+
+/** `service.filters`. */
+export const filtersSchema = z
+  .union([
+    z.enum(["auto", "none"]),
+    z
+      .array(
+        z
+          .string()
+          .regex(/^[A-Za-z][A-Za-z0-9_.]*$/, {
+            error: "expected the name of a field, such as id, or of a filter, such as createdAt_from",
+          })
+          .describe("A field, for all its filters, or one filter such as createdAt_from."),
+      )
+      .min(1),
+  ])
+  .default("auto")
+  .describe(
+    "Filters to send beyond those that the specification names for a list: auto (all, until the service refuses them), none, or a list of names.",
+  );
+
+const STATUSES = [
+  "PENDING",
+  "ACCEPTED",
+  "REJECTED",
+  "CREATED",
+  "IN_PROGRESS",
+  "COMPLETED",
+  "CANCELLED",
+  "FAILED",
+] as const;
+const TYPES = ["STORE", "RETRIEVAL", "TRANSFER", "REFILL", "REGISTER_STORAGE"] as const;
+
+/** `service.words`. */
+export const wordsSchema = z
+  .strictObject({
+    status: z
+      .record(z.string().min(1), z.enum(STATUSES).describe("The specification's status."))
+      .default({})
+      .describe("The service's own words for a status."),
+    type: z
+      .record(z.string().min(1), z.enum(TYPES).describe("The specification's type."))
+      .default({})
+      .describe("The service's own words for a type."),
+  })
+  .prefault({})
+  .describe(
+    "Words of your service for statuses and types, each with the specification's, such as status: { DONE: COMPLETED }.",
+  );
+
+/** `service.subjectRequires`. */
+export const subjectRequiresSchema = z
+  .array(z.enum(["firstName", "lastName", "dateOfBirth"]).describe("A field of the subject."))
+  .default(["firstName", "lastName", "dateOfBirth"])
+  .describe("What the service demands of a subject besides its code; an order without it is parked.");

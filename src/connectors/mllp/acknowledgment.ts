@@ -1,0 +1,47 @@
+import { Failure } from "../../core/failures.ts";
+import { type Phi, phi } from "../../core/phi.ts";
+import type { AcknowledgmentCode } from "../../formats/hl7/ack.ts";
+import { Hl7Message } from "../../formats/hl7/message.ts";
+
+/** An acknowledgement as a peer sent it. */
+export interface Acknowledgment {
+  /** MSA-1. */
+  readonly code: AcknowledgmentCode;
+  /** MSA-2: the control id of the message that is acknowledged. */
+  readonly controlId: string | undefined;
+  /** The HL7 error condition (ERR-3.1, or ERR-1.4 and MSA-6 before version 2.5), a code that names no patient. */
+  readonly condition: string | undefined;
+  /** As it came. Words in it may name a patient. */
+  readonly text: Phi;
+}
+
+const CODES: readonly string[] = ["AA", "AE", "AR", "CA", "CE", "CR"] satisfies AcknowledgmentCode[];
+
+/**
+ * Reads an acknowledgement of whatever message type: what counts is MSA. Undefined for anything else. Bytes are read
+ * one by one as characters, since codes and control ids are ASCII in every character set that MLLP can carry.
+ */
+export function readAcknowledgment(bytes: Buffer): Acknowledgment | undefined {
+  try {
+    const text = bytes.toString("latin1");
+    const message = Hl7Message.parse(text);
+    const msa = message.first("MSA");
+    const code = msa?.get(1);
+    if (!isCode(code)) return undefined;
+    const err = message.first("ERR");
+    const condition = err?.get(3) ?? err?.get(1, 1, 4) ?? msa?.get(6);
+    return {
+      code,
+      controlId: msa?.get(2),
+      condition: condition !== undefined && /^[A-Za-z0-9]{1,10}$/.test(condition) ? condition : undefined,
+      text: phi(text),
+    };
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+function isCode(value: string | undefined): value is AcknowledgmentCode {
+  return value !== undefined && CODES.includes(value);
+}

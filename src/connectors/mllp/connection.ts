@@ -1,0 +1,221 @@
+import type { Socket } from "node:net";
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/logger.ts";
+import { encodeFrame, type FrameEvent, FrameReader } from "../../formats/hl7/mllp.ts";
+import type { MllpLimits } from "./settings.ts";
+
+/** What a listener counts, over all its connections. */
+export interface MllpCounts {
+  /** Frames that came whole. */
+  frames: number;
+  /** Frames that had no end before the next one or the end of the connection. */
+  unended: number;
+  /** Frames beyond the limit. */
+  tooLarge: number;
+  /** Bytes outside frames. */
+  junkBytes: number;
+  /** Connections that were closed because nothing, or no end of a frame, came in time. */
+  timedOut: number;
+  /** Bytes of frames that have begun and not ended, as they stand. */
+  openBytes: number;
+}
+
+/** What a connection is given. */
+export interface ConnectionDeps {
+  readonly limits: MllpLimits;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly counts: MllpCounts;
+  /**
+   * Commits what a frame holds. Resolves with the messages that are to be answered, a frame each; rejects when it could
+   * not be committed, and then nothing is answered.
+   */
+  readonly take: (frame: Buffer, peer: string) => Promise<readonly Buffer[]>;
+  /** Keeps a frame that never ended, for people to look at. */
+  readonly keepUnended: (bytes: Buffer, peer: string) => Promise<void>;
+}
+
+/** How long a peer that was told goodbye may take to close, ms. */
+const LINGER_MS = 500;
+
+/**
+ * One peer. Frames are committed as they come, several at once, and answered in the order in which they came. When one
+ * can't be committed the connection is closed without an answer to it or to any after it: the sender still has them and
+ * sends them again.
+ */
+export class MllpConnection {
+  readonly #socket: Socket;
+  readonly #peer: string;
+  readonly #deps: ConnectionDeps;
+  #reader: FrameReader;
+  #inFlight = 0;
+  /** Answers leave one after the other along this chain. */
+  #answered: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  /** When the open frame began, monotonic ms. */
+  #openSince: number | undefined;
+  /** This connection's share of the open bytes. */
+  #openBytes = 0;
+  #isStopping = false;
+  #hasEnded = false;
+
+  constructor(socket: Socket, deps: ConnectionDeps) {
+    this.#socket = socket;
+    this.#peer = socket.remoteAddress ?? "unknown";
+    this.#deps = deps;
+    this.#reader = new FrameReader(deps.limits.maxBytes);
+    socket.setNoDelay(true);
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    socket.on("end", () => this.#end());
+    // Why a peer went away is of no use: what was not answered comes again.
+    socket.on("error", () => socket.destroy());
+    socket.on("drain", () => this.#flow());
+    socket.on("close", () => {
+      clearTimeout(this.#timer);
+      this.#countOpen(0);
+    });
+    this.#watch();
+  }
+
+  /** Takes no further frames, answers those in hand and closes. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.#socket.pause();
+    await this.#answered;
+    await this.#finish();
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#isStopping) return;
+    const events = this.#reader.push(chunk);
+    const openLength = this.#reader.openLength;
+    // A frame that ended in this chunk was not open before it, or is not any more.
+    if (openLength === undefined || events.some(({ kind }) => kind !== "junk")) this.#openSince = undefined;
+    if (openLength !== undefined) this.#openSince ??= this.#deps.clock.monotonic();
+    for (const event of events) this.#handle(event);
+    this.#countOpen(openLength ?? 0);
+    this.#flow();
+    this.#watch();
+  }
+
+  /** A peer that would make the open frames of all connections exceed their bound has to come again. */
+  #countOpen(bytes: number): void {
+    const { counts, limits, logger } = this.#deps;
+    counts.openBytes += bytes - this.#openBytes;
+    this.#openBytes = bytes;
+    if (bytes === 0 || counts.openBytes <= limits.maxOpenBytes || this.#isStopping) return;
+    logger.warn({ openBytes: counts.openBytes }, "too many frames are open at once; a connection is closed");
+    this.#closeAfterAnswers();
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    for (const event of this.#reader.end()) this.#handle(event);
+    // Answers in hand still go out to a peer that has closed its own half only.
+    void this.#answered.then(() => this.#socket.end());
+  }
+
+  #handle(event: FrameEvent): void {
+    const { counts, logger } = this.#deps;
+    switch (event.kind) {
+      case "frame":
+        counts.frames += 1;
+        this.#take(event.bytes);
+        return;
+      case "junk":
+        counts.junkBytes += event.length;
+        logger.warn({ bytes: event.length }, "bytes between two frames were skipped");
+        return;
+      case "unended":
+        counts.unended += 1;
+        logger.warn({ bytes: event.bytes.length }, "a frame without an end was not taken");
+        if (!this.#hasEnded) this.#keep(event.bytes);
+        return;
+      case "too_large":
+        counts.tooLarge += 1;
+        logger.warn(
+          { maxBytes: this.#deps.limits.maxBytes },
+          "a frame is larger than allowed; the connection is closed",
+        );
+        this.#closeAfterAnswers();
+    }
+  }
+
+  #take(frame: Buffer): void {
+    const taken = this.#deps.take(frame, this.#peer);
+    this.#inFlight += 1;
+    this.#answered = this.#answered
+      .then(() => taken)
+      .then((answers) => {
+        for (const answer of answers) if (!this.#socket.destroyed) this.#socket.write(encodeFrame(answer));
+      })
+      .catch(() => {
+        // Nothing that came after may be answered before this one is.
+        this.#isStopping = true;
+        this.#socket.destroy();
+      })
+      .finally(() => {
+        this.#inFlight -= 1;
+        this.#flow();
+        this.#watch();
+      });
+  }
+
+  #keep(bytes: Buffer): void {
+    const kept = this.#deps.keepUnended(bytes, this.#peer);
+    this.#answered = this.#answered
+      .then(() => kept)
+      .catch(() => {
+        this.#isStopping = true;
+        this.#socket.destroy();
+      });
+  }
+
+  #closeAfterAnswers(): void {
+    this.#isStopping = true;
+    this.#reader = new FrameReader(0);
+    this.#countOpen(0);
+    this.#socket.pause();
+    void this.#answered.then(() => this.#finish());
+  }
+
+  /**
+   * Closes so that the last answers arrive: a socket that is destroyed with unread bytes resets the connection, and the
+   * peer may then lose what it has not read yet. So the rest is read and dropped until the peer closes too.
+   */
+  #finish(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#socket.closed) resolve();
+      this.#socket.once("close", () => resolve());
+      this.#socket.end();
+      this.#socket.resume();
+      setTimeout(() => this.#socket.destroy(), LINGER_MS).unref();
+    });
+  }
+
+  /** Reads on only while there is room for what comes: in hand, and in the peer's readiness to take answers. */
+  #flow(): void {
+    if (this.#isStopping || this.#socket.destroyed) return;
+    const hasRoom = this.#inFlight < this.#deps.limits.maxInFlight && !this.#socket.writableNeedDrain;
+    if (hasRoom && this.#socket.isPaused()) this.#socket.resume();
+    else if (!hasRoom && !this.#socket.isPaused()) this.#socket.pause();
+  }
+
+  /** Starts the time anew in which the open frame must end, or anything must come. Waiting for us is no idling. */
+  #watch(): void {
+    clearTimeout(this.#timer);
+    if (this.#socket.destroyed || this.#inFlight > 0) return;
+    const { limits, counts, logger, clock } = this.#deps;
+    const isOpen = this.#openSince !== undefined;
+    const openMs = this.#openSince === undefined ? 0 : clock.monotonic() - this.#openSince;
+    this.#timer = setTimeout(
+      () => {
+        counts.timedOut += 1;
+        logger.info({ isFrameOpen: isOpen }, "a connection was closed because nothing came in time");
+        this.#socket.destroy();
+      },
+      isOpen ? Math.max(0, limits.frameMs - openMs) : limits.idleMs,
+    );
+    this.#timer.unref();
+  }
+}

@@ -1,0 +1,130 @@
+import { createServer, type Server, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
+import type { Clock } from "../../core/clock.ts";
+import { Failure } from "../../core/failures.ts";
+import type { Logger } from "../../core/logger.ts";
+import { type AddressList, readAddressList } from "./address-list.ts";
+import { type ConnectionDeps, MllpConnection, type MllpCounts } from "./connection.ts";
+import type { MllpListenSettings } from "./settings.ts";
+
+/** How a listener stands, for metrics and people. */
+export interface ListenerStatus extends Readonly<MllpCounts> {
+  readonly connections: number;
+  /** Connections that were turned away: over the limit, or from an address that is not let in. */
+  readonly turnedAway: number;
+}
+
+/** What a listener is given. */
+export interface ListenerDeps extends Pick<ConnectionDeps, "take" | "keepUnended"> {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** A handshake that takes longer holds a socket for nothing, ms. */
+const HANDSHAKE_MS = 10_000;
+
+/** Listens for peers that send messages by MLLP, over TCP or TLS. */
+export class MllpListener {
+  readonly #settings: MllpListenSettings;
+  readonly #deps: ListenerDeps;
+  readonly #allowed: AddressList;
+  readonly #connections = new Map<MllpConnection, Socket>();
+  readonly #counts: MllpCounts = {
+    frames: 0,
+    unended: 0,
+    tooLarge: 0,
+    junkBytes: 0,
+    timedOut: 0,
+    openBytes: 0,
+  };
+  #turnedAway = 0;
+  #server: Server | undefined;
+
+  /** @throws RangeError for a bad entry of the address list. */
+  constructor(settings: MllpListenSettings, deps: ListenerDeps) {
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#allowed = readAddressList(settings.allow);
+  }
+
+  /** The port that is listened on; undefined before the start and after the end. */
+  get port(): number | undefined {
+    const address = this.#server?.address();
+    return typeof address === "object" && address !== null ? address.port : undefined;
+  }
+
+  get status(): ListenerStatus {
+    return { ...this.#counts, connections: this.#connections.size, turnedAway: this.#turnedAway };
+  }
+
+  /** @throws Failure MLLP_NOT_LISTENING when the port is taken or the address is not this machine's. */
+  async start(): Promise<void> {
+    const { tls, host, port } = this.#settings;
+    const options = { allowHalfOpen: true, noDelay: true };
+    const server = tls
+      ? createTlsServer(
+          { ...options, ...tls, rejectUnauthorized: tls.requestCert, handshakeTimeout: HANDSHAKE_MS },
+          (socket) => this.#welcome(socket),
+        )
+      : createServer(options, (socket) => this.#welcome(socket));
+    server.maxConnections = this.#settings.maxConnections;
+    // Turned away before a handshake costs anything.
+    server.on("drop", () => this.#turnAway("too many connections"));
+    server.on("connection", (socket: Socket) => {
+      if (this.#allowed.includes(socket.remoteAddress)) return;
+      this.#turnAway("an address that is not let in");
+      socket.destroy();
+    });
+    server.on("tlsClientError", (error) =>
+      this.#deps.logger.warn({ reason: error.message }, "a peer's TLS handshake failed"),
+    );
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", (error) =>
+        reject(
+          new Failure("MLLP_NOT_LISTENING", {
+            message: `can't listen on ${host}:${port}: ${"code" in error ? error.code : error.message}`,
+            cause: error,
+          }),
+        ),
+      );
+      server.listen(port, host, resolve);
+    });
+    server.on("error", (error) => this.#deps.logger.error({ err: error }, "the MLLP listener met an error"));
+    this.#server = server;
+  }
+
+  /** Takes no more connections or frames, answers what is in hand and closes; what takes longer is cut off. */
+  async stop(withinMs: number): Promise<void> {
+    const server = this.#server;
+    if (!server) return;
+    this.#server = undefined;
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    const answered = Promise.all([...this.#connections.keys()].map((connection) => connection.stop()));
+    const stopping = new AbortController();
+    const deadline = this.#deps.clock.sleep(withinMs, stopping.signal).catch(() => undefined);
+    await Promise.race([Promise.all([answered, closed]), deadline]);
+    stopping.abort();
+    for (const socket of this.#connections.values()) socket.destroy();
+    await closed;
+  }
+
+  #welcome(socket: Socket): void {
+    if (socket.destroyed) return;
+    const { clock, logger, take, keepUnended } = this.#deps;
+    const connection = new MllpConnection(socket, {
+      limits: this.#settings,
+      clock,
+      logger: logger.child({ peer: socket.remoteAddress }),
+      counts: this.#counts,
+      take,
+      keepUnended,
+    });
+    this.#connections.set(connection, socket);
+    socket.once("close", () => this.#connections.delete(connection));
+  }
+
+  #turnAway(reason: string): void {
+    this.#turnedAway += 1;
+    this.#deps.logger.warn({ reason }, "a connection was turned away");
+  }
+}

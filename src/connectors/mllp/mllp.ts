@@ -1,0 +1,161 @@
+import { createServer } from "node:net";
+import { asFailure, Failure } from "../../core/failures.ts";
+import type { IncomingMessage, Received, Reception } from "../../core/intake.ts";
+import { phi } from "../../core/phi.ts";
+import { splitHl7File } from "../../formats/hl7/file.ts";
+import { Hl7Message } from "../../formats/hl7/message.ts";
+import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
+import { toMessage } from "../hl7-drop/hl7-file-format.ts";
+import type { ListenerStatus } from "./listener.ts";
+import { type ListenerDeps, MllpListener } from "./listener.ts";
+import { MllpSender, type MllpSendSettings } from "./sender.ts";
+import type { MllpListenSettings } from "./settings.ts";
+
+/** A connector that takes messages in by MLLP and sends results by MLLP, or puts them into a folder. */
+export interface MllpSettings {
+  readonly name: string;
+  readonly listen: MllpListenSettings;
+  /** Where results go; `undefined` when somebody else carries them. */
+  readonly results: MllpSendSettings | ResultFolder;
+}
+
+/** Results as files instead, as a drop folder's. */
+export interface ResultFolder {
+  readonly put: (file: OutgoingFile) => Promise<void>;
+  readonly check: () => Promise<CheckLine[]>;
+  /** Makes the folder if need be. */
+  readonly prepare: () => Promise<void>;
+}
+
+export interface MllpDeps extends Pick<ListenerDeps, "clock" | "logger"> {
+  readonly reception: Reception;
+}
+
+/** What `status` tells beyond the interface of all connectors. */
+export interface MllpConnector extends Connector {
+  /** Undefined while it doesn't listen. */
+  readonly listening: ListenerStatus | undefined;
+  readonly port: number | undefined;
+}
+
+/** Answers in hand get this long when the connector stops, ms. */
+const STOP_WITHIN_MS = 10_000;
+
+/** Makes the connector; nothing is listened on before `start`. @throws RangeError for a bad entry of the address list. */
+export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnector {
+  const { name, listen, results } = settings;
+  const { clock, reception } = deps;
+  const logger = deps.logger.child({ connector: name });
+  const listener = new MllpListener(listen, {
+    clock,
+    logger,
+    take: (frame, peer) => take(frame, peer),
+    keepUnended: async (bytes, peer) => {
+      await reception.receive(name, [unendedMessage(bytes)], peer);
+    },
+  });
+  const take = async (frame: Buffer, peer: string): Promise<readonly Buffer[]> => {
+    try {
+      return replyFrames(await reception.receive(name, readFrame(frame, listen), peer));
+    } catch (error) {
+      logger.error({ err: asFailure(error) }, "messages can't be committed; their senders get no answer");
+      throw error;
+    }
+  };
+  const sender = "put" in results ? undefined : new MllpSender(results, { clock, logger });
+  let isListening = false;
+  return {
+    name,
+    type: "mllp",
+    start: async () => {
+      if ("put" in results) await results.prepare();
+      await listener.start();
+      isListening = true;
+    },
+    stop: async () => {
+      isListening = false;
+      await listener.stop(STOP_WITHIN_MS);
+      await sender?.close();
+    },
+    check: async () => [
+      await checkPort(listen),
+      ...("put" in results
+        ? await results.check()
+        : [await checkPeer(results, new MllpSender(results, { clock, logger }))]),
+    ],
+    deliver: async (file) => {
+      if ("put" in results) return results.put(file);
+      await sender?.send(file.bytes, controlIdOf(file));
+    },
+    get trouble() {
+      return undefined;
+    },
+    get listening() {
+      return isListening ? listener.status : undefined;
+    },
+    get port() {
+      return listener.port;
+    },
+  };
+}
+
+/** The messages of a frame: one as a rule, several in a batch. A frame that can't be taken apart is kept whole. */
+function readFrame(frame: Buffer, { charset = {} }: MllpListenSettings): IncomingMessage[] {
+  const { parts, problems } = splitHl7File(frame);
+  if (problems.length === 0 && parts.length > 0) return parts.map((part) => toMessage(part, charset));
+  return [{ ordinal: 1, place: "message 1", raw: phi(frame), content: { kind: "unreadable", problems } }];
+}
+
+function unendedMessage(bytes: Buffer): IncomingMessage {
+  const message = "the frame had no end block (0x1C 0x0D) before the next one began";
+  const problems = [{ code: "MLLP_FRAME_UNENDED", place: "message 1", message }] as const;
+  return { ordinal: 1, place: "message 1", raw: phi(bytes), content: { kind: "unreadable", problems } };
+}
+
+/** Each answer in a frame of its own. */
+function replyFrames(received: readonly Received[]): readonly Buffer[] {
+  return received.flatMap(({ reply }) =>
+    reply === undefined ? [] : splitHl7File(reply).parts.map(({ raw }) => raw),
+  );
+}
+
+/** MSH-10 of a result. @throws Failure HL7_BUILD_INVALID when it has none, which no result of ours is without. */
+function controlIdOf(file: OutgoingFile): string {
+  const id = Hl7Message.parse(file.bytes.toString("utf8")).header.messageControlId;
+  if (id === undefined)
+    throw new Failure("HL7_BUILD_INVALID", "a result without a control id can't be acknowledged");
+  return id;
+}
+
+function checkPort({ host, port }: MllpListenSettings): Promise<CheckLine> {
+  const subject = "listen";
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", (error) => {
+      const code = "code" in error ? String(error.code) : error.message;
+      resolve({
+        subject,
+        isOk: false,
+        detail: `${host}:${port} can't be listened on (${code}); set another listen.port`,
+      });
+    });
+    server.listen(port, host, () => {
+      server.close(() => resolve({ subject, isOk: true, detail: `${host}:${port} is free` }));
+    });
+  });
+}
+
+async function checkPeer({ host, port }: MllpSendSettings, sender: MllpSender): Promise<CheckLine> {
+  try {
+    await sender.probe();
+    return { subject: "results", isOk: true, detail: `${host}:${port} takes connections` };
+  } catch (error) {
+    return {
+      subject: "results",
+      isOk: false,
+      detail: `${asFailure(error).message}; look whether the lab system listens`,
+    };
+  } finally {
+    await sender.close();
+  }
+}

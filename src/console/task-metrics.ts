@@ -1,0 +1,24 @@
+import { Gauge, type Registry } from "prom-client";
+import type { LedgerCounts } from "./deps.ts";
+
+/** Adds the gauges about tasks; the returned function sets them, undefined while the ledger is out of reach. */
+export function addTaskMetrics(registers: Registry[]): (counts: LedgerCounts | undefined) => void {
+  const open = new Gauge({
+    name: "cryobridge_tasks_open",
+    help: "Tasks that wait for a person, by kind; `cryobridge tasks` lists them.",
+    labelNames: ["kind"],
+    registers,
+  });
+  const oldest = new Gauge({
+    name: "cryobridge_task_oldest_age_seconds",
+    help: "For how long the oldest open task has waited, by kind; 0 when there is none.",
+    labelNames: ["kind"],
+    registers,
+  });
+  return (counts) => {
+    for (const gauge of [open, oldest]) gauge.reset();
+    if (counts === undefined) return;
+    open.set({ kind: "cancel" }, counts.tasks.open);
+    oldest.set({ kind: "cancel" }, counts.tasks.oldestSeconds ?? 0);
+  };
+}

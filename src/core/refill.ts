@@ -1,0 +1,96 @@
+/** Statuses of a procedure (specification, Procedure states). */
+export const REFILL_STATUSES = [
+  "PENDING",
+  "CREATED",
+  "IN_PROGRESS",
+  "COMPLETED",
+  "CANCELLED",
+  "FAILED",
+] as const;
+export type RefillStatus = (typeof REFILL_STATUSES)[number];
+
+/** Statuses that a refill never leaves. */
+export const ENDED_REFILL = ["COMPLETED", "CANCELLED", "FAILED"] as const satisfies readonly RefillStatus[];
+
+/** How far each status is on its way; those that end have the same rank, since none follows another. */
+const RANKS: Readonly<Record<RefillStatus, number>> = {
+  PENDING: 0,
+  CREATED: 1,
+  IN_PROGRESS: 2,
+  COMPLETED: 3,
+  CANCELLED: 3,
+  FAILED: 3,
+};
+
+/** How far a status is on its way, from 0; undefined for a word that the specification doesn't have. */
+export function rankOf(status: string): number | undefined {
+  return isRefillStatus(status) ? RANKS[status] : undefined;
+}
+
+/** Whether the specification has this status. */
+export function isRefillStatus(status: string): status is RefillStatus {
+  return (REFILL_STATUSES as readonly string[]).includes(status);
+}
+
+/** Whether a refill with this status has come to its end. */
+export function isEndedRefill(status: string): boolean {
+  return (ENDED_REFILL as readonly string[]).includes(status);
+}
+
+/**
+ * A liquid-nitrogen refill as the service tells it. No subject belongs to it; the name of who performed it is left
+ * out on purpose. Parts that were not told are undefined.
+ */
+export interface Refill {
+  /** The procedure's id. */
+  readonly id: number;
+  /** The human-readable procedure code, where the surface has one. */
+  readonly code?: string | undefined;
+  /** One of {@link REFILL_STATUSES}, or the service's own word in upper case. */
+  readonly status: string;
+  readonly storageId?: number | undefined;
+  readonly storageName?: string | undefined;
+  /** ISO 8601 as the service wrote it, like the two that follow. */
+  readonly createdAt?: string | undefined;
+  readonly startedAt?: string | undefined;
+  readonly completedAt?: string | undefined;
+  /** Why it failed, in the service's words, with names, dates and quoted words masked. */
+  readonly error?: string | undefined;
+}
+
+/** A storage solution. */
+export interface Tank {
+  readonly storageId: number;
+  readonly name?: string | undefined;
+}
+
+/** A step of a refill that the lab is told about. */
+export interface ToldRefill {
+  /** The lab's name for the facility. */
+  readonly facilityCode: string;
+  readonly refill: Refill;
+  /** The ledger's number of this step: unique, and growing. */
+  readonly number: number;
+  /** MSH-10 of a message about it: the same for every repeat, at most 20 characters. */
+  readonly controlId: string;
+  /** When Cryobridge learned of it. */
+  readonly occurredAt: Date;
+}
+
+/** A file for the lab; its name and bytes never change again. */
+export interface RefillFile {
+  readonly fileName: string;
+  readonly bytes: Buffer;
+  /** The steps that it tells, by their numbers. */
+  readonly numbers: readonly number[];
+}
+
+const EARLIEST_MS = Date.UTC(1970, 0, 1);
+const LATEST_MS = Date.UTC(2200, 0, 1);
+
+/** A time as the service wrote it, in ms since the epoch; undefined for a text that is none, or none of our age. */
+export function serviceTimeMs(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d{4}-\d{2}-\d{2}T/.test(text)) return undefined;
+  const ms = Date.parse(text);
+  return ms >= EARLIEST_MS && ms < LATEST_MS ? ms : undefined;
+}

@@ -1,0 +1,4 @@
+declare module "hl7-dictionary" {
+  const dictionary: unknown;
+  export default dictionary;
+}

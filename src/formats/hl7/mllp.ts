@@ -1,0 +1,171 @@
+/** Start block of a frame. */
+export const START_BLOCK = 0x0b;
+/** First byte of the end block; the second is {@link CARRIAGE_RETURN}. */
+export const END_BLOCK = 0x1c;
+export const CARRIAGE_RETURN = 0x0d;
+
+/** What a stream of bytes turned out to hold. */
+export type FrameEvent =
+  /** A whole message, without its start and end block. */
+  | { readonly kind: "frame"; readonly bytes: Buffer }
+  /** Bytes outside any frame were skipped. Line ends between frames are none: many senders add them. */
+  | { readonly kind: "junk"; readonly length: number }
+  /** A frame had no end when the next one began, or when the stream ended; it is not a message. */
+  | { readonly kind: "unended"; readonly bytes: Buffer }
+  /** A frame grew beyond the limit. Nothing after it can be trusted: the reader takes no more. */
+  | { readonly kind: "too_large" };
+
+/**
+ * Takes frames of the Minimal Lower Layer Protocol (release 1: start block 0x0B, data, end block 0x1C 0x0D) out of a
+ * stream, wherever it is cut into chunks and however many frames a chunk holds.
+ *
+ * A 0x1C that no 0x0D follows is data, except right before the next start block, where it ends the frame: some senders
+ * leave the carriage return out. Memory is bound by the largest frame and one chunk.
+ */
+export class FrameReader {
+  readonly #maxBytes: number;
+  /** Pieces of the frame that is open, without its start block; undefined between frames. */
+  #open: Buffer[] | undefined;
+  #openLength = 0;
+  #isOver = false;
+
+  /** @param maxBytes largest frame, without its blocks */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Bytes of the frame that has begun and not ended; undefined between frames. */
+  get openLength(): number | undefined {
+    return this.#open === undefined ? undefined : this.#openLength;
+  }
+
+  /** The events of the next chunk, in their order. Frames that lie within the chunk share its memory. */
+  push(chunk: Buffer): FrameEvent[] {
+    const events: FrameEvent[] = [];
+    let at = 0;
+    while (at < chunk.length && !this.#isOver) {
+      at = this.#open === undefined ? this.#skip(chunk, at, events) : this.#read(chunk, at, events);
+    }
+    return events;
+  }
+
+  /** The stream has ended. */
+  end(): FrameEvent[] {
+    if (this.#isOver || this.#open === undefined) return [];
+    return [{ kind: "unended", bytes: this.#take() }];
+  }
+
+  /** Goes to the start of the next frame; returns where it went on from. */
+  #skip(chunk: Buffer, from: number, events: FrameEvent[]): number {
+    const start = chunk.indexOf(START_BLOCK, from);
+    const end = start === -1 ? chunk.length : start;
+    const length = countJunk(chunk, from, end);
+    if (length > 0) events.push({ kind: "junk", length });
+    if (start === -1) return chunk.length;
+    this.#open = [];
+    this.#openLength = 0;
+    return start + 1;
+  }
+
+  /** Reads on in the open frame up to its end, the next start block or the chunk's end. */
+  #read(chunk: Buffer, from: number, events: FrameEvent[]): number {
+    const restart = chunk.indexOf(START_BLOCK, from);
+    const stop = restart === -1 ? chunk.length : restart;
+    const end = this.#findEnd(chunk, from, stop);
+    if (end !== undefined) {
+      this.#append(chunk.subarray(from, Math.max(from, end.dataEnd)));
+      if (end.dataEnd < from) this.#dropLast(from - end.dataEnd);
+      if (this.#openLength > this.#maxBytes) return this.#giveUp(events);
+      events.push({ kind: "frame", bytes: this.#take() });
+      return end.next;
+    }
+    this.#append(chunk.subarray(from, stop));
+    // The last byte may already be the first one of the end block.
+    const dataLength = this.#openLength - (this.#lastByte === END_BLOCK ? 1 : 0);
+    if (dataLength > this.#maxBytes) return this.#giveUp(events);
+    return restart === -1 ? chunk.length : this.#endAtRestart(restart, events);
+  }
+
+  /** Where the frame's data ends and what follows begins; the 0x1C may have been the last byte of the chunk before. */
+  #findEnd(chunk: Buffer, from: number, stop: number): { dataEnd: number; next: number } | undefined {
+    if (chunk[from] === CARRIAGE_RETURN && from < stop && this.#lastByte === END_BLOCK) {
+      return { dataEnd: from - 1, next: from + 1 };
+    }
+    for (
+      let at = chunk.indexOf(END_BLOCK, from);
+      at !== -1 && at < stop;
+      at = chunk.indexOf(END_BLOCK, at + 1)
+    ) {
+      if (at + 1 < stop && chunk[at + 1] === CARRIAGE_RETURN) return { dataEnd: at, next: at + 2 };
+    }
+    return undefined;
+  }
+
+  #endAtRestart(restart: number, events: FrameEvent[]): number {
+    if (this.#lastByte === END_BLOCK) {
+      this.#dropLast(1);
+      events.push({ kind: "frame", bytes: this.#take() });
+    } else {
+      events.push({ kind: "unended", bytes: this.#take() });
+    }
+    return restart;
+  }
+
+  #giveUp(events: FrameEvent[]): number {
+    events.push({ kind: "too_large" });
+    this.#close();
+    this.#isOver = true;
+    return Number.MAX_SAFE_INTEGER;
+  }
+
+  #append(piece: Buffer): void {
+    if (piece.length === 0) return;
+    this.#open?.push(piece);
+    this.#openLength += piece.length;
+  }
+
+  get #lastByte(): number | undefined {
+    return this.#open?.at(-1)?.at(-1);
+  }
+
+  /** Takes bytes off the end of the open frame again; there are never empty pieces. */
+  #dropLast(count: number): void {
+    const last = this.#open?.pop();
+    if (last === undefined) return;
+    if (last.length > count) this.#open?.push(last.subarray(0, last.length - count));
+    this.#openLength -= count;
+  }
+
+  #take(): Buffer {
+    const pieces = this.#open ?? [];
+    this.#close();
+    return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
+  }
+
+  #close(): void {
+    this.#open = undefined;
+    this.#openLength = 0;
+  }
+}
+
+/** A message as a frame. @throws RangeError when the message holds a byte that would end its frame. */
+export function encodeFrame(message: Buffer): Buffer {
+  if (message.includes(START_BLOCK) || message.includes(END_BLOCK)) {
+    throw new RangeError("a message in a frame may hold neither 0x0B nor 0x1C");
+  }
+  const frame = Buffer.allocUnsafe(message.length + 3);
+  frame[0] = START_BLOCK;
+  message.copy(frame, 1);
+  frame[message.length + 1] = END_BLOCK;
+  frame[message.length + 2] = CARRIAGE_RETURN;
+  return frame;
+}
+
+function countJunk(chunk: Buffer, from: number, end: number): number {
+  let count = 0;
+  for (let at = from; at < end; at += 1) {
+    const byte = chunk[at];
+    if (byte !== CARRIAGE_RETURN && byte !== 0x0a) count += 1;
+  }
+  return count;
+}

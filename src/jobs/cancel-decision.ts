@@ -1,0 +1,71 @@
+import type { Failure, FailureCode } from "../core/failures.ts";
+import type { CancelCallState } from "../ledger/cancellations.ts";
+import { type Backoff, backoffMs } from "./backoff.ts";
+import { planLook, type Settle } from "./looks.ts";
+
+/** Calls whose effect nobody could find are made this often before a person is asked. */
+const MOST_CALLS_WITHOUT_EFFECT = 3;
+
+/** What a cancel call that failed means. */
+export type AfterCall =
+  /** Nothing was done: once more, later. */
+  | { readonly kind: "again"; readonly nextInMs: number }
+  /** It may have been done, or was refused for good: look how the order stands. */
+  | { readonly kind: "look"; readonly call: Exclude<CancelCallState, "due"> };
+
+/**
+ * Decides about a cancel call that failed.
+ *
+ * @param attempt the attempt that just failed, from 1
+ */
+export function decideAfterCall(
+  failure: Failure,
+  { attempt, random }: { readonly attempt: number; readonly random: number },
+  backoff: Backoff,
+): AfterCall {
+  // Refused credentials are the site's to mend and say nothing about the order.
+  if (failure.class === "transient" || failure.code === "SERVICE_CREDENTIALS_REFUSED") {
+    return { kind: "again", nextInMs: backoffMs(attempt, backoff, random, failure.retryAfterMs) };
+  }
+  return { kind: "look", call: failure.class === "permanent" ? "refused" : "sent" };
+}
+
+/** How a cancellation stands after a look that did not find the order cancelled. */
+export interface UncancelledLook {
+  readonly call: Exclude<CancelCallState, "due">;
+  /** Calls made so far. */
+  readonly attempts: number;
+  /** Looks since the last call that did not find it cancelled, this one included. */
+  readonly looks: number;
+  /** How long ago the last call was made, ms. */
+  readonly calledAgeMs: number;
+  /** Why the last call is not known to have worked; undefined when the service took it. */
+  readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
+  /** The service's word for how the order stands. */
+  readonly status: string;
+}
+
+/** What follows a look that did not find the order cancelled. */
+export type AfterLook =
+  | { readonly kind: "lookAgain"; readonly nextInMs: number }
+  | { readonly kind: "callAgain" }
+  | { readonly kind: "unable"; readonly refusal: { readonly code: FailureCode; readonly text: string } };
+
+/**
+ * Decides what follows. A refusal stands once a look has shown that nothing was cancelled all the same. A call whose
+ * answer never came is believed to have had no effect only after the settle time, and is then made again: to cancel twice
+ * does no more than to cancel once. A call that the service took and that changed nothing is not repeated.
+ */
+export function decideAfterLook(look: UncancelledLook, settle: Settle): AfterLook {
+  const shows = `the service shows ${look.status}`;
+  if (look.call === "refused") {
+    const words = look.failure === undefined ? "" : `: ${look.failure.text}`;
+    const text = `the storage service refused to cancel the order, which goes on (${shows})${words}`;
+    return { kind: "unable", refusal: { code: "CANCEL_REFUSED", text } };
+  }
+  const next = planLook(look.looks, look.calledAgeMs, settle);
+  if (next !== "believed") return { kind: "lookAgain", nextInMs: next.nextInMs };
+  if (look.failure !== undefined && look.attempts < MOST_CALLS_WITHOUT_EFFECT) return { kind: "callAgain" };
+  const text = `the call to cancel the order had no effect (${shows}); the order goes on`;
+  return { kind: "unable", refusal: { code: "CANCEL_WITHOUT_EFFECT", text } };
+}

@@ -1,0 +1,58 @@
+import type { Phi } from "../core/phi.ts";
+import type { Surface } from "../core/surface.ts";
+import type { OrderChange } from "../ledger/change-orders.ts";
+import type { LedgerOrder } from "../ledger/order-row.ts";
+import type { NewRequest } from "../service/correlation.ts";
+import type { ProcedureContainer } from "../service/shapes.ts";
+import type { SubmitDeps } from "./submit-deps.ts";
+
+/** What the service made of an order, as the ledger is to know it. */
+export type Created = Pick<
+  OrderChange,
+  "request" | "procedureId" | "procedureCode" | "remoteStatus" | "containers"
+>;
+
+/** The one call that must not be made twice. */
+export interface Creation {
+  readonly surface: Surface;
+  readonly order: Pick<LedgerOrder, "containers">;
+  readonly request: NewRequest;
+  /** Runs right before the first byte leaves; when it throws, nothing is sent. */
+  readonly beforeSend: () => void;
+  readonly sensitive: readonly Phi[];
+}
+
+/**
+ * Has the service create the procedure request, or on the external surface the procedure, of an order.
+ *
+ * @throws Failure by what is known of the effect: see `createRequest` and `createProcedure` in `src/service`.
+ */
+export async function create(
+  { surface, order, request, beforeSend, sensitive }: Creation,
+  { service }: Pick<SubmitDeps, "service">,
+  signal: AbortSignal,
+): Promise<Created> {
+  const options = { beforeSend, sensitive };
+  if (surface === "request") {
+    const { requestId, procedureId, status } = await service.createRequest(request, signal, options);
+    return { request: { surface, requestId }, procedureId, remoteStatus: status };
+  }
+  const made = await service.external.createProcedure(request, signal, options);
+  return {
+    request: { surface, procedureId: made.procedureId },
+    procedureCode: made.code,
+    remoteStatus: made.status,
+    containers: identify(order.containers, made.containers),
+  };
+}
+
+/** The ids that a STORE answer gives the order's containers, by their labels; a label that is there twice tells nothing. */
+export function identify(
+  ours: LedgerOrder["containers"],
+  theirs: readonly ProcedureContainer[],
+): NonNullable<OrderChange["containers"]> {
+  return ours.flatMap(({ position, label }) => {
+    const [only, ...others] = theirs.filter((each) => each.label === label);
+    return only?.id === undefined || others.length > 0 ? [] : [{ position, containerId: only.id }];
+  });
+}

@@ -1,0 +1,66 @@
+/** Bounds of one group. */
+export interface GroupLimits {
+  /** Items of one commit at most. */
+  readonly items: number;
+  /** Bytes of one commit at most; a single larger item goes alone. */
+  readonly bytes: number;
+}
+
+interface Waiting<T, R> {
+  readonly item: T;
+  readonly bytes: number;
+  readonly resolve: (result: R) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Commits what many callers bring in groups: while one commit is under way, whatever comes waits for the next, so that
+ * a disk's sync is paid once for all of them. An item alone is committed at once. Groups keep the order of arrival, and
+ * one is over before the next begins.
+ *
+ * @param commit gives a result for each item, in order; when it fails, each caller of the group is told
+ */
+export function groupCommit<T, R>(
+  commit: (items: readonly T[]) => Promise<readonly R[]>,
+  limits: GroupLimits,
+): (item: T, bytes: number) => Promise<R> {
+  const waiting: Waiting<T, R>[] = [];
+  let isRunning = false;
+
+  const takeGroup = (): Waiting<T, R>[] => {
+    let bytes = 0;
+    let count = 0;
+    for (const { bytes: more } of waiting) {
+      if (count > 0 && (count === limits.items || bytes + more > limits.bytes)) break;
+      bytes += more;
+      count += 1;
+    }
+    return waiting.splice(0, count);
+  };
+
+  const run = async (): Promise<void> => {
+    isRunning = true;
+    // What comes in the same turn of the event loop, such as the frames of one chunk, belongs together.
+    await Promise.resolve();
+    while (waiting.length > 0) {
+      const group = takeGroup();
+      try {
+        const results = await commit(group.map(({ item }) => item));
+        if (results.length !== group.length)
+          throw new RangeError("a group commit has one result for each item");
+        group.forEach(({ resolve }, index) => {
+          resolve(results[index] as R);
+        });
+      } catch (error) {
+        for (const { reject } of group) reject(error);
+      }
+    }
+    isRunning = false;
+  };
+
+  return (item, bytes) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, bytes, resolve, reject });
+      if (!isRunning) void run();
+    });
+}

@@ -1,0 +1,132 @@
+import { Failure } from "../core/failures.ts";
+import type { LedgerOrder } from "../ledger/order-row.ts";
+import { findLikeness, type Likeness } from "../ledger/same-containers.ts";
+import type { ServiceContainer, ServiceSubject } from "../service/shapes.ts";
+import { decideDoubled } from "./decide-doubled.ts";
+import type { SubmitDeps } from "./submit-deps.ts";
+
+/** What the guard found out before anything was sent, for the look at the service that follows. */
+export type Guarded = Likeness | "wait";
+
+/**
+ * Stops an order that would do once more what was asked for before; see {@link decideDoubled}. It is asked when the
+ * order's turn in its lane has come, right before the first call: the lane has one order in hand at a time, so nobody
+ * else can pass the same point with the same container meanwhile, whatever connector or batch the two came by.
+ *
+ * @returns "wait" when an earlier order still moves one of the containers the other way
+ * @throws Failure ORDER_NUMBER_REUSED, ORDER_CONTAINER_IN_OPEN_ORDER, ORDER_CONTAINER_STORED_ALREADY or
+ *   ORDER_CONTAINER_RETRIEVED_ALREADY, naming the other order and never the patient
+ */
+export async function guardOrder(order: LedgerOrder, { pool, settings }: SubmitDeps): Promise<Guarded> {
+  const likeness = await findLikeness(pool, order.id);
+  if (likeness.numberHolder !== undefined && !likeness.overrides.has("number")) {
+    throw new Failure(
+      "ORDER_NUMBER_REUSED",
+      `order ${likeness.numberHolder} has the same order number and other content`,
+    );
+  }
+  if (settings.sameContainer === "allow" || likeness.overrides.has("containers")) return likeness;
+  const decision = decideDoubled(order, likeness.sameContainers);
+  if (decision.kind === "park") throw new Failure(decision.code, decision.text);
+  return decision.kind === "wait" ? "wait" : likeness;
+}
+
+/** The order's subject as it was found; `new` once it was registered for it, undefined where nobody asks. */
+export type SubjectAtService = Pick<ServiceSubject, "id"> | "new" | undefined;
+
+/** The containers that can be this subject's: at another facility somebody else may have the same code. */
+export function containersOf(
+  subject: SubjectAtService,
+  listed: readonly ServiceContainer[],
+): readonly ServiceContainer[] {
+  if (subject === undefined || subject === "new") return listed;
+  return listed.filter(({ subjectId }) => subjectId === undefined || subjectId === subject.id);
+}
+
+/** False when containers of different subjects are among them, as far as the service tells whose they are. */
+export function isOneSubjects(containers: readonly ServiceContainer[]): boolean {
+  return new Set(containers.flatMap(({ subjectId }) => subjectId ?? [])).size <= 1;
+}
+
+/**
+ * The ids of containers that carry each label, compared exactly. A label with no id is unknown; one with two or more
+ * must not be retrieved without a person.
+ */
+export function idsByLabelOf(
+  containers: readonly ServiceContainer[],
+  labels: readonly string[],
+): ReadonlyMap<string, readonly number[]> {
+  const idsOf = (label: string) =>
+    containers.filter((each) => each.labels.includes(label)).map(({ id }) => id);
+  return new Map(labels.map((label) => [label, idsOf(label)]));
+}
+
+/** Refusals of the look itself: it can't be made there, so the ledger's word has to do. */
+const UNLOOKABLE = [
+  "SERVICE_FILTER_IGNORED",
+  "SERVICE_LIST_TOO_LONG",
+  "SERVICE_REFUSED",
+  "SERVICE_NOT_FOUND",
+];
+
+/**
+ * Stops a STORE of a label under which the subject has a container in storage already, though the ledger doesn't know
+ * it: a second vial of one label could later be retrieved for the first. One that a retrieval of ours took out doesn't
+ * count. A service that can't be asked about a subject's containers can't be looked at.
+ *
+ * @throws Failure ORDER_CONTAINER_STORED_ALREADY, and those of the reads
+ */
+export async function guardStored(
+  order: LedgerOrder,
+  subject: SubjectAtService,
+  likeness: Likeness,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  if (order.operation !== "STORE" || subject === "new") return;
+  if (likeness.overrides.has("containers") || deps.settings.sameContainer === "allow") return;
+  const { surface } = deps.settings.wayOf(order.facilityId);
+  const calls = surface === "external" ? deps.service.external : deps.service;
+  const listed = await unlessUnlookable(() => calls.listSubjectContainers(order.subject.code, signal), []);
+  const takenOut = new Set(
+    likeness.sameContainers.flatMap(({ operation, state, containerId }) =>
+      operation === "RETRIEVAL" && state === "completed" && containerId !== undefined ? [containerId] : [],
+    ),
+  );
+  for (const { position, label } of order.containers) {
+    const same = containersOf(subject, listed).filter(
+      ({ id, labels }) => labels.includes(label) && !takenOut.has(id),
+    );
+    for (const container of same) {
+      if (!(await isInStorage(container, surface, deps, signal))) continue;
+      throw new Failure(
+        "ORDER_CONTAINER_STORED_ALREADY",
+        `the service has container ${position} of the order in storage already, as container ${container.id}`,
+      );
+    }
+  }
+}
+
+/**
+ * Lists also show containers that are not in storage yet, or not any more. `storedAt` tells them apart, which entries
+ * of the external surface have; where an entry of the request surface has none, its location does.
+ */
+async function isInStorage(
+  { id, storedAt }: ServiceContainer,
+  surface: "request" | "external",
+  { service }: SubmitDeps,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (storedAt !== undefined || surface === "external") return typeof storedAt === "string";
+  const location = await unlessUnlookable(() => service.getLocation(id, signal), undefined);
+  return location !== undefined && Object.values(location).some((part) => part !== undefined);
+}
+
+async function unlessUnlookable<T>(look: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await look();
+  } catch (error) {
+    if (error instanceof Failure && UNLOOKABLE.includes(error.code)) return otherwise;
+    throw error;
+  }
+}

@@ -1,0 +1,298 @@
+import type pg from "pg";
+import { type CancelRefusal, decideCancel } from "../core/cancel.ts";
+import type { FailureCode } from "../core/failures.ts";
+import type { KeptAnswer } from "../core/kept-answer.ts";
+import type { OrderSubject } from "../core/order.ts";
+import { TRACKED_STATES } from "../core/order-state.ts";
+import type { Surface } from "../core/surface.ts";
+import { insertOrderAnswer } from "./answers.ts";
+import { changeOrders, ORDERS_BY_ID, settleWishesWithin } from "./change-orders.ts";
+import { inTransaction, run } from "./database.ts";
+import type { Act } from "./operator.ts";
+import { fromOrderRow, linkOf, type OrderRow, type ServiceLink, toSubject } from "./order-row.ts";
+import { recordAsked } from "./record-wishes.ts";
+import { answerWishes, endWishes } from "./wishes.ts";
+
+/** How a wish's call to the service stands: to be made, made (perhaps), or refused for certain. */
+export type CancelCallState = "due" | "sent" | "refused";
+
+/** An order that the service has and that is to be cancelled there; of several wishes, the first stands for all. */
+export interface DueCancel {
+  readonly wishId: number;
+  readonly orderId: number;
+  readonly link: ServiceLink;
+  /** The procedure that became of a request, as far as it is known. */
+  readonly procedureId: number | undefined;
+  /** For masking what the service says. */
+  readonly subject: OrderSubject;
+  readonly call: CancelCallState;
+  /** Calls made so far. */
+  readonly attempts: number;
+  /** Looks since the last of them that did not find the order cancelled. */
+  readonly looks: number;
+  /** How long ago the last call was made, ms, by the database's clock. */
+  readonly calledAgeMs: number | undefined;
+  /** Why the last call is not known to have worked. */
+  readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
+}
+
+/** $1 how many. Indexes: cancellations_open, the primary key of orders. */
+const DUE_CANCELS = `
+select *
+  from (select distinct on (c.order_id)
+               c.id, c.order_id, c.call, c.attempts, c.looks, c.next_at, c.failure_code, c.failure_text,
+               (extract(epoch from now() - c.called_at) * 1000)::double precision as called_age_ms,
+               o.surface, o.request_id, o.procedure_id, o.subject_code, o.subject
+          from cancellations c
+          join orders o on o.id = c.order_id
+         where c.state in ('asked', 'under_way')
+           and o.state in ('submitted', 'accepted', 'in_progress')
+           and (o.request_id is not null or (o.surface = 'external' and o.procedure_id is not null))
+         order by c.order_id, c.id) w
+ where w.next_at <= now()
+ order by w.next_at
+ limit $1`;
+
+/**
+ * That the call is about to leave: until its answer is known, nobody knows what it did. $1 wish, $2 calls made before.
+ * Index: the primary key.
+ */
+const RECORD_CALL = `
+with called as (
+  update cancellations
+     set state = 'under_way',
+         call = 'sent',
+         attempts = attempts + 1,
+         looks = 0,
+         called_at = now(),
+         failure_code = 'SERVICE_NO_ANSWER',
+         failure_text = 'the call to cancel was interrupted'
+   where id = $1
+     and attempts = $2
+     and call = 'due'
+     and state in ('asked', 'under_way')
+  returning order_id, attempts)
+insert into order_events (order_id, kind, detail)
+select order_id, 'cancel_called', jsonb_build_object('attempt', attempts)
+  from called
+returning order_id`;
+
+/** $1 wish, $2 state of the call, $3 looks, $4 ms from now, $5 whether $6 code and $7 text replace the failure. Index: the primary key. */
+const POSTPONE = `
+update cancellations
+   set call = $2,
+       looks = $3,
+       next_at = now() + $4 * interval '1 millisecond',
+       failure_code = case when $5::boolean then $6 else failure_code end,
+       failure_text = case when $5::boolean then $7 else failure_text end
+ where id = $1
+   and state in ('asked', 'under_way')`;
+
+/** $1 order id, $2 actor, $3 reason. */
+const INSERT_WISH = `
+insert into cancellations (connector, order_id, placer_order_number, actor, reason, state)
+select o.connector, o.id, o.placer_order_number, $2, $3, 'asked'
+  from orders o
+ where o.id = $1`;
+
+/** Wishes to cancel an order, oldest first; $1 order id. Index: cancellations_order. */
+const ORDER_WISHES = `
+select c.actor, c.reason, c.state, c.attempts, c.failure_code, c.failure_text, c.asked_at, c.decided_at
+  from cancellations c
+ where c.order_id = $1
+ order by c.id`;
+
+/** Cancellations that the service is to be asked for or about now. */
+export async function findDueCancels(pool: pg.Pool, limit: number): Promise<DueCancel[]> {
+  const rows = await run<{
+    id: number;
+    order_id: number;
+    call: CancelCallState;
+    attempts: number;
+    looks: number;
+    called_age_ms: number | null;
+    failure_code: FailureCode | null;
+    failure_text: string | null;
+    surface: Surface | null;
+    request_id: number | null;
+    procedure_id: number | null;
+    subject_code: string;
+    subject: OrderRow["subject"];
+  }>(pool, DUE_CANCELS, [limit]);
+  return rows.flatMap((row) => {
+    const procedureId = row.procedure_id ?? undefined;
+    const link = linkOf({
+      surface: row.surface ?? undefined,
+      requestId: row.request_id ?? undefined,
+      procedureId,
+    });
+    if (link === undefined) return [];
+    return [
+      {
+        wishId: row.id,
+        orderId: row.order_id,
+        link,
+        procedureId,
+        subject: toSubject(row.subject_code, row.subject),
+        call: row.call,
+        attempts: row.attempts,
+        looks: row.looks,
+        calledAgeMs: row.called_age_ms ?? undefined,
+        failure:
+          row.failure_code === null ? undefined : { code: row.failure_code, text: row.failure_text ?? "" },
+      },
+    ];
+  });
+}
+
+/**
+ * Writes down that the cancel call is about to leave. On disk when it resolves.
+ *
+ * @returns false when the wish was decided meanwhile, or another process has made the call: then nothing may be sent.
+ */
+export async function recordCancelCall(
+  pool: pg.Pool,
+  { wishId, attempts }: Pick<DueCancel, "wishId" | "attempts">,
+): Promise<boolean> {
+  return (await run(pool, RECORD_CALL, [wishId, attempts])).length === 1;
+}
+
+/** How a cancellation goes on that is not decided yet. */
+export interface CancelStep {
+  readonly call: CancelCallState;
+  readonly looks: number;
+  readonly nextInMs: number;
+  /** Why the last call is not known to have worked; `null`: the service took it; undefined: as before. */
+  readonly failure?: { readonly code: FailureCode; readonly text: string } | null | undefined;
+}
+
+/** Puts the next step of a cancellation off. */
+export async function postponeCancel(
+  pool: pg.Pool,
+  { wishId }: Pick<DueCancel, "wishId">,
+  { call, looks, nextInMs, failure }: CancelStep,
+): Promise<void> {
+  const reason = [failure !== undefined, failure?.code ?? null, failure?.text ?? null];
+  await run(pool, POSTPONE, [wishId, call, looks, Math.round(nextInMs), ...reason]);
+}
+
+/** Records that the service shows the order as cancelled; its wishes are answered with that. */
+export async function recordCancelled(
+  pool: pg.Pool,
+  { orderId }: Pick<DueCancel, "orderId">,
+  remoteStatus: string,
+): Promise<void> {
+  const failure = {
+    code: "ORDER_CANCELLED",
+    text: "cancelled at the storage service, as asked",
+  } as const;
+  await changeOrders(pool, [
+    {
+      orderId,
+      from: TRACKED_STATES,
+      to: "cancelled",
+      failure,
+      remoteStatus,
+      isReleased: true,
+      event: { kind: "cancelled", detail: failure },
+      isTold: true,
+    },
+  ]);
+}
+
+/**
+ * Records that the order can't be cancelled; it goes on, and a person gets a task. Nothing is recorded when the order's
+ * end has decided its wishes meanwhile.
+ *
+ * @param answer the service's words, kept with the order
+ */
+export async function recordUncancelled(
+  pool: pg.Pool,
+  { orderId }: Pick<DueCancel, "orderId">,
+  refusal: CancelRefusal,
+  answer?: KeptAnswer | undefined,
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    await client.query("select 1 from orders where id = $1 for update", [orderId]);
+    const messageIds = await endWishes(client, new Map([[orderId, refusal]]));
+    if (answer) await insertOrderAnswer(client, { orderId, failureCode: refusal.code, answer });
+    await answerWishes(client, messageIds);
+  });
+}
+
+/** What a person's wish to cancel an order led to. */
+export type CancelResult =
+  /** Cancelled at once, or it was already. */
+  | { readonly kind: "cancelled" }
+  /** The service is asked to cancel it. */
+  | { readonly kind: "asked" }
+  /** A call may be under way; decided when that is settled. */
+  | { readonly kind: "waits" }
+  | { readonly kind: "unable"; readonly refusal: CancelRefusal };
+
+/**
+ * A person wants an order cancelled.
+ *
+ * @param offered the surfaces for which the service's cancel call is configured
+ */
+export async function cancelOrder(
+  pool: pg.Pool,
+  orderId: number,
+  act: Act,
+  offered: ReadonlySet<Surface>,
+): Promise<CancelResult> {
+  return inTransaction(pool, async (client) => {
+    await client.query("select 1 from orders where id = $1 for update", [orderId]);
+    const [row] = (await client.query<OrderRow>(ORDERS_BY_ID, [[orderId]])).rows;
+    const order = row && fromOrderRow(row);
+    const link = order && linkOf(order);
+    const facts = order && {
+      state: order.state,
+      hasIntent: order.intent !== undefined,
+      isAtService: link !== undefined,
+    };
+    const decision = decideCancel(facts, link !== undefined && offered.has(link.surface));
+    if (decision.kind === "unable") return decision;
+    if (decision.kind === "done") return { kind: "cancelled" };
+    await client.query(INSERT_WISH, [orderId, act.actor, act.reason ?? null]);
+    await recordAsked(client, act.actor, [{ orderId, detail: { by: act.actor, reason: act.reason } }]);
+    await settleWishesWithin(client, [orderId]);
+    const results = { cancel: "cancelled", call: "asked", wait: "waits" } as const;
+    return { kind: results[decision.kind] };
+  });
+}
+
+/** A wish to cancel an order, as people see it. */
+export interface WishView {
+  readonly actor: string;
+  readonly reason: string | undefined;
+  readonly state: "asked" | "under_way" | "done" | "unable";
+  /** Calls made to the service. */
+  readonly attempts: number;
+  readonly failure: { readonly code: string; readonly text: string } | undefined;
+  readonly askedAt: Date;
+  readonly decidedAt: Date | undefined;
+}
+
+/** The wishes to cancel an order, oldest first. */
+export async function listOrderWishes(pool: pg.Pool, orderId: number): Promise<WishView[]> {
+  const rows = await run<{
+    actor: string;
+    reason: string | null;
+    state: WishView["state"];
+    attempts: number;
+    failure_code: string | null;
+    failure_text: string | null;
+    asked_at: Date;
+    decided_at: Date | null;
+  }>(pool, ORDER_WISHES, [orderId]);
+  return rows.map((row) => ({
+    actor: row.actor,
+    reason: row.reason ?? undefined,
+    state: row.state,
+    attempts: row.attempts,
+    failure: row.failure_code === null ? undefined : { code: row.failure_code, text: row.failure_text ?? "" },
+    askedAt: row.asked_at,
+    decidedAt: row.decided_at ?? undefined,
+  }));
+}

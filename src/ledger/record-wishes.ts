@@ -1,0 +1,255 @@
+import type pg from "pg";
+import { type CancelRefusal, type CancelWish, decideCancel } from "../core/cancel.ts";
+import { settleWishesWithin } from "./change-orders.ts";
+import { formatId } from "./ids.ts";
+import { businessKeyOf, type MessageDraft } from "./message-drafts.ts";
+import { answerWishes, recordRefusals } from "./wishes.ts";
+
+/**
+ * The orders that wishes name: by the sender's number, else by the number that we gave them; only those that came
+ * through the same connector, with the same message or before. Procedures are numbered by each surface in its own way,
+ * and the number that we gave is one of the external surface. $1 connector, $2 JSON array of {n, business_key, kind,
+ * service_id, message_id}. Indexes: orders (business_key), orders_request, orders_procedure.
+ */
+const FIND_WISHED = `
+select x.n, o.id
+  from jsonb_to_recordset($2::jsonb) as x(n integer, business_key text, kind text, service_id bigint, message_id bigint)
+  join lateral (
+       select o.id
+         from orders o
+        where o.business_key = x.business_key
+          and o.message_id <= x.message_id
+        union all
+       select o.id
+         from orders o
+        where x.business_key is null
+          and x.kind = 'request'
+          and o.surface = 'request'
+          and o.request_id = x.service_id
+          and o.connector = $1
+          and o.message_id <= x.message_id
+        union all
+       (select o.id
+          from orders o
+         where x.business_key is null
+           and x.kind = 'procedure'
+           and o.procedure_id = x.service_id
+           and o.connector = $1
+           and o.message_id <= x.message_id
+         order by o.surface is distinct from 'external'
+         limit 1)
+        limit 1) o on true`;
+
+/** In ascending order, so that two who lock the same orders wait for each other and no more; $1 bigint[]. */
+const LOCK_ORDERS = `
+select o.id, o.subject_code, o.request_id, o.procedure_id
+  from orders o
+ where o.id = any ($1)
+ order by o.id
+   for update`;
+
+/** $1 connector, $2 actor, $3 JSON array of wishes. */
+const INSERT_WISHES = `
+insert into cancellations (message_id, position, connector, order_id, placer_order_number, filler_kind, filler_id, actor,
+                           state, failure_code, failure_text, decided_at)
+select x.message_id, x.position, $1, x.order_id, x.placer_order_number, x.filler_kind, x.filler_id, $2,
+       case when x.code is null then 'asked' else 'unable' end, x.code, x.text,
+       case when x.code is null then null else now() end
+  from jsonb_to_recordset($3::jsonb)
+       as x(message_id bigint, position integer, order_id bigint, placer_order_number text, filler_kind text,
+            filler_id bigint, code text, text text)`;
+
+/** That somebody asked; $1 JSON array of {order_id, detail}. */
+const INSERT_ASKED = `
+insert into order_events (order_id, kind, detail)
+select x.order_id, 'cancel_asked', x.detail
+  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, detail jsonb)`;
+
+/** $1 actor, $2 JSON array of {target, detail}. */
+const INSERT_AUDIT = `
+insert into audit (actor, action, target, detail)
+select $1, 'cancel', x.target, x.detail
+  from jsonb_to_recordset($2::jsonb) as x(target text, detail jsonb)`;
+
+/**
+ * Acknowledges messages that only cancel, and of whose wishes none is answered yet; $1 bigint[], $2 whether they were
+ * repeated. Index: outcomes_message.
+ */
+const ACKNOWLEDGE = `
+insert into outcomes (connector, message_id, kind, payload)
+select m.connector, m.id, 'acknowledged', jsonb_build_object('orders', '[]'::jsonb, 'isDuplicate', $2::boolean)
+  from messages m
+ where m.id = any ($1)
+   and not exists (select 1
+                     from outcomes t
+                    where t.message_id = m.id
+                      and t.kind in ('acknowledged', 'cancellation'))
+ order by m.id`;
+
+/** The answers that a message got are given to its repetition as well; $1 JSON array of {message_id, first_id}. Index: outcomes_message. */
+const REPEAT_ANSWERS = `
+insert into outcomes (connector, message_id, order_id, kind, payload)
+select t.connector, x.message_id, t.order_id, t.kind, t.payload
+  from jsonb_to_recordset($1::jsonb) as x(message_id bigint, first_id bigint)
+  join outcomes t on t.message_id = x.first_id and t.kind = 'cancellation'
+ order by x.message_id, t.id`;
+
+/** A wish with its place in the ledger. */
+interface PlacedWish {
+  readonly wish: CancelWish;
+  readonly messageId: number;
+  readonly position: number;
+}
+
+/** Whether a message asks for nothing but cancellations: then their answers answer it. */
+export function onlyCancels({ record }: Pick<MessageDraft, "record">): boolean {
+  return record.orders.length === 0 && (record.cancellations ?? []).length > 0;
+}
+
+/**
+ * Takes up what messages want cancelled, in the transaction that takes them in and after their own orders: what can be
+ * decided is decided and answered at once, the rest is acknowledged. A message that was had before gets the answers of
+ * that time again, and does nothing.
+ */
+export async function recordWishes(
+  client: pg.PoolClient,
+  connector: string,
+  drafts: readonly MessageDraft[],
+): Promise<void> {
+  const asking = drafts.filter(
+    ({ record, verdict }) =>
+      (record.cancellations ?? []).length > 0 && (verdict === "accepted" || verdict === "duplicate"),
+  );
+  if (asking.length === 0) return;
+  const [fresh, repeated] = [
+    asking.filter((draft) => draft.duplicateOf === undefined),
+    asking.filter((draft) => draft.duplicateOf !== undefined),
+  ];
+  if (fresh.length > 0) await takeWishes(client, connector, fresh);
+  const repeats = repeated.map((draft) => ({ message_id: draft.messageId, first_id: draft.duplicateOf }));
+  if (repeats.length > 0) await client.query(REPEAT_ANSWERS, [JSON.stringify(repeats)]);
+  for (const [list, isRepeat] of [
+    [fresh, false],
+    [repeated, true],
+  ] as const) {
+    const messageIds = list.filter(onlyCancels).map((draft) => draft.messageId);
+    if (messageIds.length > 0) await client.query(ACKNOWLEDGE, [messageIds, isRepeat]);
+  }
+}
+
+async function takeWishes(
+  client: pg.PoolClient,
+  connector: string,
+  drafts: readonly MessageDraft[],
+): Promise<void> {
+  const wishes = drafts.flatMap(({ record, messageId }) =>
+    (record.cancellations ?? []).map((wish, index): PlacedWish => ({ wish, messageId, position: index + 1 })),
+  );
+  const orders = await findOrders(client, connector, wishes);
+  const placed = wishes.map((each, index) => {
+    const order = orders.get(index);
+    return { ...each, orderId: order?.id, refusal: refusalOf(each.wish, order) };
+  });
+  const actor = `connector ${connector}`;
+  const rows = placed.map(({ wish, messageId, position, orderId, refusal }) => ({
+    message_id: messageId,
+    position,
+    order_id: orderId,
+    placer_order_number: wish.placerOrderNumber,
+    filler_kind: wish.fillerNumber?.kind,
+    filler_id: wish.fillerNumber?.id,
+    ...refusal,
+  }));
+  await client.query(INSERT_WISHES, [connector, actor, JSON.stringify(rows)]);
+  const known = placed.flatMap((each) =>
+    each.orderId === undefined ? [] : [{ ...each, orderId: each.orderId }],
+  );
+  await recordAsked(
+    client,
+    actor,
+    known.map(({ orderId, messageId }) => ({
+      orderId,
+      detail: { by: actor, messageId: formatId("m", messageId) },
+    })),
+  );
+  await recordRefusals(
+    client,
+    known.flatMap(({ orderId, refusal }) => (refusal ? [{ orderId, refusal }] : [])),
+  );
+  await settleWishesWithin(
+    client,
+    known.map(({ orderId }) => orderId),
+  );
+  await answerWishes(
+    client,
+    drafts.map((draft) => draft.messageId),
+  );
+}
+
+interface WishedOrder {
+  readonly id: number;
+  readonly subject_code: string;
+  readonly request_id: number | null;
+  readonly procedure_id: number | null;
+}
+
+/** The orders of wishes, by the wish's index, locked until the transaction ends. */
+async function findOrders(
+  client: pg.PoolClient,
+  connector: string,
+  wishes: readonly PlacedWish[],
+): Promise<Map<number, WishedOrder>> {
+  const named = wishes.map(({ wish, messageId }, n) => ({
+    n,
+    message_id: messageId,
+    business_key:
+      wish.placerOrderNumber === undefined ? undefined : businessKeyOf(connector, wish.placerOrderNumber),
+    kind: wish.fillerNumber?.kind,
+    service_id: wish.fillerNumber?.id,
+  }));
+  const found = await client.query<{ n: number; id: number }>(FIND_WISHED, [
+    connector,
+    JSON.stringify(named),
+  ]);
+  const locked = await client.query<WishedOrder>(LOCK_ORDERS, [found.rows.map((row) => row.id)]);
+  const byId = new Map(locked.rows.map((row) => [row.id, row]));
+  return new Map(
+    found.rows.flatMap(({ n, id }) => {
+      const order = byId.get(id);
+      return order ? [[n, order] as const] : [];
+    }),
+  );
+}
+
+/** Why a wish is refused for what it says, whatever the state of the order. */
+function refusalOf(wish: CancelWish, order: WishedOrder | undefined): CancelRefusal | undefined {
+  if (order === undefined) {
+    const decision = decideCancel(undefined, false);
+    return decision.kind === "unable" ? decision.refusal : undefined;
+  }
+  const differs = (text: string): CancelRefusal => ({ code: "CANCEL_ORDER_DIFFERS", text });
+  const { subjectCode, fillerNumber, placerOrderNumber } = wish;
+  if (subjectCode !== undefined && subjectCode.reveal() !== order.subject_code) {
+    return differs("the order of this number is another subject's; nothing was cancelled");
+  }
+  if (fillerNumber === undefined || placerOrderNumber === undefined) return undefined;
+  const own = fillerNumber.kind === "request" ? order.request_id : order.procedure_id;
+  if (own === fillerNumber.id) return undefined;
+  return differs("the placer and the filler order number name different orders; nothing was cancelled");
+}
+
+/** Notes in timelines and audit that orders are to be cancelled. */
+export async function recordAsked(
+  client: pg.PoolClient,
+  actor: string,
+  asked: readonly { readonly orderId: number; readonly detail: Readonly<Record<string, unknown>> }[],
+): Promise<void> {
+  if (asked.length === 0) return;
+  const events = asked.map(({ orderId, detail }) => ({ order_id: orderId, detail }));
+  await client.query(INSERT_ASKED, [JSON.stringify(events)]);
+  const targets = asked.map(({ orderId, detail: { by: _by, ...detail } }) => ({
+    target: formatId("o", orderId),
+    detail,
+  }));
+  await client.query(INSERT_AUDIT, [actor, JSON.stringify(targets)]);
+}

@@ -1,0 +1,91 @@
+import type pg from "pg";
+import type { OrderState } from "../core/order-state.ts";
+import { run } from "./database.ts";
+import { formatId } from "./ids.ts";
+
+/** A container of an order, and another order of the same facility and subject that names it too. */
+export interface SameContainer {
+  /** The container's position in the order that is asked about. */
+  readonly position: number;
+  readonly otherId: number;
+  /** Such as `o17 (P-1001)`. */
+  readonly otherName: string;
+  readonly operation: "STORE" | "RETRIEVAL";
+  readonly state: OrderState;
+  /** The service has it, or may have it. */
+  readonly isAtService: boolean;
+  /** What the other order calls it at the service. */
+  readonly containerId: number | undefined;
+}
+
+/** A likeness that a person can decide to go past: another order has its number, or moves its containers. */
+export type Override = "number" | "containers";
+
+/** What of the ledger decides whether an order would be done twice. */
+export interface Likeness {
+  /** What a person decided to go past. */
+  readonly overrides: ReadonlySet<Override>;
+  /** An order that has, or may come to, its effect and had the order number first, with other content. */
+  readonly numberHolder: string | undefined;
+  /** Those whose orders ended without effect are left out; completed ones in the order in which they ended, then open ones. */
+  readonly sameContainers: readonly SameContainer[];
+}
+
+/** $1 order id. Indexes: the primary keys, orders (business_key), order_containers_lane. */
+export const FIND_LIKENESS = `
+select o.overrides,
+       case when o.business_key is null and o.placer_order_number is not null then
+         (select h.id
+            from orders h
+           where h.business_key = o.connector || E'\\n' || o.placer_order_number
+             and h.id <> o.id
+             and h.state not in ('rejected', 'cancelled', 'failed', 'discarded'))
+       end as holder_id,
+       o.placer_order_number,
+       (select coalesce(jsonb_agg(jsonb_build_object(
+                 'position', mine.position, 'otherId', e.id, 'number', e.placer_order_number,
+                 'operation', e.operation, 'state', e.state, 'containerId', c.container_id,
+                 'isAtService', e.state in ('submitted', 'accepted', 'in_progress') or e.intent = 'request'
+                                or e.request_id is not null or e.procedure_id is not null)
+               order by e.state <> 'completed', case when e.state = 'completed' then e.changed_at end, e.id), '[]')
+          from order_containers mine
+          join order_containers c on c.lane = mine.lane and c.label = mine.label and c.order_id <> mine.order_id
+          join orders e on e.id = c.order_id
+         where mine.order_id = o.id
+           and e.state not in ('rejected', 'cancelled', 'failed', 'discarded')) as same
+  from orders o
+ where o.id = $1`;
+
+interface LikenessRow {
+  overrides: Override[];
+  holder_id: number | null;
+  placer_order_number: string | null;
+  same: {
+    position: number;
+    otherId: number;
+    number: string | null;
+    operation: "STORE" | "RETRIEVAL";
+    state: OrderState;
+    containerId: number | null;
+    isAtService: boolean | null;
+  }[];
+}
+
+const nameOf = (id: number, number: string | null) =>
+  number === null ? formatId("o", id) : `${formatId("o", id)} (${number})`;
+
+/** Other orders that ask for the same as this one, whatever connector they came through. */
+export async function findLikeness(pool: pg.Pool, orderId: number): Promise<Likeness> {
+  const [row] = await run<LikenessRow>(pool, FIND_LIKENESS, [orderId]);
+  if (!row) return { overrides: new Set(), numberHolder: undefined, sameContainers: [] };
+  return {
+    overrides: new Set(row.overrides),
+    numberHolder: row.holder_id === null ? undefined : nameOf(row.holder_id, row.placer_order_number),
+    sameContainers: row.same.map(({ number, containerId, isAtService, ...same }) => ({
+      ...same,
+      otherName: nameOf(same.otherId, number),
+      containerId: containerId ?? undefined,
+      isAtService: isAtService === true,
+    })),
+  };
+}

@@ -1,0 +1,110 @@
+import type pg from "pg";
+import { inTransaction, run } from "./database.ts";
+import { formatId } from "./ids.ts";
+import type { Act } from "./operator.ts";
+
+/** What a person is to do about an order. */
+export interface Task {
+  /** Such as `k3`. */
+  readonly taskId: string;
+  /** Such as `o17`. */
+  readonly orderId: string;
+  readonly placerOrderNumber: string | undefined;
+  readonly kind: "cancel";
+  readonly text: string;
+  readonly openedAt: Date;
+  readonly closedAt: Date | undefined;
+  readonly closedBy: string | undefined;
+}
+
+const TASK_COLUMNS =
+  "k.id, k.order_id, o.placer_order_number, k.kind, k.text, k.opened_at, k.closed_at, k.closed_by";
+
+/** Oldest first; $1 limit. Index: tasks_open. */
+const OPEN_TASKS = `
+select ${TASK_COLUMNS}
+  from tasks k
+  join orders o on o.id = k.order_id
+ where k.closed_at is null
+ order by k.opened_at, k.id
+ limit $1`;
+
+/** $1 order id. Index: tasks_once covers the open ones; an order has few. */
+const ORDER_TASKS = `
+select ${TASK_COLUMNS}
+  from tasks k
+  join orders o on o.id = k.order_id
+ where k.order_id = $1
+ order by k.id`;
+
+/** How many are open, and the age of the oldest in seconds. Index: tasks_open. */
+const COUNT_OPEN = `
+select count(*)::integer as count, extract(epoch from now() - min(k.opened_at))::double precision as oldest_seconds
+  from tasks k
+ where k.closed_at is null`;
+
+/** $1 task, $2 actor, $3 task as people see it, $4 reason. With its entries in the order's timeline and the audit. */
+const CLOSE_TASK = `
+with closed as (
+  update tasks
+     set closed_at = now(),
+         closed_by = $2
+   where id = $1
+     and closed_at is null
+  returning id, order_id, kind),
+ noted as (
+  insert into order_events (order_id, kind, detail)
+  select order_id, 'task_done', jsonb_strip_nulls(jsonb_build_object('actor', $2::text, 'task', $3::text, 'reason', $4::text))
+    from closed)
+insert into audit (actor, action, target, detail)
+select $2, 'task-done', $3, jsonb_strip_nulls(jsonb_build_object('orderId', order_id, 'reason', $4::text))
+  from closed
+returning id`;
+
+interface TaskRow {
+  id: number;
+  order_id: number;
+  placer_order_number: string | null;
+  kind: Task["kind"];
+  text: string;
+  opened_at: Date;
+  closed_at: Date | null;
+  closed_by: string | null;
+}
+
+const toTask = (row: TaskRow): Task => ({
+  taskId: formatId("k", row.id),
+  orderId: formatId("o", row.order_id),
+  placerOrderNumber: row.placer_order_number ?? undefined,
+  kind: row.kind,
+  text: row.text,
+  openedAt: row.opened_at,
+  closedAt: row.closed_at ?? undefined,
+  closedBy: row.closed_by ?? undefined,
+});
+
+/** Tasks that nobody has done yet, oldest first. */
+export async function listOpenTasks(pool: pg.Pool, limit: number): Promise<Task[]> {
+  return (await run<TaskRow>(pool, OPEN_TASKS, [limit])).map(toTask);
+}
+
+/** All tasks about an order, oldest first. */
+export async function listOrderTasks(pool: pg.Pool, orderId: number): Promise<Task[]> {
+  return (await run<TaskRow>(pool, ORDER_TASKS, [orderId])).map(toTask);
+}
+
+/** How many tasks are open, and for how many seconds the oldest of them has been. */
+export async function countOpenTasks(
+  pool: pg.Pool,
+): Promise<{ readonly count: number; readonly oldestSeconds: number | undefined }> {
+  const [row] = await run<{ count: number; oldest_seconds: number | null }>(pool, COUNT_OPEN);
+  return { count: row?.count ?? 0, oldestSeconds: row?.oldest_seconds ?? undefined };
+}
+
+/** Writes down that a person did a task; false when there is none of that number that is open. */
+export async function closeTask(pool: pg.Pool, taskId: number, act: Act): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    const values = [taskId, act.actor, formatId("k", taskId), act.reason ?? null];
+    return (await client.query(CLOSE_TASK, values)).rowCount === 1;
+  });
+}

@@ -1,0 +1,126 @@
+import type { CancelWish, FillerNumber } from "../core/cancel.ts";
+import type { Problem } from "../core/failures.ts";
+import { phi } from "../core/phi.ts";
+import { type OrderGroup, orderGroups } from "../formats/hl7/groups.ts";
+import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
+import { findIn, findSubjectCode } from "./find-hl7.ts";
+import type { Hl7Profile } from "./profile.ts";
+import { findUnfit } from "./unfit.ts";
+import { type Reading, readValue } from "./value.ts";
+
+/** The wishes to cancel that a message holds, and what is wrong with them. */
+export interface ReadCancels {
+  readonly wishes: readonly CancelWish[];
+  readonly problems: readonly Problem[];
+}
+
+/** Whether an order group asks to cancel its order, by ORC-1 (table 0119) and the profile. */
+export function isCancelGroup({ orc }: OrderGroup, { cancel }: Pick<Hl7Profile, "cancel">): boolean {
+  const control = orc?.get(1);
+  return control !== undefined && cancel.includes(control);
+}
+
+/**
+ * Reads the wishes of an order message to cancel orders. Nothing but a number of the order is needed: OBR, specimens
+ * and containers may be missing, or be there as in the order itself. Groups about one order are one wish.
+ */
+export function readCancels(message: Hl7Message, profile: Hl7Profile, messagePlace: string): ReadCancels {
+  const groups = orderGroups(message).filter((group) => isCancelGroup(group, profile));
+  if (groups.length === 0) return { wishes: [], problems: [] };
+  const problems: Problem[] = [];
+  const complain = (problem: Problem) =>
+    problems.push({ ...problem, place: `${messagePlace}, ${problem.place}` });
+  const subject = readValue(profile.rules.subject.code, findSubjectCode(message));
+  if (subject.status === "bad") {
+    complain({ code: subject.code, place: subject.place, message: subject.trouble });
+  }
+  const wishes = groups.flatMap((group): CancelWish[] => {
+    const wish = readWish(group, message, profile, complain);
+    return wish ? [subject.status === "found" ? { ...wish, subjectCode: phi(subject.value) } : wish] : [];
+  });
+  return { wishes: withoutRepeats(wishes), problems };
+}
+
+/** The original's groups that a wish was read from, for answers that echo them. */
+export function findCancelGroups(
+  message: Hl7Message,
+  profile: Hl7Profile,
+  { placerOrderNumber, fillerNumber }: Pick<CancelWish, "placerOrderNumber" | "fillerNumber">,
+): OrderGroup[] {
+  const groups = orderGroups(message).filter((group) => isCancelGroup(group, profile));
+  return groups.filter((group) => {
+    const number = readNumber(group, message, profile)[0];
+    const found = number?.status === "found" ? number.value : undefined;
+    if (placerOrderNumber !== undefined) return found === placerOrderNumber;
+    const filler = readFiller(group, profile);
+    return found === undefined && filler?.kind === fillerNumber?.kind && filler?.id === fillerNumber?.id;
+  });
+}
+
+function readWish(
+  group: OrderGroup,
+  message: Hl7Message,
+  profile: Hl7Profile,
+  complain: (problem: Problem) => void,
+): CancelWish | undefined {
+  const [first, ...others] = readNumber(group, message, profile);
+  const bad = [first, ...others].find((reading) => reading?.status === "bad");
+  if (bad?.status === "bad") {
+    complain({ code: bad.code, place: bad.place, message: bad.trouble });
+    return undefined;
+  }
+  const odd = others.find((reading) => foundIn(reading) !== foundIn(first));
+  if (odd) {
+    const text = "one order must have one placer order number";
+    complain({ code: "MAPPING_VALUES_DISAGREE", place: odd.place, message: text });
+    return undefined;
+  }
+  const placerOrderNumber = foundIn(first);
+  const unfit = placerOrderNumber === undefined ? undefined : findUnfit(placerOrderNumber, "code");
+  if (unfit && first) {
+    complain({ code: unfit.code, place: first.place, message: unfit.trouble });
+    return undefined;
+  }
+  const fillerNumber = readFiller(group, profile);
+  if (placerOrderNumber === undefined && fillerNumber === undefined) {
+    const place = `ORC${(group.orc?.ordinal ?? 1) > 1 ? `[${group.orc?.ordinal}]` : ""}-2`;
+    const text = "is empty, and ORC-3 holds no number of ours; expected the number of the order to cancel";
+    complain({ code: "MAPPING_VALUE_MISSING", place, message: text });
+    return undefined;
+  }
+  return {
+    ...(placerOrderNumber === undefined ? {} : { placerOrderNumber }),
+    ...(fillerNumber === undefined ? {} : { fillerNumber }),
+  };
+}
+
+/** The placer order number as each OBR of the group, with the ORC, gives it. */
+function readNumber(group: OrderGroup, message: Hl7Message, { rules }: Hl7Profile): Reading[] {
+  const head: Segment[] = [...(group.orc ? [group.orc] : []), ...group.others];
+  const scopes = group.obrs.length === 0 ? [head] : group.obrs.map((obr) => [...head, obr]);
+  // A site's number may stand before the orders, such as in PID; never in another order.
+  const first = message.segments.findIndex(({ name }) => ["ORC", "OBR", "SPM", "SAC"].includes(name));
+  const shared = message.segments.slice(0, first);
+  return scopes.map((scope) => readValue(rules.placerOrderNumber, findIn(message, [...scope, ...shared])));
+}
+
+function foundIn(reading: Reading | undefined): string | undefined {
+  return reading?.status === "found" ? reading.value : undefined;
+}
+
+/** ORC-3, else OBR-3, where it is a number of ours: the letter and id that our results carry, in our namespace. */
+function readFiller({ orc, obrs }: OrderGroup, { results }: Hl7Profile): FillerNumber | undefined {
+  for (const segment of [orc, ...obrs]) {
+    if (segment?.get(3, 1, 2) !== results.namespace) continue;
+    const match = /^([RP])([1-9]\d{0,15})$/.exec(segment.get(3, 1, 1) ?? "");
+    const id = Number(match?.[2]);
+    if (match && Number.isSafeInteger(id)) return { kind: match[1] === "R" ? "request" : "procedure", id };
+  }
+  return undefined;
+}
+
+function withoutRepeats(wishes: readonly CancelWish[]): CancelWish[] {
+  const key = ({ placerOrderNumber, fillerNumber }: CancelWish) =>
+    JSON.stringify([placerOrderNumber, fillerNumber?.kind, fillerNumber?.id]);
+  return [...new Map(wishes.map((wish) => [key(wish), wish])).values()];
+}

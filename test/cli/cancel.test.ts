@@ -1,0 +1,120 @@
+import { describe, expect, it } from "vitest";
+import { csvMessage, type Lab, PATIENT, withLab } from "./with-lab.ts";
+
+const SUBMIT = `
+update orders
+   set state = 'submitted', surface = 'request', request_id = 1000 + id, submitted_at = now()
+ where placer_order_number = any ($1)`;
+
+const cancel = (lab: Lab, ...words: string[]) => lab.cli(["orders", "cancel", ...words]);
+
+describe("orders cancel", () => {
+  it("cancels what nothing has left of, and keeps who did it and why", async () => {
+    await withLab(async (lab) => {
+      await lab.take("bench", [csvMessage(1)]);
+      const { status, stdout } = await cancel(lab, "C-1", "--reason", "ordered twice");
+      expect({ status, stdout }).toEqual({
+        status: 0,
+        stdout: "✓ o1 (C-1) is cancelled; the lab will be told\n",
+      });
+      const { stdout: shown } = await lab.cli(["orders", "show", "o1"]);
+      expect(shown).toMatch(/Order o1 \(C-1\): STORE, cancelled/);
+      expect(shown).toMatch(/To be cancelled\n.*\(ordered twice\): done/);
+      for (const secret of Object.values(PATIENT)) expect(shown).not.toContain(secret);
+    });
+  });
+
+  it("wants a reason", async () => {
+    await withLab(async (lab) => {
+      await lab.take("bench", [csvMessage(1)]);
+      expect((await cancel(lab, "o1")).status).toBe(2);
+      expect((await cancel(lab, "o1", "--reason", " ")).status).toBe(2);
+    });
+  });
+
+  it("says why it can't, with status 1, and does nothing", async () => {
+    await withLab(async (lab) => {
+      await lab.take("bench", [csvMessage(1)]);
+      await lab.pool.query(SUBMIT, [["C-1"]]);
+      const { status, stdout } = await cancel(lab, "o1", "--reason", "ordered twice", "--json");
+      expect(status).toBe(1);
+      const [result] = JSON.parse(stdout).results;
+      expect(result).toMatchObject({ id: "o1", isDone: false });
+      expect(result.text).toContain("CANCEL_NOT_OFFERED");
+      // Whoever asked is a person and has been told, so nobody else is asked.
+      expect((await lab.cli(["tasks"])).stdout).toBe("There is nothing to be done.\n");
+      const { stdout: shown } = await lab.cli(["orders", "show", "o1", "--json"]);
+      expect(JSON.parse(shown).orders[0]).toMatchObject({ state: "submitted", cancellations: [] });
+    });
+  });
+
+  it("asks before it cancels more than one", async () => {
+    await withLab(async (lab) => {
+      await lab.take("bench", [csvMessage(1), csvMessage(2)]);
+      const argv = ["orders", "cancel", "o1", "o2", "--reason", "ordered twice"];
+      expect((await lab.cli(argv, { answer: "n", isTTY: true })).status).toBe(1);
+      expect((await lab.cli([...argv, "--yes"])).stdout).toContain("o2 (C-2) is cancelled");
+    });
+  });
+
+  it("finds nothing under an unknown number", async () => {
+    await withLab(async (lab) => {
+      expect((await cancel(lab, "C-9", "--reason", "ordered twice")).status).toBe(5);
+    });
+  });
+});
+
+describe("tasks", () => {
+  /** The lab cancels an order that is done already: a person has to see to that. */
+  async function withTask(test: (lab: Lab) => Promise<void>): Promise<void> {
+    await withLab(async (lab) => {
+      await lab.take("bench", [csvMessage(1)]);
+      await lab.pool.query("update orders set state = 'completed'");
+      await lab.take("bench", [csvMessage(2, { order_number: "C-1", operation: "CANCEL" })]);
+      await test(lab);
+    });
+  }
+
+  it("lists what a person has to see to, and why", () =>
+    withTask(async (lab) => {
+      const { stdout } = await lab.cli(["tasks"]);
+      expect(stdout).toMatch(/^k1 +o1 +C-1 +.*was to be cancelled, and was not: the order was completed/m);
+      const { tasks } = JSON.parse((await lab.cli(["tasks", "list", "--json"])).stdout);
+      expect(tasks).toMatchObject([{ taskId: "k1", orderId: "o1", kind: "cancel", closedAt: null }]);
+      const { stdout: shown } = await lab.cli(["orders", "show", "o1"]);
+      expect(shown).toContain("For a person to do");
+      expect(shown).toContain("not cancelled: the order was completed before it could be cancelled");
+      for (const secret of Object.values(PATIENT)) expect(shown).not.toContain(secret);
+    }));
+
+  it("are done once", () =>
+    withTask(async (lab) => {
+      const { status, stdout } = await lab.cli(["tasks", "done", "k1", "--reason", "told the clinic"]);
+      expect({ status, stdout }).toEqual({ status: 0, stdout: "✓ k1 is done\n" });
+      expect((await lab.cli(["tasks", "done", "k1"])).status).toBe(1);
+      expect((await lab.cli(["tasks"])).stdout).toBe("There is nothing to be done.\n");
+      expect((await lab.cli(["orders", "show", "o1"])).stdout).toContain("has done task k1: told the clinic");
+    }));
+
+  it("are named by their id", () =>
+    withTask(async (lab) => {
+      expect((await lab.cli(["tasks", "done", "o1"])).status).toBe(2);
+    }));
+});
+
+describe("preview", () => {
+  it("says which order a file cancels", async () => {
+    await withLab(async (lab) => {
+      const { writeFile } = await import("node:fs/promises");
+      const file = `${lab.folder}/cancel.csv`;
+      await writeFile(file, "order_number,operation\nC-1,CANCEL\n");
+      const { status, stdout } = await lab.cli(["preview", file, "--connector", "bench"]);
+      expect({ status, stdout }).toMatchObject({ status: 0 });
+      expect(stdout).toContain("Cancels order C-1");
+      const { messages } = JSON.parse(
+        (await lab.cli(["preview", file, "--connector", "bench", "--json"])).stdout,
+      );
+      expect(messages[0].cancellations).toEqual([{ placerOrderNumber: "C-1", fillerNumber: null }]);
+    });
+  });
+});

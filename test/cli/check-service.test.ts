@@ -1,0 +1,266 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { SimulatorOptions } from "../../src/simulator/options.ts";
+import { PATIENT } from "./with-lab.ts";
+import { type ServiceBench, withService } from "./with-service.ts";
+
+interface Check {
+  readonly subject: string;
+  readonly result: string;
+  readonly detail: string;
+  readonly mend: string | null;
+  readonly wouldSet: string | null;
+}
+
+type Behaviour = NonNullable<SimulatorOptions["behaviour"]>;
+
+/** Rows in every list but that of the containers. */
+async function fill(bench: ServiceBench, requests = 12): Promise<void> {
+  await bench.post("/api/subjects", { facilityId: 12, ...PATIENT });
+  await bench.post("/api/subjects", { facilityId: 12, ...PATIENT, code: "S-2" });
+  const ids = await Promise.all(
+    Array.from({ length: requests }, async (_, n) => {
+      const sampleContainers = [{ sampleContainerId: `V-${n}`, description: "straw" }];
+      const body = { type: "STORE", facilityId: 12, subjectCode: PATIENT.code, sampleContainers };
+      return Number((await bench.post("/api/procedure-requests", body)).id);
+    }),
+  );
+  for (const id of ids.slice(0, 3)) bench.simulator.control.fulfilRequest(id);
+}
+
+interface Seen {
+  readonly status: number;
+  readonly of: (subject: string) => Check | undefined;
+  readonly checks: readonly Check[];
+  readonly text: string;
+}
+
+async function check(
+  given: { readonly behaviour?: Behaviour; readonly service?: readonly string[]; readonly requests?: number },
+  test: (seen: Seen, bench: ServiceBench) => void | Promise<void>,
+): Promise<void> {
+  await withService({ service: ["maxRequestsPerSecond: 1000", ...(given.service ?? [])] }, async (bench) => {
+    if (given.requests !== 0) await fill(bench, given.requests);
+    bench.simulator.control.behave(given.behaviour ?? {});
+    const { status, stdout } = await bench.cli(["check", "--json"]);
+    const { checks } = JSON.parse(stdout) as { checks: Check[] };
+    const of = (subject: string) => checks.find((each) => each.subject === `service, ${subject}`);
+    await test({ status, checks, of, text: stdout }, bench);
+  });
+}
+
+describe("check finds out by reading", () => {
+  it("what the specification leaves open, in a bounded number of calls, and changes nothing", () =>
+    check({}, ({ status, of, text }, bench) => {
+      expect(status).toBe(0);
+      expect(of("list envelope")).toMatchObject({ result: "ok", wouldSet: "service.listEnvelope: array" });
+      expect(of("filters")?.detail).toContain(
+        "requests: id_to honoured, subjectCode honoured, createdAt_from honoured",
+      );
+      expect(of("sort order")?.detail).toMatch(/^by id \(requests, procedures, subjects/);
+      expect(of("ids")?.detail).toContain("as numbers (requests");
+      expect(of("short entries")?.detail).toContain("entries are whole");
+      expect(of("error shape")?.detail).toBe(
+        "an unknown id is answered with status 404, JSON with the code NOT_FOUND",
+      );
+      expect(of("token lifetime")?.detail).toContain("not told");
+      expect(of("clock")?.detail).toContain("agrees");
+      expect(of("external surface")?.detail).toBe("lists procedures too; no facility's orders go by it");
+      const { received, journal, routes } = bench.simulator.tally();
+      expect(received - 12 - 2).toBeLessThan(50);
+      expect(journal).toHaveLength(12);
+      expect(Object.keys(routes).filter((route) => route.startsWith("POST"))).toEqual(
+        expect.not.arrayContaining(["POST /api/v1/external/procedures"]),
+      );
+      for (const value of [PATIENT.code, PATIENT.firstName, PATIENT.lastName])
+        expect(text).not.toContain(value);
+    }));
+
+  it("how lists are wrapped, and what would say so", () =>
+    check({ behaviour: { listEnvelope: "results" } }, ({ status, of }) => {
+      expect(status).toBe(0);
+      expect(of("list envelope")).toMatchObject({
+        detail: 'under "results" (requests, procedures, subjects, containers, storage)',
+        wouldSet: "service.listEnvelope: { key: results }",
+      });
+    }));
+
+  it("that the configuration names another wrapping than the lists have", () =>
+    check({ behaviour: { listEnvelope: "items" }, service: ["listEnvelope: data"] }, ({ status, of }) => {
+      expect(status).toBe(1);
+      expect(of("list envelope")).toMatchObject({
+        result: "failed",
+        mend: "Set service.listEnvelope: items, or leave it at auto.",
+      });
+    }));
+
+  it("a cap below what is asked for", () =>
+    check({ behaviour: { maxPerPage: 5 } }, ({ of }) => {
+      expect(of("page size")?.detail).toContain("at most 5 a page (requests)");
+      expect(of("page size")?.wouldSet).toBe("service.perPage: 5");
+    }));
+
+  it("a larger cap than what is asked for, by a large page", () =>
+    check({ behaviour: { maxPerPage: 20 }, service: ["perPage: 10"], requests: 25 }, ({ of }) => {
+      expect(of("page size")?.detail).toContain("at most 20 a page (requests)");
+      expect(of("page size")?.wouldSet).toBe("service.perPage: 20");
+    }));
+
+  it("that large pages are refused", () =>
+    check(
+      { behaviour: { maxPerPage: 10, overPerPage: "refuse" }, service: ["perPage: 10"], requests: 12 },
+      ({ status, of }) => {
+        expect(status).toBe(0);
+        expect(of("page size")?.detail).toContain("no cap up to 10 a page, 1000 is refused (requests)");
+      },
+    ));
+
+  it("that pages of the configured size are refused", () =>
+    check({ behaviour: { maxPerPage: 10, overPerPage: "refuse" } }, ({ status, of }) => {
+      expect(status).toBe(0);
+      expect(of("page size")?.detail).toContain("perPage 100 is refused");
+      expect(of("page size")?.wouldSet).toContain("service.perPage: 10");
+    }));
+
+  it("filters that are ignored", () =>
+    check({ behaviour: { filters: ["subjectCode", "facilityId"] } }, ({ of }) => {
+      expect(of("filters")?.detail).toContain(
+        "requests: id_to ignored, subjectCode honoured, createdAt_from ignored",
+      );
+      expect(of("filters")?.wouldSet).toBeNull();
+    }));
+
+  it("filters that are refused, and which would be left", () =>
+    check(
+      { behaviour: { filters: ["subjectCode", "facilityId", "code"], otherFilters: "refuse" } },
+      ({ status, of }) => {
+        expect(status).toBe(0);
+        expect(of("filters")?.detail).toContain("id_to refused");
+        expect(of("filters")?.wouldSet).toBe("service.filters: [subjectCode, code]");
+      },
+    ));
+
+  it.each([
+    ["-id", "by id, newest first (requests"],
+    ["random", "in no order (requests"],
+  ] as const)("the sort order %s", (sort, words) =>
+    check({ behaviour: { sort } }, ({ of }) => expect(of("sort order")?.detail).toContain(words)),
+  );
+
+  it("ids that are texts, short entries, and words and fields that the specification doesn't know", () =>
+    check(
+      {
+        behaviour: {
+          ids: "string",
+          listedRequest: "short",
+          words: { COMPLETED: "DONE" },
+          extraFields: { tenant: "x" },
+        },
+      },
+      ({ status, of }) => {
+        expect(status).toBe(0);
+        expect(of("ids")?.detail).toContain("as texts of digits (requests");
+        expect(of("short entries")?.detail).toContain("entries leave out facilityId, subjectCode (requests)");
+        expect(of("unknown statuses")).toMatchObject({ result: "warning", detail: "DONE (procedures)" });
+        expect(of("unknown fields")?.detail).toContain("tenant (requests, procedures");
+      },
+    ));
+
+  it("no unknown status once the configuration says what it means", () =>
+    check(
+      { behaviour: { words: { COMPLETED: "DONE" } }, service: ["words: { status: { done: COMPLETED } }"] },
+      ({ of }) => expect(of("unknown statuses")).toBeUndefined(),
+    ));
+
+  it("the shape of an error, whatever it is", () =>
+    check({ behaviour: { errorBody: "html" } }, ({ status, of }) => {
+      expect(status).toBe(0);
+      expect(of("error shape")).toMatchObject({ result: "warning" });
+    }));
+
+  it("that it can't tell while a list is empty", () =>
+    check({ requests: 0 }, ({ status, of }) => {
+      expect(status).toBe(0);
+      expect(of("filters")?.detail).toContain("requests: can't tell yet: the list is empty");
+      expect(of("page size")?.detail).toContain("can't tell yet: the list is empty (requests");
+      expect(of("sort order")?.detail).toContain("can't tell yet: the list is empty (requests");
+    }));
+
+  it("the external surface's lists where facilities use that, and whether paging is refused there", () =>
+    check({ behaviour: { externalPaging: "refuse" }, service: ["surface: external"] }, ({ status, of }) => {
+      expect(status).toBe(0);
+      expect(of("list envelope")?.detail).toContain("external procedures");
+      expect(of("page size")?.detail).toContain(
+        "without paging, the list comes as a whole (external procedures",
+      );
+      expect(of("ids")?.detail).toContain("subjects, external procedures");
+      expect(of("request surface")?.detail).toBe(
+        "lists procedures too; subjects are looked up there, but no facility's orders go by it",
+      );
+    }));
+
+  it("that the request surface has no use where subjects are left to the service", () =>
+    check({ service: ["surface: external", "subjects: none"] }, ({ of }) => {
+      expect(of("ids")?.detail).not.toContain("subjects");
+      expect(of("request surface")?.detail).toBe("lists procedures too; no facility's orders go by it");
+    }));
+
+  it("that subjects can't be looked up for orders of the external surface, by its credential or at all", async () => {
+    const service = ["surface: external"];
+    await check({ behaviour: { credentials: "separate" }, service }, ({ status, of }) => {
+      expect(status).toBe(4);
+      expect(of("subjects")).toMatchObject({
+        result: "failed",
+        mend: expect.stringContaining("service.subjects: none"),
+      });
+    });
+    await withService({ service }, async (bench) => {
+      bench.simulator.control.setFaults([{ path: "/api/subjects", status: 404 }]);
+      const { status, stdout } = await bench.cli(["check"]);
+      expect(status).toBe(4);
+      expect(stdout).toContain("✗ service, subjects: can't be read: GET /api/subjects: status 404");
+      expect(stdout).toContain("Check service.baseUrl");
+    });
+  });
+
+  it("no fault in a service that lists subjects by code only", () =>
+    withService({}, async (bench) => {
+      // Asked with paging, with less of it and with none; then by code.
+      bench.simulator.control.setFaults([{ path: "/api/subjects", times: 3, status: 422 }]);
+      const { status, stdout } = await bench.cli(["check"]);
+      expect(stdout).toContain("! service, subjects: can't be read: GET /api/subjects: status 422");
+      expect(status).toBe(0);
+    }));
+
+  it("a facility of which the service shows nothing, and says nothing of one that it shows", () =>
+    withService({}, async (bench) => {
+      const file = join(bench.folder, "c.yaml");
+      const text = await readFile(file, "utf8");
+      await writeFile(file, text.replace("{ NORTH: 12 }", "{ NORTH: 12, EAST: 99 }"));
+      const { status, stdout } = await bench.cli(["check"]);
+      expect(status).toBe(0);
+      expect(stdout).toContain("! facility EAST: the service shows neither");
+      expect(stdout).not.toContain("facility NORTH");
+      expect(stdout).toContain("All is well but for what is marked with !.");
+    }));
+});
+
+describe("check says the token's lifetime", () => {
+  it.each([
+    ["number", "1h, as the token endpoint says"],
+    ["absent", "not told by the token endpoint; 7m is assumed"],
+  ] as const)("told as %s", (expiresIn, words) =>
+    withService({ simulator: { tokens: { expiresIn, lifetimeMs: 3_600_000 } } }, async (bench) => {
+      const { readFile, writeFile } = await import("node:fs/promises");
+      const file = `${bench.folder}/c.yaml`;
+      const oauth = `auth: { tokenUrl: "${bench.simulator.url}/oauth/token", clientId: cryobridge, clientSecret: "\${TOKEN}", assumedLifetime: 7m }`;
+      await writeFile(
+        file,
+        (await readFile(file, "utf8")).replace(/auth: .*/, () => oauth),
+      );
+      const { stdout } = await bench.cli(["check"], { env: { TOKEN: "simulator-secret" } });
+      expect(stdout).toContain(`✓ service, token lifetime: ${words}`);
+    }),
+  );
+});

@@ -1,0 +1,229 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { withFolder } from "../support/with-folder.ts";
+import { type CliResult, runCli } from "./run-cli.ts";
+import { configText, ENV, hl7Text, PATIENT } from "./with-lab.ts";
+
+const SECRETS = [PATIENT.code, PATIENT.firstName, PATIENT.lastName, "19810203"];
+
+/** Runs `hl7` with files of these contents; `@NAME` in the words is replaced by the file's path. */
+function hl7(files: Readonly<Record<string, string>>, ...words: string[]): Promise<CliResult> {
+  return withFolder(async (folder) => {
+    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+    await writeFile(join(folder, "c.yaml"), configText(undefined));
+    const argv = words.map((word) => (word.startsWith("@") ? join(folder, word.slice(1)) : word));
+    return runCli(["--config", join(folder, "c.yaml"), "hl7", ...argv], { env: ENV });
+  });
+}
+
+/** Runs `hl7 listen` until it is stopped; gives its port and what it printed so far. */
+async function withListen(
+  words: readonly string[],
+  test: (port: number, printed: () => string) => Promise<void>,
+): Promise<CliResult> {
+  let stop = () => {};
+  let printed = "";
+  let heard = "";
+  const running = runCli(["hl7", "listen", "--port", "0", ...words], {
+    onStop: (listener) => {
+      stop = listener;
+      return () => undefined;
+    },
+    onStdout: (text) => {
+      printed += text;
+    },
+    onStderr: (text) => {
+      heard += text;
+    },
+  });
+  const port = await eventually(() => /listening on 127\.0\.0\.1:(\d+)/.exec(heard)?.[1]);
+  try {
+    await test(Number(port), () => printed);
+  } finally {
+    stop();
+  }
+  return running;
+}
+
+describe("hl7 show", () => {
+  it("names segments, fields, components and codes, with the patient hidden", async () => {
+    const { status, stdout } = await hl7({ "a.hl7": hl7Text() }, "show", "@a.hl7");
+    expect(status).toBe(0);
+    expect(stdout).toContain("message 1, line 1: OML^O33, version 2.5.1, control id MSG0001, utf-8\n");
+    expect(stdout).toMatch(/ {2}PID {2}Patient Identification\n/);
+    expect(stdout).toMatch(/PID-3\.1 +•••• {2}Patient Identifier List, ID Number\n/);
+    expect(stdout).toMatch(/PID-3\.5 +MR {2}Patient Identifier List, Identifier Type Code\n/);
+    expect(stdout).toMatch(/ORC-1 +NW \(New order\/service\) {2}Order Control\n/);
+    for (const secret of SECRETS) expect(stdout).not.toContain(secret);
+  });
+
+  it("shows the patient to who asks for it, and one segment only", async () => {
+    const { stdout } = await hl7({ "a.hl7": hl7Text() }, "show", "@a.hl7", "--segment", "pid", "--show-phi");
+    expect(stdout).toContain(PATIENT.lastName);
+    expect(stdout).not.toContain("Message Header");
+  });
+
+  it("is one JSON document for programs", async () => {
+    const { stdout } = await hl7({ "a.hl7": hl7Text() }, "show", "@a.hl7", "--json");
+    const [message] = JSON.parse(stdout).messages;
+    expect(message).toMatchObject({ ordinal: 1, type: "OML^O33", version: "2.5.1" });
+    expect(message.segments[0].values[1]).toEqual({
+      place: "MSH-2",
+      name: "Encoding Characters",
+      value: "^~\\&",
+      meaning: null,
+    });
+  });
+
+  it("says what is wrong with one message and shows the others, with status 1", async () => {
+    const broken = hl7Text().replace("ORC|", "ORC?");
+    const { status, stdout } = await hl7({ "a.hl7": broken + hl7Text() }, "show", "@a.hl7");
+    expect(status).toBe(1);
+    expect(stdout).toMatch(
+      /^message 1, line 1: line \d+: expected a segment.*\(HL7_SEGMENT_INVALID\)\n {2}\S/,
+    );
+    expect(stdout).toContain("message 2, line");
+  });
+
+  it("knows the names of a Z segment's neighbours and shows the Z segment without any", async () => {
+    const text = `${hl7Text().trimEnd()}\rZXX|1|secret\r`;
+    const { stdout } = await hl7({ "a.hl7": text }, "show", "@a.hl7", "--segment", "ZXX");
+    expect(stdout).toMatch(/ {2}ZXX\n {4}ZXX-1 +••••\n {4}ZXX-2 +••••\n/);
+  });
+});
+
+describe("hl7 validate", () => {
+  it("says that nothing would be refused", async () => {
+    const { status, stdout } = await hl7({ "a.hl7": hl7Text() }, "validate", "@a.hl7", "--connector", "lims");
+    expect({ status, stdout }).toEqual({ status: 0, stdout: "1 message: 1 accepted\n" });
+  });
+
+  it("judges by no connector that reads CSV", async () => {
+    const { status, stderr } = await hl7(
+      { "a.hl7": hl7Text() },
+      "validate",
+      "@a.hl7",
+      "--connector",
+      "bench",
+    );
+    expect(status).toBe(2);
+    expect(stderr).toContain("--connector bench: it reads CSV, not HL7");
+  });
+
+  it("names each mistake with its place and mend, with status 1", async () => {
+    const text = hl7Text().replace("ORC|NW", "ORC|ZZ");
+    const { status, stdout } = await hl7({ "a.hl7": text }, "validate", "@a.hl7", "--connector", "lims");
+    expect(status).toBe(1);
+    expect(stdout).toMatch(
+      /message 1, ORC-1: .*\(MAPPING_ORDER_CONTROL_UNSUPPORTED\)\n {2}\S.*\n1 message: 1 refused\n/s,
+    );
+  });
+});
+
+describe("hl7 diff", () => {
+  it("finds nothing but the delimiters between a message and itself in others", async () => {
+    const other = hl7Text().replace("|^~\\&|", "|$*\\!|").replaceAll("^", "$").replaceAll("\r", "\r\n");
+    const { status, stdout } = await hl7({ "a.hl7": hl7Text(), "b.hl7": other }, "diff", "@a.hl7", "@b.hl7");
+    expect(stdout).toContain("MSH-2");
+    expect(stdout).toContain("1 difference\n");
+    expect(status).toBe(1);
+  });
+
+  it("names changed values, and segments that came or went", async () => {
+    const after = `${hl7Text().replace("VIAL-1", "VIAL-9").trimEnd()}\rNTE|1|L|note\r`;
+    const { stdout } = await hl7({ "a.hl7": hl7Text(), "b.hl7": after }, "diff", "@a.hl7", "@b.hl7");
+    expect(stdout).toMatch(/SAC-3(\.1)? {2}VIAL-1 -> VIAL-9\n/);
+    expect(stdout).toContain("+ NTE\n");
+    expect(stdout).toContain("2 differences\n");
+  });
+
+  it("hides what the patient's values are, and tells that they differ", async () => {
+    const after = hl7Text().replace(PATIENT.lastName, "Other");
+    const { stdout } = await hl7({ "a.hl7": hl7Text(), "b.hl7": after }, "diff", "@a.hl7", "@b.hl7");
+    expect(stdout).toContain("PID-5.1  •••• -> ••••\n");
+  });
+
+  it("compares files of as many messages only", async () => {
+    const { status, stderr } = await hl7(
+      { "a.hl7": hl7Text(), "b.hl7": hl7Text() + hl7Text() },
+      "diff",
+      "@a.hl7",
+      "@b.hl7",
+    );
+    expect(status).toBe(2);
+    expect(stderr).toContain("both need as many");
+  });
+});
+
+describe("hl7 send and hl7 listen", () => {
+  it("print each message and its acknowledgement, with the patient hidden", async () => {
+    const listened = await withListen([], async (port, printed) => {
+      const sent = await hl7(
+        { "a.hl7": hl7Text() },
+        "send",
+        "@a.hl7",
+        "--to",
+        `127.0.0.1:${port}`,
+        "--times",
+        "2",
+      );
+      expect(sent.status).toBe(0);
+      expect(sent.stdout).toMatch(/^message 1 \(MSG0001\): AA after \d+ ms\n {2}MSH\|/);
+      expect(sent.stdout).toContain("  MSA|AA|MSG0001\n");
+      expect(sent.stdout).toContain("2 accepted, 0 refused, 0 without an answer\n");
+      await eventually(() => printed().includes("message 2: OML^O33, answered AA\n"));
+    });
+    expect(listened.status).toBe(0);
+    for (const secret of SECRETS) expect(listened.stdout).not.toContain(secret);
+  });
+
+  it("end with status 1 when the other side refuses", async () => {
+    await withListen(["--answer", "AE"], async (port) => {
+      const { status, stdout } = await hl7(
+        { "a.hl7": hl7Text() },
+        "send",
+        "@a.hl7",
+        "--to",
+        `127.0.0.1:${port}`,
+        "--json",
+      );
+      expect(status).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({
+        counts: { accepted: 0, refused: 1, unanswered: 0 },
+        messages: [{ controlId: "MSG0001", code: "AE" }],
+      });
+    });
+  });
+
+  it("end with status 4 when nobody listens", async () => {
+    const { status, stdout } = await hl7({ "a.hl7": hl7Text() }, "send", "@a.hl7", "--to", "127.0.0.1:1");
+    expect(status).toBe(4);
+    expect(stdout).toContain("ECONNREFUSED (MLLP_UNREACHABLE)");
+  });
+
+  it("save what came, byte by byte, and end after so many messages", () =>
+    withFolder(async (folder) => {
+      let heard = "";
+      const running = runCli(
+        ["hl7", "listen", "--port", "0", "--count", "1", "--save", join(folder, "got")],
+        {
+          onStderr: (text) => {
+            heard += text;
+          },
+        },
+      );
+      const port = await eventually(() => /listening on 127\.0\.0\.1:(\d+)/.exec(heard)?.[1]);
+      await hl7({ "a.hl7": hl7Text() }, "send", "@a.hl7", "--to", `127.0.0.1:${port}`);
+      expect((await running).status).toBe(0);
+      expect(await readdir(join(folder, "got"))).toEqual(["000001.hl7"]);
+      expect(await readFile(join(folder, "got", "000001.hl7"), "utf8")).toBe(hl7Text());
+    }));
+
+  it.each(["127.0.0.1", "host:", "host:0", "host:70000", "a:b:1"])("refuse the address %j", async (to) => {
+    const { status, stderr } = await hl7({ "a.hl7": hl7Text() }, "send", "@a.hl7", "--to", to);
+    expect(status).toBe(2);
+    expect(stderr).toContain("Expected HOST:PORT");
+  });
+});

@@ -1,0 +1,135 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { describe, expect, it } from "vitest";
+import { csvMessage, hl7Message, type Lab, withLab } from "./with-lab.ts";
+
+async function teach({ configFile }: Lab, code: string): Promise<void> {
+  const text = await readFile(configFile, "utf8");
+  await writeFile(configFile, text.replace("NORTH: 12", `NORTH: 12, ${code}: 13`));
+}
+
+const west = (n: number, own: Readonly<Record<string, string>> = {}) =>
+  csvMessage(n, { facility: "WEST", subject_code: `S-${n}`, ...own });
+
+describe("messages waiting", () => {
+  it("lists the codes that messages wait for, how many and since when", async () => {
+    await withLab(async ({ cli, take }) => {
+      await take("bench", [west(1), west(2), csvMessage(3, { operation: "FREEZE" })]);
+      const { status, stdout } = await cli(["messages", "waiting"]);
+      expect(status).toBe(0);
+      expect(stdout).toMatch(/a facility +WEST +bench +2 /);
+      expect(stdout).toMatch(/an operation +FREEZE +bench +1 /);
+      const { waiting } = JSON.parse((await cli(["messages", "waiting", "--json"])).stdout);
+      expect(waiting).toHaveLength(2);
+      expect(waiting).toContainEqual({
+        kind: "facility",
+        code: "WEST",
+        connector: "bench",
+        messages: 2,
+        since: expect.any(String),
+      });
+    });
+  });
+
+  it("says so when none waits", async () => {
+    await withLab(async ({ cli }) => {
+      expect((await cli(["messages", "waiting"])).stdout).toBe("No message waits for a code.\n");
+    });
+  });
+});
+
+describe("messages release", () => {
+  it("makes orders of what the mended configuration maps, in the order in which they came", async () => {
+    await withLab(async (lab) => {
+      await lab.take("bench", [west(1), west(2)]);
+      await lab.take("lims", [hl7Message(1, { facility: "WEST" })]);
+      await lab.take("bench", [csvMessage(4, { facility: "EAST" })]);
+      await teach(lab, "WEST");
+      const { status, stdout } = await lab.cli(["messages", "release"]);
+      expect({ status, stdout }).toEqual({
+        status: 0,
+        stdout:
+          'm1 accepted: o1\nm2 accepted: o2\nm3 accepted: o3\nStill waiting through bench: 1 for the facility "EAST"\n',
+      });
+      const orders = await lab.pool.query("select placer_order_number as number from orders order by id");
+      expect(orders.rows.map(({ number }) => number)).toEqual(["C-1", "C-2", "P-1"]);
+      const audit = await lab.pool.query("select action, target from audit");
+      expect(audit.rows).toEqual([{ action: "release", target: "messages" }]);
+    });
+  });
+
+  it("takes one code, and one connector, and refuses a connector that isn't there", async () => {
+    await withLab(async (lab) => {
+      await lab.take("bench", [west(1), west(2, { facility: "EAST" })]);
+      await teach(lab, "WEST: 14, EAST");
+      expect((await lab.cli(["messages", "release", "--connector", "lims"])).stdout).toContain(
+        "No message could be released.",
+      );
+      expect((await lab.cli(["messages", "release", "--code", "NOWHERE"])).stdout).toContain(
+        'No message waits for the code "NOWHERE".',
+      );
+      const { released, waiting } = JSON.parse(
+        (await lab.cli(["messages", "release", "--code", "EAST", "--json"])).stdout,
+      );
+      expect(released).toMatchObject([{ messageId: "m2", verdict: "accepted" }]);
+      expect(waiting).toMatchObject([{ code: "WEST" }]);
+      expect((await lab.cli(["messages", "release", "--connector", "nobody"])).status).toBe(2);
+    });
+  });
+
+  it("ends with status 1 when a message has another mistake by now", async () => {
+    await withLab(async (lab) => {
+      await lab.take("bench", [csvMessage(1, { operation: "FREEZE", order_number: "" })]);
+      const text = await readFile(lab.configFile, "utf8");
+      await writeFile(
+        lab.configFile,
+        `${text.replace("directory: ./csv", "directory: ./csv, profile: own")}
+profiles: { own: { extends: builtin/csv-orders, operation: { from: operation, table: { FREEZE: STORE } } } }
+`,
+      );
+      const { status, stdout } = await lab.cli(["messages", "release"]);
+      expect(status).toBe(1);
+      expect(stdout).toMatch(/^m1 refused\n {2}line 2, column order_number: is empty/);
+    });
+  });
+});
+
+describe("messages discard", () => {
+  it("gives a waiting message up with a reason, and lets go what waited behind it", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [west(1), csvMessage(2, { subject_code: "S-1" })]);
+      const { status, stdout } = await cli(["messages", "discard", "m1", "--reason", "sent by mistake"]);
+      expect({ status, stdout }).toEqual({ status: 0, stdout: "✓ m1 is discarded; the lab will be told\n" });
+      const { rows } = await pool.query("select verdict from messages order by id");
+      expect(rows.map(({ verdict }) => verdict)).toEqual(["refused", "accepted"]);
+      const audit = await pool.query("select action, target, detail from audit");
+      expect(audit.rows).toEqual([
+        { action: "discard", target: "m1", detail: { reason: "sent by mistake" } },
+      ]);
+    });
+  });
+
+  it("wants a reason, and a message that waits", async () => {
+    await withLab(async ({ cli, take }) => {
+      await take("bench", [csvMessage(1)]);
+      expect((await cli(["messages", "discard", "m1"])).status).toBe(2);
+      expect((await cli(["messages", "discard", "m1", "--reason", " "])).status).toBe(2);
+      const { status, stdout } = await cli(["messages", "discard", "m1", "--reason", "x"]);
+      expect({ status, stdout }).toEqual({
+        status: 1,
+        stdout: "✗ m1 can't be discarded: it doesn't wait (accepted)\n",
+      });
+    });
+  });
+});
+
+describe("messages replay", () => {
+  it("leaves a message that waits to its release, which would make its orders once more", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [west(1)]);
+      const { status, stderr } = await cli(["messages", "replay", "m1"]);
+      expect(status).toBe(1);
+      expect(stderr).toContain("cryobridge messages release");
+      expect((await pool.query("select 1 from messages")).rowCount).toBe(1);
+    });
+  });
+});

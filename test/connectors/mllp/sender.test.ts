@@ -1,0 +1,187 @@
+import { createServer, type Server, type Socket } from "node:net";
+import { pino } from "pino";
+import { describe, expect, it } from "vitest";
+import { MllpSender, type MllpSendSettings } from "../../../src/connectors/mllp/sender.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { eventually } from "../../support/eventually.ts";
+import { framed } from "./with-listener.ts";
+
+/** A lab system that answers as a test says. */
+interface LabEnd {
+  readonly sender: MllpSender;
+  /** Frames that came, as Latin-1 text, blocks included. */
+  readonly heard: readonly string[];
+  readonly connections: readonly Socket[];
+}
+
+type Answer = (frame: string, socket: Socket, nth: number) => void;
+
+async function withLab(
+  answer: Answer,
+  test: (lab: LabEnd) => Promise<void>,
+  settings: Partial<MllpSendSettings> = {},
+): Promise<void> {
+  const heard: string[] = [];
+  const connections: Socket[] = [];
+  const server: Server = createServer((socket) => {
+    connections.push(socket);
+    socket.on("error", () => undefined);
+    socket.on("data", (chunk: Buffer) => {
+      heard.push(chunk.toString("latin1"));
+      answer(chunk.toString("latin1"), socket, heard.length);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const sender = new MllpSender(
+    { host: "127.0.0.1", port, connectMs: 1_000, answerMs: 2_000, ...settings },
+    { clock: systemClock, logger: pino({ level: "silent" }) },
+  );
+  try {
+    await test({ sender, heard, connections });
+  } finally {
+    await sender.close();
+    for (const socket of connections) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  }
+}
+
+const message = (id: string) => Buffer.from(`MSH|^~\\&|A|B|C|D|20260101||ORU^R01|${id}|P|2.5\r`);
+const ack = (code: string, id: string, more = "") =>
+  framed(`MSH|^~\\&|C|D|A|B|20260101||ACK|X|P|2.5\rMSA|${code}|${id}\r${more}`);
+const idOf = (frame: string) => frame.split("|")[9] ?? "";
+const accepts: Answer = (frame, socket) => socket.write(ack("AA", idOf(frame)), "latin1");
+
+describe("an MLLP sender", () => {
+  it("takes a message for delivered once its own control id is acknowledged, over one connection for all", () =>
+    withLab(accepts, async ({ sender, heard, connections }) => {
+      await sender.send(message("1"), "1");
+      await sender.send(message("2"), "2");
+      expect(heard).toEqual([framed(message("1").toString()), framed(message("2").toString())]);
+      expect(connections).toHaveLength(1);
+    }));
+
+  it("sends one message at a time", () =>
+    withLab(accepts, async ({ sender, heard }) => {
+      await Promise.all(["1", "2", "3"].map((id) => sender.send(message(id), id)));
+      expect(heard.map(idOf)).toEqual(["1", "2", "3"]);
+    }));
+
+  it.each([
+    ["AE", "MLLP_RESULT_ERROR"],
+    ["CE", "MLLP_RESULT_ERROR"],
+    ["AR", "MLLP_RESULT_REFUSED"],
+    ["CR", "MLLP_RESULT_REFUSED"],
+  ])("tells %s with its error condition and none of its words", (code, failure) =>
+    withLab(
+      (frame, socket) => socket.write(ack(code, idOf(frame), "ERR||PID^1^5|204^Unknown key|E||||Jane Roe\r")),
+      async ({ sender }) => {
+        const sent = sender.send(message("1"), "1");
+        await expect(sent).rejects.toMatchObject({
+          code: failure,
+          message: expect.stringMatching(
+            new RegExp(`^127\\.0\\.0\\.1:\\d+: the lab system answered ${code} \\(204\\)$`),
+          ),
+        });
+      },
+    ),
+  );
+
+  it.each(["CA", "AA"])("is content with %s", (code) =>
+    withLab(
+      (frame, socket) => socket.write(ack(code, idOf(frame))),
+      ({ sender }) => sender.send(message("1"), "1"),
+    ),
+  );
+
+  it("does not take the later application acknowledgement of a message for that of the next one", () =>
+    withLab(
+      (frame, socket, nth) => {
+        if (nth === 1) socket.write(ack("CA", "1"));
+        else socket.write(ack("AA", "1") + ack("CA", idOf(frame)));
+      },
+      async ({ sender, connections }) => {
+        await sender.send(message("1"), "1");
+        await sender.send(message("2"), "2");
+        expect(connections).toHaveLength(1);
+      },
+    ));
+
+  it("closes the connection when another message is acknowledged, and sends over a new one", () =>
+    withLab(
+      (frame, socket, nth) => socket.write(ack("AA", nth === 1 ? "other" : idOf(frame))),
+      async ({ sender, connections }) => {
+        await expect(sender.send(message("1"), "1")).rejects.toMatchObject({ code: "MLLP_NO_ANSWER" });
+        await sender.send(message("1"), "1");
+        expect(connections).toHaveLength(2);
+      },
+    ));
+
+  it("closes the connection when no acknowledgement comes in time, so that a late one meets nothing", () =>
+    withLab(
+      (frame, socket, nth) => {
+        if (nth > 1) accepts(frame, socket, nth);
+      },
+      async ({ sender, connections }) => {
+        await expect(sender.send(message("1"), "1")).rejects.toMatchObject({ code: "MLLP_NO_ANSWER" });
+        await eventually(() => connections[0]?.readableEnded);
+        await sender.send(message("1"), "1");
+      },
+      { answerMs: 50 },
+    ));
+
+  it("fails when the lab system closes before it acknowledged, and connects anew", () =>
+    withLab(
+      (frame, socket, nth) => (nth === 1 ? socket.destroy() : accepts(frame, socket, nth)),
+      async ({ sender, connections }) => {
+        await expect(sender.send(message("1"), "1")).rejects.toMatchObject({ code: "MLLP_NO_ANSWER" });
+        await sender.send(message("1"), "1");
+        expect(connections).toHaveLength(2);
+      },
+    ));
+
+  it("ignores what is no acknowledgement", () =>
+    withLab(
+      (frame, socket) =>
+        socket.write(framed("hello") + framed(message("9").toString()) + ack("AA", idOf(frame))),
+      ({ sender }) => sender.send(message("1"), "1"),
+    ));
+
+  it("reads an acknowledgement that comes byte by byte", () =>
+    withLab(
+      (frame, socket) => {
+        for (const byte of Buffer.from(ack("AA", idOf(frame)))) socket.write(Buffer.from([byte]));
+      },
+      ({ sender }) => sender.send(message("1"), "1"),
+    ));
+
+  it("says why it can't connect", async () => {
+    const sender = new MllpSender(
+      { host: "127.0.0.1", port: 1, connectMs: 1_000, answerMs: 1_000 },
+      { clock: systemClock, logger: pino({ level: "silent" }) },
+    );
+    await expect(sender.send(message("1"), "1")).rejects.toMatchObject({
+      code: "MLLP_UNREACHABLE",
+      message: "127.0.0.1:1: ECONNREFUSED",
+    });
+    await sender.close();
+  });
+
+  it("ends what waits when it is closed, and sends nothing afterwards", () =>
+    withLab(
+      () => undefined,
+      async ({ sender, heard }) => {
+        const waiting = sender.send(message("1"), "1");
+        const behind = sender.send(message("2"), "2");
+        const ends = Promise.allSettled([waiting, behind]);
+        await eventually(() => heard.length === 1);
+        await sender.close();
+        expect((await ends).map((end) => end.status === "rejected" && end.reason.code)).toEqual([
+          "MLLP_NO_ANSWER",
+          "MLLP_UNREACHABLE",
+        ]);
+        expect(heard).toHaveLength(1);
+      },
+    ));
+});

@@ -1,0 +1,106 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { decideDoubled } from "../../src/jobs/decide-doubled.ts";
+import type { SameContainer } from "../../src/ledger/same-containers.ts";
+
+const ME = { id: 10, operation: "STORE" } as const;
+
+function other(parts: Partial<SameContainer> = {}): SameContainer {
+  const otherId = parts.otherId ?? 5;
+  return {
+    position: 1,
+    otherId,
+    otherName: `o${otherId}`,
+    operation: "STORE",
+    state: "received",
+    isAtService: false,
+    containerId: undefined,
+    ...parts,
+  };
+}
+
+describe("an order for a container", () => {
+  test("goes on when no other order names it", () => {
+    expect(decideDoubled(ME, [])).toEqual({ kind: "go" });
+  });
+
+  test.each(["received", "queued", "submitting", "submitted", "accepted", "in_progress", "parked"] as const)(
+    "is parked while an earlier order of the same kind is %s, which it names",
+    (state) => {
+      expect(decideDoubled(ME, [other({ state, otherName: "o5 (P-1)" })])).toEqual({
+        kind: "park",
+        code: "ORDER_CONTAINER_IN_OPEN_ORDER",
+        text: expect.stringMatching(/^container 1 is in o5 \(P-1\) of the same kind too/),
+      });
+    },
+  );
+
+  test("goes on before a later one that waits, and not before a later one that was faster", () => {
+    expect(decideDoubled(ME, [other({ otherId: 11 })]).kind).toBe("go");
+    expect(decideDoubled(ME, [other({ otherId: 11, state: "parked" })]).kind).toBe("go");
+    expect(decideDoubled(ME, [other({ otherId: 11, state: "parked", isAtService: true })]).kind).toBe("park");
+  });
+
+  test("to be stored is parked once it is stored, until it was retrieved", () => {
+    const stored = other({ otherId: 1, state: "completed" });
+    const retrieved = other({ otherId: 2, operation: "RETRIEVAL", state: "completed" });
+    expect(decideDoubled(ME, [stored])).toMatchObject({ code: "ORDER_CONTAINER_STORED_ALREADY" });
+    expect(decideDoubled(ME, [stored, retrieved]).kind).toBe("go");
+    expect(decideDoubled(ME, [stored, retrieved, { ...stored, otherId: 3 }]).kind).toBe("park");
+  });
+
+  test("to be retrieved is parked once it was retrieved, until it is stored anew", () => {
+    const me = { ...ME, operation: "RETRIEVAL" } as const;
+    const stored = other({ otherId: 1, state: "completed" });
+    const retrieved = other({ otherId: 2, operation: "RETRIEVAL", state: "completed" });
+    expect(decideDoubled(me, [stored]).kind).toBe("go");
+    expect(decideDoubled(me, [stored, retrieved])).toMatchObject({
+      code: "ORDER_CONTAINER_RETRIEVED_ALREADY",
+    });
+    expect(decideDoubled(me, [stored, retrieved, { ...stored, otherId: 3 }]).kind).toBe("go");
+  });
+
+  test("waits for an earlier order that still moves it the other way, unless that one is parked", () => {
+    const stored = other({ otherId: 1, state: "completed" });
+    const leaving = other({ otherId: 2, operation: "RETRIEVAL", state: "submitted" });
+    expect(decideDoubled(ME, [stored, leaving])).toEqual({ kind: "wait" });
+    expect(decideDoubled(ME, [stored, { ...leaving, state: "parked" }]).kind).toBe("park");
+  });
+
+  test("is judged by each of its containers", () => {
+    const stored = other({ position: 2, otherId: 1, state: "completed" });
+    const retrieved = other({ otherId: 2, operation: "RETRIEVAL", state: "completed" });
+    expect(decideDoubled(ME, [retrieved, stored])).toMatchObject({
+      text: expect.stringContaining("container 2"),
+    });
+  });
+});
+
+test("of any number of open orders of one kind for a container exactly one goes on, in whatever order they are looked at", () => {
+  const ids = fc.uniqueArray(fc.integer({ min: 1, max: 50 }), { minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(ids, fc.constantFrom("STORE" as const, "RETRIEVAL" as const), (turns, operation) => {
+      const parked = new Set<number>();
+      const sent = new Set<number>();
+      for (const id of turns) {
+        const others = turns
+          .filter((each) => each !== id)
+          .map((otherId) =>
+            other({
+              otherId,
+              operation,
+              state: sent.has(otherId) ? "submitted" : parked.has(otherId) ? "parked" : "received",
+              isAtService: sent.has(otherId),
+            }),
+          );
+        const visible = others.filter(
+          ({ otherId }) => turns.indexOf(otherId) < turns.indexOf(id) || otherId > id,
+        );
+        const { kind } = decideDoubled({ id, operation }, visible);
+        (kind === "go" ? sent : parked).add(id);
+      }
+      expect(sent.size).toBe(1);
+      expect(sent.has(turns[0] as number)).toBe(true);
+    }),
+  );
+});

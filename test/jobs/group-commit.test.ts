@@ -1,0 +1,79 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { groupCommit } from "../../src/jobs/group-commit.ts";
+
+const LIMITS = { items: 3, bytes: 100 };
+
+/** A commit that a test ends by itself. */
+function manualCommit() {
+  const groups: { readonly items: readonly number[]; readonly end: (error?: Error) => void }[] = [];
+  const commit = (items: readonly number[]) =>
+    new Promise<readonly string[]>((resolve, reject) => {
+      groups.push({
+        items,
+        end: (error) => (error ? reject(error) : resolve(items.map((item) => `done ${item}`))),
+      });
+    });
+  return { groups, commit };
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("a group commit", () => {
+  test("commits one item at once", async () => {
+    const { groups, commit } = manualCommit();
+    const done = groupCommit(commit, LIMITS)(7, 1);
+    await turn();
+    groups[0]?.end();
+    expect(await done).toBe("done 7");
+  });
+
+  test("commits together what comes while another commit is under way", async () => {
+    const { groups, commit } = manualCommit();
+    const add = groupCommit(commit, LIMITS);
+    const first = add(1, 1);
+    await turn();
+    const others = Promise.all([add(2, 1), add(3, 1)]);
+    await turn();
+    expect(groups.map(({ items }) => items)).toEqual([[1]]);
+    groups[0]?.end();
+    await first;
+    await turn();
+    groups[1]?.end();
+    expect(await others).toEqual(["done 2", "done 3"]);
+    expect(groups.map(({ items }) => items)).toEqual([[1], [2, 3]]);
+  });
+
+  test("tells each caller of a group that failed, and goes on with the next", async () => {
+    const { groups, commit } = manualCommit();
+    const add = groupCommit(commit, LIMITS);
+    const ends = Promise.allSettled([add(1, 1), add(2, 1)]);
+    await turn();
+    const next = add(3, 1);
+    groups[0]?.end(new Error("no disk"));
+    expect((await ends).map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    await turn();
+    groups[1]?.end();
+    expect(await next).toBe("done 3");
+  });
+
+  test("keeps the order and its bounds, whatever comes", () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 150 }), { maxLength: 30 }), async (sizes) => {
+        const groups: number[][] = [];
+        const add = groupCommit(async (items: readonly number[]) => {
+          groups.push([...items]);
+          await turn();
+          return items;
+        }, LIMITS);
+        const results = await Promise.all(sizes.map((bytes, index) => add(index, bytes)));
+        expect(results).toEqual(sizes.map((_, index) => index));
+        expect(groups.flat()).toEqual(results);
+        for (const group of groups) {
+          expect(group.length).toBeLessThanOrEqual(LIMITS.items);
+          const bytes = group.reduce((sum, index) => sum + (sizes[index] ?? 0), 0);
+          if (group.length > 1) expect(bytes).toBeLessThanOrEqual(LIMITS.bytes);
+        }
+      }),
+    ));
+});

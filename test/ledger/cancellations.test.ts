@@ -1,0 +1,469 @@
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import { phi } from "../../src/core/phi.ts";
+import {
+  cancelOrder,
+  findDueCancels,
+  recordCancelCall,
+  recordCancelled,
+  recordUncancelled,
+} from "../../src/ledger/cancellations.ts";
+import { changeOrders } from "../../src/ledger/change-orders.ts";
+import { discardOrder, retryOrder } from "../../src/ledger/operator.ts";
+import { claimOrder, recordIntent, takeWaiting } from "../../src/ledger/submission.ts";
+import { closeTask, countOpenTasks, listOpenTasks } from "../../src/ledger/tasks.ts";
+import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { aCancel, answers, toldKinds } from "../support/wishes.ts";
+import { withLedger } from "../support/with-ledger.ts";
+
+const LEASE_MS = 60_000;
+const OPERATOR = { actor: "test", reason: "the patient moved" };
+const BOTH = new Set(["request", "external"] as const);
+const CANCEL = [{ placerOrderNumber: "A-1" }];
+const GONE = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
+
+const take = (pool: pg.Pool) => takeWaiting(pool, { limit: 100, doesParkedBlock: false });
+
+async function only(pool: pg.Pool, number = "A-1") {
+  const [order] = await findOrders(pool, number);
+  if (!order) throw new Error(`no order ${number}`);
+  return order;
+}
+
+/** An order in a worker's hands; with an intent, its call may have left. */
+async function claim(pool: pg.Pool, intent?: "subject" | "request") {
+  const [due] = await take(pool);
+  const order = due && (await claimOrder(pool, due, "me", LEASE_MS));
+  if (order?.fence === undefined) throw new Error("nothing to claim");
+  const { id: orderId, fence } = order;
+  const call = { orderId, fence, knownRequestIds: [], body: {}, surface: "request" } as const;
+  if (intent) await recordIntent(pool, { ...call, intent });
+  return { orderId, fence };
+}
+
+async function submit(pool: pg.Pool, { orderId, fence }: Awaited<ReturnType<typeof claim>>, requestId = 5) {
+  await changeOrders(pool, [
+    {
+      orderId,
+      fence,
+      to: "submitted",
+      request: { surface: "request", requestId },
+      isReleased: true,
+      isIntentSettled: true,
+    },
+  ]);
+}
+
+async function orderedAndSubmitted(pool: pg.Pool): Promise<number> {
+  const [orderId] = await commit(pool, [aRecord(1, [anOrder()])]);
+  await submit(pool, await claim(pool, "request"));
+  return orderId as number;
+}
+
+describe("a wish to cancel an order that nothing has left of", () => {
+  test("is granted at once, and the order never goes out", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      expect(await only(pool)).toMatchObject({ state: "cancelled", failure: { code: "ORDER_CANCELLED" } });
+      expect(await take(pool)).toEqual([]);
+      expect(await toldKinds(pool)).toEqual(["acknowledged", "changed cancelled", "cancellation"]);
+      expect(await answers(pool)).toEqual([["CR"]]);
+    }));
+
+  test("is granted in the batch that brings the order", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()]), aCancel(2, CANCEL)]);
+      expect((await only(pool)).state).toBe("cancelled");
+      expect(await answers(pool)).toEqual([["CR"]]);
+    }));
+
+  test("is granted in the message that brings the order", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()], { cancellations: CANCEL })]);
+      expect((await only(pool)).state).toBe("cancelled");
+      expect(await toldKinds(pool)).toEqual(["acknowledged", "changed cancelled", "cancellation"]);
+    }));
+
+  test("makes the queue's job for it stale", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      const [due] = await take(pool);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      expect(due && (await claimOrder(pool, due, "me", LEASE_MS))).toBeUndefined();
+    }));
+
+  test("takes it from a worker that is about to call, which then may not", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      const { orderId, fence } = await claim(pool);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      const call = { orderId, fence, intent: "request", knownRequestIds: [], body: {} } as const;
+      expect(await recordIntent(pool, { ...call, surface: "request" })).toBeUndefined();
+      expect((await only(pool)).state).toBe("cancelled");
+    }));
+
+  test("lets either the worker's call or the cancellation through when both come at once", () =>
+    withLedger(async ({ pool }) => {
+      for (let round = 1; round <= 12; round += 1) {
+        const number = `R-${round}`;
+        await commit(pool, [aRecord(round, [anOrder({ placerOrderNumber: number, code: number })])]);
+        const { orderId, fence } = await claim(pool);
+        const call = { orderId, fence, intent: "request", knownRequestIds: [], body: {} } as const;
+        const [intendedAt] = await Promise.all([
+          recordIntent(pool, { ...call, surface: "request" }),
+          commit(pool, [aCancel(100 + round, [{ placerOrderNumber: number }])]),
+        ]);
+        const { state } = await only(pool, number);
+        expect(state).toBe(intendedAt ? "submitting" : "cancelled");
+      }
+    }));
+
+  test("is granted for a parked one", () =>
+    withLedger(async ({ pool }) => {
+      const [orderId] = await commit(pool, [aRecord(1, [anOrder()])]);
+      await changeOrders(pool, [{ orderId: orderId as number, to: "parked", failure: GONE }]);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      expect((await only(pool)).state).toBe("cancelled");
+    }));
+
+  test("lets the next order of the subject go on", () =>
+    withLedger(async ({ pool }) => {
+      const orders = ["A-1", "A-2"].map((placerOrderNumber) => anOrder({ placerOrderNumber }));
+      const ids = await commit(pool, [aRecord(1, orders)]);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      expect((await take(pool)).map((due) => due.orderId)).toEqual([ids[1]]);
+    }));
+});
+
+describe("a wish to cancel that names no order of the sender", () => {
+  test("is refused when there is none of that number", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aCancel(1, CANCEL)]);
+      expect(await answers(pool)).toEqual([["CANCEL_ORDER_UNKNOWN"]]);
+      expect(await toldKinds(pool)).toEqual(["cancellation"]);
+    }));
+
+  test("is refused when the order comes after it, even in the same batch, and the order goes on", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aCancel(1, CANCEL), aRecord(2, [anOrder()])]);
+      expect(await answers(pool)).toEqual([["CANCEL_ORDER_UNKNOWN"]]);
+      expect((await only(pool)).state).toBe("received");
+    }));
+
+  test("is refused when the order came through another connector", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])], "other");
+      await commit(pool, [aCancel(1, CANCEL)]);
+      expect(await answers(pool)).toEqual([["CANCEL_ORDER_UNKNOWN"]]);
+      expect((await only(pool)).state).toBe("received");
+    }));
+
+  test("is refused for another subject than the order's, tells nothing of it, and asks a person to look", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder({ code: "SUBJ-1" })])]);
+      await commit(pool, [aCancel(2, [{ placerOrderNumber: "A-1", subjectCode: phi("SUBJ-2") }])]);
+      expect(await answers(pool)).toEqual([["CANCEL_ORDER_DIFFERS"]]);
+      expect((await only(pool)).state).toBe("received");
+      const { rows } = await pool.query(
+        "select payload::text as text from outcomes where kind = 'cancellation'",
+      );
+      expect(rows[0].text).not.toContain("SUBJ-1");
+      expect(await listOpenTasks(pool, 10)).toHaveLength(1);
+    }));
+
+  test("is refused when its two numbers are of different orders", () =>
+    withLedger(async ({ pool }) => {
+      await orderedAndSubmitted(pool);
+      const fillerNumber = { kind: "request", id: 6 } as const;
+      await commit(pool, [aCancel(2, [{ placerOrderNumber: "A-1", fillerNumber }])]);
+      expect(await answers(pool)).toEqual([["CANCEL_ORDER_DIFFERS"]]);
+    }));
+});
+
+test("a wish to cancel waits behind a message about the same order that waits for a code table, and for no other", () =>
+  withLedger(async ({ pool }) => {
+    const waiting = aRecord(1, [], {
+      verdict: "waiting",
+      orderNumbers: ["A-1"],
+      problems: [{ code: "MAPPING_FACILITY_UNKNOWN", place: "message 1, MSH-4", message: 'holds "WEST"' }],
+    });
+    await commit(pool, [waiting, aRecord(2, [anOrder({ placerOrderNumber: "A-2" })])]);
+    await commit(pool, [aCancel(3, CANCEL, { orderNumbers: ["A-1"] })]);
+    await commit(pool, [aCancel(4, [{ placerOrderNumber: "A-2" }], { orderNumbers: ["A-2"] })]);
+    expect(await answers(pool)).toEqual([["CR"]]);
+    expect((await toldKinds(pool)).filter((kind) => kind === "waiting")).toHaveLength(2);
+  }));
+
+describe("a wish to cancel by the number that we gave the order", () => {
+  test("finds the order of that request", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await orderedAndSubmitted(pool);
+      await commit(pool, [aCancel(2, [{ fillerNumber: { kind: "request", id: 5 } }])]);
+      expect(await findDueCancels(pool, 10)).toMatchObject([
+        { orderId, link: { surface: "request", requestId: 5 }, call: "due", attempts: 0 },
+      ]);
+    }));
+
+  test("finds no order that came through another connector", () =>
+    withLedger(async ({ pool }) => {
+      await orderedAndSubmitted(pool);
+      await commit(pool, [aCancel(2, [{ fillerNumber: { kind: "request", id: 5 } }])], "other");
+      expect(await answers(pool, "other")).toEqual([["CANCEL_ORDER_UNKNOWN"]]);
+    }));
+
+  test("finds the order of that procedure", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await orderedAndSubmitted(pool);
+      await changeOrders(pool, [{ orderId, procedureId: 77 }]);
+      await commit(pool, [aCancel(2, [{ fillerNumber: { kind: "procedure", id: 77 } }])]);
+      expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId }]);
+    }));
+});
+
+describe("a wish to cancel while a call may be under way", () => {
+  test("is acknowledged and waits", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      await claim(pool, "request");
+      await commit(pool, [aCancel(2, CANCEL)]);
+      expect((await only(pool)).state).toBe("submitting");
+      expect(await toldKinds(pool)).toEqual(["acknowledged", "acknowledged"]);
+      expect(await findDueCancels(pool, 10)).toEqual([]);
+    }));
+
+  test("is granted the moment the call proves to have had no effect", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      const { orderId, fence } = await claim(pool, "request");
+      await commit(pool, [aCancel(2, CANCEL)]);
+      await changeOrders(pool, [{ orderId, fence, to: "received", isReleased: true, isIntentSettled: true }]);
+      expect((await only(pool)).state).toBe("cancelled");
+      expect(await take(pool)).toEqual([]);
+      expect(await answers(pool)).toEqual([["CR"]]);
+    }));
+
+  test("is granted between the registration of the subject and the request", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      const { orderId, fence } = await claim(pool, "subject");
+      await commit(pool, [aCancel(2, CANCEL)]);
+      await changeOrders(pool, [{ orderId, fence, isIntentSettled: true }]);
+      const call = { orderId, fence, intent: "request", knownRequestIds: [], body: {} } as const;
+      expect(await recordIntent(pool, { ...call, surface: "request" })).toBeUndefined();
+      expect((await only(pool)).state).toBe("cancelled");
+    }));
+
+  test("goes on to the service when the call had made the request", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      const held = await claim(pool, "request");
+      await commit(pool, [aCancel(2, CANCEL)]);
+      await submit(pool, held);
+      expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId: held.orderId }]);
+      expect(await answers(pool)).toEqual([]);
+    }));
+
+  test("keeps the order from being sent anew when a person has a parked one retried and nothing is found", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      const { orderId, fence } = await claim(pool, "request");
+      const failure = { code: "SUBMIT_UNCERTAIN", text: "" } as const;
+      await changeOrders(pool, [{ orderId, fence, to: "parked", failure, isReleased: true }]);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      expect((await only(pool)).state).toBe("parked");
+      await retryOrder(pool, { id: orderId }, OPERATOR);
+      await changeOrders(pool, [{ orderId, to: "received", isReleased: true, isIntentSettled: true }]);
+      expect((await only(pool)).state).toBe("cancelled");
+    }));
+
+  test("is refused when an operator discards the order meanwhile", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      const { orderId, fence } = await claim(pool, "request");
+      const failure = { code: "SUBMIT_UNCERTAIN", text: "" } as const;
+      await changeOrders(pool, [{ orderId, fence, to: "parked", failure, isReleased: true }]);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      await discardOrder(pool, { id: orderId }, OPERATOR);
+      expect(await answers(pool)).toEqual([["CANCEL_TOO_LATE"]]);
+    }));
+});
+
+describe("a wish to cancel an order that the service has", () => {
+  test("is granted when the service shows it as cancelled, whoever sees that first", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await orderedAndSubmitted(pool);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      await Promise.all([
+        changeOrders(pool, [
+          {
+            orderId,
+            from: ["submitted"],
+            to: "cancelled",
+            failure: { code: "PROCEDURE_CANCELLED", text: "" },
+            isTold: true,
+          },
+        ]),
+        recordCancelled(pool, { orderId }, "CANCELLED"),
+      ]);
+      expect((await only(pool)).state).toBe("cancelled");
+      expect(await answers(pool)).toEqual([["CR"]]);
+      const ends = (await toldKinds(pool)).filter((kind) => kind === "changed cancelled");
+      expect(ends).toHaveLength(1);
+    }));
+
+  test("comes too late when the order is completed first, and a person gets one task", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await orderedAndSubmitted(pool);
+      await commit(pool, [aCancel(2, CANCEL), aCancel(3, CANCEL)]);
+      await changeOrders(pool, [{ orderId, from: ["submitted"], to: "completed", isTold: true }]);
+      expect(await answers(pool)).toEqual([["CANCEL_TOO_LATE"], ["CANCEL_TOO_LATE"]]);
+      expect(await countOpenTasks(pool)).toMatchObject({ count: 1 });
+    }));
+
+  test("is refused in the service's words, and the order goes on", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await orderedAndSubmitted(pool);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      await recordUncancelled(pool, { orderId }, { code: "CANCEL_REFUSED", text: "status 409" });
+      expect((await only(pool)).state).toBe("submitted");
+      expect(await answers(pool)).toEqual([["CANCEL_REFUSED"]]);
+      expect((await listEvents(pool, orderId)).map(({ kind }) => kind)).toEqual(
+        expect.arrayContaining(["cancel_asked", "cancel_refused"]),
+      );
+    }));
+
+  test("is answered by the order's end when that comes before a refusal is written down", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await orderedAndSubmitted(pool);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      await changeOrders(pool, [{ orderId, from: ["submitted"], to: "cancelled", isTold: true }]);
+      await recordUncancelled(pool, { orderId }, { code: "CANCEL_REFUSED", text: "status 409" });
+      expect(await answers(pool)).toEqual([["CR"]]);
+      expect(await countOpenTasks(pool)).toMatchObject({ count: 0 });
+    }));
+
+  test("has its call written down once, whoever is about to make it", () =>
+    withLedger(async ({ pool }) => {
+      await orderedAndSubmitted(pool);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      const [due] = await findDueCancels(pool, 10);
+      if (!due) throw new Error("no cancellation is due");
+      const recorded = await Promise.all([1, 2, 3].map(() => recordCancelCall(pool, due)));
+      expect(recorded.filter(Boolean)).toHaveLength(1);
+      expect(await findDueCancels(pool, 10)).toMatchObject([{ call: "sent", attempts: 1 }]);
+    }));
+
+  test("waits while a person looks into what the service has of it", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await orderedAndSubmitted(pool);
+      const failure = { code: "REQUEST_MISMATCH", text: "" } as const;
+      await changeOrders(pool, [{ orderId, from: ["submitted"], to: "parked", failure }]);
+      await commit(pool, [aCancel(2, CANCEL)]);
+      expect(await findDueCancels(pool, 10)).toEqual([]);
+      expect(await answers(pool)).toEqual([]);
+    }));
+});
+
+describe("the same cancel message again", () => {
+  const again = (ordinal: number) => {
+    const record = aCancel(2, CANCEL);
+    return { ...record, message: { ...record.message, ordinal } };
+  };
+
+  test("gets the same answer and does nothing", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      await commit(pool, [again(1)]);
+      await commit(pool, [again(1)]);
+      expect(await answers(pool)).toEqual([["CR"], ["CR"]]);
+      const { rows } = await pool.query("select count(*)::integer as count from cancellations");
+      expect(rows).toEqual([{ count: 1 }]);
+    }));
+
+  test("gets the same answer when both stand in one batch", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      await commit(pool, [again(1), again(2)]);
+      expect(await answers(pool)).toEqual([["CR"], ["CR"]]);
+    }));
+
+  test("is acknowledged as a repetition while the first waits", () =>
+    withLedger(async ({ pool }) => {
+      await orderedAndSubmitted(pool);
+      await commit(pool, [again(1)]);
+      await commit(pool, [again(1)]);
+      expect(await answers(pool)).toEqual([]);
+      const { rows } = await pool.query(
+        "select (payload->>'isDuplicate')::boolean as again from outcomes where kind = 'acknowledged' order by id",
+      );
+      expect(rows.slice(1)).toEqual([{ again: false }, { again: true }]);
+    }));
+
+  test("is taken once when two bring it at the same moment", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      await Promise.all([commit(pool, [again(1)]), commit(pool, [again(1)])]);
+      const { rows } = await pool.query("select count(*)::integer as count from cancellations");
+      expect(rows).toEqual([{ count: 1 }]);
+    }));
+
+  test("in another message is granted again for an order that is cancelled", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()]), aCancel(2, CANCEL)]);
+      await commit(pool, [aCancel(3, CANCEL)]);
+      expect(await answers(pool)).toEqual([["CR"], ["CR"]]);
+    }));
+});
+
+test("wishes of one message that are decided together are answered together", () =>
+  withLedger(async ({ pool }) => {
+    const orders = ["A-1", "A-2"].map((placerOrderNumber) => anOrder({ placerOrderNumber }));
+    await commit(pool, [aRecord(1, orders)]);
+    const numbers = ["A-1", "A-9", "A-2"].map((placerOrderNumber) => ({ placerOrderNumber }));
+    await commit(pool, [aCancel(2, numbers)]);
+    expect(await answers(pool)).toEqual([["CR", "CANCEL_ORDER_UNKNOWN", "CR"]]);
+  }));
+
+describe("an operator", () => {
+  test("cancels an order that nothing has left of, and the lab is told of its end", () =>
+    withLedger(async ({ pool }) => {
+      const [orderId] = await commit(pool, [aRecord(1, [anOrder()])]);
+      expect(await cancelOrder(pool, orderId as number, OPERATOR, new Set())).toEqual({ kind: "cancelled" });
+      expect(await toldKinds(pool)).toEqual(["acknowledged", "changed cancelled"]);
+      const { rows } = await pool.query("select actor, action, target, detail from audit");
+      expect(rows).toEqual([
+        { actor: "test", action: "cancel", target: `o${orderId}`, detail: { reason: "the patient moved" } },
+      ]);
+    }));
+
+  test("is told at once that the service offers no call", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await orderedAndSubmitted(pool);
+      expect(await cancelOrder(pool, orderId, OPERATOR, new Set(["external"] as const))).toMatchObject({
+        kind: "unable",
+        refusal: { code: "CANCEL_NOT_OFFERED" },
+      });
+      expect(await cancelOrder(pool, orderId, OPERATOR, BOTH)).toEqual({ kind: "asked" });
+      expect(await findDueCancels(pool, 10)).toHaveLength(1);
+    }));
+
+  test("closes a task once, and a later refusal opens a new one", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await orderedAndSubmitted(pool);
+      const refuse = async (ordinal: number) => {
+        await commit(pool, [aCancel(ordinal, CANCEL)]);
+        await recordUncancelled(pool, { orderId }, { code: "CANCEL_REFUSED", text: "status 409" });
+      };
+      await refuse(2);
+      await refuse(3);
+      const [task, ...others] = await listOpenTasks(pool, 10);
+      expect(others).toEqual([]);
+      const id = Number(task?.taskId.slice(1));
+      expect(await closeTask(pool, id, OPERATOR)).toBe(true);
+      expect(await closeTask(pool, id, OPERATOR)).toBe(false);
+      await refuse(4);
+      expect(await countOpenTasks(pool)).toMatchObject({ count: 1 });
+    }));
+});

@@ -1,0 +1,199 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import { changeOrders } from "../../src/ledger/change-orders.ts";
+import { openPool } from "../../src/ledger/database.ts";
+import { migrateLedger } from "../../src/ledger/migrate.ts";
+import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/operator.ts";
+import { linkOf } from "../../src/ledger/order-row.ts";
+import { claimOrder, findClaimed, recordIntent, takeWaiting } from "../../src/ledger/submission.ts";
+import { findOrders } from "../../src/ledger/views.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { withDatabase } from "../support/with-database.ts";
+import { silent, withLedger } from "../support/with-ledger.ts";
+
+const OPERATOR = { actor: "test" };
+const atProcedure = (procedureId: number) => ({ surface: "external", procedureId }) as const;
+const failure = { code: "SUBMIT_UNCERTAIN", text: "" } as const;
+
+/** Orders `A-1`, `A-2` …, each submitted as the procedure of the external surface with the same place in `procedures`. */
+async function submitted(pool: pg.Pool, procedures: readonly number[]): Promise<number[]> {
+  const records = procedures.map((_, index) =>
+    aRecord(index + 1, [anOrder({ code: `S-${index}`, placerOrderNumber: `A-${index + 1}` })]),
+  );
+  const ids = await commit(pool, records);
+  for (const [index, orderId] of ids.entries()) await link(pool, orderId, procedures[index] as number);
+  return ids;
+}
+
+const link = (pool: pg.Pool, orderId: number, procedureId: number) =>
+  changeOrders(pool, [{ orderId, from: ["received"], to: "submitted", request: atProcedure(procedureId) }]);
+
+async function only(pool: pg.Pool, number = "A-1") {
+  const [order] = await findOrders(pool, number);
+  if (!order) throw new Error(`no order ${number}`);
+  return order;
+}
+
+describe("an order of the external surface", () => {
+  test("is known by its procedure and has no request", () =>
+    withLedger(async ({ pool }) => {
+      await submitted(pool, [7]);
+      const order = await only(pool);
+      expect(order).toMatchObject({ state: "submitted", surface: "external", procedureId: 7 });
+      expect(order.requestId).toBeUndefined();
+      expect(order.submittedAt).toBeInstanceOf(Date);
+      expect(linkOf(order)).toEqual(atProcedure(7));
+    }));
+
+  test("has its procedure for itself", () =>
+    withLedger(async ({ pool }) => {
+      const [first, second] = await submitted(pool, [7, 8]);
+      expect(await findClaimed(pool, "external", [7, 8, 9], first as number)).toEqual(new Set([8]));
+      expect(await findClaimed(pool, "request", [7, 8, 9], first as number)).toEqual(new Set());
+      await changeOrders(pool, [{ orderId: second as number, to: "parked", failure }]);
+      await expect(
+        resolveOrder(pool, await only(pool, "A-2"), atProcedure(7), OPERATOR),
+      ).rejects.toMatchObject({
+        code: "REQUEST_CLAIMED",
+      });
+    }));
+
+  test("may have the number of a procedure that a request of another order became", () =>
+    withLedger(async ({ pool }) => {
+      const [first] = await submitted(pool, [8]);
+      const [other] = await commit(pool, [aRecord(9, [anOrder({ code: "S-9", placerOrderNumber: "B-1" })])]);
+      await changeOrders(pool, [
+        {
+          orderId: other as number,
+          from: ["received"],
+          to: "submitted",
+          request: { surface: "request", requestId: 1 },
+          procedureId: 8,
+        },
+      ]);
+      expect(await findClaimed(pool, "external", [8], other as number)).toEqual(new Set([8]));
+      expect((await only(pool)).id).toBe(first);
+    }));
+
+  test("is followed again when it was parked and is retried", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await submitted(pool, [7]);
+      await changeOrders(pool, [{ orderId: id as number, to: "parked", failure }]);
+      expect(await retryOrder(pool, await only(pool), OPERATOR)).toBe("done");
+      expect(await only(pool)).toMatchObject({ state: "submitted", procedureId: 7 });
+    }));
+
+  test("wants a reason to be discarded, since the service has it", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await submitted(pool, [7]);
+      await changeOrders(pool, [{ orderId: id as number, to: "parked", failure }]);
+      expect(await discardOrder(pool, await only(pool), OPERATOR)).toBe("reason wanted");
+    }));
+
+  test("remembers the procedure that failed when it is done anew, for as long as it stays on that surface", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await submitted(pool, [7]);
+      await changeOrders(pool, [{ orderId: id as number, to: "failed", failure }]);
+      expect(await retryOrder(pool, await only(pool), OPERATOR)).toBe("done");
+      expect(await only(pool)).toMatchObject({ state: "received", formerIds: [7], procedureId: undefined });
+      const intend = async (surface: "request" | "external") => {
+        await pool.query("update orders set state = 'received', owner = null, next_at = now()");
+        const [due] = await takeWaiting(pool, { limit: 1, doesParkedBlock: false });
+        const order = due && (await claimOrder(pool, due, "me", 60_000));
+        const fence = order?.fence ?? 0;
+        const call = { intent: "request", knownRequestIds: [], body: {} } as const;
+        await recordIntent(pool, { orderId: id as number, fence, ...call, surface });
+        return (await only(pool)).formerIds;
+      };
+      expect(await intend("external")).toEqual([7]);
+      expect(await intend("request")).toEqual([]);
+    }));
+
+  test.each(["failed", "parked"] as const)(
+    "forgets what its containers were called at the service when it was %s and is to be another procedure",
+    (state) =>
+      withLedger(async ({ pool }) => {
+        const [id] = await submitted(pool, [7]);
+        const containers = [{ position: 1, containerId: 70, location: { storageName: "Tank 1" } }];
+        await changeOrders(pool, [{ orderId: id as number, to: state, failure, containers }]);
+        const isDone =
+          state === "failed"
+            ? await retryOrder(pool, await only(pool), OPERATOR)
+            : await resolveOrder(pool, await only(pool), atProcedure(8), OPERATOR);
+        expect(isDone).toBe("done");
+        expect((await only(pool)).containers).toEqual([
+          { position: 1, label: "V-1", description: "vial", containerId: undefined, location: undefined },
+        ]);
+      }),
+  );
+
+  test("may be linked to a procedure after it was thought to be a request", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commit(pool, [aRecord(1, [anOrder()])]);
+      await changeOrders(pool, [
+        {
+          orderId: id as number,
+          from: ["received"],
+          to: "submitted",
+          request: { surface: "request", requestId: 5 },
+        },
+      ]);
+      await changeOrders(pool, [{ orderId: id as number, to: "parked", failure }]);
+      expect(await resolveOrder(pool, await only(pool), atProcedure(7), OPERATOR)).toBe("done");
+      expect(linkOf(await only(pool))).toEqual(atProcedure(7));
+    }));
+
+  test("can't be followed without its procedure, nor have a request, nor a call without a surface", () =>
+    withLedger(async ({ pool }) => {
+      await submitted(pool, [7]);
+      for (const set of [
+        "procedure_id = null",
+        "request_id = 5",
+        "state = 'submitting', surface = null, intent = 'request', intent_at = now()",
+      ]) {
+        await expect(pool.query(`update orders set ${set}`)).rejects.toMatchObject({ code: "23514" });
+      }
+    }));
+});
+
+test("a ledger of the first release is taken over with its open calls on the request surface, and its containers", () =>
+  withDatabase(async ({ connection }) => {
+    const pool = openPool({ connection, schema: "cryobridge", max: 2, applicationName: "test" }, silent);
+    try {
+      const folder = join(import.meta.dirname, "../../src/ledger/migrations");
+      await pool.query("create schema cryobridge");
+      await pool.query(
+        "create table migrations (name text primary key, sha256 text not null, applied_at timestamptz not null default now())",
+      );
+      await pool.query(await readFile(join(folder, "0001_initial.sql"), "utf8"));
+      await pool.query("insert into migrations (name, sha256) values ('0001_initial.sql', '')");
+      await pool.query(
+        "insert into messages (connector, ordinal, place, sha256, format, verdict) values ('lims', 1, 'here', '', 'hl7', 'accepted')",
+      );
+      await pool.query(`
+        insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
+                            sources, content_digest, state, intent, intent_at, surface, request_id)
+        values (1, 1, 'lims', 'STORE', 'NORTH', 12, 'S', '{}', '{}', '', 'submitting', 'request', now(), null, null),
+               (1, 2, 'lims', 'STORE', 'NORTH', 12, 'S', '{}', '{}', '', 'submitted', null, null, 'request', 5),
+               (1, 3, 'lims', 'STORE', 'NORTH', 12, 'S', '{}', '{}', '', 'received', null, null, null, null)`);
+      await pool.query(
+        "insert into order_containers (order_id, position, label, description) select id, 1, 'V-1', '' from orders",
+      );
+      await pool.query(
+        "insert into outcomes (connector, message_id, order_id, kind, payload) select 'lims', 1, id, 'changed', '{}' from orders",
+      );
+      await migrateLedger(pool);
+      const lanes = await pool.query("select lane from order_containers");
+      expect(lanes.rows).toEqual([{ lane: "12/S" }, { lane: "12/S" }, { lane: "12/S" }]);
+      const { rows } = await pool.query("select state, surface, former_ids from orders order by position");
+      expect(rows).toEqual([
+        { state: "submitting", surface: "request", former_ids: [] },
+        { state: "submitted", surface: "request", former_ids: [] },
+        { state: "received", surface: null, former_ids: [] },
+      ]);
+    } finally {
+      await pool.end();
+    }
+  }));

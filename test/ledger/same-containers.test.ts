@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { FIND_LIKENESS, findLikeness } from "../../src/ledger/same-containers.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { withLedger } from "../support/with-ledger.ts";
+
+const store = (n: number, parts: Parameters<typeof anOrder>[0] = {}) =>
+  aRecord(n, [anOrder({ placerOrderNumber: `A-${n}`, ...parts })]);
+
+test("finds the orders of the same facility and subject that name the same label, whatever connector they came through", () =>
+  withLedger(async ({ pool }) => {
+    const [first] = await commit(pool, [store(1)], "lims");
+    await commit(pool, [
+      store(2, { code: "OTHER" }),
+      store(3, { facilityId: 13 }),
+      store(4, { containers: [{ label: "V-9", description: "" }] }),
+    ]);
+    const [mine] = await commit(pool, [store(5)], "bench");
+    const { sameContainers } = await findLikeness(pool, mine as number);
+    expect(sameContainers).toEqual([
+      {
+        position: 1,
+        otherId: first,
+        otherName: `o${first} (A-1)`,
+        operation: "STORE",
+        state: "received",
+        isAtService: false,
+        containerId: undefined,
+      },
+    ]);
+  }));
+
+test("leaves out orders that ended without effect, and puts completed ones first, in the order in which they ended", () =>
+  withLedger(async ({ pool }) => {
+    const states = ["completed", "rejected", "cancelled", "failed", "discarded", "completed", "received"];
+    const ids = await commit(pool, [...states.map((_, n) => store(n + 1)), store(99)]);
+    for (const [n, state] of states.entries()) {
+      const ago = n === 0 ? "1 hour" : "2 hours";
+      await pool.query("update orders set state = $2, changed_at = now() - $3::interval where id = $1", [
+        ids[n],
+        state,
+        ago,
+      ]);
+    }
+    const { sameContainers } = await findLikeness(pool, ids.at(-1) as number);
+    expect(sameContainers.map(({ otherId }) => otherId)).toEqual([ids[5], ids[0], ids[6]]);
+  }));
+
+test("answers from its indexes among many orders of one label, and many labels of one subject", () =>
+  withLedger(async ({ pool }) => {
+    const [id] = await commit(pool, [store(1)]);
+    await pool.query(
+      `insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
+                           sources, content_digest, state)
+       select message_id, n + 1, connector, operation, facility_code, facility_id,
+              case when n % 2 = 0 then subject_code else 'S' || n end, '{}', '{}', '', 'completed'
+         from orders, generate_series(1, 20000) n
+        where id = $1`,
+      [id],
+    );
+    await pool.query(
+      `insert into order_containers (order_id, position, lane, label, description)
+       select o.id, 1, o.lane, case when o.position % 2 = 0 then 'V-1' else 'L-' || o.id end, ''
+         from orders o
+        where o.id <> $1`,
+      [id],
+    );
+    await pool.query("analyze orders, order_containers");
+    const { rows } = await pool.query(
+      `explain (analyze, format json) ${FIND_LIKENESS.replace("$1", String(id))}`,
+    );
+    const plan = JSON.stringify(rows[0]["QUERY PLAN"]);
+    expect(plan).not.toContain("Seq Scan");
+    const read = [...plan.matchAll(/"Actual Rows":([\d.]+)/g)].map((match) => Number(match[1]));
+    expect(Math.max(...read)).toBeLessThan(100);
+  }));

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { hl7Message, hl7Profile, hl7Text, mapOne } from "./mapped.ts";
+
+const PID = "PID|1||MRN-1^^^NORTH^MR||Beispiel^Anna||19840229|F";
+const NEW = (number: string) => [
+  `ORC|NW|${number}`,
+  `OBR|1|${number}||CRYO-STORE|||||||||||SEM^^ST-${number}`,
+];
+
+async function map(type: string, segments: readonly string[], definition = {}) {
+  return mapOne(await hl7Profile(definition), hl7Message(hl7Text(type, segments)));
+}
+
+/** Numbers of the wishes, with the subject where one is named. */
+function wishes(mapped: Awaited<ReturnType<typeof map>>) {
+  return mapped.cancellations?.map(({ subjectCode, ...wish }) => ({
+    ...wish,
+    subject: subjectCode?.reveal(),
+  }));
+}
+
+describe("an order message with ORC-1 CA", () => {
+  test("cancels the order of that placer order number and subject, and orders nothing", async () => {
+    const mapped = await map("ORM^O01", [PID, "ORC|CA|A-1", "OBR|1|A-1||CRYO-STORE|||||||||||SEM^^ST-1"]);
+    expect(mapped).toMatchObject({ verdict: "accepted", orders: [], problems: [] });
+    expect(wishes(mapped)).toEqual([{ placerOrderNumber: "A-1", subject: "MRN-1" }]);
+  });
+
+  test.each([
+    ["without an OBR", "ORM^O01", ["ORC|CA|A-1"]],
+    ["with an OBR that has no number", "ORM^O01", ["ORC|CA|A-1", "OBR|1|||X"]],
+    ["with the number in OBR-2 alone", "ORM^O01", ["ORC|CA", "OBR|1|A-1||X"]],
+    ["with an operation that nobody knows", "OML^O21", ["ORC|CA|A-1", "OBR|1|A-1||NOBODY-KNOWS"]],
+    ["with its specimens and containers", "OML^O21", ["ORC|CA|A-1", "OBR|1|A-1||X", "SPM|1|S1", "SAC|||V-1"]],
+    ["with its specimen first", "OML^O33", ["SPM|1|S1", "SAC|||V-1", "ORC|CA|A-1", "OBR|1|A-1||X"]],
+    ["with a group for each container", "ORM^O01", ["ORC|CA|A-1", "OBR|1|A-1", "ORC|CA|A-1", "OBR|2|A-1"]],
+  ])("is one wish %s", async (_words, type, segments) => {
+    expect(wishes(await map(type, [PID, ...segments]))).toEqual([
+      { placerOrderNumber: "A-1", subject: "MRN-1" },
+    ]);
+  });
+
+  test("needs no patient", async () => {
+    expect(wishes(await map("ORM^O01", ["ORC|CA|A-1"]))).toEqual([
+      { placerOrderNumber: "A-1", subject: undefined },
+    ]);
+  });
+
+  test("may name the order by the filler order number that we gave it", async () => {
+    const mapped = await map("ORM^O01", [PID, "ORC|CA||R123^CRYOBRIDGE", "ORC|CA||P77^CRYOBRIDGE"]);
+    expect(wishes(mapped)).toEqual([
+      { fillerNumber: { kind: "request", id: 123 }, subject: "MRN-1" },
+      { fillerNumber: { kind: "procedure", id: 77 }, subject: "MRN-1" },
+    ]);
+  });
+
+  test.each(["ORC|CA||R123^OTHERLAB", "ORC|CA||123^CRYOBRIDGE", "ORC|CA"])(
+    "is refused when it names no order: %s",
+    async (orc) => {
+      expect(await map("ORM^O01", [PID, orc])).toMatchObject({
+        verdict: "refused",
+        problems: [{ code: "MAPPING_VALUE_MISSING", place: "message 1, ORC-2" }],
+      });
+    },
+  );
+
+  test("may stand beside new orders", async () => {
+    const mapped = await map("ORM^O01", [PID, ...NEW("A-2"), "ORC|CA|A-1"]);
+    expect(mapped.orders.map((order) => order.placerOrderNumber)).toEqual(["A-2"]);
+    expect(wishes(mapped)).toEqual([{ placerOrderNumber: "A-1", subject: "MRN-1" }]);
+  });
+
+  test("is refused with the whole message when that is wrong elsewhere", async () => {
+    const mapped = await map("ORM^O01", [PID, "ORC|NW|A-2", "OBR|1|A-2||CRYO-STORE", "ORC|CA|A-1"]);
+    expect(mapped.verdict).toBe("refused");
+    expect(mapped.cancellations).toBeUndefined();
+  });
+
+  test("is refused beside a new order of the same number", async () => {
+    const mapped = await map("ORM^O01", [PID, ...NEW("A-1"), "ORC|CA|A-1"]);
+    expect(mapped).toMatchObject({ verdict: "refused", problems: [{ code: "MAPPING_VALUES_DISAGREE" }] });
+  });
+
+  test("keeps its place behind a message about the same order that waits for a code table", async () => {
+    expect((await map("ORM^O01", [PID, "ORC|CA|A-1"])).orderNumbers).toEqual(["A-1"]);
+  });
+});
+
+/** An order that is complete but for its order control. */
+const PLACED = (control: string) => [`ORC|${control}|A-1`, "OBR|1|A-1||CRYO-STORE|||||||||||SEM^^ST-1"];
+
+describe("the codes that cancel", () => {
+  test("are the profile's: DC too where it says so", async () => {
+    const mapped = await map("ORM^O01", [PID, "ORC|DC|A-1"], { cancel: ["CA", "DC"] });
+    expect(wishes(mapped)).toEqual([{ placerOrderNumber: "A-1", subject: "MRN-1" }]);
+  });
+
+  test("are CA alone unless it says otherwise", async () => {
+    expect(await map("ORM^O01", [PID, ...PLACED("DC")])).toMatchObject({
+      verdict: "refused",
+      problems: [{ code: "MAPPING_ORDER_CONTROL_UNSUPPORTED", place: "message 1, ORC-1" }],
+    });
+  });
+
+  test("can be none, and a cancellation is then refused", async () => {
+    const mapped = await map("ORM^O01", [PID, ...PLACED("CA")], { cancel: [] });
+    expect(mapped.problems).toMatchObject([{ code: "MAPPING_ORDER_CONTROL_UNSUPPORTED" }]);
+  });
+});
