@@ -1,6 +1,8 @@
 import type pg from "pg";
 import type { Daemon } from "../app.ts";
-import type { ConsoleDeps, LedgerCounts, OrderRow, Readiness } from "../console/deps.ts";
+import type { Connector } from "../connectors/connector.ts";
+import type { MllpConnector } from "../connectors/mllp/mllp.ts";
+import type { ConsoleDeps, LedgerCounts, ListenerRow, OrderRow, Readiness } from "../console/deps.ts";
 import { createMetrics, type Metrics } from "../console/metrics.ts";
 import { type RunningConsole, startConsole } from "../console/server.ts";
 import type { Clock } from "../core/clock.ts";
@@ -41,6 +43,7 @@ export async function openConsole(
     stuckOrders: async (limit) => (await listParkedOrders(pool, limit)).map(toRow),
     refills: refillOverviewOf(pool, config.refills, clock),
     waiting: () => listWaitingCodes(pool),
+    listeners: () => daemon.connectors.flatMap(toListenerRow),
     serviceChanges: () => readServiceChanges(pool, config),
     metrics,
     logger,
@@ -106,6 +109,11 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
     deliveriesParked: deliveries.parked,
     tasks: { open: tasks.count, oldestSeconds: tasks.oldestSeconds },
   };
+}
+
+function toListenerRow(connector: Connector): ListenerRow[] {
+  const listening = "listening" in connector ? (connector as MllpConnector).listening : undefined;
+  return listening === undefined ? [] : [{ connector: connector.name, ...listening }];
 }
 
 function toRow(order: LedgerOrder): OrderRow {

@@ -67,6 +67,18 @@ export interface ServiceChange {
   readonly changedAt: Date;
 }
 
+/** How an MLLP listener stands. All but the connections are counted since the daemon's start. */
+export interface ListenerRow {
+  readonly connector: string;
+  readonly connections: number;
+  readonly frames: number;
+  readonly unended: number;
+  readonly tooLarge: number;
+  readonly junkBytes: number;
+  readonly timedOut: number;
+  readonly turnedAway: number;
+}
+
 /** What the console needs of the program. */
 export interface ConsoleDeps {
   readiness(): Promise<Readiness>;
@@ -81,6 +93,8 @@ export interface ConsoleDeps {
   readonly serviceChanges?: (() => Promise<readonly ServiceChange[]>) | undefined;
   /** What messages wait for, oldest first. */
   readonly waiting?: (() => Promise<readonly WaitingCode[]>) | undefined;
+  /** Connectors that listen for messages. */
+  readonly listeners?: (() => readonly ListenerRow[]) | undefined;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly clock: Clock;

@@ -1,8 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { ORDER_STATES } from "../core/order-state.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
-import type { LedgerCounts, RefillOverview, ServiceChange } from "./deps.ts";
+import type { LedgerCounts, ListenerRow, RefillOverview, ServiceChange } from "./deps.ts";
 import { addDriftMetrics } from "./drift-metrics.ts";
+import { addMllpMetrics } from "./mllp-metrics.ts";
 import { addRefillMetrics } from "./refill-metrics.ts";
 import { addTaskMetrics } from "./task-metrics.ts";
 import { addWaitingMetrics } from "./waiting-metrics.ts";
@@ -36,6 +37,7 @@ export interface Metrics {
     readonly serviceChanges?: readonly ServiceChange[] | undefined;
     /** Undefined while the ledger is out of reach. */
     readonly waiting?: readonly WaitingCode[] | undefined;
+    readonly listeners?: readonly ListenerRow[] | undefined;
     /** For ages, ms since the epoch. */
     readonly nowMs?: number | undefined;
   }): Promise<string>;
@@ -121,6 +123,7 @@ export function createMetrics(version: string): Metrics {
   const setRefills = addRefillMetrics(registers);
   const setDrifts = addDriftMetrics(registers);
   const setWaiting = addWaitingMetrics(registers);
+  const setListeners = addMllpMetrics(registers);
   setBreaker("closed");
   return {
     recordServiceRequest: ({ route, outcome, seconds }) => {
@@ -130,13 +133,14 @@ export function createMetrics(version: string): Metrics {
     },
     setBreaker,
     recordMessages: (connector, verdict, count = 1) => messages.inc({ connector, verdict }, count),
-    render: async ({ isReady, counts, refills, serviceChanges, waiting, nowMs }) => {
+    render: async ({ isReady, counts, refills, serviceChanges, waiting, listeners, nowMs }) => {
       ready.set(isReady ? 1 : 0);
       setCounts(counts);
       setTasks(counts);
       setRefills(refills, nowMs ?? 0);
       setDrifts(serviceChanges);
       setWaiting(waiting, nowMs ?? 0);
+      setListeners(listeners ?? []);
       return registry.metrics();
     },
     contentType: registry.contentType,

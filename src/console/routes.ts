@@ -32,6 +32,7 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
       counts,
       refills,
       serviceChanges,
+      listeners: deps.listeners?.(),
       waiting,
       nowMs,
     });

@@ -15,8 +15,8 @@ import { isOtherType } from "./values.ts";
  * Looks on the external surface, in all statuses, for the procedure that a creation without an answer may have
  * created. Reads only. Nothing found means "not listed now": whether that is believed is the caller's rule.
  *
- * The list is asked by facility; its entries tell type and subject and not the containers, so each of the subject's is
- * read by its id. STORE: certain by the order's token in a
+ * The list is asked by facility and type, the two filters that the specification names; its entries tell the subject
+ * and not the containers, so each of the subject's is read by its id. STORE: certain by the order's token in a
  * description, there or in the list of the subject's containers; without tokens by the exact set of labels on a
  * procedure that is new. RETRIEVAL: certain by the exact set of containers on one that is new.
  *
@@ -50,8 +50,8 @@ async function searchProcedures(
   lost: LostRequest,
   signal: AbortSignal,
 ): Promise<Map<number, ProcedureStatus>> {
-  // Not the type: its spelling isn't settled, and one that a service compares exactly would leave out what is ours.
-  const query = { facilityId: lost.facilityId };
+  const { facilityId, type } = lost;
+  const query = { facilityId, type };
   const listing = { endpoint: EXTERNAL_PROCEDURES, query, sensitive: [], ends: "empty" } as const;
   const found = new Map<number, ProcedureStatus>();
   for await (const page of walkPages(context, listing, signal)) {

@@ -47,41 +47,44 @@ async function onePass(
   search: RequestSearch,
   signal: AbortSignal,
 ): Promise<Map<number, RequestStatus>> {
-  const { facilityId, subjectCode } = search;
+  const { facilityId, subjectCode, type } = search;
   // Not the type: its spelling isn't settled, and one that a service compares exactly would leave out what is ours.
   const query = { facilityId, subjectCode: subjectCode.reveal() };
   const listing = { endpoint: REQUESTS, query, sensitive: [subjectCode], ends: "empty" } as const;
   const found = new Map<number, RequestStatus>();
-  const listsAllStatuses = await walkInto(context, listing, search, found, signal);
-  if (listsAllStatuses) return found;
-  // Nothing but pending ones (or nothing at all) was listed: perhaps others are only listed when asked for.
-  for (const status of STATUSES.flatMap((each) => theirStatusWords(each, context.settings.words))) {
+  const seen = await walkInto(context, listing, search, found, signal);
+  // Some are perhaps only listed when asked for. A storage that is believed to be absent is sent again, so for one each
+  // status that was not seen is asked for; a retrieval isn't, and one that is not pending among them shows enough.
+  if (type === "RETRIEVAL" && [...seen].some((status) => status !== "PENDING")) return found;
+  for (const status of STATUSES.filter((each) => !seen.has(each)).flatMap((each) =>
+    theirStatusWords(each, context.settings.words),
+  )) {
     await walkInto(context, { ...listing, query: { ...query, status } }, search, found, signal);
   }
   return found;
 }
 
-/** Walks one list into `found`; tells whether it showed a request that is not pending. */
+/** Walks one list into `found`; gives the statuses of the requests that it showed. */
 async function walkInto(
   context: ServiceContext,
   listing: Listing,
   search: RequestSearch,
   found: Map<number, RequestStatus>,
   signal: AbortSignal,
-): Promise<boolean> {
-  let hasOtherStatus = false;
+): Promise<ReadonlySet<string>> {
+  const seen = new Set<string>();
   for await (const page of walkPages(context, listing, signal)) {
     requireIds(listing.endpoint, page);
     for (const raw of page) {
       const entry = parseRequest(raw, context.settings.words);
       if (!entry) continue;
-      if (entry.status !== UNTOLD && entry.status !== "PENDING") hasOtherStatus = true;
+      if (entry.status !== UNTOLD) seen.add(entry.status);
       const misfit = misfitOf(entry, search);
       if (misfit === undefined) found.set(entry.id, entry);
       else context.capabilities.sawFilter(REQUESTS, misfit, "ignored");
     }
   }
-  return hasOtherStatus;
+  return seen;
 }
 
 /** The filter that an entry shows to be ignored; undefined when the entry fits or doesn't tell. */

@@ -45,11 +45,29 @@ connectors:
     );
   });
 
-  it("says that this release has no MLLP connector", () => {
+  it("says what an MLLP connector wants", () => {
     using folder = new ConfigFolder();
-    expect(folder.told(`${SERVICE}${FACILITIES}connectors: [{ name: lims, type: mllp }]`)).toEqual([
-      "5:34 connectors[0].type: this release has no MLLP connector yet; expected hl7-drop or csv-drop",
+    const text = `${SERVICE}${FACILITIES}connectors:
+  - name: lims
+    type: mllp
+    listen: { prot: 2575, allow: [somewhere], frame: 3 }
+`;
+    expect(folder.told(text)).toEqual([
+      "6:5 connectors[0].results: missing; expected where results go: host and port of the lab system, or directory for files",
+      '8:15 connectors[0].listen.prot: unknown key "prot"; did you mean "port"?',
+      "8:35 connectors[0].listen.allow[0]: expected an address such as 10.1.2.3 or a network such as 10.1.0.0/16",
+      "8:54 connectors[0].listen.frame: expected a duration such as 500ms, 15s, 2m, 1h, 90d or 2y",
     ]);
+  });
+
+  it("warns of a port for messages that other machines reach without TLS", () => {
+    using folder = new ConfigFolder();
+    const connector = (listen: string) =>
+      `${SERVICE}${FACILITIES}connectors: [{ name: lims, type: mllp, listen: ${listen}, results: { directory: out } }]`;
+    const warned = (listen: string) => folder.load(connector(listen)).warnings.map(({ message }) => message);
+    expect(warned("{ host: 0.0.0.0 }").join()).toContain("other machines send to this port without TLS");
+    expect(warned("{ host: 0.0.0.0, tls: { cert: c.pem, key: k.pem } }").join()).not.toContain("without TLS");
+    expect(warned("{ host: 127.0.0.1 }").join()).not.toContain("without TLS");
   });
 
   it("is judged by the form of authorisation that was meant", () => {

@@ -1,13 +1,17 @@
 import { readdir } from "node:fs/promises";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { Hl7Message as MedplumMessage } from "@medplum/core";
 import { Hl7Client, type Hl7MessageEvent, Hl7Server, ReturnAckCategory } from "@medplum/hl7";
 import { describe, expect, test } from "vitest";
+import { openConsole } from "../../src/app/console.ts";
 import type { Daemon } from "../../src/app.ts";
 import type { MllpConnector } from "../../src/connectors/mllp/mllp.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
+import { silent } from "../support/with-ledger.ts";
 
 /** A lab system of another project: takes results, and answers each as a test says. */
 interface Lab {
@@ -206,6 +210,24 @@ async function sendMany(client: Hl7Client, text: string, times: number): Promise
   }
   return answers;
 }
+
+test("what a listener meets is counted in the metrics", () =>
+  withMllpSite({}, async (site) => {
+    const daemon = await site.start();
+    const console = await openConsole(daemon, { version: "0", logger: silent, clock: systemClock });
+    try {
+      const socket = connect({ host: "127.0.0.1", port: portOf(daemon) });
+      socket.write("GET / HTTP/1.1\r\n\x0bhalf");
+      const read = async () => (await fetch(`${console.url}/metrics`)).text();
+      await eventually(async () =>
+        /cryobridge_mllp_junk_bytes_total\{connector="hl7"\} 14/.test(await read()),
+      );
+      expect(await read()).toContain('cryobridge_mllp_connections{connector="hl7"} 1');
+      socket.destroy();
+    } finally {
+      await console.close();
+    }
+  }));
 
 describe("results over MLLP", () => {
   test("are sent again, the same to the byte, until the lab acknowledges them", () =>

@@ -107,6 +107,20 @@ describe("a lost storage request", () => {
       expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
     }));
 
+  it("is found where the list shows only open ones, accepted ones among them, unless asked for others", () =>
+    withRequests(
+      [stored(4, { status: "ACCEPTED" }, "AAAAAAAAAAAA"), stored(5, { status: "REJECTED" })],
+      async (stub, client) => {
+        const all = stub.rows["procedure-requests"]!;
+        stub.intercept = (request) => {
+          const isAsked = request.url?.includes("status=");
+          stub.rows["procedure-requests"] = isAsked ? all : all.filter((row) => row.status !== "REJECTED");
+          return false;
+        };
+        expect((await client.findCreatedRequest(store(), never)).matches).toEqual([5]);
+      },
+    ));
+
   it.each([1, 7, 100])("is found where filters are ignored and pages hold %i", (cap) =>
     withRequests(
       [...Array.from({ length: 30 }, (_, index) => stored(100 + index, { subjectCode: "S-9" })), stored(5)],

@@ -29,6 +29,8 @@ export class MllpListener {
   readonly #deps: ListenerDeps;
   readonly #allowed: AddressList;
   readonly #connections = new Map<MllpConnection, Socket>();
+  /** Sockets whose TLS handshake isn't over, by the peer's address and port: nobody else ends them. */
+  readonly #handshakes = new Map<string, Socket>();
   readonly #counts: MllpCounts = {
     frames: 0,
     unended: 0,
@@ -71,13 +73,21 @@ export class MllpListener {
     // Turned away before a handshake costs anything.
     server.on("drop", () => this.#turnAway("too many connections"));
     server.on("connection", (socket: Socket) => {
-      if (this.#allowed.includes(socket.remoteAddress)) return;
-      this.#turnAway("an address that is not let in");
-      socket.destroy();
+      if (!this.#allowed.includes(socket.remoteAddress)) {
+        this.#turnAway("an address that is not let in");
+        socket.destroy();
+      } else if (tls) {
+        const peer = peerOf(socket);
+        this.#handshakes.set(peer, socket);
+        socket.once("close", () => this.#handshakes.delete(peer));
+        // A peer that breaks off would leave its half open, which is allowed for the sake of late answers.
+        socket.once("end", () => this.#handshakes.get(peer)?.destroy());
+      }
     });
-    server.on("tlsClientError", (error) =>
-      this.#deps.logger.warn({ reason: error.message }, "a peer's TLS handshake failed"),
-    );
+    server.on("tlsClientError", (error, socket) => {
+      this.#deps.logger.warn({ reason: error.message }, "a peer's TLS handshake failed");
+      this.#handshakes.get(peerOf(socket))?.destroy();
+    });
     await new Promise<void>((resolve, reject) => {
       server.once("error", (error) =>
         reject(
@@ -99,6 +109,7 @@ export class MllpListener {
     if (!server) return;
     this.#server = undefined;
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const socket of this.#handshakes.values()) socket.destroy();
     const answered = Promise.all([...this.#connections.keys()].map((connection) => connection.stop()));
     const stopping = new AbortController();
     const deadline = this.#deps.clock.sleep(withinMs, stopping.signal).catch(() => undefined);
@@ -109,6 +120,7 @@ export class MllpListener {
   }
 
   #welcome(socket: Socket): void {
+    this.#handshakes.delete(peerOf(socket));
     if (socket.destroyed) return;
     const { clock, logger, take, keepUnended } = this.#deps;
     const connection = new MllpConnection(socket, {
@@ -127,4 +139,8 @@ export class MllpListener {
     this.#turnedAway += 1;
     this.#deps.logger.warn({ reason }, "a connection was turned away");
   }
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }

@@ -1,0 +1,127 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { connect as connectTls, type TLSSocket } from "node:tls";
+import { promisify } from "node:util";
+import { pino } from "pino";
+import { describe, expect, it } from "vitest";
+import { MllpSender } from "../../../src/connectors/mllp/sender.ts";
+import { systemClock } from "../../../src/core/clock.ts";
+import { eventually } from "../../support/eventually.ts";
+import { withFolder } from "../../support/with-folder.ts";
+import { framed, withListener } from "./with-listener.ts";
+
+const run = promisify(execFile);
+
+interface Certificates {
+  readonly ca: Buffer;
+  readonly server: { readonly cert: Buffer; readonly key: Buffer };
+  readonly client: { readonly cert: Buffer; readonly key: Buffer };
+  readonly stranger: { readonly cert: Buffer; readonly key: Buffer };
+}
+
+/** An authority, a server and a client of it, and a stranger that nobody vouches for. */
+async function withCertificates(test: (certificates: Certificates) => Promise<void>): Promise<void> {
+  await withFolder(async (folder) => {
+    const openssl = (...words: string[]) => run("openssl", words, { cwd: folder });
+    const make = async (name: string, subject: string, ...signer: string[]) => {
+      const names = "subjectAltName=IP:127.0.0.1,DNS:localhost";
+      await openssl(
+        ...[
+          "req",
+          "-x509",
+          "-newkey",
+          "ec",
+          "-pkeyopt",
+          "ec_paramgen_curve:prime256v1",
+          "-nodes",
+          "-days",
+          "2",
+        ],
+        ...["-keyout", `${name}.key`, "-out", `${name}.pem`, "-subj", `/CN=${subject}`, "-addext", names],
+        ...signer,
+      );
+      return {
+        cert: await readFile(join(folder, `${name}.pem`)),
+        key: await readFile(join(folder, `${name}.key`)),
+      };
+    };
+    const { cert: ca } = await make("ca", "Lab authority");
+    const signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "basicConstraints=CA:FALSE"];
+    await test({
+      ca,
+      server: await make("server", "localhost", ...signed),
+      client: await make("client", "lims", ...signed),
+      stranger: await make("stranger", "stranger"),
+    });
+  });
+}
+
+/** Sends one frame over TLS; gives what was heard until the answer, or until the connection ended. */
+function send(port: number, options: Readonly<Record<string, unknown>>): Promise<string> {
+  return new Promise((resolve) => {
+    let heard = "";
+    const socket: TLSSocket = connectTls({ host: "127.0.0.1", port, ...options }, () =>
+      socket.write(Buffer.from(framed("hello"), "latin1")),
+    );
+    socket.on("data", (chunk: Buffer) => {
+      heard += chunk.toString("latin1");
+      if (heard.endsWith("\x1c\r")) socket.destroy();
+    });
+    socket.on("error", () => undefined);
+    socket.on("close", () => resolve(heard));
+  });
+}
+
+describe("MLLP over TLS", () => {
+  it("is answered to a sender that trusts our authority", () =>
+    withCertificates(({ ca, server }) =>
+      withListener({ tls: { ...server, requestCert: false } }, async ({ port }) => {
+        expect(await send(port, { ca })).toBe(framed("ok hello"));
+      }),
+    ));
+
+  it("takes nothing in clear", () =>
+    withCertificates(({ server }) =>
+      withListener({ tls: { ...server, requestCert: false } }, async ({ open, taken }) => {
+        const peer = await open();
+        peer.write(framed("hello"));
+        await eventually(() => peer.isClosed);
+        expect(taken).toEqual([]);
+      }),
+    ));
+
+  it("takes nothing from a sender without a certificate of the authority where one is asked for", () =>
+    withCertificates(({ ca, server, client, stranger }) =>
+      withListener({ tls: { ...server, ca, requestCert: true } }, async ({ port, taken }) => {
+        expect(await send(port, { ca })).toBe("");
+        expect(await send(port, { ca, ...stranger })).toBe("");
+        expect(taken).toEqual([]);
+        expect(await send(port, { ca, ...client })).toBe(framed("ok hello"));
+      }),
+    ));
+
+  it("carries results to a lab system whose certificate is right, and none to another", () =>
+    withCertificates(({ ca, server, client }) =>
+      withListener(
+        { tls: { ...server, ca, requestCert: true } },
+        async ({ port, taken }) => {
+          const sender = (tls: Readonly<Record<string, unknown>>) =>
+            new MllpSender(
+              { host: "127.0.0.1", port, tls, connectMs: 2_000, answerMs: 2_000 },
+              { clock: systemClock, logger: pino({ level: "silent" }) },
+            );
+          const trusting = sender({ ca, ...client });
+          await trusting.send(Buffer.from("MSH|^~\\&|||||||ORU^R01|7|P|2.5\r"), "7");
+          await trusting.close();
+          const doubting = sender({ ...client });
+          await expect(doubting.send(Buffer.from("x"), "8")).rejects.toMatchObject({
+            code: "MLLP_UNREACHABLE",
+          });
+          await doubting.close();
+          expect(taken).toHaveLength(1);
+        },
+        () => Promise.resolve("MSH|^~\\&|||||||ACK|1|P|2.5\rMSA|AA|7\r"),
+      ),
+    ));
+});
