@@ -3,6 +3,7 @@ import type { Surface } from "../core/surface.ts";
 import { wasCallTaken } from "../ledger/answers.ts";
 import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
 import type { LedgerOrder, ServiceLink } from "../ledger/order-row.ts";
+import { countEmptySettlements } from "../ledger/settlements.ts";
 import { findClaimed, isLaneUnsettled } from "../ledger/submission.ts";
 import type { SettleFindings } from "../service/settle.ts";
 import { planLook } from "./looks.ts";
@@ -106,6 +107,9 @@ function describe(
   return `containers ${traces.join(", ")} at the service carry the order's mark, but no procedure is listed`;
 }
 
+/** Calls in a row that had no effect and no clear answer, after which a person looks into it. */
+const MOST_ROUNDS = 5;
+
 async function afterEmptyLook(order: LedgerOrder, deps: SubmitDeps): Promise<Settlement> {
   const next = planLook(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.settle);
   if (next !== "believed") return lookAgain(order, next.nextInMs, "nothing");
@@ -114,6 +118,14 @@ async function afterEmptyLook(order: LedgerOrder, deps: SubmitDeps): Promise<Set
     return park(
       "SUBMIT_UNCERTAIN",
       "the service answered the call as done, without saying what it made, and lists nothing of it",
+    );
+  }
+  // Reads go well all the while, so this is no outage that time would end.
+  const rounds = (await countEmptySettlements(deps.pool, order.id)) + 1;
+  if (rounds >= MOST_ROUNDS) {
+    return park(
+      "SUBMIT_UNCERTAIN",
+      `${rounds} calls in a row got no clear answer, and the service shows no trace of any; see its answers`,
     );
   }
   const mayRepeat =

@@ -89,6 +89,32 @@ describe.concurrent("an order whose creation got no clear answer", () => {
       },
     ));
 
+  test("is parked after five calls in a row that had no effect and no clear answer, and not before", () =>
+    withSite(
+      {
+        config: IMPATIENT,
+        simulator: { faults: [{ ...CREATE, times: 1_000, status: 403, body: "html" }] },
+      },
+      async (site) => {
+        await site.start();
+        await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
+        const order = await eventually(async () => (await site.orders())[0]);
+        // Rounds take long; three of them are history.
+        for (let round = 0; round < 3; round += 1) {
+          await site.pool.query(
+            "insert into order_events (order_id, kind, detail) values ($1, 'settled', '{\"found\": \"nothing\"}')",
+            [order.id],
+          );
+        }
+        const [parked] = await site.settled(1, ["parked"], 40_000);
+        expect(parked?.failure).toMatchObject({
+          code: "SUBMIT_UNCERTAIN",
+          text: expect.stringMatching(/^5 calls in a row got no clear answer/),
+        });
+        expect((await timeline(site, "A-1")).filter((kind) => kind === "settled")).toHaveLength(4);
+      },
+    ));
+
   test.each(EXECUTED)("registers its subject once when %s", (_words, effect) =>
     withSite({ config: IMPATIENT, simulator: { faults: [{ ...REGISTER, ...effect }] } }, async (site) => {
       await site.start();
