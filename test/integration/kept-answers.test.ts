@@ -50,16 +50,15 @@ test(
         const show = async (...words: string[]) =>
           (await runCli(["--config", site.configFile, "orders", "show", ...words])).stdout;
 
-        // An order is in hand for a moment before it has an answer.
-        const answered = (number: string) =>
+        const answered = (number: string, state: string) =>
           eventually(
             async () => {
               const [order] = JSON.parse(await show(number, "--json")).orders ?? [];
-              return order?.answers?.length > 0 && order.state !== "queued" ? order : undefined;
+              return order?.state === state && order.answers.length > 0 ? order : undefined;
             },
             { withinMs: 60_000, what: `an answer to ${number}` },
           );
-        const refused = await answered("A-1");
+        const refused = await answered("A-1", "parked");
         expect(refused.reason).toMatchObject({
           code: "SERVICE_REFUSED",
           text: expect.stringContaining("TANK_FULL"),
@@ -82,7 +81,7 @@ test(
           facilityId: 12,
         });
 
-        await answered("A-2");
+        await answered("A-2", "submitting");
         const words = await show("A-2");
         expect(words).toContain("Answers of the service");
         expect(words).toMatch(
