@@ -3,14 +3,16 @@
  * BENCH_CSV_MB sets the size of the large CSV file, BENCH_ORDERS the number of orders of the main job.
  */
 import { benchCsv } from "./csv.ts";
+import { benchHl7 } from "./hl7.ts";
 import { benchHl7Files } from "./hl7-files.ts";
-import { benchHl7Parse } from "./hl7-parse.ts";
+import { benchMllp } from "./mllp.ts";
 import { benchOrders } from "./orders.ts";
 import { type BenchReport, formatReport, isKept } from "./report.ts";
 
 const BENCHES: Readonly<Record<string, () => BenchReport | Promise<BenchReport>>> = {
-  "hl7-parse": benchHl7Parse,
+  hl7: benchHl7,
   "hl7-files": benchHl7Files,
+  mllp: benchMllp,
   csv: () => benchCsv(Number(process.env.BENCH_CSV_MB ?? 200)),
   orders: () => benchOrders(Number(process.env.BENCH_ORDERS ?? 10_000)),
 };

@@ -1,10 +1,10 @@
 import { Failure } from "../../core/failures.ts";
 import { type Encoding, findEncoding } from "../encoding.ts";
-import { type Delimiters, parseDelimiters } from "./delimiters.ts";
+import { type Delimiters, parseDelimiters, STANDARD_DELIMITERS } from "./delimiters.ts";
 import { type Hl7Header, readHeader } from "./header.ts";
-import { type FieldPath, findValue, parsePath } from "./path.ts";
+import { type FieldPath, findValue, locateValue, parsePath } from "./path.ts";
 import { type Segment, TextSegment } from "./segment.ts";
-import { isSegmentName } from "./segment-name.ts";
+import { segmentNameCode } from "./segment-name.ts";
 
 export type { Delimiters } from "./delimiters.ts";
 export type { Hl7Header } from "./header.ts";
@@ -14,24 +14,30 @@ const CR = 0x0d;
 const LF = 0x0a;
 const BYTE_ORDER_MARK = 0xfeff;
 
+/** What is kept of each segment until it is asked for: where it begins and ends, and the code of its name. */
+const MARKS = 3;
+
 /**
- * One HL7 v2 message: immutable, over the text it was read from. Parsing notes where segments begin; a segment is
- * taken apart only when something in it is asked for, so reading a dozen fields of a large message costs little.
+ * One HL7 v2 message: immutable, over the text it was read from. Parsing notes where segments begin and what they are
+ * called; a segment is taken apart only when something in it is asked for, so reading a dozen fields of a large message
+ * costs little.
  */
 export class Hl7Message {
   readonly delimiters: Delimiters;
   readonly #text: string;
-  /** Begin and end of each segment, alternating. */
-  readonly #bounds: readonly number[];
+  /** Begin, end and name of each segment, one after the other. */
+  readonly #marks: readonly number[];
+  readonly #made: (Segment | undefined)[] = [];
+  readonly #segmentsByName = new Map<string, readonly Segment[]>();
   #encoding: Encoding | undefined;
   #segments: readonly Segment[] | undefined;
-  #segmentsByName: ReadonlyMap<string, readonly Segment[]> | undefined;
   #header: Hl7Header | undefined;
+  readonly #charset = () => this.#findCharset();
 
-  private constructor(text: string, delimiters: Delimiters, bounds: readonly number[], encoding?: Encoding) {
+  private constructor(text: string, delimiters: Delimiters, marks: readonly number[], encoding?: Encoding) {
     this.#text = text;
     this.delimiters = delimiters;
-    this.#bounds = bounds;
+    this.#marks = marks;
     this.#encoding = encoding;
   }
 
@@ -41,21 +47,21 @@ export class Hl7Message {
    * Throws HL7_NO_MSH, HL7_DELIMITERS, HL7_SEGMENT_INVALID (naming the line) or HL7_SECOND_HEADER.
    */
   static parse(text: string, options: { readonly encoding?: Encoding } = {}): Hl7Message {
-    const bounds: number[] = [];
+    const marks: number[] = [];
     let delimiters: Delimiters | undefined;
     forEachLine(text, (from, to, line) => {
       if (delimiters === undefined) {
         if (!text.startsWith("MSH", from)) {
           throw new Failure("HL7_NO_MSH", `line ${line}: expected a message that begins with MSH`);
         }
-        delimiters = parseDelimiters(text.slice(from, to));
+        delimiters = readDelimiters(text, from, to);
+        marks.push(from, to, MSH);
       } else {
-        requireSegment(text, from, to, line, delimiters);
+        marks.push(from, to, requireSegment(text, from, to, line, delimiters));
       }
-      bounds.push(from, to);
     });
     if (delimiters === undefined) throw new Failure("HL7_NO_MSH", "the message is empty");
-    return new Hl7Message(text, delimiters, bounds, options.encoding);
+    return new Hl7Message(text, delimiters, marks, options.encoding);
   }
 
   /** All segments, in order. */
@@ -66,8 +72,12 @@ export class Hl7Message {
 
   /** The segments of a name, in order; empty when there is none. */
   all(name: string): readonly Segment[] {
-    this.#segmentsByName ??= Map.groupBy(this.segments, (segment) => segment.name);
-    return this.#segmentsByName.get(name) ?? [];
+    let found = this.#segmentsByName.get(name);
+    if (found === undefined) {
+      found = this.#findSegments(name);
+      this.#segmentsByName.set(name, found);
+    }
+    return found;
   }
 
   /** The first segment of a name. */
@@ -80,22 +90,19 @@ export class Hl7Message {
    * empty, while `""` (delete, HL7 chapter 2.5.3) is given as those two quotes. Throws HL7_PATH_INVALID.
    */
   get(path: string | FieldPath, scope?: readonly Segment[]): string | undefined {
-    return this.find(path, scope)?.value;
+    const parsed = typeof path === "string" ? parsePath(path) : path;
+    return locateValue(parsed, this.#named(parsed.segment, scope))?.value;
   }
 
   /** Like {@link get}, with where the value was found, such as `PID-3[2].1`. */
   find(path: string | FieldPath, scope?: readonly Segment[]): { value: string; place: string } | undefined {
     const parsed = typeof path === "string" ? parsePath(path) : path;
-    if (scope === undefined) return findValue(parsed, this.all(parsed.segment));
-    return findValue(
-      parsed,
-      scope.filter((segment) => segment.name === parsed.segment),
-    );
+    return findValue(parsed, this.#named(parsed.segment, scope));
   }
 
   /** What MSH says. */
   get header(): Hl7Header {
-    this.#header ??= readHeader(this.segments[0]);
+    this.#header ??= readHeader(this.first("MSH"));
     return this.#header;
   }
 
@@ -104,24 +111,47 @@ export class Hl7Message {
     return this.#text;
   }
 
+  #named(name: string, scope: readonly Segment[] | undefined): readonly Segment[] {
+    return scope === undefined ? this.all(name) : scope.filter((segment) => segment.name === name);
+  }
+
+  #findSegments(name: string): readonly Segment[] {
+    const code = name.length === 3 ? segmentNameCode(name) : -1;
+    const found: Segment[] = [];
+    if (code === -1) return found;
+    for (let at = MARKS - 1; at < this.#marks.length; at += MARKS) {
+      if (this.#marks[at] === code) found.push(this.#segment((at - MARKS + 1) / MARKS, found.length + 1));
+    }
+    return found;
+  }
+
   #listSegments(): readonly Segment[] {
     const segments: Segment[] = [];
-    const ordinals = new Map<string, number>();
-    const charset = () => this.#charset();
-    for (let i = 0; i < this.#bounds.length; i += 2) {
-      const raw = this.#text.slice(this.#bounds[i], this.#bounds[i + 1]);
-      const name = raw.slice(0, 3);
-      const ordinal = (ordinals.get(name) ?? 0) + 1;
-      ordinals.set(name, ordinal);
-      segments.push(new TextSegment(raw, { index: i / 2, ordinal }, this.delimiters, charset));
+    const ordinals = new Map<number, number>();
+    for (let index = 0; index * MARKS < this.#marks.length; index++) {
+      const code = this.#marks[index * MARKS + 2] ?? -1;
+      const ordinal = (ordinals.get(code) ?? 0) + 1;
+      ordinals.set(code, ordinal);
+      segments.push(this.#segment(index, ordinal));
     }
     return segments;
   }
 
-  #charset(): Encoding {
+  /** A segment is the same object however it is come by. */
+  #segment(index: number, ordinal: number): Segment {
+    let segment = this.#made[index];
+    if (segment === undefined) {
+      const raw = this.#text.slice(this.#marks[index * MARKS], this.#marks[index * MARKS + 1]);
+      segment = new TextSegment(raw, { index, ordinal }, this.delimiters, this.#charset);
+      this.#made[index] = segment;
+    }
+    return segment;
+  }
+
+  #findCharset(): Encoding {
     // MSH-18 is read raw: decoding it would ask for the charset again.
     this.#encoding ??= findEncoding(
-      this.segments[0]?.field(18).split(this.delimiters.repetition, 1)[0] ?? "",
+      this.first("MSH")?.field(18).split(this.delimiters.repetition, 1)[0] ?? "",
     );
     this.#encoding ??= "us-ascii";
     return this.#encoding;
@@ -149,17 +179,27 @@ function orEnd(position: number, text: string): number {
   return position === -1 ? text.length : position;
 }
 
-function requireSegment(text: string, from: number, to: number, line: number, delimiters: Delimiters): void {
-  const hasName = isSegmentName(text, from) && to - from >= 3;
-  if (!hasName || (to - from > 3 && text.charAt(from + 3) !== delimiters.field)) {
+const MSH = segmentNameCode("MSH");
+const HEADERS: readonly number[] = ["MSH", "FHS", "BHS", "BTS", "FTS"].map((name) => segmentNameCode(name));
+
+/** The delimiters that nearly every message has are seen at a glance. */
+function readDelimiters(text: string, from: number, to: number): Delimiters {
+  if (text.startsWith("MSH|^~\\&|", from)) return STANDARD_DELIMITERS;
+  return parseDelimiters(text.slice(from, to));
+}
+
+/** The code of the segment's name. */
+function requireSegment(text: string, from: number, to: number, line: number, { field }: Delimiters): number {
+  const code = to - from >= 3 ? segmentNameCode(text, from) : -1;
+  if (code === -1 || (to - from > 3 && text.charCodeAt(from + 3) !== field.charCodeAt(0))) {
     throw new Failure(
       "HL7_SEGMENT_INVALID",
-      `line ${line}: expected a segment, a three-character name followed by ${delimiters.field}`,
+      `line ${line}: expected a segment, a three-character name followed by ${field}`,
     );
   }
-  for (const header of ["MSH", "FHS", "BHS", "BTS", "FTS"]) {
-    if (text.startsWith(header, from)) {
-      throw new Failure("HL7_SECOND_HEADER", `line ${line}: ${header} inside a message that began before`);
-    }
+  if (HEADERS.includes(code)) {
+    const name = text.slice(from, from + 3);
+    throw new Failure("HL7_SECOND_HEADER", `line ${line}: ${name} inside a message that began before`);
   }
+  return code;
 }

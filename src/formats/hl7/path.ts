@@ -126,24 +126,46 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
+/** A value, and where it stands. */
+interface Located {
+  readonly value: string;
+  readonly segment: Segment;
+  readonly repetition: number;
+}
+
 /**
  * The value at a path among segments of the path's name. Without a segment selector it is the first segment's; with
  * conditions, the first that holds a value among what they select.
  */
-export function findValue(
-  path: FieldPath,
-  segments: readonly Segment[],
-): { value: string; place: string } | undefined {
+export function locateValue(path: FieldPath, segments: readonly Segment[]): Located | undefined {
+  const { field, component = 1, subcomponent = 1 } = path;
   for (const segment of selectSegments(path.whichSegment, segments)) {
-    for (const repetition of selectRepetitions(path, segment)) {
-      const value = segment.get(path.field, repetition, path.component ?? 1, path.subcomponent ?? 1);
-      if (value !== undefined) return { value, place: placeOf(path, segment, repetition) };
+    if (path.whichRepetition?.kind !== "where") {
+      const repetition = path.whichRepetition?.n ?? 1;
+      const value = segment.get(field, repetition, component, subcomponent);
+      if (value !== undefined) return { value, segment, repetition };
+      continue;
+    }
+    for (const repetition of selectRepetitions(field, path.whichRepetition.conditions, segment)) {
+      const value = segment.get(field, repetition, component, subcomponent);
+      if (value !== undefined) return { value, segment, repetition };
     }
   }
   return undefined;
 }
 
-function selectSegments(
+/** Like {@link locateValue}, with the place in words such as `PID-3[2].1`. */
+export function findValue(
+  path: FieldPath,
+  segments: readonly Segment[],
+): { value: string; place: string } | undefined {
+  const located = locateValue(path, segments);
+  if (located === undefined) return undefined;
+  return { value: located.value, place: placeOf(path, located.segment, located.repetition) };
+}
+
+/** The segments that a selector means; the first unless it says something. */
+export function selectSegments(
   selector: PathSelector | undefined,
   segments: readonly Segment[],
 ): readonly Segment[] {
@@ -158,16 +180,15 @@ function selectSegments(
   return chosen === undefined ? [] : [chosen];
 }
 
-function* selectRepetitions(path: FieldPath, segment: Segment): Generator<number> {
-  const selector = path.whichRepetition;
-  if (selector?.kind !== "where") {
-    yield selector?.n ?? 1;
-    return;
-  }
-  const count = segment.repetitions(path.field);
+function* selectRepetitions(
+  field: number,
+  conditions: readonly PathCondition[],
+  segment: Segment,
+): Generator<number> {
+  const count = segment.repetitions(field);
   for (let repetition = 1; repetition <= count; repetition++) {
-    const isChosen = selector.conditions.every(({ at: [component, subcomponent], isEqual, value }) => {
-      return (segment.get(path.field, repetition, component, subcomponent) === value) === isEqual;
+    const isChosen = conditions.every(({ at: [component, subcomponent], isEqual, value }) => {
+      return (segment.get(field, repetition, component, subcomponent) === value) === isEqual;
     });
     if (isChosen) yield repetition;
   }

@@ -1,13 +1,17 @@
 /**
- * Whether three characters from `at` can name a segment: an upper-case letter and two upper-case letters or digits
- * (HL7 chapter 2.5.2; names that begin with Z are the site's own).
+ * Three characters from `at` as a number, when they can name a segment: an upper-case letter and two upper-case letters
+ * or digits (HL7 chapter 2.5.2; names that begin with Z are the site's own). -1 for anything else. The same name has the
+ * same number, so that names in a long message can be compared without a string for each.
  */
+export function segmentNameCode(text: string, at = 0): number {
+  const [first, second, third] = [text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2)];
+  const isName = isUpper(first) && isUpperOrDigit(second) && isUpperOrDigit(third);
+  return isName ? (first << 14) | (second << 7) | third : -1;
+}
+
+/** Whether three characters from `at` can name a segment. */
 export function isSegmentName(text: string, at = 0): boolean {
-  return (
-    isUpper(text.charCodeAt(at)) &&
-    isUpperOrDigit(text.charCodeAt(at + 1)) &&
-    isUpperOrDigit(text.charCodeAt(at + 2))
-  );
+  return segmentNameCode(text, at) !== -1;
 }
 
 function isUpper(code: number): boolean {

@@ -73,13 +73,20 @@ export class TextSegment implements Segment {
       this.#delimiters.subcomponent,
       subcomponent,
     );
-    return part === "" ? undefined : unescapeText(part, this.#delimiters, this.#charset());
+    return part === "" ? undefined : this.#decode(part);
   }
 
   text(n: number, repetition = 1): string | undefined {
     const whole = this.#repetition(n, repetition);
     if (whole === "") return undefined;
-    return this.#isVerbatim(n) ? whole : unescapeText(whole, this.#delimiters, this.#charset());
+    return this.#isVerbatim(n) ? whole : this.#decode(whole);
+  }
+
+  /** The character set is found out only where an escape may need it. */
+  #decode(text: string): string {
+    const mark = this.#delimiters.escape;
+    if (mark === "" || !text.includes(mark)) return text;
+    return unescapeText(text, this.#delimiters, this.#charset());
   }
 
   #repetition(n: number, repetition: number): string {

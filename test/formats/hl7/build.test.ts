@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { buildMessage, type Field, repeated, type SegmentSpec } from "../../../src/formats/hl7/build.ts";
@@ -6,13 +5,6 @@ import { STANDARD_DELIMITERS } from "../../../src/formats/hl7/delimiters.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { anyDelimiters } from "./any-delimiters.ts";
 import { failureOf } from "./failure-of.ts";
-
-interface SecondOpinion {
-  transform(): void;
-  /** Its paths are `PID.5.1`. */
-  get(path: string): unknown;
-}
-const Hl7Standard: new (text: string) => SecondOpinion = createRequire(import.meta.url)("hl7-standard");
 
 const MSH: SegmentSpec = [
   "MSH",
@@ -163,30 +155,6 @@ describe("whatever values a message is built from", () => {
         const read = Hl7Message.parse(once).first("ZA1")!;
         expect(buildMessage([MSH, ["ZA1", ...values.map((_, i) => read.get(i + 1))]])).toBe(once);
       }),
-    );
-  });
-});
-
-describe("hl7-standard as a second opinion, where it is right", () => {
-  it("finds the same plain fields and components under the usual delimiters", () => {
-    const plain = fc.stringMatching(/^[A-Za-z0-9 .:-]{1,8}$/).filter((text) => text.trim() === text);
-    fc.assert(
-      fc.property(
-        fc.array(fc.array(plain, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 5 }),
-        (fields) => {
-          const text = buildMessage([MSH, ["ZA1", ...fields]]);
-          const theirs = new Hl7Standard(text.replaceAll("\r", "\r\n"));
-          theirs.transform();
-          const ours = Hl7Message.parse(text);
-          for (const [f, components] of fields.entries()) {
-            for (const [c] of components.entries()) {
-              const path = `ZA1-${f + 1}.${c + 1}`;
-              expect(ours.get(path)).toBe(theirs.get(path.replace("-", ".")));
-            }
-          }
-        },
-      ),
-      { numRuns: 50 },
     );
   });
 });
