@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type pg from "pg";
+import { openBatches } from "./app/batches.ts";
 import { startCancelling } from "./app/cancelling.ts";
 import { createConnector, createMappers, profileOf } from "./app/connectors.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
@@ -163,7 +164,8 @@ async function createConnectors(
     for (const observer of observers) observer.messagesCommitted(connector, verdicts);
   };
   const shared = { pool: ledger.pool, logger, mapperByConnector, onCommitted };
-  const intake = createIntake(shared);
+  const batches = await openBatches(config, profiles, ledger.pool);
+  const intake = createIntake({ ...shared, batches });
   const reception = await openReception(config, { ...shared, clock, profiles });
   return config.connectors.map((connector) =>
     createConnector(connector, profileOf(connector, profiles), { intake, reception, clock, logger }),

@@ -107,7 +107,7 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
     ),
     deliveriesPending: deliveries.pending,
     deliveriesParked: deliveries.parked,
-    tasks: { open: tasks.count, oldestSeconds: tasks.oldestSeconds },
+    tasks,
   };
 }
 

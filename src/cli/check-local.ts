@@ -104,6 +104,7 @@ const noIntake: Intake = {
 
 const noReception: Reception = {
   receive: () => Promise.reject(new TypeError("a check takes no messages")),
+  answerBatch: () => undefined,
 };
 
 /** Whether the data folder can be used; gives the roles that daemons do on it right now, which is fine. */

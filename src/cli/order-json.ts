@@ -33,6 +33,7 @@ export function orderJson(order: LedgerOrder, mayShowPhi: boolean) {
     procedureId: order.procedureId ?? null,
     procedureCode: order.procedureCode ?? null,
     remoteStatus: order.remoteStatus ?? null,
+    heldAt: order.heldAt?.toISOString() ?? null,
     reason: reasonJson(order.failure),
   };
 }

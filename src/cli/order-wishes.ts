@@ -1,3 +1,4 @@
+import { DONE } from "../core/wish.ts";
 import type { WishView } from "../ledger/cancellations.ts";
 import { clean } from "./clean.ts";
 import { localTime } from "./times.ts";
@@ -9,9 +10,12 @@ const STATES = {
   unable: "not possible",
 } as const satisfies Record<WishView["state"], string>;
 
-/** A wish to cancel with stable keys. */
+const WANTED = { ...DONE, status: "told how it stands" } as const;
+
+/** A wish about an order with stable keys. */
 export function wishJson(wish: WishView) {
   return {
+    control: wish.control,
     actor: wish.actor,
     reason: wish.reason ?? null,
     state: wish.state,
@@ -22,10 +26,12 @@ export function wishJson(wish: WishView) {
   };
 }
 
-/** A wish to cancel in words. */
-export function wishLine({ actor, reason, state, attempts, failure, askedAt }: WishView): string {
+/** A wish about an order in words. */
+export function wishLine({ control, actor, reason, state, attempts, failure, askedAt }: WishView): string {
   const why = reason === undefined ? "" : ` (${reason})`;
   const calls = attempts === 0 ? "" : `; ${attempts} ${attempts === 1 ? "call" : "calls"} to the service`;
   const words = failure === undefined || state === "done" ? "" : `: ${failure.text} (${failure.code})`;
-  return clean(`${localTime(askedAt)}  by ${actor}${why}: ${STATES[state]}${words}${calls}`);
+  return clean(
+    `${localTime(askedAt)}  ${WANTED[control]} by ${actor}${why}: ${STATES[state]}${words}${calls}`,
+  );
 }

@@ -8,6 +8,7 @@ import {
   type ActResult,
   discardOrder,
   overrideOrder,
+  releaseOrder,
   resolveOrder,
   retryOrder,
 } from "../ledger/operator.ts";
@@ -39,18 +40,19 @@ export interface Done {
   readonly text: string;
 }
 
-type ActName = "retry" | "discard" | "resolve";
-const ASKED = { retry: "Retry", discard: "Discard", resolve: "Resolve" } as const;
+type ActName = "retry" | "discard" | "resolve" | "release";
+const ASKED = { retry: "Retry", discard: "Discard", resolve: "Resolve", release: "Release" } as const;
 
 /** Beyond this a person should narrow the choice down. */
 const MOST_AT_ONCE = 10_000;
 const DONE_WORDS = {
   retry: "will be tried again",
   discard: "is discarded; the lab will be told",
+  release: "is on hold no more and goes on",
   resolve: "is linked to what was found at the service and followed from there",
 } as const satisfies Record<ActName, string>;
 
-/** `orders retry`, `orders discard` and `orders resolve`: status 1 when one of the orders could not be changed. */
+/** `orders retry`, `orders discard`, `orders release` and `orders resolve`: status 1 when one of the orders could not be changed. */
 export function changeOrdersCommand(name: ActName) {
   return async (session: Session, command: Command): Promise<ExitStatus | undefined> => {
     const [words] = command.processedArgs as [readonly string[]];
@@ -130,6 +132,8 @@ async function changeOne(
         return retryOrder(pool, order, act);
       case "discard":
         return discardOrder(pool, order, act);
+      case "release":
+        return releaseOrder(pool, order, act);
       case "resolve":
         return options.link ? resolveOrder(pool, order, options.link, act) : "not applicable";
     }
@@ -141,7 +145,7 @@ async function changeOne(
 export function tellResult(order: LedgerOrder, result: ActResult, doneWords: string): Done {
   const words = {
     done: doneWords,
-    "not applicable": `can't be changed that way: it is ${order.state}`,
+    "not applicable": `can't be changed that way: it is ${order.state}${order.heldAt ? " and on hold" : ""}`,
     "reason wanted": "may be at the storage service, so discarding it wants a reason: add --reason",
   };
   return {

@@ -74,7 +74,10 @@ export function orderTable(orders: readonly LedgerOrder[], session: Session): st
       order.operation,
       order.facilityCode,
       reveal(order.subject.code, session.mayShowPhi) ?? "",
-      { text: order.state, paint: (text) => session.paint(stateStyles(order.state), text) },
+      {
+        text: order.heldAt ? `${order.state} (on hold)` : order.state,
+        paint: (text) => session.paint(order.heldAt ? ["yellow"] : stateStyles(order.state), text),
+      },
       localTime(order.changedAt),
       relativeTime(order.changedAt, now),
       order.requestId?.toString() ?? "",

@@ -142,7 +142,7 @@ function fileJson(
       : null,
     sent: hideBody(sent, mayShowPhi) ?? null,
     answers: answers.map(answerJson),
-    cancellations: wishes.map(wishJson),
+    wishes: wishes.map(wishJson),
     tasks: tasks.map(taskJson),
     timeline: events.map((event) => ({
       at: event.at.toISOString(),
@@ -175,7 +175,7 @@ function printFile(file: OrderFile, session: Session): void {
     );
   }
   if (answers.length > 0) section(session, "Answers of the service", answers.flatMap(answerLines));
-  if (wishes.length > 0) section(session, "To be cancelled", wishes.map(wishLine));
+  if (wishes.length > 0) section(session, "Wanted of it", wishes.map(wishLine));
   if (tasks.length > 0) section(session, "For a person to do", taskLines(tasks, session));
   section(
     session,

@@ -80,6 +80,11 @@ const ACTS = [
     example: 'cryobridge orders discard o17 --reason "sent twice by the lab"',
   },
   {
+    name: "release",
+    description: "Have orders go on that the lab put on hold, as the lab itself can with ORC-1 RL.",
+    example: 'cryobridge orders release o17 --reason "the ward rang"',
+  },
+  {
     name: "resolve",
     description:
       "Link a parked order to the procedure request that you found at the service, or on the external surface to the procedure.",

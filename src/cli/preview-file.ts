@@ -8,10 +8,10 @@ import { compileProfiles } from "../app/profiles.ts";
 import { serviceSettings } from "../app/service.ts";
 import { type Config, type ConnectorConfig, wayOfFacility } from "../config/config.ts";
 import type { ReadableFile } from "../connectors/drop-folder/format.ts";
-import type { CancelWish } from "../core/cancel.ts";
 import { Failure, type Problem } from "../core/failures.ts";
 import type { Verdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
+import type { Wish } from "../core/wish.ts";
 import type { Mapper } from "../mapping/mapper.ts";
 import type { Profile } from "../mapping/profile.ts";
 import { type PlannedCall, planCalls } from "../service/plan-calls.ts";
@@ -29,8 +29,8 @@ export interface PreviewMessage {
   readonly verdict: Exclude<Verdict, "duplicate">;
   readonly problems: readonly Problem[];
   readonly orders: readonly { readonly order: Order; readonly calls: readonly PlannedCall[] }[];
-  /** Orders that it wants cancelled. */
-  readonly cancellations: readonly CancelWish[];
+  /** What it wants of earlier orders. */
+  readonly wishes: readonly Wish[];
   /** What the lab would be told at once; undefined when the profile tells it nothing. */
   readonly answer: Answer | undefined;
 }
@@ -106,14 +106,14 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
       const mapped = mapper.map(message);
       counts[mapped.verdict] += 1;
       if (messages.length >= limit) continue;
-      const { header, verdict, problems, orders, cancellations = [] } = mapped;
+      const { header, verdict, problems, orders, wishes = [] } = mapped;
       messages.push({
         place: message.place,
         messageControlId: header?.messageControlId,
         messageType: header && [header.messageCode, header.triggerEvent].filter(Boolean).join("^"),
         verdict,
         problems,
-        cancellations,
+        wishes,
         orders: orders.map((order) => ({
           order,
           calls: planCalls(order, service, wayOfFacility(config, order.facilityId)),

@@ -1,5 +1,6 @@
 import { FAILURES, type Problem } from "../core/failures.ts";
 import type { Order } from "../core/order.ts";
+import { DONE, type Wish } from "../core/wish.ts";
 import type { PlannedCall } from "../service/plan-calls.ts";
 import { clean } from "./clean.ts";
 import { HIDDEN, hideBody, hideHl7, reveal } from "./hidden.ts";
@@ -26,9 +27,11 @@ export function previewJson(preview: Preview, mayShowPhi: boolean) {
       messageType: message.messageType ?? null,
       verdict: message.verdict,
       problems: message.problems.map(describeProblem),
-      cancellations: message.cancellations.map(({ placerOrderNumber, fillerNumber }) => ({
+      wishes: message.wishes.map(({ control, placerOrderNumber, fillerNumber, content }) => ({
+        control,
         placerOrderNumber: placerOrderNumber ?? null,
         fillerNumber: fillerNumber ?? null,
+        content: content ? orderPreviewJson(content, mayShowPhi) : null,
       })),
       orders: message.orders.map(({ order, calls }) => ({
         ...orderPreviewJson(order, mayShowPhi),
@@ -113,9 +116,9 @@ function printMessage(message: PreviewMessage, session: Session): void {
     `${clean(message.place)}${about ? ` (${clean(about)})` : ""}: ${session.paint(["bold", VERDICT_PAINT[message.verdict]], message.verdict)}`,
   );
   indent(session, 2, problemLines(message.problems));
-  for (const { placerOrderNumber, fillerNumber } of message.cancellations) {
-    const name = placerOrderNumber ?? `of ${fillerNumber?.kind} ${fillerNumber?.id}`;
-    indent(session, 2, [clean(`Cancels order ${name}, as far as that is possible by then`)]);
+  for (const wish of message.wishes) {
+    indent(session, 2, [clean(wishLine(wish))]);
+    if (wish.content) indent(session, 4, orderLines(wish.content, session.mayShowPhi));
   }
   for (const { order, calls } of message.orders) {
     indent(session, 2, orderLines(order, session.mayShowPhi));
@@ -126,6 +129,12 @@ function printMessage(message: PreviewMessage, session: Session): void {
   const where = message.answer.kind === "hl7" ? ` ${clean(message.answer.fileName)}` : "";
   indent(session, 2, [`Answer to the lab${where}:`]);
   indent(session, 4, answerLines(message.answer, session.mayShowPhi));
+}
+
+function wishLine({ control, placerOrderNumber, fillerNumber }: Wish): string {
+  const name = placerOrderNumber ?? `of ${fillerNumber?.kind} ${fillerNumber?.id}`;
+  if (control === "status") return `Asks how order ${name} stands`;
+  return `Wants order ${name} ${DONE[control]}, as far as that is possible by then`;
 }
 
 function orderLines(order: Order, mayShowPhi: boolean): string[] {

@@ -1,6 +1,7 @@
 import { openService } from "../app/service.ts";
 import { type Config, wayOfFacility } from "../config/config.ts";
 import { Failure } from "../core/failures.ts";
+import { movesContainers } from "../core/order.ts";
 import type { LedgerOrder, ServiceLink } from "../ledger/order-row.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { differences } from "../service/requests.ts";
@@ -58,7 +59,7 @@ export async function requireLinkOf(
   config: Config,
   { clock, logger }: Pick<Session, "clock" | "logger">,
 ): Promise<void> {
-  if (order.operation === "REGISTER") return;
+  if (!movesContainers(order.operation)) return;
   const service = openService(config, { clock, logger });
   const signal = AbortSignal.timeout(SERVICE_WITHIN_MS);
   try {
@@ -81,7 +82,7 @@ async function isRequestOf(
   service: ServiceClient,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (operation === "REGISTER") return false;
+  if (!movesContainers(operation)) return false;
   const ids = await service.snapshotRequestIds(facilityId, subject.code, operation, signal);
   return ids.includes(requestId);
 }

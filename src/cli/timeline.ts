@@ -1,3 +1,4 @@
+import { DONE } from "../core/wish.ts";
 import type { OrderEvent } from "../ledger/views.ts";
 import { roundToUnit } from "./times.ts";
 
@@ -37,6 +38,15 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
     `to be cancelled, says ${text(detail.by) ?? "the lab"}${after(detail.messageId, " by ")}${after(detail.reason, ": ")}`,
   cancel_called: (detail) => `the service is asked to cancel it${after(detail.attempt, " (call ", ")")}`,
   cancel_refused: (detail) => `not cancelled${reason(detail)}`,
+  control_asked: (detail) =>
+    `to be ${wanted(detail)}, says ${text(detail.by) ?? "the lab"}${after(detail.messageId, " by ")}`,
+  control_refused: (detail) => `not ${wanted(detail)}${reason(detail)}`,
+  held: () => "put on hold for the lab; it waits until it is released",
+  released: (detail) =>
+    `not on hold any more${after(detail.actor, ", says ")}${after(detail.reason, ": ")}; the order goes on`,
+  changed: () => "asks for something else now, as the lab wanted; nothing had been sent",
+  subject_merged: (detail) =>
+    `its subject was merged into another by the lab${after(detail.mergedBy, " (order ", ")")}`,
   task_done: (detail) =>
     `${text(detail.actor) ?? "an operator"} has done task ${text(detail.task) ?? ""}${after(detail.reason, ": ")}`,
   failed: (detail) => `failed${reason(detail)}`,
@@ -66,6 +76,12 @@ function lookWords({ found }: Detail): string {
   return told === undefined || told === "nothing"
     ? "the service shows no trace of the lost call yet"
     : `nothing is certain yet about the lost call: ${told}`;
+}
+
+function wanted({ control }: Detail): string {
+  return typeof control === "string" && Object.hasOwn(DONE, control)
+    ? DONE[control as keyof typeof DONE]
+    : "changed";
 }
 
 function text(value: unknown): string | undefined {

@@ -23,6 +23,9 @@ const LONG_DUE_MS = 120_000;
 export function whyWaiting(order: LedgerOrder, around: Surroundings): string | undefined {
   if (isTerminal(order.state)) return undefined;
   if (order.state === "parked") return whyParked(order);
+  if (order.heldAt) {
+    return `The lab put it on hold ${relativeTime(order.heldAt, around.nowMs)} (ORC-1 HD); it goes on when the lab releases it (RL), or by cryobridge orders release ${formatId("o", order.id)}.`;
+  }
   if (!around.isDaemonThere) {
     return "No daemon works on this ledger right now, so nothing moves until one is started (cryobridge start).";
   }

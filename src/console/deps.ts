@@ -4,6 +4,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { TankAge } from "../jobs/tanks.ts";
+import type { TaskCount } from "../ledger/tasks.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -23,7 +24,8 @@ export interface LedgerCounts {
   /** Results that could not be delivered and wait for a person. */
   readonly deliveriesParked: number;
   /** Things for a person to do that nobody has done, and for how long the oldest has waited. */
-  readonly tasks: { readonly open: number; readonly oldestSeconds?: number | undefined };
+  /** Open ones; kinds without any are left out. */
+  readonly tasks: readonly TaskCount[];
 }
 
 /** An order as the console shows it: nothing in it identifies a patient. */

@@ -2,6 +2,7 @@ import { FAILURES, type FailureCode } from "../core/failures.ts";
 import type { Operation } from "../core/order.ts";
 import { isTerminal, ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import { type TankAge, tankName } from "../jobs/tanks.ts";
+import type { TaskCount } from "../ledger/tasks.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import { askCounts, askReadiness, askRefills, askServiceChanges, askWaiting, withDeadline } from "./ask.ts";
 import type { ConsoleDeps, OrderRow } from "./deps.ts";
@@ -104,10 +105,7 @@ export async function readStatus(deps: ConsoleDeps, version: string): Promise<St
           })),
     deliveries:
       counts === undefined ? null : { pending: counts.deliveriesPending, parked: counts.deliveriesParked },
-    tasks:
-      counts === undefined
-        ? null
-        : { open: counts.tasks.open, oldestSeconds: counts.tasks.oldestSeconds ?? null },
+    tasks: counts === undefined ? null : sumTasks(counts.tasks),
     stuckOrders,
     recentOrders,
     waitingMessages:
@@ -167,5 +165,13 @@ function toStatusTank(tank: TankAge): StatusTank {
     storage: tankName(tank),
     lastRefillAt: tank.lastRefillAt?.toISOString() ?? null,
     since: tank.since.toISOString(),
+  };
+}
+
+function sumTasks(tasks: readonly TaskCount[]): Status["tasks"] {
+  const oldest = tasks.map(({ oldestSeconds }) => oldestSeconds);
+  return {
+    open: tasks.reduce((sum, { count }) => sum + count, 0),
+    oldestSeconds: oldest.length === 0 ? null : Math.max(...oldest),
   };
 }

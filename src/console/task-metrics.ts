@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
+import { TASK_KINDS } from "../ledger/tasks.ts";
 import type { LedgerCounts } from "./deps.ts";
 
 /** Adds the gauges about tasks; the returned function sets them, undefined while the ledger is out of reach. */
@@ -18,7 +19,10 @@ export function addTaskMetrics(registers: Registry[]): (counts: LedgerCounts | u
   return (counts) => {
     for (const gauge of [open, oldest]) gauge.reset();
     if (counts === undefined) return;
-    open.set({ kind: "cancel" }, counts.tasks.open);
-    oldest.set({ kind: "cancel" }, counts.tasks.oldestSeconds ?? 0);
+    for (const kind of TASK_KINDS) {
+      const found = counts.tasks.find((each) => each.kind === kind);
+      open.set({ kind }, found?.count ?? 0);
+      oldest.set({ kind }, found?.oldestSeconds ?? 0);
+    }
   };
 }

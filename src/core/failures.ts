@@ -397,7 +397,7 @@ export const FAILURES = {
   MAPPING_ORDER_CONTROL_UNSUPPORTED: {
     class: "permanent",
     meaning:
-      "ORC-1 asks for something other than a new order (NW) or what the profile takes for a cancellation.",
+      "ORC-1 asks for something other than a new order (NW) or what `cancel` and `control` of the profile name.",
     mend: "Make the change with the storage staff; a code that cancels at your site belongs into `cancel` of the profile.",
   },
   MAPPING_VALUE_MISSING: {
@@ -595,6 +595,18 @@ export const FAILURES = {
     meaning: "The subject isn't registered yet and the order lacks its name or birth date.",
     mend: "Have the lab send the missing values, or register the subject by hand, then retry.",
   },
+  SUBJECT_UPDATE_NOT_OFFERED: {
+    class: "permanent",
+    meaning:
+      "The lab updates a subject that the service knows otherwise, and the service offers no call to update one; nothing was changed there.",
+    mend: "Have the facility correct the subject at the service, then `cryobridge orders retry ID`, which compares once more, and close the task.",
+  },
+  SUBJECT_MERGE_NOT_OFFERED: {
+    class: "permanent",
+    meaning:
+      "The lab merges two identifiers of a subject, there is something under the one that goes, and the service offers no call to merge; nothing was merged.",
+    mend: "Decide with the facility what becomes of the containers and orders under the prior identifier, then close the tasks.",
+  },
   SUBJECT_NOT_REGISTERED: {
     class: "permanent",
     meaning: "The subject isn't at the service, and `service.subjects` keeps Cryobridge from registering it.",
@@ -667,6 +679,29 @@ export const FAILURES = {
     meaning:
       "The service has the order, and no call to cancel it is configured (`service.cancel`), so it goes on.",
     mend: "Ask the facility's staff to cancel or reject it at the service, then close the task with `cryobridge tasks done ID`.",
+  },
+  CONTROL_ORDER_UNKNOWN: {
+    class: "permanent",
+    meaning:
+      "A wish to hold, release or change an order, or a question for its state, names an order that never came through the same connector.",
+    mend: "Check the order number (ORC-2) with the lab; nothing was changed.",
+  },
+  CONTROL_ORDER_DIFFERS: {
+    class: "permanent",
+    meaning:
+      "A wish to hold, release or change an order, or a question for its state, names an order, but a subject or a number of ours that is not that order's.",
+    mend: "Ask the lab which order is meant; nothing was changed.",
+  },
+  CONTROL_TOO_LATE: {
+    class: "permanent",
+    meaning: "The order had come to its end before it could be put on hold, released or changed.",
+    mend: "Tell the clinic how the order ended; a new order, under a new number, can correct it.",
+  },
+  CONTROL_NOT_OFFERED: {
+    class: "permanent",
+    meaning:
+      "The service has the order, and it offers no call to hold, release or change one, so the order goes on as it is.",
+    mend: "Ask the facility's staff to reject it at the service where it must not be done so, then close the task with `cryobridge tasks done ID`.",
   },
   CANCEL_REFUSED: {
     class: "permanent",

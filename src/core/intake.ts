@@ -20,12 +20,22 @@ export interface CsvRow {
   readonly values: ReadonlyMap<string, string>;
 }
 
+/** How the messages of a file or frame stand in HL7 batches. */
+export interface BatchOutline {
+  /** The FHS segment; absent when there is none. */
+  readonly fileHeader?: string | undefined;
+  /** Batches in order, each with its BHS segment. Messages outside any are one without a header. */
+  readonly batches: readonly { readonly header?: string | undefined; readonly messages: number }[];
+}
+
 /** One message: an HL7 message, or the rows of a CSV file that make up one order. */
 export interface IncomingMessage {
   /** Position in its file, from 1; with the file's digest it makes the message unique. */
   readonly ordinal: number;
   /** Where it stands, for people: `message 3` or `lines 12-14`. */
   readonly place: string;
+  /** Whether it came in an HL7 batch, which may be answered as a whole. */
+  readonly isInBatch?: boolean | undefined;
   /** The bytes as they came, kept whole. For CSV: the header line and the order's rows. */
   readonly raw: Phi<Buffer>;
   /** What it says: decoded HL7 text or CSV rows; or, when it could not be read at all, the reasons. */
@@ -88,10 +98,14 @@ export interface Intake {
   accept(fileId: string, connector: string, messages: readonly IncomingMessage[]): Promise<MessageVerdict[]>;
   /** Maps a batch without keeping anything: the verdicts that `accept` would give, orders without ids. */
   inspect(connector: string, messages: readonly IncomingMessage[]): MessageVerdict[];
-  /** Records the end of a file: `taken`, or `refused` as a whole with the reasons. */
+  /**
+   * Records the end of a file: `taken`, or `refused` as a whole with the reasons. A file with batches gets its batch
+   * response then, where the site wants one.
+   */
   closeFile(
     fileId: string,
     end: { readonly status: "taken" | "refused"; readonly problems: readonly Problem[] },
+    batch?: BatchOutline,
   ): Promise<void>;
 }
 
@@ -110,4 +124,14 @@ export interface Reception {
    * @param peer address of the sender, for people
    */
   receive(connector: string, messages: readonly IncomingMessage[], peer: string): Promise<Received[]>;
+  /**
+   * What is sent instead of single answers to a frame that holds a batch: one message or, where the sender wants none,
+   * nothing; the same bytes for the same frame. Undefined where the site wants single answers.
+   */
+  answerBatch(
+    connector: string,
+    batch: BatchOutline,
+    frame: Buffer,
+    received: readonly Received[],
+  ): readonly Buffer[] | undefined;
 }

@@ -7,7 +7,7 @@
  * - `submitted`: the service has the procedure request, or on the external surface the procedure; staff are to act.
  * - `accepted`: staff accepted it; a procedure exists and waits for a device.
  * - `in_progress`: a device runs the procedure.
- * - `completed`, `rejected`, `failed`: the service's last word.
+ * - `completed`, `rejected`, `failed`: the service's last word; `failed` also where it has no call for what is asked.
  * - `cancelled`: at the service, or here before anything was sent.
  * - `parked`: needs a person; carries a failure code.
  * - `discarded`: a person decided that it will not be done.
@@ -47,7 +47,7 @@ export const TRACKED_STATES = [
 const NEXT: Readonly<Record<OrderState, readonly OrderState[]>> = {
   received: ["queued", "cancelled", "parked", "discarded"],
   queued: ["submitting", "received", "cancelled", "parked", "discarded"],
-  submitting: ["submitted", "completed", "received", "cancelled", "parked"],
+  submitting: ["submitted", "completed", "received", "cancelled", "failed", "parked"],
   submitted: ["accepted", "in_progress", "completed", "rejected", "cancelled", "failed", "parked"],
   accepted: ["in_progress", "completed", "rejected", "cancelled", "failed", "parked"],
   in_progress: ["completed", "rejected", "cancelled", "failed", "parked"],

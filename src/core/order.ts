@@ -1,8 +1,21 @@
 import type { Phi } from "./phi.ts";
 
-/** What an order asks for. STORE and RETRIEVAL become procedure requests; REGISTER only makes the subject known. */
-export const OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER"] as const;
+/**
+ * What an order asks for. STORE and RETRIEVAL become procedure requests; REGISTER only makes the subject known. UPDATE
+ * and MERGE are the lab's news about a subject: what the service has is compared with them, and never changed.
+ */
+export const OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER", "UPDATE", "MERGE"] as const;
 export type Operation = (typeof OPERATIONS)[number];
+
+/** Whether it moves containers; the others are about a subject alone. */
+export function movesContainers(operation: Operation): operation is "STORE" | "RETRIEVAL" {
+  return operation === "STORE" || operation === "RETRIEVAL";
+}
+
+/** Whether it is news about a subject that may be known already. */
+export function isSubjectNews(operation: Operation): operation is "UPDATE" | "MERGE" {
+  return operation === "UPDATE" || operation === "MERGE";
+}
 
 /** The person whose samples an order is about. Only the code is always known. */
 export interface OrderSubject {
@@ -27,10 +40,12 @@ export interface Order {
   readonly facilityCode: string;
   /** The service's id for that facility. */
   readonly facilityId: number;
-  /** ORC-2 or the CSV's `order_number`. Absent only for REGISTER. */
+  /** ORC-2 or the CSV's `order_number`. Absent only for orders about a subject alone. */
   readonly placerOrderNumber?: string | undefined;
   readonly subject: OrderSubject;
-  /** Empty for REGISTER; otherwise at least one, labels unique within the order. */
+  /** MERGE, and only there: the identifier that goes (MRG-1). */
+  readonly priorSubjectCode?: Phi | undefined;
+  /** Empty for orders about a subject alone; otherwise at least one, labels unique within the order. */
   readonly containers: readonly OrderContainer[];
   /** Where each value came from: `subject.code` -> `PID-3[1].1` or `line 7, column subject_code`. No values. */
   readonly sources: Readonly<Record<string, string>>;

@@ -1,8 +1,8 @@
-import type { CancelAnswer } from "./cancel.ts";
 import type { FailureCode, Problem } from "./failures.ts";
 import type { Operation } from "./order.ts";
 import type { OrderState } from "./order-state.ts";
 import type { Phi } from "./phi.ts";
+import type { WishAnswer } from "./wish.ts";
 
 /** Where a container stands, as far as the service told. Parts that it did not tell are undefined. */
 export interface ContainerLocation {
@@ -34,6 +34,8 @@ export interface OutcomeOrder {
   readonly facilityCode: string;
   readonly subjectCode: Phi;
   readonly state: OrderState;
+  /** The lab has put it on hold. */
+  readonly isHeld?: boolean | undefined;
   readonly requestId?: number | undefined;
   readonly procedureId?: number | undefined;
   readonly procedureCode?: string | undefined;
@@ -79,6 +81,6 @@ export type Outcome = {
   | ({ readonly kind: "refused" } & WithProblems)
   | ({ readonly kind: "waiting" } & WithProblems)
   | { readonly kind: "changed"; readonly order: OutcomeOrder }
-  /** Answers a message's wishes to cancel orders, as far as they were decided together; one at least. */
-  | { readonly kind: "cancellation"; readonly answers: readonly CancelAnswer[] }
+  /** Answers a message's wishes about earlier orders, as far as they were decided together; one at least. */
+  | { readonly kind: "wishes"; readonly answers: readonly WishAnswer[] }
 );

@@ -1,10 +1,10 @@
 import type pg from "pg";
-import { decideCancel } from "../core/cancel.ts";
 import type { Clock } from "../core/clock.ts";
 import { asFailure } from "../core/failures.ts";
 import type { KeptAnswer } from "../core/kept-answer.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Surface } from "../core/surface.ts";
+import { decideWish } from "../core/wish.ts";
 import {
   type CancelCallState,
   type DueCancel,
@@ -65,7 +65,7 @@ export async function pursueCancel(due: DueCancel, deps: CancelDeps, signal: Abo
   };
   if (due.call !== "due") return look({ due, target, call: due.call, ...lastCall(due) }, deps, signal);
   const facts = { state: "submitted", isAtService: true, hasIntent: false } as const;
-  const decision = decideCancel(facts, deps.offered.has(surface));
+  const decision = decideWish("cancel", facts, deps.offered.has(surface));
   if (decision.kind === "unable") return recordUncancelled(deps.pool, due, decision.refusal);
   await call(due, target, deps, signal);
 }

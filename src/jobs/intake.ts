@@ -5,12 +5,15 @@ import { commitMessages, type MessageRecord } from "../ledger/commit-messages.ts
 import { closeFile, openFile, requireFileId } from "../ledger/files.ts";
 import { formatId } from "../ledger/ids.ts";
 import type { Mapper } from "../mapping/mapper.ts";
+import { type BatchFileDeps, closeBatchFile } from "./batch-response.ts";
 
 /** What the intake is given. */
 export interface IntakeDeps {
   readonly pool: pg.Pool;
   readonly logger: Logger;
   readonly mapperByConnector: ReadonlyMap<string, Mapper>;
+  /** How batches of files are answered; by single answers when absent. */
+  readonly batches?: BatchFileDeps | undefined;
   /** Called after each commit, with its verdicts. */
   readonly onCommitted: (connector: string, verdicts: readonly MessageVerdict[]) => void;
 }
@@ -20,7 +23,11 @@ export function createIntake(deps: IntakeDeps): Intake {
   const toRecords = (connector: string, messages: readonly IncomingMessage[]): MessageRecord[] => {
     const mapper = deps.mapperByConnector.get(connector);
     if (!mapper) throw new RangeError(`no connector ${connector}`);
-    return messages.map((message) => toRecord(mapper, message));
+    const answersBatches = deps.batches?.settingsByConnector.has(connector) === true;
+    return messages.map((message) => ({
+      ...toRecord(mapper, message),
+      isAnsweredInBatch: answersBatches && message.isInBatch === true,
+    }));
   };
   return {
     openFile: (file) => openFile(deps.pool, file),
@@ -44,7 +51,10 @@ export function createIntake(deps: IntakeDeps): Intake {
           placerOrderNumber,
         })),
       })),
-    closeFile: (fileId, end) => closeFile(deps.pool, fileId, end),
+    closeFile: (fileId, end, batch) =>
+      batch && deps.batches
+        ? closeBatchFile(deps.pool, fileId, end, batch, deps.batches)
+        : closeFile(deps.pool, fileId, end),
   };
 }
 
@@ -60,7 +70,7 @@ export function toRecord(mapper: Mapper, message: IncomingMessage): MessageRecor
     verdict: mapped.verdict,
     problems: mapped.problems,
     orders: mapped.orders,
-    cancellations: mapped.cancellations,
+    wishes: mapped.wishes,
     subjectCodes: mapped.subjectCodes,
     orderNumbers: mapped.orderNumbers,
   };

@@ -1,16 +1,19 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
-import { encodeCrockfordNumber } from "../core/crockford.ts";
-import type { IncomingMessage, MessageVerdict, Received, Reception, Verdict } from "../core/intake.ts";
+import type { BatchOutline, IncomingMessage, MessageVerdict, Received, Reception } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { phi } from "../core/phi.ts";
 import type { Decided, ReplyTo } from "../core/reply.ts";
+import { splitHl7File } from "../formats/hl7/file.ts";
+import { Hl7Message } from "../formats/hl7/message.ts";
 import { commitMessages, type MessageRecord } from "../ledger/commit-messages.ts";
 import { formatId } from "../ledger/ids.ts";
 import type { MessageAnswer } from "../mapping/answer-hl7.ts";
+import { composeBatchResponse } from "../mapping/batch-hl7.ts";
 import type { Mapper } from "../mapping/mapper.ts";
 import type { Hl7Profile } from "../mapping/profile.ts";
 import { createReplier, type ReplySettings } from "../mapping/reply-hl7.ts";
+import { ANSWER_BY_VERDICT, answerControlId } from "./batch-response.ts";
 import { groupCommit } from "./group-commit.ts";
 import { logVerdicts, toRecord } from "./intake.ts";
 
@@ -64,6 +67,10 @@ export function createReception(deps: ReceptionDeps): Reception {
       const bytes = messages.reduce((sum, message) => sum + message.raw.reveal().length, 0);
       return found.commit(records, bytes);
     },
+    answerBatch: (connector, outline, frame, received) => {
+      const profile = byConnector.get(connector)?.settings.profile;
+      return profile && answerBatchFrame(profile, deps.instanceCode, outline, frame, received);
+    },
   };
 }
 
@@ -87,6 +94,36 @@ async function commitFrames(
   return numbered.map((records) => records.flatMap(({ message }) => byOrdinal.get(message.ordinal) ?? []));
 }
 
+/** One frame for a batch. What each message is answered with is in the ledger, so the whole comes out the same again. */
+function answerBatchFrame(
+  { results }: Hl7Profile,
+  instanceCode: string,
+  outline: BatchOutline,
+  frame: Buffer,
+  received: readonly Received[],
+): readonly Buffer[] | undefined {
+  const response = results.batchResponse ?? "all";
+  if (response === "none") return undefined;
+  const replies = received.map(({ reply }) => reply ?? Buffer.alloc(0));
+  // The sender wants no answer to any of them (MSH-15 and MSH-16).
+  if (received.length > 0 && replies.every(({ length }) => length === 0)) return [];
+  const answers = received.map(({ verdict }, index) => ({
+    verdict,
+    messages: splitHl7File(replies[index] ?? Buffer.alloc(0)).parts.map(({ raw }) => raw.toString("utf8")),
+  }));
+  const last = answers.findLast(({ messages }) => messages.length > 0)?.messages[0];
+  const text = composeBatchResponse({
+    outline,
+    answers,
+    response,
+    time: last === undefined ? undefined : Hl7Message.parse(last).header.dateTime,
+    instanceCode,
+    seed: Buffer.concat([frame, ...replies]),
+    settings: results,
+  });
+  return [Buffer.from(text, "utf8")];
+}
+
 interface Arrival {
   readonly connector: string;
   readonly message: IncomingMessage;
@@ -104,8 +141,8 @@ function replyTo(
   const text = content.kind === "hl7" ? content.text : phi(raw.reveal().toString("latin1"));
   const answered = { messageId: "", connector, receivedAt, text };
   const replier = createReplier(answered, settings.profile, settings);
-  const controlId = (prefix: string, messageId: number) =>
-    `${prefix}${instanceCode}${encodeCrockfordNumber(messageId).padStart(8, "0")}`;
+  const controlId = (prefix: "CA" | "CL", messageId: number) =>
+    answerControlId(prefix, instanceCode, messageId);
   const answerOf = ({ verdict, problems, messageId }: Decided): MessageAnswer => {
     const common = {
       outcomeId: "",
@@ -113,7 +150,7 @@ function replyTo(
       occurredAt: receivedAt,
       message: { ...answered, messageId: formatId("m", messageId) },
     };
-    const kind = KIND_BY_VERDICT[verdict];
+    const kind = ANSWER_BY_VERDICT[verdict];
     return kind === "acknowledged"
       ? { ...common, kind, orders: [], isDuplicate: verdict === "duplicate" }
       : { ...common, kind, problems };
@@ -125,14 +162,6 @@ function replyTo(
       const replies = replier.compose(answerOf(decided), controlId("CL", decided.messageId));
       return replies.length === 0 ? undefined : Buffer.concat(replies);
     },
-    isWhole: ({ verdict, problems }) => replier.isWhole({ kind: KIND_BY_VERDICT[verdict], problems }),
+    isWhole: ({ verdict, problems }) => replier.isWhole({ kind: ANSWER_BY_VERDICT[verdict], problems }),
   };
 }
-
-const KIND_BY_VERDICT = {
-  accepted: "acknowledged",
-  duplicate: "acknowledged",
-  ignored: "acknowledged",
-  refused: "refused",
-  waiting: "waiting",
-} as const satisfies Record<Verdict, MessageAnswer["kind"]>;

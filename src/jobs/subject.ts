@@ -16,22 +16,30 @@ export interface KnownSubject {
 const fold = (value: string) => value.normalize("NFC").trim().replace(/\s+/gu, " ").toLocaleLowerCase("und");
 
 /**
- * The guard against the wrong patient: where both sides tell a name or birth date, they must agree. Case, surrounding
- * blanks and the way accents are encoded don't count.
- *
- * @throws Failure SUBJECT_MISMATCH naming the fields that differ, never their values.
+ * In which fields both sides tell something else, in words. Case, surrounding blanks and the way accents are encoded
+ * don't count.
  */
-export function requireSameSubject(ours: OrderSubject, theirs: KnownSubject): void {
+export function findDifferences(ours: OrderSubject, theirs: KnownSubject): string[] {
   const fields = ["firstName", "lastName", "dateOfBirth"] as const;
   const differing = fields.filter((field) => {
     const our = ours[field]?.reveal();
     const their = theirs[field]?.reveal();
     return our !== undefined && their !== undefined && fold(our) !== fold(their);
   });
+  return differing.map(inWords);
+}
+
+/**
+ * The guard against the wrong patient: where both sides tell a name or birth date, they must agree.
+ *
+ * @throws Failure SUBJECT_MISMATCH naming the fields that differ, never their values.
+ */
+export function requireSameSubject(ours: OrderSubject, theirs: KnownSubject): void {
+  const differing = findDifferences(ours, theirs);
   if (differing.length === 0) return;
   throw new Failure(
     "SUBJECT_MISMATCH",
-    `the service has this subject code with another ${differing.map(inWords).join(", ")}`,
+    `the service has this subject code with another ${differing.join(", ")}`,
   );
 }
 

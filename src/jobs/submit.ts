@@ -1,4 +1,5 @@
 import { asFailure, Failure } from "../core/failures.ts";
+import { isSubjectNews } from "../core/order.ts";
 import type { Surface } from "../core/surface.ts";
 import { changeOrders } from "../ledger/change-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
@@ -18,6 +19,7 @@ import {
 import { toNewRequest } from "./new-request.ts";
 import { settleOrder } from "./settle.ts";
 import { requireRegistrable, requireSameSubject } from "./subject.ts";
+import { takeNews } from "./subject-news.ts";
 import type { SubmitDeps } from "./submit-deps.ts";
 import { recordSubmitFailure } from "./submit-failure.ts";
 
@@ -51,6 +53,7 @@ interface Step {
 
 async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
   const { order } = step;
+  if (isSubjectNews(order.operation)) return takeNews(order, deps, signal);
   const guarded = await guardOrder(order, deps);
   if (guarded === "wait") return putOff(order, deps);
   const subject = await ensureSubject(step, deps, signal);

@@ -1,17 +1,17 @@
 import type pg from "pg";
-import { type CancelRefusal, decideCancel } from "../core/cancel.ts";
 import type { FailureCode } from "../core/failures.ts";
 import type { KeptAnswer } from "../core/kept-answer.ts";
 import type { OrderSubject } from "../core/order.ts";
 import { TRACKED_STATES } from "../core/order-state.ts";
 import type { Surface } from "../core/surface.ts";
+import { type Control, decideWish, type WishRefusal } from "../core/wish.ts";
 import { insertOrderAnswer } from "./answers.ts";
 import { changeOrders, ORDERS_BY_ID, settleWishesWithin } from "./change-orders.ts";
 import { inTransaction, run } from "./database.ts";
 import type { Act } from "./operator.ts";
 import { fromOrderRow, linkOf, type OrderRow, type ServiceLink, toSubject } from "./order-row.ts";
 import { recordAsked } from "./record-wishes.ts";
-import { answerWishes, endWishes } from "./wishes.ts";
+import { answerWishes, endWishes, findOpenCancels } from "./wishes.ts";
 
 /** How a wish's call to the service stands: to be made, made (perhaps), or refused for certain. */
 export type CancelCallState = "due" | "sent" | "refused";
@@ -36,16 +36,17 @@ export interface DueCancel {
   readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
 }
 
-/** $1 how many. Indexes: cancellations_open, the primary key of orders. */
+/** $1 how many. Indexes: wishes_open, the primary key of orders. */
 const DUE_CANCELS = `
 select *
   from (select distinct on (c.order_id)
                c.id, c.order_id, c.call, c.attempts, c.looks, c.next_at, c.failure_code, c.failure_text,
                (extract(epoch from now() - c.called_at) * 1000)::double precision as called_age_ms,
                o.surface, o.request_id, o.procedure_id, o.subject_code, o.subject
-          from cancellations c
+          from wishes c
           join orders o on o.id = c.order_id
-         where c.state in ('asked', 'under_way')
+         where c.control in ('cancel', 'discontinue')
+           and c.state in ('asked', 'under_way')
            and o.state in ('submitted', 'accepted', 'in_progress')
            and (o.request_id is not null or (o.surface = 'external' and o.procedure_id is not null))
          order by c.order_id, c.id) w
@@ -59,7 +60,7 @@ select *
  */
 const RECORD_CALL = `
 with called as (
-  update cancellations
+  update wishes
      set state = 'under_way',
          call = 'sent',
          attempts = attempts + 1,
@@ -79,7 +80,7 @@ returning order_id`;
 
 /** $1 wish, $2 state of the call, $3 looks, $4 ms from now, $5 whether $6 code and $7 text replace the failure. Index: the primary key. */
 const POSTPONE = `
-update cancellations
+update wishes
    set call = $2,
        looks = $3,
        next_at = now() + $4 * interval '1 millisecond',
@@ -90,15 +91,15 @@ update cancellations
 
 /** $1 order id, $2 actor, $3 reason. */
 const INSERT_WISH = `
-insert into cancellations (connector, order_id, placer_order_number, actor, reason, state)
-select o.connector, o.id, o.placer_order_number, $2, $3, 'asked'
+insert into wishes (connector, control, order_id, placer_order_number, actor, reason, state)
+select o.connector, 'cancel', o.id, o.placer_order_number, $2, $3, 'asked'
   from orders o
  where o.id = $1`;
 
-/** Wishes to cancel an order, oldest first; $1 order id. Index: cancellations_order. */
+/** Wishes about an order, oldest first; $1 order id. Index: wishes_order. */
 const ORDER_WISHES = `
-select c.actor, c.reason, c.state, c.attempts, c.failure_code, c.failure_text, c.asked_at, c.decided_at
-  from cancellations c
+select c.control, c.actor, c.reason, c.state, c.attempts, c.failure_code, c.failure_text, c.asked_at, c.decided_at
+  from wishes c
  where c.order_id = $1
  order by c.id`;
 
@@ -209,12 +210,13 @@ export async function recordCancelled(
 export async function recordUncancelled(
   pool: pg.Pool,
   { orderId }: Pick<DueCancel, "orderId">,
-  refusal: CancelRefusal,
+  refusal: WishRefusal,
   answer?: KeptAnswer | undefined,
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query("select 1 from orders where id = $1 for update", [orderId]);
-    const messageIds = await endWishes(client, new Map([[orderId, refusal]]));
+    const wishIds = await findOpenCancels(client, orderId);
+    const messageIds = await endWishes(client, new Map(wishIds.map((id) => [id, refusal])));
     if (answer) await insertOrderAnswer(client, { orderId, failureCode: refusal.code, answer });
     await answerWishes(client, messageIds);
   });
@@ -228,7 +230,7 @@ export type CancelResult =
   | { readonly kind: "asked" }
   /** A call may be under way; decided when that is settled. */
   | { readonly kind: "waits" }
-  | { readonly kind: "unable"; readonly refusal: CancelRefusal };
+  | { readonly kind: "unable"; readonly refusal: WishRefusal };
 
 /**
  * A person wants an order cancelled.
@@ -251,19 +253,22 @@ export async function cancelOrder(
       hasIntent: order.intent !== undefined,
       isAtService: link !== undefined,
     };
-    const decision = decideCancel(facts, link !== undefined && offered.has(link.surface));
+    const decision = decideWish("cancel", facts, link !== undefined && offered.has(link.surface));
     if (decision.kind === "unable") return decision;
     if (decision.kind === "done") return { kind: "cancelled" };
     await client.query(INSERT_WISH, [orderId, act.actor, act.reason ?? null]);
-    await recordAsked(client, act.actor, [{ orderId, detail: { by: act.actor, reason: act.reason } }]);
+    await recordAsked(client, act.actor, [
+      { orderId, control: "cancel", detail: { by: act.actor, reason: act.reason } },
+    ]);
     await settleWishesWithin(client, [orderId]);
-    const results = { cancel: "cancelled", call: "asked", wait: "waits" } as const;
+    const results = { act: "cancelled", call: "asked", wait: "waits" } as const;
     return { kind: results[decision.kind] };
   });
 }
 
-/** A wish to cancel an order, as people see it. */
+/** A wish about an order, as people see it. */
 export interface WishView {
+  readonly control: Control;
   readonly actor: string;
   readonly reason: string | undefined;
   readonly state: "asked" | "under_way" | "done" | "unable";
@@ -274,9 +279,10 @@ export interface WishView {
   readonly decidedAt: Date | undefined;
 }
 
-/** The wishes to cancel an order, oldest first. */
+/** The wishes about an order, oldest first. */
 export async function listOrderWishes(pool: pg.Pool, orderId: number): Promise<WishView[]> {
   const rows = await run<{
+    control: Control;
     actor: string;
     reason: string | null;
     state: WishView["state"];
@@ -287,6 +293,7 @@ export async function listOrderWishes(pool: pg.Pool, orderId: number): Promise<W
     decided_at: Date | null;
   }>(pool, ORDER_WISHES, [orderId]);
   return rows.map((row) => ({
+    control: row.control,
     actor: row.actor,
     reason: row.reason ?? undefined,
     state: row.state,

@@ -5,8 +5,10 @@ import { mayMove, ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
 import { insertOrderAnswer } from "./answers.ts";
 import { inTransaction } from "./database.ts";
+import { replaceContent } from "./order-content.ts";
 import { fromOrderRow, ORDER_COLUMNS, type OrderRow, type ServiceLink, snapshotOrder } from "./order-row.ts";
-import { answerWishes, decideWishes } from "./wishes.ts";
+import { type NewTask, openTasks } from "./tasks.ts";
+import { answerWishes, decideWishes, type WishEffect } from "./wishes.ts";
 
 /**
  * One step of an order: what must still be true of it, and what changes. What is left out stays as it is.
@@ -32,6 +34,10 @@ export interface OrderChange {
   readonly looks?: number | undefined;
   /** Gives the order back: no worker owns it any more. */
   readonly isReleased?: boolean | undefined;
+  /** Takes it out of the hands of whoever has it: a worker that still thinks it has it can record nothing more. */
+  readonly isTakenBack?: boolean | undefined;
+  /** Whether it is on hold; an order that goes on is on hold no more. */
+  readonly isHeld?: boolean | undefined;
   /** The intended call is known to have had no effect, or its effect was found. */
   readonly isIntentSettled?: boolean | undefined;
   readonly isRepostApproved?: boolean | undefined;
@@ -50,6 +56,8 @@ export interface OrderChange {
   readonly event?: { readonly kind: string; readonly detail?: Readonly<Record<string, unknown>> } | undefined;
   /** Whether the lab is to be told of the order as it then stands. */
   readonly isTold?: boolean | undefined;
+  /** What a person is to do about the order. */
+  readonly task?: Omit<NewTask, "orderId"> | undefined;
 }
 
 /** Applies a batch of changes; $1 is a JSON array of them. Index: the primary key. */
@@ -70,6 +78,11 @@ update orders o
        attempts = coalesce(x.attempts, o.attempts),
        looks = case when x.settles_intent then 0 else coalesce(x.looks, o.looks) end,
        owner = case when x.releases then null else o.owner end,
+       fence = case when x.takes_back then nextval('fences') else o.fence end,
+       held_at = case when x."to" in ('queued', 'submitting', 'submitted', 'accepted', 'in_progress') then null
+                      when x.is_held then coalesce(o.held_at, now())
+                      when not x.is_held then null
+                      else o.held_at end,
        interruptions = case when x.releases then 0 else o.interruptions end,
        lease_until = case when x.releases then null else o.lease_until end,
        intent = case when x.settles_intent then null else o.intent end,
@@ -84,7 +97,8 @@ update orders o
          order_id bigint, fence bigint, "from" text[], "to" text, failure_code text, failure_text text,
          clears_failure boolean, surface text, request_id bigint, procedure_id bigint, procedure_code text,
          remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, looks integer,
-         releases boolean, settles_intent boolean, approves_repost boolean, is_missing boolean)
+         releases boolean, takes_back boolean, is_held boolean, settles_intent boolean, approves_repost boolean,
+         is_missing boolean)
  where o.id = x.order_id
    and (x.fence is null or o.fence = x.fence)
    and (x."from" is null or o.state = any (x."from"))
@@ -143,7 +157,9 @@ function toParameter(change: OrderChange): Record<string, unknown> {
     poll_interval_ms: change.pollIntervalMs === undefined ? undefined : Math.round(change.pollIntervalMs),
     attempts: change.attempts,
     looks: change.looks,
-    releases: change.isReleased === true,
+    releases: change.isReleased === true || change.isTakenBack === true,
+    takes_back: change.isTakenBack === true,
+    is_held: change.isHeld,
     settles_intent: change.isIntentSettled === true,
     approves_repost: change.isRepostApproved,
     is_missing: change.isMissing,
@@ -187,6 +203,10 @@ export async function changeOrdersWithin(
   for (const { orderId, answer, failure } of applied) {
     if (answer && failure) await insertOrderAnswer(client, { orderId, failureCode: failure.code, answer });
   }
+  await openTasks(
+    client,
+    applied.flatMap(({ orderId, task }) => (task ? [{ ...task, orderId }] : [])),
+  );
   const told = applied.filter((change) => change.isTold).map((change) => change.orderId);
   if (told.length > 0) await insertOrderOutcomes(client, told);
   if (changed.size > 0) await settleWishesWithin(client, [...changed]);
@@ -194,28 +214,71 @@ export async function changeOrdersWithin(
 }
 
 /**
- * Decides and answers the wishes to cancel these orders, as far as the orders' states allow it by now, and cancels those
- * that nothing has left of. The caller holds their rows locked. So a wish that came while a call was under way takes
- * effect in the very transaction that settles the call.
+ * Decides and answers the wishes about these orders, as far as the orders' states allow it by now, and does what is
+ * wished to those that nothing has left of. The caller holds their rows locked. So a wish that came while a call was
+ * under way takes effect in the very transaction that settles the call.
  */
 export async function settleWishesWithin(client: pg.PoolClient, orderIds: readonly number[]): Promise<void> {
-  const { cancellable, messageIds } = await decideWishes(client, orderIds);
-  if (cancellable.length > 0) {
-    const failure = { code: "ORDER_CANCELLED", text: "cancelled as asked; nothing was sent" } as const;
-    const change = {
-      to: "cancelled",
-      failure,
-      isReleased: true,
-      isIntentSettled: true,
-      isTold: true,
-    } as const;
-    const event = { kind: "cancelled", detail: failure };
-    await changeOrdersWithin(
+  const { effects, messageIds } = await decideWishes(client, orderIds);
+  for (const round of inRounds(effects)) {
+    await replaceContent(
       client,
-      cancellable.map((orderId) => ({ ...change, orderId, event })),
+      round.flatMap((effect) => (effect.act === "change" ? [effect] : [])),
     );
+    await changeOrdersWithin(client, round.map(toChange));
   }
   await answerWishes(client, messageIds);
+}
+
+/** The first effects on each order, then the second ones, and so on: a batch changes an order once. */
+function inRounds(effects: readonly WishEffect[]): WishEffect[][] {
+  const rounds: WishEffect[][] = [];
+  for (const same of Map.groupBy(effects, ({ orderId }) => orderId).values()) {
+    for (const [index, effect] of same.entries()) {
+      const round = rounds[index] ?? [];
+      round.push(effect);
+      rounds[index] = round;
+    }
+  }
+  return rounds;
+}
+
+const CANCELLED = { code: "ORDER_CANCELLED", text: "cancelled as asked; nothing was sent" } as const;
+
+function toChange(effect: WishEffect): OrderChange {
+  const { orderId } = effect;
+  switch (effect.act) {
+    case "cancel":
+      return {
+        orderId,
+        to: "cancelled",
+        failure: CANCELLED,
+        isReleased: true,
+        isIntentSettled: true,
+        event: { kind: "cancelled", detail: CANCELLED },
+        isTold: true,
+      };
+    case "hold":
+      return {
+        orderId,
+        ...(effect.isInHand ? { to: "received", isTakenBack: true } : {}),
+        isHeld: true,
+        event: { kind: "held" },
+      };
+    case "release":
+      return { orderId, isHeld: false, nextInMs: 0, event: { kind: "released" } };
+    case "change":
+      return {
+        orderId,
+        from: ["received", "queued", "submitting", "parked"],
+        to: "received",
+        failure: null,
+        attempts: 0,
+        nextInMs: 0,
+        isTakenBack: true,
+        event: { kind: "changed" },
+      };
+  }
 }
 
 async function updateOrders(

@@ -91,7 +91,7 @@ async function commitWithin(client: pg.PoolClient, batch: MessageBatch, insert: 
 }
 
 /**
- * An order without a number, or a wish to cancel one, has no key that a second one would violate: only the message tells
+ * An order without a number, or a wish about an earlier one, has no key that a second one would violate: only the message tells
  * that it is the same.
  * So whoever commits such a message waits until others that commit it are done. Keys are taken in ascending order,
  * all before any other lock, so that two connections never wait for each other.
@@ -102,9 +102,9 @@ async function lockRepeatable(
   records: readonly MessageRecord[],
 ): Promise<void> {
   if (replayOf !== undefined) return;
-  const keys = records.flatMap(({ messageControlId, orders, cancellations = [] }) =>
+  const keys = records.flatMap(({ messageControlId, orders, wishes = [] }) =>
     messageControlId !== undefined &&
-    (cancellations.length > 0 || orders.some((order) => order.placerOrderNumber === undefined))
+    (wishes.length > 0 || orders.some((order) => order.placerOrderNumber === undefined))
       ? [lockKey(connector, messageControlId)]
       : [],
   );

@@ -117,6 +117,8 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
+    // What is asked for at the same time leaves at the same time. BullMQ's pool, the patient one, is left as it knows it.
+    pipeline: settings.pauseAfterFailureMs === undefined,
     query_timeout: QUERY_TIMEOUT_MS,
   };
   const pool = new PatientPool(config, settings.pauseAfterFailureMs ?? 0);
@@ -156,6 +158,30 @@ export function asLedgerFailure(error: unknown): unknown {
 
 /** A query runner: the pool, or one connection inside a transaction. */
 export type Queryable = Pick<pg.PoolClient, "query">;
+
+/**
+ * A statement that is run so often that each connection keeps it planned, under a name of its own. Of those that leave
+ * at the same time no two may have one name.
+ */
+export function prepared<Row extends pg.QueryResultRow>(
+  client: Queryable,
+  name: string,
+  text: string,
+  values: readonly unknown[],
+): Promise<pg.QueryResult<Row>> {
+  return client.query<Row>({ name, text, values: [...values] });
+}
+
+/**
+ * Waits for statements of one transaction that left at the same time, in the order in which they are given. When some
+ * fail, the failure of the first is thrown: those behind it fail because of it, and theirs says nothing.
+ */
+export async function allInOrder<T extends readonly unknown[] | []>(
+  statements: T,
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  await Promise.allSettled(statements);
+  return Promise.all(statements);
+}
 
 /**
  * Runs `work` in one transaction and commits it.

@@ -3,6 +3,7 @@ import { Failure, type Problem } from "../core/failures.ts";
 import type { FileOpening, IncomingFile } from "../core/intake.ts";
 import { inTransaction, run } from "./database.ts";
 import { formatId, parseId } from "./ids.ts";
+import { INSERT_DELIVERY } from "./outcomes.ts";
 
 /** The file with these bytes that this connector has taken or is taking; $1 connector, $2 sha256. Index: files_once. */
 const FIND_FILE = `
@@ -75,14 +76,32 @@ export async function openFile(pool: pg.Pool, file: IncomingFile): Promise<FileO
   });
 }
 
-/** Records how a file ended: taken, or refused as a whole for these reasons. */
+/** What is to become of a file in the ledger. */
+export interface FileEnd {
+  readonly status: "taken" | "refused";
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Records how a file ended: taken, or refused as a whole for these reasons; in the same transaction what answers it as
+ * a whole, so that it is answered exactly once.
+ */
 export async function closeFile(
   pool: pg.Pool,
   fileId: string,
-  end: { readonly status: "taken" | "refused"; readonly problems: readonly Problem[] },
+  end: FileEnd,
+  answer?: { readonly connector: string; readonly fileName: string; readonly bytes: Buffer },
 ): Promise<void> {
-  const id = requireFileId(fileId);
-  await run(pool, CLOSE_FILE, [id, end.status, JSON.stringify(end.problems)]);
+  const values = [requireFileId(fileId), end.status, JSON.stringify(end.problems)];
+  if (answer === undefined) {
+    await run(pool, CLOSE_FILE, values);
+    return;
+  }
+  await inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query(CLOSE_FILE, values);
+    const { connector, fileName, bytes } = answer;
+    if (rowCount === 1) await client.query(INSERT_DELIVERY, [connector, fileName, bytes]);
+  });
 }
 
 /** The number of a file id that an Intake gave out. */

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { prepared } from "./database.ts";
 import type { MessageRecord } from "./message-record.ts";
 
 /** Waiting messages that are about the same; $1 connector, $2 text[] keys. Index: the primary key. */
@@ -25,12 +26,13 @@ const LET_GO = "delete from waiting_keys where message_id = any ($1)";
  * correct it or cancel it.
  */
 export function keysOf(record: MessageRecord): string[] {
-  const { orders, cancellations = [], subjectCodes = [], orderNumbers = [] } = record;
-  const named = [...orders, ...cancellations];
+  const { orders, wishes = [], subjectCodes = [], orderNumbers = [] } = record;
+  const named = [...orders, ...wishes];
   const subjects = [
     ...subjectCodes,
     ...orders.map(({ subject }) => subject.code),
-    ...cancellations.flatMap(({ subjectCode }) => subjectCode ?? []),
+    ...orders.flatMap(({ priorSubjectCode }) => priorSubjectCode ?? []),
+    ...wishes.flatMap(({ subjectCode }) => subjectCode ?? []),
   ];
   const numbers = [...orderNumbers, ...named.flatMap(({ placerOrderNumber }) => placerOrderNumber ?? [])];
   return [
@@ -60,7 +62,9 @@ export class HeldKeys {
     const waiting = new Map<string, number[]>();
     if (keys.length === 0) return new HeldKeys(waiting);
     const isRelease = records.some(({ waitedAs }) => waitedAs !== undefined);
-    const { rows } = await client.query<{ key: string; message_id: number }>(
+    const { rows } = await prepared<{ key: string; message_id: number }>(
+      client,
+      isRelease ? "held_for_update" : "held_for_share",
       `${FIND_HELD} for ${isRelease ? "update" : "share"}`,
       [connector, keys],
     );

@@ -1,12 +1,14 @@
 import type pg from "pg";
 import type { CsvRow } from "../core/intake.ts";
 import { INSERT_EVENTS, INSERT_OUTCOMES } from "./change-orders.ts";
+import { allInOrder, prepared } from "./database.ts";
 import { forgetHeld, keysOf, recordHeld } from "./held-keys.ts";
 import { formatId } from "./ids.ts";
 import { CONFLICT_TEXT, draftSnapshot, type MessageDraft } from "./message-drafts.ts";
 import type { BatchSource } from "./message-record.ts";
+import { containerRows, contentOf, INSERT_CONTAINERS } from "./order-content.ts";
 import type { OrderSnapshot } from "./order-row.ts";
-import { onlyCancels } from "./record-wishes.ts";
+import { onlyWishes } from "./record-wishes.ts";
 
 /** $1.. arrays of one value a message. */
 const INSERT_MESSAGES = `
@@ -34,21 +36,16 @@ update messages m
 /** $1 JSON array of orders. A business key that appeared meanwhile makes the insert fail, and the batch is tried anew. */
 const INSERT_ORDERS = `
 insert into orders (id, message_id, position, connector, business_key, operation, facility_code, facility_id,
-                    placer_order_number, subject_code, subject, sources, content_digest, state, failure_code, failure_text)
+                    placer_order_number, subject_code, prior_subject_code, subject, sources, content_digest, state,
+                    failure_code, failure_text)
 select x.id, x.message_id, x.position, x.connector, x.business_key, x.operation, x.facility_code, x.facility_id,
-       x.placer_order_number, x.subject_code, x.subject, x.sources, decode(x.content_digest, 'hex'), x.state,
-       x.failure_code, x.failure_text
+       x.placer_order_number, x.subject_code, x.prior_subject_code, x.subject, x.sources, decode(x.digest, 'hex'),
+       x.state, x.failure_code, x.failure_text
   from jsonb_to_recordset($1::jsonb)
        as x(id bigint, message_id bigint, position integer, connector text, business_key text, operation text,
-            facility_code text, facility_id bigint, placer_order_number text, subject_code text, subject jsonb,
-            sources jsonb, content_digest text, state text, failure_code text, failure_text text)`;
-
-/** $1 JSON array of containers. */
-const INSERT_CONTAINERS = `
-insert into order_containers (order_id, position, lane, label, description)
-select x.order_id, x.position, o.lane, x.label, x.description
-  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, position integer, label text, description text)
-  join orders o on o.id = x.order_id`;
+            facility_code text, facility_id bigint, placer_order_number text, subject_code text,
+            prior_subject_code text, subject jsonb, sources jsonb, digest text, state text, failure_code text,
+            failure_text text)`;
 
 /** Writes the messages with their orders and timeline entries, as the drafts decide, and who is held behind whom. */
 export async function insertDrafts(
@@ -57,20 +54,20 @@ export async function insertDrafts(
   drafts: readonly MessageDraft[],
 ): Promise<void> {
   const isFresh = (draft: MessageDraft) => draft.record.waitedAs === undefined;
-  await insertMessages(client, batch, drafts.filter(isFresh));
-  await settleWaiting(
-    client,
-    drafts.filter((draft) => !isFresh(draft)),
-  );
-  await recordHeld(
-    client,
-    batch.connector,
-    drafts
-      .filter(({ verdict }) => verdict === "waiting")
-      .map(({ messageId, record }) => ({ messageId, keys: keysOf(record) })),
-  );
-  await insertOrders(client, batch.connector, drafts);
-  await insertTimeline(client, drafts);
+  const held = drafts
+    .filter(({ verdict }) => verdict === "waiting")
+    .map(({ messageId, record }) => ({ messageId, keys: keysOf(record) }));
+  // They leave one right behind the other and are carried out in this order: rows come after those that they refer to.
+  await allInOrder([
+    insertMessages(client, batch, drafts.filter(isFresh)),
+    settleWaiting(
+      client,
+      drafts.filter((draft) => !isFresh(draft)),
+    ),
+    recordHeld(client, batch.connector, held),
+    insertOrders(client, batch.connector, drafts),
+    insertTimeline(client, drafts),
+  ]);
 }
 
 async function insertMessages(
@@ -80,7 +77,7 @@ async function insertMessages(
 ): Promise<void> {
   if (drafts.length === 0) return;
   const column = <T>(pick: (draft: MessageDraft) => T): T[] => drafts.map(pick);
-  await client.query(INSERT_MESSAGES, [
+  await prepared(client, "insert_messages", INSERT_MESSAGES, [
     batch.connector,
     batch.fileId,
     batch.replayOf ?? null,
@@ -133,42 +130,32 @@ async function insertOrders(
   drafts: readonly MessageDraft[],
 ): Promise<void> {
   const orders = drafts.flatMap((draft) =>
-    draft.orders.map(({ order, orderId, businessKey: key, digest, isConflict }, index) => ({
-      id: orderId,
-      message_id: draft.messageId,
-      position: index + 1,
-      connector,
-      business_key: key,
-      operation: order.operation,
-      facility_code: order.facilityCode,
-      facility_id: order.facilityId,
-      placer_order_number: order.placerOrderNumber,
-      subject_code: order.subject.code.reveal(),
-      subject: {
-        firstName: order.subject.firstName?.reveal(),
-        lastName: order.subject.lastName?.reveal(),
-        dateOfBirth: order.subject.dateOfBirth?.reveal(),
-      },
-      sources: order.sources,
-      content_digest: digest,
-      state: isConflict ? "parked" : "received",
-      failure_code: isConflict ? "ORDER_NUMBER_REUSED" : undefined,
-      failure_text: isConflict ? CONFLICT_TEXT : undefined,
-    })),
+    draft.orders.map(({ order, orderId, businessKey: key, digest, isConflict }, index) => {
+      const { containers: _containers, ...content } = contentOf(order, digest);
+      return {
+        ...content,
+        id: orderId,
+        message_id: draft.messageId,
+        position: index + 1,
+        connector,
+        business_key: key,
+        placer_order_number: order.placerOrderNumber,
+        state: isConflict ? "parked" : "received",
+        failure_code: isConflict ? "ORDER_NUMBER_REUSED" : undefined,
+        failure_text: isConflict ? CONFLICT_TEXT : undefined,
+      };
+    }),
   );
   if (orders.length === 0) return;
-  await client.query(INSERT_ORDERS, [JSON.stringify(orders)]);
+  const written = prepared(client, "insert_orders", INSERT_ORDERS, [JSON.stringify(orders)]);
   const containers = drafts.flatMap((draft) =>
-    draft.orders.flatMap(({ order, orderId }) =>
-      order.containers.map(({ label, description }, index) => ({
-        order_id: orderId,
-        position: index + 1,
-        label,
-        description,
-      })),
-    ),
+    draft.orders.flatMap(({ order, orderId }) => containerRows(orderId, order.containers)),
   );
-  if (containers.length > 0) await client.query(INSERT_CONTAINERS, [JSON.stringify(containers)]);
+  const isAny = containers.length > 0;
+  await allInOrder([
+    written,
+    isAny && prepared(client, "insert_containers", INSERT_CONTAINERS, [JSON.stringify(containers)]),
+  ]);
 }
 
 async function insertTimeline(client: pg.PoolClient, drafts: readonly MessageDraft[]): Promise<void> {
@@ -190,7 +177,7 @@ async function insertTimeline(client: pg.PoolClient, drafts: readonly MessageDra
     })),
   );
   const all = [...events, ...repeats];
-  if (all.length > 0) await client.query(INSERT_EVENTS, [JSON.stringify(all)]);
+  if (all.length > 0) await prepared(client, "insert_events", INSERT_EVENTS, [JSON.stringify(all)]);
 }
 
 /** Writes what the lab is to be told of each message; `earlier` are the orders that it names again, by message id. */
@@ -211,7 +198,7 @@ export async function insertAnswers(
         kind: "changed",
         payload: { order: draftSnapshot(order) },
       }));
-    if (draft.record.replyTo?.isWhole(draft)) return conflicts;
+    if (draft.record.isAnsweredInBatch || draft.record.replyTo?.isWhole(draft)) return conflicts;
     // The lab was told that it waits when it came.
     if (draft.verdict === "waiting" && draft.record.waitedAs !== undefined) return [];
     if (draft.verdict === "refused" || draft.verdict === "waiting") {
@@ -228,7 +215,7 @@ export async function insertAnswers(
       ];
     }
     // Its wishes are answered each for itself.
-    if (onlyCancels(draft)) return [];
+    if (onlyWishes(draft)) return [];
     const fresh = draft.orders.map(draftSnapshot);
     const told = [...fresh, ...(earlier.get(draft.messageId) ?? [])];
     const acknowledged = {

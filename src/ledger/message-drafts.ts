@@ -3,28 +3,32 @@ import type pg from "pg";
 import type { Problem } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
+import { allInOrder, prepared } from "./database.ts";
 import { draftReplies, markReusedControlIds } from "./draft-replies.ts";
+import { type EarlierMessages, findEarlierMessages } from "./earlier-messages.ts";
 import { HeldKeys, keysOf } from "./held-keys.ts";
 import { formatId } from "./ids.ts";
 import type { BatchSource, MessageRecord } from "./message-record.ts";
+import { digestOrder } from "./order-content.ts";
 import type { OrderSnapshot } from "./order-row.ts";
 
-/** The first accepted message with the same control id and bytes; $1 connector, $2 text[], $3 bytea[]. Index: messages_repeat. */
-const FIND_REPEATED = `
-select x.n::integer as n, min(m.id) as id
-  from unnest($2::text[], $3::bytea[]) with ordinality as x(control_id, sha256, n)
-  join messages m on m.connector = $1 and m.message_control_id = x.control_id and m.sha256 = x.sha256
- where m.verdict = 'accepted'
- group by x.n`;
-
-/** Orders that carry these business keys; $1 text[]. Index: orders (business_key). */
-const FIND_BY_KEY = `
+/**
+ * Orders that carry these business keys, each looked up by itself; $1 text[]. Index: orders (business_key).
+ */
+export const FIND_BY_KEY = `
 select o.id, o.business_key, o.content_digest
-  from orders o
- where o.business_key = any ($1)`;
+  from unnest($1::text[]) as x(business_key)
+ cross join lateral (
+       select o.id, o.business_key, o.content_digest
+         from orders o
+        where o.business_key = x.business_key
+        limit 1) o`;
 
-/** Ids ahead of the insert, so that rows can refer to each other; $1 sequence, $2 how many. */
-const TAKE_IDS = "select nextval(pg_get_serial_sequence($1, 'id')) as id from generate_series(1, $2)";
+/** Ids ahead of the insert, so that rows can refer to each other; $1 how many messages, $2 how many orders. */
+const TAKE_IDS = `
+select 'message' as kind, nextval(pg_get_serial_sequence('messages', 'id')) as id from generate_series(1, $1)
+ union all
+select 'order', nextval(pg_get_serial_sequence('orders', 'id')) from generate_series(1, $2)`;
 
 /** A message on its way into the ledger, with the decisions taken about it. */
 export interface MessageDraft {
@@ -62,22 +66,26 @@ export async function draftMessages(
   batch: BatchSource,
   records: readonly MessageRecord[],
 ): Promise<MessageDraft[]> {
-  const held = await HeldKeys.find(client, batch.connector, records);
-  const fresh = await takeIds(
-    client,
-    "messages",
-    records.filter(({ waitedAs }) => waitedAs === undefined).length,
-  );
-  const orderIds = await takeIds(
-    client,
-    "orders",
-    records.reduce((sum, record) => sum + record.orders.length, 0),
-  );
-  const drafts = records.map(
-    (record): MessageDraft => ({
+  const hashed = records.map((record) => ({
+    record,
+    sha256: createHash("sha256").update(record.message.raw.reveal()).digest(),
+  }));
+  // Asked all at once, and answered in this order: who waits is locked before ids are taken.
+  const [held, ids, earlier, known] = await allInOrder([
+    HeldKeys.find(client, batch.connector, records),
+    takeIds(client, {
+      messages: records.filter(({ waitedAs }) => waitedAs === undefined).length,
+      orders: records.reduce((sum, record) => sum + record.orders.length, 0),
+    }),
+    findEarlierMessages(client, batch.connector, hashed),
+    findKnownOrders(client, batch.connector, records),
+  ]);
+  const fresh = ids.messages;
+  const drafts = hashed.map(
+    ({ record, sha256 }): MessageDraft => ({
       record,
       messageId: record.waitedAs ?? (fresh.shift() as number),
-      sha256: createHash("sha256").update(record.message.raw.reveal()).digest(),
+      sha256,
       duplicateOf: undefined,
       reuses: undefined,
       reply: undefined,
@@ -87,66 +95,83 @@ export async function draftMessages(
       repeatedOrderIds: [],
     }),
   );
-  if (batch.replayOf === undefined) await markRepeatedMessages(client, batch.connector, drafts);
-  await markReusedControlIds(client, batch.connector, drafts);
-  await decideOrders(client, batch.connector, drafts, { orderIds, held });
+  if (batch.replayOf === undefined) markRepeatedMessages(drafts, earlier);
+  markReusedControlIds(drafts, earlier);
+  decideOrders(batch.connector, drafts, { orderIds: ids.orders, held, known });
   await draftReplies(client, drafts);
   return drafts;
 }
 
 async function takeIds(
   client: pg.PoolClient,
-  table: "messages" | "orders",
-  count: number,
-): Promise<number[]> {
-  if (count === 0) return [];
-  const { rows } = await client.query<{ id: number }>(TAKE_IDS, [table, count]);
-  return rows.map((row) => row.id);
+  counts: { readonly messages: number; readonly orders: number },
+): Promise<{ messages: number[]; orders: number[] }> {
+  const { rows } = await prepared<{ kind: string; id: number }>(client, "take_ids", TAKE_IDS, [
+    counts.messages,
+    counts.orders,
+  ]);
+  const ids = (kind: string) => rows.filter((row) => row.kind === kind).map((row) => row.id);
+  return { messages: ids("message"), orders: ids("order") };
 }
 
-/** Finds messages that came before with the same control id and the same bytes, in the ledger or earlier in this batch. */
-async function markRepeatedMessages(
-  client: pg.PoolClient,
-  connector: string,
+/** Marks messages that came before with the same control id and the same bytes, in the ledger or earlier in this batch. */
+function markRepeatedMessages(
   drafts: readonly MessageDraft[],
-): Promise<void> {
-  const candidates = drafts.filter(
-    (draft) => draft.record.messageControlId !== undefined && draft.verdict === "accepted",
-  );
-  if (candidates.length === 0) return;
-  const { rows } = await client.query<{ n: number; id: number }>(FIND_REPEATED, [
-    connector,
-    candidates.map((draft) => draft.record.messageControlId),
-    candidates.map((draft) => draft.sha256),
-  ]);
-  const firstIds = new Map(rows.map((row) => [row.n, row.id]));
+  earlier: ReadonlyMap<MessageRecord, EarlierMessages>,
+): void {
   const seen = new Map<string, number>();
-  candidates.forEach((draft, index) => {
-    const key = `${draft.record.messageControlId}\n${draft.sha256.toString("hex")}`;
-    const firstId = firstIds.get(index + 1) ?? seen.get(key);
+  for (const draft of drafts) {
+    const { messageControlId } = draft.record;
+    if (messageControlId === undefined || draft.verdict !== "accepted") continue;
+    const key = `${messageControlId}\n${draft.sha256.toString("hex")}`;
+    const firstId = earlier.get(draft.record)?.sameId ?? seen.get(key);
     if (firstId === undefined) {
       seen.set(key, draft.messageId);
     } else {
       draft.duplicateOf = firstId;
       draft.verdict = "duplicate";
     }
-  });
+  }
 }
 
-async function decideOrders(
+/** An order that the ledger has, by its business key. */
+interface KnownOrder {
+  readonly orderId: number;
+  readonly digest: string;
+}
+
+async function findKnownOrders(
   client: pg.PoolClient,
   connector: string,
-  drafts: readonly MessageDraft[],
-  { orderIds, held }: { readonly orderIds: readonly number[]; readonly held: HeldKeys },
-): Promise<void> {
-  const keys = drafts.flatMap((draft) => draft.record.orders.map((order) => businessKey(connector, order)));
-  const { rows } = await client.query<{ id: number; business_key: string; content_digest: Buffer }>(
+  records: readonly MessageRecord[],
+): Promise<Map<string, KnownOrder>> {
+  const keys = new Set(records.flatMap(({ orders }) => orders.map((order) => businessKey(connector, order))));
+  keys.delete(null);
+  if (keys.size === 0) return new Map();
+  const { rows } = await prepared<{ id: number; business_key: string; content_digest: Buffer }>(
+    client,
+    "orders_by_key",
     FIND_BY_KEY,
-    [keys.filter((key) => key !== null)],
+    [[...keys]],
   );
-  const known = new Map(
+  return new Map(
     rows.map((row) => [row.business_key, { orderId: row.id, digest: row.content_digest.toString("hex") }]),
   );
+}
+
+function decideOrders(
+  connector: string,
+  drafts: readonly MessageDraft[],
+  {
+    orderIds,
+    held,
+    known,
+  }: {
+    readonly orderIds: readonly number[];
+    readonly held: HeldKeys;
+    readonly known: Map<string, KnownOrder>;
+  },
+): void {
   const waiting = new Set<number>();
   let taken = 0;
   for (const draft of drafts) {
@@ -207,21 +232,6 @@ function businessKey(connector: string, order: Order): string | null {
 /** The key of the order that a connector's sender calls by this number. */
 export function businessKeyOf(connector: string, placerOrderNumber: string): string {
   return `${connector}\n${placerOrderNumber}`;
-}
-
-/** Digest over everything an order asks for, whatever way it was written in the message. */
-function digestOrder(order: Order): string {
-  const { subject } = order;
-  const content = [
-    order.operation,
-    order.facilityId,
-    subject.code.reveal(),
-    subject.firstName?.reveal() ?? null,
-    subject.lastName?.reveal() ?? null,
-    subject.dateOfBirth?.reveal() ?? null,
-    order.containers.map(({ label, description }) => [label, description]).sort(),
-  ];
-  return createHash("sha256").update(JSON.stringify(content)).digest("hex");
 }
 
 /** Why an order in conflict is parked. */

@@ -1,9 +1,9 @@
-import type { CancelWish } from "../core/cancel.ts";
 import type { Problem } from "../core/failures.ts";
 import type { IncomingMessage, Verdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
 import type { Phi } from "../core/phi.ts";
 import type { ReplyTo } from "../core/reply.ts";
+import type { Wish } from "../core/wish.ts";
 
 /** A message and what mapping made of it. */
 export interface MessageRecord {
@@ -16,14 +16,16 @@ export interface MessageRecord {
   readonly verdict: Exclude<Verdict, "duplicate">;
   readonly problems: readonly Problem[];
   readonly orders: readonly Order[];
-  /** Orders that it wants cancelled. */
-  readonly cancellations?: readonly CancelWish[] | undefined;
+  /** What it wants of earlier orders. */
+  readonly wishes?: readonly Wish[] | undefined;
   /** Whom a waiting message is about. */
   readonly subjectCodes?: readonly Phi[] | undefined;
   /** Numbers of orders that the message names, beside those of its orders. */
   readonly orderNumbers?: readonly string[] | undefined;
   /** Set for a message that came over a connection. */
   readonly replyTo?: ReplyTo | undefined;
+  /** What is to be said of the message as a whole stands in the response to its batch. */
+  readonly isAnsweredInBatch?: boolean | undefined;
   /** The message itself, which waited in the ledger and was mapped anew. */
   readonly waitedAs?: number | undefined;
 }

@@ -1,5 +1,7 @@
 import type pg from "pg";
 import type { FailureCode } from "../core/failures.ts";
+import { movesContainers } from "../core/order.ts";
+import { isTerminal } from "../core/order-state.ts";
 import { changeOrdersWithin, ORDERS_BY_ID, type OrderChange } from "./change-orders.ts";
 import { inTransaction, type Queryable, run } from "./database.ts";
 import { formatId } from "./ids.ts";
@@ -158,6 +160,7 @@ export async function retryOrder(
       await client.query(FORGET_CONTAINERS, [id]);
       return { ...common, from: ["failed"], to: "received", isIntentSettled: true };
     }
+    if (order.state === "received" && order.heldAt !== undefined) return "not applicable";
     if (order.state !== "parked") return "hasten";
     if (linkOf(order) !== undefined)
       return { ...common, from: ["parked"], to: "submitted", isMissing: false };
@@ -165,6 +168,19 @@ export async function retryOrder(
       return { ...common, from: ["parked"], to: "submitting", isRepostApproved: true, isReleased: true };
     }
     return { ...common, from: ["parked"], to: "received" };
+  });
+}
+
+/** Has an order go on that the lab put on hold, as the lab itself can with ORC-1 RL. */
+export async function releaseOrder(
+  pool: pg.Pool,
+  { id }: Pick<LedgerOrder, "id">,
+  by: Act,
+): Promise<ActResult> {
+  return act(pool, id, by, "release", async ({ heldAt, state }) => {
+    if (heldAt === undefined || isTerminal(state)) return "not applicable";
+    const event = { kind: "released", detail: { actor: by.actor, reason: by.reason } };
+    return { orderId: id, isHeld: false, nextInMs: 0, event };
   });
 }
 
@@ -264,7 +280,7 @@ export async function resolveOrder(
   by: Act,
 ): Promise<ActResult> {
   return act(pool, id, by, "resolve", async (order, client) => {
-    if (order.state !== "parked" || order.operation === "REGISTER") return "not applicable";
+    if (order.state !== "parked" || !movesContainers(order.operation)) return "not applicable";
     await client.query(FORGET_LINK, [id]);
     await client.query(FORGET_CONTAINERS, [id]);
     return {

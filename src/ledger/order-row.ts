@@ -2,7 +2,7 @@ import type { FailureCode } from "../core/failures.ts";
 import type { Operation, OrderSubject } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { ContainerLocation, OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
-import { phi } from "../core/phi.ts";
+import { type Phi, phi } from "../core/phi.ts";
 import type { Surface } from "../core/surface.ts";
 import { formatId } from "./ids.ts";
 
@@ -25,6 +25,8 @@ export interface LedgerOrder {
   readonly facilityId: number;
   readonly placerOrderNumber: string | undefined;
   readonly subject: OrderSubject;
+  /** MERGE: the identifier that goes. */
+  readonly priorSubjectCode: Phi | undefined;
   readonly containers: readonly LedgerContainer[];
   readonly sources: Readonly<Record<string, string>>;
   readonly state: OrderState;
@@ -56,6 +58,8 @@ export interface LedgerOrder {
   readonly remoteStatus: string | undefined;
   readonly pollIntervalMs: number | undefined;
   readonly missingSince: Date | undefined;
+  /** Since when the lab has it on hold. */
+  readonly heldAt: Date | undefined;
   readonly receivedAt: Date;
   readonly submittedAt: Date | undefined;
   readonly changedAt: Date;
@@ -64,9 +68,9 @@ export interface LedgerOrder {
 /** Columns of a {@link LedgerOrder}, for a query over `orders o`. */
 export const ORDER_COLUMNS = `
   o.id, o.message_id, o.connector, o.operation, o.facility_code, o.facility_id, o.placer_order_number, o.subject_code,
-  o.subject, o.sources, o.state, o.failure_code, o.failure_text, o.version, o.generation, o.attempts, o.next_at, o.fence, o.intent,
+  o.prior_subject_code, o.subject, o.sources, o.state, o.failure_code, o.failure_text, o.version, o.generation, o.attempts, o.next_at, o.fence, o.intent,
   o.intent_at, (extract(epoch from now() - o.intent_at) * 1000)::double precision as intent_age_ms, o.looks, o.known_request_ids, o.former_ids, o.is_repost_approved, o.surface, o.request_id, o.procedure_id, o.procedure_code,
-  o.remote_status, o.poll_interval_ms, o.missing_since, o.received_at, o.submitted_at, o.changed_at,
+  o.remote_status, o.poll_interval_ms, o.missing_since, o.held_at, o.received_at, o.submitted_at, o.changed_at,
   (select coalesce(jsonb_agg(jsonb_build_object('position', c.position, 'label', c.label, 'description', c.description,
                                                 'containerId', c.container_id, 'location', c.location)
                              order by c.position), '[]')
@@ -82,6 +86,7 @@ export interface OrderRow {
   facility_id: number;
   placer_order_number: string | null;
   subject_code: string;
+  prior_subject_code: string | null;
   subject: { firstName?: string; lastName?: string; dateOfBirth?: string };
   sources: Record<string, string>;
   state: OrderState;
@@ -106,6 +111,7 @@ export interface OrderRow {
   remote_status: string | null;
   poll_interval_ms: number | null;
   missing_since: Date | null;
+  held_at: Date | null;
   received_at: Date;
   submitted_at: Date | null;
   changed_at: Date;
@@ -158,6 +164,7 @@ export function fromOrderRow(row: OrderRow): LedgerOrder {
     facilityId: row.facility_id,
     placerOrderNumber: row.placer_order_number ?? undefined,
     subject: toSubject(row.subject_code, row.subject),
+    priorSubjectCode: wrap(row.prior_subject_code ?? undefined),
     containers: row.containers.map((container) => ({
       position: container.position,
       label: container.label,
@@ -187,6 +194,7 @@ export function fromOrderRow(row: OrderRow): LedgerOrder {
     remoteStatus: row.remote_status ?? undefined,
     pollIntervalMs: row.poll_interval_ms ?? undefined,
     missingSince: row.missing_since ?? undefined,
+    heldAt: row.held_at ?? undefined,
     receivedAt: row.received_at,
     submittedAt: row.submitted_at ?? undefined,
     changedAt: row.changed_at,
@@ -207,6 +215,7 @@ export function snapshotOrder(order: LedgerOrder): OrderSnapshot {
     facilityCode: order.facilityCode,
     subjectCode: order.subject.code.reveal(),
     state: order.state,
+    isHeld: order.heldAt !== undefined,
     requestId: order.requestId,
     procedureId: order.procedureId,
     procedureCode: order.procedureCode,

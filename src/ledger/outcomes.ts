@@ -1,9 +1,9 @@
 import type pg from "pg";
-import type { CancelAnswer } from "../core/cancel.ts";
 import { encodeCrockfordNumber } from "../core/crockford.ts";
 import { Failure, type FailureCode, type Problem } from "../core/failures.ts";
 import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
 import { phi } from "../core/phi.ts";
+import type { WishAnswer } from "../core/wish.ts";
 import { inTransaction, run } from "./database.ts";
 import { formatId } from "./ids.ts";
 import type { OrderSnapshot } from "./order-row.ts";
@@ -56,7 +56,7 @@ select t.connector,
  group by t.connector`;
 
 /** $1 connector, $2 file name, $3 bytes. */
-const INSERT_DELIVERY = `
+export const INSERT_DELIVERY = `
 insert into deliveries (connector, file_name, bytes)
 values ($1, $2, $3)
 returning id`;
@@ -91,7 +91,7 @@ interface OutcomeRow {
     problems?: Problem[];
     placerOrderNumber?: string;
     isDuplicate?: boolean;
-    answers?: (Omit<CancelAnswer, "order"> & { order?: OrderSnapshot })[];
+    answers?: (Omit<WishAnswer, "order"> & { order?: OrderSnapshot })[];
   };
   occurred_at: Date;
   message_id: number;
@@ -144,10 +144,10 @@ function toOutcome(row: OutcomeRow): Outcome {
     case "changed":
       if (!payload.order) throw new TypeError(`outcome ${row.id} has no order`);
       return { ...common, kind: "changed", order: toOrder(payload.order) };
-    case "cancellation":
+    case "wishes":
       return {
         ...common,
-        kind: "cancellation",
+        kind: "wishes",
         answers: (payload.answers ?? []).map(({ order, ...answer }) => ({
           ...answer,
           order: order && toOrder(order),

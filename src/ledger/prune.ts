@@ -18,9 +18,9 @@ update messages
                                          or o.changed_at > now() - $1 * interval '1 millisecond'))
                  and not exists (select 1 from outcomes t where t.message_id = m.id and not t.is_composed)
                  and not exists (select 1
-                                   from cancellations c
-                                  where c.message_id = m.id
-                                    and c.decided_at is null)
+                                   from wishes w
+                                  where w.message_id = m.id
+                                    and w.decided_at is null)
                order by m.received_at
                limit $2)
 returning id`;

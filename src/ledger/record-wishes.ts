@@ -1,8 +1,9 @@
 import type pg from "pg";
-import { type CancelRefusal, type CancelWish, decideCancel } from "../core/cancel.ts";
+import { decideWish, isCancelling, refuseWish, type Wish, type WishRefusal } from "../core/wish.ts";
 import { settleWishesWithin } from "./change-orders.ts";
 import { formatId } from "./ids.ts";
 import { businessKeyOf, type MessageDraft } from "./message-drafts.ts";
+import { contentOf } from "./order-content.ts";
 import { answerWishes, recordRefusals } from "./wishes.ts";
 
 /**
@@ -50,29 +51,30 @@ select o.id, o.subject_code, o.request_id, o.procedure_id
 
 /** $1 connector, $2 actor, $3 JSON array of wishes. */
 const INSERT_WISHES = `
-insert into cancellations (message_id, position, connector, order_id, placer_order_number, filler_kind, filler_id, actor,
-                           state, failure_code, failure_text, decided_at)
-select x.message_id, x.position, $1, x.order_id, x.placer_order_number, x.filler_kind, x.filler_id, $2,
+insert into wishes (message_id, position, connector, control, content, order_id, placer_order_number, filler_kind,
+                    filler_id, actor, state, failure_code, failure_text, decided_at)
+select x.message_id, x.position, $1, x.control, case when x.code is null then x.content end, x.order_id,
+       x.placer_order_number, x.filler_kind, x.filler_id, $2,
        case when x.code is null then 'asked' else 'unable' end, x.code, x.text,
        case when x.code is null then null else now() end
   from jsonb_to_recordset($3::jsonb)
-       as x(message_id bigint, position integer, order_id bigint, placer_order_number text, filler_kind text,
-            filler_id bigint, code text, text text)`;
+       as x(message_id bigint, position integer, control text, content jsonb, order_id bigint, placer_order_number text,
+            filler_kind text, filler_id bigint, code text, text text)`;
 
-/** That somebody asked; $1 JSON array of {order_id, detail}. */
+/** That somebody asked; $1 JSON array of {order_id, kind, detail}. */
 const INSERT_ASKED = `
 insert into order_events (order_id, kind, detail)
-select x.order_id, 'cancel_asked', x.detail
-  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, detail jsonb)`;
+select x.order_id, x.kind, x.detail
+  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, kind text, detail jsonb)`;
 
-/** $1 actor, $2 JSON array of {target, detail}. */
+/** $1 actor, $2 JSON array of {action, target, detail}. */
 const INSERT_AUDIT = `
 insert into audit (actor, action, target, detail)
-select $1, 'cancel', x.target, x.detail
-  from jsonb_to_recordset($2::jsonb) as x(target text, detail jsonb)`;
+select $1, x.action, x.target, x.detail
+  from jsonb_to_recordset($2::jsonb) as x(action text, target text, detail jsonb)`;
 
 /**
- * Acknowledges messages that only cancel, and of whose wishes none is answered yet; $1 bigint[], $2 whether they were
+ * Acknowledges messages that bring wishes alone, and of whose wishes none is answered yet; $1 bigint[], $2 whether they were
  * repeated. Index: outcomes_message.
  */
 const ACKNOWLEDGE = `
@@ -83,7 +85,7 @@ select m.connector, m.id, 'acknowledged', jsonb_build_object('orders', '[]'::jso
    and not exists (select 1
                      from outcomes t
                     where t.message_id = m.id
-                      and t.kind in ('acknowledged', 'cancellation'))
+                      and t.kind in ('acknowledged', 'wishes'))
  order by m.id`;
 
 /** The answers that a message got are given to its repetition as well; $1 JSON array of {message_id, first_id}. Index: outcomes_message. */
@@ -91,23 +93,23 @@ const REPEAT_ANSWERS = `
 insert into outcomes (connector, message_id, order_id, kind, payload)
 select t.connector, x.message_id, t.order_id, t.kind, t.payload
   from jsonb_to_recordset($1::jsonb) as x(message_id bigint, first_id bigint)
-  join outcomes t on t.message_id = x.first_id and t.kind = 'cancellation'
+  join outcomes t on t.message_id = x.first_id and t.kind = 'wishes'
  order by x.message_id, t.id`;
 
 /** A wish with its place in the ledger. */
 interface PlacedWish {
-  readonly wish: CancelWish;
+  readonly wish: Wish;
   readonly messageId: number;
   readonly position: number;
 }
 
-/** Whether a message asks for nothing but cancellations: then their answers answer it. */
-export function onlyCancels({ record }: Pick<MessageDraft, "record">): boolean {
-  return record.orders.length === 0 && (record.cancellations ?? []).length > 0;
+/** Whether a message brings nothing but wishes about earlier orders: then their answers answer it. */
+export function onlyWishes({ record }: Pick<MessageDraft, "record">): boolean {
+  return record.orders.length === 0 && (record.wishes ?? []).length > 0;
 }
 
 /**
- * Takes up what messages want cancelled, in the transaction that takes them in and after their own orders: what can be
+ * Takes up what messages want of earlier orders, in the transaction that takes them in and after their own orders: what can be
  * decided is decided and answered at once, the rest is acknowledged. A message that was had before gets the answers of
  * that time again, and does nothing.
  */
@@ -118,7 +120,7 @@ export async function recordWishes(
 ): Promise<void> {
   const asking = drafts.filter(
     ({ record, verdict }) =>
-      (record.cancellations ?? []).length > 0 && (verdict === "accepted" || verdict === "duplicate"),
+      (record.wishes ?? []).length > 0 && (verdict === "accepted" || verdict === "duplicate"),
   );
   if (asking.length === 0) return;
   const [fresh, repeated] = [
@@ -132,7 +134,12 @@ export async function recordWishes(
     [fresh, false],
     [repeated, true],
   ] as const) {
-    const messageIds = list.filter(onlyCancels).map((draft) => draft.messageId);
+    // Over a connection, or in the response to a batch, the message itself is acknowledged there.
+    const unanswered = list.filter(
+      (draft) =>
+        onlyWishes(draft) && !draft.record.isAnsweredInBatch && !draft.record.replyTo?.isWhole(draft),
+    );
+    const messageIds = unanswered.map((draft) => draft.messageId);
     if (messageIds.length > 0) await client.query(ACKNOWLEDGE, [messageIds, isRepeat]);
   }
 }
@@ -143,7 +150,7 @@ async function takeWishes(
   drafts: readonly MessageDraft[],
 ): Promise<void> {
   const wishes = drafts.flatMap(({ record, messageId }) =>
-    (record.cancellations ?? []).map((wish, index): PlacedWish => ({ wish, messageId, position: index + 1 })),
+    (record.wishes ?? []).map((wish, index): PlacedWish => ({ wish, messageId, position: index + 1 })),
   );
   const orders = await findOrders(client, connector, wishes);
   const placed = wishes.map((each, index) => {
@@ -154,6 +161,8 @@ async function takeWishes(
   const rows = placed.map(({ wish, messageId, position, orderId, refusal }) => ({
     message_id: messageId,
     position,
+    control: wish.control,
+    content: wish.content && contentOf(wish.content),
     order_id: orderId,
     placer_order_number: wish.placerOrderNumber,
     filler_kind: wish.fillerNumber?.kind,
@@ -167,14 +176,17 @@ async function takeWishes(
   await recordAsked(
     client,
     actor,
-    known.map(({ orderId, messageId }) => ({
+    known.map(({ wish, orderId, messageId }) => ({
       orderId,
+      control: wish.control,
       detail: { by: actor, messageId: formatId("m", messageId) },
     })),
   );
   await recordRefusals(
     client,
-    known.flatMap(({ orderId, refusal }) => (refusal ? [{ orderId, refusal }] : [])),
+    known.flatMap(({ wish, orderId, refusal }) =>
+      refusal ? [{ orderId, control: wish.control, refusal }] : [],
+    ),
   );
   await settleWishesWithin(
     client,
@@ -222,32 +234,45 @@ async function findOrders(
 }
 
 /** Why a wish is refused for what it says, whatever the state of the order. */
-function refusalOf(wish: CancelWish, order: WishedOrder | undefined): CancelRefusal | undefined {
+function refusalOf(
+  { control, subjectCode, fillerNumber, placerOrderNumber }: Wish,
+  order: WishedOrder | undefined,
+): WishRefusal | undefined {
   if (order === undefined) {
-    const decision = decideCancel(undefined, false);
+    const decision = decideWish(control, undefined, false);
     return decision.kind === "unable" ? decision.refusal : undefined;
   }
-  const differs = (text: string): CancelRefusal => ({ code: "CANCEL_ORDER_DIFFERS", text });
-  const { subjectCode, fillerNumber, placerOrderNumber } = wish;
+  const nothing = isCancelling(control) ? "nothing was cancelled" : "nothing was changed";
+  const differs = (text: string) => refuseWish(control, "ORDER_DIFFERS", `${text}; ${nothing}`);
   if (subjectCode !== undefined && subjectCode.reveal() !== order.subject_code) {
-    return differs("the order of this number is another subject's; nothing was cancelled");
+    return differs("the order of this number is another subject's");
   }
   if (fillerNumber === undefined || placerOrderNumber === undefined) return undefined;
   const own = fillerNumber.kind === "request" ? order.request_id : order.procedure_id;
   if (own === fillerNumber.id) return undefined;
-  return differs("the placer and the filler order number name different orders; nothing was cancelled");
+  return differs("the placer and the filler order number name different orders");
 }
 
-/** Notes in timelines and audit that orders are to be cancelled. */
+/** Notes in timelines and audit what is wanted of orders; a question for their state is not noted. */
 export async function recordAsked(
   client: pg.PoolClient,
   actor: string,
-  asked: readonly { readonly orderId: number; readonly detail: Readonly<Record<string, unknown>> }[],
+  asked: readonly {
+    readonly orderId: number;
+    readonly control: Wish["control"];
+    readonly detail: Readonly<Record<string, unknown>>;
+  }[],
 ): Promise<void> {
-  if (asked.length === 0) return;
-  const events = asked.map(({ orderId, detail }) => ({ order_id: orderId, detail }));
+  const wanted = asked.filter(({ control }) => control !== "status");
+  if (wanted.length === 0) return;
+  const events = wanted.map(({ orderId, control, detail }) => ({
+    order_id: orderId,
+    kind: isCancelling(control) ? "cancel_asked" : "control_asked",
+    detail: { ...detail, control },
+  }));
   await client.query(INSERT_ASKED, [JSON.stringify(events)]);
-  const targets = asked.map(({ orderId, detail: { by: _by, ...detail } }) => ({
+  const targets = wanted.map(({ orderId, control, detail: { by: _by, ...detail } }) => ({
+    action: control,
     target: formatId("o", orderId),
     detail,
   }));

@@ -14,7 +14,8 @@ export interface DueOrder {
 /**
  * Hands over waiting orders, oldest first, one at a time in each lane (facility and subject). An order waits while an
  * earlier one of its lane is not past its submission, and while any other one, such as a later order that overtook it
- * while it was parked, is in hand or may have a call under way.
+ * while it was parked, is in hand or may have a call under way. One that the lab has on hold isn't handed over, and
+ * holds its lane as little as a parked one.
  * $1 how many, $2 text[] states in which an earlier order holds the lane.
  * The subqueries take the first row of an index so that a lane of many orders costs no more than a lane of one.
  * Indexes: orders_waiting, orders_lane.
@@ -24,6 +25,7 @@ with due as (
   select o.id
     from orders o
    where o.state = 'received'
+     and o.held_at is null
      and o.next_at <= now()
      and (select e.id
             from orders e
@@ -31,6 +33,7 @@ with due as (
              and e.id < o.id
              and e.state in ('received', 'queued', 'submitting', 'parked')
              and e.state = any ($2)
+             and (e.held_at is null or 'parked' = any ($2))
            order by e.id
            limit 1) is null
      and (select e.id

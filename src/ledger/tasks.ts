@@ -3,6 +3,10 @@ import { inTransaction, run } from "./database.ts";
 import { formatId } from "./ids.ts";
 import type { Act } from "./operator.ts";
 
+/** What a task is about: a wish of the lab that wasn't granted, or news about a subject that the service can't take. */
+export const TASK_KINDS = ["cancel", "hold", "release", "change", "update", "merge"] as const;
+export type TaskKind = (typeof TASK_KINDS)[number];
+
 /** What a person is to do about an order. */
 export interface Task {
   /** Such as `k3`. */
@@ -10,7 +14,7 @@ export interface Task {
   /** Such as `o17`. */
   readonly orderId: string;
   readonly placerOrderNumber: string | undefined;
-  readonly kind: "cancel";
+  readonly kind: TaskKind;
   readonly text: string;
   readonly openedAt: Date;
   readonly closedAt: Date | undefined;
@@ -37,11 +41,21 @@ select ${TASK_COLUMNS}
  where k.order_id = $1
  order by k.id`;
 
-/** How many are open, and the age of the oldest in seconds. Index: tasks_open. */
+/** How many are open of each kind, and the age of the oldest in seconds. Index: tasks_open. */
 const COUNT_OPEN = `
-select count(*)::integer as count, extract(epoch from now() - min(k.opened_at))::double precision as oldest_seconds
+select k.kind, count(*)::integer as count,
+       extract(epoch from now() - min(k.opened_at))::double precision as oldest_seconds
   from tasks k
- where k.closed_at is null`;
+ where k.closed_at is null
+ group by k.kind
+ order by k.kind`;
+
+/** Each thing to do is asked for once; $1 JSON array of {order_id, kind, text}. Index: tasks_once. */
+const OPEN_NEW_TASKS = `
+insert into tasks (order_id, kind, text)
+select x.order_id, x.kind, x.text
+  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, kind text, text text)
+on conflict (order_id, kind) where closed_at is null do nothing`;
 
 /** $1 task, $2 actor, $3 task as people see it, $4 reason. With its entries in the order's timeline and the audit. */
 const CLOSE_TASK = `
@@ -83,6 +97,21 @@ const toTask = (row: TaskRow): Task => ({
   closedBy: row.closed_by ?? undefined,
 });
 
+/** Something that a person is to be asked for. */
+export interface NewTask {
+  readonly orderId: number;
+  readonly kind: TaskKind;
+  /** No patient's values. */
+  readonly text: string;
+}
+
+/** Asks a person for something about orders; a task of the kind that is open already stays as it is. */
+export async function openTasks(client: pg.PoolClient, tasks: readonly NewTask[]): Promise<void> {
+  if (tasks.length === 0) return;
+  const rows = tasks.map(({ orderId, kind, text }) => ({ order_id: orderId, kind, text }));
+  await client.query(OPEN_NEW_TASKS, [JSON.stringify(rows)]);
+}
+
 /** Tasks that nobody has done yet, oldest first. */
 export async function listOpenTasks(pool: pg.Pool, limit: number): Promise<Task[]> {
   return (await run<TaskRow>(pool, OPEN_TASKS, [limit])).map(toTask);
@@ -93,12 +122,17 @@ export async function listOrderTasks(pool: pg.Pool, orderId: number): Promise<Ta
   return (await run<TaskRow>(pool, ORDER_TASKS, [orderId])).map(toTask);
 }
 
-/** How many tasks are open, and for how many seconds the oldest of them has been. */
-export async function countOpenTasks(
-  pool: pg.Pool,
-): Promise<{ readonly count: number; readonly oldestSeconds: number | undefined }> {
-  const [row] = await run<{ count: number; oldest_seconds: number | null }>(pool, COUNT_OPEN);
-  return { count: row?.count ?? 0, oldestSeconds: row?.oldest_seconds ?? undefined };
+/** How many tasks of a kind are open, and for how many seconds the oldest of them has been. */
+export interface TaskCount {
+  readonly kind: TaskKind;
+  readonly count: number;
+  readonly oldestSeconds: number;
+}
+
+/** The open tasks, by kind; kinds without any are left out. */
+export async function countOpenTasks(pool: pg.Pool): Promise<TaskCount[]> {
+  const rows = await run<{ kind: TaskKind; count: number; oldest_seconds: number }>(pool, COUNT_OPEN);
+  return rows.map((row) => ({ kind: row.kind, count: row.count, oldestSeconds: row.oldest_seconds }));
 }
 
 /** Writes down that a person did a task; false when there is none of that number that is open. */

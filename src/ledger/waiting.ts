@@ -12,6 +12,7 @@ select e.id, e.state
  where o.id = $1
    and e.state in ('received', 'queued', 'submitting', 'parked')
    and e.state = any ($2)
+   and (e.held_at is null or 'parked' = any ($2))
  order by e.id
  limit 1`;
 

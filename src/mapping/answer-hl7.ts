@@ -2,13 +2,14 @@ import type { Outcome } from "../core/outcome.ts";
 import { type AckError, type AcknowledgmentCode, type AckRequest, buildAck } from "../formats/hl7/ack.ts";
 import { type OrderGroup, orderGroups } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
-import { isCancelGroup } from "./cancel-hl7.ts";
+import { controlCodes } from "./control-codes.ts";
 import { assemble, type OutSegment } from "./echo.ts";
 import { refusalCode, toAckError } from "./error-condition.ts";
 import type { Original } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { statusCodes } from "./status-map.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
+import { controlOf } from "./wish-hl7.ts";
 
 /** The application acknowledgement that fits what came in (HL7 chapter 4); any other type is answered by a plain ACK. */
 const ANSWER_BY_TYPE: Readonly<Record<string, readonly [messageCode: string, triggerEvent: string]>> = {
@@ -17,9 +18,6 @@ const ANSWER_BY_TYPE: Readonly<Record<string, readonly [messageCode: string, tri
   "OML^O33": ["ORL", "O34"],
   "OML^O35": ["ORL", "O36"],
 };
-
-/** ORC-1 of a wish to cancel that is not granted (table 0119). */
-export const UNABLE_TO_CANCEL = "UC";
 
 /** MSH-7 among the fields of a segment specification of MSH, which begin with MSH-3. */
 const MSH_7 = 4;
@@ -47,11 +45,12 @@ export function composeAnswer(outcome: MessageAnswer, original: Original, profil
     }
     if (isHeld) segments.push(["NTE", 1, "L", `${HELD}: ${words}`]);
     const codes = statusCodes(outcome.kind, profile.results);
-    // What becomes of a wish to cancel is told by an answer of its own, unless the message is refused as a whole.
-    const isAnswered = (group: OrderGroup) => !isCancelGroup(group, profile) || outcome.kind === "refused";
+    // What becomes of a wish about an earlier order is told by an answer of its own, unless the message is refused.
+    const isAnswered = (group: OrderGroup) =>
+      controlOf(group, profile) === undefined || outcome.kind === "refused";
     const answerOf = (group: OrderGroup, placer: OutSegment[1]): OutSegment => [
       "ORC",
-      isCancelGroup(group, profile) ? UNABLE_TO_CANCEL : codes.orderControl,
+      refusedControl(group, profile) ?? codes.orderControl,
       placer,
       undefined,
       echo.field(group.orc, 4),
@@ -61,7 +60,7 @@ export function composeAnswer(outcome: MessageAnswer, original: Original, profil
       const all = tryGroups(message);
       const groups = all.filter(isAnswered);
       if (all.length > 0 && groups.length === 0)
-        segments.push(["NTE", 1, "L", "The wish to cancel is recorded; its answer follows."]);
+        segments.push(["NTE", 1, "L", "What is wanted of earlier orders is recorded; the answer follows."]);
       segments.push(...echoGroups(message, original, groups, answerOf));
     }
   }
@@ -78,6 +77,12 @@ export function composePlainAnswer(
   const { errors, text } = toldOf(outcome);
   const segments = answerHead(outcome, original, profile, { code, errors, text, isPlain: true });
   return assemble(segments, original.echo.delimiters);
+}
+
+/** ORC-1 that refuses what a group wants of an earlier order; a question for a state is refused like an order. */
+function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefined {
+  const control = controlOf(group, profile);
+  return control === undefined || control === "status" ? undefined : controlCodes(control).refused;
 }
 
 /** What an answer says in ERR and MSA-3. */

@@ -16,10 +16,13 @@ const TOLD = [
 /** HL7 as most lab systems speak it; a profile of the site names what is different. */
 const hl7Orders: ProfileDefinition = {
   format: "hl7",
-  accept: ["ORM^O01", "OML^O21", "OML^O33", "ADT^A04", "ADT^A28"],
+  accept: ["ORM^O01", "OML^O21", "OML^O33", "ADT^A04", "ADT^A28", "ADT^A08", "ADT^A31", "ADT^A40"],
   ignore: [],
   register: ["ADT^A04", "ADT^A28"],
-  cancel: ["CA"],
+  update: ["ADT^A08", "ADT^A31"],
+  merge: ["ADT^A40"],
+  cancel: ["CA", "DC"],
+  control: ["HD", "RL", "SS", "XO", "RP"],
   versions: ["2.3", "2.4", "2.5", "2.6", "2.7", "2.8"],
   operation: {
     from: "OBR-4.1",
@@ -32,6 +35,7 @@ const hl7Orders: ProfileDefinition = {
   subject: {
     // Medical record number, else the sender's own patient number, else the one identifier there is.
     code: { from: ["PID-3[5=MR].1", "PID-3[5=PI].1", { only: "PID-3.1" }], as: "trim" },
+    priorCode: { from: ["MRG-1[5=MR].1", "MRG-1[5=PI].1", { only: "MRG-1.1" }], as: "trim" },
     firstName: { from: ["PID-5[7=L].2", "PID-5.2"], as: "collapse" },
     lastName: { from: ["PID-5[7=L].1", "PID-5.1"], as: "collapse" },
     dateOfBirth: { from: "PID-7", as: "date" },

@@ -1,12 +1,12 @@
-import type { CancelWish } from "../core/cancel.ts";
 import type { FailureCode, Problem } from "../core/failures.ts";
 import type { CsvRow } from "../core/intake.ts";
 import { phi } from "../core/phi.ts";
-import type { ReadCancels } from "./cancel-hl7.ts";
+import type { Wish } from "../core/wish.ts";
 import { readRow } from "./order-csv.ts";
 import { CANCEL_OPERATION, type CsvProfile } from "./profile.ts";
 import { findUnfit } from "./unfit.ts";
 import type { Reading } from "./value.ts";
+import type { ReadWishes } from "./wish-hl7.ts";
 
 /** The rows of one order number, apart by what they ask for. */
 export interface SplitRows {
@@ -29,7 +29,7 @@ export function splitRows(rows: readonly CsvRow[], { rules }: CsvProfile): Split
  * code is compared with the order's, and nothing else is read. In one file a wish stands below the order that it
  * cancels: the other way round nobody can say what is meant.
  */
-export function readCancelRows({ orders, cancels }: SplitRows, { rules }: CsvProfile): ReadCancels {
+export function readCancelRows({ orders, cancels }: SplitRows, { rules }: CsvProfile): ReadWishes {
   const problems: Problem[] = [];
   const value = (reading: Reading, needed: string | undefined): string | undefined => {
     const complain = (code: FailureCode, message: string): undefined => {
@@ -44,7 +44,7 @@ export function readCancelRows({ orders, cancels }: SplitRows, { rules }: CsvPro
     const unfit = findUnfit(reading.value, "code");
     return unfit ? complain(unfit.code, unfit.trouble) : reading.value;
   };
-  const wishByNumber = new Map<string, CancelWish>();
+  const wishByNumber = new Map<string, Wish>();
   for (const row of cancels) {
     const number = value(readRow(rules.placerOrderNumber, row), "the number of the order to cancel");
     const subject = value(readRow(rules.subject.code, row), undefined);
@@ -56,6 +56,7 @@ export function readCancelRows({ orders, cancels }: SplitRows, { rules }: CsvPro
     }
     const subjectCode = subject ?? before;
     wishByNumber.set(number, {
+      control: "cancel",
       placerOrderNumber: number,
       ...(subjectCode === undefined ? {} : { subjectCode: phi(subjectCode) }),
     });

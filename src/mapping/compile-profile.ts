@@ -4,6 +4,7 @@ import { type FieldPath, parsePath } from "../formats/hl7/path.ts";
 import { builtinProfiles } from "./builtin.ts";
 import { compileResults } from "./compile-results.ts";
 import { compileRules } from "./compile-rules.ts";
+import { compileControls } from "./control-codes.ts";
 import { resolveChain } from "./extends-chain.ts";
 import { inheritProfile } from "./inherit.ts";
 import { parseMessageType } from "./message-type.ts";
@@ -79,7 +80,17 @@ async function loadSiteModule(
   return undefined;
 }
 
-const HL7_KEYS = ["accept", "ignore", "register", "cancel", "versions", "processingId"] as const;
+const HL7_KEYS = [
+  "accept",
+  "ignore",
+  "register",
+  "update",
+  "merge",
+  "cancel",
+  "control",
+  "versions",
+  "processingId",
+] as const;
 const CSV_KEYS = ["delimiter", "quote", "header", "dateFormats", "groupBy", "wholeFile"] as const;
 
 function compileHl7(
@@ -104,7 +115,9 @@ function compileHl7(
     accept: (whole.accept ?? []).map(parseMessageType),
     ignore: (whole.ignore ?? []).map(parseMessageType),
     register: (whole.register ?? []).map(parseMessageType),
-    cancel: whole.cancel ?? [],
+    update: (whole.update ?? []).map(parseMessageType),
+    merge: (whole.merge ?? []).map(parseMessageType),
+    controls: compileControls(whole.cancel ?? [], whole.control ?? []),
     versions: whole.versions ?? [],
     processingId: whole.processingId,
     encoding: whole.encoding,
@@ -137,6 +150,7 @@ function compileCsv(
   }
   if (whole.containers?.each !== undefined)
     complain("containers.each", "is for HL7 profiles; a row is one container");
+  if (whole.subject?.priorCode !== undefined) complain("subject.priorCode", "is for HL7 profiles");
   const header = whole.header ?? true;
   const encoding = whole.encoding ?? "auto";
   if (encoding !== "auto" && findEncoding(encoding) === undefined) {

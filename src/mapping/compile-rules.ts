@@ -35,6 +35,7 @@ export function compileRules<P>(
     placerOrderNumber: require("placerOrderNumber", whole.placerOrderNumber, true),
     subject: {
       code: require("subject.code", subject?.code),
+      priorCode: optional("subject.priorCode", subject?.priorCode),
       firstName: optional("subject.firstName", subject?.firstName),
       lastName: optional("subject.lastName", subject?.lastName),
       dateOfBirth: optional("subject.dateOfBirth", subject?.dateOfBirth),

@@ -1,7 +1,7 @@
 import type { FailureCode, Problem } from "../core/failures.ts";
-import { OPERATIONS, type Operation, type Order } from "../core/order.ts";
+import { movesContainers, type Operation, type Order } from "../core/order.ts";
 import { phi } from "../core/phi.ts";
-import { isOperation } from "./profile.ts";
+import { isOperation, TABLE_OPERATIONS } from "./profile.ts";
 import { quote } from "./transforms.ts";
 import { findUnfit, type ValueKind } from "./unfit.ts";
 import type { Reading } from "./value.ts";
@@ -17,6 +17,8 @@ export interface Draft {
   readonly operation: Reading;
   readonly facility: Reading;
   readonly placerOrderNumber: Reading;
+  /** The identifier that a merge does away with; there for a merge alone. */
+  readonly priorCode?: Reading | undefined;
   readonly subject: {
     readonly code: Reading;
     readonly firstName: Reading;
@@ -37,6 +39,9 @@ export interface FinishSettings {
   readonly messagePlace: string;
 }
 
+/** Where the operation of an order stands that is made of a message's type. */
+export const OPERATION_BY_TYPE = "MSH-9";
+
 /** Judges a draft: the order, or everything that is wrong with it. */
 export function finishDraft(
   draft: Draft,
@@ -47,16 +52,18 @@ export function finishDraft(
   const facilityCode = judge.value(withCode(draft.facility, "MAPPING_FACILITY_UNKNOWN"), "the facility");
   const facilityId = judge.facility(facilityCode, draft.facility, settings.facilityIdByCode);
   const isRegistration = operation === "REGISTER";
-  // Only a registration may do without a number, and an order whose operation no table knows may be one.
-  const mayLackNumber = isRegistration || operation === undefined;
+  const hasContainers = operation !== undefined && movesContainers(operation);
+  // Only an order about a subject alone may do without a number, and one whose operation no table knows may be one.
+  const mayLackNumber = !hasContainers;
   const number = judge.value(draft.placerOrderNumber, mayLackNumber ? undefined : "the placer order number");
   const code = judge.value(draft.subject.code, "the subject code");
   const { firstName: readFirst, lastName: readLast } = draft.subject;
   const firstName = judge.value(readFirst, isRegistration ? "the first name" : undefined, "name");
   const lastName = judge.value(readLast, isRegistration ? "the last name" : undefined, "name");
   const dateOfBirth = judge.date(draft.subject.dateOfBirth, isRegistration);
+  const priorCode = operation === "MERGE" ? judge.priorCode(draft.priorCode, code) : undefined;
   if (operation !== undefined) judge.containerCount(draft, operation);
-  const containers = isRegistration ? [] : judge.containers(draft.containers);
+  const containers = operation !== undefined && !hasContainers ? [] : judge.containers(draft.containers);
   const { problems } = judge;
   if (problems.length > 0 || !operation || !facilityCode || facilityId === undefined || !code) {
     return { problems };
@@ -73,8 +80,9 @@ export function finishDraft(
         ...(lastName === undefined ? {} : { lastName: phi(lastName) }),
         ...(dateOfBirth === undefined ? {} : { dateOfBirth: phi(dateOfBirth) }),
       },
+      ...(priorCode === undefined ? {} : { priorSubjectCode: phi(priorCode) }),
       containers,
-      sources: listSources(draft, isRegistration),
+      sources: listSources(draft, !hasContainers),
     },
   };
 }
@@ -115,10 +123,12 @@ class Judge {
   operation(reading: Reading): Operation | undefined {
     const value = this.value(withCode(reading, "MAPPING_OPERATION_UNKNOWN"), "an operation code");
     if (value === undefined || isOperation(value)) return value;
+    // Only the type of a message says so; no table may give it.
+    if ((value === "UPDATE" || value === "MERGE") && reading.place === OPERATION_BY_TYPE) return value;
     return this.#complain(
       "MAPPING_OPERATION_UNKNOWN",
       reading.place,
-      `holds ${quote(value)}, expected ${OPERATIONS.join(", ")} or a code of the profile's table`,
+      `holds ${quote(value)}, expected ${TABLE_OPERATIONS.join(", ")} or a code of the profile's table`,
       value,
     );
   }
@@ -136,6 +146,14 @@ class Judge {
     return this.#complain("MAPPING_FACILITY_UNKNOWN", reading.place, message, code);
   }
 
+  /** The identifier that goes must be another than the one that stays. */
+  priorCode(reading: Reading | undefined, code: string | undefined): string | undefined {
+    const prior = this.value(reading ?? { status: "absent", place: "MRG-1" }, "the prior identifier");
+    if (prior === undefined || prior !== code) return prior;
+    const message = "is the identifier that the subject keeps; expected the one that goes";
+    return this.#complain("MAPPING_VALUES_DISAGREE", reading?.place ?? "MRG-1", message);
+  }
+
   /** A birth date in the one form that the service takes, whatever the profile's transforms made of it. */
   date(reading: Reading, isNeeded: boolean): string | undefined {
     const value = this.value(reading, isNeeded ? "the date of birth" : undefined);
@@ -145,7 +163,7 @@ class Judge {
   }
 
   containerCount(draft: Draft, operation: Operation): void {
-    if (operation !== "REGISTER") {
+    if (movesContainers(operation)) {
       if (draft.containers.length > 0) return;
       const message = `no container in the order, expected at least one for ${operation}`;
       this.#complain("MAPPING_NO_CONTAINER", draft.containerPlace, message);
@@ -189,13 +207,14 @@ function unknownCodeOf({ code, value }: Extract<Reading, { status: "bad" }>): st
   return code === "MAPPING_OPERATION_UNKNOWN" || code === "MAPPING_FACILITY_UNKNOWN" ? value : undefined;
 }
 
-function listSources(draft: Draft, isRegistration: boolean): Record<string, string> {
+function listSources(draft: Draft, isSubjectAlone: boolean): Record<string, string> {
   const readings: [string, Reading][] = [
     ["operation", draft.operation],
     ["facility", draft.facility],
     ["placerOrderNumber", draft.placerOrderNumber],
+    ...(draft.priorCode ? [["priorSubjectCode", draft.priorCode] as [string, Reading]] : []),
     ...Object.entries(draft.subject).map(([key, reading]): [string, Reading] => [`subject.${key}`, reading]),
-    ...(isRegistration ? [] : draft.containers).flatMap(({ label, description }, i): [string, Reading][] => [
+    ...(isSubjectAlone ? [] : draft.containers).flatMap(({ label, description }, i): [string, Reading][] => [
       [`containers[${i}].label`, label],
       [`containers[${i}].description`, description],
     ]),

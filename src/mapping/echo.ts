@@ -53,11 +53,19 @@ export function createEcho(message: Hl7Message | undefined): Echo {
 
 /** The text of a message; echoed fields are put in between the escaped ones. */
 export function assemble(segments: readonly OutSegment[], delimiters: Delimiters): string {
+  if (segments.every(isWithoutRaw)) {
+    const values = segments.map(([name, ...fields]): SegmentSpec => [name, ...fields.map(withoutNul)]);
+    return buildMessage(values, { delimiters });
+  }
   const specs = segments.map(([name, ...fields]): SegmentSpec => {
     return [name, ...fields.map((field) => (field instanceof Raw ? undefined : withoutNul(field)))];
   });
   const lines = buildMessage(specs, { delimiters }).split("\r");
   return segments.map(([, ...fields], i) => `${putRaw(lines[i] ?? "", fields, delimiters.field)}\r`).join("");
+}
+
+function isWithoutRaw(segment: OutSegment): segment is SegmentSpec {
+  return !segment.some((field) => field instanceof Raw);
 }
 
 function putRaw(line: string, fields: readonly (Field | Raw)[], separator: string): string {
@@ -102,7 +110,7 @@ function encodeControls(raw: string, delimiters: Delimiters): string {
 
 /** No message can carry a NUL character, and none of ours means anything by it. */
 function withoutNul<T extends Field>(field: T): T {
-  if (typeof field === "string") return field.replaceAll("\0", "") as T;
+  if (typeof field === "string") return (field.includes("\0") ? field.replaceAll("\0", "") : field) as T;
   if (field instanceof Repeated)
     return new Repeated(field.fields.map((part) => withoutNul(part as Component))) as T;
   if (Array.isArray(field)) return field.map((part) => withoutNul(part)) as unknown as T;

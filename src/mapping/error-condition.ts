@@ -36,10 +36,13 @@ export function toAckError({ code, place, message }: Problem): AckError {
 
 /**
  * MSA-1 of a refusal in original mode: AR where type, version or processing id is not for us (the same message may be
- * right elsewhere), AE where the content is wrong (HL7 chapter 2.9.2).
+ * right elsewhere) or the message is but a part of one, which nobody here puts together; AE where the content is wrong
+ * (HL7 chapter 2.9.2).
  */
 export function refusalCode(problems: readonly Problem[]): Extract<AcknowledgmentCode, "AE" | "AR"> {
-  const isForOthers = problems.some(({ code }) => ["200", "201", "202", "203"].includes(conditionOf(code)));
+  const isForOthers = problems.some(
+    ({ code }) => code === "HL7_CONTINUED" || ["200", "201", "202", "203"].includes(conditionOf(code)),
+  );
   return isForOthers ? "AR" : "AE";
 }
 

@@ -17,7 +17,13 @@ export function inheritProfile(parent: ProfileDefinition, child: ProfileDefiniti
       ? {
           subject: {
             ...parent.subject,
-            ...inheritEach(parent.subject, child.subject, ["code", "firstName", "lastName", "dateOfBirth"]),
+            ...inheritEach(parent.subject, child.subject, [
+              "code",
+              "priorCode",
+              "firstName",
+              "lastName",
+              "dateOfBirth",
+            ]),
           },
         }
       : {}),

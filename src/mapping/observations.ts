@@ -1,3 +1,4 @@
+import { movesContainers } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
 import { isVersionFrom } from "../formats/hl7/version.ts";
@@ -15,6 +16,79 @@ export interface ObservationSettings {
 type Code = readonly [code: string, text: string, system: "L"];
 const STATUS: Code = ["CRYO-STATUS", "Order status", "L"];
 const PROCEDURE: Code = ["CRYO-PROCEDURE", "Procedure", "L"];
+const ORDER: Code = ["CRYO-ORDER", "Order number", "L"];
+const REASON: Code = ["CRYO-REASON", "Reason", "L"];
+
+/** OBX segments of one message, numbered as they are added. */
+export class Observations {
+  readonly segments: OutSegment[] = [];
+  readonly #order: OutcomeOrder;
+  readonly #settings: ObservationSettings;
+
+  constructor(order: OutcomeOrder, settings: ObservationSettings) {
+    this.#order = order;
+    this.#settings = settings;
+  }
+
+  /** What holds for the order: its status in words and its procedure. */
+  addOrder(): void {
+    this.#add("TX", STATUS, undefined, describeStatus(this.#order));
+    this.#add("ST", PROCEDURE, undefined, this.#order.procedureCode ?? procedureNumber(this.#order));
+  }
+
+  /** Number and reason of the order, for messages that have no ORC to tell them. */
+  addOrderNumber(): void {
+    this.#add("ST", ORDER, undefined, this.#order.placerOrderNumber);
+    this.#add("TX", REASON, undefined, this.#order.reason?.text);
+  }
+
+  /** The nth container, from 1: its place in parts where they stand nowhere else, and in words. */
+  addContainer(
+    container: OutcomeContainer,
+    n: number,
+    { isPlaceInParts }: { isPlaceInParts: boolean },
+  ): void {
+    const { timeZone, version, at } = this.#settings;
+    const { location } = container;
+    const storedAt = location?.storedAt && formatServiceTimestamp(location.storedAt, timeZone);
+    const when = storedAt || at;
+    const add = (type: string, code: Code, value: string | number | undefined) =>
+      this.#add(type, code, n, value, when);
+    if (isPlaceInParts) add("ST", ["CRYO-CONTAINER", "Container label", "L"], container.label);
+    add("NM", ["CRYO-CONTAINER-ID", "Container id at the storage service", "L"], container.containerId);
+    if (isPlaceInParts) {
+      add("ST", ["CRYO-STORAGE", "Storage", "L"], location?.storageName);
+      add("ST", ["CRYO-CANISTER", "Canister", "L"], location?.canister);
+      add("ST", ["CRYO-CANE", "Cane", "L"], location?.cane);
+      add("ST", ["CRYO-POSITION", "Position", "L"], location?.position);
+    }
+    add(timeType(storedAt, version), ["CRYO-STORED-AT", "Stored at", "L"], storedAt);
+    const words = describeContainer(container, this.#order, timeZone);
+    add("TX", ["CRYO-TEXT", "Container in words", "L"], words);
+  }
+
+  #add(
+    type: string,
+    code: Code,
+    subId: number | undefined,
+    value: string | number | undefined,
+    at = this.#settings.at,
+  ): void {
+    if (value === undefined || value === "") return;
+    this.segments.push([
+      "OBX",
+      this.segments.length + 1,
+      type,
+      code,
+      subId,
+      value,
+      ...[undefined, undefined, undefined, undefined, undefined],
+      observationStatus(this.#order.state),
+      ...[undefined, undefined],
+      at,
+    ]);
+  }
+}
 
 /**
  * OBX segments of a status: one for the order in words, one for the procedure, then a group for each container under
@@ -22,51 +96,12 @@ const PROCEDURE: Code = ["CRYO-PROCEDURE", "Procedure", "L"];
  * for systems that file one text only.
  */
 export function observe(order: OutcomeOrder, settings: ObservationSettings): OutSegment[] {
-  const status = observationStatus(order.state);
-  const segments: OutSegment[] = [];
-  const add = (
-    type: string,
-    code: Code,
-    subId: number | undefined,
-    value: string | number | undefined,
-    at = settings.at,
-  ) => {
-    if (value === undefined || value === "") return;
-    segments.push([
-      "OBX",
-      segments.length + 1,
-      type,
-      code,
-      subId,
-      value,
-      ...[undefined, undefined, undefined, undefined, undefined],
-      status,
-      ...[undefined, undefined],
-      at,
-    ]);
-  };
-  add("TX", STATUS, undefined, describeStatus(order));
-  add("ST", PROCEDURE, undefined, order.procedureCode ?? procedureNumber(order));
+  const observations = new Observations(order, settings);
+  observations.addOrder();
   for (const [i, container] of order.containers.entries()) {
-    const { location } = container;
-    const storedAt = location?.storedAt && formatServiceTimestamp(location.storedAt, settings.timeZone);
-    const parts: readonly [type: string, code: Code, value: string | number | undefined][] = [
-      ["ST", ["CRYO-CONTAINER", "Container label", "L"], container.label],
-      ["NM", ["CRYO-CONTAINER-ID", "Container id at the storage service", "L"], container.containerId],
-      ["ST", ["CRYO-STORAGE", "Storage", "L"], location?.storageName],
-      ["ST", ["CRYO-CANISTER", "Canister", "L"], location?.canister],
-      ["ST", ["CRYO-CANE", "Cane", "L"], location?.cane],
-      ["ST", ["CRYO-POSITION", "Position", "L"], location?.position],
-      [timeType(storedAt, settings.version), ["CRYO-STORED-AT", "Stored at", "L"], storedAt],
-      [
-        "TX",
-        ["CRYO-TEXT", "Container in words", "L"],
-        describeContainer(container, order, settings.timeZone),
-      ],
-    ];
-    for (const [type, code, value] of parts) add(type, code, i + 1, value, storedAt || settings.at);
+    observations.addContainer(container, i + 1, { isPlaceInParts: true });
   }
-  return segments;
+  return observations.segments;
 }
 
 /** OBX-11 (table 0085): final, not obtainable, or preliminary. */
@@ -84,14 +119,16 @@ function timeType(storedAt: string | undefined, version: string): "TS" | "DTM" |
 const DONE = {
   STORE: "Stored",
   RETRIEVAL: "Retrieved",
-  REGISTER: "Registered",
+  REGISTER: "The subject is registered",
+  UPDATE: "Nothing is to be changed at the storage service",
+  MERGE: "Nothing is to be merged at the storage service",
 } as const;
 
 function describeStatus({ operation, state, containers }: OutcomeOrder): string {
   const count = containers.length === 1 ? "1 container" : `${containers.length} containers`;
   switch (state) {
     case "completed":
-      return operation === "REGISTER" ? "The subject is registered" : `${DONE[operation]}: ${count}`;
+      return movesContainers(operation) ? `${DONE[operation]}: ${count}` : DONE[operation];
     case "submitted":
       return "Submitted; waits for the storage staff";
     case "accepted":

@@ -2,13 +2,13 @@ import type { FailureCode, Problem } from "../core/failures.ts";
 import { type OrderGroup, orderGroups } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import type { FieldPath } from "../formats/hl7/path.ts";
-import { isCancelGroup } from "./cancel-hl7.ts";
 import { describeEach, listContainers } from "./containers-hl7.ts";
-import type { Draft } from "./draft.ts";
+import { type Draft, OPERATION_BY_TYPE } from "./draft.ts";
 import { findIn, findSubjectCode } from "./find-hl7.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { quote } from "./transforms.ts";
 import { type Reading, readValue, type ValueRule } from "./value.ts";
+import { controlOf, isChanging } from "./wish-hl7.ts";
 
 /** Segments that never belong to one order alone; a value may be read from them for each order. */
 interface Shared {
@@ -26,14 +26,21 @@ interface Unit {
 }
 
 /**
- * Reads the orders of an order message, other than those that it cancels. Groups with one placer order number are one
- * order with several containers.
+ * Reads the new orders of an order message; or what earlier ones are to ask for from now on. Groups with one placer order
+ * number are one order with several containers.
+ *
+ * @param control what the groups want of an earlier order; undefined for new ones
  */
-export function readOrders(message: Hl7Message, profile: Hl7Profile, messagePlace: string): Draft[] {
+export function readOrders(
+  message: Hl7Message,
+  profile: Hl7Profile,
+  messagePlace: string,
+  control?: "change" | "replace",
+): Draft[] {
   const groups = orderGroups(message);
   const owned = new Set(groups.flatMap((group) => group.segments));
   const shared: Shared = { message, segments: message.segments.filter((segment) => !owned.has(segment)) };
-  const placing = groups.filter((group) => !isCancelGroup(group, profile));
+  const placing = groups.filter((group) => controlOf(group, profile) === control);
   const units = placing.map((group) => readUnit(group, shared, profile, messagePlace));
   const subject = readSubject(message, profile);
   const unitsByNumber = Map.groupBy(units, ({ number, group }) =>
@@ -57,13 +64,22 @@ export function readOrders(message: Hl7Message, profile: Hl7Profile, messagePlac
   });
 }
 
-/** Reads the registration that an ADT message asks for. */
-export function readRegistration(message: Hl7Message, profile: Hl7Profile, messagePlace: string): Draft {
+/** Reads what an ADT message says of a subject: a registration, an update, or a merge of two identifiers. */
+export function readSubjectOrder(
+  message: Hl7Message,
+  profile: Hl7Profile,
+  messagePlace: string,
+  operation: "REGISTER" | "UPDATE" | "MERGE",
+): Draft {
   const subject = readSubject(message, profile);
+  const { rules } = profile;
   return {
-    operation: { status: "found", value: "REGISTER", place: "MSH-9" },
-    facility: readValue(profile.rules.facility, findIn(message, message.segments)),
-    placerOrderNumber: { status: "absent", place: "MSH-9" },
+    operation: { status: "found", value: operation, place: OPERATION_BY_TYPE },
+    facility: readValue(rules.facility, findIn(message, message.segments)),
+    placerOrderNumber: { status: "absent", place: OPERATION_BY_TYPE },
+    ...(operation === "MERGE"
+      ? { priorCode: readValue(rules.subject.priorCode, findSubjectCode(message)) }
+      : {}),
     subject,
     containers: [],
     containerPlace: "",
@@ -80,7 +96,7 @@ export function findOrderGroups(
   const groups = orderGroups(message);
   const owned = new Set(groups.flatMap((group) => group.segments));
   const shared: Shared = { message, segments: message.segments.filter((segment) => !owned.has(segment)) };
-  const placing = groups.filter((group) => !isCancelGroup(group, profile));
+  const placing = groups.filter((group) => controlOf(group, profile) === undefined);
   return placing.filter((group) => {
     const { number } = readUnit(group, shared, profile, "");
     return number.status === "found" && number.value === placerOrderNumber;
@@ -118,19 +134,22 @@ function headOf(group: OrderGroup): Segment[] {
   return [...(group.orc ? [group.orc] : []), ...group.others];
 }
 
-/** ORC-1 (table 0119): a new order. Answering any other request as if it were one would do the opposite. */
+/** ORC-1 (table 0119): a new order, or a change. Answering any other request as if it were one would do the opposite. */
 function checkOrderControl(
-  { orc }: OrderGroup,
-  { cancel }: Hl7Profile,
+  group: OrderGroup,
+  profile: Hl7Profile,
   messagePlace: string,
 ): Problem | undefined {
+  const { orc } = group;
   const control = orc?.get(1);
   if (orc === undefined || control === undefined || control === "NW") return undefined;
+  if (isChanging(controlOf(group, profile))) return undefined;
   const which = orc.ordinal > 1 ? `[${orc.ordinal}]` : "";
+  const known = [...profile.controls.keys()].sort().join(", ");
   return {
     code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
     place: `${messagePlace}, ORC${which}-1`,
-    message: `holds ${quote(control)}, expected NW (new order)${cancel.map((code) => ` or ${code}`).join("")}${cancel.length > 0 ? " (cancel)" : ""}; nothing was changed or cancelled`,
+    message: `holds ${quote(control)}, expected NW (new order)${known === "" ? "" : ` or one of ${known}`}; nothing was changed or cancelled`,
   };
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { CONTROL_CODES } from "./control-codes.ts";
 import { transformSchema } from "./transform-schema.ts";
 
 /** A field path (`PID-3[5=MR].1`) or, in a CSV profile, a column name. */
@@ -62,6 +63,9 @@ const messageTypeSchema = z
 
 const subjectSchema = z.strictObject({
   code: valueSchema.optional(),
+  priorCode: valueSchema
+    .optional()
+    .describe("HL7: the identifier that a merge (ADT^A40) does away with, such as MRG-1.1."),
   firstName: valueSchema.optional(),
   lastName: valueSchema.optional(),
   dateOfBirth: valueSchema.optional(),
@@ -107,15 +111,41 @@ const statusSchema = z.strictObject({
   "ORC-1": z.string().min(1).max(2).optional(),
   "ORC-5": z.string().max(2).optional(),
   "OBR-25": z.string().max(1).optional(),
+  "SAC-8": z.string().max(20).optional(),
+});
+
+/** Of {@link TELLABLE}, those that answer a message; the others are states of an order. */
+const ANSWERS = ["acknowledged", "refused", "waiting"] as const;
+const formatSchema = z.enum(["oru", "orm", "ssu"]);
+
+const fieldValueSchema = z.union([z.string(), z.partialRecord(z.enum(TELLABLE), z.string())], {
+  error: "expected a text, or a text for each state such as { rejected: … }",
 });
 
 const partySchema = z.strictObject({ application: z.string().optional(), facility: z.string().optional() });
 
 const resultsSchema = z.strictObject({
-  format: z
-    .enum(["oru", "orm"])
+  format: formatSchema
     .optional()
-    .describe("ORU^R01 (what every lab system can file) or ORM^O01 with ORC-1."),
+    .describe(
+      "ORU^R01 (what every lab system can file), ORM^O01 with ORC-1, or SSU^U03 with the places of containers.",
+    ),
+  formats: z
+    .partialRecord(z.enum(TELLABLE).exclude(ANSWERS), formatSchema)
+    .optional()
+    .describe("HL7: the format for single states, over `format`."),
+  fields: z
+    .record(z.string(), fieldValueSchema)
+    .optional()
+    .describe(
+      "HL7: fields of what is sent, by path, with the text that is to stand there instead; {name} puts in a value.",
+    ),
+  batchResponse: z
+    .enum(["all", "errors", "none"])
+    .optional()
+    .describe(
+      "HL7: how a batch (BHS) is answered: by one batch with all answers, with those that tell of errors, or by single answers. Single answers for files and all for connections unless set.",
+    ),
   namespace: z
     .string()
     .min(1)
@@ -141,7 +171,7 @@ const resultsSchema = z.strictObject({
   statusMap: z
     .partialRecord(z.enum(TELLABLE), statusSchema)
     .optional()
-    .describe("ORC-1, ORC-5 and OBR-25 by the state that is told."),
+    .describe("ORC-1, ORC-5, OBR-25 and SAC-8 by the state that is told."),
 });
 
 /**
@@ -164,12 +194,28 @@ export const profileSchema = z.strictObject({
     .array(messageTypeSchema)
     .optional()
     .describe("HL7: those of `accept` that only make the subject known."),
+  update: z
+    .array(messageTypeSchema)
+    .optional()
+    .describe(
+      "HL7: those of `accept` that bring news about a subject; what the service has is compared, and never changed.",
+    ),
+  merge: z
+    .array(messageTypeSchema)
+    .optional()
+    .describe("HL7: those of `accept` that merge two identifiers of a subject."),
   cancel: z
     .array(
       z.string().regex(/^(?!NW$)[A-Z]{2}$/, "expected an order control code such as CA or DC, other than NW"),
     )
     .optional()
-    .describe("HL7: the order control codes (ORC-1) that cancel an order; CA unless set."),
+    .describe("HL7: the order control codes (ORC-1) that cancel an order; CA and DC unless set."),
+  control: z
+    .array(z.enum(CONTROL_CODES))
+    .optional()
+    .describe(
+      "HL7: which other order control codes are taken: HD and RL (hold, release), XO and RP (change, replace), SS (status); all unless set.",
+    ),
   versions: z
     .array(z.string().regex(/^2(?:\.\d+){1,2}$/, "expected an HL7 version such as 2.5 or 2.5.1"))
     .optional()

@@ -1,7 +1,9 @@
 import type { Problem } from "../core/failures.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
+import type { Control } from "../core/wish.ts";
 import type { FieldPath, PathSelector } from "../formats/hl7/path.ts";
+import type { FieldOverride } from "./field-overrides.ts";
 import type { MessageTypePattern } from "./message-type.ts";
 import type { SiteModule } from "./module.ts";
 import type { ResultsDefinition, Tellable } from "./profile-schema.ts";
@@ -14,6 +16,8 @@ export interface OrderRules<P> {
   readonly placerOrderNumber: ValueRule<P>;
   readonly subject: {
     readonly code: ValueRule<P>;
+    /** The identifier that a merge does away with. */
+    readonly priorCode: ValueRule<P>;
     readonly firstName: ValueRule<P>;
     readonly lastName: ValueRule<P>;
     readonly dateOfBirth: ValueRule<P>;
@@ -31,9 +35,21 @@ export interface ContainerKind {
   readonly which?: PathSelector | undefined;
 }
 
+/** The message that tells how an order stands: a result, an order message, or a specimen status update. */
+export type ResultFormat = "oru" | "orm" | "ssu";
+
+/** How a batch is answered. */
+export type BatchResponse = "all" | "errors" | "none";
+
 /** How and when the lab is told; defaults filled in. */
 export interface ResultSettings {
-  readonly format: "oru" | "orm";
+  readonly format: ResultFormat;
+  /** Over `format`, by the order's state. */
+  readonly formats?: Readonly<Partial<Record<string, ResultFormat>>> | undefined;
+  /** Fields that are written otherwise than shipped; empty for none. */
+  readonly fields?: readonly FieldOverride[] | undefined;
+  /** Undefined: single answers for files, all in one for connections. */
+  readonly batchResponse?: BatchResponse | undefined;
   readonly namespace: string;
   readonly tell: ReadonlySet<Tellable>;
   readonly timeZone: string;
@@ -56,8 +72,11 @@ export interface Hl7Profile extends ProfileBase {
   readonly ignore: readonly MessageTypePattern[];
   /** Types that only make the subject known (REGISTER). */
   readonly register: readonly MessageTypePattern[];
-  /** Order control codes (ORC-1, table 0119) that ask to cancel an order. */
-  readonly cancel: readonly string[];
+  /** Types of news about a subject that may be known already (UPDATE), and of merges (MERGE). */
+  readonly update: readonly MessageTypePattern[];
+  readonly merge: readonly MessageTypePattern[];
+  /** What the order control codes (ORC-1, table 0119) other than NW want of an earlier order. */
+  readonly controls: ReadonlyMap<string, Control>;
   readonly versions: readonly string[];
   readonly processingId: "P" | "T" | "D" | undefined;
   /** Overrides MSH-18 when the bytes are decoded. */
@@ -116,7 +135,10 @@ export function isTold(profile: { readonly results: ResultSettings }, state: Tol
 /** What the operation of a CSV row says that cancels an order. */
 export const CANCEL_OPERATION = "CANCEL";
 
-/** What a table or constant of `operation` may give. */
-export function isOperation(value: string): value is Operation {
-  return value === "STORE" || value === "RETRIEVAL" || value === "REGISTER";
+/** What a table or constant of `operation` may give; news about a subject come by the type of their message. */
+export const TABLE_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER"] as const satisfies readonly Operation[];
+
+/** Whether a table or constant of `operation` may give it. */
+export function isOperation(value: string): value is (typeof TABLE_OPERATIONS)[number] {
+  return (TABLE_OPERATIONS as readonly string[]).includes(value);
 }

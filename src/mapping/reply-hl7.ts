@@ -5,6 +5,7 @@ import { composeAnswer, composePlainAnswer, type MessageAnswer } from "./answer-
 import { refusalCode } from "./error-condition.ts";
 import { type Original, readOriginal } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
+import { withSiteFields } from "./site-fields.ts";
 
 /**
  * How answers on a connection look: `plain`, an ACK that every sender understands, or `order`, the application
@@ -47,7 +48,7 @@ export function createReplier(
     const text = isOrder
       ? composeAnswer(answer, original, profile)
       : composePlainAnswer(answer, original, profile, code);
-    return Buffer.from(text, "utf8");
+    return Buffer.from(withSiteFields(text, answer, original, profile), "utf8");
   };
   return {
     isWhole: (answer) => applicationAck === "connection" || plan(answer).deferred === undefined,

@@ -1,5 +1,5 @@
-import type { CancelAnswer } from "../core/cancel.ts";
 import type { Outcome, OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
+import type { WishAnswer } from "../core/wish.ts";
 import { encodeCsv } from "../formats/csv/encode.ts";
 import { distinctName } from "./file-name.ts";
 import { CANCEL_OPERATION, isTold, type Profile } from "./profile.ts";
@@ -32,7 +32,7 @@ export type CsvResultRow = Readonly<Record<(typeof csvResultColumns)[number], st
 export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
   const updatedAt = outcome.occurredAt.toISOString();
   // Who asks to have an order cancelled is always told whether it was.
-  if (outcome.kind === "cancellation") return outcome.answers.map((answer) => cancelRow(answer, updatedAt));
+  if (outcome.kind === "wishes") return outcome.answers.map((answer) => cancelRow(answer, updatedAt));
   if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
   switch (outcome.kind) {
     case "refused":
@@ -87,7 +87,7 @@ const EMPTY: CsvResultRow = {
 };
 
 /** One row a wish: `cancelled`, or `cancel_refused` with the reason. */
-function cancelRow({ placerOrderNumber, refusal, order }: CancelAnswer, updatedAt: string): CsvResultRow {
+function cancelRow({ placerOrderNumber, refusal, order }: WishAnswer, updatedAt: string): CsvResultRow {
   return {
     ...EMPTY,
     order_number: placerOrderNumber ?? order?.placerOrderNumber ?? "",

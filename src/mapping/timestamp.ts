@@ -13,6 +13,32 @@ export function isTimeZone(name: string): boolean {
  * nobody has to know where it was written.
  */
 export function formatHl7Timestamp(moment: Date, timeZone: string): string {
+  const second = Math.floor(moment.getTime() / 1_000);
+  const last = lastByZone.get(timeZone);
+  if (last?.second === second) return last.written;
+  const parts = new Map(
+    formatterOf(timeZone)
+      .formatToParts(moment)
+      .map(({ type, value }) => [type, value]),
+  );
+  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? "";
+  // `longOffset` gives `GMT+02:00`, and plain `GMT` for no offset.
+  const offset = part("timeZoneName").replace("GMT", "").replace(":", "").slice(0, 5) || "+0000";
+  const date = part("year").padStart(4, "0") + part("month") + part("day");
+  const written = date + part("hour") + part("minute") + part("second") + offset;
+  lastByZone.set(timeZone, { second, written });
+  return written;
+}
+
+/** Messages of one second, of which there may be thousands, get the same text. */
+const lastByZone = new Map<string, { readonly second: number; readonly written: string }>();
+
+/** Making one takes far longer than using it; there are as many as the configuration names zones. */
+const formatterByZone = new Map<string, Intl.DateTimeFormat>();
+
+function formatterOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formatterByZone.get(timeZone);
+  if (known) return known;
   const formatter = new Intl.DateTimeFormat("en-GB", {
     timeZone,
     calendar: "iso8601",
@@ -26,12 +52,8 @@ export function formatHl7Timestamp(moment: Date, timeZone: string): string {
     second: "2-digit",
     timeZoneName: "longOffset",
   });
-  const parts = new Map(formatter.formatToParts(moment).map(({ type, value }) => [type, value]));
-  const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? "";
-  // `longOffset` gives `GMT+02:00`, and plain `GMT` for no offset.
-  const offset = part("timeZoneName").replace("GMT", "").replace(":", "").slice(0, 5) || "+0000";
-  const date = part("year").padStart(4, "0") + part("month") + part("day");
-  return date + part("hour") + part("minute") + part("second") + offset;
+  formatterByZone.set(timeZone, formatter);
+  return formatter;
 }
 
 /** The same from an ISO 8601 text of the service; a text that is no moment is given back as it is. */

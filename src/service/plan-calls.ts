@@ -1,4 +1,4 @@
-import type { Order } from "../core/order.ts";
+import { isSubjectNews, type Order } from "../core/order.ts";
 import type { FacilityWay, Surface } from "../core/surface.ts";
 import { containersPath } from "./containers.ts";
 import type { NewRequest } from "./correlation.ts";
@@ -70,7 +70,7 @@ export function planCalls(order: Order, settings: ServiceSettings, way: Facility
 }
 
 function planSubject(
-  { facilityId, subject, operation }: Order,
+  { facilityId, subject, operation, priorSubjectCode }: Order,
   { subjects }: FacilityWay,
   paging: Query,
 ): PlannedCall[] {
@@ -78,8 +78,10 @@ function planSubject(
   const look: PlannedCall = {
     method: "GET",
     path: SUBJECTS,
-    query: { code: subject.code.reveal(), facilityId, ...paging },
+    query: { code: (priorSubjectCode ?? subject.code).reveal(), facilityId, ...paging },
   };
+  // News about a subject are compared with what is there.
+  if (isSubjectNews(operation)) return [look];
   // A subject without containers has nothing to retrieve, so it is never registered for it.
   if (subjects === "look" || operation === "RETRIEVAL") return [look];
   const body = withoutGaps(subjectBody(facilityId, subject));

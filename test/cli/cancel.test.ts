@@ -19,7 +19,7 @@ describe("orders cancel", () => {
       });
       const { stdout: shown } = await lab.cli(["orders", "show", "o1"]);
       expect(shown).toMatch(/Order o1 \(C-1\): STORE, cancelled/);
-      expect(shown).toMatch(/To be cancelled\n.*\(ordered twice\): done/);
+      expect(shown).toMatch(/Wanted of it\n.*cancelled by .*\(ordered twice\): done/);
       for (const secret of Object.values(PATIENT)) expect(shown).not.toContain(secret);
     });
   });
@@ -44,7 +44,7 @@ describe("orders cancel", () => {
       // Whoever asked is a person and has been told, so nobody else is asked.
       expect((await lab.cli(["tasks"])).stdout).toBe("There is nothing to be done.\n");
       const { stdout: shown } = await lab.cli(["orders", "show", "o1", "--json"]);
-      expect(JSON.parse(shown).orders[0]).toMatchObject({ state: "submitted", cancellations: [] });
+      expect(JSON.parse(shown).orders[0]).toMatchObject({ state: "submitted", wishes: [] });
     });
   });
 
@@ -110,11 +110,13 @@ describe("preview", () => {
       await writeFile(file, "order_number,operation\nC-1,CANCEL\n");
       const { status, stdout } = await lab.cli(["preview", file, "--connector", "bench"]);
       expect({ status, stdout }).toMatchObject({ status: 0 });
-      expect(stdout).toContain("Cancels order C-1");
+      expect(stdout).toContain("Wants order C-1 cancelled, as far as that is possible by then");
       const { messages } = JSON.parse(
         (await lab.cli(["preview", file, "--connector", "bench", "--json"])).stdout,
       );
-      expect(messages[0].cancellations).toEqual([{ placerOrderNumber: "C-1", fillerNumber: null }]);
+      expect(messages[0].wishes).toEqual([
+        { control: "cancel", placerOrderNumber: "C-1", fillerNumber: null, content: null },
+      ]);
     });
   });
 });

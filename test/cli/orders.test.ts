@@ -65,6 +65,7 @@ describe("orders list", () => {
           procedureId: null,
           procedureCode: null,
           remoteStatus: null,
+          heldAt: null,
           reason: {
             code: "SUBJECT_UNKNOWN",
             text: "no such subject",

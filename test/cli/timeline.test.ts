@@ -18,6 +18,21 @@ describe("an entry of the timeline in words", () => {
       "rejected: staff rejected it (REQUEST_REJECTED)",
     ],
     ["discarded", { actor: "kim", reason: "sent twice" }, "discarded by kim: sent twice"],
+    [
+      "control_asked",
+      { control: "hold", by: "connector lims", messageId: "m3" },
+      "to be put on hold, says connector lims by m3",
+    ],
+    [
+      "control_refused",
+      { control: "change", code: "CONTROL_TOO_LATE", text: "it was completed" },
+      "not changed: it was completed (CONTROL_TOO_LATE)",
+    ],
+    [
+      "released",
+      { actor: "kim", reason: "the ward rang" },
+      "not on hold any more, says kim: the ward rang; the order goes on",
+    ],
     ["told", { deliveryId: "d3", file: "P-1_X.hl7" }, "told to the lab in P-1_X.hl7 (d3)"],
   ])("%s", (kind, detail, words) => {
     expect(describeEvent({ kind, detail })).toBe(words);

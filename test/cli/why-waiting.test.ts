@@ -40,6 +40,8 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     remoteStatus: undefined,
     pollIntervalMs: undefined,
     missingSince: undefined,
+    heldAt: undefined,
+    priorSubjectCode: undefined,
     receivedAt: inMs(-5_000),
     submittedAt: undefined,
     changedAt: inMs(-5_000),
@@ -54,6 +56,10 @@ function why(own: Partial<LedgerOrder>, around: Partial<Surroundings> = {}): str
 const unreachable = { code: "SERVICE_UNREACHABLE", text: "connection refused" } as const;
 
 describe("why is it waiting?", () => {
+  it("says that the lab has it on hold, and how it goes on", () => {
+    expect(why({ heldAt: inMs(-3_600_000) })).toMatch(/put it on hold 1h ago .*orders release o17/);
+  });
+
   it("has nothing to say about an order that has reached its end", () => {
     expect(TERMINAL_STATES.map((state) => why({ state }))).toEqual(TERMINAL_STATES.map(() => undefined));
   });

@@ -16,7 +16,7 @@ export function countsOf(given: Partial<Record<OrderState, number>> = {}): Ledge
     oldestSecondsByState: {},
     deliveriesPending: 0,
     deliveriesParked: 0,
-    tasks: { open: 0 },
+    tasks: [],
   };
 }
 

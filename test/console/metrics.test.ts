@@ -31,11 +31,15 @@ describe("/metrics", () => {
   });
 
   it("tells how many tasks wait for a person, and for how long", async () => {
-    const counts = async () => ({ ...countsOf(), tasks: { open: 2, oldestSeconds: 90 } });
+    const counts = async () => ({
+      ...countsOf(),
+      tasks: [{ kind: "hold", count: 2, oldestSeconds: 90 } as const],
+    });
     await withConsole({ deps: { counts } }, async ({ url }) => {
       const text = await scrape(url);
-      expect(text).toContain('cryobridge_tasks_open{kind="cancel"} 2\n');
-      expect(text).toContain('cryobridge_task_oldest_age_seconds{kind="cancel"} 90\n');
+      expect(text).toContain('cryobridge_tasks_open{kind="hold"} 2\n');
+      expect(text).toContain('cryobridge_tasks_open{kind="cancel"} 0\n');
+      expect(text).toContain('cryobridge_task_oldest_age_seconds{kind="hold"} 90\n');
     });
   });
 

@@ -46,7 +46,7 @@ const AREAS: readonly Area[] = [
   {
     title: "Orders",
     about: "Why an order waits for a person, or ended otherwise than the lab hoped.",
-    prefixes: ["ORDER", "SUBJECT", "CONTAINER", "SUBMIT", "REQUEST", "PROCEDURE", "CANCEL"],
+    prefixes: ["ORDER", "SUBJECT", "CONTAINER", "SUBMIT", "REQUEST", "PROCEDURE", "CANCEL", "CONTROL"],
   },
   {
     title: "Storage service",

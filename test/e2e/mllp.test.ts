@@ -249,13 +249,17 @@ describe("results over MLLP", () => {
       await send(portOf(daemon), order("A-2"));
       await site.settled(2);
       await eventually(() => lab.heard.some((text) => text.includes("A-2") && /OBR\|.*\|F\b/.test(text)));
-      const { rows } = await site.pool.query(
-        "select distinct state, failure_code from deliveries order by state",
-      );
-      expect(rows).toEqual([
-        { state: "delivered", failure_code: null },
-        { state: "parked", failure_code: "MLLP_RESULT_REFUSED" },
-      ]);
+      // The lab has heard a result before the ledger knows that.
+      await eventually(async () => {
+        const { rows } = await site.pool.query(
+          "select distinct state, failure_code from deliveries order by state",
+        );
+        expect(rows).toEqual([
+          { state: "delivered", failure_code: null },
+          { state: "parked", failure_code: "MLLP_RESULT_REFUSED" },
+        ]);
+        return true;
+      });
     }));
 
   test("are files in a folder where the site wants that", () =>

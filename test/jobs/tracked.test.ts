@@ -39,6 +39,8 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     remoteStatus: "PENDING",
     pollIntervalMs: undefined,
     missingSince: undefined,
+    heldAt: undefined,
+    priorSubjectCode: undefined,
     receivedAt: new Date(0),
     submittedAt: new Date(0),
     changedAt: new Date(0),

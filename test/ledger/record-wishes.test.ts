@@ -17,7 +17,7 @@ test("a number of ours for a procedure names an order of the external surface, w
       { ...common, orderId: second, request: { surface: "external", procedureId: 8 } },
     ]);
     await commit(pool, [aCancel(3, [{ fillerNumber: { kind: "procedure", id: 8 } }])]);
-    const { rows } = await pool.query("select order_id from cancellations");
+    const { rows } = await pool.query("select order_id from wishes");
     expect(rows).toEqual([{ order_id: second }]);
     expect((await findOrders(pool, "A-1"))[0]?.state).toBe("submitted");
   }));

@@ -130,7 +130,10 @@ describe("a later message", () => {
 
   test("that cancels the order waits behind it, and cancels it once it is one", () =>
     withLedger(async ({ pool }) => {
-      const records = [waiting(1, "S-1"), aRecord(2, [], { cancellations: [{ placerOrderNumber: "A-1" }] })];
+      const records = [
+        waiting(1, "S-1"),
+        aRecord(2, [], { wishes: [{ control: "cancel", placerOrderNumber: "A-1" }] }),
+      ];
       await commit(pool, records);
       expect(await verdictsOf(pool)).toEqual(["waiting", "waiting"]);
       await release(pool, records, ["WEST"]);

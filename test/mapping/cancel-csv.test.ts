@@ -24,14 +24,14 @@ describe("a row with the operation CANCEL", () => {
       verdict: "accepted",
       placerOrderNumber: "A-1",
       orders: [],
-      cancellations: [{ placerOrderNumber: "A-1" }],
+      wishes: [{ control: "cancel", placerOrderNumber: "A-1" }],
       problems: [],
     });
   });
 
   test("names the subject where that cell is filled", async () => {
-    const { cancellations } = await map([{ ...CANCEL, subject_code: "MRN-1", facility: "NOWHERE" }]);
-    expect(cancellations?.map(({ subjectCode }) => subjectCode?.reveal())).toEqual(["MRN-1"]);
+    const { wishes } = await map([{ ...CANCEL, subject_code: "MRN-1", facility: "NOWHERE" }]);
+    expect(wishes?.map(({ subjectCode }) => subjectCode?.reveal())).toEqual(["MRN-1"]);
   });
 
   test("is refused without a number", async () => {
@@ -42,7 +42,7 @@ describe("a row with the operation CANCEL", () => {
   });
 
   test("is one wish with others of the same number", async () => {
-    expect((await map([CANCEL, CANCEL])).cancellations).toHaveLength(1);
+    expect((await map([CANCEL, CANCEL])).wishes).toHaveLength(1);
   });
 
   test("is refused when rows of one number name two subjects", async () => {
@@ -55,7 +55,7 @@ describe("a row with the operation CANCEL", () => {
     expect(mapped).toMatchObject({
       verdict: "accepted",
       orders: [{ placerOrderNumber: "A-1" }],
-      cancellations: [{ placerOrderNumber: "A-1" }],
+      wishes: [{ control: "cancel", placerOrderNumber: "A-1" }],
     });
   });
 
@@ -71,7 +71,7 @@ describe("a row with the operation CANCEL", () => {
   test("may be called otherwise by the site", async () => {
     const definition = { operation: { from: "operation", table: { STORNO: "CANCEL" } } } as const;
     const mapped = await map([{ ...CANCEL, operation: "storno" }], definition);
-    expect(mapped.cancellations).toHaveLength(1);
+    expect(mapped.wishes).toHaveLength(1);
   });
 });
 

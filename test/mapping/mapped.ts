@@ -77,15 +77,20 @@ export function mapOne(profile: Profile, message: IncomingMessage): MappedMessag
 }
 
 /** A mapped message as fixtures write it: personal data of invented patients laid open, the header left out. */
-export function plain({ verdict, orders, cancellations, problems }: MappedMessage): unknown {
-  const wishes = cancellations?.map((wish) => ({ ...wish, subjectCode: wish.subjectCode?.reveal() }));
-  const told = { verdict, orders: orders.map(plainOrder), cancellations: wishes, problems };
+export function plain({ verdict, orders, wishes, problems }: MappedMessage): unknown {
+  const plainWishes = wishes?.map(({ content, ...wish }) => ({
+    ...wish,
+    subjectCode: wish.subjectCode?.reveal(),
+    content: content && plainOrder(content),
+  }));
+  const told = { verdict, orders: orders.map(plainOrder), wishes: plainWishes, problems };
   return JSON.parse(JSON.stringify(told));
 }
 
 function plainOrder(order: Order): unknown {
   const subject = Object.entries(order.subject).map(([key, value]) => [key, value?.reveal()]);
-  return { ...order, subject: Object.fromEntries(subject) };
+  const priorSubjectCode = order.priorSubjectCode?.reveal();
+  return { ...order, subject: Object.fromEntries(subject), priorSubjectCode };
 }
 
 /** Maps a fixture `NAME.hl7` by the built-in profile. */

@@ -135,7 +135,7 @@ describe("an HL7 message", () => {
     expect(lenient.map(hl7Message(training)).verdict).toBe("accepted");
   });
 
-  test.each(["XO", "DC", "HD", "RP", "SS"])("with ORC-1 %s is refused and says so", async (control) => {
+  test.each(["SN", "NA", "RO", "PA", "XX"])("with ORC-1 %s is refused and says so", async (control) => {
     const { problems } = await map("ORM^O01", [PID, `ORC|${control}|A-1`, OBR]);
     expect(problems).toEqual([
       expect.objectContaining({ code: "MAPPING_ORDER_CONTROL_UNSUPPORTED", place: "message 1, ORC-1" }),

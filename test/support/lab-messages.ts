@@ -60,3 +60,32 @@ export function ormCancel(order: {
     "",
   ].join("\r");
 }
+
+/** An ORM^O01 message that wants something of an earlier order (ORC-1), with the order's content where that is needed. */
+export function ormControl(
+  control: string,
+  order: Pick<LabOrder, "number" | "operation" | "subject" | "labels">,
+): string {
+  const { number, operation = "CRYO-STORE", subject = `S-${number}`, labels = [] } = order;
+  return [
+    `MSH|^~\\&|LIMS|NORTH|CRYOBRIDGE|STORE|20260301121500||ORM^O01|${control}-${number}|P|2.5.1||||||UNICODE UTF-8`,
+    `PID|1||${subject}^^^CLINIC^MR||Example^Ada||19900131|F`,
+    `ORC|${control}|${number}^LIMS`,
+    ...labels.map((label, i) => `OBR|${i + 1}|${number}^LIMS||${operation}|||||||||||OOC^^${label}`),
+    "",
+  ].join("\r");
+}
+
+/** An ADT message about a subject: an update (A08, A31), or a merge of `prior` into it (A40). CR ended. */
+export function adt(
+  event: "A04" | "A08" | "A31" | "A40",
+  subject: { readonly code: string; readonly lastName?: string; readonly prior?: string },
+): string {
+  const { code, lastName = "Example", prior } = subject;
+  return [
+    `MSH|^~\\&|LIMS|NORTH|CRYOBRIDGE|STORE|20260301131500||ADT^${event}|${event}-${code}|P|2.5.1||||||UNICODE UTF-8`,
+    `PID|1||${code}^^^CLINIC^MR||${lastName}^Ada||19900131|F`,
+    ...(prior === undefined ? [] : [`MRG|${prior}^^^CLINIC^MR`]),
+    "",
+  ].join("\r");
+}

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { CancelAnswer, CancelWish } from "../../src/core/cancel.ts";
+import type { Control, Wish, WishAnswer } from "../../src/core/wish.ts";
 import type { MessageRecord } from "../../src/ledger/message-record.ts";
 import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
 import { aRecord } from "./orders.ts";
@@ -7,10 +7,21 @@ import { aRecord } from "./orders.ts";
 /** A message that does nothing but cancel. */
 export function aCancel(
   ordinal: number,
-  wishes: readonly CancelWish[],
+  wishes: readonly Omit<Wish, "control">[],
   parts: Partial<MessageRecord> = {},
 ): MessageRecord {
-  return aRecord(ordinal, [], { messageControlId: `X${ordinal}`, cancellations: wishes, ...parts });
+  return aWish(ordinal, "cancel", wishes, parts);
+}
+
+/** A message that does nothing but want something of earlier orders. */
+export function aWish(
+  ordinal: number,
+  control: Control,
+  wishes: readonly Omit<Wish, "control">[],
+  parts: Partial<MessageRecord> = {},
+): MessageRecord {
+  const all = wishes.map((wish) => ({ ...wish, control }));
+  return aRecord(ordinal, [], { messageControlId: `X${ordinal}`, wishes: all, ...parts });
 }
 
 /** What the lab is still to be told: the kinds, with the state of a changed order. */
@@ -24,6 +35,6 @@ export async function toldKinds(pool: pg.Pool, connector = "lims"): Promise<stri
 /** The answers to wishes that the lab is to be told, in order: `CR`, or the code of the refusal. */
 export async function answers(pool: pg.Pool, connector = "lims"): Promise<string[][]> {
   const open = await listOpenOutcomes(pool, connector, 100);
-  const word = ({ refusal }: CancelAnswer) => refusal?.code ?? "CR";
-  return open.flatMap(({ outcome }) => (outcome.kind === "cancellation" ? [outcome.answers.map(word)] : []));
+  const word = ({ refusal }: WishAnswer) => refusal?.code ?? "CR";
+  return open.flatMap(({ outcome }) => (outcome.kind === "wishes" ? [outcome.answers.map(word)] : []));
 }

@@ -34,7 +34,13 @@ export function describeMove(order: LedgerOrder, move: Move, paint: Painter): st
 }
 
 function describeOrder({ operation, containers, facilityCode }: LedgerOrder): string {
-  const what = { STORE: "store", RETRIEVAL: "retrieve", REGISTER: "register the subject" }[operation];
+  const what = {
+    STORE: "store",
+    RETRIEVAL: "retrieve",
+    REGISTER: "register the subject",
+    UPDATE: "update the subject",
+    MERGE: "merge the subject",
+  }[operation];
   const count = containers.length;
   const which = count === 0 ? "" : ` ${count} ${count === 1 ? "container" : "containers"}`;
   return `${what}${which} at ${facilityCode}`;

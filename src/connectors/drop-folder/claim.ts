@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Problem } from "../../core/failures.ts";
+import type { BatchOutline } from "../../core/intake.ts";
 import { claimedAt, isClaimId } from "./claim-id.ts";
 import { splitExtension } from "./file-name.ts";
 import { errnoOf } from "./file-ops.ts";
@@ -48,6 +49,7 @@ export interface Plan {
     | {
         readonly fileId: string;
         readonly end: { readonly status: "taken" | "refused"; readonly problems: readonly Problem[] };
+        readonly batch?: BatchOutline | undefined;
       }
     | undefined;
 }

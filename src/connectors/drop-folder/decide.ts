@@ -1,7 +1,7 @@
 import type { BigIntStats } from "node:fs";
 import { type FileHandle, lstat } from "node:fs/promises";
 import { Failure, type Problem } from "../../core/failures.ts";
-import type { IncomingFile, Intake } from "../../core/intake.ts";
+import type { BatchOutline, IncomingFile, Intake } from "../../core/intake.ts";
 import type { Claim } from "./claim.ts";
 import { errnoOf, fingerprint, fingerprintOf, openForReading, readChunks } from "./file-ops.ts";
 import type { FileContent, FileFormat } from "./format.ts";
@@ -63,7 +63,9 @@ async function offer(
   await deps.beforeOpening?.(file.sha256);
   const opening = await deps.intake.openFile(file);
   await deps.step("opened");
-  const about = (tally: Tally) => ({ claim, connector: deps.connector, sha256: file.sha256, tally });
+  const { sha256 } = file;
+  const { batch } = content;
+  const about = (tally: Tally) => ({ claim, connector: deps.connector, sha256, batch, tally });
   if (opening.status === "duplicate") {
     const duplicateOf = { fileName: opening.firstFileName, receivedAt: opening.firstReceivedAt };
     return { folder: "archive", report: { ...reportOf("duplicate", about(new Tally())), duplicateOf } };
@@ -80,7 +82,7 @@ async function offer(
     const problem: Problem = { code: error.code, place: "file", message: error.message };
     if (error.code === "FILE_CHANGED") {
       // What was read is in the ledger; the file will be read anew as what it has become by then.
-      await deps.intake.closeFile(fileId, { status: "taken", problems: [problem] });
+      await deps.intake.closeFile(fileId, { status: "taken", problems: [problem] }, batch);
     }
     if (error.class !== "permanent") throw error;
     const isTouched = committedThrough > 0 || taken.total > 0;
@@ -90,7 +92,7 @@ async function offer(
   if (taken.total > 0 && taken.counts.refused === taken.total)
     return closing("refused", fileId, about(taken));
   if (taken.problems.length > 0) return closing("partly-refused", fileId, about(taken));
-  return { folder: "archive", close: { fileId, end: { status: "taken", problems: [] } } };
+  return { folder: "archive", close: { fileId, end: { status: "taken", problems: [] }, batch } };
 }
 
 /** Why nothing of the file may be taken, if so: what is wrong with the file, or with a part of one that must be whole. */
@@ -147,6 +149,7 @@ interface About {
   readonly claim: Claim;
   readonly connector: string;
   readonly sha256?: string;
+  readonly batch?: BatchOutline | undefined;
   readonly tally: Tally;
 }
 
@@ -156,7 +159,7 @@ function closing(result: "refused" | "partly-refused", fileId: string, about: Ab
   return {
     folder: isRefused ? "error" : "archive",
     report: reportOf(result, about),
-    close: { fileId, end: { status: isRefused ? "refused" : "taken", problems } },
+    close: { fileId, end: { status: isRefused ? "refused" : "taken", problems }, batch: about.batch },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
-import type { IncomingMessage } from "../../core/intake.ts";
+import type { BatchOutline, IncomingMessage } from "../../core/intake.ts";
 import type { CheckLine } from "../connector.ts";
 
 /** A claimed file, open and known to be an ordinary one. */
@@ -15,6 +15,8 @@ export interface FileContent {
   readonly sha256: string;
   /** Why nothing of the file can be taken; empty when it can. */
   readonly problems: readonly Problem[];
+  /** How its messages stand in batches; absent where they don't. */
+  readonly batch?: BatchOutline | undefined;
   /** Its messages in order, in batches small enough for one commit each. */
   batches(): AsyncIterable<readonly IncomingMessage[]>;
 }

@@ -82,7 +82,7 @@ export class Publication {
     const { directories, clock, intake, ops, step } = this.#deps;
     if (path !== undefined && (await exists(path))) {
       if (plan.close) {
-        await intake.closeFile(plan.close.fileId, plan.close.end);
+        await intake.closeFile(plan.close.fileId, plan.close.end, plan.close.batch);
         await step("closed");
       }
       const folder = this.#targetFolder(plan.target);

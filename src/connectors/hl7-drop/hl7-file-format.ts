@@ -37,13 +37,20 @@ async function examine(file: ReadableFile, charset: CharsetOptions): Promise<Fil
     digest.update(chunk);
     chunks.push(chunk);
   }
-  const { parts, problems } = splitHl7File(Buffer.concat(chunks));
-  return { sha256: digest.digest("hex"), problems, batches: () => inBatches(parts, charset) };
+  const { parts, problems, outline } = splitHl7File(Buffer.concat(chunks));
+  const isInBatch = outline !== undefined;
+  return {
+    sha256: digest.digest("hex"),
+    problems,
+    batch: outline,
+    batches: () => inBatches(parts, charset, isInBatch),
+  };
 }
 
 async function* inBatches(
   parts: readonly Hl7FilePart[],
   charset: CharsetOptions,
+  isInBatch: boolean,
 ): AsyncGenerator<readonly IncomingMessage[]> {
   let batch: IncomingMessage[] = [];
   let bytes = 0;
@@ -53,7 +60,7 @@ async function* inBatches(
       batch = [];
       bytes = 0;
     }
-    batch.push(toMessage(part, charset));
+    batch.push(isInBatch ? { ...toMessage(part, charset), isInBatch } : toMessage(part, charset));
     bytes += part.raw.length;
   }
   if (batch.length > 0) yield batch;

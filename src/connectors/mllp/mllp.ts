@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { asFailure, Failure } from "../../core/failures.ts";
-import type { IncomingMessage, Received, Reception } from "../../core/intake.ts";
+import type { BatchOutline, IncomingMessage, Received, Reception } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
@@ -56,7 +56,10 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
   });
   const take = async (frame: Buffer, peer: string): Promise<readonly Buffer[]> => {
     try {
-      return replyFrames(await reception.receive(name, readFrame(frame, listen), peer));
+      const { messages, outline } = readFrame(frame, listen);
+      const received = await reception.receive(name, messages, peer);
+      const whole = outline && reception.answerBatch(name, outline, frame, received);
+      return whole ?? replyFrames(received);
     } catch (error) {
       logger.error({ err: asFailure(error) }, "messages can't be committed; their senders get no answer");
       throw error;
@@ -100,10 +103,16 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
 }
 
 /** The messages of a frame: one as a rule, several in a batch. A frame that can't be taken apart is kept whole. */
-function readFrame(frame: Buffer, { charset = {} }: MllpListenSettings): IncomingMessage[] {
-  const { parts, problems } = splitHl7File(frame);
-  if (problems.length === 0 && parts.length > 0) return parts.map((part) => toMessage(part, charset));
-  return [{ ordinal: 1, place: "message 1", raw: phi(frame), content: { kind: "unreadable", problems } }];
+function readFrame(
+  frame: Buffer,
+  { charset = {} }: MllpListenSettings,
+): { readonly messages: IncomingMessage[]; readonly outline: BatchOutline | undefined } {
+  const { parts, problems, outline } = splitHl7File(frame);
+  if (problems.length === 0 && (parts.length > 0 || outline !== undefined)) {
+    return { messages: parts.map((part) => toMessage(part, charset)), outline };
+  }
+  const content = { kind: "unreadable", problems } as const;
+  return { messages: [{ ordinal: 1, place: "message 1", raw: phi(frame), content }], outline };
 }
 
 function unendedMessage(bytes: Buffer): IncomingMessage {

@@ -1,4 +1,5 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
+import type { BatchOutline } from "../../core/intake.ts";
 
 /** A hostile file can break a million batches; people read the first few. */
 const MAX_PROBLEMS = 20;
@@ -20,6 +21,8 @@ export class BatchTracker {
   fileControlId: string | undefined;
   /** Whether there was any batch segment. */
   hasMarks = false;
+  #fileHeader: string | undefined;
+  readonly #outline: { header?: string; messages: number }[] = [];
   #file: OpenHeader | undefined;
   #batch: OpenHeader | undefined;
   #isFileOver = false;
@@ -31,15 +34,26 @@ export class BatchTracker {
     return this.#batch?.controlId;
   }
 
+  /** What was found so far; undefined without any batch segment. */
+  get outline(): BatchOutline | undefined {
+    return this.hasMarks ? { fileHeader: this.#fileHeader, batches: this.#outline } : undefined;
+  }
+
   /** A message begins. */
   message(): void {
     if (this.#batch) this.#batch.count++;
     else this.#loose++;
+    const last = this.#outline.at(-1);
+    // One after a batch that is over belongs to none.
+    if (last !== undefined && (this.#batch !== undefined) === (last.header !== undefined)) last.messages++;
+    else this.#outline.push({ messages: 1 });
   }
 
-  /** A batch segment, with its text and line. */
-  mark(kind: "FHS" | "BHS" | "BTS" | "FTS", text: string, line: number): void {
+  /** A batch segment, with its text as it is read for counts and control ids, its line, and its text in full. */
+  mark(kind: "FHS" | "BHS" | "BTS" | "FTS", text: string, line: number, fullText = text): void {
     this.hasMarks = true;
+    if (kind === "FHS") this.#fileHeader ??= fullText;
+    if (kind === "BHS") this.#outline.push({ header: fullText, messages: 0 });
     if (kind === "FHS") this.#openFile(text, line);
     else if (kind === "BHS") this.#openBatch(text, line);
     else if (kind === "BTS") this.#closeBatch(text, line);

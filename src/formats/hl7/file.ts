@@ -1,5 +1,6 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
-import { findByteOrderMark } from "../encoding.ts";
+import type { BatchOutline } from "../../core/intake.ts";
+import { decodeBytes, type Encoding, findByteOrderMark } from "../encoding.ts";
 import { BatchTracker } from "./batch.ts";
 import { type FileLine, listLines } from "./file-lines.ts";
 
@@ -24,6 +25,8 @@ export interface Hl7File {
   readonly problems: readonly Hl7FileProblem[];
   /** FHS-11. */
   readonly fileControlId?: string;
+  /** Its batches, also when there are problems; absent where it has none. */
+  readonly outline?: BatchOutline;
 }
 
 /**
@@ -70,7 +73,9 @@ export function splitHl7File(bytes: Buffer): Hl7File {
       open = { line: line.line, start: line.start, end: line.endWithBreak };
     } else if (kind !== undefined) {
       closeMessage();
-      batches.mark(kind, text.toString("latin1", line.start, line.end), line.line);
+      const raw = bytes.subarray(start + line.start * unit, start + line.end * unit);
+      const fullText = headerText(raw, mark?.encoding);
+      batches.mark(kind, text.toString("latin1", line.start, line.end), line.line, fullText);
     } else if (open) {
       open.end = line.endWithBreak;
     } else {
@@ -96,12 +101,19 @@ export function splitHl7File(bytes: Buffer): Hl7File {
     });
   }
   problems.push(...batches.problems);
-  const fileControlId = batches.fileControlId;
+  const { fileControlId, outline } = batches;
   return {
     parts: problems.length > 0 ? [] : parts,
     problems,
     ...(fileControlId === undefined ? {} : { fileControlId }),
+    ...(outline === undefined ? {} : { outline }),
   };
+}
+
+/** A batch header names no character set of its own, and what is read from it only goes back to its sender. */
+function headerText(raw: Buffer, encoding: Encoding = "utf-8"): string {
+  const decoded = decodeBytes(raw, encoding);
+  return decoded.ok ? decoded.text : raw.toString("latin1");
 }
 
 function refuse(code: FailureCode, place: string, message: string): Hl7File {

@@ -1,28 +1,34 @@
 import { describe, expect, test } from "vitest";
-import type { CancelAnswer } from "../../src/core/cancel.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { phi } from "../../src/core/phi.ts";
+import type { WishAnswer } from "../../src/core/wish.ts";
 import { csvResultRows } from "../../src/mapping/result-csv.ts";
 import { csvProfile, hl7Profile, hl7Text } from "./mapped.ts";
 import { acknowledged, outcomeOrder, refused, segmentsOf, withoutText } from "./outcomes.ts";
 
 const PID = "PID|1||MRN-4711^^^NORTH^MR||Beispiel^Anna||19840229|F";
 const CANCEL = hl7Text("ORM^O01^ORM_O01", [PID, "ORC|CA|LAB-1^NORTHLAB||GRP-7", "OBR|1|LAB-1^NORTHLAB||X"]);
-const GRANTED: CancelAnswer = { placerOrderNumber: "LAB-1", order: outcomeOrder({ state: "cancelled" }) };
-const REFUSED: CancelAnswer = {
+const GRANTED: WishAnswer = {
+  control: "cancel",
+  placerOrderNumber: "LAB-1",
+  order: outcomeOrder({ state: "cancelled" }),
+};
+const REFUSED: WishAnswer = {
+  control: "cancel",
   placerOrderNumber: "LAB-1",
   refusal: { code: "CANCEL_TOO_LATE", text: "the order was completed before it could be cancelled" },
   order: outcomeOrder({ state: "completed" }),
 };
-const UNKNOWN: CancelAnswer = {
+const UNKNOWN: WishAnswer = {
+  control: "cancel",
   placerOrderNumber: "LAB-9",
   refusal: { code: "CANCEL_ORDER_UNKNOWN", text: "there is no such order" },
 };
 
 /** An answer to wishes of a message. */
-function answered(answers: readonly CancelAnswer[], text: string = CANCEL): Outcome {
+function answered(answers: readonly WishAnswer[], text: string = CANCEL): Outcome {
   const { message, outcomeId, controlId, occurredAt } = acknowledged([], text);
-  return { message, outcomeId, controlId, occurredAt, kind: "cancellation", answers };
+  return { message, outcomeId, controlId, occurredAt, kind: "wishes", answers };
 }
 
 const fieldsOf = (segments: readonly string[] | undefined, name: string) =>
@@ -61,7 +67,7 @@ describe("a wish that was granted", () => {
   test("that named our number alone gets it back", async () => {
     const text = hl7Text("ORM^O01", [PID, "ORC|CA||P77^CRYOBRIDGE"]);
     const fillerNumber = { kind: "procedure", id: 77 } as const;
-    const segments = segmentsOf(answered([{ fillerNumber }], text), await hl7Profile());
+    const segments = segmentsOf(answered([{ control: "cancel", fillerNumber }], text), await hl7Profile());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "CR", 2: "", 3: "P77^CRYOBRIDGE" }]);
   });
 });
@@ -95,11 +101,73 @@ describe("a wish that was refused", () => {
   });
 });
 
+describe("the answer to another wish", () => {
+  test.each([
+    ["discontinue", "DC", "DR", "UD"],
+    ["hold", "HD", "HR", "UH"],
+    ["release", "RL", "OR", "UR"],
+    ["change", "XO", "XR", "UX"],
+    ["replace", "RP", "RQ", "UM"],
+    ["status", "SS", "SR", "SR"],
+  ] as const)("to %s (%s) is %s, or %s", async (control, code, granted, refusedBy) => {
+    const text = hl7Text("ORM^O01", [PID, `ORC|${code}|LAB-1`, `ORC|${code}|LAB-9`]);
+    const answers = [
+      { control, placerOrderNumber: "LAB-1", order: outcomeOrder({ state: "received" }) },
+      { ...UNKNOWN, control, refusal: { code: "CONTROL_ORDER_UNKNOWN", text: "there is no such order" } },
+    ] as const;
+    const segments = segmentsOf(answered(answers, text), await hl7Profile());
+    expect(fieldsOf(segments, "ORC")?.map((fields) => [fields[1], fields[2], fields[5]])).toEqual([
+      [granted, "LAB-1", control === "discontinue" ? "DC" : "SC"],
+      [refusedBy, "LAB-9", "ER"],
+    ]);
+  });
+
+  test.each([
+    [{ state: "received", isHeld: true }, "HD"],
+    [{ state: "submitted" }, "SC"],
+    [{ state: "in_progress" }, "IP"],
+    [{ state: "completed" }, "CM"],
+    [{ state: "cancelled" }, "CA"],
+    [{ state: "failed" }, "DC"],
+    [{ state: "parked" }, "HD"],
+  ] as const)("tells how an order stands: %j is %s", async (order, status) => {
+    const text = hl7Text("ORM^O01", [PID, "ORC|SS|LAB-1"]);
+    const answer = { control: "status", placerOrderNumber: "LAB-1", order: outcomeOrder(order) } as const;
+    const segments = segmentsOf(answered([answer], text), await hl7Profile());
+    expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "SR", 5: status }]);
+  });
+
+  test("follows the profile's status map", async () => {
+    const profile = await hl7Profile({ results: { statusMap: { submitted: { "ORC-5": "A" } } } });
+    const text = hl7Text("ORM^O01", [PID, "ORC|SS|LAB-1"]);
+    const answer = {
+      control: "status",
+      placerOrderNumber: "LAB-1",
+      order: outcomeOrder({ state: "submitted" }),
+    } as const;
+    expect(fieldsOf(segmentsOf(answered([answer], text), profile), "ORC")).toMatchObject([{ 5: "A" }]);
+  });
+
+  test.each([
+    ["DC", "UD"],
+    ["HD", "UH"],
+    ["RL", "UR"],
+    ["XO", "UX"],
+    ["RP", "UM"],
+    ["SS", "UA"],
+  ])("refuses %s by %s when the message is refused as a whole", async (code, refusedBy) => {
+    const text = hl7Text("ORM^O01", [PID, `ORC|${code}|LAB-1`]);
+    const problems = [{ code: "MAPPING_VALUE_MISSING", place: "message 1, X", message: "is empty" }] as const;
+    const segments = segmentsOf(refused([...problems], text), await hl7Profile());
+    expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: refusedBy }]);
+  });
+});
+
 describe("the answer to the message itself", () => {
   test("says that the wish is recorded and its answer follows, and grants nothing", async () => {
     const segments = segmentsOf(acknowledged([], CANCEL), await hl7Profile());
     expect(segments?.map((segment) => segment.slice(0, 3))).toEqual(["MSH", "MSA", "NTE"]);
-    expect(segments?.[2]).toContain("its answer follows");
+    expect(segments?.[2]).toContain("the answer follows");
   });
 
   test("echoes only what is ordered when it also cancels", async () => {

@@ -13,7 +13,7 @@ async function map(type: string, segments: readonly string[], definition = {}) {
 
 /** Numbers of the wishes, with the subject where one is named. */
 function wishes(mapped: Awaited<ReturnType<typeof map>>) {
-  return mapped.cancellations?.map(({ subjectCode, ...wish }) => ({
+  return mapped.wishes?.map(({ subjectCode, control: _control, ...wish }) => ({
     ...wish,
     subject: subjectCode?.reveal(),
   }));
@@ -73,7 +73,7 @@ describe("an order message with ORC-1 CA", () => {
   test("is refused with the whole message when that is wrong elsewhere", async () => {
     const mapped = await map("ORM^O01", [PID, "ORC|NW|A-2", "OBR|1|A-2||CRYO-STORE", "ORC|CA|A-1"]);
     expect(mapped.verdict).toBe("refused");
-    expect(mapped.cancellations).toBeUndefined();
+    expect(mapped.wishes).toBeUndefined();
   });
 
   test("is refused beside a new order of the same number", async () => {
@@ -95,8 +95,8 @@ describe("the codes that cancel", () => {
     expect(wishes(mapped)).toEqual([{ placerOrderNumber: "A-1", subject: "MRN-1" }]);
   });
 
-  test("are CA alone unless it says otherwise", async () => {
-    expect(await map("ORM^O01", [PID, ...PLACED("DC")])).toMatchObject({
+  test("are CA alone where it says so", async () => {
+    expect(await map("ORM^O01", [PID, ...PLACED("DC")], { cancel: ["CA"] })).toMatchObject({
       verdict: "refused",
       problems: [{ code: "MAPPING_ORDER_CONTROL_UNSUPPORTED", place: "message 1, ORC-1" }],
     });
@@ -104,6 +104,78 @@ describe("the codes that cancel", () => {
 
   test("can be none, and a cancellation is then refused", async () => {
     const mapped = await map("ORM^O01", [PID, ...PLACED("CA")], { cancel: [] });
+    expect(mapped.problems).toMatchObject([{ code: "MAPPING_ORDER_CONTROL_UNSUPPORTED" }]);
+  });
+});
+
+/** What was read as a wish: what is wanted of which order, with the labels that it is to have. */
+const wanted = (mapped: Awaited<ReturnType<typeof map>>) =>
+  mapped.wishes?.map(({ control, placerOrderNumber, content }) => [
+    control,
+    placerOrderNumber,
+    ...(content ? content.containers.map(({ label }) => label) : []),
+  ]);
+
+describe("the other order control codes", () => {
+  test.each([
+    ["DC", "discontinue"],
+    ["HD", "hold"],
+    ["RL", "release"],
+    ["SS", "status"],
+  ])("%s is a wish to %s and needs nothing but the number", async (code, control) => {
+    const mapped = await map("ORM^O01", [PID, `ORC|${code}|A-1`]);
+    expect(mapped).toMatchObject({ verdict: "accepted", orders: [] });
+    expect(wanted(mapped)).toEqual([[control, "A-1"]]);
+  });
+
+  test.each([
+    ["XO", "change"],
+    ["RP", "replace"],
+  ])("%s is read like an order, with all that it is to ask for", async (code, control) => {
+    const mapped = await map("ORM^O01", [PID, ...PLACED(code)]);
+    expect(mapped).toMatchObject({ verdict: "accepted", orders: [] });
+    expect(wanted(mapped)).toEqual([[control, "A-1", "ST-1"]]);
+  });
+
+  test("XO with a mistake in what the order is to ask for is refused like an order", async () => {
+    expect(await map("ORM^O01", [PID, "ORC|XO|A-1", "OBR|1|A-1||CRYO-STORE"])).toMatchObject({
+      verdict: "refused",
+      problems: [{ code: "MAPPING_NO_CONTAINER" }],
+    });
+  });
+
+  test("XO with a code that no table knows waits like an order, about the same subject and number", async () => {
+    const [orc, obr] = PLACED("XO") as [string, string];
+    const mapped = await map("ORM^O01", [PID, orc, obr.replace("CRYO-STORE", "CRYO-SHAKE")]);
+    expect(mapped).toMatchObject({ verdict: "waiting", orderNumbers: ["A-1"] });
+    expect(mapped.subjectCodes?.map((code) => code.reveal())).toEqual(["MRN-1"]);
+  });
+
+  test("XO goes through the site's module, as the order did", async () => {
+    const module = {
+      order: (order: object) => ({ ...order, containers: [{ label: "M-1" }] }),
+    };
+    const profile = await hl7Profile({ module: "./site.ts" }, module);
+    const mapped = mapOne(profile, hl7Message(hl7Text("ORM^O01", [PID, ...PLACED("XO")])));
+    expect(wanted(mapped)).toEqual([["change", "A-1", "M-1"]]);
+  });
+
+  test("may stand side by side, and beside new orders of other numbers", async () => {
+    const mapped = await map("ORM^O01", [PID, ...NEW("A-2"), "ORC|HD|A-1", "ORC|SS|A-1"]);
+    expect(mapped.orders.map(({ placerOrderNumber }) => placerOrderNumber)).toEqual(["A-2"]);
+    expect(wanted(mapped)).toEqual([
+      ["hold", "A-1"],
+      ["status", "A-1"],
+    ]);
+  });
+
+  test.each(["HD", "SS"])("%s is refused beside a new order of the same number", async (code) => {
+    const mapped = await map("ORM^O01", [PID, ...NEW("A-1"), `ORC|${code}|A-1`]);
+    expect(mapped).toMatchObject({ verdict: "refused", problems: [{ code: "MAPPING_VALUES_DISAGREE" }] });
+  });
+
+  test.each(["HD", "RL", "XO", "RP", "SS"])("%s is refused where the profile leaves it out", async (code) => {
+    const mapped = await map("ORM^O01", [PID, ...PLACED(code)], { control: [] });
     expect(mapped.problems).toMatchObject([{ code: "MAPPING_ORDER_CONTROL_UNSUPPORTED" }]);
   });
 });

@@ -1,6 +1,6 @@
-import type { CancelWish, FillerNumber } from "../core/cancel.ts";
 import type { Problem } from "../core/failures.ts";
 import { phi } from "../core/phi.ts";
+import type { Control, FillerNumber, Wish } from "../core/wish.ts";
 import { type OrderGroup, orderGroups } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import { findIn, findSubjectCode } from "./find-hl7.ts";
@@ -8,24 +8,35 @@ import type { Hl7Profile } from "./profile.ts";
 import { findUnfit } from "./unfit.ts";
 import { type Reading, readValue } from "./value.ts";
 
-/** The wishes to cancel that a message holds, and what is wrong with them. */
-export interface ReadCancels {
-  readonly wishes: readonly CancelWish[];
+/** The wishes about earlier orders that a message holds, and what is wrong with them. */
+export interface ReadWishes {
+  readonly wishes: readonly Wish[];
   readonly problems: readonly Problem[];
 }
 
-/** Whether an order group asks to cancel its order, by ORC-1 (table 0119) and the profile. */
-export function isCancelGroup({ orc }: OrderGroup, { cancel }: Pick<Hl7Profile, "cancel">): boolean {
-  const control = orc?.get(1);
-  return control !== undefined && cancel.includes(control);
+/** What an order group wants of an earlier order, by ORC-1 (table 0119) and the profile; undefined for a new order. */
+export function controlOf(
+  { orc }: OrderGroup,
+  { controls }: Pick<Hl7Profile, "controls">,
+): Control | undefined {
+  return controls.get(orc?.get(1) ?? "");
+}
+
+/** Whether the wish tells anew what the order is to ask for; such groups are read like orders. */
+export function isChanging(control: Control | undefined): control is "change" | "replace" {
+  return control === "change" || control === "replace";
 }
 
 /**
- * Reads the wishes of an order message to cancel orders. Nothing but a number of the order is needed: OBR, specimens
- * and containers may be missing, or be there as in the order itself. Groups about one order are one wish.
+ * Reads the wishes of an order message about earlier orders, other than those that change what an order asks for.
+ * Nothing but a number of the order is needed: OBR, specimens and containers may be missing, or be there as in the order
+ * itself. Groups that want the same of one order are one wish.
  */
-export function readCancels(message: Hl7Message, profile: Hl7Profile, messagePlace: string): ReadCancels {
-  const groups = orderGroups(message).filter((group) => isCancelGroup(group, profile));
+export function readWishes(message: Hl7Message, profile: Hl7Profile, messagePlace: string): ReadWishes {
+  const groups = orderGroups(message).flatMap((group) => {
+    const control = controlOf(group, profile);
+    return control === undefined || isChanging(control) ? [] : [{ group, control }];
+  });
   if (groups.length === 0) return { wishes: [], problems: [] };
   const problems: Problem[] = [];
   const complain = (problem: Problem) =>
@@ -34,20 +45,23 @@ export function readCancels(message: Hl7Message, profile: Hl7Profile, messagePla
   if (subject.status === "bad") {
     complain({ code: subject.code, place: subject.place, message: subject.trouble });
   }
-  const wishes = groups.flatMap((group): CancelWish[] => {
-    const wish = readWish(group, message, profile, complain);
-    return wish ? [subject.status === "found" ? { ...wish, subjectCode: phi(subject.value) } : wish] : [];
+  const wishes = groups.flatMap(({ group, control }): Wish[] => {
+    const named = readNames(group, message, profile, complain);
+    if (named === undefined) return [];
+    return [
+      { control, ...named, ...(subject.status === "found" ? { subjectCode: phi(subject.value) } : {}) },
+    ];
   });
   return { wishes: withoutRepeats(wishes), problems };
 }
 
 /** The original's groups that a wish was read from, for answers that echo them. */
-export function findCancelGroups(
+export function findWishGroups(
   message: Hl7Message,
   profile: Hl7Profile,
-  { placerOrderNumber, fillerNumber }: Pick<CancelWish, "placerOrderNumber" | "fillerNumber">,
+  { control, placerOrderNumber, fillerNumber }: Pick<Wish, "control" | "placerOrderNumber" | "fillerNumber">,
 ): OrderGroup[] {
-  const groups = orderGroups(message).filter((group) => isCancelGroup(group, profile));
+  const groups = orderGroups(message).filter((group) => controlOf(group, profile) === control);
   return groups.filter((group) => {
     const number = readNumber(group, message, profile)[0];
     const found = number?.status === "found" ? number.value : undefined;
@@ -57,12 +71,13 @@ export function findCancelGroups(
   });
 }
 
-function readWish(
+/** The order that a group names. */
+function readNames(
   group: OrderGroup,
   message: Hl7Message,
   profile: Hl7Profile,
   complain: (problem: Problem) => void,
-): CancelWish | undefined {
+): Pick<Wish, "placerOrderNumber" | "fillerNumber"> | undefined {
   const [first, ...others] = readNumber(group, message, profile);
   const bad = [first, ...others].find((reading) => reading?.status === "bad");
   if (bad?.status === "bad") {
@@ -84,7 +99,8 @@ function readWish(
   const fillerNumber = readFiller(group, profile);
   if (placerOrderNumber === undefined && fillerNumber === undefined) {
     const place = `ORC${(group.orc?.ordinal ?? 1) > 1 ? `[${group.orc?.ordinal}]` : ""}-2`;
-    const text = "is empty, and ORC-3 holds no number of ours; expected the number of the order to cancel";
+    const text =
+      "is empty, and ORC-3 holds no number of ours; expected the number of the order that is meant";
     complain({ code: "MAPPING_VALUE_MISSING", place, message: text });
     return undefined;
   }
@@ -119,8 +135,8 @@ function readFiller({ orc, obrs }: OrderGroup, { results }: Hl7Profile): FillerN
   return undefined;
 }
 
-function withoutRepeats(wishes: readonly CancelWish[]): CancelWish[] {
-  const key = ({ placerOrderNumber, fillerNumber }: CancelWish) =>
-    JSON.stringify([placerOrderNumber, fillerNumber?.kind, fillerNumber?.id]);
+function withoutRepeats(wishes: readonly Wish[]): Wish[] {
+  const key = ({ control, placerOrderNumber, fillerNumber }: Wish) =>
+    JSON.stringify([control, placerOrderNumber, fillerNumber?.kind, fillerNumber?.id]);
   return [...new Map(wishes.map((wish) => [key(wish), wish])).values()];
 }

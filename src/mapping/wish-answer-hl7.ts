@@ -1,27 +1,29 @@
-import type { CancelAnswer } from "../core/cancel.ts";
 import type { Outcome } from "../core/outcome.ts";
+import { type Control, isCancelling, type WishAnswer } from "../core/wish.ts";
 import type { OrderGroup } from "../formats/hl7/groups.ts";
-import { answerHead, answerType, echoGroups, UNABLE_TO_CANCEL } from "./answer-hl7.ts";
-import { findCancelGroups } from "./cancel-hl7.ts";
+import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
+import { controlCodes } from "./control-codes.ts";
 import { assemble, type OutSegment } from "./echo.ts";
 import type { Original } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { statusCodes } from "./status-map.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
+import { findWishGroups } from "./wish-hl7.ts";
 
-/** ORC-1, table 0119: cancelled as requested. In MSA-1 the same letters mean something else. */
-const CANCELLED_AS_REQUESTED = "CR";
-/** ORC-5, table 0038. */
-const STATUS_CANCELLED = "CA";
+/** ORC-5 (table 0038) of an order that is as it was wished to be, where that is more than its state tells. */
+const STATUS_BY_CONTROL: Readonly<Partial<Record<Control, string>>> = { cancel: "CA", discontinue: "DC" };
+/** ORC-5 of an order that the lab has on hold. */
+const STATUS_HELD = "HD";
+/** ORC-5 of an order that there is not. */
 const STATUS_ORDER_NOT_FOUND = "ER";
 
 /**
- * The order response to a message's wishes to cancel (HL7 chapter 4, ORC-1 CR and UC): ORR^O02, or the ORL of what came
- * in, with the message's own groups. MSA-1 is AA, since the message was understood; what became of each wish stands in
- * its ORC, with the reason in ORC-16 and, for people, in NTE.
+ * The order response to a message's wishes about earlier orders (HL7 chapter 4, ORC-1 CR and UC, HR and UH and so on):
+ * ORR^O02, or the ORL of what came in, with the message's own groups. MSA-1 is AA, since the message was understood; what
+ * became of each wish stands in its ORC, with the reason in ORC-16 and, for people, in NTE.
  */
-export function composeCancelAnswer(
-  outcome: Extract<Outcome, { kind: "cancellation" }>,
+export function composeWishAnswer(
+  outcome: Extract<Outcome, { kind: "wishes" }>,
   original: Original,
   profile: Hl7Profile,
 ): string {
@@ -36,8 +38,8 @@ export function composeCancelAnswer(
   for (const [index, reason] of reasons.entries()) segments.push(["NTE", index + 1, "L", reason]);
   const at = formatHl7Timestamp(outcome.occurredAt, profile.results.timeZone);
   const { message } = original;
-  const answerByGroup = new Map<OrderGroup, CancelAnswer>();
-  const unseen: CancelAnswer[] = [];
+  const answerByGroup = new Map<OrderGroup, WishAnswer>();
+  const unseen: WishAnswer[] = [];
   for (const answer of outcome.answers) {
     const groups = message === undefined ? [] : tryFindGroups(message, profile, answer);
     for (const group of groups) answerByGroup.set(group, answer);
@@ -45,7 +47,7 @@ export function composeCancelAnswer(
   }
   if (message !== undefined && answerByGroup.size > 0) {
     const answerOf = (group: OrderGroup, placer: OutSegment[1]) =>
-      orcOf(answerByGroup.get(group) as CancelAnswer, group, placer, original, profile, at);
+      orcOf(answerByGroup.get(group) as WishAnswer, group, placer, original, profile, at);
     segments.push(...echoGroups(message, original, [...answerByGroup.keys()], answerOf));
   }
   // Without the message, once retention has pruned it, the numbers alone tell which order is meant.
@@ -54,7 +56,7 @@ export function composeCancelAnswer(
 }
 
 function orcOf(
-  { placerOrderNumber, fillerNumber, refusal, order }: CancelAnswer,
+  { control, placerOrderNumber, fillerNumber, refusal, order }: WishAnswer,
   group: OrderGroup | undefined,
   placer: OutSegment[1],
   { echo }: Original,
@@ -69,11 +71,11 @@ function orcOf(
   const blank = [undefined, undefined, undefined];
   return [
     "ORC",
-    refusal ? UNABLE_TO_CANCEL : CANCELLED_AS_REQUESTED,
+    refusal ? controlCodes(control).refused : controlCodes(control).granted,
     placer ?? placerOrderNumber,
     echo.field(group?.orc, 3) ?? (filler === undefined ? undefined : [filler, namespace]),
     echo.field(group?.orc, 4),
-    refusal ? statusOf({ refusal, order }, profile) : STATUS_CANCELLED,
+    statusOf({ control, refusal, order }, profile),
     ...blank,
     at,
     ...blank,
@@ -82,16 +84,19 @@ function orcOf(
   ];
 }
 
-/** ORC-5 of an order that goes on, or ended otherwise; of one that there is not, table 0038 has a value of its own. */
+/** ORC-5: how the order stands by the profile's map, or as it was wished to be. */
 function statusOf(
-  { refusal, order }: Pick<CancelAnswer, "refusal" | "order">,
+  { control, refusal, order }: Pick<WishAnswer, "control" | "refusal" | "order">,
   profile: Hl7Profile,
 ): string | undefined {
-  if (refusal?.code === "CANCEL_ORDER_UNKNOWN") return STATUS_ORDER_NOT_FOUND;
+  if (refusal?.code.endsWith("_ORDER_UNKNOWN")) return STATUS_ORDER_NOT_FOUND;
+  const wished = refusal || !isCancelling(control) ? undefined : STATUS_BY_CONTROL[control];
+  if (wished !== undefined) return wished;
+  if (order?.isHeld === true) return STATUS_HELD;
   return order && statusCodes(order.state, profile.results).orderStatus;
 }
 
-function nameOf({ placerOrderNumber, fillerNumber }: CancelAnswer): string {
+function nameOf({ placerOrderNumber, fillerNumber }: WishAnswer): string {
   if (placerOrderNumber !== undefined) return `order ${placerOrderNumber}`;
   return fillerNumber ? `${fillerNumber.kind} ${fillerNumber.id}` : "the order";
 }
@@ -100,10 +105,10 @@ function nameOf({ placerOrderNumber, fillerNumber }: CancelAnswer): string {
 function tryFindGroups(
   message: NonNullable<Original["message"]>,
   profile: Hl7Profile,
-  answer: CancelAnswer,
+  answer: WishAnswer,
 ): OrderGroup[] {
   try {
-    return findCancelGroups(message, profile, answer);
+    return findWishGroups(message, profile, answer);
   } catch {
     return [];
   }

@@ -1,0 +1,152 @@
+import type pg from "pg";
+import { encodeCrockfordNumber } from "../core/crockford.ts";
+import { Failure } from "../core/failures.ts";
+import type { BatchOutline, Verdict } from "../core/intake.ts";
+import { phi } from "../core/phi.ts";
+import { decodeHl7 } from "../formats/hl7/charset.ts";
+import { type FileMessage, findOpenFile, listFileMessages, type OpenFile } from "../ledger/file-messages.ts";
+import { closeFile, type FileEnd, requireFileId } from "../ledger/files.ts";
+import { composeAnswer, composePlainAnswer, type MessageAnswer } from "../mapping/answer-hl7.ts";
+import { type BatchedAnswer, composeBatchResponse } from "../mapping/batch-hl7.ts";
+import { refusalCode } from "../mapping/error-condition.ts";
+import { safeName } from "../mapping/file-name.ts";
+import { readOriginal } from "../mapping/original.ts";
+import type { BatchResponse, Hl7Profile } from "../mapping/profile.ts";
+import { withSiteFields } from "../mapping/site-fields.ts";
+import { formatHl7Timestamp } from "../mapping/timestamp.ts";
+
+/** The answer to a message by what became of it. */
+export const ANSWER_BY_VERDICT = {
+  accepted: "acknowledged",
+  duplicate: "acknowledged",
+  ignored: "acknowledged",
+  refused: "refused",
+  waiting: "waiting",
+} as const satisfies Record<Verdict, MessageAnswer["kind"]>;
+
+/** MSH-10 of an answer to a message that is composed once, whenever that is. */
+export function answerControlId(prefix: "CA" | "CL", instanceCode: string, messageId: number): string {
+  return `${prefix}${instanceCode}${encodeCrockfordNumber(messageId).padStart(8, "0")}`;
+}
+
+/** Which connectors answer the batches of files as a whole, and what that takes. */
+export interface BatchFileDeps {
+  readonly instanceCode: string;
+  readonly settingsByConnector: ReadonlyMap<
+    string,
+    { readonly profile: Hl7Profile; readonly response: Exclude<BatchResponse, "none"> }
+  >;
+}
+
+/** Composed at a time; between them others get their turn. */
+const PAGE = 200;
+/** ERR segments of an answer to a file that was refused as a whole. */
+const MOST_PROBLEMS = 50;
+
+/**
+ * Closes a file and writes down the response to its batches, where its connector gives one. A crash before the commit
+ * leaves neither, and one after it both; a second call changes nothing.
+ */
+export async function closeBatchFile(
+  pool: pg.Pool,
+  fileId: string,
+  end: FileEnd,
+  outline: BatchOutline,
+  deps: BatchFileDeps,
+): Promise<void> {
+  const id = requireFileId(fileId);
+  const file = await findOpenFile(pool, id);
+  const settings = file && deps.settingsByConnector.get(file.connector);
+  if (!file || !settings) return closeFile(pool, fileId, end);
+  const { profile, response } = settings;
+  const answers: BatchedAnswer[] = [];
+  let last: FileMessage | undefined;
+  for (;;) {
+    const page = await listFileMessages(pool, id, last?.ordinal ?? 0, PAGE);
+    answers.push(...page.map((message) => answerMessage(message, file, profile, deps.instanceCode)));
+    last = page.at(-1) ?? last;
+    if (page.length < PAGE) break;
+  }
+  if (answers.length === 0 && end.problems.length > 0) answers.push(refuseFile(file, end, profile, id, deps));
+  const { timeZone } = profile.results;
+  const text = composeBatchResponse({
+    outline,
+    answers,
+    response,
+    time: formatHl7Timestamp(last?.receivedAt ?? file.receivedAt, timeZone),
+    instanceCode: deps.instanceCode,
+    seed: fileId,
+    settings: profile.results,
+  });
+  await closeFile(pool, fileId, end, {
+    connector: file.connector,
+    fileName: `${safeName(file.fileName)}_${answerFileId(deps.instanceCode, id)}.hl7`,
+    bytes: Buffer.from(text, "utf8"),
+  });
+}
+
+/** Unlike the name of the file, it never comes again. */
+function answerFileId(instanceCode: string, fileId: number): string {
+  return `CH${instanceCode}${encodeCrockfordNumber(fileId).padStart(8, "0")}`;
+}
+
+function answerMessage(
+  message: FileMessage,
+  { connector, fileName }: OpenFile,
+  profile: Hl7Profile,
+  instanceCode: string,
+): BatchedAnswer {
+  const { verdict, problems, messageId, messageControlId, receivedAt } = message;
+  const text = textOf(message);
+  const answered = { messageId, connector, messageControlId, fileName, receivedAt };
+  const common = {
+    outcomeId: "",
+    controlId: answerControlId("CA", instanceCode, message.id),
+    occurredAt: receivedAt,
+    message: text === undefined ? answered : { ...answered, text: phi(text) },
+  };
+  const kind = ANSWER_BY_VERDICT[verdict];
+  const answer: MessageAnswer =
+    kind === "acknowledged"
+      ? { ...common, kind, orders: [], isDuplicate: verdict === "duplicate" }
+      : { ...common, kind, problems };
+  const original = readOriginal(answer.message, profile.results);
+  const isWhole = original.isAnswerable && message.format === "hl7";
+  const composed = isWhole
+    ? composeAnswer(answer, original, profile)
+    : composePlainAnswer(answer, original, profile, kind === "refused" ? refusalCode(problems) : "AA");
+  return { verdict, messages: [withSiteFields(composed, answer, original, profile)] };
+}
+
+/** The header of a message whose characters can't be read is ASCII all the same. */
+function textOf({ raw, encoding, format }: FileMessage): string | undefined {
+  if (raw === undefined) return undefined;
+  try {
+    if (format === "hl7") return decodeHl7(raw, { override: encoding }).text;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+  }
+  return raw.toString("latin1");
+}
+
+/** A file of which nothing was taken has no messages to answer: one answer says why. */
+function refuseFile(
+  { connector, fileName, receivedAt }: OpenFile,
+  { problems }: FileEnd,
+  profile: Hl7Profile,
+  fileId: number,
+  { instanceCode }: BatchFileDeps,
+): BatchedAnswer {
+  const answer: MessageAnswer = {
+    outcomeId: "",
+    // Messages are numbered by themselves, so a file needs a prefix of its own.
+    controlId: `CF${instanceCode}${encodeCrockfordNumber(fileId).padStart(8, "0")}`,
+    occurredAt: receivedAt,
+    message: { messageId: "", connector, fileName, receivedAt },
+    kind: "refused",
+    problems: problems.slice(0, MOST_PROBLEMS),
+  };
+  const original = readOriginal(answer.message, profile.results);
+  const text = composePlainAnswer(answer, original, profile, "AR");
+  return { verdict: "refused", messages: [withSiteFields(text, answer, original, profile)] };
+}

@@ -1,0 +1,69 @@
+import type pg from "pg";
+import { prepared } from "./database.ts";
+import type { MessageRecord } from "./message-record.ts";
+
+/**
+ * For each message the first accepted one with its control id and its bytes, and, where asked for, the last one with its
+ * control id and other bytes that was not refused; $1 connector, $2 text[], $3 bytea[], $4 boolean[] whether the latter
+ * is asked for. Each is looked up by itself, so that what came before costs nothing, even from a sender with one control
+ * id for everything: `+ 0` keeps the first question from the index that has ids in order but no digests, and the order
+ * of the second is the backward one of its index. Indexes: messages_repeat, messages_control_id.
+ */
+export const FIND_EARLIER = `
+select x.n::integer as n, same.id as same_id, other.id as other_id
+  from unnest($2::text[], $3::bytea[], $4::boolean[]) with ordinality as x(control_id, sha256, wants_other, n)
+  left join lateral (
+       select min(m.id + 0) as id
+         from messages m
+        where m.connector = $1
+          and m.message_control_id = x.control_id
+          and m.sha256 = x.sha256
+          and m.verdict = 'accepted') same on true
+  left join lateral (
+       select m.id
+         from messages m
+        where x.wants_other
+          and m.connector = $1
+          and m.message_control_id = x.control_id
+          and m.sha256 <> x.sha256
+          and m.verdict in ('accepted', 'duplicate', 'waiting')
+        order by m.connector desc, m.message_control_id desc, m.id desc
+        limit 1) other on true
+ where same.id is not null
+    or other.id is not null`;
+
+/** What the ledger had under a message's control id before it. */
+export interface EarlierMessages {
+  /** The first accepted message with the same bytes. */
+  readonly sameId: number | undefined;
+  /** The last one with other bytes, refused ones aside; looked for where the message came over a connection. */
+  readonly otherId: number | undefined;
+}
+
+/** What came under the same control ids before; records without any are left out. */
+export async function findEarlierMessages(
+  client: pg.PoolClient,
+  connector: string,
+  messages: readonly { readonly record: MessageRecord; readonly sha256: Buffer }[],
+): Promise<Map<MessageRecord, EarlierMessages>> {
+  const named = messages.filter(({ record }) => record.messageControlId !== undefined);
+  if (named.length === 0) return new Map();
+  const { rows } = await prepared<{ n: number; same_id: number | null; other_id: number | null }>(
+    client,
+    "earlier_messages",
+    FIND_EARLIER,
+    [
+      connector,
+      named.map(({ record }) => record.messageControlId),
+      named.map(({ sha256 }) => sha256),
+      named.map(({ record }) => record.replyTo !== undefined),
+    ],
+  );
+  return new Map(
+    rows.flatMap((row) => {
+      const record = named[row.n - 1]?.record;
+      if (record === undefined) return [];
+      return [[record, { sameId: row.same_id ?? undefined, otherId: row.other_id ?? undefined }]];
+    }),
+  );
+}

@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import type { Order } from "../core/order.ts";
+
+/** What an order asks for, as the ledger keeps it: plain JSON, with the patient's values in clear. */
+export interface OrderContent {
+  readonly operation: Order["operation"];
+  readonly facility_code: string;
+  readonly facility_id: number;
+  readonly subject_code: string;
+  readonly prior_subject_code: string | undefined;
+  readonly subject: {
+    readonly firstName: string | undefined;
+    readonly lastName: string | undefined;
+    readonly dateOfBirth: string | undefined;
+  };
+  readonly sources: Order["sources"];
+  readonly containers: Order["containers"];
+  /** See {@link digestOrder}. */
+  readonly digest: string;
+}
+
+/** What an order asks for, ready to be kept. */
+export function contentOf(order: Order, digest: string = digestOrder(order)): OrderContent {
+  const { subject } = order;
+  return {
+    operation: order.operation,
+    facility_code: order.facilityCode,
+    facility_id: order.facilityId,
+    subject_code: subject.code.reveal(),
+    prior_subject_code: order.priorSubjectCode?.reveal(),
+    subject: {
+      firstName: subject.firstName?.reveal(),
+      lastName: subject.lastName?.reveal(),
+      dateOfBirth: subject.dateOfBirth?.reveal(),
+    },
+    sources: order.sources,
+    containers: order.containers,
+    digest,
+  };
+}
+
+/** Digest over everything an order asks for, whatever way it was written in the message; hex. */
+export function digestOrder(order: Order): string {
+  const { subject, priorSubjectCode } = order;
+  const content = [
+    order.operation,
+    order.facilityId,
+    subject.code.reveal(),
+    subject.firstName?.reveal() ?? null,
+    subject.lastName?.reveal() ?? null,
+    subject.dateOfBirth?.reveal() ?? null,
+    order.containers.map(({ label, description }) => [label, description]).sort(),
+    ...(priorSubjectCode === undefined ? [] : [priorSubjectCode.reveal()]),
+  ];
+  return createHash("sha256").update(JSON.stringify(content)).digest("hex");
+}
+
+/** $1 JSON array of containers. Index: the primary key of orders, for each container by itself. */
+export const INSERT_CONTAINERS = `
+insert into order_containers (order_id, position, lane, label, description)
+select x.order_id, x.position, (select o.lane from orders o where o.id = x.order_id), x.label, x.description
+  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, position integer, label text, description text)`;
+
+/** An order's containers as {@link INSERT_CONTAINERS} takes them. */
+export function containerRows(
+  orderId: number,
+  containers: Order["containers"],
+): { order_id: number; position: number; label: string; description: string }[] {
+  return containers.map(({ label, description }, index) => ({
+    order_id: orderId,
+    position: index + 1,
+    label,
+    description,
+  }));
+}
+
+/**
+ * An order that the service doesn't have asks for something else from now on. The subject stays the same one. A new
+ * generation, so that a call for the former content, should it ever show up late, is not taken for this one's; $1 JSON
+ * array of {order_id} with a content. Index: the primary key.
+ */
+const REPLACE_CONTENT = `
+update orders o
+   set operation = x.operation,
+       facility_code = x.facility_code,
+       facility_id = x.facility_id,
+       subject = x.subject,
+       sources = x.sources,
+       content_digest = decode(x.digest, 'hex'),
+       overrides = '{}',
+       generation = o.generation + 1
+  from jsonb_to_recordset($1::jsonb)
+       as x(order_id bigint, operation text, facility_code text, facility_id bigint, subject jsonb, sources jsonb, digest text)
+ where o.id = x.order_id`;
+
+/** $1 bigint[]. Index: the primary key. */
+const DELETE_CONTAINERS = "delete from order_containers where order_id = any ($1)";
+
+/** Has orders ask for something else. The caller holds their rows locked and knows that nothing has left of them. */
+export async function replaceContent(
+  client: pg.PoolClient,
+  changes: readonly { readonly orderId: number; readonly content: OrderContent }[],
+): Promise<void> {
+  if (changes.length === 0) return;
+  const rows = changes.map(({ orderId, content }) => ({ order_id: orderId, ...content }));
+  await client.query(REPLACE_CONTENT, [JSON.stringify(rows)]);
+  await client.query(DELETE_CONTAINERS, [changes.map(({ orderId }) => orderId)]);
+  const containers = changes.flatMap(({ orderId, content }) => containerRows(orderId, content.containers));
+  if (containers.length > 0) await client.query(INSERT_CONTAINERS, [JSON.stringify(containers)]);
+}

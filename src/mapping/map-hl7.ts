@@ -1,0 +1,90 @@
+import { Failure } from "../core/failures.ts";
+import type { IncomingMessage } from "../core/intake.ts";
+import { findEncoding } from "../formats/encoding.ts";
+import { requireWhole } from "../formats/hl7/groups.ts";
+import { Hl7Message } from "../formats/hl7/message.ts";
+import { checkHeader, keepableHeader } from "./check-header.ts";
+import type { Draft } from "./draft.ts";
+import { finishAll } from "./finish-orders.ts";
+import { mapWishes, withWishes } from "./map-wishes.ts";
+import { type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
+import { isMessageType } from "./message-type.ts";
+import { viewHl7 } from "./message-view.ts";
+import { readOrders, readSubjectOrder } from "./order-hl7.ts";
+import type { Hl7Profile } from "./profile.ts";
+
+/** What an HL7 message asks for, or everything that is wrong with it. */
+export function mapHl7(
+  content: Extract<IncomingMessage["content"], { kind: "hl7" }>,
+  place: string,
+  profile: Hl7Profile,
+  settings: MapperSettings,
+): MappedMessage {
+  const encoding = content.encoding === undefined ? undefined : findEncoding(content.encoding);
+  const message = Hl7Message.parse(content.text.reveal(), encoding === undefined ? {} : { encoding });
+  const header = keepableHeader(message.header);
+  if (isMessageType(profile.ignore, message.header))
+    return { verdict: "ignored", header, orders: [], problems: [] };
+  const found = checkHeader(message.header, place, profile, settings.processingId);
+  if (found.length > 0) return refuse(found, header);
+  try {
+    requireWhole(message);
+    return { ...mapWhole(message, place, profile, settings), header };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return refuse([{ code: error.code, place, message: error.message }], header);
+  }
+}
+
+function mapWhole(
+  message: Hl7Message,
+  place: string,
+  profile: Hl7Profile,
+  settings: MapperSettings,
+): MappedMessage {
+  if (message.all("PID").length > 1) {
+    const text = "more than one PID segment, expected the orders of one patient";
+    return refuse([{ code: "MAPPING_SECOND_PATIENT", place: `${place}, PID[2]`, message: text }]);
+  }
+  const finishWhole = (drafts: readonly Draft[]) => {
+    const mapped = finishAll(drafts, profile, viewHl7(message), { ...settings, messagePlace: place }, place);
+    return message.first("PID") === undefined ? withoutPatient(mapped, place) : mapped;
+  };
+  const subjectOperation = subjectOperationOf(message, profile);
+  if (subjectOperation !== undefined) {
+    return finishWhole([readSubjectOrder(message, profile, place, subjectOperation)]);
+  }
+  const drafts = readOrders(message, profile, place);
+  const wishes = mapWishes(message, profile, place, finishWhole);
+  if (drafts.length === 0 && wishes === undefined) {
+    const text = "neither ORC nor OBR, expected an order";
+    return refuse([{ code: "MAPPING_NO_ORDER", place: `${place}, ORC`, message: text }]);
+  }
+  const mapped: MappedMessage =
+    drafts.length === 0 ? { verdict: "accepted", orders: [], problems: [] } : finishWhole(drafts);
+  return wishes === undefined ? mapped : withWishes(mapped, wishes, place);
+}
+
+/** What a message about a subject alone is made: a type that registers does so also where it could bring news. */
+function subjectOperationOf(
+  { header }: Hl7Message,
+  { register, update, merge }: Hl7Profile,
+): "REGISTER" | "UPDATE" | "MERGE" | undefined {
+  if (isMessageType(merge, header)) return "MERGE";
+  if (isMessageType(register, header)) return "REGISTER";
+  return isMessageType(update, header) ? "UPDATE" : undefined;
+}
+
+/** Says once that PID is missing, instead of naming each of its fields. */
+function withoutPatient(mapped: MappedMessage, place: string): MappedMessage {
+  const others = mapped.problems.filter((problem) => !problem.place.startsWith(`${place}, PID`));
+  const message = "no PID segment, expected the patient";
+  return {
+    ...mapped,
+    verdict: "refused",
+    subjectCodes: undefined,
+    orderNumbers: undefined,
+    orders: [],
+    problems: [{ code: "MAPPING_NO_PATIENT", place: `${place}, PID`, message }, ...others],
+  };
+}

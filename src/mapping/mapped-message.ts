@@ -1,0 +1,51 @@
+import type { Problem } from "../core/failures.ts";
+import type { Verdict } from "../core/intake.ts";
+import type { Order } from "../core/order.ts";
+import type { Phi } from "../core/phi.ts";
+import type { Wish } from "../core/wish.ts";
+import type { Hl7Header } from "../formats/hl7/message.ts";
+import { presentable } from "./unfit.ts";
+
+export interface MapperSettings {
+  /** The service's facility id by the lab's name, from the configuration's `facilities`. */
+  readonly facilityIdByCode: ReadonlyMap<string, number>;
+  /** What MSH-11 must say (P, T or D) where the profile does not; unset: any. */
+  readonly processingId?: "P" | "T" | "D" | undefined;
+  /** What becomes of a message with which nothing is wrong but such codes; it waits unless set. */
+  readonly unknownCodes?: "wait" | "refuse" | undefined;
+}
+
+/** What a message asks for. */
+export interface MappedMessage {
+  /**
+   * `ignored`: well-formed, and of a type that the profile says to leave alone. `waiting`: nothing is wrong but
+   * facility or operation codes that no table knows.
+   */
+  readonly verdict: Exclude<Verdict, "duplicate">;
+  /** MSH of an HL7 message, as far as it could be read; without control id or type where those can't be kept. */
+  readonly header?: Hl7Header | undefined;
+  /** The order number of the rows, where they have one, even when they are refused. CSV only. */
+  readonly placerOrderNumber?: string | undefined;
+  /** Empty unless accepted. */
+  readonly orders: readonly Order[];
+  /** What it wants of earlier orders; absent unless it was accepted and there is something. */
+  readonly wishes?: readonly Wish[] | undefined;
+  /** Empty unless refused or waiting; every mistake of the message, each with its place. */
+  readonly problems: readonly Problem[];
+  /**
+   * Whom a waiting message is about, and its order numbers: no later message about the same may overtake it. An accepted
+   * one names the earlier orders that it wants something of.
+   */
+  readonly subjectCodes?: readonly Phi[] | undefined;
+  readonly orderNumbers?: readonly string[] | undefined;
+}
+
+/** A message that is not taken, with the reasons in a form that can be told. */
+export function refuse(problems: readonly Problem[], header?: Hl7Header): MappedMessage {
+  return {
+    verdict: "refused",
+    ...(header === undefined ? {} : { header }),
+    orders: [],
+    problems: problems.map(presentable),
+  };
+}

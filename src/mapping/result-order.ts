@@ -1,0 +1,74 @@
+import { isSubjectNews } from "../core/order.ts";
+import type { OutcomeOrder } from "../core/outcome.ts";
+import type { OutSegment } from "./echo.ts";
+import { observe } from "./observations.ts";
+import { blank, fillerOrderNumber, type StatusContext, statusHeader } from "./result-parts.ts";
+import { statusCodes } from "./status-map.ts";
+
+/**
+ * ORU^R01 or ORM^O01 about an order's change: PID, ORC and OBR with its numbers and codes, the reason in ORC-16 and
+ * NTE, and OBX for the order and each container.
+ */
+export function orderStatus(context: StatusContext): OutSegment[] {
+  const { outcome, original, profile, format, version, at, groups } = context;
+  const { order } = outcome;
+  const { timeZone, namespace } = profile.results;
+  const { echo } = original;
+  const pid = original.message?.first("PID");
+  const codes = statusCodes(order.state, { ...profile.results, format });
+  const group = groups[0];
+  const obr = group?.obrs[0];
+  const number = echo.field(group?.orc, 2) ?? echo.field(obr, 2) ?? order.placerOrderNumber;
+  const ownNumber = fillerOrderNumber(order);
+  const filler = ownNumber === undefined ? undefined : [ownNumber, namespace];
+  const reason =
+    order.reason === undefined ? undefined : [order.reason.code, order.reason.text, order.reason.code && "L"];
+  return [
+    statusHeader(context),
+    pid === undefined ? ["PID", 1, undefined, order.subjectCode.reveal()] : echo.segment(pid),
+    [
+      "ORC",
+      isRefusedNews(order) ? UNABLE_TO_CHANGE : codes.orderControl,
+      number,
+      filler,
+      echo.field(group?.orc, 4),
+      codes.orderStatus,
+      ...blank(3),
+      at,
+      ...blank(6),
+      reason,
+    ],
+    [
+      "OBR",
+      1,
+      number,
+      filler,
+      echo.field(obr, 4) ?? SERVICE_BY_OPERATION[order.operation],
+      ...blank(2),
+      at,
+      ...blank(14),
+      at,
+      ...blank(2),
+      codes.resultStatus,
+    ],
+    ...(order.reason === undefined ? [] : [["NTE", 1, "L", order.reason.text] as const]),
+    ...observe(order, { timeZone, version, at }),
+  ];
+}
+
+/** ORC-1, table 0119. */
+const UNABLE_TO_CHANGE = "UX";
+
+/** Whether the service would have had to change a subject, and offers no call for that. */
+function isRefusedNews({ operation, state }: OutcomeOrder): boolean {
+  return isSubjectNews(operation) && state === "failed";
+}
+
+/** OBR-4 where the original has none to echo. */
+const SERVICE_BY_OPERATION = {
+  STORE: ["STORE", "Cryogenic storage", "L"],
+  RETRIEVAL: ["RETRIEVAL", "Retrieval from cryogenic storage", "L"],
+  REGISTER: ["REGISTER", "Registration of the subject", "L"],
+  UPDATE: ["UPDATE", "Update of the subject", "L"],
+  MERGE: ["MERGE", "Merge of the subject", "L"],
+} as const;

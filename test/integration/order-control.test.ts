@@ -1,0 +1,123 @@
+import { describe, expect, test } from "vitest";
+import { listOpenTasks } from "../../src/ledger/tasks.ts";
+import { findOrders } from "../../src/ledger/views.ts";
+import type { SimulatorOptions } from "../../src/simulator/options.ts";
+import { eventually } from "../support/eventually.ts";
+import { omlO33, ormControl } from "../support/lab-messages.ts";
+import { type Site, withSite } from "../support/with-daemon.ts";
+
+/** Nobody reviews anything, so that an order stays where it is. */
+const IDLE: SimulatorOptions = { staff: { auto: false }, device: { auto: false } };
+
+/** The segments of the order response to a message; each word tells the answer's ORC-1. */
+async function answerTo(site: Site, controlId: string, control: string): Promise<string[]> {
+  const text = await eventually(async () =>
+    [...(await site.results("hl7")).values()].find(
+      (each) => each.includes(`|AA|${controlId}`) && each.includes(`\rORC|${control}|`),
+    ),
+  );
+  return text.split("\r");
+}
+
+const orcOf = (segments: readonly string[]) => segments.find((each) => each.startsWith("ORC|"))?.split("|");
+const requestsOf = (site: Site) => site.simulator.control.requests();
+
+async function submitted(site: Site): Promise<void> {
+  await site.start();
+  await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
+  await site.settled(1, ["submitted"]);
+}
+
+describe.concurrent("an order that the service has", () => {
+  test.each([
+    ["DC", "UD", "CANCEL_NOT_OFFERED"],
+    ["HD", "UH", "CONTROL_NOT_OFFERED"],
+    ["RL", "UR", "CONTROL_NOT_OFFERED"],
+    ["XO", "UX", "CONTROL_NOT_OFFERED"],
+    ["RP", "UM", "CONTROL_NOT_OFFERED"],
+  ])(
+    "goes on when the lab sends %s, which is answered %s, and a person gets a task",
+    (control, refused, code) =>
+      withSite({ simulator: IDLE }, async (site) => {
+        await submitted(site);
+        await site.drop("hl7", "b.hl7", ormControl(control, { number: "A-1", labels: ["V-2"] }));
+        const answer = await answerTo(site, `${control}-A-1`, refused);
+        expect(answer[0]).toContain("|ORR^O02^ORR_O02|");
+        const [request] = requestsOf(site);
+        expect(orcOf(answer)).toMatchObject({ 2: "A-1^LIMS", 3: `R${request?.id}^CRYOBRIDGE`, 5: "SC" });
+        expect(orcOf(answer)?.[16]).toMatch(new RegExp(`^${code}\\^.*the storage service has`));
+        expect(await listOpenTasks(site.pool, 10)).toHaveLength(1);
+        expect(requestsOf(site)).toMatchObject([{ status: "PENDING" }]);
+      }),
+  );
+
+  test("is told about by SS, as it stands, and asks nobody for anything", () =>
+    withSite({ simulator: IDLE }, async (site) => {
+      await submitted(site);
+      await site.drop("hl7", "b.hl7", ormControl("SS", { number: "A-1" }));
+      const [request] = requestsOf(site);
+      expect(orcOf(await answerTo(site, "SS-A-1", "SR"))).toMatchObject({
+        2: "A-1^LIMS",
+        3: `R${request?.id}^CRYOBRIDGE`,
+        5: "SC",
+      });
+      expect(await listOpenTasks(site.pool, 10)).toEqual([]);
+    }));
+});
+
+test("a question for an order that never came is answered with ER", () =>
+  withSite({}, async (site) => {
+    await site.start();
+    await site.drop("hl7", "b.hl7", ormControl("SS", { number: "A-9" }));
+    expect(orcOf(await answerTo(site, "SS-A-9", "SR"))).toMatchObject({ 2: "A-9^LIMS", 5: "ER" });
+  }));
+
+describe.concurrent("an order that has not left", () => {
+  /** Batches are taken up in one transaction each, so what follows in one file meets the order before it leaves. */
+  const inOneFile = (...messages: readonly string[]) => messages.join("");
+
+  test("waits on hold, says so, and is carried out once it is released", () =>
+    withSite({}, async (site) => {
+      await site.start();
+      const order = omlO33({ number: "A-1" });
+      await site.drop("hl7", "a.hl7", inOneFile(order, ormControl("HD", { number: "A-1" })));
+      expect(orcOf(await answerTo(site, "HD-A-1", "HR"))).toMatchObject({ 2: "A-1^LIMS", 5: "HD" });
+      expect(await findOrders(site.pool, "A-1")).toMatchObject([{ state: "received" }]);
+      expect(requestsOf(site)).toEqual([]);
+      await site.drop("hl7", "b.hl7", ormControl("RL", { number: "A-1" }));
+      expect(orcOf(await answerTo(site, "RL-A-1", "OR"))).toMatchObject({ 2: "A-1^LIMS", 5: "SC" });
+      expect((await site.settled(1))[0]?.state).toBe("completed");
+    }));
+
+  test.each([
+    ["XO", "XR"],
+    ["RP", "RQ"],
+  ])("is sent as %s wants it, and only so", (control, granted) =>
+    withSite({}, async (site) => {
+      await site.start();
+      const other = ormControl(control, { number: "A-1", labels: ["V-2", "V-3"] });
+      await site.drop("hl7", "a.hl7", inOneFile(omlO33({ number: "A-1" }), other));
+      expect(orcOf(await answerTo(site, `${control}-A-1`, granted))).toMatchObject({
+        2: "A-1^LIMS",
+        5: "SC",
+      });
+      expect((await site.settled(1))[0]?.state).toBe("completed");
+      expect(requestsOf(site)).toHaveLength(1);
+      const labels = requestsOf(site).flatMap(({ containers }) => containers.map(({ name }) => name));
+      expect(labels).toEqual(["V-2", "V-3"]);
+    }),
+  );
+
+  test("is discontinued here, which is answered DR", () =>
+    withSite({}, async (site) => {
+      await site.start();
+      await site.drop(
+        "hl7",
+        "a.hl7",
+        inOneFile(omlO33({ number: "A-1" }), ormControl("DC", { number: "A-1" })),
+      );
+      expect(orcOf(await answerTo(site, "DC-A-1", "DR"))).toMatchObject({ 2: "A-1^LIMS", 5: "DC" });
+      expect((await site.settled(1))[0]?.state).toBe("cancelled");
+      expect(requestsOf(site)).toEqual([]);
+    }));
+});

@@ -1,0 +1,116 @@
+import { describe, expect, test } from "vitest";
+import type { BatchOutline, IncomingMessage } from "../../src/core/intake.ts";
+import { phi } from "../../src/core/phi.ts";
+import { createIntake } from "../../src/jobs/intake.ts";
+import { findInstanceCode } from "../../src/ledger/identity.ts";
+import { createMapper } from "../../src/mapping/mapper.ts";
+import { facilityIdByCode, hl7Profile } from "../mapping/mapped.ts";
+import { omlO33 } from "../support/lab-messages.ts";
+import { silent, withLedger } from "../support/with-ledger.ts";
+
+const BHS = "BHS|^~\\&|LIMS|NORTH|CRYO|STORE|||||B-1";
+const FILE = { connector: "lims", fileName: "day.hl7", sha256: "ab".repeat(32), sizeBytes: 1 };
+const TAKEN = { status: "taken", problems: [] } as const;
+
+const message = (ordinal: number, text = omlO33({ number: `A-${ordinal}` })): IncomingMessage => ({
+  ordinal,
+  place: `message ${ordinal}`,
+  isInBatch: true,
+  raw: phi(Buffer.from(text)),
+  content: { kind: "hl7", text: phi(text) },
+});
+const outline = (messages: number): BatchOutline => ({ batches: [{ header: BHS, messages }] });
+
+/** An intake whose one connector answers batches by all answers, and what it wrote down for the lab. */
+function withIntake(
+  test: (
+    intake: ReturnType<typeof createIntake>,
+    told: () => Promise<{ deliveries: string[]; outcomes: string[] }>,
+  ) => Promise<void>,
+): Promise<void> {
+  return withLedger(async ({ pool }) => {
+    const profile = await hl7Profile();
+    const settingsByConnector = new Map([["lims", { profile, response: "all" } as const]]);
+    const intake = createIntake({
+      pool,
+      logger: silent,
+      mapperByConnector: new Map([["lims", createMapper(profile, { facilityIdByCode })]]),
+      batches: { instanceCode: await findInstanceCode(pool), settingsByConnector },
+      onCommitted: () => undefined,
+    });
+    await test(intake, async () => {
+      const deliveries = await pool.query(
+        "select convert_from(bytes, 'UTF8') as text from deliveries order by id",
+      );
+      const outcomes = await pool.query("select kind from outcomes order by id");
+      return {
+        deliveries: deliveries.rows.map(({ text }) => text),
+        outcomes: outcomes.rows.map(({ kind }) => kind),
+      };
+    });
+  });
+}
+
+describe("the response to a file's batches", () => {
+  test("is written down when the file is closed and no sooner, and once however often that is repeated", () =>
+    withIntake(async (intake, told) => {
+      const { fileId } = await intake.openFile(FILE);
+      await intake.accept(fileId, "lims", [message(1)]);
+      expect(await told()).toEqual({ deliveries: [], outcomes: [] });
+      await intake.closeFile(fileId, TAKEN, outline(1));
+      const first = await told();
+      expect(first.deliveries).toHaveLength(1);
+      await intake.closeFile(fileId, TAKEN, outline(1));
+      expect(await told()).toEqual(first);
+    }));
+
+  test("is written down once by two that close the file at the same time", () =>
+    withIntake(async (intake, told) => {
+      const { fileId } = await intake.openFile(FILE);
+      await intake.accept(fileId, "lims", [message(1)]);
+      await Promise.all([1, 2].map(() => intake.closeFile(fileId, TAKEN, outline(1))));
+      expect((await told()).deliveries).toHaveLength(1);
+    }));
+
+  test("has an answer to each of many messages, in their order", () =>
+    withIntake(async (intake, told) => {
+      const { fileId } = await intake.openFile(FILE);
+      const messages = Array.from({ length: 401 }, (_, i) => message(i + 1));
+      await intake.accept(fileId, "lims", messages);
+      await intake.closeFile(fileId, TAKEN, outline(401));
+      const [text = ""] = (await told()).deliveries;
+      const answered = text.split("\r").filter((line) => line.startsWith("MSA"));
+      expect(answered).toEqual(messages.map(({ ordinal }) => `MSA|AA|MSG-A-${ordinal}`));
+      expect(text).toMatch(/\rBTS\|401\r$/);
+    }));
+
+  test("answers a message whose characters can't be read by its control id", () =>
+    withIntake(async (intake, told) => {
+      const { fileId } = await intake.openFile(FILE);
+      const problem = {
+        code: "HL7_CHARSET_BYTES",
+        place: "message 1",
+        message: "byte 9 is not utf-8",
+      } as const;
+      const unread = { ...message(1), content: { kind: "unreadable", problems: [problem] } } as const;
+      await intake.accept(fileId, "lims", [unread]);
+      await intake.closeFile(fileId, TAKEN, outline(1));
+      expect((await told()).deliveries[0]).toContain("\rMSA|AE|MSG-A-1|message 1: byte 9 is not utf-8\r");
+    }));
+
+  test("tells a message that waits as one that is on hold", () =>
+    withIntake(async (intake, told) => {
+      const { fileId } = await intake.openFile(FILE);
+      await intake.accept(fileId, "lims", [message(1, omlO33({ number: "A-1", facility: "WEST" }))]);
+      await intake.closeFile(fileId, TAKEN, outline(1));
+      expect((await told()).deliveries[0]).toContain("\rORC|OH|A-1^LIMS|||HD\r");
+    }));
+
+  test("leaves messages that stand in no batch to single answers", () =>
+    withIntake(async (intake, told) => {
+      const { fileId } = await intake.openFile(FILE);
+      await intake.accept(fileId, "lims", [{ ...message(1), isInBatch: undefined }]);
+      await intake.closeFile(fileId, TAKEN);
+      expect(await told()).toEqual({ deliveries: [], outcomes: ["acknowledged"] });
+    }));
+});

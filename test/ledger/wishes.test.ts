@@ -1,0 +1,373 @@
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import { phi } from "../../src/core/phi.ts";
+import { CONTROLS, type Control, type WishAnswer } from "../../src/core/wish.ts";
+import { changeOrders } from "../../src/ledger/change-orders.ts";
+import { releaseOrder, retryOrder } from "../../src/ledger/operator.ts";
+import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
+import { claimOrder, recordIntent, takeWaiting } from "../../src/ledger/submission.ts";
+import { listOpenTasks } from "../../src/ledger/tasks.ts";
+import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { aWish, toldKinds } from "../support/wishes.ts";
+import { withLedger } from "../support/with-ledger.ts";
+
+const LEASE_MS = 60_000;
+const ITS_NUMBER = [{ placerOrderNumber: "A-1" }] as const;
+const OTHER = anOrder({ containers: [{ label: "V-2", description: "straw" }] });
+const TO_OTHER = [{ ...ITS_NUMBER[0], subjectCode: phi("SUBJ-1"), content: OTHER }] as const;
+const OPERATOR = { actor: "test", reason: "the ward rang" };
+
+const take = (pool: pg.Pool, doesParkedBlock = false) => takeWaiting(pool, { limit: 100, doesParkedBlock });
+
+async function only(pool: pg.Pool, number = "A-1") {
+  const [order] = await findOrders(pool, number);
+  if (!order) throw new Error(`no order ${number}`);
+  return order;
+}
+
+async function claim(pool: pg.Pool) {
+  const [due] = await take(pool);
+  const order = due && (await claimOrder(pool, due, "me", LEASE_MS));
+  if (order?.fence === undefined) throw new Error("nothing to claim");
+  return { orderId: order.id, fence: order.fence };
+}
+
+const intend = (pool: pg.Pool, mine: { orderId: number; fence: number }) =>
+  recordIntent(pool, { ...mine, intent: "request", knownRequestIds: [], body: {}, surface: "request" });
+
+const ordered = (pool: pg.Pool) => commit(pool, [aRecord(1, [anOrder()])]);
+
+const submitted = (requestId: number) =>
+  ({
+    to: "submitted",
+    request: { surface: "request", requestId },
+    isReleased: true,
+    isIntentSettled: true,
+  }) as const;
+
+/** The answers so far, newest last. */
+async function answersTo(pool: pg.Pool): Promise<WishAnswer[]> {
+  const open = await listOpenOutcomes(pool, "lims", 500);
+  const answers = open.flatMap(({ outcome }) => (outcome.kind === "wishes" ? outcome.answers : []));
+  return answers.map((answer) => ({ refusal: undefined, order: undefined, ...answer }));
+}
+
+const lastAnswer = async (pool: pg.Pool) => (await answersTo(pool)).at(-1);
+
+describe("an order on hold", () => {
+  test("is not handed over until it is released, and keeps its place", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
+      expect(await take(pool)).toEqual([]);
+      expect(await lastAnswer(pool)).toMatchObject({
+        control: "hold",
+        refusal: undefined,
+        order: { isHeld: true },
+      });
+      await commit(pool, [aWish(3, "release", ITS_NUMBER)]);
+      expect(await lastAnswer(pool)).toMatchObject({
+        control: "release",
+        refusal: undefined,
+        order: { isHeld: false },
+      });
+      expect(await take(pool)).toHaveLength(1);
+    }));
+
+  test("is taken out of the queue's hands, and its job does nothing", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const [due] = await take(pool);
+      await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
+      expect((await only(pool)).state).toBe("received");
+      expect(due && (await claimOrder(pool, due, "me", LEASE_MS))).toBeUndefined();
+    }));
+
+  test("is taken from a worker that has not called yet, which can neither call nor park it any more", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const mine = await claim(pool);
+      await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
+      expect(await intend(pool, mine)).toBeUndefined();
+      const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
+      expect(await changeOrders(pool, [{ ...mine, to: "parked", failure }])).toEqual(new Set());
+      expect(await only(pool)).toMatchObject({ state: "received", heldAt: expect.any(Date) });
+    }));
+
+  test("is held or sent, never both, when the worker's call and the wish come at once", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const mine = await claim(pool);
+      const [intendedAt] = await Promise.all([
+        intend(pool, mine),
+        commit(pool, [aWish(2, "hold", ITS_NUMBER)]),
+      ]);
+      const { heldAt } = await only(pool);
+      expect((intendedAt === undefined) === (heldAt !== undefined)).toBe(true);
+    }));
+
+  test("lets later orders of its subject pass, unless parked ones hold their lane as well", () =>
+    withLedger(async ({ pool }) => {
+      const later = anOrder({ placerOrderNumber: "A-2", containers: [{ label: "V-9", description: "" }] });
+      await commit(pool, [aRecord(1, [anOrder()]), aWish(2, "hold", ITS_NUMBER), aRecord(3, [later])]);
+      expect(await take(pool, true)).toEqual([]);
+      expect(await take(pool)).toHaveLength(1);
+      expect((await only(pool, "A-2")).state).toBe("queued");
+    }));
+
+  test("can be released by a person, whose reason is kept, but not by a retry", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = (await ordered(pool)) as [number];
+      await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
+      expect(await retryOrder(pool, { id }, OPERATOR)).toBe("not applicable");
+      expect(await releaseOrder(pool, { id }, OPERATOR)).toBe("done");
+      expect(await releaseOrder(pool, { id }, OPERATOR)).toBe("not applicable");
+      expect(await take(pool)).toHaveLength(1);
+      const { rows } = await pool.query("select action, detail from audit order by id desc limit 1");
+      expect(rows).toEqual([{ action: "release", detail: { reason: OPERATOR.reason } }]);
+    }));
+
+  test("stays on hold when a person has it tried again after it was parked", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = (await ordered(pool)) as [number];
+      const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
+      await changeOrders(pool, [{ orderId: id, to: "parked", failure }]);
+      await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
+      expect((await only(pool)).state).toBe("parked");
+      await retryOrder(pool, { id }, OPERATOR);
+      expect(await take(pool)).toEqual([]);
+    }));
+});
+
+describe("an order that is changed", () => {
+  test.each(["change", "replace"] as const)("asks for something else under the same number (%s)", (control) =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      await commit(pool, [aWish(2, control, TO_OTHER)]);
+      const order = await only(pool);
+      expect(order).toMatchObject({
+        state: "received",
+        containers: [{ label: "V-2", description: "straw" }],
+      });
+      expect(await lastAnswer(pool)).toMatchObject({ control, order: { containers: [{ label: "V-2" }] } });
+      expect(await toldKinds(pool)).toEqual(["acknowledged", "wishes"]);
+      // The number now stands for the new content.
+      await commit(pool, [aRecord(3, [OTHER])]);
+      expect(await findOrders(pool, "A-1")).toHaveLength(1);
+    }),
+  );
+
+  test("leaves nothing of the new content with the wish, once that is decided", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      await commit(pool, [aWish(2, "change", TO_OTHER)]);
+      expect((await pool.query("select content from wishes")).rows).toEqual([{ content: null }]);
+    }));
+
+  test("is taken from a worker that still has the former content, and gets a token of its own", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const mine = await claim(pool);
+      await commit(pool, [aWish(2, "change", TO_OTHER)]);
+      expect(await intend(pool, mine)).toBeUndefined();
+      const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
+      expect(await changeOrders(pool, [{ ...mine, to: "parked", failure }])).toEqual(new Set());
+      expect(await only(pool)).toMatchObject({ state: "received", generation: 2, attempts: 0 });
+      expect(await take(pool)).toHaveLength(1);
+    }));
+
+  test("waits while a call is under way, and is changed once that is known to have had no effect", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const mine = await claim(pool);
+      await intend(pool, mine);
+      await commit(pool, [aWish(2, "change", TO_OTHER)]);
+      expect(await answersTo(pool)).toEqual([]);
+      expect((await only(pool)).containers).toMatchObject([{ label: "V-1" }]);
+      await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentSettled: true }]);
+      expect(await lastAnswer(pool)).toMatchObject({ control: "change", refusal: undefined });
+      expect((await only(pool)).containers).toMatchObject([{ label: "V-2" }]);
+    }));
+
+  test("stays as it was when that call turns out to have made a request", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const mine = await claim(pool);
+      await intend(pool, mine);
+      await commit(pool, [aWish(2, "change", TO_OTHER)]);
+      await changeOrders(pool, [{ ...mine, ...submitted(7) }]);
+      expect(await lastAnswer(pool)).toMatchObject({ refusal: { code: "CONTROL_NOT_OFFERED" } });
+      expect(await only(pool)).toMatchObject({ state: "submitted", containers: [{ label: "V-1" }] });
+      expect(await listOpenTasks(pool, 10)).toMatchObject([{ kind: "change" }]);
+    }));
+
+  test("is granted without a word of change where the service has just what is asked for", () =>
+    withLedger(async ({ pool }) => {
+      const [orderId] = (await ordered(pool)) as [number];
+      await changeOrders(pool, [{ orderId, from: ["received"], ...submitted(7) }]);
+      await commit(pool, [aWish(2, "change", [{ ...TO_OTHER[0], content: anOrder() }])]);
+      expect(await lastAnswer(pool)).toMatchObject({ control: "change", refusal: undefined });
+      expect(await listOpenTasks(pool, 10)).toEqual([]);
+    }));
+
+  test("goes on when a person had to look at what was wrong with it", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = (await ordered(pool)) as [number];
+      const failure = { code: "CONTAINER_UNKNOWN", text: "no such container" } as const;
+      await changeOrders(pool, [{ orderId: id, to: "parked", failure }]);
+      await commit(pool, [aWish(2, "change", TO_OTHER)]);
+      expect(await only(pool)).toMatchObject({ state: "received", failure: undefined });
+    }));
+
+  test("stays with its subject", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const content = anOrder({ code: "SUBJ-2" });
+      await commit(pool, [aWish(2, "change", [{ ...TO_OTHER[0], subjectCode: phi("SUBJ-2"), content }])]);
+      expect(await lastAnswer(pool)).toMatchObject({
+        refusal: { code: "CONTROL_ORDER_DIFFERS" },
+        order: undefined,
+      });
+      expect((await only(pool)).subject.code.reveal()).toBe("SUBJ-1");
+    }));
+});
+
+describe("several wishes about one order", () => {
+  test("are done in the order in which they came once a call under way is settled", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const mine = await claim(pool);
+      await intend(pool, mine);
+      await commit(pool, [aWish(2, "hold", ITS_NUMBER), aWish(3, "change", TO_OTHER)]);
+      await commit(pool, [aWish(4, "release", ITS_NUMBER), aWish(5, "discontinue", ITS_NUMBER)]);
+      await commit(pool, [aWish(6, "hold", ITS_NUMBER)]);
+      expect(await answersTo(pool)).toEqual([]);
+      await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentSettled: true }]);
+      expect((await answersTo(pool)).map(({ control, refusal }) => [control, refusal?.code])).toEqual([
+        ["hold", undefined],
+        ["change", undefined],
+        ["release", undefined],
+        ["discontinue", undefined],
+        ["hold", "CONTROL_TOO_LATE"],
+      ]);
+      expect(await only(pool)).toMatchObject({ state: "cancelled", heldAt: undefined });
+    }));
+});
+
+describe("a question for an order's state", () => {
+  test("is answered at once, also while a call is under way, and leaves no trace", () =>
+    withLedger(async ({ pool }) => {
+      const [orderId] = (await ordered(pool)) as [number];
+      await intend(pool, await claim(pool));
+      const before = await listEvents(pool, orderId);
+      await commit(pool, [aWish(2, "status", ITS_NUMBER)]);
+      expect(await lastAnswer(pool)).toMatchObject({ control: "status", order: { state: "submitting" } });
+      expect(await listEvents(pool, orderId)).toEqual(before);
+      expect((await pool.query("select 1 from audit")).rows).toEqual([]);
+    }));
+
+  test("about an order that never came says so, and asks nobody for anything", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aWish(1, "status", ITS_NUMBER)]);
+      expect(await lastAnswer(pool)).toMatchObject({ refusal: { code: "CONTROL_ORDER_UNKNOWN" } });
+      expect(await listOpenTasks(pool, 10)).toEqual([]);
+    }));
+
+  test("that comes again gets the answer that it got", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const asks = aWish(2, "status", ITS_NUMBER);
+      await commit(pool, [asks]);
+      await commit(pool, [aWish(3, "hold", ITS_NUMBER)]);
+      await commit(pool, [asks]);
+      expect((await lastAnswer(pool))?.order).toMatchObject({ isHeld: false });
+    }));
+});
+
+/** Brings an order of number `A-<n>` into a standing in which a wish may find it. */
+const STANDINGS = {
+  received: async () => undefined,
+  parked: (pool, orderId) =>
+    changeOrders(pool, [
+      { orderId, to: "parked", failure: { code: "SUBJECT_UNKNOWN", text: "no such subject" } },
+    ]),
+  submitted: (pool, orderId) => changeOrders(pool, [{ orderId, from: ["received"], ...submitted(orderId) }]),
+  accepted: (pool, orderId) =>
+    changeOrders(pool, [{ orderId, from: ["received"], ...submitted(orderId), to: "accepted" }]),
+  in_progress: (pool, orderId) =>
+    changeOrders(pool, [{ orderId, from: ["received"], ...submitted(orderId), to: "in_progress" }]),
+  completed: (pool, orderId) =>
+    changeOrders(pool, [{ orderId, from: ["received"], ...submitted(orderId), to: "completed" }]),
+  failed: (pool, orderId) =>
+    changeOrders(pool, [{ orderId, from: ["received"], ...submitted(orderId), to: "failed" }]),
+  discarded: (pool, orderId) => changeOrders(pool, [{ orderId, to: "discarded" }]),
+  queued: (pool, orderId) =>
+    pool.query("update orders set state = 'queued', queued_at = now() where id = $1", [orderId]),
+  "under way": (pool, orderId) =>
+    pool.query(
+      "update orders set state = 'submitting', surface = 'request', intent = 'request', intent_at = now() where id = $1",
+      [orderId],
+    ),
+} as const satisfies Record<string, (pool: pg.Pool, orderId: number) => Promise<unknown>>;
+
+/** All of an order that a wish must leave alone when the service has or may have the order. */
+const facts = async (pool: pg.Pool, orderId: number) =>
+  (
+    await pool.query(
+      `select o.state, o.request_id, o.intent, o.held_at, o.generation, o.fence, o.version, o.next_at,
+              encode(o.content_digest, 'hex') as digest,
+              (select jsonb_agg(c.label) from order_containers c where c.order_id = o.id) as labels
+         from orders o where o.id = $1`,
+      [orderId],
+    )
+  ).rows[0];
+
+const UNSENT = ["received", "parked", "queued"];
+
+describe.each(CONTROLS)("the wish to %s an order", (control: Control) => {
+  test("gets one honest answer in any standing, and touches nothing that the service has", () =>
+    withLedger(async ({ pool }) => {
+      for (const [index, [name, bring]] of Object.entries(STANDINGS).entries()) {
+        const number = `A-${index + 1}`;
+        const order = anOrder({ placerOrderNumber: number, code: `S-${index}` });
+        const [orderId] = (await commit(pool, [aRecord(1, [order], { messageControlId: number })])) as [
+          number,
+        ];
+        await bring(pool, orderId);
+        const before = await facts(pool, orderId);
+        const content = { ...order, containers: [{ label: "V-2", description: "" }] };
+        const wish = {
+          placerOrderNumber: number,
+          subjectCode: order.subject.code,
+          ...(control === "change" || control === "replace" ? { content } : {}),
+        };
+        const answersBefore = (await answersTo(pool)).length;
+        await commit(pool, [aWish(1, control, [wish], { messageControlId: `W-${number}` })]);
+        const fresh = (await answersTo(pool)).slice(answersBefore);
+        const after = await facts(pool, orderId);
+        const seen = `${control} of an order ${name}`;
+        if (!UNSENT.includes(name) || control === "status") expect(after, seen).toEqual(before);
+        if (control === "status") {
+          expect(fresh, seen).toMatchObject([
+            { control, refusal: undefined, order: { orderId: `o${orderId}` } },
+          ]);
+        } else if (UNSENT.includes(name)) {
+          expect(fresh, seen).toMatchObject([{ control, refusal: undefined }]);
+          expect(after.request_id, seen).toBeNull();
+          expect(["received", "parked", "queued", "cancelled"], seen).toContain(after.state);
+        } else if (name === "under way") {
+          expect(fresh, seen).toEqual([]);
+        } else if (
+          (control === "cancel" || control === "discontinue") &&
+          before.request_id !== null &&
+          !["completed", "failed"].includes(name)
+        ) {
+          // Whether the service can cancel it is found out by a job of its own.
+          expect(fresh, seen).toEqual([]);
+        } else {
+          expect(fresh, seen).toMatchObject([{ control, refusal: { code: expect.any(String) } }]);
+        }
+      }
+    }));
+});
