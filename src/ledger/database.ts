@@ -173,14 +173,29 @@ export function prepared<Row extends pg.QueryResultRow>(
 }
 
 /**
- * Waits for statements of one transaction that left at the same time, in the order in which they are given. When some
- * fail, the failure of the first is thrown: those behind it fail because of it, and theirs says nothing.
+ * Sends statements of one transaction in one go and waits for them; they are carried out in the order in which they are
+ * asked for. When some fail, the failure of the first is thrown: those behind it fail because of it, and theirs says
+ * nothing.
+ *
+ * @param ask asks for all of them before it returns
  */
-export async function allInOrder<T extends readonly unknown[] | []>(
-  statements: T,
+export async function together<T extends readonly unknown[] | []>(
+  client: pg.PoolClient,
+  ask: () => T,
 ): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  const { stream } = client.connection;
+  stream.cork();
+  const statements = orUncork(stream, ask);
   await Promise.allSettled(statements);
   return Promise.all(statements);
+}
+
+function orUncork<T>(stream: { uncork(): void }, ask: () => T): T {
+  try {
+    return ask();
+  } finally {
+    stream.uncork();
+  }
 }
 
 /**

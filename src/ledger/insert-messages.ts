@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { CsvRow } from "../core/intake.ts";
 import { INSERT_EVENTS, INSERT_OUTCOMES } from "./change-orders.ts";
-import { allInOrder, prepared } from "./database.ts";
+import { prepared, together } from "./database.ts";
 import { forgetHeld, keysOf, recordHeld } from "./held-keys.ts";
 import { formatId } from "./ids.ts";
 import { CONFLICT_TEXT, draftSnapshot, type MessageDraft } from "./message-drafts.ts";
@@ -57,8 +57,8 @@ export async function insertDrafts(
   const held = drafts
     .filter(({ verdict }) => verdict === "waiting")
     .map(({ messageId, record }) => ({ messageId, keys: keysOf(record) }));
-  // They leave one right behind the other and are carried out in this order: rows come after those that they refer to.
-  await allInOrder([
+  // Rows come after those that they refer to.
+  await together(client, () => [
     insertMessages(client, batch, drafts.filter(isFresh)),
     settleWaiting(
       client,
@@ -147,14 +147,13 @@ async function insertOrders(
     }),
   );
   if (orders.length === 0) return;
-  const written = prepared(client, "insert_orders", INSERT_ORDERS, [JSON.stringify(orders)]);
   const containers = drafts.flatMap((draft) =>
     draft.orders.flatMap(({ order, orderId }) => containerRows(orderId, order.containers)),
   );
-  const isAny = containers.length > 0;
-  await allInOrder([
-    written,
-    isAny && prepared(client, "insert_containers", INSERT_CONTAINERS, [JSON.stringify(containers)]),
+  await together(client, () => [
+    prepared(client, "insert_orders", INSERT_ORDERS, [JSON.stringify(orders)]),
+    containers.length > 0 &&
+      prepared(client, "insert_containers", INSERT_CONTAINERS, [JSON.stringify(containers)]),
   ]);
 }
 

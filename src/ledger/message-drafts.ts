@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Problem } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
-import { allInOrder, prepared } from "./database.ts";
+import { prepared, together } from "./database.ts";
 import { draftReplies, markReusedControlIds } from "./draft-replies.ts";
 import { type EarlierMessages, findEarlierMessages } from "./earlier-messages.ts";
 import { HeldKeys, keysOf } from "./held-keys.ts";
@@ -71,7 +71,7 @@ export async function draftMessages(
     sha256: createHash("sha256").update(record.message.raw.reveal()).digest(),
   }));
   // Asked all at once, and answered in this order: who waits is locked before ids are taken.
-  const [held, ids, earlier, known] = await allInOrder([
+  const [held, ids, earlier, known] = await together(client, () => [
     HeldKeys.find(client, batch.connector, records),
     takeIds(client, {
       messages: records.filter(({ waitedAs }) => waitedAs === undefined).length,

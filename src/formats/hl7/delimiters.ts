@@ -23,7 +23,9 @@ export const STANDARD_DELIMITERS: Delimiters = {
 };
 
 /**
- * Reads the delimiters off the text of a header segment (MSH, FHS, BHS). MSH-2 may be two to five characters long.
+ * Reads the delimiters off the text of a header segment (MSH, FHS, BHS). MSH-2 may be two to five characters long. `^~&`
+ * is `^~\&` that lost its backslash on the way, as published examples have it: there are no escapes then, and `&` parts
+ * subcomponents, since nobody escapes with it.
  * Throws HL7_DELIMITERS unless all are different printable ASCII characters that are neither letters, digits nor space.
  */
 export function parseDelimiters(header: string): Delimiters {
@@ -38,6 +40,7 @@ export function parseDelimiters(header: string): Delimiters {
     );
   }
   requireDelimiters(all);
+  if (encoding === "^~&") return { ...STANDARD_DELIMITERS, field, escape: "" };
   const truncation = encoding.charAt(4);
   return {
     field,

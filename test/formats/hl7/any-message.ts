@@ -18,6 +18,10 @@ const anyDeclared: fc.Arbitrary<Delimiters> = fc
     if (which === "all") return delimiters;
     const { truncation: _truncation, ...four } = delimiters;
     return { ...four, subcomponent: "", escape: which === "no escape" ? "" : four.escape };
+  })
+  // That one is taken for a header that lost its backslash.
+  .filter(({ component, repetition, escape: mark, subcomponent }) => {
+    return component + repetition + mark + subcomponent !== "^~&";
   });
 
 const anyLineEnd = fc.constantFrom("\r", "\n", "\r\n", "\r\r", "\n\n");

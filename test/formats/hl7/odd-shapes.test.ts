@@ -42,11 +42,17 @@ describe("odd messages that are read", () => {
     ]);
   });
 
-  it("lost the backslash of MSH-2 on its way: what stands third is the escape character all the same", () => {
-    const message = Hl7Message.parse("MSH|^~&|LIMS\rPID|1||||Larsen^Mia\rNTE|1||a&F&b & more\r");
-    expect(message.delimiters).toMatchObject({ escape: "&", subcomponent: "" });
-    expect([message.get("PID-5"), message.get("PID-5.2")]).toEqual(["Larsen", "Mia"]);
-    expect(message.get("NTE-3")).toBe("a|b & more");
+  it("lost the backslash of MSH-2 on its way, and so has no escapes but subcomponents", () => {
+    const text = "MSH|^~&|LIMS\rPID|1||A17^^^CLINIC&1.2.3&ISO^MR||Larsen&van^Mia\rNTE|1||C:\\F\\x\r";
+    const message = Hl7Message.parse(text);
+    expect(message.delimiters).toMatchObject({ escape: "", subcomponent: "&" });
+    expect([message.get("PID-3[4=CLINIC].1"), message.get("PID-5"), message.get("PID-5.2")]).toEqual([
+      "A17",
+      "Larsen",
+      "Mia",
+    ]);
+    expect(message.get("NTE-3")).toBe("C:\\F\\x");
+    expect(message.toString()).toBe(text);
   });
 
   it("uses formatting escapes, one right behind the other, which stay as they are", () => {
