@@ -18,11 +18,14 @@ interface Waiting<T, R> {
  * a disk's sync is paid once for all of them. An item alone is committed at once. Groups keep the order of arrival, and
  * one is over before the next begins.
  *
- * @param commit gives a result for each item, in order; when it fails, each caller of the group is told
+ * @param commit gives a result for each item, in order, or commits nothing
+ * @param mayBeOnesFault whether a failed commit may be the fault of one of its items: then each is committed by itself,
+ * and only the caller of the faulty one is told; otherwise each caller of the group is
  */
 export function groupCommit<T, R>(
   commit: (items: readonly T[]) => Promise<readonly R[]>,
   limits: GroupLimits,
+  mayBeOnesFault: (error: unknown) => boolean,
 ): (item: T, bytes: number) => Promise<R> {
   const waiting: Waiting<T, R>[] = [];
   let isRunning = false;
@@ -42,20 +45,25 @@ export function groupCommit<T, R>(
     isRunning = true;
     // What comes in the same turn of the event loop, such as the frames of one chunk, belongs together.
     await Promise.resolve();
-    while (waiting.length > 0) {
-      const group = takeGroup();
-      try {
-        const results = await commit(group.map(({ item }) => item));
-        if (results.length !== group.length)
-          throw new RangeError("a group commit has one result for each item");
-        group.forEach(({ resolve }, index) => {
-          resolve(results[index] as R);
-        });
-      } catch (error) {
+    while (waiting.length > 0) await commitGroup(takeGroup());
+    isRunning = false;
+  };
+
+  const commitGroup = async (group: readonly Waiting<T, R>[]): Promise<void> => {
+    try {
+      const results = await commit(group.map(({ item }) => item));
+      if (results.length !== group.length)
+        throw new RangeError("a group commit has one result for each item");
+      group.forEach(({ resolve }, index) => {
+        resolve(results[index] as R);
+      });
+    } catch (error) {
+      if (group.length > 1 && mayBeOnesFault(error)) {
+        for (const each of group) await commitGroup([each]);
+      } else {
         for (const { reject } of group) reject(error);
       }
     }
-    isRunning = false;
   };
 
   return (item, bytes) =>

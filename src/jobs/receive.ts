@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
+import { asFailure } from "../core/failures.ts";
 import type { BatchOutline, IncomingMessage, MessageVerdict, Received, Reception } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { phi } from "../core/phi.ts";
@@ -49,6 +50,8 @@ export function createReception(deps: ReceptionDeps): Reception {
         commit: groupCommit(
           (frames: readonly MessageRecord[][]) => commitFrames(connector, frames, deps),
           GROUP,
+          // A database that is away is nobody's fault; anything else must not stop the messages beside it.
+          (error) => asFailure(error).class !== "transient",
         ),
       },
     ]),

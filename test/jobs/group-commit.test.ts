@@ -22,7 +22,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 describe("a group commit", () => {
   test("commits one item at once", async () => {
     const { groups, commit } = manualCommit();
-    const done = groupCommit(commit, LIMITS)(7, 1);
+    const done = groupCommit(commit, LIMITS, () => false)(7, 1);
     await turn();
     groups[0]?.end();
     expect(await done).toBe("done 7");
@@ -30,7 +30,7 @@ describe("a group commit", () => {
 
   test("commits together what comes while another commit is under way", async () => {
     const { groups, commit } = manualCommit();
-    const add = groupCommit(commit, LIMITS);
+    const add = groupCommit(commit, LIMITS, () => false);
     const first = add(1, 1);
     await turn();
     const others = Promise.all([add(2, 1), add(3, 1)]);
@@ -46,7 +46,7 @@ describe("a group commit", () => {
 
   test("tells each caller of a group that failed, and goes on with the next", async () => {
     const { groups, commit } = manualCommit();
-    const add = groupCommit(commit, LIMITS);
+    const add = groupCommit(commit, LIMITS, () => false);
     const ends = Promise.allSettled([add(1, 1), add(2, 1)]);
     await turn();
     const next = add(3, 1);
@@ -57,15 +57,35 @@ describe("a group commit", () => {
     expect(await next).toBe("done 3");
   });
 
+  test("commits each by itself when one of a group may be at fault, and tells only that one's caller", async () => {
+    const groups: (readonly number[])[] = [];
+    const add = groupCommit(
+      async (items: readonly number[]) => {
+        groups.push(items);
+        if (items.includes(2)) throw new Error("two is poison");
+        return items;
+      },
+      LIMITS,
+      () => true,
+    );
+    const ends = await Promise.allSettled([add(1, 1), add(2, 1), add(3, 1)]);
+    expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    expect(groups).toEqual([[1, 2, 3], [1], [2], [3]]);
+  });
+
   test("keeps the order and its bounds, whatever comes", () =>
     fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 150 }), { maxLength: 30 }), async (sizes) => {
         const groups: number[][] = [];
-        const add = groupCommit(async (items: readonly number[]) => {
-          groups.push([...items]);
-          await turn();
-          return items;
-        }, LIMITS);
+        const add = groupCommit(
+          async (items: readonly number[]) => {
+            groups.push([...items]);
+            await turn();
+            return items;
+          },
+          LIMITS,
+          () => false,
+        );
         const results = await Promise.all(sizes.map((bytes, index) => add(index, bytes)));
         expect(results).toEqual(sizes.map((_, index) => index));
         expect(groups.flat()).toEqual(results);

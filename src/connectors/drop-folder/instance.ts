@@ -137,11 +137,6 @@ function withoutSuffix(name: string): string {
   return name.endsWith(UNFINISHED) ? name.slice(0, -UNFINISHED.length) : name;
 }
 
-/** Whether a name in a work folder is a claimed file rather than something written about one. */
-export function isClaimedFile(name: string): boolean {
-  return isClaimId(name.slice(0, 26)) && name.slice(26, 28) === "__";
-}
-
 function parseIdentity(text: string): ProcessIdentity | undefined {
   try {
     const { place, pid, startedAt } = JSON.parse(text) as Partial<ProcessIdentity>;

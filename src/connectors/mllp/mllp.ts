@@ -6,8 +6,7 @@ import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
 import { toMessage } from "../hl7-drop/hl7-file-format.ts";
-import type { ListenerStatus } from "./listener.ts";
-import { type ListenerDeps, MllpListener } from "./listener.ts";
+import { type ListenerDeps, type ListenerStatus, MllpListener } from "./listener.ts";
 import { MllpSender, type MllpSendSettings } from "./sender.ts";
 import type { MllpListenSettings } from "./settings.ts";
 
@@ -15,7 +14,7 @@ import type { MllpListenSettings } from "./settings.ts";
 export interface MllpSettings {
   readonly name: string;
   readonly listen: MllpListenSettings;
-  /** Where results go; `undefined` when somebody else carries them. */
+  /** Where results go. */
   readonly results: MllpSendSettings | ResultFolder;
 }
 

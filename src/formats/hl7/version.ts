@@ -5,8 +5,3 @@ export function isVersionFrom(version: string, major: number, minor: number): bo
   const [foundMajor, foundMinor] = [Number(match[1]), Number(match[2])];
   return foundMajor > major || (foundMajor === major && foundMinor >= minor);
 }
-
-/** Whether Cryobridge reads messages of this version: 2.3 to 2.8 with their corrections (2.3.1, 2.5.1, 2.7.1, 2.8.2 …). */
-export function isSupportedVersion(version: string): boolean {
-  return isVersionFrom(version, 2, 3) && !isVersionFrom(version, 2, 9);
-}
