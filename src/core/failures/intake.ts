@@ -1,0 +1,244 @@
+import type { FailureEntry } from "./entry.ts";
+
+/** Told of files, messages and rows before they are mapped, and of results on their way to the lab. */
+export const INTAKE_FAILURES = {
+  MLLP_NOT_LISTENING: {
+    class: "permanent",
+    meaning:
+      "An MLLP connector can't listen on its address: another program does, or it is not this machine's.",
+    mend: "Set listen.host to an address of this machine and listen.port to a free one; `cryobridge hl7 listen` takes `--host` and `--port`.",
+  },
+  HL7_CONTROL_ID_REUSED: {
+    class: "permanent",
+    meaning:
+      "A message came with the control id (MSH-10) of an earlier one and other content; it was not taken.",
+    mend: "Have the sender give each message a control id of its own, or set `reusedControlId: take` for the connector.",
+  },
+  MLLP_FRAME_UNENDED: {
+    class: "permanent",
+    meaning: "An MLLP frame had no end block before the next one began; it is kept, but it is not a message.",
+    mend: "Have the sender end each frame with 0x1C 0x0D and send the message again.",
+  },
+  MLLP_UNREACHABLE: {
+    class: "transient",
+    meaning: "No connection to the lab system's MLLP port could be made; the result is sent again later.",
+    mend: "Look whether the lab system listens on results.host and results.port, for `cryobridge hl7 send` on what `--to` says.",
+  },
+  MLLP_NO_ANSWER: {
+    class: "transient",
+    meaning: "The lab system did not acknowledge a result; the same bytes are sent again later.",
+    mend: "Look at the lab system's interface log for the message's control id.",
+  },
+  MLLP_RESULT_ERROR: {
+    class: "transient",
+    meaning:
+      "The lab system answered a result with an error (AE or CE); it is sent again some times, then it needs a person.",
+    mend: "Look at the lab system's interface log, mend the cause and retry the delivery.",
+  },
+  MLLP_RESULT_REFUSED: {
+    class: "permanent",
+    meaning: "The lab system refused a result for good (AR or CR).",
+    mend: "Agree type, version and processing id of the results with the lab, then retry the delivery.",
+  },
+  HL7_NO_MSH: {
+    class: "permanent",
+    meaning: "The text does not begin with an MSH segment, so it is no HL7 message.",
+    mend: "Send HL7 v2 messages whose first segment is MSH.",
+  },
+  HL7_DELIMITERS: {
+    class: "permanent",
+    meaning:
+      "MSH-1 and MSH-2 do not declare usable delimiters: they must be different printable characters that are neither letters nor digits.",
+    mend: "Have the sender declare its delimiters, usually `MSH|^~\\&`.",
+  },
+  HL7_SEGMENT_INVALID: {
+    class: "permanent",
+    meaning:
+      "A line of the message is no segment: it does not begin with a three-character name followed by the field separator.",
+    mend: "Have the sender escape line breaks inside fields as `\\.br\\`, or correct the line that is named.",
+  },
+  HL7_SECOND_HEADER: {
+    class: "permanent",
+    meaning: "A second MSH, or a batch header or trailer, stands inside one message.",
+    mend: "Send one message at a time, or let the drop folder split the file.",
+  },
+  HL7_PATH_INVALID: {
+    class: "permanent",
+    meaning: "A field path of a profile is not written as paths are, such as `PID-3[5=MR].1`.",
+    mend: "Correct the path as the message says.",
+  },
+  HL7_STRUCTURE: {
+    class: "permanent",
+    meaning:
+      "The segments of an order message do not stand in the order that its type prescribes, so it is not certain what belongs together.",
+    mend: "Have the sender follow the structure of the message type that MSH-9 declares.",
+  },
+  HL7_CONTINUED: {
+    class: "permanent",
+    meaning: "The message is one part of a longer one (DSC or MSH-14), and half an order is never processed.",
+    mend: "Have the sender transmit whole messages.",
+  },
+  HL7_BUILD_INVALID: {
+    class: "permanent",
+    meaning: "A message that was to be written has an invalid segment name or value.",
+    mend: "Correct the profile or site module that composes the message.",
+  },
+  HL7_CHARSET_UNKNOWN: {
+    class: "permanent",
+    meaning: "MSH-18 or the configuration names a character set that Cryobridge cannot read.",
+    mend: "Set the connector's character set to the one that the sender really uses.",
+  },
+  HL7_CHARSET_BYTES: {
+    class: "permanent",
+    meaning:
+      "The message holds bytes that its character set does not have; they are never replaced by guesses.",
+    mend: "Correct MSH-18 at the sender, or set the connector's character set.",
+  },
+  HL7_FILE_EMPTY: {
+    class: "permanent",
+    meaning: "The HL7 file holds nothing.",
+    mend: "Have the sender write the file again.",
+  },
+  HL7_FILE_BINARY: {
+    class: "permanent",
+    meaning: "The file named as HL7 holds NUL bytes, so it is no text.",
+    mend: "Find out what wrote this file into the drop folder.",
+  },
+  HL7_FILE_TEXT_OUTSIDE: {
+    class: "permanent",
+    meaning: "The file has text that belongs to no message: before the first MSH, or outside its batches.",
+    mend: "Remove the line that is named, or have the sender write HL7 only.",
+  },
+  HL7_BATCH_INCOMPLETE: {
+    class: "permanent",
+    meaning:
+      "A batch or file header has no trailer, or a trailer no header: the file may be cut short, so none of it was processed.",
+    mend: "Have the sender transmit the whole file again.",
+  },
+  HL7_BATCH_COUNT: {
+    class: "permanent",
+    meaning: "The count in BTS-1 or FTS-1 is not what the file holds, so none of it was processed.",
+    mend: "Have the sender transmit the whole file again, or correct its count.",
+  },
+  CSV_EMPTY: {
+    class: "permanent",
+    meaning: "The CSV file holds nothing, or nothing where its header should be.",
+    mend: "Have the sender write the file again.",
+  },
+  CSV_BINARY: {
+    class: "permanent",
+    meaning: "The file named as CSV holds NUL characters, so it is no text in this encoding.",
+    mend: "Save the file as CSV, or set the connector's encoding.",
+  },
+  CSV_HEADER_EMPTY: {
+    class: "permanent",
+    meaning: "A column of the CSV header has no name.",
+    mend: "Give every column a name, or remove the empty column.",
+  },
+  CSV_HEADER_DOUBLED: {
+    class: "permanent",
+    meaning: "A column name stands twice in the CSV header, so its values would be ambiguous.",
+    mend: "Rename or remove one of the columns.",
+  },
+  CSV_HEADER_TOO_WIDE: {
+    class: "permanent",
+    meaning: "The CSV header has more columns than are allowed.",
+    mend: "Check the delimiter, or send fewer columns.",
+  },
+  CSV_DIALECT_INVALID: {
+    class: "permanent",
+    meaning: "The delimiter, quote or encoding set for a CSV connector cannot be used.",
+    mend: "Correct the connector's CSV settings.",
+  },
+  CSV_ROW_RAGGED: {
+    class: "permanent",
+    meaning: "A CSV row has more or fewer columns than the header.",
+    mend: "Correct the row; a value that holds the delimiter must be quoted.",
+  },
+  CSV_ROW_QUOTES: {
+    class: "permanent",
+    meaning: "A quote stands where CSV allows none: inside an unquoted value, or after a closed one.",
+    mend: "Write the quote twice and put the whole value in quotes.",
+  },
+  CSV_ROW_TOO_LONG: {
+    class: "permanent",
+    meaning: "A CSV row is longer than is allowed.",
+    mend: "Check for a missing quote or line end near the line that is named.",
+  },
+  CSV_QUOTE_UNCLOSED: {
+    class: "permanent",
+    meaning: "A quoted value is never closed, so everything after it is unreadable.",
+    mend: "Close the quote on the line that is named.",
+  },
+  CSV_BYTES: {
+    class: "permanent",
+    meaning: "The CSV file holds bytes that its encoding does not have; they are never replaced by guesses.",
+    mend: "Save the file as UTF-8, or set the connector's encoding.",
+  },
+  FILE_NOT_REGULAR: {
+    class: "permanent",
+    meaning: "What was dropped is no ordinary file: a link, a pipe, a socket, a device or a folder.",
+    mend: "Drop a copy of the file itself.",
+  },
+  FILE_UNREADABLE: {
+    class: "permanent",
+    meaning: "The dropped file may not be read by the account that Cryobridge runs as.",
+    mend: "Give that account the right to read it, then drop it again.",
+  },
+  FILE_TOO_LARGE: {
+    class: "permanent",
+    meaning: "The dropped file is larger than the connector takes.",
+    mend: "Split the file, or raise the connector's `maxBytes`.",
+  },
+  FILE_CHANGED: {
+    class: "transient",
+    meaning: "The file was still being written while it was read; it is read again once it rests.",
+    mend: "Have the sender write elsewhere and rename the finished file into the folder, or use a marker file.",
+  },
+  FILE_DUPLICATE: {
+    class: "permanent",
+    meaning: "The same bytes came through this connector before, so nothing of the file was taken again.",
+    mend: "Nothing, if it was dropped twice by mistake; otherwise use `cryobridge messages replay` on the first one.",
+  },
+  FILE_WHOLE_REFUSED: {
+    class: "permanent",
+    meaning: "The profile takes a file whole or not at all, and other parts of this file have mistakes.",
+    mend: "Correct the mistakes that are named and drop the file again.",
+  },
+  FILE_NAME_TAKEN: {
+    class: "permanent",
+    meaning: "The result folder already holds a file of this name with other content; it was left as it is.",
+    mend: "Move the file that is in the way out of the result folder, then retry the delivery.",
+  },
+  FILE_FOLDER_UNUSABLE: {
+    class: "permanent",
+    meaning:
+      "A folder of a drop connector is missing, is a link, may not be written, or lies on another file system than its siblings.",
+    mend: "Correct the folder that is named, then run `cryobridge check`.",
+  },
+  FILE_SYSTEM_ERROR: {
+    class: "transient",
+    meaning: "The operating system refused to read or write a drop folder: full, read-only, or out of reach.",
+    mend: "Make room or mend the disk or share; intake goes on by itself.",
+  },
+  CSV_COLUMN_MISSING: {
+    class: "permanent",
+    meaning: "A column that the profile needs is not in the CSV header.",
+    mend: "Add the column, or name the one that holds the value in the profile.",
+  },
+  CSV_ORDER_INCOMPLETE: {
+    class: "permanent",
+    meaning: "Another row of the same order could not be read, so the order is refused as a whole.",
+    mend: "Correct the row that is named and send all rows of the order again.",
+  },
+  CSV_ORDER_TOO_LARGE: {
+    class: "permanent",
+    meaning: "More rows of a CSV file share one order number than one order may have.",
+    mend: "Check that the column set as `groupBy` really holds order numbers.",
+  },
+  CSV_ORDERS_SCATTERED: {
+    class: "permanent",
+    meaning: "Rows of the same order stand too far apart in the file to be gathered.",
+    mend: "Sort the file by order number and drop it again.",
+  },
+} as const satisfies Record<string, FailureEntry>;
