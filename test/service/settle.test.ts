@@ -1,33 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import type { LostRequest } from "../../src/service/likeness.ts";
+import { REF, retrieval, store } from "./lost-calls.ts";
 import { type Row, type StubService, send } from "./stub-service.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
-
-const REF = "7K3MZQ0VX9TB";
-const sentAfter = new Date("2026-11-21T10:00:00Z");
-const store = (given: Partial<Extract<LostRequest, { type: "STORE" }>> = {}): LostRequest => ({
-  type: "STORE",
-  facilityId: 12,
-  subjectCode: phi("S-4"),
-  containers: [
-    { label: "V-1", description: "a" },
-    { label: "V-2", description: "" },
-  ],
-  ref: REF,
-  sentAfter,
-  knownIds: new Set(),
-  ...given,
-});
-const retrieval = (given: Partial<Extract<LostRequest, { type: "RETRIEVAL" }>> = {}): LostRequest => ({
-  type: "RETRIEVAL",
-  facilityId: 12,
-  subjectCode: phi("S-4"),
-  containerIds: [7, 8],
-  sentAfter,
-  knownIds: new Set(),
-  ...given,
-});
 
 const stored = (id: number, given: Row = {}, ref: string | null = REF): Row => ({
   id,
