@@ -27,6 +27,8 @@ export type FailureCode = keyof typeof FAILURES;
 export interface FailureDetails {
   /** The place and the rule ("PID-3.1 is empty"), never a patient's value. */
   readonly message: string;
+  /** Where in a message, as problems name it (`SAC[2]`), for those who answer it. */
+  readonly place?: string | undefined;
   /** How long the other side asked to be left alone, ms. */
   readonly retryAfterMs?: number | undefined;
   /** The service's answer, for an operator; masked already. */
@@ -40,6 +42,8 @@ export class Failure extends Error {
   readonly code: FailureCode;
   readonly class: FailureClass;
   readonly retryAfterMs: number | undefined;
+  /** Where in a message, as problems name it; undefined where that isn't known. */
+  readonly place: string | undefined;
   /** Private, so that no logger, inspector or serialiser that walks an error's properties comes across it. */
   readonly #answer: KeptAnswer | undefined;
 
@@ -49,6 +53,7 @@ export class Failure extends Error {
     this.code = code;
     this.class = FAILURES[code].class;
     this.retryAfterMs = given.retryAfterMs;
+    this.place = given.place;
     this.#answer = given.answer;
   }
 

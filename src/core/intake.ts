@@ -119,7 +119,8 @@ export interface Received extends MessageVerdict {
 export interface Reception {
   /**
    * Maps and commits messages, together with whatever else comes at that moment, and gives for each what to answer: the
-   * same bytes for the same message. Rejects when they may not be committed; then nothing is to be answered.
+   * same bytes for the same message. Rejects when they may not be committed; then nothing is to be answered. The orders
+   * of an accepted message may follow right after: none is named then.
    *
    * @param peer address of the sender, for people
    */

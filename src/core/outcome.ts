@@ -33,6 +33,8 @@ export interface OutcomeOrder {
   readonly placerOrderNumber?: string | undefined;
   readonly facilityCode: string;
   readonly subjectCode: Phi;
+  /** MERGE: the identifier that goes. */
+  readonly priorSubjectCode?: Phi | undefined;
   readonly state: OrderState;
   /** The lab has put it on hold. */
   readonly isHeld?: boolean | undefined;

@@ -169,7 +169,7 @@ const ENDED: Readonly<Partial<Record<OrderState, string>>> = {
 };
 
 /** Why a wish is refused; cancelling has codes of its own. */
-export type RefusalKind = "ORDER_UNKNOWN" | "ORDER_DIFFERS" | "TOO_LATE" | "NOT_OFFERED";
+export type RefusalKind = "ORDER_UNKNOWN" | "ORDER_AMBIGUOUS" | "ORDER_DIFFERS" | "TOO_LATE" | "NOT_OFFERED";
 
 /** The refusal of a wish under the code that fits what it wanted. */
 export function refuseWish(control: Control, kind: RefusalKind, text: string): WishRefusal {

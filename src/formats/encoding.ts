@@ -83,9 +83,15 @@ const ENCODING_BY_ALIAS: ReadonlyMap<string, Encoding> = new Map<string, Encodin
   ["KSX1001", "euc-kr"],
 ]);
 
+/** By our own names, and the one spelling of table 0211 that most messages have: nothing is to be made of those. */
+const ENCODING_BY_NAME: ReadonlyMap<string, Encoding> = new Map<string, Encoding>([
+  ...[...ENCODING_BY_ALIAS.values()].map((encoding) => [encoding, encoding] as const),
+  ["UNICODE UTF-8", "utf-8"],
+]);
+
 /** The encoding that a name stands for, however it is spelled; undefined when it is not known. */
 export function findEncoding(name: string): Encoding | undefined {
-  return ENCODING_BY_ALIAS.get(name.toUpperCase().replace(/[^A-Z0-9]/g, ""));
+  return ENCODING_BY_NAME.get(name) ?? ENCODING_BY_ALIAS.get(name.toUpperCase().replace(/[^A-Z0-9]/g, ""));
 }
 
 /** The byte order mark at the beginning, if there is one: its encoding and its length in bytes. */
@@ -173,11 +179,8 @@ export function utf8Length(bytes: Buffer, i: number): number {
 }
 
 function decodeMultiByte(bytes: Buffer, encoding: Encoding): Decoded {
-  try {
-    return { ok: true, text: new TextDecoder(encoding, { fatal: true }).decode(bytes) };
-  } catch {
-    return badAt(findBadMultiByte(bytes, encoding));
-  }
+  const text = tryMultiByte(bytes, encoding);
+  return text === undefined ? badAt(findBadMultiByte(bytes, encoding)) : { ok: true, text };
 }
 
 /** Only for bytes known to be ill-formed: halves the distance to the shortest prefix that no longer decodes. */
@@ -186,20 +189,23 @@ function findBadMultiByte(bytes: Buffer, encoding: Encoding): number {
   let bad = bytes.length;
   while (bad - good > 1) {
     const middle = (good + bad) >> 1;
-    // `stream` forgives a character that is not complete yet.
-    if (isDecodable(bytes.subarray(0, middle), encoding, true)) good = middle;
+    if (tryMultiByte(bytes.subarray(0, middle), encoding, true) !== undefined) good = middle;
     else bad = middle;
   }
   // The bad character began up to three bytes before the byte that shows it.
-  while (good > 0 && !isDecodable(bytes.subarray(0, good), encoding, false)) good--;
+  while (good > 0 && tryMultiByte(bytes.subarray(0, good), encoding) === undefined) good--;
   return good;
 }
 
-function isDecodable(bytes: Buffer, encoding: Encoding, stream: boolean): boolean {
+/** Undefined for bytes that don't fit. `isBegun` forgives a last character that is not complete yet. */
+function tryMultiByte(bytes: Buffer, encoding: Encoding, isBegun = false): string | undefined {
   try {
-    new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream });
-    return true;
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes, { stream: isBegun });
+    // The decoder makes control characters of bytes that only a larger set, such as Windows-949, has letters for.
+    return encoding !== "gb18030" && C1_CONTROL.test(text) ? undefined : text;
   } catch {
-    return false;
+    return undefined;
   }
 }
+
+const C1_CONTROL = /[\u0080-\u009f]/;

@@ -1,5 +1,11 @@
 import type { Outcome } from "../core/outcome.ts";
-import { type AckError, type AcknowledgmentCode, type AckRequest, buildAck } from "../formats/hl7/ack.ts";
+import {
+  type AckError,
+  type AcknowledgmentCode,
+  type AckRequest,
+  type AckWants,
+  buildAck,
+} from "../formats/hl7/ack.ts";
 import { type OrderGroup, orderGroups } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import { controlCodes } from "./control-codes.ts";
@@ -19,9 +25,6 @@ const ANSWER_BY_TYPE: Readonly<Record<string, readonly [messageCode: string, tri
   "OML^O35": ["ORL", "O36"],
 };
 
-/** MSH-7 among the fields of a segment specification of MSH, which begin with MSH-3. */
-const MSH_7 = 4;
-
 /** An outcome that answers a message as a whole. */
 export type MessageAnswer = Extract<Outcome, { kind: "acknowledged" | "refused" | "waiting" }>;
 
@@ -33,12 +36,17 @@ const HELD = "On hold, no order was made of it yet";
  * that waits is stored safely and will be answered again, so nothing is to be sent anew: AA, with warnings in ERR, and
  * orders that are held (ORC-1 OH, ORC-5 HD) instead of accepted.
  */
-export function composeAnswer(outcome: MessageAnswer, original: Original, profile: Hl7Profile): string {
+export function composeAnswer(
+  outcome: MessageAnswer,
+  original: Original,
+  profile: Hl7Profile,
+  wants?: AckWants,
+): string {
   const { message, echo } = original;
   const isHeld = outcome.kind === "waiting";
   const { errors, words, text } = toldOf(outcome);
   const code = outcome.kind === "refused" ? refusalCode(outcome.problems) : "AA";
-  const segments = answerHead(outcome, original, profile, { code, errors, text });
+  const segments = answerHead(outcome, original, profile, { code, errors, text, wants });
   if (answerType(original) !== undefined) {
     if (outcome.kind === "acknowledged" && outcome.isDuplicate) {
       segments.push(["NTE", 1, "L", "This message was received before; nothing was started anew."]);
@@ -67,17 +75,26 @@ export function composeAnswer(outcome: MessageAnswer, original: Original, profil
   return assemble(segments, echo.delimiters);
 }
 
-/** A plain acknowledgement under a code of the caller's choice, which tells the same reasons and echoes no order. */
+/**
+ * A plain acknowledgement under a code of the caller's choice, which echoes no order. It tells the same reasons, unless
+ * another answer follows that does.
+ */
 export function composePlainAnswer(
   outcome: MessageAnswer,
   original: Original,
   profile: Hl7Profile,
   code: AcknowledgmentCode,
+  {
+    wants,
+    isFollowed = false,
+  }: { readonly wants?: AckWants | undefined; readonly isFollowed?: boolean } = {},
 ): string {
-  const { errors, text } = toldOf(outcome);
-  const segments = answerHead(outcome, original, profile, { code, errors, text, isPlain: true });
+  const { errors, text } = isFollowed ? NOTHING_TOLD : toldOf(outcome);
+  const segments = answerHead(outcome, original, profile, { code, errors, text, wants, isPlain: true });
   return assemble(segments, original.echo.delimiters);
 }
+
+const NOTHING_TOLD = { errors: [], text: "" } as const;
 
 /** ORC-1 that refuses what a group wants of an earlier order; a question for a state is refused like an order. */
 function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefined {
@@ -110,26 +127,23 @@ export function answerHead(
     isPlain = false,
     type = isPlain ? undefined : answerType(original),
     ...request
-  }: Pick<AckRequest, "code" | "errors" | "text"> & {
+  }: Pick<AckRequest, "code" | "errors" | "text" | "wants"> & {
     /** Another type than {@link answerType} says. */
     readonly type?: (typeof ANSWER_BY_TYPE)[string] | undefined;
     /** ACK, whatever came. */
     readonly isPlain?: boolean;
   },
 ): OutSegment[] {
-  const [msh, ...rest] = buildAck({
+  return buildAck({
     ...request,
     to: original.header,
     controlId: outcome.controlId,
-    dateTime: outcome.occurredAt,
+    dateTime: formatHl7Timestamp(outcome.occurredAt, profile.results.timeZone),
     characterSet: "UNICODE UTF-8",
     ...(type === undefined
       ? {}
       : { type: { messageCode: type[0], triggerEvent: type[1], structure: type.join("_") } }),
   });
-  const [name, ...fields] = msh ?? ["MSH"];
-  fields[MSH_7] = formatHl7Timestamp(outcome.occurredAt, profile.results.timeZone);
-  return [[name, ...fields], ...rest];
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { Problem } from "../core/failures.ts";
-import type { Hl7Header } from "../formats/hl7/message.ts";
+import type { HeaderCodes } from "../formats/hl7/message.ts";
+import type { MessageName } from "./mapped-message.ts";
 import { formatMessageType, isMessageType } from "./message-type.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { quote } from "./transforms.ts";
@@ -7,7 +8,7 @@ import { findUnfit, keptIfFit } from "./unfit.ts";
 
 /** What of MSH keeps a message from being mapped: its type, its version, its processing id, its control id. */
 export function checkHeader(
-  header: Hl7Header,
+  header: HeaderCodes,
   messagePlace: string,
   profile: Hl7Profile,
   processingId: "P" | "T" | "D" | undefined,
@@ -23,8 +24,7 @@ export function checkHeader(
     });
   }
   const { version } = header;
-  const isKnown = profile.versions.some((known) => version === known || version?.startsWith(`${known}.`));
-  if (!isKnown) {
+  if (version === undefined || !profile.versions.some((known) => isVersionOf(version, known))) {
     problems.push({
       code: "MAPPING_VERSION_UNSUPPORTED",
       place: `${messagePlace}, MSH-12`,
@@ -45,12 +45,18 @@ export function checkHeader(
   return problems;
 }
 
-/** The header without the codes that can't be kept, for messages that are told about whether they are taken or not. */
-export function keepableHeader(header: Hl7Header): Hl7Header {
+/** Whether a version is one that a profile names (`2.5`), or a minor one of it (`2.5.1`). */
+function isVersionOf(version: string, known: string): boolean {
+  return version.startsWith(known) && (version.length === known.length || version[known.length] === ".");
+}
+
+/** What names a message to its sender, without the codes that can't be kept. */
+export function keepableHeader(codes: HeaderCodes): MessageName {
   return {
-    ...header,
-    messageControlId: keptIfFit(header.messageControlId, "code"),
-    messageCode: keptIfFit(header.messageCode, "code"),
-    triggerEvent: keptIfFit(header.triggerEvent, "code"),
+    messageControlId: keptIfFit(codes.messageControlId, "code"),
+    messageCode: keptIfFit(codes.messageCode, "code"),
+    triggerEvent: keptIfFit(codes.triggerEvent, "code"),
+    sendingApplication: keptIfFit(codes.sendingApplication, "code"),
+    sendingFacility: keptIfFit(codes.sendingFacility, "code"),
   };
 }

@@ -123,6 +123,7 @@ function compileHl7(
     encoding: whole.encoding,
     rules: compileRules<FieldPath>(whole, { parsePlace: parsePath, dateFormats: undefined }, complain),
     each,
+    containerPlace: each.map(({ segment }) => segment).join(" or "),
   };
 }
 
@@ -175,7 +176,7 @@ function compileCsv(
       groupBy: whole.groupBy,
       wholeFile: whole.wholeFile ?? false,
       requiredColumns: listRequiredColumns(rules),
-      cancelListLacks: listCancelLacks(rules),
+      wishListLacks: listWishLacks(rules),
     },
     rules,
   };
@@ -198,7 +199,7 @@ function columnsOf(rule: ValueRule<string>): string[][] {
 }
 
 /** What a file without any order need not have; undefined where every row has the same operation. */
-function listCancelLacks(rules: OrderRules<string>): CsvReading["cancelListLacks"] {
+function listWishLacks(rules: OrderRules<string>): CsvReading["wishListLacks"] {
   if (!rules.operation.sources.some(({ kind }) => kind === "place")) return undefined;
   return {
     all: columnsOf(rules.facility).concat(columnsOf(rules.label)),

@@ -1,4 +1,10 @@
-import { CANCEL_OPERATION, isOperation, type OrderRules } from "./profile.ts";
+import {
+  isOperation,
+  isWishOperation,
+  type OrderRules,
+  TABLE_OPERATIONS,
+  WISH_OPERATIONS,
+} from "./profile.ts";
 import type { Complain } from "./profile-problems.ts";
 import type { ProfileDefinition, ValueDefinition } from "./profile-schema.ts";
 import { compileValue, toValueObject, type ValueRule } from "./value.ts";
@@ -46,14 +52,16 @@ export function compileRules<P>(
 }
 
 /** A rule that finds nothing. */
-const ABSENT: ValueRule<never> = { sources: [], pipeline: [], fallback: undefined, mustAgree: false };
+const ABSENT: ValueRule<never> = {
+  sources: [],
+  places: "",
+  pipeline: [],
+  fallback: undefined,
+  mustAgree: false,
+};
 
 /** An operation is one of a few words; a table or constant that gives another could never be right. */
-function checkOperation(
-  definition: ValueDefinition | undefined,
-  mayCancel: boolean,
-  complain: Complain,
-): void {
+function checkOperation(definition: ValueDefinition | undefined, mayWish: boolean, complain: Complain): void {
   if (definition === undefined) return;
   const { value, table, default: fallback } = toValueObject(definition);
   const given = [
@@ -62,8 +70,9 @@ function checkOperation(
   ];
   if (fallback !== undefined) given.push(["", fallback]);
   for (const [code, operation = ""] of given) {
-    if (isOperation(operation) || (mayCancel && operation === CANCEL_OPERATION)) continue;
-    const known = mayCancel ? "STORE, RETRIEVAL, REGISTER or CANCEL" : "STORE, RETRIEVAL or REGISTER";
-    complain(code ? `operation.table.${code}` : "operation", `${operation}: expected ${known}`);
+    if (isOperation(operation) || (mayWish && isWishOperation(operation))) continue;
+    const known = [...TABLE_OPERATIONS, ...(mayWish ? WISH_OPERATIONS : [])];
+    const words = `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
+    complain(code ? `operation.table.${code}` : "operation", `${operation}: expected ${words}`);
   }
 }

@@ -1,5 +1,6 @@
 import type { OrderGroup } from "../formats/hl7/groups.ts";
 import type { Segment } from "../formats/hl7/message.ts";
+import { fitsSegment } from "../formats/hl7/path.ts";
 import type { ContainerKind } from "./profile.ts";
 
 /** One container: the segment that stands for it, and those that its values may be read from. */
@@ -15,28 +16,36 @@ export interface ContainerPlace {
  * where leaving it out would lose a sample without a word.
  */
 export function listContainers(group: OrderGroup, each: readonly ContainerKind[]): ContainerPlace[] {
+  const found: ContainerPlace[] = [];
   const head = group.orc ? [group.orc] : [];
   const obr = group.obrs.slice(0, 1);
-  if (group.specimens.length > 0) {
-    return group.specimens.flatMap(({ spm, containers }): ContainerPlace[] => {
-      const around = [...(spm ? [spm] : []), ...obr, ...head];
-      const kept = containers.filter((segment) => isCounted(segment, each));
-      if (kept.length > 0) return kept.map((segment) => ({ segment, scope: [segment, ...around] }));
-      const segment = spm ?? containers[0];
-      return segment === undefined ? [] : [{ segment, scope: isCounted(segment, each) ? around : [] }];
-    });
+  for (const { spm, containers } of group.specimens) {
+    const around = [...(spm ? [spm] : []), ...obr, ...head];
+    if (addCounted(containers, around, each, found)) continue;
+    const segment = spm ?? containers[0];
+    if (segment) found.push({ segment, scope: isCounted(segment, each) ? around : [] });
   }
-  return listByObr(group).flatMap(({ obr: own, observations }): ContainerPlace[] => {
+  if (group.specimens.length > 0) return found;
+  for (const { obr: own, observations } of listByObr(group)) {
     const around = [own, ...head];
-    const kept = observations.filter((segment) => isCounted(segment, each));
-    if (kept.length > 0) return kept.map((segment) => ({ segment, scope: [segment, ...around] }));
-    return isCounted(own, each) ? [{ segment: own, scope: around }] : [];
-  });
+    if (addCounted(observations, around, each, found)) continue;
+    if (isCounted(own, each)) found.push({ segment: own, scope: around });
+  }
+  return found;
 }
 
-/** What stands for a container, for people. */
-export function describeEach(each: readonly ContainerKind[]): string {
-  return each.map(({ segment }) => segment).join(" or ");
+/** Adds the segments that stand for a container; false where there is none. */
+function addCounted(
+  segments: readonly Segment[],
+  around: readonly Segment[],
+  each: readonly ContainerKind[],
+  found: ContainerPlace[],
+): boolean {
+  const before = found.length;
+  for (const segment of segments) {
+    if (isCounted(segment, each)) found.push({ segment, scope: [segment, ...around] });
+  }
+  return found.length > before;
 }
 
 /** Each OBR with the OBXs that follow it. */
@@ -50,11 +59,9 @@ function listByObr(group: OrderGroup): { obr: Segment; observations: Segment[] }
 }
 
 function isCounted(segment: Segment, each: readonly ContainerKind[]): boolean {
-  return each.some(({ segment: name, which }) => {
-    if (name !== segment.name) return false;
-    if (which?.kind !== "where") return true;
-    return which.conditions.every(({ at: [field = 1, component, subcomponent], isEqual, value }) => {
-      return (segment.get(field, 1, component, subcomponent) === value) === isEqual;
-    });
-  });
+  for (const { segment: name, which } of each) {
+    if (name !== segment.name) continue;
+    if (which?.kind !== "where" || fitsSegment(segment, which.conditions)) return true;
+  }
+  return false;
 }

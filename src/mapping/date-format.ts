@@ -108,8 +108,8 @@ export function parseStandardDate(text: string): { readonly date: string } | { r
   if (written?.precision === "year") return { trouble: "has only a year" };
   if (written?.precision === "month") return { trouble: "has only a year and a month" };
   if (written?.date !== undefined) {
-    const [year, month, day] = written.date.split("-").map(Number);
-    if (formatRealDate(year ?? 0, month ?? 0, day ?? 0) !== undefined) return { date: written.date };
+    // The calendar has that day, or it would not have been read.
+    if (Number(written.date.slice(0, 4)) >= FIRST_YEAR) return { date: written.date };
   }
   if (/^\d{4}-\d{2}$/.test(text)) return { trouble: "has only a year and a month" };
   if (iso !== null || /^\d{8}/.test(text)) return { trouble: "is a day or time that does not exist" };

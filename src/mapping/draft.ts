@@ -181,10 +181,11 @@ class Judge {
 
   containers(drafts: readonly DraftContainer[]): { label: string; description: string }[] {
     const placeByLabel = new Map<string, string>();
-    return drafts.flatMap(({ label: read, description: readDescription }) => {
+    const containers: { label: string; description: string }[] = [];
+    for (const { label: read, description: readDescription } of drafts) {
       const label = this.value(read, "the container's label");
       const description = this.value(readDescription, undefined, "text") ?? "";
-      if (label === undefined) return [];
+      if (label === undefined) continue;
       const before = placeByLabel.get(label);
       if (before !== undefined) {
         const other = before === read.place ? "another container" : before;
@@ -192,8 +193,9 @@ class Judge {
         this.#complain("MAPPING_CONTAINER_LABEL_TWICE", read.place, message);
       }
       placeByLabel.set(label, read.place);
-      return [{ label, description }];
-    });
+      containers.push({ label, description });
+    }
+    return containers;
   }
 }
 
@@ -207,19 +209,25 @@ function unknownCodeOf({ code, value }: Extract<Reading, { status: "bad" }>): st
   return code === "MAPPING_OPERATION_UNKNOWN" || code === "MAPPING_FACILITY_UNKNOWN" ? value : undefined;
 }
 
+/** Where each value was found that the order has. */
 function listSources(draft: Draft, isSubjectAlone: boolean): Record<string, string> {
-  const readings: [string, Reading][] = [
-    ["operation", draft.operation],
-    ["facility", draft.facility],
-    ["placerOrderNumber", draft.placerOrderNumber],
-    ...(draft.priorCode ? [["priorSubjectCode", draft.priorCode] as [string, Reading]] : []),
-    ...Object.entries(draft.subject).map(([key, reading]): [string, Reading] => [`subject.${key}`, reading]),
-    ...(isSubjectAlone ? [] : draft.containers).flatMap(({ label, description }, i): [string, Reading][] => [
-      [`containers[${i}].label`, label],
-      [`containers[${i}].description`, description],
-    ]),
-  ];
-  return Object.fromEntries(
-    readings.flatMap(([key, reading]) => (reading.status === "found" ? [[key, reading.place]] : [])),
-  );
+  const sources: Record<string, string> = {};
+  const add = (name: string, reading: Reading | undefined) => {
+    if (reading?.status === "found") sources[name] = reading.place;
+  };
+  const { code, firstName, lastName, dateOfBirth } = draft.subject;
+  add("operation", draft.operation);
+  add("facility", draft.facility);
+  add("placerOrderNumber", draft.placerOrderNumber);
+  add("priorSubjectCode", draft.priorCode);
+  add("subject.code", code);
+  add("subject.firstName", firstName);
+  add("subject.lastName", lastName);
+  add("subject.dateOfBirth", dateOfBirth);
+  if (isSubjectAlone) return sources;
+  for (const [i, { label, description }] of draft.containers.entries()) {
+    add(`containers[${i}].label`, label);
+    add(`containers[${i}].description`, description);
+  }
+  return sources;
 }

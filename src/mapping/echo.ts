@@ -1,3 +1,4 @@
+import { type Encoding, findEncoding } from "../formats/encoding.ts";
 import {
   buildMessage,
   type Component,
@@ -36,8 +37,13 @@ export function createEcho(message: Hl7Message | undefined): Echo {
   const from = message?.delimiters ?? STANDARD_DELIMITERS;
   const isComplete = from.escape !== "" && from.subcomponent !== "";
   const delimiters = isComplete ? from : STANDARD_DELIMITERS;
-  const rewrite = (raw: string) =>
-    new Raw(encodeControls(isComplete ? raw : reencode(raw, from, delimiters), delimiters));
+  const encoding = findEncoding(message?.header.characterSet ?? "");
+  const rewrite = (raw: string) => {
+    const text = isComplete
+      ? decodeHex(raw, delimiters, encoding)
+      : reencode(raw, from, delimiters, encoding);
+    return new Raw(encodeControls(text, delimiters));
+  };
   return {
     delimiters,
     segment: (segment) => {
@@ -53,10 +59,7 @@ export function createEcho(message: Hl7Message | undefined): Echo {
 
 /** The text of a message; echoed fields are put in between the escaped ones. */
 export function assemble(segments: readonly OutSegment[], delimiters: Delimiters): string {
-  if (segments.every(isWithoutRaw)) {
-    const values = segments.map(([name, ...fields]): SegmentSpec => [name, ...fields.map(withoutNul)]);
-    return buildMessage(values, { delimiters });
-  }
+  if (segments.every(isPlain)) return buildMessage(segments, { delimiters });
   const specs = segments.map(([name, ...fields]): SegmentSpec => {
     return [name, ...fields.map((field) => (field instanceof Raw ? undefined : withoutNul(field)))];
   });
@@ -64,8 +67,9 @@ export function assemble(segments: readonly OutSegment[], delimiters: Delimiters
   return segments.map(([, ...fields], i) => `${putRaw(lines[i] ?? "", fields, delimiters.field)}\r`).join("");
 }
 
-function isWithoutRaw(segment: OutSegment): segment is SegmentSpec {
-  return !segment.some((field) => field instanceof Raw);
+/** Whether a segment can be written as it is: nothing in it is echoed, and nothing is to be left out. */
+function isPlain(segment: OutSegment): segment is SegmentSpec {
+  return segment.every((field) => !(field instanceof Raw) && !hasNul(field));
 }
 
 function putRaw(line: string, fields: readonly (Field | Raw)[], separator: string): string {
@@ -80,8 +84,29 @@ function putRaw(line: string, fields: readonly (Field | Raw)[], separator: strin
   return parts.join(separator);
 }
 
+/**
+ * What we send is UTF-8, where bytes of the original's character set would mean something else: `\XFC\` of ISO 8859-1
+ * goes out as the letter. Escapes that stand for ASCII stay as they are.
+ */
+function decodeHex(raw: string, delimiters: Delimiters, encoding: Encoding | undefined): string {
+  const mark = delimiters.escape;
+  if (encoding === undefined || encoding === "utf-8" || !raw.includes(`${mark}X`)) return raw;
+  const parts = raw.split(mark);
+  let text = parts[0] ?? "";
+  for (let i = 1; i < parts.length; i += 2) {
+    // Every other part stands between two marks; a mark without a partner is text.
+    const [body = "", after] = parts.slice(i, i + 2);
+    if (after === undefined) return `${text}${mark}${body}`;
+    const written = `${mark}${body}${mark}`;
+    const value = unescapeText(written, delimiters, encoding);
+    const isForeign = body.startsWith("X") && /[^\0-\x7f]/.test(value);
+    text += `${isForeign ? escapeText(withoutNul(value), delimiters) : written}${after}`;
+  }
+  return text;
+}
+
 /** Raw text in other delimiters, part by part; without a subcomponent character the original has no subcomponents. */
-function reencode(raw: string, from: Delimiters, to: Delimiters): string {
+function reencode(raw: string, from: Delimiters, to: Delimiters, encoding: Encoding = "us-ascii"): string {
   return raw
     .split(from.repetition)
     .map((repetition) =>
@@ -89,7 +114,7 @@ function reencode(raw: string, from: Delimiters, to: Delimiters): string {
         .split(from.component)
         .map((component) =>
           (from.subcomponent === "" ? [component] : component.split(from.subcomponent))
-            .map((value) => escapeText(unescapeText(withoutNul(value), from), to))
+            .map((value) => escapeText(withoutNul(unescapeText(value, from, encoding)), to))
             .join(to.subcomponent),
         )
         .join(to.component),
@@ -106,6 +131,12 @@ function encodeControls(raw: string, delimiters: Delimiters): string {
     const hex = code.toString(16).toUpperCase().padStart(2, "0");
     return `${delimiters.escape}X${hex}${delimiters.escape}`;
   });
+}
+
+function hasNul(field: Field): boolean {
+  if (typeof field === "string") return field.includes("\0");
+  if (field instanceof Repeated) return field.fields.some(hasNul);
+  return Array.isArray(field) && field.some(hasNul);
 }
 
 /** No message can carry a NUL character, and none of ours means anything by it. */

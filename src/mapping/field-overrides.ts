@@ -34,7 +34,8 @@ export interface Fillings {
 interface Place {
   readonly fillings: Fillings;
   readonly container: OutcomeContainer | undefined;
-  readonly present: string | undefined;
+  /** What stands there now, as it is written. */
+  readonly present: string;
 }
 
 const VALUES = {
@@ -149,28 +150,38 @@ export function overrideFields(
     const named = message.all(path.segment);
     // What is selected, and what stands there now, is asked of the message as it was composed.
     for (const segment of path.whichSegment ? selectSegments(path.whichSegment, named) : named) {
-      const place = { fillings, container: containers?.get(segment), present: presentValue(segment, path) };
-      const value = escapeText(fill(template, place), delimiters);
+      const place = {
+        fillings,
+        container: containers?.get(segment),
+        present: presentText(segment, path, delimiters),
+      };
+      const value = fill(template, place, delimiters);
       raws[segment.index] = replaceField(raws[segment.index] ?? "", path, value, delimiters);
     }
   }
   return raws.map((raw) => `${raw}\r`).join("");
 }
 
-function presentValue(
-  segment: Segment,
-  { field, whichRepetition, component, subcomponent }: FieldPath,
-): string | undefined {
-  const n = whichRepetition?.kind === "nth" ? whichRepetition.n : 1;
-  return component === undefined ? segment.text(field, n) : segment.get(field, n, component, subcomponent);
+/** What stands at a path now, as it is written, so that it can be put back with its components and repetitions. */
+function presentText(segment: Segment, path: FieldPath, separators: Separators): string {
+  const { field, whichRepetition, component, subcomponent } = path;
+  const repetition = whichRepetition?.kind === "nth" ? whichRepetition.n : undefined;
+  const whole = segment.field(field);
+  if (repetition === undefined && component === undefined) return whole;
+  const one = whole.split(separators.repetition)[(repetition ?? 1) - 1] ?? "";
+  if (component === undefined) return one;
+  const part = one.split(separators.component)[component - 1] ?? "";
+  return subcomponent === undefined ? part : (part.split(separators.subcomponent)[subcomponent - 1] ?? "");
 }
 
-function fill(template: Template, place: Place): string {
+/** A template's text as it is to be written: what is put in is escaped, what stands there is written so already. */
+function fill(template: Template, place: Place, separators: Separators): string {
   return template
     .map((part) => {
-      if (typeof part === "string") return part;
+      if (typeof part === "string") return escapeText(part, separators);
+      if ("name" in part && part.name === "this") return place.present;
       const value = "name" in part ? VALUES[part.name](place) : place.fillings.find(part.path);
-      return value === undefined ? "" : String(value).replaceAll("\0", "");
+      return value === undefined ? "" : escapeText(String(value).replaceAll("\0", ""), separators);
     })
     .join("");
 }

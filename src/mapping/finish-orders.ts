@@ -6,27 +6,31 @@ import { type MappedMessage, type MapperSettings, refuse } from "./mapped-messag
 import type { MessageView } from "./message-view.ts";
 import { runSiteModule } from "./module.ts";
 import type { Profile } from "./profile.ts";
+import type { Reading } from "./value.ts";
 
-/** Runs the site's module over each order and judges what it leaves. */
+/**
+ * Runs the site's module over each order and judges what it leaves.
+ *
+ * @param viewOf what the module may look at besides the nth order, from 0
+ */
 export function finishAll(
   drafts: readonly Draft[],
   profile: Profile,
-  view: MessageView,
+  viewOf: (n: number) => MessageView,
   finish: FinishSettings & MapperSettings,
   place: string,
 ): MappedMessage {
   const orders: Order[] = [];
-  const subjectCodes = new Set<string>();
-  const orderNumbers = new Set<string>();
+  const judged: Draft[] = [];
   const problems: Problem[] = [];
-  for (const draft of drafts) {
-    const result = profile.module ? runSiteModule(profile.module, draft, view, place) : { drafts: [draft] };
+  for (const [n, draft] of drafts.entries()) {
+    const result = profile.module
+      ? runSiteModule(profile.module, draft, viewOf(n), place)
+      : { drafts: [draft] };
     if ("problem" in result) problems.push(result.problem);
-    for (const judged of "drafts" in result ? result.drafts : [draft]) {
-      const { placerOrderNumber, subject } = judged;
-      if (subject.code.status === "found") subjectCodes.add(subject.code.value);
-      if (placerOrderNumber.status === "found") orderNumbers.add(placerOrderNumber.value);
-      const finished = finishDraft(judged, finish);
+    for (const left of "drafts" in result ? result.drafts : [draft]) {
+      judged.push(left);
+      const finished = finishDraft(left, finish);
       if ("order" in finished) orders.push(finished.order);
       else problems.push(...finished.problems);
     }
@@ -36,8 +40,8 @@ export function finishAll(
     return {
       ...refuse(unique),
       verdict: "waiting",
-      subjectCodes: [...subjectCodes].map((code) => phi(code)),
-      orderNumbers: [...orderNumbers],
+      subjectCodes: valuesOf(judged.map(({ subject }) => subject.code)).map((code) => phi(code)),
+      orderNumbers: valuesOf(judged.map(({ placerOrderNumber }) => placerOrderNumber)),
     };
   }
   if (unique.length > 0) return refuse(unique);
@@ -47,13 +51,19 @@ export function finishAll(
   return refuse([{ code: "MAPPING_MODULE_FAILED", place, message }]);
 }
 
+/** The different values that were found. */
+function valuesOf(readings: readonly Reading[]): string[] {
+  return [...new Set(readings.flatMap((reading) => (reading.status === "found" ? [reading.value] : [])))];
+}
+
 /** A code that a table or the configuration can be taught, after which the message is right as it is. */
 function isUnknownCode({ code }: Problem): boolean {
   return code === "MAPPING_FACILITY_UNKNOWN" || code === "MAPPING_OPERATION_UNKNOWN";
 }
 
 /** What is wrong with the patient is wrong with each order of the message; it is told once. */
-export function withoutRepeats(problems: readonly Problem[]): Problem[] {
+export function withoutRepeats(problems: readonly Problem[]): readonly Problem[] {
+  if (problems.length <= 1) return problems;
   return [
     ...new Map(
       problems.map((problem) => [`${problem.code} ${problem.place} ${problem.message}`, problem]),

@@ -1,21 +1,21 @@
 import type { CsvRow } from "../core/intake.ts";
-import { readCancelRows, splitRows } from "./cancel-csv.ts";
 import { finishAll } from "./finish-orders.ts";
 import { type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import { viewCsv } from "./message-view.ts";
 import { missingColumns, readRows } from "./order-csv.ts";
 import type { CsvProfile } from "./profile.ts";
 import { keptIfFit } from "./unfit.ts";
+import { readWishRows, splitRows } from "./wish-csv.ts";
 
-/** The rows of one order number: an order, a wish to cancel it, or the one after the other. */
+/** The rows of one order number: an order, wishes about it, or the one after the other. */
 export function mapRows(
   rows: readonly CsvRow[],
   profile: CsvProfile,
   settings: MapperSettings,
 ): MappedMessage {
   const split = splitRows(rows, profile);
-  if (split.cancels.length === 0) return mapOrderRows(rows, profile, settings);
-  const { wishes, problems } = readCancelRows(split, profile);
+  if (split.wishes.length === 0) return mapOrderRows(rows, profile, settings);
+  const { wishes, problems } = readWishRows(split, profile);
   const none: MappedMessage = { verdict: "accepted", orders: [], problems: [] };
   const mapped = split.orders.length === 0 ? none : mapOrderRows(split.orders, profile, settings);
   const placerOrderNumber = mapped.placerOrderNumber ?? wishes[0]?.placerOrderNumber;
@@ -37,7 +37,7 @@ function mapOrderRows(rows: readonly CsvRow[], profile: CsvProfile, settings: Ma
   const draft = readRows(rows, profile);
   const finish = { ...settings, messagePlace: "" };
   const place = rows.length === 1 ? `line ${first.line}` : `lines ${first.line}-${rows.at(-1)?.line}`;
-  const mapped = finishAll([draft], profile, viewCsv(rows), finish, place);
+  const mapped = finishAll([draft], profile, () => viewCsv(rows), finish, place);
   const read = draft.placerOrderNumber;
   const number = read.status === "found" ? keptIfFit(read.value, "code") : undefined;
   return number === undefined ? mapped : { ...mapped, placerOrderNumber: number };

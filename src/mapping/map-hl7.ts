@@ -8,7 +8,8 @@ import type { Draft } from "./draft.ts";
 import { finishAll } from "./finish-orders.ts";
 import { mapWishes, withWishes } from "./map-wishes.ts";
 import { type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
-import { isMessageType } from "./message-type.ts";
+import { readMerges } from "./merge-hl7.ts";
+import { isAcknowledgment, isMessageType } from "./message-type.ts";
 import { viewHl7 } from "./message-view.ts";
 import { readOrders, readSubjectOrder } from "./order-hl7.ts";
 import type { Hl7Profile } from "./profile.ts";
@@ -22,17 +23,21 @@ export function mapHl7(
 ): MappedMessage {
   const encoding = content.encoding === undefined ? undefined : findEncoding(content.encoding);
   const message = Hl7Message.parse(content.text.reveal(), encoding === undefined ? {} : { encoding });
-  const header = keepableHeader(message.header);
-  if (isMessageType(profile.ignore, message.header))
+  const header = keepableHeader(message.codes);
+  if (
+    isMessageType(profile.ignore, message.codes) ||
+    isAcknowledgment(message.codes, profile.accept, () => message.first("MSA"))
+  )
     return { verdict: "ignored", header, orders: [], problems: [] };
-  const found = checkHeader(message.header, place, profile, settings.processingId);
+  const found = checkHeader(message.codes, place, profile, settings.processingId);
   if (found.length > 0) return refuse(found, header);
   try {
     requireWhole(message);
     return { ...mapWhole(message, place, profile, settings), header };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return refuse([{ code: error.code, place, message: error.message }], header);
+    const where = error.place === undefined ? place : `${place}, ${error.place}`;
+    return refuse([{ code: error.code, place: where, message: error.message }], header);
   }
 }
 
@@ -42,15 +47,17 @@ function mapWhole(
   profile: Hl7Profile,
   settings: MapperSettings,
 ): MappedMessage {
+  const subjectOperation = subjectOperationOf(message, profile);
+  if (subjectOperation === "MERGE") return mapMerges(message, place, profile, settings);
   if (message.all("PID").length > 1) {
     const text = "more than one PID segment, expected the orders of one patient";
     return refuse([{ code: "MAPPING_SECOND_PATIENT", place: `${place}, PID[2]`, message: text }]);
   }
   const finishWhole = (drafts: readonly Draft[]) => {
-    const mapped = finishAll(drafts, profile, viewHl7(message), { ...settings, messagePlace: place }, place);
+    const finish = { ...settings, messagePlace: place };
+    const mapped = finishAll(drafts, profile, () => viewHl7(message), finish, place);
     return message.first("PID") === undefined ? withoutPatient(mapped, place) : mapped;
   };
-  const subjectOperation = subjectOperationOf(message, profile);
   if (subjectOperation !== undefined) {
     return finishWhole([readSubjectOrder(message, profile, place, subjectOperation)]);
   }
@@ -65,14 +72,28 @@ function mapWhole(
   return wishes === undefined ? mapped : withWishes(mapped, wishes, place);
 }
 
+/** Each pair of PID and MRG is a merge of its own; all of them are taken, or none. */
+function mapMerges(
+  message: Hl7Message,
+  place: string,
+  profile: Hl7Profile,
+  settings: MapperSettings,
+): MappedMessage {
+  const merges = readMerges(message, profile, place);
+  const viewOf = (n: number) => viewHl7(message, merges[n]?.segments);
+  const drafts = merges.map(({ draft }) => draft);
+  const mapped = finishAll(drafts, profile, viewOf, { ...settings, messagePlace: place }, place);
+  return message.first("PID") === undefined ? withoutPatient(mapped, place) : mapped;
+}
+
 /** What a message about a subject alone is made: a type that registers does so also where it could bring news. */
 function subjectOperationOf(
-  { header }: Hl7Message,
+  { codes }: Hl7Message,
   { register, update, merge }: Hl7Profile,
 ): "REGISTER" | "UPDATE" | "MERGE" | undefined {
-  if (isMessageType(merge, header)) return "MERGE";
-  if (isMessageType(register, header)) return "REGISTER";
-  return isMessageType(update, header) ? "UPDATE" : undefined;
+  if (isMessageType(merge, codes)) return "MERGE";
+  if (isMessageType(register, codes)) return "REGISTER";
+  return isMessageType(update, codes) ? "UPDATE" : undefined;
 }
 
 /** Says once that PID is missing, instead of naming each of its fields. */

@@ -3,7 +3,7 @@ import type { Verdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
 import type { Phi } from "../core/phi.ts";
 import type { Wish } from "../core/wish.ts";
-import type { Hl7Header } from "../formats/hl7/message.ts";
+import type { HeaderCodes } from "../formats/hl7/message.ts";
 import { presentable } from "./unfit.ts";
 
 export interface MapperSettings {
@@ -15,15 +15,21 @@ export interface MapperSettings {
   readonly unknownCodes?: "wait" | "refuse" | undefined;
 }
 
+/** What names an HL7 message to its sender. */
+export type MessageName = Pick<
+  HeaderCodes,
+  "messageControlId" | "messageCode" | "triggerEvent" | "sendingApplication" | "sendingFacility"
+>;
+
 /** What a message asks for. */
 export interface MappedMessage {
   /**
-   * `ignored`: well-formed, and of a type that the profile says to leave alone. `waiting`: nothing is wrong but
+   * `ignored`: well-formed, and of a type that the profile says to leave alone, or an acknowledgement. `waiting`: nothing is wrong but
    * facility or operation codes that no table knows.
    */
   readonly verdict: Exclude<Verdict, "duplicate">;
-  /** MSH of an HL7 message, as far as it could be read; without control id or type where those can't be kept. */
-  readonly header?: Hl7Header | undefined;
+  /** What MSH of an HL7 message says of it, as far as that could be read and can be kept. */
+  readonly header?: MessageName | undefined;
   /** The order number of the rows, where they have one, even when they are refused. CSV only. */
   readonly placerOrderNumber?: string | undefined;
   /** Empty unless accepted. */
@@ -41,7 +47,7 @@ export interface MappedMessage {
 }
 
 /** A message that is not taken, with the reasons in a form that can be told. */
-export function refuse(problems: readonly Problem[], header?: Hl7Header): MappedMessage {
+export function refuse(problems: readonly Problem[], header?: MessageName): MappedMessage {
   return {
     verdict: "refused",
     ...(header === undefined ? {} : { header }),

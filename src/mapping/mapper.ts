@@ -5,7 +5,7 @@ import { mapHl7 } from "./map-hl7.ts";
 import { type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import type { Profile } from "./profile.ts";
 
-export type { MappedMessage, MapperSettings } from "./mapped-message.ts";
+export type { MappedMessage, MapperSettings, MessageName } from "./mapped-message.ts";
 
 /** Maps messages by one profile. */
 export interface Mapper {

@@ -16,18 +16,24 @@ export interface MessageView {
 
 const NOTATION = /^([A-Z][A-Z0-9]{2})\.(\d{1,4})(?:\.(\d{1,4}))?$/;
 
-/** A view of a whole HL7 message. */
-export function viewHl7(message: Hl7Message): MessageView {
+/**
+ * A view of an HL7 message.
+ *
+ * @param scope all that is to be seen of it; the whole message unless given
+ */
+export function viewHl7(message: Hl7Message, scope?: readonly Segment[]): MessageView {
+  const all = (name: string) =>
+    scope === undefined ? message.all(name) : scope.filter((segment) => segment.name === name);
   return {
     format: "hl7",
     get: (path, segment = 0, repetition = 0, subcomponent = 0) => {
       const match = NOTATION.exec(path);
       if (match === null) throw new Error(`get("${path}"): expected a notation such as PID.5.1`);
       const [, name = "", field = "", component = "1"] = match;
-      const found: Segment | undefined = message.all(name)[segment];
+      const found: Segment | undefined = all(name)[segment];
       return found?.get(Number(field), repetition + 1, Number(component), subcomponent + 1) ?? null;
     },
-    count: (segment) => message.all(segment).length,
+    count: (segment) => all(segment).length,
   };
 }
 

@@ -16,6 +16,7 @@ export interface ObservationSettings {
 type Code = readonly [code: string, text: string, system: "L"];
 const STATUS: Code = ["CRYO-STATUS", "Order status", "L"];
 const PROCEDURE: Code = ["CRYO-PROCEDURE", "Procedure", "L"];
+const PRIOR_ID: Code = ["CRYO-PRIOR-ID", "Prior subject identifier", "L"];
 const ORDER: Code = ["CRYO-ORDER", "Order number", "L"];
 const REASON: Code = ["CRYO-REASON", "Reason", "L"];
 
@@ -30,9 +31,10 @@ export class Observations {
     this.#settings = settings;
   }
 
-  /** What holds for the order: its status in words and its procedure. */
+  /** What holds for the order: its status in words, what it merges, and its procedure. */
   addOrder(): void {
     this.#add("TX", STATUS, undefined, describeStatus(this.#order));
+    this.#add("ST", PRIOR_ID, undefined, this.#order.priorSubjectCode?.reveal());
     this.#add("ST", PROCEDURE, undefined, this.#order.procedureCode ?? procedureNumber(this.#order));
   }
 
@@ -91,9 +93,9 @@ export class Observations {
 }
 
 /**
- * OBX segments of a status: one for the order in words, one for the procedure, then a group for each container under
- * its own sub-id (OBX-4): label, service's id, storage, canister, cane, position, time, and a sentence with all of it
- * for systems that file one text only.
+ * OBX segments of a status: one for the order in words, one for the identifier that a merge does away with, one for the
+ * procedure, then a group for each container under its own sub-id (OBX-4): label, service's id, storage, canister, cane,
+ * position, time, and a sentence with all of it for systems that file one text only.
  */
 export function observe(order: OutcomeOrder, settings: ObservationSettings): OutSegment[] {
   const observations = new Observations(order, settings);

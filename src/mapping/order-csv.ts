@@ -2,7 +2,7 @@ import type { Problem } from "../core/failures.ts";
 import type { CsvRow } from "../core/intake.ts";
 import type { Draft } from "./draft.ts";
 import type { CsvProfile } from "./profile.ts";
-import { describePlaces, type Reading, readValue, type ValueRule } from "./value.ts";
+import { type Reading, readValue, type ValueRule } from "./value.ts";
 
 /** Reads the one order that a group of rows makes up; every row is a container. */
 export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft {
@@ -15,7 +15,7 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
     if (firstRow && oddRow && first.status !== "bad" && readings[odd]?.status !== "bad") {
       problems.push({
         code: "MAPPING_VALUES_DISAGREE",
-        place: `lines ${firstRow.line} and ${oddRow.line}, column ${describePlaces(rule)}`,
+        place: `lines ${firstRow.line} and ${oddRow.line}, column ${rule.places}`,
         message: "the rows of one order must have the same value",
       });
     }
@@ -41,7 +41,7 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
   return {
     ...draft,
     containers: isRegistration ? containers.filter(({ label }) => label.status === "found") : containers,
-    containerPlace: `column ${describePlaces(rules.label)}`,
+    containerPlace: `column ${rules.label.places}`,
     problems,
   };
 }
@@ -64,7 +64,7 @@ export function readRow(rule: ValueRule<string>, row: CsvRow): Reading {
     return value === undefined ? undefined : { value, place: `line ${row.line}, column ${column}` };
   });
   if (reading.status !== "absent" || reading.place.startsWith("line ")) return reading;
-  return { status: "absent", place: `line ${row.line}, column ${describePlaces(rule)}` };
+  return { status: "absent", place: `line ${row.line}, column ${rule.places}` };
 }
 
 function isSame(one: Reading, other: Reading): boolean {

@@ -1,8 +1,8 @@
 import type { FailureCode, Problem } from "../core/failures.ts";
-import { type OrderGroup, orderGroups } from "../formats/hl7/groups.ts";
+import { type OrderGroup, orderGroups, sharedSegments } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import type { FieldPath } from "../formats/hl7/path.ts";
-import { describeEach, listContainers } from "./containers-hl7.ts";
+import { listContainers } from "./containers-hl7.ts";
 import { type Draft, OPERATION_BY_TYPE } from "./draft.ts";
 import { findIn, findSubjectCode } from "./find-hl7.ts";
 import type { Hl7Profile } from "./profile.ts";
@@ -10,7 +10,7 @@ import { quote } from "./transforms.ts";
 import { type Reading, readValue, type ValueRule } from "./value.ts";
 import { controlOf, isChanging } from "./wish-hl7.ts";
 
-/** Segments that never belong to one order alone; a value may be read from them for each order. */
+/** A message, and its segments that never belong to one order alone: a value may be read from them for each order. */
 interface Shared {
   readonly message: Hl7Message;
   readonly segments: readonly Segment[];
@@ -38,8 +38,7 @@ export function readOrders(
   control?: "change" | "replace",
 ): Draft[] {
   const groups = orderGroups(message);
-  const owned = new Set(groups.flatMap((group) => group.segments));
-  const shared: Shared = { message, segments: message.segments.filter((segment) => !owned.has(segment)) };
+  const shared: Shared = { message, segments: sharedSegments(message) };
   const placing = groups.filter((group) => controlOf(group, profile) === control);
   const units = placing.map((group) => readUnit(group, shared, profile, messagePlace));
   const subject = readSubject(message, profile);
@@ -54,7 +53,7 @@ export function readOrders(
       placerOrderNumber: first.number,
       subject,
       containers: readContainers(same, shared, profile),
-      containerPlace: describeEach(profile.each),
+      containerPlace: profile.containerPlace,
       problems: [
         ...same.flatMap(({ problems }) => problems),
         ...compareUnits(same, messagePlace),
@@ -64,21 +63,26 @@ export function readOrders(
   });
 }
 
-/** Reads what an ADT message says of a subject: a registration, an update, or a merge of two identifiers. */
+/**
+ * Reads what an ADT message says of a subject: a registration, an update, or a merge of two identifiers.
+ *
+ * @param scope the segments of that subject, where the message has several
+ */
 export function readSubjectOrder(
   message: Hl7Message,
   profile: Hl7Profile,
   messagePlace: string,
   operation: "REGISTER" | "UPDATE" | "MERGE",
+  scope: readonly Segment[] = message.segments,
 ): Draft {
-  const subject = readSubject(message, profile);
+  const subject = readSubject(message, profile, scope);
   const { rules } = profile;
   return {
     operation: { status: "found", value: operation, place: OPERATION_BY_TYPE },
-    facility: readValue(rules.facility, findIn(message, message.segments)),
+    facility: readValue(rules.facility, findIn(message, scope)),
     placerOrderNumber: { status: "absent", place: OPERATION_BY_TYPE },
     ...(operation === "MERGE"
-      ? { priorCode: readValue(rules.subject.priorCode, findSubjectCode(message)) }
+      ? { priorCode: readValue(rules.subject.priorCode, findSubjectCode(message, scope)) }
       : {}),
     subject,
     containers: [],
@@ -94,8 +98,7 @@ export function findOrderGroups(
   placerOrderNumber: string,
 ): OrderGroup[] {
   const groups = orderGroups(message);
-  const owned = new Set(groups.flatMap((group) => group.segments));
-  const shared: Shared = { message, segments: message.segments.filter((segment) => !owned.has(segment)) };
+  const shared: Shared = { message, segments: sharedSegments(message) };
   const placing = groups.filter((group) => controlOf(group, profile) === undefined);
   return placing.filter((group) => {
     const { number } = readUnit(group, shared, profile, "");
@@ -105,16 +108,17 @@ export function findOrderGroups(
 
 function readUnit(group: OrderGroup, shared: Shared, profile: Hl7Profile, messagePlace: string): Unit {
   const { rules } = profile;
-  const scopes: (readonly Segment[])[] =
-    group.obrs.length === 0 ? [headOf(group)] : group.obrs.map((obr) => [...headOf(group), obr]);
+  const { orc, others, obrs } = group;
+  // ORC and what stands beside it, without the segments of specimens.
+  const head = orc === undefined ? others : [orc, ...others];
+  const scopes = obrs.length === 0 ? [head] : obrs.map((obr) => [...head, obr]);
+  const finders = scopes.map((scope) => findIn(shared.message, [...scope, ...shared.segments]));
   const problems: Problem[] = [];
   const read = (rule: ValueRule<FieldPath>, what: string): Reading => {
-    const readings = scopes.map((scope) =>
-      readValue(rule, findIn(shared.message, [...scope, ...shared.segments])),
-    );
+    const readings = finders.map((find) => readValue(rule, find));
     const first = readings[0] as Reading;
-    for (const reading of readings.slice(1)) {
-      const disagreement = disagree(first, reading, what);
+    for (const reading of readings) {
+      const disagreement = reading === first ? undefined : disagree(first, reading, what);
       if (disagreement) problems.push({ ...disagreement, place: `${messagePlace}, ${disagreement.place}` });
     }
     return readings.find(({ status }) => status === "bad") ?? first;
@@ -127,11 +131,6 @@ function readUnit(group: OrderGroup, shared: Shared, profile: Hl7Profile, messag
   };
   const control = checkOrderControl(group, profile, messagePlace);
   return { ...unit, problems: control === undefined ? problems : [control, ...problems] };
-}
-
-/** ORC and what stands beside it, without OBR and the segments of specimens. */
-function headOf(group: OrderGroup): Segment[] {
-  return [...(group.orc ? [group.orc] : []), ...group.others];
 }
 
 /** ORC-1 (table 0119): a new order, or a change. Answering any other request as if it were one would do the opposite. */
@@ -185,10 +184,14 @@ function disagree(one: Reading, other: Reading, what: string): Problem | undefin
   return { code: "MAPPING_VALUES_DISAGREE", place, message: `one order must have one ${what}` };
 }
 
-function readSubject(message: Hl7Message, { rules }: Hl7Profile): Draft["subject"] {
-  const find = findIn(message, message.segments);
+function readSubject(
+  message: Hl7Message,
+  { rules }: Hl7Profile,
+  scope: readonly Segment[] = message.segments,
+): Draft["subject"] {
+  const find = findIn(message, scope);
   return {
-    code: readValue(rules.subject.code, findSubjectCode(message)),
+    code: readValue(rules.subject.code, findSubjectCode(message, scope)),
     firstName: readValue(rules.subject.firstName, find),
     lastName: readValue(rules.subject.lastName, find),
     dateOfBirth: readValue(rules.subject.dateOfBirth, find),
@@ -198,6 +201,8 @@ function readSubject(message: Hl7Message, { rules }: Hl7Profile): Draft["subject
 /** PID-5 repeats (legal, maiden, alias); a given name of one and a family name of another would be nobody's. */
 function compareNames({ firstName, lastName }: Draft["subject"], messagePlace: string): Problem[] {
   if (firstName.status !== "found" || lastName.status !== "found") return [];
+  // Nearly always both are components of one repetition.
+  if (fieldOf(firstName.place) === fieldOf(lastName.place)) return [];
   const [first, last] = [firstName, lastName].map(({ place }) =>
     /^([A-Z0-9]{3}-\d+)(?:\[(\d+)\])?/.exec(place),
   );
@@ -211,25 +216,27 @@ function compareNames({ firstName, lastName }: Draft["subject"], messagePlace: s
   ];
 }
 
+/** A place without its component. */
+function fieldOf(place: string): string {
+  const dot = place.indexOf(".");
+  return dot === -1 ? place : place.slice(0, dot);
+}
+
 function readContainers(units: readonly Unit[], shared: Shared, profile: Hl7Profile): Draft["containers"] {
   // OML^O33 may repeat an order's ORC below one specimen: its containers are the same segments, and counted once.
   const seen = new Set<Segment>();
-  const containers = units.flatMap(({ group }) =>
-    listContainers(group, profile.each).flatMap(({ segment, scope }) => {
-      if (seen.has(segment)) return [];
+  const containers: Draft["containers"][number][] = [];
+  let isNamed = false;
+  for (const { group } of units) {
+    for (const { segment, scope } of listContainers(group, profile.each)) {
+      if (seen.has(segment)) continue;
       seen.add(segment);
       const find = findIn(shared.message, [...scope, ...shared.segments]);
-      return [
-        {
-          name: segment.name,
-          label: readValue(profile.rules.label, find),
-          description: readValue(profile.rules.description, find),
-        },
-      ];
-    }),
-  );
+      const label = readValue(profile.rules.label, find);
+      containers.push({ label, description: readValue(profile.rules.description, find) });
+      isNamed ||= segment.name !== "OBR" || label.status !== "absent";
+    }
+  }
   // OBR stands for a container only where it names one; an order whose OBRs name none has no container.
-  const isNamed = ({ name, label }: (typeof containers)[number]) =>
-    name !== "OBR" || label.status !== "absent";
-  return containers.some(isNamed) ? containers.map(({ label, description }) => ({ label, description })) : [];
+  return isNamed ? containers : [];
 }

@@ -1,38 +1,61 @@
 import type { OutcomeMessage } from "../core/outcome.ts";
 import { type Hl7Header, Hl7Message } from "../formats/hl7/message.ts";
 import { createEcho, type Echo } from "./echo.ts";
-import type { ResultSettings } from "./profile.ts";
+import { isAcknowledgment } from "./message-type.ts";
+import type { Hl7Profile, ResultSettings } from "./profile.ts";
 
 /** The message that is answered, as far as it is there and readable. */
-export interface Original {
-  /** Undefined when it was pruned, or its segments could not be read. */
-  readonly message: Hl7Message | undefined;
+export class Original {
   /** What an answer takes its own header from, with the profile's settings applied. */
   readonly header: Partial<Hl7Header>;
   readonly echo: Echo;
   /** Whether there is anything to answer to: an MSH that could be read, or at least its control id. */
   readonly isAnswerable: boolean;
+  readonly #text: string | undefined;
+  #message: Hl7Message | "unread" | undefined = "unread";
+
+  constructor(answered: OutcomeMessage, settings: ResultSettings) {
+    this.#text = answered.text?.reveal();
+    // A message with a broken segment can still be answered as long as its first line is a header.
+    const headed = tryParse(this.#text === undefined ? undefined : firstLine(this.#text)) ?? this.message;
+    const header: Partial<Hl7Header> = headed?.header ?? { messageControlId: answered.messageControlId };
+    this.header = withSettings(header, settings);
+    this.echo = createEcho(headed);
+    this.isAnswerable = header.messageControlId !== undefined || headed !== undefined;
+  }
+
+  /**
+   * Undefined when it was pruned, or its segments could not be read. Read when first asked for: many answers need the
+   * header alone.
+   */
+  get message(): Hl7Message | undefined {
+    if (this.#message === "unread") this.#message = tryParse(this.#text);
+    return this.#message;
+  }
 }
 
 /** What is left of the message that an outcome is about. */
 export function readOriginal(answered: OutcomeMessage, settings: ResultSettings): Original {
-  const text = answered.text?.reveal();
-  const whole = text === undefined ? undefined : tryParse(text);
-  // A message with a broken segment can still be answered as long as its first line is a header.
-  const headed = whole ?? (text === undefined ? undefined : tryParse(text.split(/[\r\n]/, 1)[0] ?? ""));
-  const header: Partial<Hl7Header> = headed?.header ?? { messageControlId: answered.messageControlId };
-  return {
-    message: whole,
-    header: withSettings(header, settings),
-    echo: createEcho(headed),
-    isAnswerable: header.messageControlId !== undefined || headed !== undefined,
-  };
+  return new Original(answered, settings);
 }
 
-function tryParse(text: string): Hl7Message | undefined {
+/** Whether it is an acknowledgement itself, which is not to be answered. */
+export function isAnswer(original: Original, accept: Hl7Profile["accept"]): boolean {
+  const { messageCode, triggerEvent } = original.header;
+  return isAcknowledgment({ messageCode, triggerEvent }, accept, () => original.message?.first("MSA"));
+}
+
+function firstLine(text: string): string {
+  const [cr, lf] = [text.indexOf("\r"), text.indexOf("\n")];
+  const end = cr === -1 || (lf !== -1 && lf < cr) ? lf : cr;
+  return end === -1 ? text : text.slice(0, end);
+}
+
+function tryParse(text: string | undefined): Hl7Message | undefined {
+  if (text === undefined) return undefined;
   try {
     const message = Hl7Message.parse(text);
-    return message.header.messageCode === undefined ? undefined : message;
+    return message.codes.messageCode === undefined ? undefined : message;
   } catch {
     return undefined;
   }
@@ -43,6 +66,7 @@ function withSettings(
   header: Partial<Hl7Header>,
   { sender, receiver, version }: ResultSettings,
 ): Partial<Hl7Header> {
+  if (sender === undefined && receiver === undefined && version === undefined) return header;
   return {
     ...header,
     ...(version === undefined ? {} : { version }),

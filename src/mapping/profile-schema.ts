@@ -203,7 +203,9 @@ export const profileSchema = z.strictObject({
   merge: z
     .array(messageTypeSchema)
     .optional()
-    .describe("HL7: those of `accept` that merge two identifiers of a subject."),
+    .describe(
+      "HL7: those of `accept` that merge identifiers of a subject, one pair of PID and MRG or several.",
+    ),
   cancel: z
     .array(
       z.string().regex(/^(?!NW$)[A-Z]{2}$/, "expected an order control code such as CA or DC, other than NW"),

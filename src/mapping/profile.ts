@@ -83,6 +83,8 @@ export interface Hl7Profile extends ProfileBase {
   readonly encoding: string | undefined;
   readonly rules: OrderRules<FieldPath>;
   readonly each: readonly ContainerKind[];
+  /** What stands for a container, for people: `SAC or SPM`. */
+  readonly containerPlace: string;
 }
 
 /** How a CSV file is taken apart before its rows come to the mapper. */
@@ -101,10 +103,10 @@ export interface CsvReading {
   /** Columns without which no row can be mapped; each entry lists the alternatives. */
   readonly requiredColumns: readonly (readonly string[])[];
   /**
-   * Those of `requiredColumns` that a file which only cancels orders may lack: `all` of them are missing then, and
-   * `any` may be. Undefined where the profile's rows cancel nothing.
+   * Those of `requiredColumns` that a file which only wants something of earlier orders may lack: `all` of them are
+   * missing then, and `any` may be. Undefined where the profile's rows can't want that.
    */
-  readonly cancelListLacks?:
+  readonly wishListLacks?:
     | { readonly all: readonly (readonly string[])[]; readonly any: readonly (readonly string[])[] }
     | undefined;
 }
@@ -132,8 +134,14 @@ export function isTold(profile: { readonly results: ResultSettings }, state: Tol
   return (profile.results.tell as ReadonlySet<string>).has(state);
 }
 
-/** What the operation of a CSV row says that cancels an order. */
-export const CANCEL_OPERATION = "CANCEL";
+/** What the operation of a CSV row says that wants something of an earlier order. */
+export const WISH_OPERATIONS = ["CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
+export type WishOperation = (typeof WISH_OPERATIONS)[number];
+
+/** Whether a CSV row with this operation wants something of an earlier order. */
+export function isWishOperation(value: string): value is WishOperation {
+  return (WISH_OPERATIONS as readonly string[]).includes(value);
+}
 
 /** What a table or constant of `operation` may give; news about a subject come by the type of their message. */
 export const TABLE_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER"] as const satisfies readonly Operation[];

@@ -1,9 +1,9 @@
 import type { OutcomeMessage } from "../core/outcome.ts";
-import type { AcknowledgmentCode } from "../formats/hl7/ack.ts";
+import type { AcknowledgmentCode, AckWants } from "../formats/hl7/ack.ts";
 import { type AckedOutcome, type AckPlan, planAcks } from "../formats/hl7/ack-mode.ts";
 import { composeAnswer, composePlainAnswer, type MessageAnswer } from "./answer-hl7.ts";
 import { refusalCode } from "./error-condition.ts";
-import { type Original, readOriginal } from "./original.ts";
+import { isAnswer, type Original, readOriginal } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { withSiteFields } from "./site-fields.ts";
 
@@ -34,32 +34,50 @@ export interface Replier {
 
 type MessageProblems = Extract<MessageAnswer, { kind: "refused" }>["problems"];
 
-/** Reads what of a message its answers depend on. */
+/** Answers to a message, which is read anew for each: many wait for their verdict, and one answer is all that most get. */
 export function createReplier(
   message: OutcomeMessage,
   profile: Hl7Profile,
   { form, applicationAck }: ReplySettings,
 ): Replier {
-  const original = readOriginal(message, profile.results);
-  const plan = (answer: Pick<MessageAnswer, "kind"> & { readonly problems?: MessageProblems }): AckPlan =>
-    planAcks(original.header, outcomeOf(answer, original));
-  const encode = (answer: MessageAnswer, code: AcknowledgmentCode): Buffer => {
+  const encode = (
+    answer: MessageAnswer,
+    code: AcknowledgmentCode,
+    original: Original,
+    more: { readonly wants?: AckWants | undefined; readonly isFollowed?: boolean },
+  ): Buffer => {
     const isOrder = form === "order" && code.startsWith("A") && original.isAnswerable;
     const text = isOrder
-      ? composeAnswer(answer, original, profile)
-      : composePlainAnswer(answer, original, profile, code);
+      ? composeAnswer(answer, original, profile, more.wants)
+      : composePlainAnswer(answer, original, profile, code, more);
     return Buffer.from(withSiteFields(text, answer, original, profile), "utf8");
   };
   return {
-    isWhole: (answer) => applicationAck === "connection" || plan(answer).deferred === undefined,
+    isWhole: (answer) =>
+      applicationAck === "connection" ||
+      plan(answer, readOriginal(message, profile.results), profile).deferred === undefined,
     compose: (answer, laterControlId) => {
-      const { immediate, deferred } = plan(answer);
-      const now = immediate === undefined ? [] : [encode(answer, immediate)];
+      const original = readOriginal(message, profile.results);
+      const { immediate, deferred } = plan(answer, original, profile);
+      const isFollowed = deferred !== undefined;
+      const now = immediate === undefined ? [] : [encode(answer, immediate, original, { isFollowed })];
       if (deferred === undefined || applicationAck === "results") return now;
       const later = immediate === undefined ? answer : { ...answer, controlId: laterControlId };
-      return [...now, encode(later, deferred)];
+      return [...now, encode(later, deferred, original, { wants: NO_ANSWER })];
     },
   };
+}
+
+/** Of an application acknowledgement over the sender's own connection, where nobody waits for an answer to it. */
+const NO_ANSWER: AckWants = { accept: "NE", application: "NE" };
+
+function plan(
+  answer: Pick<MessageAnswer, "kind"> & { readonly problems?: MessageProblems },
+  original: Original,
+  { accept }: Hl7Profile,
+): AckPlan {
+  if (isAnswer(original, accept)) return { immediate: undefined, deferred: undefined };
+  return planAcks(original.header, outcomeOf(answer, original));
 }
 
 /** What can't even be read as HL7 is as good as a message for somebody else. */

@@ -1,8 +1,8 @@
 import type { Outcome, OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
-import type { WishAnswer } from "../core/wish.ts";
+import type { Control, WishAnswer } from "../core/wish.ts";
 import { encodeCsv } from "../formats/csv/encode.ts";
 import { distinctName } from "./file-name.ts";
-import { CANCEL_OPERATION, isTold, type Profile } from "./profile.ts";
+import { isTold, type Profile, type WishOperation } from "./profile.ts";
 
 /** The columns of a result file, in their order. */
 export const csvResultColumns = [
@@ -31,8 +31,8 @@ export type CsvResultRow = Readonly<Record<(typeof csvResultColumns)[number], st
  */
 export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
   const updatedAt = outcome.occurredAt.toISOString();
-  // Who asks to have an order cancelled is always told whether it was.
-  if (outcome.kind === "wishes") return outcome.answers.map((answer) => cancelRow(answer, updatedAt));
+  // Who wants something of an earlier order is always told what became of it.
+  if (outcome.kind === "wishes") return outcome.answers.flatMap((answer) => wishRows(answer, updatedAt));
   if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
   switch (outcome.kind) {
     case "refused":
@@ -86,20 +86,41 @@ const EMPTY: CsvResultRow = {
   updated_at: "",
 };
 
-/** One row a wish: `cancelled`, or `cancel_refused` with the reason. */
-function cancelRow({ placerOrderNumber, refusal, order }: WishAnswer, updatedAt: string): CsvResultRow {
-  return {
-    ...EMPTY,
-    order_number: placerOrderNumber ?? order?.placerOrderNumber ?? "",
-    operation: CANCEL_OPERATION,
-    subject_code: order?.subjectCode.reveal() ?? "",
-    status: refusal ? "cancel_refused" : "cancelled",
-    request_id: order?.requestId?.toString() ?? "",
-    procedure_id: order?.procedureId?.toString() ?? "",
-    procedure_code: order?.procedureCode ?? "",
-    error: refusal?.text ?? "",
-    updated_at: updatedAt,
+/** The operation of the row that is answered, and `status` when it is done as wished, and when not. */
+const WORDS: Readonly<Partial<Record<Control, readonly [WishOperation, granted: string, refused: string]>>> =
+  {
+    cancel: ["CANCEL", "cancelled", "cancel_refused"],
+    hold: ["HOLD", "held", "hold_refused"],
+    release: ["RELEASE", "released", "release_refused"],
+    status: ["STATUS", "", "status_refused"],
   };
+
+/** One row a wish, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
+function wishRows(
+  { control, placerOrderNumber, refusal, order }: WishAnswer,
+  updatedAt: string,
+): CsvResultRow[] {
+  const words = WORDS[control];
+  if (words === undefined) throw new TypeError(`no row of a CSV file asks to ${control} an order`);
+  const [operation, granted, refused] = words;
+  if (control === "status" && order !== undefined && refusal === undefined) {
+    const status = order.isHeld === true ? "held" : order.state;
+    return orderRows(order, status, updatedAt).map((row) => ({ ...row, operation }));
+  }
+  return [
+    {
+      ...EMPTY,
+      order_number: placerOrderNumber ?? order?.placerOrderNumber ?? "",
+      operation,
+      subject_code: order?.subjectCode.reveal() ?? "",
+      status: refusal ? refused : granted,
+      request_id: order?.requestId?.toString() ?? "",
+      procedure_id: order?.procedureId?.toString() ?? "",
+      procedure_code: order?.procedureCode ?? "",
+      error: refusal?.text ?? "",
+      updated_at: updatedAt,
+    },
+  ];
 }
 
 function orderRows(order: OutcomeOrder, status: string, updatedAt: string): CsvResultRow[] {

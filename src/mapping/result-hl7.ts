@@ -1,8 +1,9 @@
 import type { Outcome } from "../core/outcome.ts";
+import type { AckWants } from "../formats/hl7/ack.ts";
 import { composeAnswer } from "./answer-hl7.ts";
 import { assemble } from "./echo.ts";
 import { resultFileName } from "./file-name.ts";
-import { type Original, readOriginal } from "./original.ts";
+import { isAnswer, type Original, readOriginal } from "./original.ts";
 import { type Hl7Profile, isTold, type Profile } from "./profile.ts";
 import { orderStatus } from "./result-order.ts";
 import { statusContext } from "./result-parts.ts";
@@ -35,5 +36,16 @@ function composeText(outcome: Outcome, original: Original, profile: Hl7Profile):
     const segments = context.format === "ssu" ? specimenStatus(context) : orderStatus(context);
     return assemble(segments, original.echo.delimiters);
   }
-  return original.isAnswerable ? composeAnswer(outcome, original, profile) : undefined;
+  if (!original.isAnswerable || isAnswer(original, profile.accept)) return undefined;
+  return composeAnswer(outcome, original, profile, wantsApplicationAck(original) ? ACCEPT_ACK : undefined);
+}
+
+/**
+ * The application acknowledgement of enhanced mode begins an exchange of its own: it is acknowledged when it is accepted,
+ * and never more than that (HL7 chapter 2.9.3).
+ */
+const ACCEPT_ACK: AckWants = { accept: "AL", application: "NE" };
+
+function wantsApplicationAck({ header }: Original): boolean {
+  return header.applicationAckType !== undefined && header.applicationAckType !== "NE";
 }

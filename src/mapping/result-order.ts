@@ -1,6 +1,8 @@
 import { isSubjectNews } from "../core/order.ts";
 import type { OutcomeOrder } from "../core/outcome.ts";
+import type { Segment } from "../formats/hl7/message.ts";
 import type { OutSegment } from "./echo.ts";
+import { findMergeSegments } from "./merge-hl7.ts";
 import { observe } from "./observations.ts";
 import { blank, fillerOrderNumber, type StatusContext, statusHeader } from "./result-parts.ts";
 import { statusCodes } from "./status-map.ts";
@@ -14,7 +16,7 @@ export function orderStatus(context: StatusContext): OutSegment[] {
   const { order } = outcome;
   const { timeZone, namespace } = profile.results;
   const { echo } = original;
-  const pid = original.message?.first("PID");
+  const pid = findPid(context);
   const codes = statusCodes(order.state, { ...profile.results, format });
   const group = groups[0];
   const obr = group?.obrs[0];
@@ -54,6 +56,12 @@ export function orderStatus(context: StatusContext): OutSegment[] {
     ...(order.reason === undefined ? [] : [["NTE", 1, "L", order.reason.text] as const]),
     ...observe(order, { timeZone, version, at }),
   ];
+}
+
+/** The order's own PID: a message may merge several patients. */
+function findPid({ outcome: { order }, original: { message }, profile }: StatusContext): Segment | undefined {
+  if (message === undefined || order.operation !== "MERGE") return message?.first("PID");
+  return findMergeSegments(message, profile, order)?.find(({ name }) => name === "PID");
 }
 
 /** ORC-1, table 0119. */

@@ -1,7 +1,8 @@
 import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
-import { orderGroups } from "../formats/hl7/groups.ts";
+import { orderGroups, sharedSegments } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import { overrideFields } from "./field-overrides.ts";
+import { findMergeSegments } from "./merge-hl7.ts";
 import { findOrderGroups } from "./order-hl7.ts";
 import type { Original } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
@@ -53,14 +54,13 @@ function scopeOf(
   order: OutcomeOrder | undefined,
   profile: Hl7Profile,
 ): readonly Segment[] {
+  if (order?.operation === "MERGE") return findMergeSegments(message, profile, order) ?? message.all("MSH");
   try {
     const groups = orderGroups(message);
     if (groups.length <= 1) return message.segments;
-    const owned = new Set(groups.flatMap(({ segments }) => segments));
     const number = order?.placerOrderNumber;
     const own = number === undefined ? [] : findOrderGroups(message, profile, number);
-    const shared = message.segments.filter((segment) => !owned.has(segment));
-    return [...own.flatMap(({ segments }) => segments), ...shared];
+    return [...own.flatMap(({ segments }) => segments), ...sharedSegments(message)];
   } catch {
     // What belongs to which order can't be told, so only the header is safe.
     return message.all("MSH");

@@ -35,6 +35,8 @@ export type Source<P> =
 /** How one value is read; made from a profile by {@link compileValue}. */
 export interface ValueRule<P> {
   readonly sources: readonly Source<P>[];
+  /** Where it looks, for people: `SAC-3.1 or SPM-2.1.1`. */
+  readonly places: string;
   readonly pipeline: readonly Transform[];
   readonly fallback: string | undefined;
   /** Every place that has a value must have the same. */
@@ -65,11 +67,13 @@ export function compileValue<P>(definition: ValueDefinition, settings: CompileSe
   if (from === undefined && value === undefined) settings.complain("expected from or value");
   if (from !== undefined && value !== undefined) settings.complain("expected from or value, not both");
   const definitions: SourceDefinition[] = from === undefined ? [] : Array.isArray(from) ? from : [from];
-  const sources = definitions.flatMap((source) => compileSource(source, settings));
+  const places = definitions.flatMap((source) => compileSource(source, settings));
+  const sources: readonly Source<P>[] = value === undefined ? places : [{ kind: "constant", value }];
   const pipeline = (as === undefined ? [] : [as].flat()).map((step) => compileTransform(step, settings));
   if (table !== undefined) pipeline.push(tableTransform(table, settings));
   return {
-    sources: value === undefined ? sources : [{ kind: "constant", value }],
+    sources,
+    places: sources.flatMap((source) => (source.kind === "place" ? [source.text] : [])).join(" or "),
     pipeline,
     fallback,
     mustAgree: agree ?? false,
@@ -111,17 +115,11 @@ export function readValue<P>(rule: ValueRule<P>, find: Finder<P>): Reading {
     if (!rule.mustAgree) break;
   }
   if (first === undefined) {
-    const place = describePlaces(rule);
-    if (rule.fallback === undefined) return { status: "absent", place };
+    if (rule.fallback === undefined) return { status: "absent", place: rule.places };
     return { status: "found", value: rule.fallback, place: "default of the profile" };
   }
   if (first.value === '""') return { status: "deleted", place: first.place };
   return applyPipeline(rule.pipeline, first);
-}
-
-/** Where a rule looks, for people: `SAC-3.1 or SPM-2.1.1`. */
-export function describePlaces<P>(rule: ValueRule<P>): string {
-  return rule.sources.flatMap((source) => (source.kind === "place" ? [source.text] : [])).join(" or ");
 }
 
 function applyPipeline(pipeline: readonly Transform[], found: Found): Reading {

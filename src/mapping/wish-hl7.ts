@@ -1,7 +1,7 @@
 import type { Problem } from "../core/failures.ts";
 import { phi } from "../core/phi.ts";
 import type { Control, FillerNumber, Wish } from "../core/wish.ts";
-import { type OrderGroup, orderGroups } from "../formats/hl7/groups.ts";
+import { type OrderGroup, orderGroups, sharedSegments } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import { findIn, findSubjectCode } from "./find-hl7.ts";
 import type { Hl7Profile } from "./profile.ts";
@@ -115,8 +115,7 @@ function readNumber(group: OrderGroup, message: Hl7Message, { rules }: Hl7Profil
   const head: Segment[] = [...(group.orc ? [group.orc] : []), ...group.others];
   const scopes = group.obrs.length === 0 ? [head] : group.obrs.map((obr) => [...head, obr]);
   // A site's number may stand before the orders, such as in PID; never in another order.
-  const first = message.segments.findIndex(({ name }) => ["ORC", "OBR", "SPM", "SAC"].includes(name));
-  const shared = message.segments.slice(0, first);
+  const shared = sharedSegments(message);
   return scopes.map((scope) => readValue(rules.placerOrderNumber, findIn(message, [...scope, ...shared])));
 }
 

@@ -114,6 +114,15 @@ describe("a message that was refused", () => {
     ]);
   });
 
+  test.each(["\r\n\n", "\ufeff", "\ufeff\r"])(
+    "behind %j is answered by what its header says",
+    async (before) => {
+      const text = before + hl7Text("ORM^O01", ["PID|1||S-1", "ORC|NW|A"]).replaceAll("\r", "\n");
+      const segments = segmentsOf(refused(PROBLEMS, text), await hl7Profile());
+      expect(segments?.[0]).toContain("|LIMS|NORTH|");
+    },
+  );
+
   test("without a readable header has no answer", async () => {
     const outcome = refused([{ code: "HL7_NO_MSH", place: "message 1", message: "x" }], "garbage");
     const { messageControlId, ...message } = outcome.message;

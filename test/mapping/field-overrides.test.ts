@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
 import { Hl7Message } from "../../src/formats/hl7/message.ts";
+import type { Hl7Profile } from "../../src/mapping/profile.ts";
 import type { ProfileDefinition } from "../../src/mapping/profile-schema.ts";
 import { composeHl7 } from "../../src/mapping/result-hl7.ts";
 import { hl7Profile, hl7Text, problemsOf } from "./mapped.ts";
@@ -66,6 +67,14 @@ describe("a field of the profile", () => {
     const segments = segmentsOf(changed(), await profileWith(fields, { format: "ssu" }));
     expect(segment(segments, "SAC")?.split("|")[10]).toBe("Tank A-7");
     expect(segments?.at(-1)).toContain("|STRAW-1: STRAW-1: Tank A,");
+  });
+
+  test("keeps what stands there as it is, components, repetitions and escapes included, where it names it", async () => {
+    const text = ORIGINAL.replace("MRN-4711^^^NORTH^MR||Beispiel^Anna", "A^^^N&1&ISO^MR~B||O\\T\\N^Anna");
+    const fields = { "PID-3": "{this}", "PID-5.1": "{this}!", "PID-3[1].4": "{this}" };
+    const pid = (each: Hl7Profile) => segment(segmentsOf(changed({}, text), each), "PID");
+    expect(pid(await profileWith(fields))).toBe("PID|1||A^^^N&1&ISO^MR~B||O\\T\\N!^Anna||19840229|F");
+    expect(pid(await profileWith({ "PID-5": "{this}^x" }))?.split("|")[5]).toBe("O\\T\\N^Anna\\S\\x");
   });
 
   test("is filled with values of the message that is answered, of its own order only", async () => {

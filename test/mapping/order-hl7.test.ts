@@ -95,6 +95,20 @@ describe("an HL7 message", () => {
     ]);
   });
 
+  test("that acknowledges one of ours is no mistaken order, but one with a stray MSA is an order", async () => {
+    expect(await map("ACK^O33", ["MSA|AA|CA1"])).toMatchObject({ verdict: "ignored", problems: [] });
+    expect(await map("ORR^O02", ["MSA|AA|CA1"])).toMatchObject({ verdict: "ignored", problems: [] });
+    expect(await map("ACK^O33", [])).toMatchObject({ verdict: "refused" });
+    expect(await map("ORM^O01", ["MSA|AA|CA1", PID, "ORC|NW", OBR])).toMatchObject({ verdict: "accepted" });
+  });
+
+  test("that can't be taken apart is refused with the segment's place, for ERR", async () => {
+    const { problems } = await map("OML^O33", [PID, "SPM|1", "ORC|NW|A", "SAC|||V1"]);
+    expect(problems).toMatchObject([{ code: "HL7_STRUCTURE", place: "message 1, SAC" }]);
+    const continued = await map("ORM^O01", [PID, "ORC|NW", OBR, "DSC|more|F"]);
+    expect(continued.problems).toMatchObject([{ code: "HL7_CONTINUED", place: "message 1, DSC" }]);
+  });
+
   test("of a type that the profile ignores is ignored, whatever else it holds", async () => {
     const mapped = await map("ADT^A08", [], { ignore: ["ADT^*"] }, "9.9");
     expect(mapped).toMatchObject({ verdict: "ignored", orders: [], problems: [] });
@@ -151,9 +165,15 @@ describe("an HL7 message", () => {
     expect(mapped.header).toBeUndefined();
   });
 
-  test("gives its header even when it is refused, for the answer", async () => {
+  test("gives its control id, type and sender even when it is refused", async () => {
     const { header } = await map("SIU^S12", []);
-    expect(header).toMatchObject({ messageControlId: "MSG-1", sendingApplication: "LIMS" });
+    expect(header).toEqual({
+      messageControlId: "MSG-1",
+      messageCode: "SIU",
+      triggerEvent: "S12",
+      sendingApplication: "LIMS",
+      sendingFacility: "NORTH",
+    });
   });
 
   test("is refused without any of the patient's values in the words", async () => {

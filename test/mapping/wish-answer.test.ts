@@ -188,6 +188,50 @@ describe("the answer to the message itself", () => {
 });
 
 describe("the row that answers a CSV row", () => {
+  test.each([
+    ["hold", "HOLD", "held", "hold_refused"],
+    ["release", "RELEASE", "released", "release_refused"],
+  ] as const)("to %s says so, or why not", async (control, operation, granted, refused) => {
+    const rows = csvResultRows(
+      answered([
+        { ...GRANTED, control },
+        { ...REFUSED, control },
+      ]),
+      await csvProfile(),
+    );
+    expect(rows).toMatchObject([
+      { operation, status: granted, error: "" },
+      { operation, status: refused, error: REFUSED.refusal?.text },
+    ]);
+  });
+
+  test("that asks how an order stands gets its state, container by container", async () => {
+    const order = outcomeOrder();
+    const [container] = order.containers;
+    if (!container) throw new Error("the order has no container");
+    const two = { ...order, containers: [container, { label: "STRAW-2", description: "" }] };
+    const asked = [
+      { control: "status", placerOrderNumber: "LAB-1", order: two },
+      {
+        control: "status",
+        placerOrderNumber: "LAB-1",
+        order: outcomeOrder({ state: "received", isHeld: true }),
+      },
+      { ...UNKNOWN, control: "status" },
+    ] as const;
+    expect(csvResultRows(answered(asked), await csvProfile())).toMatchObject([
+      { operation: "STATUS", status: "completed", container_label: "STRAW-1", canister: "3", cane: "7" },
+      { operation: "STATUS", status: "completed", container_label: "STRAW-2", canister: "" },
+      { operation: "STATUS", status: "held" },
+      {
+        order_number: "LAB-9",
+        operation: "STATUS",
+        status: "status_refused",
+        error: "there is no such order",
+      },
+    ]);
+  });
+
   test("says cancelled, or cancel_refused and why", async () => {
     const rows = csvResultRows(
       answered([GRANTED, REFUSED, UNKNOWN]),

@@ -78,7 +78,7 @@ export function ormControl(
 
 /** An ADT message about a subject: an update (A08, A31), or a merge of `prior` into it (A40). CR ended. */
 export function adt(
-  event: "A04" | "A08" | "A31" | "A40",
+  event: "A04" | "A08" | "A28" | "A31" | "A40",
   subject: { readonly code: string; readonly lastName?: string; readonly prior?: string },
 ): string {
   const { code, lastName = "Example", prior } = subject;
@@ -86,6 +86,24 @@ export function adt(
     `MSH|^~\\&|LIMS|NORTH|CRYOBRIDGE|STORE|20260301131500||ADT^${event}|${event}-${code}|P|2.5.1||||||UNICODE UTF-8`,
     `PID|1||${code}^^^CLINIC^MR||${lastName}^Ada||19900131|F`,
     ...(prior === undefined ? [] : [`MRG|${prior}^^^CLINIC^MR`]),
+    "",
+  ].join("\r");
+}
+
+/** A merge message (ADT A40, or A34 and A18 of 2.3): a pair of PID and MRG for each merge of `prior` into `code`. CR ended. */
+export function adtMerges(
+  event: "A18" | "A34" | "A40",
+  pairs: readonly { readonly code: string; readonly prior: string; readonly lastName?: string }[],
+): string {
+  const [type, version] = event === "A40" ? ["ADT^A40^ADT_A39", "2.5.1"] : [`ADT^${event}`, "2.3"];
+  return [
+    `MSH|^~\\&|LIMS|NORTH|CRYOBRIDGE|STORE|20260301141500||${type}|MERGES-${event}|P|${version}`,
+    `EVN|${event}|20260301141500`,
+    ...pairs.flatMap(({ code, prior, lastName = "Example" }, i) => [
+      `PID|${i + 1}||${code}^^^CLINIC^MR||${lastName}^Ada||19900131|F`,
+      `MRG|${prior}^^^CLINIC^MR`,
+      ...(event === "A34" ? [] : ["PV1|1|O"]),
+    ]),
     "",
   ].join("\r");
 }

@@ -21,7 +21,7 @@ export const COMMAND_FAILURES = {
   CLI_NOT_FOUND: {
     class: "permanent",
     meaning: "The ledger has nothing under the id or number that was named.",
-    mend: "Look for it with `cryobridge orders list`, `cryobridge messages list` or `cryobridge queue list`.",
+    mend: "Look for it with `cryobridge orders list`, `cryobridge messages list`, `cryobridge queue list` or `cryobridge tasks list`.",
   },
   CLI_NOT_APPLICABLE: {
     class: "permanent",

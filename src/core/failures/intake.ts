@@ -70,7 +70,7 @@ export const INTAKE_FAILURES = {
   HL7_STRUCTURE: {
     class: "permanent",
     meaning:
-      "The segments of an order message do not stand in the order that its type prescribes, so it is not certain what belongs together.",
+      "The segments of an order or merge message do not stand in the order that its type prescribes, so it is not certain what belongs together.",
     mend: "Have the sender follow the structure of the message type that MSH-9 declares.",
   },
   HL7_CONTINUED: {

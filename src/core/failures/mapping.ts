@@ -25,7 +25,7 @@ export const MAPPING_FAILURES = {
   MAPPING_SECOND_PATIENT: {
     class: "permanent",
     meaning: "The message has more than one PID segment; which patient an order belongs to would be a guess.",
-    mend: "Send the orders of each patient in a message of their own.",
+    mend: "Send the orders of each patient in a message of their own. Only merges (PID, MRG) may be several.",
   },
   MAPPING_NO_ORDER: {
     class: "permanent",
@@ -107,8 +107,9 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_SUBJECT_AMBIGUOUS: {
     class: "permanent",
-    meaning: "PID-3 has several identifiers, and the profile does not single out one of them.",
-    mend: "Name the type or the assigning authority in the profile, such as `PID-3[4.1=LAB&5=MR].1`.",
+    meaning:
+      "PID-3, or MRG-1 of a merge, has several identifiers, and the profile does not single out one of them.",
+    mend: "Name the type or the assigning authority in the profile, such as `PID-3[4.1=LAB&5=MR].1`; have several prior identifiers sent with a PID and an MRG for each.",
   },
   MAPPING_MODULE_REFUSED: {
     class: "permanent",

@@ -120,6 +120,12 @@ export const ORDER_FAILURES = {
     meaning: "A wish to cancel names an order that never came through the same connector.",
     mend: "Check the order number (ORC-2 or `order_number`) with the lab; nothing was cancelled.",
   },
+  CANCEL_ORDER_AMBIGUOUS: {
+    class: "permanent",
+    meaning:
+      "A wish to cancel names a number under which the lab has sent several orders that are open, or orders of several subjects.",
+    mend: "Ask the lab which one is meant, and cancel or discard that one by its id: `cryobridge orders cancel o17 --reason …`; then close the task.",
+  },
   CANCEL_ORDER_DIFFERS: {
     class: "permanent",
     meaning: "A wish to cancel names an order, but a subject or a number of ours that is not that order's.",
@@ -141,6 +147,12 @@ export const ORDER_FAILURES = {
     meaning:
       "A wish to hold, release or change an order, or a question for its state, names an order that never came through the same connector.",
     mend: "Check the order number (ORC-2) with the lab; nothing was changed.",
+  },
+  CONTROL_ORDER_AMBIGUOUS: {
+    class: "permanent",
+    meaning:
+      "A wish to hold, release or change an order, or a question for its state, names a number under which the lab has sent several orders that are open, or orders of several subjects.",
+    mend: "Ask the lab which one is meant; discard the one that is not wanted (`cryobridge orders discard`), and have the lab send its wish again.",
   },
   CONTROL_ORDER_DIFFERS: {
     class: "permanent",

@@ -44,7 +44,8 @@ export interface AckRequest {
   readonly code: AcknowledgmentCode;
   /** MSH-10 of the answer itself. */
   readonly controlId: string;
-  readonly dateTime: Date;
+  /** MSH-7: a moment, which is then told in UTC, or as it is to stand there. */
+  readonly dateTime: Date | string;
   readonly errors?: readonly AckError[];
   /** MSA-3 (to version 2.6); the first error's text unless given. */
   readonly text?: string;
@@ -52,6 +53,14 @@ export interface AckRequest {
   readonly type?: { readonly messageCode: string; readonly triggerEvent: string; readonly structure: string };
   /** MSH-18. */
   readonly characterSet?: string;
+  /** What the answer itself is to be answered with (MSH-15, MSH-16); both empty unless given. */
+  readonly wants?: AckWants | undefined;
+}
+
+/** MSH-15 and MSH-16 of an answer (table 0155). An acknowledgement has no application acknowledgement of its own. */
+export interface AckWants {
+  readonly accept: "AL" | "NE";
+  readonly application: "NE";
 }
 
 /** Written and read as this version when the message that is answered names none. */
@@ -75,7 +84,8 @@ export function buildAck(request: AckRequest): SegmentSpec[] {
   ];
 }
 
-function headerOf({ to, ...request }: AckRequest, version: string): SegmentSpec {
+function headerOf(request: AckRequest, version: string): SegmentSpec {
+  const { to, dateTime } = request;
   const hasStructure = isVersionFrom(version, 2, 4);
   const type = request.type ?? { messageCode: "ACK", triggerEvent: to.triggerEvent, structure: "ACK" };
   return [
@@ -84,7 +94,7 @@ function headerOf({ to, ...request }: AckRequest, version: string): SegmentSpec 
     to.receivingFacilityParts ?? to.receivingFacility,
     to.sendingApplicationParts ?? to.sendingApplication,
     to.sendingFacilityParts ?? to.sendingFacility,
-    formatHl7DateTime(request.dateTime),
+    typeof dateTime === "string" ? dateTime : formatHl7DateTime(dateTime),
     undefined,
     [type.messageCode, type.triggerEvent, hasStructure ? type.structure : undefined],
     request.controlId,
@@ -92,8 +102,8 @@ function headerOf({ to, ...request }: AckRequest, version: string): SegmentSpec 
     version,
     undefined,
     undefined,
-    undefined,
-    undefined,
+    request.wants?.accept,
+    request.wants?.application,
     undefined,
     request.characterSet,
   ];

@@ -26,7 +26,7 @@ export class BatchTracker {
   #file: OpenHeader | undefined;
   #batch: OpenHeader | undefined;
   #isFileOver = false;
-  /** Messages of the open file that stand in no batch; they may count as one batch (BHS is optional). */
+  /** Messages of the open file that stand in no batch; some senders count them as one batch (BHS is optional), others each. */
   #loose = 0;
 
   /** BHS-11 of the batch that is open. */
@@ -105,7 +105,9 @@ export class BatchTracker {
       return;
     }
     const { count } = this.#file;
-    this.#expectCount("FTS-1", text, line, this.#loose > 0 ? [count, count + 1] : [count], "batches");
+    const whole = this.#loose > 0 ? [count, count + 1] : [count];
+    const each = count === 0 && this.#loose > 0 ? [this.#loose] : [];
+    this.#expectCount("FTS-1", text, line, [...whole, ...each], "batches");
     this.#file = undefined;
     this.#isFileOver = true;
     this.#loose = 0;

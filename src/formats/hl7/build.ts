@@ -37,60 +37,89 @@ export function buildMessage(
   const delimiters = options.delimiters ?? STANDARD_DELIMITERS;
   const encoding = encodingCharacters(delimiters);
   let text = "";
-  for (const [i, [name, ...fields]] of segments.entries()) {
+  const encoder = new Encoder(delimiters);
+  for (const [i, segment] of segments.entries()) {
+    const [name] = segment;
     if (name.length !== 3 || !isSegmentName(name) || (name === "MSH") !== (i === 0)) {
       throw new Failure(
         "HL7_BUILD_INVALID",
         `segment ${i + 1}: ${i === 0 ? "expected MSH" : `expected a segment name, found ${JSON.stringify(name.slice(0, 8))}`}`,
       );
     }
-    const place = (n: number) => `${name}-${name === "MSH" ? n + 3 : n + 1}`;
-    const body = fields.map((field, n) => encodeField(field, delimiters, place(n)));
-    if (name === "MSH") body.unshift(encoding);
-    text += `${joinTrimmed([name, ...body], delimiters.field)}\r`;
+    text += i === 0 ? name + delimiters.field + encoding : name;
+    text += `${encoder.fields(segment)}\r`;
   }
   if (text === "") throw new Failure("HL7_BUILD_INVALID", "a message without segments");
   return text;
 }
 
-function encodeField(field: Field, delimiters: Delimiters, place: string): string {
-  if (!(field instanceof Repeated)) return encodeRepetition(field, delimiters, place);
-  const repetitions = field.fields.map((repetition) => encodeRepetition(repetition, delimiters, place));
-  return joinTrimmed(repetitions, delimiters.repetition);
-}
+/** Writes what segments are made of, and knows where it is. */
+class Encoder {
+  readonly #delimiters: Delimiters;
+  #segment = "";
+  #field = 0;
 
-function encodeRepetition(
-  value: Component | readonly Component[],
-  delimiters: Delimiters,
-  place: string,
-): string {
-  if (!isList(value)) return encodeValue(value, delimiters, place);
-  const components = value.map((component) =>
-    isList(component)
-      ? joinTrimmed(
-          component.map((part) => encodeValue(part, delimiters, place)),
-          delimiters.subcomponent,
-        )
-      : encodeValue(component, delimiters, place),
-  );
-  return joinTrimmed(components, delimiters.component);
+  constructor(delimiters: Delimiters) {
+    this.#delimiters = delimiters;
+  }
+
+  /** The fields of a segment, each behind its separator. */
+  fields(segment: SegmentSpec): string {
+    const [name] = segment;
+    this.#segment = name;
+    let text = "";
+    let gap = "";
+    for (let n = 1; n < segment.length; n++) {
+      gap += this.#delimiters.field;
+      this.#field = name === "MSH" ? n + 2 : n;
+      const encoded = this.#encodeField(segment[n] as Field);
+      if (encoded === "") continue;
+      text += gap + encoded;
+      gap = "";
+    }
+    return text;
+  }
+
+  #encodeField(field: Field): string {
+    if (!(field instanceof Repeated)) return this.#encodeRepetition(field);
+    return joinTrimmed(field.fields, this.#delimiters.repetition, (repetition) =>
+      this.#encodeRepetition(repetition),
+    );
+  }
+
+  #encodeRepetition(value: Component | readonly Component[]): string {
+    if (!isList(value)) return this.#encodeValue(value);
+    return joinTrimmed(value, this.#delimiters.component, (component) => this.#encodeComponent(component));
+  }
+
+  #encodeComponent(value: Component): string {
+    if (!isList(value)) return this.#encodeValue(value);
+    return joinTrimmed(value, this.#delimiters.subcomponent, (part) => this.#encodeValue(part));
+  }
+
+  #encodeValue(value: string | number | undefined): string {
+    if (value === undefined) return "";
+    if (typeof value === "string") return escapeText(value, this.#delimiters);
+    if (Number.isFinite(value)) return escapeText(String(value), this.#delimiters);
+    throw new Failure("HL7_BUILD_INVALID", `${this.#segment}-${this.#field}: expected a finite number`);
+  }
 }
 
 function isList<T>(value: string | number | undefined | readonly T[]): value is readonly T[] {
   return Array.isArray(value);
 }
 
-function encodeValue(value: string | number | undefined, delimiters: Delimiters, place: string): string {
-  if (value === undefined) return "";
-  if (typeof value === "number") {
-    if (!Number.isFinite(value)) throw new Failure("HL7_BUILD_INVALID", `${place}: expected a finite number`);
-    return escapeText(String(value), delimiters);
+/** Parts with separators between; empty ones at the end are left out. */
+function joinTrimmed<T>(parts: readonly T[], separator: string, encode: (part: T) => string): string {
+  let text = "";
+  let gap = "";
+  for (const part of parts) {
+    const encoded = encode(part);
+    if (encoded !== "") {
+      text += gap + encoded;
+      gap = "";
+    }
+    gap += separator;
   }
-  return escapeText(value, delimiters);
-}
-
-function joinTrimmed(parts: readonly string[], separator: string): string {
-  let count = parts.length;
-  while (count > 0 && parts[count - 1] === "") count--;
-  return parts.slice(0, count).join(separator);
+  return text;
 }

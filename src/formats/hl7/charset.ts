@@ -20,17 +20,18 @@ const ESCAPE_BYTE = 0x1b;
 export function decodeHl7(raw: Buffer, options: CharsetOptions = {}): { text: string; encoding: Encoding } {
   const mark = findByteOrderMark(raw);
   const markLength = mark?.length ?? 0;
-  const encoding = mark?.encoding ?? findUtf16(raw) ?? chooseEncoding(raw, options);
+  const encoding = mark?.encoding ?? findUtf16(raw)?.encoding ?? chooseEncoding(raw, options);
   const decoded = decodeBytes(raw.subarray(markLength), encoding);
   if (decoded.ok) return { text: decoded.text, encoding };
   const offset = decoded.offset + markLength;
   throw new Failure("HL7_CHARSET_BYTES", `byte ${offset} of the message is not ${encoding}`);
 }
 
-/** UTF-16 without a byte order mark: the letter M beside a zero byte. */
-function findUtf16(raw: Buffer): Encoding | undefined {
-  if (raw[0] === 0x4d && raw[1] === 0) return "utf-16le";
-  if (raw[0] === 0 && raw[1] === 0x4d) return "utf-16be";
+/** UTF-16 without a byte order mark, in the form of one: the first letter of MSH, FHS or BHS beside a zero byte. */
+export function findUtf16(bytes: Buffer): { encoding: "utf-16le" | "utf-16be"; length: 0 } | undefined {
+  const isFirstLetter = (byte: number | undefined) => byte === 0x4d || byte === 0x46 || byte === 0x42;
+  if (isFirstLetter(bytes[0]) && bytes[1] === 0) return { encoding: "utf-16le", length: 0 };
+  if (bytes[0] === 0 && isFirstLetter(bytes[1])) return { encoding: "utf-16be", length: 0 };
   return undefined;
 }
 
@@ -66,16 +67,17 @@ function readCharacterSets(raw: Buffer): string[] {
   const separator = raw[start + 3];
   const repetition = raw[start + 5];
   if (separator === undefined || repetition === undefined) return [];
-  let end = start;
-  while (end < raw.length && raw[end] !== 0x0d && raw[end] !== 0x0a) end++;
-  let from = start + 3;
-  // MSH-1 is the separator itself, so MSH-18 begins after the 17th.
-  for (let n = 1; n < 18; n++) {
-    const at = raw.indexOf(separator, from);
-    if (at === -1 || at >= end) return [];
-    from = at + 1;
+  // MSH-1 is the separator itself, so MSH-18 stands between the 17th and the 18th.
+  let separators = 0;
+  let from = -1;
+  let end = start + 3;
+  for (; end < raw.length && raw[end] !== 0x0d && raw[end] !== 0x0a; end++) {
+    if (raw[end] !== separator) continue;
+    separators++;
+    if (separators === 17) from = end + 1;
+    if (separators === 18) break;
   }
-  const next = raw.indexOf(separator, from);
-  const field = raw.toString("latin1", from, next === -1 || next > end ? end : next);
+  if (from === -1) return [];
+  const field = raw.toString("latin1", from, end);
   return field.split(String.fromCharCode(repetition)).map((name) => name.trim());
 }

@@ -54,6 +54,7 @@ export function parseDelimiters(header: string): Delimiters {
 
 /** MSH-2 for these delimiters. Throws HL7_DELIMITERS when a message cannot be written with them. */
 export function encodingCharacters(delimiters: Delimiters): string {
+  if (delimiters === STANDARD_DELIMITERS) return "^~\\&";
   const { field, component, repetition, subcomponent, truncation } = delimiters;
   const required = [field, component, repetition, delimiters.escape, subcomponent];
   if (required.some((character) => character.length !== 1) || (truncation ?? "").length > 1) {

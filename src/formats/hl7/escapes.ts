@@ -61,13 +61,21 @@ export function escapeText(value: string, delimiters: Delimiters): string {
   let text = "";
   let from = 0;
   for (let i = 0; i < value.length; i++) {
-    const body = escapeOf(value.charCodeAt(i), value.charAt(i), delimiters);
+    const code = value.charCodeAt(i);
+    if (isNeverDelimiter(code)) continue;
+    const body = escapeOf(code, value.charAt(i), delimiters);
     if (body === undefined) continue;
     text += value.slice(from, i) + mark + body + mark;
     if (value.charAt(i) === "\r" && value.charAt(i + 1) === "\n") i++;
     from = i + 1;
   }
   return from === 0 ? value : text + value.slice(from);
+}
+
+/** Letters, digits, the space, and what is not ASCII: they stand for themselves. */
+function isNeverDelimiter(code: number): boolean {
+  if (code >= 0x61) return code <= 0x7a || code > 0x7f;
+  return (code >= 0x41 && code <= 0x5a) || (code >= 0x30 && code <= 0x39) || code === 0x20;
 }
 
 function escapeOf(code: number, character: string, delimiters: Delimiters): string | undefined {
@@ -79,7 +87,6 @@ function escapeOf(code: number, character: string, delimiters: Delimiters): stri
     if (code === 0x0d || code === 0x0a) return mayWriteBreak(delimiters) ? ".br" : "X0D";
     return `X${code.toString(16).toUpperCase().padStart(2, "0")}`;
   }
-  if (code > 0x7f) return undefined;
   switch (character) {
     case delimiters.field:
       return "F";

@@ -2,6 +2,7 @@ import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { BatchOutline } from "../../core/intake.ts";
 import { decodeBytes, type Encoding, findByteOrderMark } from "../encoding.ts";
 import { BatchTracker } from "./batch.ts";
+import { findUtf16 } from "./charset.ts";
 import { type FileLine, listLines } from "./file-lines.ts";
 
 /** One message of a file. */
@@ -32,11 +33,11 @@ export interface Hl7File {
 /**
  * Splits a dropped file into its messages: one, several, or batches (HL7 chapter 2.10.3). Lines end with CR, LF or
  * CRLF; blank lines, a byte order mark, a trailing 0x1A and MLLP's 0x0B and 0x1C around messages are passed over.
- * UTF-16 is recognised by its byte order mark. Problems (never thrown): HL7_FILE_EMPTY, HL7_FILE_BINARY, HL7_NO_MSH,
+ * UTF-16 is recognised by its byte order mark, or by the zero byte beside the first letter. Problems (never thrown): HL7_FILE_EMPTY, HL7_FILE_BINARY, HL7_NO_MSH,
  * HL7_FILE_TEXT_OUTSIDE, HL7_BATCH_INCOMPLETE, HL7_BATCH_COUNT. What is wrong inside one message is left to its parser.
  */
 export function splitHl7File(bytes: Buffer): Hl7File {
-  const mark = findByteOrderMark(bytes);
+  const mark = findByteOrderMark(bytes) ?? findUtf16(bytes);
   const start = mark?.length ?? 0;
   const unit = mark?.encoding.startsWith("utf-16") ? 2 : 1;
   const text =
@@ -132,9 +133,10 @@ function narrow(bytes: Buffer, isLittleEndian: boolean): Buffer {
 }
 
 const KINDS = ["MSH", "FHS", "BHS", "BTS", "FTS"] as const;
+const FIRST_BYTES: readonly number[] = KINDS.map((kind) => kind.charCodeAt(0));
 
 function kindOf(text: Buffer, { start, end }: FileLine): (typeof KINDS)[number] | undefined {
-  if (end - start < 3) return undefined;
+  if (end - start < 3 || !FIRST_BYTES.includes(text[start] ?? 0)) return undefined;
   const fourth = end - start > 3 ? (text[start + 3] ?? 0) : 0;
   const isNameOver = !/[A-Za-z0-9]/.test(String.fromCharCode(fourth));
   const name = text.toString("latin1", start, start + 3);

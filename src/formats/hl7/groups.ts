@@ -40,7 +40,7 @@ interface Draft {
 export function orderGroups(message: Hl7Message): OrderGroup[] {
   requireWhole(message);
   const segments = bodyOf(message);
-  const { messageCode, triggerEvent, structure } = message.header;
+  const { messageCode, triggerEvent, structure } = message.codes;
   const type = structure ?? `${messageCode}_${triggerEvent}`;
   if (type === "OML_O33") return specimenFirst(segments);
   if (type === "OML_O35") return containerFirst(segments);
@@ -49,11 +49,9 @@ export function orderGroups(message: Hl7Message): OrderGroup[] {
 
 /** Throws HL7_CONTINUED when the message is one part of several (DSC segment or MSH-14, HL7 chapter 2.10.2). */
 export function requireWhole(message: Hl7Message): void {
-  if (message.first("DSC") || message.get("MSH-14")) {
-    throw new Failure(
-      "HL7_CONTINUED",
-      `${message.first("DSC") ? "DSC" : "MSH-14"}: the message is continued elsewhere`,
-    );
+  const place = message.first("DSC") ? "DSC" : message.first("MSH")?.get(14) ? "MSH-14" : undefined;
+  if (place !== undefined) {
+    throw new Failure("HL7_CONTINUED", { message: "the message is continued elsewhere", place });
   }
 }
 
@@ -63,8 +61,26 @@ function bodyOf(message: Hl7Message): readonly Segment[] {
   if (secondPatient) {
     throw structureFailure(secondPatient, "a second patient, or prior results, in an order message");
   }
-  const begin = message.segments.findIndex((segment) => ["ORC", "OBR", "SPM", "SAC"].includes(segment.name));
-  return begin === -1 ? [] : message.segments.slice(begin);
+  return message.segments.slice(beginOfOrders(message));
+}
+
+/**
+ * The segments before those of the first order: they belong to no order alone. All others belong to one or several, or
+ * {@link orderGroups} throws.
+ */
+export function sharedSegments(message: Hl7Message): readonly Segment[] {
+  return message.segments.slice(0, beginOfOrders(message));
+}
+
+const FIRST_OF_ORDER: ReadonlySet<string> = new Set(["ORC", "OBR", "SPM", "SAC"]);
+
+function beginOfOrders({ segments }: Hl7Message): number {
+  let begin = 0;
+  for (const { name } of segments) {
+    if (FIRST_OF_ORDER.has(name)) break;
+    begin += 1;
+  }
+  return begin;
 }
 
 /** ORM^O01, OML^O21: { ORC, { OBR, OBX … , { SPM, { SAC } } } }. */
@@ -179,7 +195,11 @@ function requireOrdered(shared: Draft, group: Draft | undefined): void {
 }
 
 function structureFailure(segment: Segment, rule: string): Failure {
-  return new Failure("HL7_STRUCTURE", `segment ${segment.index + 1} (${segment.name}): ${rule}`);
+  const place = segment.ordinal > 1 ? `${segment.name}[${segment.ordinal}]` : segment.name;
+  return new Failure("HL7_STRUCTURE", {
+    message: `segment ${segment.index + 1} (${segment.name}): ${rule}`,
+    place,
+  });
 }
 
 function emptyDraft(): Draft {

@@ -1,13 +1,7 @@
-import { Failure } from "../../core/failures.ts";
 import type { Segment } from "./segment.ts";
 
-/** What MSH says, decoded; undefined where a field is empty. */
-export interface Hl7Header {
-  /** MSH-3.1 to MSH-6.1. */
-  readonly sendingApplication: string | undefined;
-  readonly sendingFacility: string | undefined;
-  readonly receivingApplication: string | undefined;
-  readonly receivingFacility: string | undefined;
+/** What of MSH says how a message is to be read and told from others, decoded; undefined where a field is empty. */
+export interface HeaderCodes {
   /** MSH-10. */
   readonly messageControlId: string | undefined;
   /** MSH-9.1 such as `ORM`, MSH-9.2 such as `O01`, MSH-9.3 such as `OML_O21` (absent before 2.4). */
@@ -18,6 +12,16 @@ export interface Hl7Header {
   readonly processingId: string | undefined;
   /** MSH-12.1. */
   readonly version: string | undefined;
+  /** MSH-3.1 and MSH-4.1. */
+  readonly sendingApplication: string | undefined;
+  readonly sendingFacility: string | undefined;
+}
+
+/** What MSH says, decoded; undefined where a field is empty. */
+export interface Hl7Header extends HeaderCodes {
+  /** MSH-5.1 and MSH-6.1. */
+  readonly receivingApplication: string | undefined;
+  readonly receivingFacility: string | undefined;
   /** MSH-18, its first repetition. */
   readonly characterSet?: string | undefined;
   /** MSH-7.1, as written. */
@@ -32,28 +36,38 @@ export interface Hl7Header {
   readonly receivingFacilityParts?: readonly (string | undefined)[];
 }
 
-/** Reads MSH. */
-export function readHeader(msh: Segment | undefined): Hl7Header {
-  if (msh === undefined) throw new Failure("HL7_NO_MSH", "the message is empty");
-  const parts = (n: number) => [1, 2, 3].map((component) => msh.get(n, 1, component));
+/** Reads the codes of MSH. */
+export function readHeaderCodes(msh: Segment): HeaderCodes {
   return {
-    sendingApplication: msh.get(3),
-    sendingFacility: msh.get(4),
-    receivingApplication: msh.get(5),
-    receivingFacility: msh.get(6),
     messageControlId: msh.get(10),
     messageCode: msh.get(9),
     triggerEvent: msh.get(9, 1, 2),
     structure: msh.get(9, 1, 3),
     processingId: msh.get(11),
     version: msh.get(12),
+    sendingApplication: msh.get(3),
+    sendingFacility: msh.get(4),
+  };
+}
+
+/** Reads MSH. */
+export function readHeader(msh: Segment, codes: HeaderCodes): Hl7Header {
+  const parts = (n: number) => [msh.get(n), msh.get(n, 1, 2), msh.get(n, 1, 3)];
+  const sendingApplicationParts = parts(3);
+  const sendingFacilityParts = parts(4);
+  const receivingApplicationParts = parts(5);
+  const receivingFacilityParts = parts(6);
+  return {
+    ...codes,
+    receivingApplication: receivingApplicationParts[0],
+    receivingFacility: receivingFacilityParts[0],
     characterSet: msh.get(18),
     dateTime: msh.get(7),
     acceptAckType: msh.get(15),
     applicationAckType: msh.get(16),
-    sendingApplicationParts: parts(3),
-    sendingFacilityParts: parts(4),
-    receivingApplicationParts: parts(5),
-    receivingFacilityParts: parts(6),
+    sendingApplicationParts,
+    sendingFacilityParts,
+    receivingApplicationParts,
+    receivingFacilityParts,
   };
 }

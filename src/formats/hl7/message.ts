@@ -1,13 +1,13 @@
 import { Failure } from "../../core/failures.ts";
 import { type Encoding, findEncoding } from "../encoding.ts";
 import { type Delimiters, parseDelimiters, STANDARD_DELIMITERS } from "./delimiters.ts";
-import { type Hl7Header, readHeader } from "./header.ts";
+import { type HeaderCodes, type Hl7Header, readHeader, readHeaderCodes } from "./header.ts";
 import { type FieldPath, findValue, locateValue, parsePath } from "./path.ts";
 import { type Segment, TextSegment } from "./segment.ts";
 import { segmentNameCode } from "./segment-name.ts";
 
 export type { Delimiters } from "./delimiters.ts";
-export type { Hl7Header } from "./header.ts";
+export type { HeaderCodes, Hl7Header } from "./header.ts";
 export type { Segment } from "./segment.ts";
 
 const CR = 0x0d;
@@ -31,6 +31,7 @@ export class Hl7Message {
   readonly #segmentsByName = new Map<string, readonly Segment[]>();
   #encoding: Encoding | undefined;
   #segments: readonly Segment[] | undefined;
+  #codes: HeaderCodes | undefined;
   #header: Hl7Header | undefined;
   readonly #charset = () => this.#findCharset();
 
@@ -91,18 +92,24 @@ export class Hl7Message {
    */
   get(path: string | FieldPath, scope?: readonly Segment[]): string | undefined {
     const parsed = typeof path === "string" ? parsePath(path) : path;
-    return locateValue(parsed, this.#named(parsed.segment, scope))?.value;
+    return locateValue(parsed, this.#scopeOf(parsed, scope))?.value;
   }
 
   /** Like {@link get}, with where the value was found, such as `PID-3[2].1`. */
   find(path: string | FieldPath, scope?: readonly Segment[]): { value: string; place: string } | undefined {
     const parsed = typeof path === "string" ? parsePath(path) : path;
-    return findValue(parsed, this.#named(parsed.segment, scope));
+    return findValue(parsed, this.#scopeOf(parsed, scope));
+  }
+
+  /** The codes of MSH alone, for those who need no more of it. */
+  get codes(): HeaderCodes {
+    this.#codes ??= readHeaderCodes(this.#segment(0, 1));
+    return this.#codes;
   }
 
   /** What MSH says. */
   get header(): Hl7Header {
-    this.#header ??= readHeader(this.first("MSH"));
+    this.#header ??= readHeader(this.#segment(0, 1), this.codes);
     return this.#header;
   }
 
@@ -111,8 +118,9 @@ export class Hl7Message {
     return this.#text;
   }
 
-  #named(name: string, scope: readonly Segment[] | undefined): readonly Segment[] {
-    return scope === undefined ? this.all(name) : scope.filter((segment) => segment.name === name);
+  /** Where a path is to look; in the whole message its segments are found by their name. */
+  #scopeOf({ segment }: FieldPath, scope: readonly Segment[] | undefined): readonly Segment[] {
+    return scope === undefined || scope === this.#segments ? this.all(segment) : scope;
   }
 
   #findSegments(name: string): readonly Segment[] {

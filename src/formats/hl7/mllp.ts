@@ -20,13 +20,19 @@ export type FrameEvent =
  * stream, wherever it is cut into chunks and however many frames a chunk holds.
  *
  * A 0x1C that no 0x0D follows is data, except right before the next start block, where it ends the frame: some senders
- * leave the carriage return out. Memory is bound by the largest frame and one chunk.
+ * leave the carriage return out. Memory is bound by twice the largest frame and one chunk, however small the chunks are.
  */
 export class FrameReader {
   readonly #maxBytes: number;
-  /** Pieces of the frame that is open, without its start block; undefined between frames. */
-  #open: Buffer[] | undefined;
+  #isOpen = false;
+  /**
+   * What is there of the open frame, without its start block: the one piece that came, or a buffer of ours with room at
+   * its end. A list of pieces would cost a peer that sends single bytes nothing, and us a hundred bytes for each.
+   */
+  #open: Buffer = NOTHING;
   #openLength = 0;
+  /** Whether what is open may be written to. */
+  #isOurs = false;
   #isOver = false;
 
   /** @param maxBytes largest frame, without its blocks */
@@ -36,7 +42,7 @@ export class FrameReader {
 
   /** Bytes of the frame that has begun and not ended; undefined between frames. */
   get openLength(): number | undefined {
-    return this.#open === undefined ? undefined : this.#openLength;
+    return this.#isOpen ? this.#openLength : undefined;
   }
 
   /** The events of the next chunk, in their order. Frames that lie within the chunk share its memory. */
@@ -44,14 +50,14 @@ export class FrameReader {
     const events: FrameEvent[] = [];
     let at = 0;
     while (at < chunk.length && !this.#isOver) {
-      at = this.#open === undefined ? this.#skip(chunk, at, events) : this.#read(chunk, at, events);
+      at = this.#isOpen ? this.#read(chunk, at, events) : this.#skip(chunk, at, events);
     }
     return events;
   }
 
   /** The stream has ended. */
   end(): FrameEvent[] {
-    if (this.#isOver || this.#open === undefined) return [];
+    if (this.#isOver || !this.#isOpen) return [];
     return [{ kind: "unended", bytes: this.#take() }];
   }
 
@@ -62,8 +68,7 @@ export class FrameReader {
     const length = countJunk(chunk, from, end);
     if (length > 0) events.push({ kind: "junk", length });
     if (start === -1) return chunk.length;
-    this.#open = [];
-    this.#openLength = 0;
+    this.#isOpen = true;
     return start + 1;
   }
 
@@ -119,46 +124,69 @@ export class FrameReader {
   }
 
   #append(piece: Buffer): void {
-    if (piece.length === 0) return;
-    this.#open?.push(piece);
-    this.#openLength += piece.length;
+    const length = this.#openLength + piece.length;
+    if (this.#openLength === 0) {
+      this.#open = piece;
+      this.#isOurs = false;
+    } else if (piece.length > 0) {
+      if (!this.#isOurs || length > this.#open.length) this.#grow(length);
+      piece.copy(this.#open, this.#openLength);
+    }
+    this.#openLength = length;
+  }
+
+  /** Twice the room that is needed, so that a byte is copied a constant number of times however many pieces come. */
+  #grow(length: number): void {
+    const grown = Buffer.allocUnsafeSlow(2 * length);
+    this.#open.copy(grown, 0, 0, this.#openLength);
+    this.#open = grown;
+    this.#isOurs = true;
   }
 
   get #lastByte(): number | undefined {
-    return this.#open?.at(-1)?.at(-1);
+    return this.#openLength === 0 ? undefined : this.#open[this.#openLength - 1];
   }
 
-  /** Takes bytes off the end of the open frame again; there are never empty pieces. */
+  /** Takes bytes off the end of the open frame again. */
   #dropLast(count: number): void {
-    const last = this.#open?.pop();
-    if (last === undefined) return;
-    if (last.length > count) this.#open?.push(last.subarray(0, last.length - count));
     this.#openLength -= count;
   }
 
   #take(): Buffer {
-    const pieces = this.#open ?? [];
+    const bytes = this.#open.subarray(0, this.#openLength);
     this.#close();
-    return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
+    return bytes;
   }
 
   #close(): void {
-    this.#open = undefined;
+    this.#isOpen = false;
+    this.#open = NOTHING;
     this.#openLength = 0;
   }
 }
 
+const NOTHING = Buffer.alloc(0);
+
 /** A message as a frame. @throws RangeError when the message holds a byte that would end its frame. */
 export function encodeFrame(message: Buffer): Buffer {
-  if (message.includes(START_BLOCK) || message.includes(END_BLOCK)) {
-    throw new RangeError("a message in a frame may hold neither 0x0B nor 0x1C");
+  return encodeFrames([message]);
+}
+
+/** Messages as frames, one behind the other. @throws RangeError when one holds a byte that would end its frame. */
+export function encodeFrames(messages: readonly Buffer[]): Buffer {
+  const frames = Buffer.allocUnsafe(messages.reduce((sum, { length }) => sum + length + 3, 0));
+  let at = 0;
+  for (const message of messages) {
+    if (message.includes(START_BLOCK) || message.includes(END_BLOCK)) {
+      throw new RangeError("a message in a frame may hold neither 0x0B nor 0x1C");
+    }
+    frames[at] = START_BLOCK;
+    message.copy(frames, at + 1);
+    at += message.length + 3;
+    frames[at - 2] = END_BLOCK;
+    frames[at - 1] = CARRIAGE_RETURN;
   }
-  const frame = Buffer.allocUnsafe(message.length + 3);
-  frame[0] = START_BLOCK;
-  message.copy(frame, 1);
-  frame[message.length + 1] = END_BLOCK;
-  frame[message.length + 2] = CARRIAGE_RETURN;
-  return frame;
+  return frames;
 }
 
 function countJunk(chunk: Buffer, from: number, end: number): number {

@@ -25,6 +25,8 @@ export interface FieldPath {
   readonly whichRepetition?: PathSelector;
   readonly component?: number;
   readonly subcomponent?: number;
+  /** Where its value stands in the first segment and repetition, for people: made once, since most stand there. */
+  readonly firstPlace: string;
 }
 
 /** More than any standard field, and small enough that nobody mistypes their way into a loop. */
@@ -47,7 +49,7 @@ export function parsePath(text: string): FieldPath {
   const subcomponent =
     component !== undefined && reader.skip(".") ? reader.position("subcomponent number") : undefined;
   if (reader.at < text.length) reader.fail("expected the end of the path");
-  return {
+  const path = {
     path: text,
     segment: text.slice(0, 3),
     ...(whichSegment ? { whichSegment } : {}),
@@ -56,6 +58,7 @@ export function parsePath(text: string): FieldPath {
     ...(component === undefined ? {} : { component }),
     ...(subcomponent === undefined ? {} : { subcomponent }),
   };
+  return { ...path, firstPlace: placeIn(path, 1, 1) };
 }
 
 class PathReader {
@@ -134,22 +137,34 @@ interface Located {
 }
 
 /**
- * The value at a path among segments of the path's name. Without a segment selector it is the first segment's; with
- * conditions, the first that holds a value among what they select.
+ * The value at a path among those segments that have the path's name. Without a segment selector it is the first one's;
+ * with conditions, the first that holds a value among what they select.
  */
 export function locateValue(path: FieldPath, segments: readonly Segment[]): Located | undefined {
-  const { field, component = 1, subcomponent = 1 } = path;
-  for (const segment of selectSegments(path.whichSegment, segments)) {
-    if (path.whichRepetition?.kind !== "where") {
-      const repetition = path.whichRepetition?.n ?? 1;
-      const value = segment.get(field, repetition, component, subcomponent);
-      if (value !== undefined) return { value, segment, repetition };
-      continue;
-    }
-    for (const repetition of selectRepetitions(field, path.whichRepetition.conditions, segment)) {
-      const value = segment.get(field, repetition, component, subcomponent);
-      if (value !== undefined) return { value, segment, repetition };
-    }
+  if (path.whichSegment === undefined) {
+    for (const segment of segments) if (segment.name === path.segment) return locateWithin(segment, path);
+    return undefined;
+  }
+  const named = segments.filter(({ name }) => name === path.segment);
+  for (const segment of selectSegments(path.whichSegment, named)) {
+    const located = locateWithin(segment, path);
+    if (located !== undefined) return located;
+  }
+  return undefined;
+}
+
+function locateWithin(segment: Segment, path: FieldPath): Located | undefined {
+  const { field, whichRepetition, component, subcomponent } = path;
+  if (whichRepetition?.kind !== "where") {
+    const repetition = whichRepetition?.n ?? 1;
+    const value = segment.get(field, repetition, component, subcomponent);
+    return value === undefined ? undefined : { value, segment, repetition };
+  }
+  const count = segment.repetitions(field);
+  for (let repetition = 1; repetition <= count; repetition++) {
+    if (!fitsRepetition(segment, field, repetition, whichRepetition.conditions)) continue;
+    const value = segment.get(field, repetition, component, subcomponent);
+    if (value !== undefined) return { value, segment, repetition };
   }
   return undefined;
 }
@@ -161,7 +176,9 @@ export function findValue(
 ): { value: string; place: string } | undefined {
   const located = locateValue(path, segments);
   if (located === undefined) return undefined;
-  return { value: located.value, place: placeOf(path, located.segment, located.repetition) };
+  const { value, segment, repetition } = located;
+  const isFirst = segment.ordinal === 1 && repetition === 1;
+  return { value, place: isFirst ? path.firstPlace : placeIn(path, segment.ordinal, repetition) };
 }
 
 /** The segments that a selector means; the first unless it says something. */
@@ -170,33 +187,37 @@ export function selectSegments(
   segments: readonly Segment[],
 ): readonly Segment[] {
   if (selector?.kind === "where") {
-    return segments.filter((segment) =>
-      selector.conditions.every(({ at: [field = 1, component, subcomponent], isEqual, value }) => {
-        return (segment.get(field, 1, component, subcomponent) === value) === isEqual;
-      }),
-    );
+    return segments.filter((segment) => fitsSegment(segment, selector.conditions));
   }
   const chosen = segments[(selector?.n ?? 1) - 1];
   return chosen === undefined ? [] : [chosen];
 }
 
-function* selectRepetitions(
-  field: number,
-  conditions: readonly PathCondition[],
-  segment: Segment,
-): Generator<number> {
-  const count = segment.repetitions(field);
-  for (let repetition = 1; repetition <= count; repetition++) {
-    const isChosen = conditions.every(({ at: [component, subcomponent], isEqual, value }) => {
-      return (segment.get(field, repetition, component, subcomponent) === value) === isEqual;
-    });
-    if (isChosen) yield repetition;
+/** Whether a segment fulfils every condition on its fields. */
+export function fitsSegment(segment: Segment, conditions: readonly PathCondition[]): boolean {
+  for (const { at, isEqual, value } of conditions) {
+    if ((segment.get(at[0] ?? 1, 1, at[1], at[2]) === value) !== isEqual) return false;
   }
+  return true;
 }
 
-function placeOf(path: FieldPath, segment: Segment, repetition: number): string {
-  const which = segment.ordinal > 1 ? `[${segment.ordinal}]` : "";
+/** Whether a repetition of a field fulfils every condition on its components. */
+export function fitsRepetition(
+  segment: Segment,
+  field: number,
+  repetition: number,
+  conditions: readonly PathCondition[],
+): boolean {
+  for (const { at, isEqual, value } of conditions) {
+    if ((segment.get(field, repetition, at[0], at[1]) === value) !== isEqual) return false;
+  }
+  return true;
+}
+
+function placeIn(path: Omit<FieldPath, "firstPlace">, ordinal: number, repetition: number): string {
+  const which = ordinal > 1 ? `[${ordinal}]` : "";
   const repeated = path.whichRepetition || repetition > 1 ? `[${repetition}]` : "";
-  const inner = [path.component, path.subcomponent].filter((n) => n !== undefined).map((n) => `.${n}`);
-  return `${path.segment}${which}-${path.field}${repeated}${inner.join("")}`;
+  const component = path.component === undefined ? "" : `.${path.component}`;
+  const subcomponent = path.subcomponent === undefined ? "" : `.${path.subcomponent}`;
+  return `${path.segment}${which}-${path.field}${repeated}${component}${subcomponent}`;
 }

@@ -4,7 +4,9 @@
  * same number, so that names in a long message can be compared without a string for each.
  */
 export function segmentNameCode(text: string, at = 0): number {
-  const [first, second, third] = [text.charCodeAt(at), text.charCodeAt(at + 1), text.charCodeAt(at + 2)];
+  const first = text.charCodeAt(at);
+  const second = text.charCodeAt(at + 1);
+  const third = text.charCodeAt(at + 2);
   const isName = isUpper(first) && isUpperOrDigit(second) && isUpperOrDigit(third);
   return isName ? (first << 14) | (second << 7) | third : -1;
 }

@@ -24,7 +24,7 @@ export interface Segment {
   text(n: number, repetition?: number): string | undefined;
 }
 
-/** A segment over its text; finds its fields once, when first asked. */
+/** A segment over its text; looks for a field when it is asked for, and no further. */
 export class TextSegment implements Segment {
   readonly name: string;
   readonly index: number;
@@ -32,7 +32,9 @@ export class TextSegment implements Segment {
   readonly raw: string;
   readonly #delimiters: Delimiters;
   readonly #charset: () => Encoding;
-  #fields: readonly string[] | undefined;
+  readonly #isHeader: boolean;
+  /** Where the name and the fields after it begin, as far as that was looked for; past the end after the last one. */
+  readonly #starts: number[] = [0];
   /** The repetitions of the field asked for last, so that walking through them is linear. */
   #repetitions: { readonly n: number; readonly parts: readonly string[] } | undefined;
 
@@ -48,20 +50,19 @@ export class TextSegment implements Segment {
     this.raw = raw;
     this.#delimiters = delimiters;
     this.#charset = charset;
+    this.#isHeader = this.name === "MSH";
   }
 
   field(n: number): string {
-    if (this.name === "MSH") {
-      if (n === 1) return this.#delimiters.field;
-      n -= 1;
-    }
     if (n < 1) return "";
-    this.#fields ??= this.raw.split(this.#delimiters.field);
-    return this.#fields[n] ?? "";
+    if (!this.#isHeader) return this.#part(n);
+    return n === 1 ? this.#delimiters.field : this.#part(n - 1);
   }
 
   repetitions(n: number): number {
-    return this.field(n) === "" ? 0 : this.#split(n).length;
+    const field = this.field(n);
+    if (field === "") return 0;
+    return field.includes(this.#delimiters.repetition) ? this.#split(n).length : 1;
   }
 
   get(n: number, repetition = 1, component = 1, subcomponent = 1): string | undefined {
@@ -80,6 +81,19 @@ export class TextSegment implements Segment {
     const whole = this.#repetition(n, repetition);
     if (whole === "") return undefined;
     return this.#isVerbatim(n) ? whole : this.#decode(whole);
+  }
+
+  /** What stands after the nth field separator. */
+  #part(n: number): string {
+    const starts = this.#starts;
+    const end = this.raw.length + 1;
+    while (starts.length <= n + 1) {
+      const last = starts[starts.length - 1] ?? end;
+      if (last === end) return "";
+      const at = this.raw.indexOf(this.#delimiters.field, last);
+      starts.push(at === -1 ? end : at + 1);
+    }
+    return this.raw.slice(starts[n], (starts[n + 1] ?? end) - 1);
   }
 
   /** The character set is found out only where an escape may need it. */
@@ -106,7 +120,7 @@ export class TextSegment implements Segment {
 
   /** MSH-1 and MSH-2 hold the delimiters and are not structured by them. */
   #isVerbatim(n: number): boolean {
-    return this.name === "MSH" && (n === 1 || n === 2);
+    return this.#isHeader && (n === 1 || n === 2);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Hl7Message, Segment } from "./message.ts";
+import type { Delimiters, Hl7Message, Segment } from "./message.ts";
 
 /** One value of a message, at the deepest level that it has. */
 export interface Leaf {
@@ -12,48 +12,57 @@ export interface Leaf {
   readonly value: string;
 }
 
-/** A segment's values in their order, empty ones left out. */
-export function leavesOf(segment: Segment, message: Hl7Message): Leaf[] {
-  const { component: byComponent, subcomponent: bySubcomponent, field: byField } = message.delimiters;
+/** A segment's values in their order, empty ones left out. Its text is taken apart once, however long a field is. */
+export function leavesOf(segment: Segment, { delimiters }: Hl7Message): Leaf[] {
   const isHeader = segment.name === "MSH";
-  const count = segment.raw.split(byField).length - (isHeader ? 0 : 1);
+  const count = segment.raw.split(delimiters.field).length - (isHeader ? 0 : 1);
   const name = segment.ordinal > 1 ? `${segment.name}[${segment.ordinal}]` : segment.name;
   const leaves: Leaf[] = [];
   for (let field = 1; field <= count; field += 1) {
-    const isVerbatim = isHeader && field <= 2;
-    const repetitions = segment.repetitions(field);
-    for (let repetition = 1; repetition <= repetitions; repetition += 1) {
-      const at = `${name}-${field}${repetition > 1 ? `[${repetition}]` : ""}`;
-      const raw = isVerbatim
-        ? segment.field(field)
-        : nth(segment.field(field), message.delimiters.repetition, repetition);
-      const components = isVerbatim ? 1 : partsOf(raw, byComponent);
-      for (let component = 1; component <= components; component += 1) {
-        const subcomponents = isVerbatim ? 1 : partsOf(nth(raw, byComponent, component), bySubcomponent);
-        for (let subcomponent = 1; subcomponent <= subcomponents; subcomponent += 1) {
-          const value = segment.get(field, repetition, component, subcomponent);
-          if (value === undefined) continue;
-          const hasComponents = components > 1 || subcomponents > 1;
-          const hasSubcomponents = subcomponents > 1;
-          leaves.push({
-            place: `${at}${hasComponents ? `.${component}` : ""}${hasSubcomponents ? `.${subcomponent}` : ""}`,
-            field,
-            repetition,
-            component: hasComponents ? component : undefined,
-            subcomponent: hasSubcomponents ? subcomponent : undefined,
-            value,
-          });
-        }
-      }
+    const raw = segment.field(field);
+    if (raw === "") continue;
+    if (isHeader && field <= 2) {
+      leaves.push({ place: `${name}-${field}`, field, ...WHOLE, value: raw });
+      continue;
+    }
+    for (const [r, repetition] of partsOf(raw, delimiters.repetition).entries()) {
+      const at = { place: `${name}-${field}${r > 0 ? `[${r + 1}]` : ""}`, field, repetition: r + 1 };
+      for (const leaf of leavesOfRepetition(segment, repetition, at, delimiters)) leaves.push(leaf);
     }
   }
   return leaves;
 }
 
-function partsOf(text: string, separator: string): number {
-  return separator === "" ? 1 : text.split(separator).length;
+/** A field that isn't taken apart. */
+const WHOLE = { repetition: 1, component: undefined, subcomponent: undefined } as const;
+
+function* leavesOfRepetition(
+  segment: Segment,
+  raw: string,
+  { place, field, repetition }: Pick<Leaf, "place" | "field" | "repetition">,
+  delimiters: Delimiters,
+): Generator<Leaf> {
+  const components = partsOf(raw, delimiters.component);
+  for (const [c, component] of components.entries()) {
+    const subcomponents = partsOf(component, delimiters.subcomponent);
+    const hasSubcomponents = subcomponents.length > 1;
+    const hasComponents = components.length > 1 || hasSubcomponents;
+    for (const [s, part] of subcomponents.entries()) {
+      const isPlain = delimiters.escape === "" || !part.includes(delimiters.escape);
+      const value = isPlain ? part : (segment.get(field, repetition, c + 1, s + 1) ?? "");
+      if (value === "") continue;
+      yield {
+        place: `${place}${hasComponents ? `.${c + 1}` : ""}${hasSubcomponents ? `.${s + 1}` : ""}`,
+        field,
+        repetition,
+        component: hasComponents ? c + 1 : undefined,
+        subcomponent: hasSubcomponents ? s + 1 : undefined,
+        value,
+      };
+    }
+  }
 }
 
-function nth(text: string, separator: string, n: number): string {
-  return separator === "" ? text : (text.split(separator)[n - 1] ?? "");
+function partsOf(text: string, separator: string): string[] {
+  return separator === "" ? [text] : text.split(separator);
 }

@@ -80,6 +80,13 @@ describe("building a message", () => {
     expect(failureOf(() => buildMessage(segments))?.code).toBe(code);
   });
 
+  it.each([
+    ["MSH-4", [["MSH", "CRYO", Number.NaN]]],
+    ["NTE-2", [MSH, ["NTE", 1, repeated("a", ["b", [1, Number.POSITIVE_INFINITY]])]]],
+  ] as [string, SegmentSpec[]][])("names the place of a number that is none: %s", (place, segments) => {
+    expect(failureOf(() => buildMessage(segments))?.message).toBe(`${place}: expected a finite number`);
+  });
+
   it("refuses delimiters that no reader could use", () => {
     const delimiters = { ...STANDARD_DELIMITERS, component: "|" };
     expect(failureOf(() => buildMessage([MSH], { delimiters }))?.code).toBe("HL7_DELIMITERS");

@@ -95,6 +95,10 @@ describe("bytes that do not fit the character set", () => {
     ["BIG-5", "\x81", "latin1"],
     ["SHIFT_JIS", "\xfd", "latin1"],
     ["KS X 1001", "\xff", "latin1"],
+    // A syllable of Windows-949, which KS X 1001 doesn't have; the runtime's decoder makes control characters of it.
+    ["KS X 1001", "\x8c\x63", "latin1"],
+    ["EUC-JP", "\x80", "latin1"],
+    ["BIG-5", "\x80", "latin1"],
   ])("are refused with their offset: %s, %j", (charset, name, written) => {
     const raw = bytesOf(charset, `Anna ${name}`, written);
     const offset = raw.indexOf("Anna ") + "Anna ".length;

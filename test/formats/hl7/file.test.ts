@@ -65,10 +65,11 @@ describe("splitting a file into messages", () => {
     expect(rawsOf(`${FIRST}NTE|1||a\u001cb\r`)).toEqual([`${FIRST}NTE|1||a\u001cb\r`]);
   });
 
-  it("takes UTF-16 by its byte order mark, and each part can be decoded by itself", () => {
+  it("takes UTF-16 with a byte order mark or without, and each part can be decoded by itself", () => {
     const text = `${FIRST}PID|1||Łódź\r${SECOND}`;
-    const little = Buffer.from(`\ufeff${text}`, "utf16le");
-    for (const bytes of [little, Buffer.from(little).swap16()]) {
+    const marked = Buffer.from(`\ufeff${text}`, "utf16le");
+    const plain = Buffer.from(text, "utf16le");
+    for (const bytes of [marked, Buffer.from(marked).swap16(), plain, Buffer.from(plain).swap16()]) {
       const { parts, problems } = splitHl7File(bytes);
       expect(problems).toEqual([]);
       expect(parts.map((part) => decodeHl7(part.raw).text)).toEqual([`${FIRST}PID|1||Łódź\r`, SECOND]);
@@ -138,6 +139,7 @@ describe("batches", () => {
     ["a batch without file header", `${BHS}${FIRST}BTS|1\r`],
     ["a file without batch header, counted as one batch", `${FHS}${FIRST}${SECOND}FTS|1\r`],
     ["a file without batch header, counted as none", `${FHS}${FIRST}FTS|0\r`],
+    ["a file without batch header, each message counted", `${FHS}${FIRST}${SECOND}FTS|2\r`],
     ["empty counts", `${FHS}${BHS}${FIRST}BTS\rFTS||text\r`],
     ["no message at all", `${FHS}FTS|0\r`],
     ["several batches", `${FHS}${BHS}${FIRST}BTS|1\r${BHS}BTS|0\rFTS|2\r`],
@@ -154,6 +156,12 @@ describe("batches", () => {
     ["BTS-1 too low", `${BHS}${FIRST}${SECOND}BTS|1\r`, "HL7_BATCH_COUNT at line 6"],
     ["BTS-1 that is no number", `${BHS}${FIRST}BTS|one\r`, "HL7_BATCH_COUNT at line 4"],
     ["FTS-1 wrong", `${FHS}${BHS}${FIRST}BTS|1\rFTS|3\r`, "HL7_BATCH_COUNT at line 6"],
+    ["FTS-1 counting more messages", `${FHS}${FIRST}${SECOND}FTS|3\r`, "HL7_BATCH_COUNT at line 6"],
+    [
+      "FTS-1 counting messages beside a batch",
+      `${FHS}${FIRST}${SECOND}${BHS}BTS|0\rFTS|3\r`,
+      "HL7_BATCH_COUNT at line 8",
+    ],
     ["BHS without BTS", `${BHS}${FIRST}`, "HL7_BATCH_INCOMPLETE at line 1"],
     ["a second BHS before BTS", `${BHS}${FIRST}${BHS}BTS|0\r`, "HL7_BATCH_INCOMPLETE at line 1"],
     ["FHS without FTS", `${FHS}${BHS}${FIRST}BTS|1\r`, "HL7_BATCH_INCOMPLETE at line 1"],

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
-import { type OrderGroup, orderGroups } from "../../../src/formats/hl7/groups.ts";
+import fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import { type OrderGroup, orderGroups, sharedSegments } from "../../../src/formats/hl7/groups.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { failureOf } from "./failure-of.ts";
 import { messageOf } from "./sample.ts";
@@ -149,6 +150,23 @@ describe("the orders of a message", () => {
   });
 });
 
+test("each segment is shared by all orders or belongs to one at least, in whatever order they come", () => {
+  const type = fc.constantFrom("ORM^O01", "OML^O21^OML_O21", "OML^O33^OML_O33", "OML^O35^OML_O35");
+  const segments = fc.array(fc.constantFrom("ORC|NW|A", "OBR|1", "SPM|1", "SAC|||V1", "OBX|1", "NTE|1"), {
+    maxLength: 12,
+  });
+  fc.assert(
+    fc.property(type, segments, (messageType, body) => {
+      const message = Hl7Message.parse(messageOf(messageType, "PID|1||A17", ...body));
+      let groups: OrderGroup[] = [];
+      if (failureOf(() => (groups = orderGroups(message))) !== undefined) return;
+      const owned = new Set(groups.flatMap((group) => group.segments));
+      expect(message.segments.filter((segment) => !owned.has(segment))).toEqual(sharedSegments(message));
+    }),
+    { numRuns: 500 },
+  );
+});
+
 describe("orders that cannot be told apart for certain", () => {
   it.each([
     ["a second patient", "OML^O21", ["ORC|NW|A", "OBR|1", "PID|2||B9", "ORC|NW|B"], "PID"],
@@ -161,13 +179,15 @@ describe("orders that cannot be told apart for certain", () => {
     const failure = failureOf(() => groupsOf(type, ...segments));
     expect(failure?.code).toBe("HL7_STRUCTURE");
     expect(failure?.message).toMatch(new RegExp(`segment \\d+ \\(${named}\\)`));
+    expect(failure?.place).toMatch(new RegExp(`^${named}(\\[\\d\\])?$`));
   });
 
   it.each([
     ["DSC", messageOf("ORM^O01", "ORC|NW|A", "OBR|1", "DSC|more|F")],
     ["MSH-14", messageOf("ORM^O01", "ORC|NW|A").replace("|2.5\r", "|2.5||more\r")],
-  ])("are refused: a part of a longer message, told by %s", (_, text) => {
-    expect(failureOf(() => orderGroups(Hl7Message.parse(text)))?.code).toBe("HL7_CONTINUED");
+  ])("are refused: a part of a longer message, told by %s", (place, text) => {
+    const failure = failureOf(() => orderGroups(Hl7Message.parse(text)));
+    expect(failure).toMatchObject({ code: "HL7_CONTINUED", place });
   });
 
   it("are refused: so many orders on one specimen that listing them would not end", () => {

@@ -112,3 +112,17 @@ describe("a message that is framed", () => {
     expect(() => encodeFrame(Buffer.from([0x41, byte]))).toThrow(RangeError);
   });
 });
+
+describe("a frame that comes in single bytes", () => {
+  it("takes little more memory than it is long", () => {
+    const reader = new FrameReader(10_000_000);
+    reader.push(bytes("\x0b"));
+    const before = process.memoryUsage();
+    for (let n = 0; n < 1_000_000; n += 1) reader.push(Buffer.alloc(1, 0x41));
+    const after = process.memoryUsage();
+    expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(20_000_000);
+    expect(after.heapUsed - before.heapUsed).toBeLessThan(100_000_000);
+    const [event] = reader.push(bytes("\x1c\r"));
+    expect(event?.kind === "frame" && event.bytes.length).toBe(1_000_000);
+  });
+});

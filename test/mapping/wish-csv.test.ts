@@ -75,6 +75,41 @@ describe("a row with the operation CANCEL", () => {
   });
 });
 
+describe("rows with the operation HOLD, RELEASE or STATUS", () => {
+  const wishOf = (operation: string, number = "A-1") => ({ order_number: number, operation });
+
+  test.each([
+    ["HOLD", "hold"],
+    ["RELEASE", "release"],
+    ["STATUS", "status"],
+  ])("%s is a wish about the order of that number", async (operation, control) => {
+    expect(await map([wishOf(operation)])).toMatchObject({
+      verdict: "accepted",
+      orders: [],
+      wishes: [{ control, placerOrderNumber: "A-1" }],
+    });
+  });
+
+  test("are wishes in the order of the rows, also where one comes again", async () => {
+    const rows = ["HOLD", "HOLD", "STATUS", "RELEASE", "HOLD"].map((operation) => wishOf(operation));
+    const { wishes } = await map(rows);
+    expect(wishes?.map(({ control }) => control)).toEqual(["hold", "status", "release", "hold"]);
+  });
+
+  test("may follow the order in one file, and never come before it", async () => {
+    expect(await map([ROW, wishOf("HOLD")])).toMatchObject({ orders: [{}], wishes: [{ control: "hold" }] });
+    const { problems } = await map([wishOf("HOLD"), ROW]);
+    expect(problems).toMatchObject([{ code: "MAPPING_VALUES_DISAGREE", place: "line 3" }]);
+  });
+});
+
+test("the words of a table are those of orders and of wishes", async () => {
+  const definition = { extends: "builtin/csv-orders", operation: { table: { STOP: "PAUSE" } } };
+  expect(await problemsOf(definition)).toEqual([
+    "operation.table.STOP: PAUSE: expected STORE, RETRIEVAL, REGISTER, CANCEL, HOLD, RELEASE or STATUS",
+  ]);
+});
+
 test("CANCEL is no operation of an HL7 profile, where ORC-1 says it", async () => {
   const definition = { extends: "builtin/hl7-orders", operation: { table: { DROP: "CANCEL" } } };
   expect(await problemsOf(definition)).toEqual([
