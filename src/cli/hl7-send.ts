@@ -3,6 +3,8 @@ import type { Command } from "commander";
 import type { Acknowledgment } from "../connectors/mllp/acknowledgment.ts";
 import { MllpSender, type MllpSendSettings } from "../connectors/mllp/sender.ts";
 import { asFailure, Failure } from "../core/failures.ts";
+import type { Hl7Header } from "../formats/hl7/message.ts";
+import { END_BLOCK, START_BLOCK } from "../formats/hl7/mllp.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { hideHl7 } from "./hidden.ts";
 import { type FileMessage, readHl7File } from "./hl7-file.ts";
@@ -23,7 +25,10 @@ interface Sent {
   readonly ordinal: number;
   readonly controlId: string;
   readonly ms: number;
-  readonly answer: Acknowledgment | Failure;
+  /** The last acknowledgement, or why there is none; undefined where the message wants none. */
+  readonly answer: Acknowledgment | Failure | undefined;
+  /** What was acknowledged before: CA, where AA or AE follows. */
+  readonly earlier: readonly Acknowledgment[];
 }
 
 /** `hl7 send`. */
@@ -32,7 +37,7 @@ export async function sendHl7(session: Session, command: Command): Promise<ExitS
   const options = command.opts<SendOptions>();
   const messages = await readHl7File(path);
   const sender = new MllpSender(await settingsOf(options), session);
-  const counts = { accepted: 0, refused: 0, unanswered: 0 };
+  const counts = { accepted: 0, refused: 0, unanswered: 0, unasked: 0 };
   const all: Sent[] = [];
   try {
     for (let round = 0; round < options.times; round += 1) {
@@ -50,26 +55,55 @@ export async function sendHl7(session: Session, command: Command): Promise<ExitS
     session.json({ counts, messages: all.map((sent) => sentJson(sent, session.mayShowPhi)) });
   else
     session.line(
-      `${counts.accepted} accepted, ${counts.refused} refused, ${counts.unanswered} without an answer`,
+      [
+        `${counts.accepted} accepted, ${counts.refused} refused, ${counts.unanswered} without an answer`,
+        ...(counts.unasked > 0 ? [`${counts.unasked} that want none`] : []),
+      ].join(", "),
     );
-  if (counts.unanswered > 0 && counts.accepted + counts.refused === 0) return EXIT.unreachable;
+  if (counts.unanswered > 0 && counts.accepted + counts.refused + counts.unasked === 0)
+    return EXIT.unreachable;
   return counts.refused + counts.unanswered > 0 ? EXIT.failed : undefined;
 }
 
-async function send(
-  sender: MllpSender,
-  { ordinal, raw, message }: FileMessage,
-  session: Session,
-): Promise<Sent> {
-  const controlId = message instanceof Failure ? undefined : message.header.messageControlId;
-  if (controlId === undefined) {
-    const problem =
-      message instanceof Failure ? message.message : "MSH-10 is empty, so no answer could be told to be its";
-    throw new Failure("CLI_USAGE", `message ${ordinal}: ${problem}`);
-  }
+async function send(sender: MllpSender, message: FileMessage, session: Session): Promise<Sent> {
+  const { ordinal, raw } = message;
+  const { messageControlId: controlId, acceptAckType, applicationAckType } = sendable(message);
+  const earlier: Acknowledgment[] = [];
+  const isLast = (answer: Acknowledgment) => {
+    // CA says that the message is kept; what became of it is told by AA, AE or AR.
+    if (answer.code !== "CA" || applicationAckType !== "AL") return true;
+    earlier.push(answer);
+    return false;
+  };
+  const isUnasked = [acceptAckType, applicationAckType].every((type) => type === undefined || type === "NE");
+  const isOriginalMode = acceptAckType === undefined && applicationAckType === undefined;
   const startedAt = session.clock.monotonic();
-  const answer = await sender.exchange(raw, controlId).catch(asFailure);
-  return { ordinal, controlId, ms: Math.round(session.clock.monotonic() - startedAt), answer };
+  const sending: Promise<Acknowledgment | undefined> =
+    isUnasked && !isOriginalMode
+      ? sender.post(raw).then(() => undefined)
+      : sender.exchange(raw, controlId, isLast);
+  const answer = await sending.catch(asFailure);
+  return { ordinal, controlId, ms: Math.round(session.clock.monotonic() - startedAt), answer, earlier };
+}
+
+/** The header of a message that can go over MLLP and whose answer can be told. @throws Failure CLI_USAGE. */
+function sendable({
+  ordinal,
+  raw,
+  encoding,
+  message,
+}: FileMessage): Hl7Header & { messageControlId: string } {
+  const refuse = (problem: string) => new Failure("CLI_USAGE", `message ${ordinal}: ${problem}`);
+  if (message instanceof Failure) throw refuse(message.message);
+  if (encoding?.startsWith("utf-16")) {
+    throw refuse("it is UTF-16, whose bytes may look like the end of a frame; send it as UTF-8");
+  }
+  if (raw.includes(START_BLOCK) || raw.includes(END_BLOCK)) {
+    throw refuse("it holds 0x0B or 0x1C, which begin and end a frame; write them as \\X0B\\ and \\X1C\\");
+  }
+  const { messageControlId } = message.header;
+  if (messageControlId === undefined) throw refuse("MSH-10 is empty, so no answer could be told to be its");
+  return { ...message.header, messageControlId };
 }
 
 async function settingsOf(options: SendOptions): Promise<MllpSendSettings> {
@@ -83,7 +117,6 @@ async function settingsOf(options: SendOptions): Promise<MllpSendSettings> {
     answerMs: options.timeout * 1_000,
     tls: isTls
       ? {
-          servername: to.host,
           ...(ca === undefined ? {} : { ca: await readPem(ca) }),
           ...(cert === undefined ? {} : { cert: await readPem(cert) }),
           ...(key === undefined ? {} : { key: await readPem(key) }),
@@ -98,37 +131,44 @@ async function readPem(path: string): Promise<Buffer> {
   });
 }
 
-function verdictOf({ answer }: Sent): "accepted" | "refused" | "unanswered" {
+function verdictOf({ answer }: Sent): "accepted" | "refused" | "unanswered" | "unasked" {
+  if (answer === undefined) return "unasked";
   if (answer instanceof Failure) return "unanswered";
   return answer.code === "AA" || answer.code === "CA" ? "accepted" : "refused";
 }
 
-function sentJson({ ordinal, controlId, ms, answer }: Sent, mayShowPhi: boolean) {
-  if (answer instanceof Failure) {
-    return {
-      ordinal,
-      controlId,
-      ms,
-      code: null,
-      condition: null,
-      answer: null,
-      problem: { code: answer.code, message: answer.message },
-    };
-  }
-  const text = hideHl7(answer.text.reveal(), mayShowPhi).join("\n");
-  return {
+function sentJson({ ordinal, controlId, ms, answer, earlier }: Sent, mayShowPhi: boolean) {
+  const textOf = ({ text }: Acknowledgment) => hideHl7(text.reveal(), mayShowPhi).join("\n");
+  const common = {
     ordinal,
     controlId,
     ms,
-    code: answer.code,
-    condition: answer.condition ?? null,
-    answer: text,
-    problem: null,
+    earlier: earlier.map((each) => ({ code: each.code, answer: textOf(each) })),
   };
+  if (answer === undefined) return { ...common, code: null, condition: null, answer: null, problem: null };
+  if (answer instanceof Failure) {
+    const problem = { code: answer.code, message: answer.message };
+    return { ...common, code: null, condition: null, answer: null, problem };
+  }
+  const { code, condition = null } = answer;
+  return { ...common, code, condition, answer: textOf(answer), problem: null };
 }
 
 function print(sent: Sent, session: Session): void {
-  const { ordinal, controlId, ms, answer } = sent;
+  const { ordinal, controlId, ms, answer, earlier } = sent;
+  const lines = ({ text }: Acknowledgment) => {
+    for (const line of hideHl7(text.reveal(), session.mayShowPhi)) session.line(`  ${line}`);
+  };
+  for (const each of earlier) {
+    session.line(
+      `message ${ordinal} (${controlId}): ${each.code}, an application acknowledgement is to follow`,
+    );
+    lines(each);
+  }
+  if (answer === undefined) {
+    session.line(`message ${ordinal} (${controlId}): sent; by MSH-15 and MSH-16 it wants no answer`);
+    return;
+  }
   if (answer instanceof Failure) {
     session.line(
       session.paint("red", `message ${ordinal} (${controlId}): ${answer.message} (${answer.code})`),
@@ -138,5 +178,5 @@ function print(sent: Sent, session: Session): void {
   }
   const colour = verdictOf(sent) === "accepted" ? "green" : "red";
   session.line(`message ${ordinal} (${controlId}): ${session.paint(colour, answer.code)} after ${ms} ms`);
-  for (const line of hideHl7(answer.text.reveal(), session.mayShowPhi)) session.line(`  ${line}`);
+  lines(answer);
 }

@@ -14,7 +14,7 @@ interface ShowOptions {
   readonly segment?: string;
 }
 
-/** `hl7 show`. */
+/** `hl7 show`: status 5 when no message has the segment that was asked for. */
 export async function showHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
   const [path] = command.processedArgs as [string];
   const options = command.opts<ShowOptions>();
@@ -25,7 +25,12 @@ export async function showHl7(session: Session, command: Command): Promise<ExitS
   } else {
     for (const each of messages) printMessage(each, dictionary, options, session);
   }
-  return messages.some(({ message }) => message instanceof Failure) ? EXIT.failed : undefined;
+  if (messages.some(({ message }) => message instanceof Failure)) return EXIT.failed;
+  return messages.some((each) => hasSegments(each, options)) ? undefined : EXIT.notFound;
+}
+
+function hasSegments({ message }: FileMessage, options: ShowOptions): boolean {
+  return !(message instanceof Failure) && segmentsOf(message, options).length > 0;
 }
 
 function segmentsOf(message: Hl7Message, { segment }: ShowOptions): readonly Segment[] {
@@ -118,11 +123,13 @@ function printMessage(
   session.line(
     session.paint("bold", clean(`message ${ordinal}, line ${line}: ${about.filter(Boolean).join(", ")}`)),
   );
-  for (const segment of segmentsOf(message, options)) {
+  const segments = segmentsOf(message, options);
+  if (segments.length === 0) session.line(clean(`  no segment ${options.segment?.toUpperCase() ?? ""}`));
+  for (const segment of segments) {
     const title = dictionary.segment(version, segment.name);
     session.line(`  ${session.paint("cyan", segment.name)}${title === undefined ? "" : `  ${title}`}`);
     const leaves = leavesOf(segment, message);
-    const width = Math.max(0, ...leaves.map(({ place }) => place.length));
+    const width = leaves.reduce((widest, { place }) => Math.max(widest, place.length), 0);
     for (const leaf of leaves) {
       const name = nameOf(dictionary, message, segment, leaf);
       const meaning = meaningOf(dictionary, message, segment, leaf, session.mayShowPhi);

@@ -11,7 +11,10 @@ export function hl7Command(cli: Cli): Command {
     .argument("<file>", "an HL7 file; - for standard input")
     .option("--charset <name>", "read it in this character set, whatever MSH-18 says")
     .option("--segment <name>", "show only segments of this name")
-    .addHelpText("after", "\nExample:\n  cryobridge hl7 show order.hl7 --segment SPM --show-phi")
+    .addHelpText(
+      "after",
+      "\nExample:\n  cryobridge hl7 show order.hl7 --segment SPM --show-phi\n\nStatus 1 when a message can't be read, 5 when none has the segment.",
+    )
     .action(toAction(cli, async () => (await import("./hl7-show.ts")).showHl7));
   hl7
     .command("validate")

@@ -1,6 +1,6 @@
 /** The process of the command line: its streams, its signals, its exit status. `run` does the rest. */
-import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
+import { flush } from "./flush.ts";
 import type { Io, Output } from "./io.ts";
 import { run } from "./run.ts";
 
@@ -49,12 +49,6 @@ function quiet(stream: NodeJS.WriteStream): Output {
       return !isClosed;
     },
   };
-}
-
-async function flush(stream: NodeJS.WriteStream): Promise<void> {
-  if (stream.writableLength > 0 && !stream.destroyed && !stream.errored) {
-    await Promise.race([once(stream, "drain"), once(stream, "close")]).catch(() => undefined);
-  }
 }
 
 async function ask(question: string): Promise<string> {

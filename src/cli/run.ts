@@ -1,4 +1,4 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help, type Option } from "commander";
 import { Failure } from "../core/failures.ts";
 import { COMMANDS } from "./commands.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
@@ -64,9 +64,15 @@ function configure(command: Command, io: Io): void {
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, optionDescription })
     .helpCommand(false);
   for (const child of command.commands) configure(child, io);
+}
+
+/** Help names an option that can't be left out like any other; only its words can tell. */
+function optionDescription(this: Help, option: Option): string {
+  const words = Help.prototype.optionDescription.call(this, option);
+  return option.mandatory && option.defaultValue === undefined ? `${words} (required)` : words;
 }
 
 function usageFailure(error: CommanderError): Failure {

@@ -1,6 +1,8 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { framed } from "../connectors/mllp/with-listener.ts";
 import { eventually } from "../support/eventually.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { type CliResult, runCli } from "./run-cli.ts";
@@ -9,7 +11,7 @@ import { configText, ENV, hl7Text, PATIENT } from "./with-lab.ts";
 const SECRETS = [PATIENT.code, PATIENT.firstName, PATIENT.lastName, "19810203"];
 
 /** Runs `hl7` with files of these contents; `@NAME` in the words is replaced by the file's path. */
-function hl7(files: Readonly<Record<string, string>>, ...words: string[]): Promise<CliResult> {
+function hl7(files: Readonly<Record<string, string | Buffer>>, ...words: string[]): Promise<CliResult> {
   return withFolder(async (folder) => {
     for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
     await writeFile(join(folder, "c.yaml"), configText(undefined));
@@ -85,6 +87,19 @@ describe("hl7 show", () => {
       /^message 1, line 1: line \d+: expected a segment.*\(HL7_SEGMENT_INVALID\)\n {2}\S/,
     );
     expect(stdout).toContain("message 2, line");
+  });
+
+  it("says where a segment is not, with status 5 when no message has it", async () => {
+    const other = `${hl7Text().trimEnd()}\rZXX|1\r`;
+    const none = await hl7({ "a.hl7": hl7Text() }, "show", "@a.hl7", "--segment", "zxx");
+    expect(none.status).toBe(5);
+    expect(none.stdout).toMatch(/^message 1, line 1: .*\n {2}no segment ZXX\n$/);
+    const one = await hl7({ "a.hl7": hl7Text() + other }, "show", "@a.hl7", "--segment", "ZXX");
+    expect(one.status).toBe(0);
+    expect(one.stdout).toMatch(/no segment ZXX\nmessage 2.*\n {2}ZXX\n/);
+    const told = await hl7({ "a.hl7": hl7Text() }, "show", "@a.hl7", "--segment", "ZXX", "--json");
+    expect(told.status).toBe(5);
+    expect(JSON.parse(told.stdout).messages).toMatchObject([{ type: "OML^O33", segments: [] }]);
   });
 
   it("knows the names of a Z segment's neighbours and shows the Z segment without any", async () => {
@@ -219,6 +234,83 @@ describe("hl7 send and hl7 listen", () => {
       expect((await running).status).toBe(0);
       expect(await readdir(join(folder, "got"))).toEqual(["000001.hl7"]);
       expect(await readFile(join(folder, "got", "000001.hl7"), "utf8")).toBe(hl7Text());
+    }));
+
+  it("wait for the application acknowledgement behind the accept acknowledgement, and judge by it", async () => {
+    const text = hl7Text().replace("|P|2.5.1", "|P|2.5.1|||AL|AL");
+    await withListen(["--answer", "AE"], async (port, printed) => {
+      const to = ["--to", `127.0.0.1:${port}`];
+      const { status, stdout } = await hl7({ "a.hl7": text }, "send", "@a.hl7", ...to);
+      expect(status).toBe(1);
+      expect(stdout).toMatch(
+        /\(MSG0001\): CA, an application .*MSA\|CA\|MSG0001\n.*: AE after .*MSA\|AE\|MSG0001\n/s,
+      );
+      expect(stdout).toContain("0 accepted, 1 refused, 0 without an answer\n");
+      const json = await hl7({ "a.hl7": text }, "send", "@a.hl7", ...to, "--json");
+      expect(JSON.parse(json.stdout).messages).toMatchObject([{ code: "AE", earlier: [{ code: "CA" }] }]);
+      await eventually(() => printed().includes("message 2: OML^O33, answered CA, then AE\n"));
+    });
+  });
+
+  it("don't wait where a message wants no answer", async () => {
+    const text = hl7Text().replace("|P|2.5.1", "|P|2.5.1|||NE|NE");
+    await withListen([], async (port, printed) => {
+      const { status, stdout } = await hl7({ "a.hl7": text }, "send", "@a.hl7", "--to", `127.0.0.1:${port}`);
+      expect(status).toBe(0);
+      expect(stdout).toBe(
+        "message 1 (MSG0001): sent; by MSH-15 and MSH-16 it wants no answer\n" +
+          "0 accepted, 0 refused, 0 without an answer, 1 that want none\n",
+      );
+      await eventually(() => printed().includes("answered with nothing\n"));
+    });
+  });
+
+  it("don't acknowledge an acknowledgement", async () => {
+    const ack = "MSH|^~\\&|A|B|C|D|2026||ACK|A1|P|2.5.1|||NE|NE\rMSA|AA|1\r";
+    const wantingMore = ack.replace("|NE|NE", "");
+    await withListen([], async (port, printed) => {
+      const sender = connect(port, "127.0.0.1");
+      sender.write(framed(wantingMore) + framed(hl7Text()));
+      let heard = "";
+      sender.on("data", (chunk: Buffer) => {
+        heard += chunk.toString();
+      });
+      await eventually(() => heard.includes("MSA|AA|MSG0001"));
+      sender.destroy();
+      expect(heard).not.toContain("MSA|AA|A1");
+      expect(printed()).toContain("message 1: ACK, answered with nothing\n");
+    });
+  });
+
+  it.each([
+    ["UTF-16", Buffer.from(`\ufeff${hl7Text()}`, "utf16le"), "it is UTF-16"],
+    ["a byte that ends a frame", hl7Text().replace("ORC|NW|", "ORC|NW|\x1c"), "it holds 0x0B or 0x1C"],
+    ["no control id", hl7Text().replace("MSG0001", ""), "MSH-10 is empty"],
+  ])("send no message with %s, and say why", async (_, content, why) => {
+    const { status, stderr } = await hl7({ "a.hl7": content }, "send", "@a.hl7", "--to", "127.0.0.1:1");
+    expect(status).toBe(2);
+    expect(stderr).toContain(`message 1: ${why}`);
+  });
+
+  it("save into no file, and say why", async () => {
+    const { status, stderr } = await hl7({ "a.hl7": "" }, "listen", "--port", "0", "--save", "@a.hl7");
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /a\.hl7 can't be made or read as a folder \((EEXIST|ENOTDIR)\) \(CLI_FILE_UNREADABLE\)/,
+    );
+  });
+
+  it("save behind what an earlier run saved", () =>
+    withFolder(async (folder) => {
+      const got = join(folder, "got");
+      await mkdir(got);
+      await writeFile(join(got, "000041.hl7"), "earlier");
+      await withListen(["--save", got], async (port) => {
+        const { status } = await hl7({ "a.hl7": hl7Text() }, "send", "@a.hl7", "--to", `127.0.0.1:${port}`);
+        expect(status).toBe(0);
+      });
+      expect(await readdir(got)).toEqual(["000041.hl7", "000042.hl7"]);
+      expect(await readFile(join(got, "000041.hl7"), "utf8")).toBe("earlier");
     }));
 
   it.each(["127.0.0.1", "host:", "host:0", "host:70000", "a:b:1"])("refuse the address %j", async (to) => {

@@ -13,7 +13,7 @@ const NEEDS = {
   "debian postgres": () => findDebianPostgres() !== undefined,
   /** Tests that act as another user cannot do so in a checkout below a private folder. */
   "a checkout that all users can reach": () => isReachable(import.meta.dirname),
-  /** A sender of another project, in Debian's package python3-hl7. */
+  /** A sender of another project, in Debian's package python3-hl7, and with it the library python-hl7. */
   mllp_send: () => findProgram("mllp_send") !== undefined,
   "an older node": () => findOlderNode() !== undefined,
 } as const;

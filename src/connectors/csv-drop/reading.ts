@@ -19,8 +19,8 @@ export interface CsvReading {
   readonly wholeFile?: boolean | undefined;
   /** Columns that every file must have; each entry lists the alternatives. */
   readonly requiredColumns?: readonly (readonly string[])[] | undefined;
-  /** What a file that only cancels orders may lack of them: `all` are missing then, and `any` may be. */
-  readonly cancelListLacks?:
+  /** What a file that only wants something of earlier orders may lack of them: `all` are missing then, and `any` may be. */
+  readonly wishListLacks?:
     | { readonly all: readonly (readonly string[])[]; readonly any: readonly (readonly string[])[] }
     | undefined;
 }
@@ -58,9 +58,9 @@ export function columnProblems(header: CsvHeader, reading: CsvReading): Problem[
     return [{ code: "CSV_COLUMN_MISSING", place: "header", message }];
   }
   const isMissing = (names: readonly string[]) => !names.some((name) => columns.includes(name));
-  const { all = [], any = [] } = reading.cancelListLacks ?? {};
-  const isCancelList = all.length > 0 && all.every(isMissing);
-  const forgiven = new Set((isCancelList ? [...all, ...any] : []).map(String));
+  const { all = [], any = [] } = reading.wishListLacks ?? {};
+  const isWishList = all.length > 0 && all.every(isMissing);
+  const forgiven = new Set((isWishList ? [...all, ...any] : []).map(String));
   const missing = (reading.requiredColumns ?? []).filter(
     (names) => isMissing(names) && !forgiven.has(String(names)),
   );

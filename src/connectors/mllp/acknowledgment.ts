@@ -19,12 +19,18 @@ const CODES: readonly string[] = ["AA", "AE", "AR", "CA", "CE", "CR"] satisfies 
 
 /**
  * Reads an acknowledgement of whatever message type: what counts is MSA. Undefined for anything else. Bytes are read
- * one by one as characters, since codes and control ids are ASCII in every character set that MLLP can carry.
+ * one by one as characters, since codes and control ids are ASCII in every character set that MLLP can carry. Lines that
+ * tell nothing of it are passed over: some systems break error texts into lines, and the answer stands all the same.
  */
 export function readAcknowledgment(bytes: Buffer): Acknowledgment | undefined {
   try {
     const text = bytes.toString("latin1");
-    const message = Hl7Message.parse(text);
+    const message = Hl7Message.parse(
+      text
+        .split(/[\r\n]/)
+        .filter(isTelling)
+        .join("\r"),
+    );
     const msa = message.first("MSA");
     const code = msa?.get(1);
     if (!isCode(code)) return undefined;
@@ -40,6 +46,10 @@ export function readAcknowledgment(bytes: Buffer): Acknowledgment | undefined {
     if (error instanceof Failure) return undefined;
     throw error;
   }
+}
+
+function isTelling(line: string): boolean {
+  return /^(?:MSH|MSA|ERR)(?![A-Za-z0-9])/.test(line);
 }
 
 function isCode(value: string | undefined): value is AcknowledgmentCode {

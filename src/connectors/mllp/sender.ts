@@ -1,5 +1,10 @@
-import { connect, type Socket } from "node:net";
-import { connect as connectTls, type SecureContextOptions } from "node:tls";
+import { connect, isIP, type Socket } from "node:net";
+import {
+  type ConnectionOptions,
+  checkServerIdentity,
+  connect as connectTls,
+  type SecureContextOptions,
+} from "node:tls";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -29,6 +34,7 @@ const REMEMBERED = 100;
 
 interface Waiting {
   readonly controlId: string;
+  readonly isLast: (answer: Acknowledgment) => boolean;
   readonly settle: (end: Acknowledgment | Failure) => void;
 }
 
@@ -69,10 +75,16 @@ export class MllpSender {
 
   /**
    * Sends one message and gives its acknowledgement, whatever that says.
-   * @throws Failure MLLP_UNREACHABLE or MLLP_NO_ANSWER.
+   * @param isLast is shown each acknowledgement of the message, and says whether it was the last to wait for; the first
+   * is unless given
+   * @throws Failure MLLP_UNREACHABLE or MLLP_NO_ANSWER. RangeError for a message that no frame can hold.
    */
-  exchange(message: Buffer, controlId: string): Promise<Acknowledgment> {
-    const turn = this.#turn.then(() => this.#exchangeNow(message, controlId));
+  exchange(
+    message: Buffer,
+    controlId: string,
+    isLast: Waiting["isLast"] = () => true,
+  ): Promise<Acknowledgment> {
+    const turn = this.#turn.then(() => this.#exchangeNow(message, controlId, isLast));
     this.#turn = turn.catch(() => undefined);
     return turn;
   }
@@ -94,19 +106,34 @@ export class MllpSender {
     return `${this.#settings.host}:${this.#settings.port}`;
   }
 
-  async #exchangeNow(message: Buffer, controlId: string): Promise<Acknowledgment> {
-    if (this.#isClosed) throw new Failure("MLLP_UNREACHABLE", `${this.#peer}: the connector is stopping`);
-    this.#socket ??= await this.#connect();
-    const socket = this.#socket;
+  /**
+   * Sends one message that wants no answer, and waits until it is handed to the system.
+   * @throws Failure MLLP_UNREACHABLE or MLLP_NO_ANSWER. RangeError for a message that no frame can hold.
+   */
+  post(message: Buffer): Promise<void> {
+    const turn = this.#turn.then(async () => {
+      const frame = encodeFrame(message);
+      const socket = await this.#ready();
+      await new Promise<void>((resolve, reject) => {
+        socket.write(frame, (error) => (error ? reject(this.#gone("closed the connection")) : resolve()));
+      });
+    });
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async #exchangeNow(message: Buffer, controlId: string, isLast: Waiting["isLast"]): Promise<Acknowledgment> {
+    const frame = encodeFrame(message);
+    const socket = await this.#ready();
     const timer = new AbortController();
     const answer = new Promise<Acknowledgment | Failure>((resolve) => {
-      this.#waiting = { controlId, settle: resolve };
+      this.#waiting = { controlId, isLast, settle: resolve };
     });
     this.#deps.clock
       .sleep(this.#settings.answerMs, timer.signal)
       .then(() => this.#hangUp(new Failure("MLLP_NO_ANSWER", `${this.#peer}: no acknowledgement in time`)))
       .catch(() => undefined);
-    socket.write(encodeFrame(message));
+    socket.write(frame);
     const end = await answer;
     timer.abort();
     this.#waiting = undefined;
@@ -114,6 +141,19 @@ export class MllpSender {
     this.#acknowledged.push(controlId);
     if (this.#acknowledged.length > REMEMBERED) this.#acknowledged.shift();
     return end;
+  }
+
+  /** The connection. Being closed is looked for again once it stands, which may have taken a while. */
+  async #ready(): Promise<Socket> {
+    this.#requireOpen();
+    this.#socket ??= await this.#connect();
+    const socket = this.#socket;
+    this.#requireOpen();
+    return socket;
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new Failure("MLLP_UNREACHABLE", `${this.#peer}: the connector is stopping`);
   }
 
   async #connect(): Promise<Socket> {
@@ -125,9 +165,13 @@ export class MllpSender {
         else if (event.kind === "too_large") this.#hangUp(this.#gone("sent something too large"));
       }
     });
-    socket.on("error", () => socket.destroy());
+    let why = "closed the connection";
+    socket.on("error", (error) => {
+      why = `broke off the connection (${describe(error)})`;
+      socket.destroy();
+    });
     socket.on("close", () => {
-      if (this.#socket === socket) this.#hangUp(this.#gone("closed the connection"));
+      if (this.#socket === socket) this.#hangUp(this.#gone(why));
     });
     return socket;
   }
@@ -147,15 +191,27 @@ export class MllpSender {
       return;
     }
     if (this.#waiting !== undefined && answer.controlId === this.#waiting.controlId) {
-      this.#waiting.settle(answer);
+      if (this.#waiting.isLast(answer)) this.#waiting.settle(answer);
       return;
     }
-    if (answer.controlId !== undefined && this.#acknowledged.includes(answer.controlId)) return;
+    if (answer.controlId !== undefined && this.#acknowledged.includes(answer.controlId)) {
+      this.#hearAgain(answer, answer.controlId);
+      return;
+    }
     this.#deps.logger.warn(
       { code: answer.code },
       "the lab system acknowledged a message that was not sent now",
     );
     this.#hangUp(new Failure("MLLP_NO_ANSWER", `${this.#peer}: another message was acknowledged`));
+  }
+
+  /** AA after CA says nothing new. Anything else comes too late to be sent again, and is left for a person to see. */
+  #hearAgain({ code, condition }: Acknowledgment, controlId: string): void {
+    if (code === "AA" || code === "CA") return;
+    this.#deps.logger.warn(
+      { code, condition, messageControlId: controlId },
+      "the lab system met an error with a result that it had acknowledged before",
+    );
   }
 
   /** Ends the connection, and with it the waiting. */
@@ -171,7 +227,7 @@ export class MllpSender {
     return new Promise((resolve, reject) => {
       const stopped = new AbortController();
       const socket = tls
-        ? connectTls({ host, port, ...tls }, () => succeed())
+        ? connectTls({ host, port, ...tls, ...serverNameOf(tls, host) }, () => succeed())
         : connect({ host, port, noDelay: true, keepAlive: true }, () => succeed());
       const succeed = () => {
         stopped.abort();
@@ -181,8 +237,9 @@ export class MllpSender {
       const fail = (error: Error) => {
         stopped.abort();
         socket.destroy();
-        const why = "code" in error ? String(error.code) : error.message;
-        reject(new Failure("MLLP_UNREACHABLE", { message: `${this.#peer}: ${why}`, cause: error }));
+        reject(
+          new Failure("MLLP_UNREACHABLE", { message: `${this.#peer}: ${describe(error)}`, cause: error }),
+        );
       };
       socket.once("error", fail);
       this.#deps.clock
@@ -191,4 +248,25 @@ export class MllpSender {
         .catch(() => undefined);
     });
   }
+}
+
+/** What the peer's certificate must name. An address can't be asked for in the handshake (RFC 6066), only looked for. */
+function serverNameOf(
+  { servername }: { readonly servername?: string | undefined },
+  host: string,
+): Pick<ConnectionOptions, "servername" | "checkServerIdentity"> {
+  const name = servername ?? host;
+  return {
+    servername: isIP(name) === 0 ? name : "",
+    checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
+  };
+}
+
+/** Why a connection failed: the system's code, and where it is about certificates, what to look at. */
+function describe(error: Error): string {
+  const code = "code" in error ? String(error.code) : error.message;
+  if (/ALERT|HANDSHAKE|CERT_REQUIRED/.test(code)) return `${code}: it refuses our TLS, look at its log`;
+  if (/CERT|SIGNATURE|ALTNAME|ISSUER/.test(code)) return `${code}: its certificate isn't trusted`;
+  if (/SSL|TLS/.test(code)) return `${code}: it doesn't speak TLS as we do`;
+  return code;
 }

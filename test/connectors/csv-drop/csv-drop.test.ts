@@ -39,7 +39,7 @@ async function problemsOf(world: DropWorld, name: string) {
 
 const CANCEL_LIST: CsvReading = {
   requiredColumns: [["operation"], ["facility"], ["subject_code"], ["order_number"], ["container_label"]],
-  cancelListLacks: { all: [["facility"], ["container_label"]], any: [["subject_code"]] },
+  wishListLacks: { all: [["facility"], ["container_label"]], any: [["subject_code"]] },
 };
 
 describe("a CSV file that only cancels", () => {

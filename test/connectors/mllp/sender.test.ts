@@ -156,6 +156,50 @@ describe("an MLLP sender", () => {
       ({ sender }) => sender.send(message("1"), "1"),
     ));
 
+  it("reads an acknowledgement whose error text is broken into lines", () =>
+    withLab(
+      (frame, socket) =>
+        socket.write(
+          framed(
+            `MSH|^~\\&|C|D|A|B|20260101||ACK|X|P|2.5\rMSA|AR|${idOf(frame)}|can't file\nat line 3\r\r?\r`,
+          ),
+        ),
+      ({ sender }) =>
+        expect(sender.send(message("1"), "1")).rejects.toMatchObject({ code: "MLLP_RESULT_REFUSED" }),
+    ));
+
+  it.each([
+    ["half an acknowledgement and the end", (id: string) => ack("AA", id).slice(0, -1)],
+    ["an acknowledgement without its control id", () => ack("AA", "")],
+    ["an acknowledgement of an id that only begins alike", (id: string) => ack("AA", `${id}0`)],
+  ])("takes nothing for delivered by %s", (_, answer) =>
+    withLab(
+      (frame, socket, nth) => {
+        if (nth > 1) accepts(frame, socket, nth);
+        else socket.end(answer(idOf(frame)), "latin1");
+      },
+      async ({ sender, heard }) => {
+        await expect(sender.send(message("1"), "1")).rejects.toMatchObject({ code: "MLLP_NO_ANSWER" });
+        await sender.send(message("1"), "1");
+        expect(heard[1]).toBe(heard[0]);
+      },
+    ),
+  );
+
+  it("sends nothing over a connection that stands only after it was closed", () =>
+    withLab(accepts, async ({ sender, heard }) => {
+      const sent = Promise.allSettled([sender.send(message("1"), "1")]);
+      await sender.close();
+      expect(await sent).toMatchObject([{ status: "rejected", reason: { code: "MLLP_UNREACHABLE" } }]);
+      expect(heard).toEqual([]);
+    }));
+
+  it("goes on after a message that no frame can hold", () =>
+    withLab(accepts, async ({ sender }) => {
+      await expect(sender.send(Buffer.from("a\x1cb"), "1")).rejects.toBeInstanceOf(RangeError);
+      await sender.send(message("2"), "2");
+    }));
+
   it("says why it can't connect", async () => {
     const sender = new MllpSender(
       { host: "127.0.0.1", port: 1, connectMs: 1_000, answerMs: 1_000 },
