@@ -14,7 +14,7 @@ import { formatId } from "../ledger/ids.ts";
 import { listLatestOrders, listParkedOrders } from "../ledger/latest-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import { countOpenTasks } from "../ledger/tasks.ts";
-import { countDeliveries, countOrders } from "../ledger/views.ts";
+import { countDeliveries, countHeldDeliveries, countOrders } from "../ledger/views.ts";
 import { listWaitingCodes } from "../ledger/waiting-messages.ts";
 import { refillOverviewOf } from "./refills.ts";
 import { readServiceChanges } from "./service-findings.ts";
@@ -91,9 +91,10 @@ async function readReadiness(daemon: Daemon): Promise<Readiness> {
 }
 
 async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
-  const [orders, deliveries, tasks] = await Promise.all([
+  const [orders, deliveries, deliveriesHeld, tasks] = await Promise.all([
     countOrders(pool),
     countDeliveries(pool),
+    countHeldDeliveries(pool),
     countOpenTasks(pool),
   ]);
   const counts = new Map(orders.map(({ state, count }) => [state, count]));
@@ -107,6 +108,7 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
     ),
     deliveriesPending: deliveries.pending,
     deliveriesParked: deliveries.parked,
+    deliveriesHeld,
     tasks,
   };
 }

@@ -27,7 +27,7 @@ export function hideBody(value: unknown, mayShowPhi: boolean): unknown {
 }
 
 /** Segments of our answers without anything of the patient in them; all others echo what came in. */
-const IMPERSONAL = /^(MSH|MSA|ERR|ORC|NTE)/;
+const IMPERSONAL = /^(FHS|BHS|BTS|FTS|MSH|MSA|ERR|ORC|NTE)/;
 
 /** The lines of an HL7 answer; segments that echo the patient keep their name only. */
 export function hideHl7(text: string, mayShowPhi: boolean): string[] {

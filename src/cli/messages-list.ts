@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { FAILURES } from "../core/failures.ts";
 import { listMessages, type MessageView } from "../ledger/views.ts";
 import { readConfig, withLedger } from "./configuration.ts";
+import { noteMore } from "./more-note.ts";
 import type { Paint, Session } from "./session.ts";
 import { type Cell, renderTable } from "./table.ts";
 import { localTime, parseSince, relativeTime } from "./times.ts";
@@ -31,7 +32,7 @@ export async function listMessagesCommand(session: Session, command: Command): P
   }
   if (messages.length === 0) session.line("No messages.");
   else for (const line of messageTable(messages, session)) session.line(line);
-  if (hasMore) session.note(`There are more than these ${messages.length}: --limit shows more.`);
+  if (hasMore) noteMore(session, messages.length);
   return undefined;
 }
 

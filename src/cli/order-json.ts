@@ -49,6 +49,7 @@ export function deliveryJson(delivery: DeliveryView) {
     createdAt: delivery.createdAt.toISOString(),
     deliveredAt: delivery.deliveredAt?.toISOString() ?? null,
     nextAt: delivery.nextAt.toISOString(),
+    waitsBehind: delivery.waitsBehind ?? null,
     reason: reasonJson(delivery.failure),
   };
 }

@@ -6,6 +6,7 @@ import type { LedgerOrder } from "../ledger/order-row.ts";
 import { listOrders } from "../ledger/views.ts";
 import { readConfig, withLedger } from "./configuration.ts";
 import { reveal } from "./hidden.ts";
+import { noteMore } from "./more-note.ts";
 import { orderJson } from "./order-json.ts";
 import type { Paint, Session } from "./session.ts";
 import { type Cell, renderTable } from "./table.ts";
@@ -47,7 +48,7 @@ export async function listOrdersCommand(session: Session, command: Command): Pro
   }
   if (found.shown.length === 0) session.line("No orders.");
   else for (const line of orderTable(found.shown, session)) session.line(line);
-  if (found.hasMore) session.note(`There are more than these ${found.shown.length}: --limit shows more.`);
+  if (found.hasMore) noteMore(session, found.shown.length);
   return undefined;
 }
 

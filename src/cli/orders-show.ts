@@ -275,6 +275,7 @@ export function deliveryTable(deliveries: readonly DeliveryView[], session: Sess
 function whenOf(delivery: DeliveryView, now: number): string {
   if (delivery.deliveredAt) return timeWithAge(delivery.deliveredAt, now);
   if (delivery.state !== "pending") return "";
+  if (delivery.waitsBehind !== undefined) return `waits behind ${delivery.waitsBehind}`;
   return delivery.nextAt.getTime() <= now ? "due now" : `tried ${relativeTime(delivery.nextAt, now)}`;
 }
 

@@ -30,14 +30,14 @@ export function ordersCommand(cli: Cli): Command {
       .description(description)
       .argument("[id...]", "ids or placer order numbers")
       .option("--state <states>", "all orders in these states instead of naming them", orderStates)
-      .option("--reason <text>", "why, for the audit")
+      .option("--reason <text>", REASON[name])
       .option("-y, --yes", "don't ask before acting on more than one")
       .addHelpText("after", `\nExample:\n  ${example}`)
       .action(toAction(cli, async () => (await import("./orders-change.ts")).changeOrdersCommand(name)));
     if (name === "retry") {
       command.option(
         "--override",
-        "have it done although another order asks for the same container or has its number; wants --reason",
+        "have it done although another order asks for the same container or has its number; with --reason",
       );
     }
     if (name === "resolve") {
@@ -66,6 +66,14 @@ export function ordersCommand(cli: Cli): Command {
     .action(toAction(cli, async () => (await import("./orders-cancel.ts")).cancelOrdersCommand));
   return orders;
 }
+
+const WHY = "why, for the audit";
+const REASON = {
+  retry: `${WHY} (required with --override)`,
+  discard: `${WHY} (required for an order that the service may have)`,
+  release: WHY,
+  resolve: WHY,
+} as const;
 
 const ACTS = [
   {

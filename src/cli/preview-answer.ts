@@ -1,39 +1,55 @@
+import type { ConnectorConfig } from "../config/config.ts";
 import type { IncomingMessage } from "../core/intake.ts";
-import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
+import type { Outcome, OutcomeMessage, OutcomeOrder } from "../core/outcome.ts";
 import { phi } from "../core/phi.ts";
+import { ANSWER_BY_VERDICT } from "../jobs/batch-response.ts";
+import type { MessageAnswer } from "../mapping/answer-hl7.ts";
 import type { MappedMessage } from "../mapping/mapper.ts";
-import type { Profile } from "../mapping/profile.ts";
+import type { Hl7Profile, Profile } from "../mapping/profile.ts";
+import { createReplier } from "../mapping/reply-hl7.ts";
 import { type CsvResultRow, csvResultRows } from "../mapping/result-csv.ts";
 import { composeHl7 } from "../mapping/result-hl7.ts";
 
-/** What the lab would be told at once: an HL7 message, or rows of a CSV result file. */
+/** What the lab would be told at once: an HL7 message or batch, or rows of a CSV result file. */
 export type Answer =
-  | { readonly kind: "hl7"; readonly fileName: string; readonly text: string }
+  | {
+      readonly kind: "hl7";
+      /** Undefined for what goes back over a connection. */
+      readonly fileName: string | undefined;
+      readonly text: string;
+    }
   | { readonly kind: "csv"; readonly rows: readonly CsvResultRow[] };
 
-/** As long as a real one, and plainly none. */
+/** As long as real ones, and plainly none. */
 const SAMPLE_CONTROL_ID = "CBPREVIEW0000001";
+const SAMPLE_LATER_CONTROL_ID = "CLPREVIEW0000001";
 
-/** The answer that a message would get; undefined when the profile tells the lab nothing then. */
+export interface AnswerParts {
+  readonly fileName: string;
+  readonly connector: ConnectorConfig;
+  readonly profile: Profile;
+  readonly now: Date;
+}
+
+/** The answer that a message would get by itself; undefined when the profile tells the lab nothing then. */
 export function composeAnswer(
   message: IncomingMessage,
   mapped: MappedMessage,
-  { fileName, profile, now }: { readonly fileName: string; readonly profile: Profile; readonly now: Date },
+  { fileName, connector, profile, now }: AnswerParts,
 ): Answer | undefined {
+  if (connector.type === "mllp" && profile.format === "hl7") {
+    const replies = composeReplies(message, mapped, profile, connector, now);
+    if (replies.length === 0) return undefined;
+    return { kind: "hl7", fileName: undefined, text: Buffer.concat(replies).toString("utf8") };
+  }
   if (mapped.verdict === "ignored") return undefined;
-  const { content } = message;
+  const answered = answeredMessage(message, mapped, fileName, now);
   const common = {
     outcomeId: "t1",
     controlId: SAMPLE_CONTROL_ID,
     occurredAt: now,
-    message: {
-      messageId: "m1",
-      connector: "",
-      messageControlId: mapped.header?.messageControlId,
-      fileName,
-      receivedAt: now,
-      text: content.kind === "hl7" ? phi(content.text.reveal()) : undefined,
-    },
+    // The daemon has no text either of a message that it can't read, and answers it in a batch or connection only.
+    message: message.content.kind === "unreadable" ? { ...answered, text: undefined } : answered,
   };
   const outcome: Outcome =
     mapped.verdict === "refused" || mapped.verdict === "waiting"
@@ -45,6 +61,43 @@ export function composeAnswer(
   }
   const file = composeHl7(outcome, profile);
   return file && { kind: "hl7", fileName: file.fileName, text: file.bytes.toString("utf8") };
+}
+
+/** What would go back over the connection that a message comes by; empty where its sender wants nothing there. */
+export function composeReplies(
+  message: IncomingMessage,
+  mapped: MappedMessage,
+  profile: Hl7Profile,
+  { applicationAck, answers: form }: Extract<ConnectorConfig, { type: "mllp" }>,
+  now: Date,
+): readonly Buffer[] {
+  const { verdict, problems } = mapped;
+  const answered = answeredMessage(message, mapped, undefined, now);
+  const common = { outcomeId: "", controlId: SAMPLE_CONTROL_ID, occurredAt: now, message: answered };
+  const kind = ANSWER_BY_VERDICT[verdict];
+  const answer: MessageAnswer =
+    kind === "acknowledged"
+      ? { ...common, kind, orders: [], isDuplicate: false }
+      : { ...common, kind, problems };
+  return createReplier(answered, profile, { form, applicationAck }).compose(answer, SAMPLE_LATER_CONTROL_ID);
+}
+
+/** The message as an answer refers to it. The header of one whose characters can't be read is ASCII all the same. */
+export function answeredMessage(
+  { content, raw }: IncomingMessage,
+  { header }: MappedMessage,
+  fileName: string | undefined,
+  now: Date,
+): OutcomeMessage {
+  const text = content.kind === "hl7" ? content.text.reveal() : raw.reveal().toString("latin1");
+  return {
+    messageId: "m1",
+    connector: "",
+    messageControlId: header?.messageControlId,
+    fileName,
+    receivedAt: now,
+    text: content.kind === "csv" ? undefined : phi(text),
+  };
 }
 
 function toOutcomeOrder(order: MappedMessage["orders"][number], index: number): OutcomeOrder {

@@ -18,6 +18,7 @@ import { type PlannedCall, planCalls } from "../service/plan-calls.ts";
 import { readConfig } from "./configuration.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { type Answer, composeAnswer } from "./preview-answer.ts";
+import { createBatchPreview } from "./preview-batch.ts";
 import { previewJson, printPreview } from "./preview-print.ts";
 import type { Session } from "./session.ts";
 
@@ -31,7 +32,7 @@ export interface PreviewMessage {
   readonly orders: readonly { readonly order: Order; readonly calls: readonly PlannedCall[] }[];
   /** What it wants of earlier orders. */
   readonly wishes: readonly Wish[];
-  /** What the lab would be told at once; undefined when the profile tells it nothing. */
+  /** What the lab would be told at once of it alone; undefined when the profile tells it nothing. */
   readonly answer: Answer | undefined;
 }
 
@@ -44,6 +45,8 @@ export interface Preview {
   readonly problems: readonly Problem[];
   /** The first messages, as many as were asked for. */
   readonly messages: readonly PreviewMessage[];
+  /** The one answer to all of its messages, where batches are answered as a whole. */
+  readonly batchAnswer: Answer | undefined;
   readonly counts: Record<PreviewMessage["verdict"], number>;
   /** One mistake refuses all of it, by the profile. */
   readonly isWholeFile: boolean;
@@ -100,11 +103,14 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
   const content = await format.examine(file);
   const counts = { accepted: 0, refused: 0, ignored: 0, waiting: 0 };
   const messages: PreviewMessage[] = [];
+  const now = new Date(session.clock.now());
+  const whole = createBatchPreview(connector, profile, { fileName, now, outline: content.batch });
   const batches = content.problems.length > 0 ? [] : content.batches();
   for await (const batch of batches) {
     for (const message of batch) {
       const mapped = mapper.map(message);
       counts[mapped.verdict] += 1;
+      whole?.add(message, mapped);
       if (messages.length >= limit) continue;
       const { header, verdict, problems, orders, wishes = [] } = mapped;
       messages.push({
@@ -118,7 +124,7 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
           order,
           calls: planCalls(order, service, wayOfFacility(config, order.facilityId)),
         })),
-        answer: composeAnswer(message, mapped, { fileName, profile, now: new Date(session.clock.now()) }),
+        answer: whole ? undefined : composeAnswer(message, mapped, { fileName, connector, profile, now }),
       });
     }
   }
@@ -128,6 +134,7 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
     profile: profile.name,
     problems: content.problems,
     messages,
+    batchAnswer: whole?.answer(content.problems),
     counts,
     isWholeFile: format.isWholeFile,
   };

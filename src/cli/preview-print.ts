@@ -10,6 +10,9 @@ import type { Preview, PreviewMessage } from "./preview-file.ts";
 import { problemLines } from "./problem-lines.ts";
 import type { Session } from "./session.ts";
 
+/** Segments of a batch response that are shown to people. */
+const MOST_BATCH_LINES = 200;
+
 const describeProblem = (problem: Problem) => ({ ...problem, mend: FAILURES[problem.code].mend });
 
 /** A preview as JSON. */
@@ -45,6 +48,7 @@ export function previewJson(preview: Preview, mayShowPhi: boolean) {
       })),
       answer: message.answer ? answerJson(message.answer, mayShowPhi) : null,
     })),
+    batchAnswer: preview.batchAnswer ? answerJson(preview.batchAnswer, mayShowPhi) : null,
   };
 }
 
@@ -73,7 +77,7 @@ function answerJson(answer: Answer, mayShowPhi: boolean) {
   if (answer.kind === "hl7") {
     return {
       kind: answer.kind,
-      fileName: answer.fileName,
+      fileName: answer.fileName ?? null,
       text: hideHl7(answer.text, mayShowPhi).join("\n"),
     };
   }
@@ -85,20 +89,23 @@ function answerJson(answer: Answer, mayShowPhi: boolean) {
 
 /** A preview for people. */
 export function printPreview(preview: Preview, session: Session): void {
-  const { counts, messages } = preview;
+  const { counts, messages, batchAnswer } = preview;
   session.line(
     `${clean(preview.fileName)} as connector ${preview.connector} would read it (profile ${preview.profile})`,
   );
   if (preview.problems.length > 0) {
     session.line(session.paint("red", "Nothing of the file would be taken:"));
     indent(session, 2, problemLines(preview.problems));
+    if (batchAnswer) printBatchAnswer(batchAnswer, session);
     return;
   }
   for (const message of messages) printMessage(message, session);
+  if (batchAnswer) printBatchAnswer(batchAnswer, session);
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   session.line();
   if (total > messages.length) {
-    session.line(`… and ${total - messages.length} more messages: --limit shows more.`);
+    const more = total - messages.length;
+    session.line(`… and ${more} more ${more === 1 ? "message" : "messages"}: --limit shows more.`);
   }
   const words = Object.entries(counts).flatMap(([verdict, count]) =>
     count > 0 ? [`${count} ${verdict}`] : [],
@@ -126,9 +133,23 @@ function printMessage(message: PreviewMessage, session: Session): void {
     for (const call of calls) indent(session, 6, callLines(call, session.mayShowPhi));
   }
   if (!message.answer) return;
-  const where = message.answer.kind === "hl7" ? ` ${clean(message.answer.fileName)}` : "";
-  indent(session, 2, [`Answer to the lab${where}:`]);
+  indent(session, 2, [`Answer to the lab${placeOf(message.answer)}:`]);
   indent(session, 4, answerLines(message.answer, session.mayShowPhi));
+}
+
+function printBatchAnswer(answer: Answer, session: Session): void {
+  const lines = answerLines(answer, session.mayShowPhi);
+  session.line();
+  session.line(`One answer to the lab for the batches${placeOf(answer)}:`);
+  indent(session, 2, lines.slice(0, MOST_BATCH_LINES));
+  const more = lines.length - MOST_BATCH_LINES;
+  if (more > 0)
+    session.line(`  … and ${more} more ${more === 1 ? "segment" : "segments"}: --json shows all.`);
+}
+
+function placeOf(answer: Answer): string {
+  if (answer.kind !== "hl7") return "";
+  return answer.fileName === undefined ? ", over the connection" : ` ${clean(answer.fileName)}`;
 }
 
 function wishLine({ control, placerOrderNumber, fillerNumber }: Wish): string {

@@ -2,9 +2,10 @@ import type { Command } from "commander";
 import type pg from "pg";
 import { Failure } from "../core/failures.ts";
 import { QUEUE_NAMES } from "../jobs/queues.ts";
+import { dropDelivery, retryDelivery } from "../ledger/delivery-acts.ts";
 import { pollOrderNow } from "../ledger/hasten.ts";
 import { parseId } from "../ledger/ids.ts";
-import { type Act, discardOrder, dropDelivery, retryDelivery, retryOrder } from "../ledger/operator.ts";
+import { type Act, discardOrder, retryOrder } from "../ledger/operator.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import { pauseQueue, resumeQueue } from "../ledger/pause-queues.ts";
 import { type DeliveryDetails, findDelivery } from "../ledger/queue-views.ts";
@@ -43,16 +44,17 @@ export async function removeCommand(session: Session, command: Command): Promise
   const done = await withLedger(session, readConfig(session), async ({ pool }) => {
     const items = await getItems(pool, words);
     const orders = items.filter((item) => "order" in item).length;
+    const results = items.length - orders;
     if (items.length > 1 || orders > 0) {
       const parts = [
         ...(orders > 0 ? [`discard ${orders} ${orders === 1 ? "order" : "orders"}`] : []),
-        ...(items.length > orders ? [`give up ${items.length - orders} results for the lab`] : []),
+        ...(results > 0 ? [`give up ${results} ${results === 1 ? "result" : "results"} for the lab`] : []),
       ];
       if (!(await confirm(session, `Really ${parts.join(" and ")}?`, yes))) return undefined;
     }
-    const results: Done[] = [];
-    for (const item of items) results.push(await removeItem(pool, item, act));
-    return results;
+    const done: Done[] = [];
+    for (const item of items) done.push(await removeItem(pool, item, act));
+    return done;
   });
   return done === undefined ? EXIT.failed : tellDone(session, done);
 }
@@ -105,12 +107,11 @@ async function getItems(pool: pg.Pool, words: readonly string[]): Promise<Item[]
 async function retryItem(pool: pg.Pool, item: Item, act: Act): Promise<Done> {
   if ("delivery" in item) {
     const { deliveryId: id, state } = item.delivery;
-    const isDone = await retryDelivery(pool, parseId("d", id) as number, act);
-    return {
-      id,
-      isDone,
-      text: `${id} ${isDone ? "is due now" : `can't be delivered again: it is ${state}`}`,
-    };
+    const deliveryId = parseId("d", id) as number;
+    const isDone = await retryDelivery(pool, deliveryId, act);
+    const behind = isDone ? (await findDelivery(pool, deliveryId))?.waitsBehind : undefined;
+    const words = behind === undefined ? "is due now" : `is due once ${behind} is delivered or given up`;
+    return { id, isDone, text: `${id} ${isDone ? words : `can't be delivered again: it is ${state}`}` };
   }
   const { order } = item;
   const result = (await pollOrderNow(pool, order.id, act)) ? "done" : await retryOrder(pool, order, act);

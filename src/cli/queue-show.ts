@@ -59,7 +59,7 @@ function showDelivery(delivery: DeliveryDetails, session: Session): void {
     ["made", timeWithAge(delivery.createdAt, now)],
     ["delivered", delivery.deliveredAt && timeWithAge(delivery.deliveredAt, now)],
     ["attempts", String(delivery.attempts)],
-    ["next try", delivery.state === "pending" ? timeWithAge(delivery.nextAt, now) : undefined],
+    ["next try", nextTry(delivery, now)],
   ]);
   for (const line of fields) session.line(line);
   if (!failure) return;
@@ -67,4 +67,10 @@ function showDelivery(delivery: DeliveryDetails, session: Session): void {
   session.line(session.paint("bold", "Last error"));
   const problem = { code: failure.code as FailureCode, place: "", message: failure.text };
   for (const line of problemLines([problem])) session.line(`  ${line}`);
+}
+
+function nextTry({ state, nextAt, waitsBehind }: DeliveryDetails, now: number): string | undefined {
+  if (state !== "pending") return undefined;
+  if (waitsBehind === undefined) return timeWithAge(nextAt, now);
+  return `once ${waitsBehind}, which came before it, is delivered or given up`;
 }

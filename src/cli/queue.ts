@@ -28,7 +28,7 @@ export function queueCommand(cli: Cli): Command {
     .command("remove")
     .description("Give up deliveries that the lab doesn't have, and discard orders.")
     .argument("<id...>", "o… or d…")
-    .option("--reason <text>", "why, for the audit")
+    .option("--reason <text>", "why, for the audit (required for an order that the service may have)")
     .option("-y, --yes", "don't ask")
     .addHelpText("after", '\nExample:\n  cryobridge queue remove d4 --reason "told by phone"')
     .action(toAction(cli, async () => (await import("./queue-change.ts")).removeCommand));

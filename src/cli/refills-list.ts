@@ -3,6 +3,7 @@ import { isEndedRefill } from "../core/refill.ts";
 import { tankName } from "../jobs/tanks.ts";
 import { listRefills, type RefillView } from "../ledger/refill-views.ts";
 import { readConfig, withLedger } from "./configuration.ts";
+import { noteMore } from "./more-note.ts";
 import { facilityIdOf, noteUnfollowed } from "./refill-facility.ts";
 import type { Paint, Session } from "./session.ts";
 import { type Cell, renderTable } from "./table.ts";
@@ -32,7 +33,7 @@ export async function listRefillsCommand(session: Session, command: Command): Pr
   noteUnfollowed(config, session);
   if (shown.length === 0) session.line("No refills.");
   else for (const line of refillTable(shown, session)) session.line(line);
-  if (hasMore) session.note(`There are more than these ${shown.length}: --limit shows more.`);
+  if (hasMore) noteMore(session, shown.length);
   return undefined;
 }
 

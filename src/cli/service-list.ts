@@ -7,6 +7,7 @@ import type { RawObject } from "../service/values.ts";
 import { readConfig } from "./configuration.ts";
 import { type ExitStatus, exitStatusOf } from "./exit-status.ts";
 import { JsonOutput, type ListOutput, TableOutput } from "./list-output.ts";
+import { noteMore } from "./more-note.ts";
 import { Progress } from "./progress.ts";
 import { recordShown } from "./service-audit.ts";
 import { columnsOf } from "./service-columns.ts";
@@ -81,8 +82,7 @@ class ListReading {
       failure,
     });
     this.#tellRemarks();
-    if (hasMore)
-      this.#session.note(`There are more than these ${this.#count}: --limit shows more, --all shows all.`);
+    if (hasMore) noteMore(this.#session, this.#count, "--limit shows more, --all shows all");
     if (!failure) return undefined;
     // A JSON document holds its own error, so that it stays one document.
     if (this.#session.isJson) return exitStatusOf(failure.code);

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import { Failure } from "../core/failures.ts";
 import { parseId } from "../ledger/ids.ts";
-import { closeTask, listOpenTasks, type Task } from "../ledger/tasks.ts";
+import { closeTask, findTask, listOpenTasks, type Task } from "../ledger/tasks.ts";
 import { readConfig, withLedger } from "./configuration.ts";
 import type { ExitStatus } from "./exit-status.ts";
+import { noteMore } from "./more-note.ts";
 import { type Done, tellDone } from "./orders-change.ts";
 import type { Session } from "./session.ts";
 import { renderTable } from "./table.ts";
@@ -21,10 +22,10 @@ export async function listTasksCommand(session: Session, command: Command): Prom
   }
   if (tasks.length === 0) session.line("There is nothing to be done.");
   else for (const line of taskLines(tasks, session)) session.line(line);
-  if (found.length > limit) session.note(`There are more than these ${limit}: --limit shows more.`);
+  if (found.length > limit) noteMore(session, limit);
 }
 
-/** `tasks done`: status 1 when one of them is not open. */
+/** `tasks done`: status 1 when one of them was done before. */
 export async function closeTasksCommand(session: Session, command: Command): Promise<ExitStatus | undefined> {
   const [words] = command.processedArgs as [readonly string[]];
   const { reason } = command.opts<{ reason?: string }>();
@@ -35,10 +36,13 @@ export async function closeTasksCommand(session: Session, command: Command): Pro
   });
   const config = readConfig(session);
   const done = await withLedger(session, config, async ({ pool }) => {
+    for (const id of ids) {
+      if (!(await findTask(pool, id))) throw new Failure("CLI_NOT_FOUND", `no task k${id}; nothing was done`);
+    }
     const results: Done[] = [];
     for (const id of new Set(ids)) {
       const isDone = await closeTask(pool, id, { actor: session.actor, reason });
-      results.push({ id: `k${id}`, isDone, text: isDone ? `k${id} is done` : `k${id} is no open task` });
+      results.push({ id: `k${id}`, isDone, text: isDone ? `k${id} is done` : `k${id} was done before` });
     }
     return results;
   });

@@ -23,6 +23,8 @@ export interface LedgerCounts {
   readonly deliveriesPending: number;
   /** Results that could not be delivered and wait for a person. */
   readonly deliveriesParked: number;
+  /** Those of the pending ones that wait behind a parked one of their order. */
+  readonly deliveriesHeld: number;
   /** Things for a person to do that nobody has done, and for how long the oldest has waited. */
   /** Open ones; kinds without any are left out. */
   readonly tasks: readonly TaskCount[];
@@ -79,6 +81,7 @@ export interface ListenerRow {
   readonly junkBytes: number;
   readonly timedOut: number;
   readonly turnedAway: number;
+  readonly failedHandshakes: number;
 }
 
 /** What the console needs of the program. */

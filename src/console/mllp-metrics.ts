@@ -23,7 +23,7 @@ export function addMllpMetrics(registers: Registry[]): (listeners: readonly List
   });
   const closed = new Counter({
     name: "cryobridge_mllp_connections_closed_total",
-    help: "MLLP connections that were closed from here, by connector and reason: timed_out or turned_away.",
+    help: "MLLP connections that were closed from here, by connector and reason: timed_out, turned_away or handshake_failed.",
     labelNames: ["connector", "reason"],
     registers,
   });
@@ -39,6 +39,7 @@ export function addMllpMetrics(registers: Registry[]): (listeners: readonly List
       junk.inc({ connector }, each.junkBytes);
       closed.inc({ connector, reason: "timed_out" }, each.timedOut);
       closed.inc({ connector, reason: "turned_away" }, each.turnedAway);
+      closed.inc({ connector, reason: "handshake_failed" }, each.failedHandshakes);
     }
   };
 }

@@ -24,7 +24,8 @@ export interface Status {
   readonly states:
     | readonly { readonly state: OrderState; readonly count: number; readonly oldestSeconds: number | null }[]
     | null;
-  readonly deliveries: { readonly pending: number; readonly parked: number } | null;
+  /** `held` of the pending ones wait behind a parked one of their order. */
+  readonly deliveries: { readonly pending: number; readonly parked: number; readonly held: number } | null;
   /** Things for a person to do; null while the ledger is out of reach. */
   readonly tasks: { readonly open: number; readonly oldestSeconds: number | null } | null;
   /** Orders that need a person, longest waiting first; null while the ledger is out of reach. */
@@ -104,7 +105,13 @@ export async function readStatus(deps: ConsoleDeps, version: string): Promise<St
             oldestSeconds: isTerminal(state) ? null : (counts.oldestSecondsByState[state] ?? null),
           })),
     deliveries:
-      counts === undefined ? null : { pending: counts.deliveriesPending, parked: counts.deliveriesParked },
+      counts === undefined
+        ? null
+        : {
+            pending: counts.deliveriesPending,
+            parked: counts.deliveriesParked,
+            held: counts.deliveriesHeld,
+          },
     tasks: counts === undefined ? null : sumTasks(counts.tasks),
     stuckOrders,
     recentOrders,

@@ -1,7 +1,8 @@
 import type pg from "pg";
 import { encodeCrockfordNumber } from "../core/crockford.ts";
-import { Failure } from "../core/failures.ts";
+import { Failure, type Problem } from "../core/failures.ts";
 import type { BatchOutline, Verdict } from "../core/intake.ts";
+import type { OutcomeMessage } from "../core/outcome.ts";
 import { phi } from "../core/phi.ts";
 import { decodeHl7 } from "../formats/hl7/charset.ts";
 import { type FileMessage, findOpenFile, listFileMessages, type OpenFile } from "../ledger/file-messages.ts";
@@ -80,14 +81,14 @@ export async function closeBatchFile(
   });
   await closeFile(pool, fileId, end, {
     connector: file.connector,
-    fileName: `${safeName(file.fileName)}_${answerFileId(deps.instanceCode, id)}.hl7`,
+    fileName: batchFileName(file.fileName, deps.instanceCode, id),
     bytes: Buffer.from(text, "utf8"),
   });
 }
 
-/** Unlike the name of the file, it never comes again. */
-function answerFileId(instanceCode: string, fileId: number): string {
-  return `CH${instanceCode}${encodeCrockfordNumber(fileId).padStart(8, "0")}`;
+/** The name of the file that answers a file; its last part, unlike the first, never comes again. */
+export function batchFileName(fileName: string, instanceCode: string, fileId: number): string {
+  return `${safeName(fileName)}_CH${instanceCode}${encodeCrockfordNumber(fileId).padStart(8, "0")}.hl7`;
 }
 
 function answerMessage(
@@ -99,19 +100,42 @@ function answerMessage(
   const { verdict, problems, messageId, messageControlId, receivedAt } = message;
   const text = textOf(message);
   const answered = { messageId, connector, messageControlId, fileName, receivedAt };
-  const common = {
-    outcomeId: "",
-    controlId: answerControlId("CA", instanceCode, message.id),
-    occurredAt: receivedAt,
-    message: text === undefined ? answered : { ...answered, text: phi(text) },
-  };
+  return answerInBatch(
+    {
+      verdict,
+      problems,
+      isReadable: message.format === "hl7",
+      controlId: answerControlId("CA", instanceCode, message.id),
+      answered: text === undefined ? answered : { ...answered, text: phi(text) },
+    },
+    profile,
+  );
+}
+
+/** What became of a message of a batch, and what its answer refers to. */
+export interface BatchedMessage {
+  readonly verdict: Verdict;
+  readonly problems: readonly Problem[];
+  /** False for one of whose characters no text could be made. */
+  readonly isReadable: boolean;
+  /** MSH-10 of the answer. */
+  readonly controlId: string;
+  readonly answered: OutcomeMessage;
+}
+
+/** The answer to one message of a file's batch. */
+export function answerInBatch(
+  { verdict, problems, isReadable, controlId, answered }: BatchedMessage,
+  profile: Hl7Profile,
+): BatchedAnswer {
+  const common = { outcomeId: "", controlId, occurredAt: answered.receivedAt, message: answered };
   const kind = ANSWER_BY_VERDICT[verdict];
   const answer: MessageAnswer =
     kind === "acknowledged"
       ? { ...common, kind, orders: [], isDuplicate: verdict === "duplicate" }
       : { ...common, kind, problems };
   const original = readOriginal(answer.message, profile.results);
-  const isWhole = original.isAnswerable && message.format === "hl7";
+  const isWhole = original.isAnswerable && isReadable;
   const composed = isWhole
     ? composeAnswer(answer, original, profile)
     : composePlainAnswer(answer, original, profile, kind === "refused" ? refusalCode(problems) : "AA");
@@ -130,12 +154,12 @@ function textOf({ raw, encoding, format }: FileMessage): string | undefined {
 }
 
 /** A file of which nothing was taken has no messages to answer: one answer says why. */
-function refuseFile(
+export function refuseFile(
   { connector, fileName, receivedAt }: OpenFile,
-  { problems }: FileEnd,
+  { problems }: Pick<FileEnd, "problems">,
   profile: Hl7Profile,
   fileId: number,
-  { instanceCode }: BatchFileDeps,
+  { instanceCode }: Pick<BatchFileDeps, "instanceCode">,
 ): BatchedAnswer {
   const answer: MessageAnswer = {
     outcomeId: "",

@@ -43,7 +43,8 @@ const LONGEST_LOOK_PAUSE_MS = 15_000;
 /**
  * Has the service cancel the orders that are wished away, as far as the site configured its call, and finds out whether
  * it did. Runs at least once for each: that a call is about to leave is in the ledger before it does, so that a crash is
- * followed by a look, and not by a second call. The lab is told "cancelled" only when the service shows it.
+ * followed by a look, and not by a second call. The lab is told "cancelled" only when the service shows it, or has
+ * nothing more to show after a call of ours.
  *
  * @returns how many cancellations were due
  */
@@ -60,6 +61,8 @@ export async function pursueCancel(due: DueCancel, deps: CancelDeps, signal: Abo
   const target: CancelTarget = {
     surface,
     id: due.link.surface === "request" ? due.link.requestId : due.link.procedureId,
+    facilityId: due.facilityId,
+    type: due.operation === "RETRIEVAL" ? "RETRIEVAL" : "STORE",
     procedureId: due.procedureId,
     sensitive: sensitiveOf(due.subject),
   };
@@ -80,7 +83,7 @@ async function call(
   const calledAt = deps.clock.monotonic();
   const ageMs = () => deps.clock.monotonic() - calledAt;
   const attempts = due.attempts + 1;
-  const pursuit = { due, target, attempts, looks: 0, ageMs };
+  const pursuit = { due, target, looks: 0, goneAgeMs: undefined, ageMs };
   const result = await deps.service.cancelAtService(target, signal).then(
     (told) => ({ told }),
     (error: unknown) => ({ failure: asFailure(error) }),
@@ -112,22 +115,22 @@ interface Pursuit {
   readonly due: DueCancel;
   readonly target: CancelTarget;
   readonly call: Exclude<CancelCallState, "due">;
-  readonly attempts: number;
   readonly looks: number;
+  readonly goneAgeMs: number | undefined;
   readonly ageMs: () => number;
   readonly failure: DueCancel["failure"];
   readonly answer?: KeptAnswer | undefined;
 }
 
 /** The call that an earlier round, or an earlier process, made. */
-function lastCall(due: DueCancel): Pick<Pursuit, "attempts" | "looks" | "ageMs" | "failure"> {
-  const { attempts, looks, calledAgeMs = 0, failure } = due;
-  return { attempts, looks, failure, ageMs: () => calledAgeMs };
+function lastCall(due: DueCancel): Pick<Pursuit, "looks" | "goneAgeMs" | "ageMs" | "failure"> {
+  const { looks, goneAgeMs, calledAgeMs = 0, failure } = due;
+  return { looks, goneAgeMs, failure, ageMs: () => calledAgeMs };
 }
 
 async function look(pursuit: Pursuit, deps: CancelDeps, signal: AbortSignal): Promise<void> {
   const { due, target, call: state } = pursuit;
-  let found: CancelLook;
+  let found: CancelLook | "gone";
   try {
     found = await deps.service.lookForCancel(target, signal);
   } catch (error) {
@@ -136,24 +139,31 @@ async function look(pursuit: Pursuit, deps: CancelDeps, signal: AbortSignal): Pr
     const nextInMs = Math.min(pause, LONGEST_LOOK_PAUSE_MS);
     return postponeCancel(deps.pool, due, { call: state, looks: pursuit.looks, nextInMs });
   }
-  if (found.isCancelled) return recordCancelled(deps.pool, due, found.status);
-  const looks = pursuit.looks + 1;
+  if (found !== "gone" && found.isCancelled) return recordCancelled(deps.pool, due, found.status);
+  const isGone = found === "gone";
+  // One look proves little: only those that agree in a row are counted.
+  const looks = isGone === (pursuit.goneAgeMs !== undefined) ? pursuit.looks + 1 : 1;
   const next = decideAfterLook(
     {
       call: state,
-      attempts: pursuit.attempts,
+      unanswered: due.unanswered,
       looks,
       calledAgeMs: pursuit.ageMs(),
       failure: pursuit.failure,
-      status: found.status,
+      found:
+        found === "gone"
+          ? { kind: "gone", forMs: pursuit.goneAgeMs ?? 0 }
+          : { kind: "shown", status: found.status },
     },
     deps.settle,
   );
   switch (next.kind) {
     case "lookAgain":
-      return postponeCancel(deps.pool, due, { call: state, looks, nextInMs: next.nextInMs });
+      return postponeCancel(deps.pool, due, { call: state, looks, nextInMs: next.nextInMs, isGone });
     case "callAgain":
-      return postponeCancel(deps.pool, due, { call: "due", looks: 0, nextInMs: 0 });
+      return postponeCancel(deps.pool, due, { call: "due", looks: 0, nextInMs: 0, isUnanswered: true });
+    case "cancelled":
+      return recordCancelled(deps.pool, due, undefined);
     case "unable":
       return recordUncancelled(deps.pool, due, next.refusal, pursuit.answer);
   }

@@ -4,12 +4,8 @@ import { asFailure, type Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { listDueDeliveries, parkDelivery, postponeDelivery, recordDelivered } from "../ledger/deliveries.ts";
 import { formatId } from "../ledger/ids.ts";
-import {
-  type Composition,
-  listOpenOutcomes,
-  type OpenOutcome,
-  recordComposition,
-} from "../ledger/outcomes.ts";
+import { type Composition, listOpenOutcomes, type OpenOutcome } from "../ledger/outcomes.ts";
+import { recordComposition } from "../ledger/record-composition.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 
 /** The lab's end of a connector. */
@@ -37,7 +33,8 @@ const DELIVER_BATCH = 50;
 /**
  * Tells the lab what it has not been told yet through one connector, in the order in which it happened. Composed
  * bytes are in the ledger before the first of them leaves; what the ledger hasn't marked as delivered leaves again,
- * the same to the byte.
+ * the same to the byte. Behind a result that is parked, or that the lab answers with an error, those of other orders go on
+ * and the later ones of its own wait. Two such answers in a row are an outage of the lab: then all wait.
  */
 export async function deliverConnector(
   connector: string,
@@ -88,12 +85,20 @@ async function deliverPending(
   for (;;) {
     const pending = await listDueDeliveries(deps.pool, connector, DELIVER_BATCH);
     const delivered: number[] = [];
+    const heldOrders = new Set<number>();
     let hasStopped = false;
+    let wasRefused = false;
     for (const delivery of pending) {
       if (signal.aborted) break;
+      if (delivery.orderIds.some((id) => heldOrders.has(id))) {
+        // It is left for later, and what follows it of its other orders with it.
+        for (const id of delivery.orderIds) heldOrders.add(id);
+        continue;
+      }
       try {
         await target.deliver(delivery);
         delivered.push(delivery.id);
+        wasRefused = false;
       } catch (error) {
         const failure = asFailure(error);
         deps.logger.warn(
@@ -104,10 +109,17 @@ async function deliverPending(
         const isAnswer = isErrorAnswer(failure);
         if (failure.class === "permanent" || (isAnswer && delivery.errorAnswers + 1 >= MOST_ERROR_ANSWERS)) {
           await parkDelivery(deps.pool, reason);
+          for (const id of delivery.orderIds) heldOrders.add(id);
           continue;
         }
         const nextInMs = backoffMs(delivery.attempts + 1, deps.backoff, deps.random(), failure.retryAfterMs);
-        await postponeDelivery(deps.pool, { nextInMs, isAnswer, ...reason });
+        const isItsOwn = isAnswer && !wasRefused;
+        await postponeDelivery(deps.pool, { nextInMs, isAnswer: isItsOwn, ...reason });
+        if (isItsOwn) {
+          wasRefused = true;
+          for (const id of delivery.orderIds) heldOrders.add(id);
+          continue;
+        }
         hasStopped = true;
         break;
       }

@@ -146,6 +146,7 @@ function lookAgain(order: LedgerOrder, nextInMs: number, found: string): Settlem
   return {
     from: ["submitting"],
     looks: order.looks + 1,
+    failedLooks: 0,
     nextInMs,
     event: { kind: "looked", detail: { found, nextInMs } },
   };

@@ -39,9 +39,11 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
   const intent = await findIntent(deps.pool, order.id, order.fence);
   if (intent === "not ours") return;
   const mayHaveLeft = intent !== undefined && !isDefinite(failure, order);
+  const isLook = order.intent !== undefined;
+  const attempts = isLook ? order.failedLooks + 1 : order.attempts;
   const decision = decideRetry(
     failure,
-    { attempts: order.attempts, mayHaveLeft, random: deps.random() },
+    { attempts, mayHaveLeft, random: deps.random() },
     deps.settings.backoff,
   );
   const reason = { code: failure.code, text: failure.message };
@@ -55,6 +57,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
       return {
         ...common,
         from: ["submitting"],
+        failedLooks: isLook ? attempts : undefined,
         nextInMs,
         failure: reason,
         event: { kind: "unanswered", detail: reason },
@@ -84,7 +87,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
     };
   })();
   await changeOrders(deps.pool, [change]);
-  log.info({ decision: decision.kind, attempt: order.attempts }, "a step of the order failed");
+  log.info({ decision: decision.kind, attempt: attempts, isLook }, "a step of the order failed");
 }
 
 /**

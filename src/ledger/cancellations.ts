@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { FailureCode } from "../core/failures.ts";
 import type { KeptAnswer } from "../core/kept-answer.ts";
-import type { OrderSubject } from "../core/order.ts";
+import type { Operation, OrderSubject } from "../core/order.ts";
 import { TRACKED_STATES } from "../core/order-state.ts";
 import type { Surface } from "../core/surface.ts";
 import { type Control, decideWish, type WishRefusal } from "../core/wish.ts";
@@ -20,6 +20,8 @@ export type CancelCallState = "due" | "sent" | "refused";
 export interface DueCancel {
   readonly wishId: number;
   readonly orderId: number;
+  readonly facilityId: number;
+  readonly operation: Operation;
   readonly link: ServiceLink;
   /** The procedure that became of a request, as far as it is known. */
   readonly procedureId: number | undefined;
@@ -28,8 +30,12 @@ export interface DueCancel {
   readonly call: CancelCallState;
   /** Calls made so far. */
   readonly attempts: number;
-  /** Looks since the last of them that did not find the order cancelled. */
+  /** Those of them, before the last one, whose answer never came. */
+  readonly unanswered: number;
+  /** Looks in a row since the last call that found the same, and not that the order is cancelled. */
   readonly looks: number;
+  /** For how long every look was answered that there is no such request, ms; undefined when the last one was not. */
+  readonly goneAgeMs: number | undefined;
   /** How long ago the last call was made, ms, by the database's clock. */
   readonly calledAgeMs: number | undefined;
   /** Why the last call is not known to have worked. */
@@ -40,9 +46,10 @@ export interface DueCancel {
 const DUE_CANCELS = `
 select *
   from (select distinct on (c.order_id)
-               c.id, c.order_id, c.call, c.attempts, c.looks, c.next_at, c.failure_code, c.failure_text,
+               c.id, c.order_id, c.call, c.attempts, c.unanswered, c.looks, c.next_at, c.failure_code, c.failure_text,
                (extract(epoch from now() - c.called_at) * 1000)::double precision as called_age_ms,
-               o.surface, o.request_id, o.procedure_id, o.subject_code, o.subject
+               (extract(epoch from now() - c.gone_since) * 1000)::double precision as gone_age_ms,
+               o.facility_id, o.operation, o.surface, o.request_id, o.procedure_id, o.subject_code, o.subject
           from wishes c
           join orders o on o.id = c.order_id
          where c.control in ('cancel', 'discontinue')
@@ -65,6 +72,7 @@ with called as (
          call = 'sent',
          attempts = attempts + 1,
          looks = 0,
+         gone_since = null,
          called_at = now(),
          failure_code = 'SERVICE_NO_ANSWER',
          failure_text = 'the call to cancel was interrupted'
@@ -78,14 +86,21 @@ select order_id, 'cancel_called', jsonb_build_object('attempt', attempts)
   from called
 returning order_id`;
 
-/** $1 wish, $2 state of the call, $3 looks, $4 ms from now, $5 whether $6 code and $7 text replace the failure. Index: the primary key. */
+/**
+ * $1 wish, $2 state of the call, $3 looks, $4 ms from now, $5 whether $6 code and $7 text replace the failure, $8 whether
+ * the last look found nothing (null: as before), $9 calls given up as unanswered. Index: the primary key.
+ */
 const POSTPONE = `
 update wishes
    set call = $2,
        looks = $3,
        next_at = now() + $4 * interval '1 millisecond',
        failure_code = case when $5::boolean then $6 else failure_code end,
-       failure_text = case when $5::boolean then $7 else failure_text end
+       failure_text = case when $5::boolean then $7 else failure_text end,
+       gone_since = case when $8::boolean then coalesce(gone_since, now())
+                         when not $8::boolean then null
+                         else gone_since end,
+       unanswered = unanswered + $9
  where id = $1
    and state in ('asked', 'under_way')`;
 
@@ -110,8 +125,12 @@ export async function findDueCancels(pool: pg.Pool, limit: number): Promise<DueC
     order_id: number;
     call: CancelCallState;
     attempts: number;
+    unanswered: number;
     looks: number;
     called_age_ms: number | null;
+    gone_age_ms: number | null;
+    facility_id: number;
+    operation: Operation;
     failure_code: FailureCode | null;
     failure_text: string | null;
     surface: Surface | null;
@@ -132,12 +151,16 @@ export async function findDueCancels(pool: pg.Pool, limit: number): Promise<DueC
       {
         wishId: row.id,
         orderId: row.order_id,
+        facilityId: row.facility_id,
+        operation: row.operation,
         link,
         procedureId,
         subject: toSubject(row.subject_code, row.subject),
         call: row.call,
         attempts: row.attempts,
+        unanswered: row.unanswered,
         looks: row.looks,
+        goneAgeMs: row.gone_age_ms ?? undefined,
         calledAgeMs: row.called_age_ms ?? undefined,
         failure:
           row.failure_code === null ? undefined : { code: row.failure_code, text: row.failure_text ?? "" },
@@ -165,27 +188,37 @@ export interface CancelStep {
   readonly nextInMs: number;
   /** Why the last call is not known to have worked; `null`: the service took it; undefined: as before. */
   readonly failure?: { readonly code: FailureCode; readonly text: string } | null | undefined;
+  /** Whether the last look was answered that there is no such request; undefined: there was none, or it failed. */
+  readonly isGone?: boolean | undefined;
+  /** The last call's answer never came, and is waited for no more. */
+  readonly isUnanswered?: boolean | undefined;
 }
 
 /** Puts the next step of a cancellation off. */
 export async function postponeCancel(
   pool: pg.Pool,
   { wishId }: Pick<DueCancel, "wishId">,
-  { call, looks, nextInMs, failure }: CancelStep,
+  { call, looks, nextInMs, failure, isGone, isUnanswered }: CancelStep,
 ): Promise<void> {
   const reason = [failure !== undefined, failure?.code ?? null, failure?.text ?? null];
-  await run(pool, POSTPONE, [wishId, call, looks, Math.round(nextInMs), ...reason]);
+  const found = [isGone ?? null, isUnanswered === true ? 1 : 0];
+  await run(pool, POSTPONE, [wishId, call, looks, Math.round(nextInMs), ...reason, ...found]);
 }
 
-/** Records that the service shows the order as cancelled; its wishes are answered with that. */
+/**
+ * Records that the order is cancelled at the service; its wishes are answered with that.
+ *
+ * @param remoteStatus the service's word for it; undefined where it keeps nothing of what was cancelled
+ */
 export async function recordCancelled(
   pool: pg.Pool,
   { orderId }: Pick<DueCancel, "orderId">,
-  remoteStatus: string,
+  remoteStatus: string | undefined,
 ): Promise<void> {
+  const text = "cancelled at the storage service, as asked";
   const failure = {
     code: "ORDER_CANCELLED",
-    text: "cancelled at the storage service, as asked",
+    text: remoteStatus === undefined ? `${text}; it keeps nothing of the order` : text,
   } as const;
   await changeOrders(pool, [
     {

@@ -32,6 +32,7 @@ export interface OrderChange {
   readonly pollIntervalMs?: number | undefined;
   readonly attempts?: number | undefined;
   readonly looks?: number | undefined;
+  readonly failedLooks?: number | undefined;
   /** Gives the order back: no worker owns it any more. */
   readonly isReleased?: boolean | undefined;
   /** Takes it out of the hands of whoever has it: a worker that still thinks it has it can record nothing more. */
@@ -77,6 +78,7 @@ update orders o
        poll_interval_ms = coalesce(x.poll_interval_ms, o.poll_interval_ms),
        attempts = coalesce(x.attempts, o.attempts),
        looks = case when x.settles_intent then 0 else coalesce(x.looks, o.looks) end,
+       failed_looks = case when x.settles_intent then 0 else coalesce(x.failed_looks, o.failed_looks) end,
        owner = case when x.releases then null else o.owner end,
        fence = case when x.takes_back then nextval('fences') else o.fence end,
        held_at = case when x."to" in ('queued', 'submitting', 'submitted', 'accepted', 'in_progress') then null
@@ -97,7 +99,7 @@ update orders o
          order_id bigint, fence bigint, "from" text[], "to" text, failure_code text, failure_text text,
          clears_failure boolean, surface text, request_id bigint, procedure_id bigint, procedure_code text,
          remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, looks integer,
-         releases boolean, takes_back boolean, is_held boolean, settles_intent boolean, approves_repost boolean,
+         failed_looks integer, releases boolean, takes_back boolean, is_held boolean, settles_intent boolean, approves_repost boolean,
          is_missing boolean)
  where o.id = x.order_id
    and (x.fence is null or o.fence = x.fence)
@@ -157,6 +159,7 @@ function toParameter(change: OrderChange): Record<string, unknown> {
     poll_interval_ms: change.pollIntervalMs === undefined ? undefined : Math.round(change.pollIntervalMs),
     attempts: change.attempts,
     looks: change.looks,
+    failed_looks: change.failedLooks,
     releases: change.isReleased === true || change.isTakenBack === true,
     takes_back: change.isTakenBack === true,
     is_held: change.isHeld,

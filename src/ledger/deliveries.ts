@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { FailureCode } from "../core/failures.ts";
 import { run } from "./database.ts";
+import { HELD_DELIVERIES, isNotHeld } from "./held-deliveries.ts";
 
 /** Something composed that the lab does not have yet. */
 export interface PendingDelivery {
@@ -10,30 +11,62 @@ export interface PendingDelivery {
   readonly attempts: number;
   /** Tries that the lab answered with an error. */
   readonly errorAnswers: number;
+  /** The orders that it tells about. */
+  readonly orderIds: readonly number[];
 }
 
-/** Connectors whose oldest pending delivery is due. Index: deliveries_pending. */
+/**
+ * Connectors whose oldest pending delivery that no parked one holds back is due. Goes from one connector to the next, so
+ * that a long backlog costs no more than a short one. The order by connector and id, with `between` for equality, is that of
+ * one index alone: after the end of a backlog, whose statistics stay, the planner took to walk through all deliveries by id.
+ * Index: deliveries_pending.
+ */
 const DUE_CONNECTORS = `
-select d.connector
-  from (select distinct connector from deliveries where state = 'pending') c
- cross join lateral (select p.connector, p.next_at
-                       from deliveries p
-                      where p.connector = c.connector
-                        and p.state = 'pending'
-                      order by p.id
-                      limit 1) d
- where d.next_at <= now()`;
+with recursive ${HELD_DELIVERIES},
+connectors(name) as (
+  (select p.connector
+     from deliveries p
+    where p.state = 'pending'
+    order by p.connector, p.id
+    limit 1)
+   union all
+  select (select p.connector
+            from deliveries p
+           where p.state = 'pending'
+             and p.connector > c.name
+           order by p.connector, p.id
+           limit 1)
+    from connectors c
+   where c.name is not null)
+select c.name as connector
+  from connectors c
+ cross join lateral (
+       select p.next_at
+         from deliveries p
+        where p.connector between c.name and c.name
+          and p.state = 'pending'
+          and ${isNotHeld("p")}
+        order by p.connector, p.id
+        limit 1) n
+ where n.next_at <= now()`;
 
 /**
  * A connector's oldest pending deliveries, due or not: what an order went through is told in order, so the first that
- * isn't due holds up those behind it. $1 connector, $2 how many. Index: deliveries_pending.
+ * isn't due holds up those behind it. Those that wait behind a parked one are left out. $1 connector, $2 how many.
+ * Indexes: deliveries_pending, outcomes_delivery.
  */
 const PENDING = `
-select d.id, d.file_name, d.bytes, d.attempts, d.error_answers, d.next_at <= now() as is_due
+with recursive ${HELD_DELIVERIES}
+select d.id, d.file_name, d.bytes, d.attempts, d.error_answers, d.next_at <= now() as is_due,
+       (select coalesce(array_agg(distinct t.order_id), '{}')
+          from outcomes t
+         where t.delivery_id = d.id
+           and t.order_id is not null) as order_ids
   from deliveries d
- where d.connector = $1
+ where d.connector between $1 and $1
    and d.state = 'pending'
- order by d.id
+   and ${isNotHeld("d")}
+ order by d.connector, d.id
  limit $2`;
 
 /** The lab has it, and the timelines say so; $1 bigint[]. Index: the primary key, outcomes_delivery. */
@@ -81,7 +114,7 @@ export async function findDueDeliveries(pool: pg.Pool): Promise<string[]> {
   return (await run<{ connector: string }>(pool, DUE_CONNECTORS)).map((row) => row.connector);
 }
 
-/** The next deliveries of a connector that are due, in the order in which they were composed. */
+/** The next deliveries of a connector that are due and wait behind no parked one, in the order in which they were composed. */
 export async function listDueDeliveries(
   pool: pg.Pool,
   connector: string,
@@ -94,6 +127,7 @@ export async function listDueDeliveries(
     attempts: number;
     error_answers: number;
     is_due: boolean;
+    order_ids: number[];
   }>(pool, PENDING, [connector, limit]);
   const held = rows.findIndex((row) => !row.is_due);
   const due = held === -1 ? rows : rows.slice(0, held);
@@ -103,6 +137,7 @@ export async function listDueDeliveries(
     bytes: row.bytes,
     attempts: row.attempts,
     errorAnswers: row.error_answers,
+    orderIds: row.order_ids,
   }));
 }
 
@@ -117,7 +152,7 @@ export async function postponeDelivery(
   failed: {
     readonly id: number;
     readonly nextInMs: number;
-    /** Whether the lab answered, with an error. */
+    /** Whether the lab answered with an error that is about this one: others go on meanwhile. */
     readonly isAnswer: boolean;
     readonly code: FailureCode;
     readonly text: string;

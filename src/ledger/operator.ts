@@ -16,7 +16,7 @@ export interface Act {
 }
 
 /** $1 actor, $2 action, $3 JSON array of {target, detail}. */
-const INSERT_AUDIT = `
+export const INSERT_AUDIT = `
 insert into audit (actor, action, target, detail)
 select $1, $2, x.target, coalesce(x.detail, '{}')
   from jsonb_to_recordset($3::jsonb) as x(target text, detail jsonb)`;
@@ -47,40 +47,6 @@ update order_containers c
    and o.operation = 'STORE'
    and c.order_id = o.id
    and (c.container_id is not null or c.location is not null)`;
-
-/** A delivery that waits or is parked goes out now; $1 id. */
-const DELIVER_NOW = `
-update deliveries
-   set state = 'pending',
-       error_answers = 0,
-       next_at = now()
- where id = $1
-   and state in ('pending', 'parked')
-   and bytes is not null
-returning id`;
-
-/** An outcome that no message could be made of is composed anew; $1 id of its parked delivery. */
-const COMPOSE_ANEW = `
-with gone as (
-  delete from deliveries
-   where id = $1
-     and state = 'parked'
-     and bytes is null
-  returning id)
-update outcomes
-   set is_composed = false,
-       delivery_id = null
-  from gone
- where delivery_id = gone.id
-returning outcomes.id`;
-
-/** $1 id. */
-const DROP_DELIVERY = `
-update deliveries
-   set state = 'dropped'
- where id = $1
-   and state in ('pending', 'parked')
-returning id`;
 
 /** An order that waits for its next try goes on now; $1 id. */
 const HASTEN = `
@@ -152,6 +118,7 @@ export async function retryOrder(
       orderId: id,
       failure: null,
       attempts: 0,
+      failedLooks: 0,
       nextInMs: 0,
       event: { kind: "retried", detail: { actor: by.actor } },
     };
@@ -296,22 +263,4 @@ export async function resolveOrder(
       isTold: true,
     };
   });
-}
-
-/** Sends a result again that the lab doesn't have; false when there is nothing to send. */
-export async function retryDelivery(pool: pg.Pool, deliveryId: number, act: Act): Promise<boolean> {
-  const sent = await run(pool, DELIVER_NOW, [deliveryId]);
-  const rows = sent.length > 0 ? sent : await run(pool, COMPOSE_ANEW, [deliveryId]);
-  if (rows.length > 0) await recordAudit(pool, act, "retry", [{ target: formatId("d", deliveryId) }]);
-  return rows.length > 0;
-}
-
-/** Gives up a result that the lab doesn't have; false when there is nothing to give up. */
-export async function dropDelivery(pool: pg.Pool, deliveryId: number, act: Act): Promise<boolean> {
-  const rows = await run(pool, DROP_DELIVERY, [deliveryId]);
-  if (rows.length > 0)
-    await recordAudit(pool, act, "remove", [
-      { target: formatId("d", deliveryId), detail: { reason: act.reason } },
-    ]);
-  return rows.length > 0;
 }

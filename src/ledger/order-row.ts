@@ -44,6 +44,8 @@ export interface LedgerOrder {
   readonly intentAgeMs: number | undefined;
   /** How often the service was searched for what the intended call may have done. */
   readonly looks: number;
+  /** Searches in a row that failed themselves. */
+  readonly failedLooks: number;
   /** Requests of this subject and type that were there before the intended call. */
   readonly knownRequestIds: readonly number[];
   /** Requests or procedures that the service made of it before a person had it done anew. */
@@ -69,7 +71,7 @@ export interface LedgerOrder {
 export const ORDER_COLUMNS = `
   o.id, o.message_id, o.connector, o.operation, o.facility_code, o.facility_id, o.placer_order_number, o.subject_code,
   o.prior_subject_code, o.subject, o.sources, o.state, o.failure_code, o.failure_text, o.version, o.generation, o.attempts, o.next_at, o.fence, o.intent,
-  o.intent_at, (extract(epoch from now() - o.intent_at) * 1000)::double precision as intent_age_ms, o.looks, o.known_request_ids, o.former_ids, o.is_repost_approved, o.surface, o.request_id, o.procedure_id, o.procedure_code,
+  o.intent_at, (extract(epoch from now() - o.intent_at) * 1000)::double precision as intent_age_ms, o.looks, o.failed_looks, o.known_request_ids, o.former_ids, o.is_repost_approved, o.surface, o.request_id, o.procedure_id, o.procedure_code,
   o.remote_status, o.poll_interval_ms, o.missing_since, o.held_at, o.received_at, o.submitted_at, o.changed_at,
   (select coalesce(jsonb_agg(jsonb_build_object('position', c.position, 'label', c.label, 'description', c.description,
                                                 'containerId', c.container_id, 'location', c.location)
@@ -101,6 +103,7 @@ export interface OrderRow {
   intent_at: Date | null;
   intent_age_ms: number | null;
   looks: number;
+  failed_looks: number;
   known_request_ids: number[];
   former_ids: number[];
   is_repost_approved: boolean;
@@ -184,6 +187,7 @@ export function fromOrderRow(row: OrderRow): LedgerOrder {
     intentAt: row.intent_at ?? undefined,
     intentAgeMs: row.intent_age_ms ?? undefined,
     looks: row.looks,
+    failedLooks: row.failed_looks,
     knownRequestIds: row.known_request_ids,
     formerIds: row.former_ids,
     isRepostApproved: row.is_repost_approved,
@@ -201,9 +205,10 @@ export function fromOrderRow(row: OrderRow): LedgerOrder {
   };
 }
 
-/** An order as it is put into an outcome's payload: plain JSON, with the subject code in clear. */
-export interface OrderSnapshot extends Omit<OutcomeOrder, "subjectCode"> {
+/** An order as it is put into an outcome's payload: plain JSON, with the subject codes in clear. */
+export interface OrderSnapshot extends Omit<OutcomeOrder, "subjectCode" | "priorSubjectCode"> {
   readonly subjectCode: string;
+  readonly priorSubjectCode?: string | undefined;
 }
 
 /** What the lab would be told of the order as it stands. */
@@ -214,6 +219,7 @@ export function snapshotOrder(order: LedgerOrder): OrderSnapshot {
     placerOrderNumber: order.placerOrderNumber,
     facilityCode: order.facilityCode,
     subjectCode: order.subject.code.reveal(),
+    priorSubjectCode: order.priorSubjectCode?.reveal(),
     state: order.state,
     isHeld: order.heldAt !== undefined,
     requestId: order.requestId,

@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { encodeCrockfordNumber } from "../core/crockford.ts";
-import { Failure, type FailureCode, type Problem } from "../core/failures.ts";
+import type { FailureCode, Problem } from "../core/failures.ts";
 import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
 import { phi } from "../core/phi.ts";
 import type { WishAnswer } from "../core/wish.ts";
-import { inTransaction, run } from "./database.ts";
+import { run } from "./database.ts";
 import { formatId } from "./ids.ts";
 import type { OrderSnapshot } from "./order-row.ts";
 
@@ -61,20 +61,6 @@ insert into deliveries (connector, file_name, bytes)
 values ($1, $2, $3)
 returning id`;
 
-/** A delivery that there is nothing to send of yet; $1 connector, $2 file name, $3 code, $4 text. */
-const INSERT_UNCOMPOSED = `
-insert into deliveries (connector, file_name, state, failure_code, failure_text)
-values ($1, $2, 'parked', $3, $4)
-returning id`;
-
-/** $1 delivery id or null, $2 outcome ids. What another process has composed meanwhile is left alone. */
-const MARK_COMPOSED = `
-update outcomes
-   set is_composed = true,
-       delivery_id = $1
- where id = any ($2)
-   and not is_composed`;
-
 /** Numbers result files; $1 connector, $2 name of the input file. */
 const NEXT_RESULT_NUMBER = `
 insert into result_numbers as r (connector, input_name, last_number)
@@ -106,9 +92,10 @@ interface OutcomeRow {
   instance_code: string;
 }
 
-const toOrder = (snapshot: OrderSnapshot): OutcomeOrder => ({
+const toOrder = ({ priorSubjectCode, ...snapshot }: OrderSnapshot): OutcomeOrder => ({
   ...snapshot,
   subjectCode: phi(snapshot.subjectCode),
+  ...(priorSubjectCode === undefined ? {} : { priorSubjectCode: phi(priorSubjectCode) }),
 });
 
 function toOutcome(row: OutcomeRow): Outcome {
@@ -186,35 +173,6 @@ export interface Composition {
   /** Outcomes that the profile doesn't tell the lab. */
   readonly untold: readonly number[];
   readonly uncomposed: readonly UncomposedOutcome[];
-}
-
-/**
- * Keeps composed deliveries and marks their outcomes, in one transaction.
- *
- * @throws Failure LEDGER_CONTENDED when another process has composed some of them meanwhile; nothing is kept then.
- */
-export async function recordComposition(
-  pool: pg.Pool,
-  connector: string,
-  composition: Composition,
-): Promise<void> {
-  await inTransaction(pool, async (client) => {
-    const mark = async (deliveryId: number | null, outcomeIds: readonly number[]) => {
-      const { rowCount } = await client.query(MARK_COMPOSED, [deliveryId, outcomeIds]);
-      if (rowCount === outcomeIds.length) return;
-      throw new Failure("LEDGER_CONTENDED", "another process has composed the same results at this moment");
-    };
-    for (const { fileName, bytes, outcomeIds } of composition.deliveries) {
-      const { rows } = await client.query<{ id: number }>(INSERT_DELIVERY, [connector, fileName, bytes]);
-      await mark(rows[0]?.id ?? null, outcomeIds);
-    }
-    for (const { outcomeId, code, text } of composition.uncomposed) {
-      const name = `(${formatId("t", outcomeId)} could not be composed)`;
-      const { rows } = await client.query<{ id: number }>(INSERT_UNCOMPOSED, [connector, name, code, text]);
-      await mark(rows[0]?.id ?? null, [outcomeId]);
-    }
-    if (composition.untold.length > 0) await mark(null, composition.untold);
-  });
 }
 
 /** The number of the next result file for an input file of this name, from 1. A crash may leave a number unused. */

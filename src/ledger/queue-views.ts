@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { run } from "./database.ts";
+import { HELD_DELIVERIES, WAITS_BEHIND } from "./held-deliveries.ts";
 import { formatId } from "./ids.ts";
 import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./order-row.ts";
 import type { DeliveryView } from "./views.ts";
@@ -47,7 +48,7 @@ select (select count(*) from outcomes t where not t.is_composed)::integer
        0 as in_hand,
        count(*) filter (where d.state = 'parked')::integer as parked
   from deliveries d
- where d.state in ('pending', 'parked')`;
+ where (d.state = 'pending' or d.state = 'parked')`;
 
 /** Orders whose last step failed and that are tried again, next one first; $1 how many. Indexes: orders_waiting, orders_in_hand. */
 const RETRYING_ORDERS = `
@@ -60,12 +61,14 @@ select ${ORDER_COLUMNS}
 
 /** $1 id. Index: the primary key; outcomes by delivery are few. */
 const DELIVERY_BY_ID = `
+with recursive ${HELD_DELIVERIES}
 select d.id, d.connector, d.file_name, d.state, d.attempts, d.failure_code, d.failure_text, d.created_at, d.delivered_at,
        d.next_at, octet_length(d.bytes) as size_bytes,
        (select coalesce(array_agg(distinct t.order_id order by t.order_id), '{}')
           from outcomes t
          where t.delivery_id = d.id
-           and t.order_id is not null) as order_ids
+           and t.order_id is not null) as order_ids,
+       ${WAITS_BEHIND}
   from deliveries d
  where d.id = $1`;
 
@@ -123,6 +126,7 @@ export async function findDelivery(pool: pg.Pool, deliveryId: number): Promise<D
     next_at: Date;
     size_bytes: number | null;
     order_ids: number[];
+    waits_behind: number | null;
   }>(pool, DELIVERY_BY_ID, [deliveryId]);
   return (
     row && {
@@ -136,6 +140,7 @@ export async function findDelivery(pool: pg.Pool, deliveryId: number): Promise<D
       createdAt: row.created_at,
       deliveredAt: row.delivered_at ?? undefined,
       nextAt: row.next_at,
+      waitsBehind: row.waits_behind === null ? undefined : formatId("d", row.waits_behind),
       sizeBytes: row.size_bytes ?? undefined,
       orderIds: row.order_ids.map((id) => formatId("o", id)),
     }

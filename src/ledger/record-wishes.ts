@@ -2,52 +2,10 @@ import type pg from "pg";
 import { decideWish, isCancelling, refuseWish, type Wish, type WishRefusal } from "../core/wish.ts";
 import { settleWishesWithin } from "./change-orders.ts";
 import { formatId } from "./ids.ts";
-import { businessKeyOf, type MessageDraft } from "./message-drafts.ts";
+import type { MessageDraft } from "./message-drafts.ts";
 import { contentOf } from "./order-content.ts";
+import { chooseOrders, findOrders, numberOf, type PlacedWish, type WishedOrder } from "./wished-orders.ts";
 import { answerWishes, recordRefusals } from "./wishes.ts";
-
-/**
- * The orders that wishes name: by the sender's number, else by the number that we gave them; only those that came
- * through the same connector, with the same message or before. Procedures are numbered by each surface in its own way,
- * and the number that we gave is one of the external surface. $1 connector, $2 JSON array of {n, business_key, kind,
- * service_id, message_id}. Indexes: orders (business_key), orders_request, orders_procedure.
- */
-const FIND_WISHED = `
-select x.n, o.id
-  from jsonb_to_recordset($2::jsonb) as x(n integer, business_key text, kind text, service_id bigint, message_id bigint)
-  join lateral (
-       select o.id
-         from orders o
-        where o.business_key = x.business_key
-          and o.message_id <= x.message_id
-        union all
-       select o.id
-         from orders o
-        where x.business_key is null
-          and x.kind = 'request'
-          and o.surface = 'request'
-          and o.request_id = x.service_id
-          and o.connector = $1
-          and o.message_id <= x.message_id
-        union all
-       (select o.id
-          from orders o
-         where x.business_key is null
-           and x.kind = 'procedure'
-           and o.procedure_id = x.service_id
-           and o.connector = $1
-           and o.message_id <= x.message_id
-         order by o.surface is distinct from 'external'
-         limit 1)
-        limit 1) o on true`;
-
-/** In ascending order, so that two who lock the same orders wait for each other and no more; $1 bigint[]. */
-const LOCK_ORDERS = `
-select o.id, o.subject_code, o.request_id, o.procedure_id
-  from orders o
- where o.id = any ($1)
- order by o.id
-   for update`;
 
 /** $1 connector, $2 actor, $3 JSON array of wishes. */
 const INSERT_WISHES = `
@@ -95,13 +53,6 @@ select t.connector, x.message_id, t.order_id, t.kind, t.payload
   from jsonb_to_recordset($1::jsonb) as x(message_id bigint, first_id bigint)
   join outcomes t on t.message_id = x.first_id and t.kind = 'wishes'
  order by x.message_id, t.id`;
-
-/** A wish with its place in the ledger. */
-interface PlacedWish {
-  readonly wish: Wish;
-  readonly messageId: number;
-  readonly position: number;
-}
 
 /** Whether a message brings nothing but wishes about earlier orders: then their answers answer it. */
 export function onlyWishes({ record }: Pick<MessageDraft, "record">): boolean {
@@ -154,8 +105,8 @@ async function takeWishes(
   );
   const orders = await findOrders(client, connector, wishes);
   const placed = wishes.map((each, index) => {
-    const order = orders.get(index);
-    return { ...each, orderId: order?.id, refusal: refusalOf(each.wish, order) };
+    const named = chooseOrders(each.wish, orders.get(index) ?? []);
+    return { ...each, orderId: named[0]?.id, refusal: refusalOf(each.wish, named) };
   });
   const actor = `connector ${connector}`;
   const rows = placed.map(({ wish, messageId, position, orderId, refusal }) => ({
@@ -198,58 +149,28 @@ async function takeWishes(
   );
 }
 
-interface WishedOrder {
-  readonly id: number;
-  readonly subject_code: string;
-  readonly request_id: number | null;
-  readonly procedure_id: number | null;
-}
-
-/** The orders of wishes, by the wish's index, locked until the transaction ends. */
-async function findOrders(
-  client: pg.PoolClient,
-  connector: string,
-  wishes: readonly PlacedWish[],
-): Promise<Map<number, WishedOrder>> {
-  const named = wishes.map(({ wish, messageId }, n) => ({
-    n,
-    message_id: messageId,
-    business_key:
-      wish.placerOrderNumber === undefined ? undefined : businessKeyOf(connector, wish.placerOrderNumber),
-    kind: wish.fillerNumber?.kind,
-    service_id: wish.fillerNumber?.id,
-  }));
-  const found = await client.query<{ n: number; id: number }>(FIND_WISHED, [
-    connector,
-    JSON.stringify(named),
-  ]);
-  const locked = await client.query<WishedOrder>(LOCK_ORDERS, [found.rows.map((row) => row.id)]);
-  const byId = new Map(locked.rows.map((row) => [row.id, row]));
-  return new Map(
-    found.rows.flatMap(({ n, id }) => {
-      const order = byId.get(id);
-      return order ? [[n, order] as const] : [];
-    }),
-  );
-}
-
 /** Why a wish is refused for what it says, whatever the state of the order. */
 function refusalOf(
   { control, subjectCode, fillerNumber, placerOrderNumber }: Wish,
-  order: WishedOrder | undefined,
+  named: readonly WishedOrder[],
 ): WishRefusal | undefined {
+  const [order] = named;
   if (order === undefined) {
     const decision = decideWish(control, undefined, false);
     return decision.kind === "unable" ? decision.refusal : undefined;
   }
   const nothing = isCancelling(control) ? "nothing was cancelled" : "nothing was changed";
+  if (named.length > 1) {
+    const ids = named.map(({ id }) => formatId("o", id)).join(", ");
+    const text = `several orders have this number (${ids}), and nothing tells which is meant; ${nothing}`;
+    return refuseWish(control, "ORDER_AMBIGUOUS", text);
+  }
   const differs = (text: string) => refuseWish(control, "ORDER_DIFFERS", `${text}; ${nothing}`);
   if (subjectCode !== undefined && subjectCode.reveal() !== order.subject_code) {
     return differs("the order of this number is another subject's");
   }
   if (fillerNumber === undefined || placerOrderNumber === undefined) return undefined;
-  const own = fillerNumber.kind === "request" ? order.request_id : order.procedure_id;
-  if (own === fillerNumber.id) return undefined;
+  if (numberOf(order, fillerNumber) === fillerNumber.id) return undefined;
   return differs("the placer and the filler order number name different orders");
 }
 

@@ -15,7 +15,8 @@ export interface DueOrder {
  * Hands over waiting orders, oldest first, one at a time in each lane (facility and subject). An order waits while an
  * earlier one of its lane is not past its submission, and while any other one, such as a later order that overtook it
  * while it was parked, is in hand or may have a call under way. One that the lab has on hold isn't handed over, and
- * holds its lane as little as a parked one.
+ * holds its lane as little as a parked one. A merge also waits for the earlier merges into the subject that it does away
+ * with, so that of A into B and B into C the first is told first.
  * $1 how many, $2 text[] states in which an earlier order holds the lane.
  * The subqueries take the first row of an index so that a lane of many orders costs no more than a lane of one.
  * Indexes: orders_waiting, orders_lane.
@@ -42,6 +43,17 @@ with due as (
              and e.state in ('queued', 'submitting')
            order by e.id
            limit 1) is null
+     and (o.operation <> 'MERGE'
+      or (select e.id
+            from orders e
+           where e.lane = o.facility_id::text || '/' || o.prior_subject_code
+             and e.id < o.id
+             and e.operation = 'MERGE'
+             and e.state in ('received', 'queued', 'submitting', 'parked')
+             and e.state = any ($2)
+             and (e.held_at is null or 'parked' = any ($2))
+           order by e.id
+           limit 1) is null)
    order by o.id
    limit $1
      for update of o skip locked)
@@ -103,7 +115,10 @@ update orders
  where id = any ($1)
    and (state = 'queued' or (state = 'submitting' and owner is null))`;
 
-/** $1 id, $2 version, $3 owner, $4 lease in ms. Nothing is returned for a stale job or an order in other hands. */
+/**
+ * $1 id, $2 version, $3 owner, $4 lease in ms. Nothing is returned for a stale job or an order in other hands. To look for
+ * a lost call is no further attempt: what is tried after it has failed no more often.
+ */
 const CLAIM = `
 update orders o
    set state = 'submitting',
@@ -111,7 +126,7 @@ update orders o
        fence = nextval('fences'),
        lease_until = now() + $4 * interval '1 millisecond',
        handed_over_at = null,
-       attempts = o.attempts + 1
+       attempts = o.attempts + case when o.intent is null then 1 else 0 end
  where o.id = $1
    and o.version = $2
    and (o.state = 'queued' or (o.state = 'submitting' and o.owner is null))
@@ -123,6 +138,7 @@ update orders
    set intent = $3,
        intent_at = now(),
        looks = 0,
+       failed_looks = 0,
        known_request_ids = $4,
        -- The two surfaces number what they make each in their own way.
        former_ids = case when $6::text is null or $6 = surface then former_ids else '{}' end,
@@ -147,7 +163,8 @@ with released as (
          failure_text = case when interruptions + 1 >= $3 then $4 else failure_text end,
          changed_at = case when interruptions + 1 >= $3 or intent is null then now() else changed_at end,
          interruptions = interruptions + 1,
-         attempts = greatest(attempts - 1, 0),
+         -- An attempt that came to its call is one; and a look that was interrupted had not been counted as any.
+         attempts = case when intent is null then greatest(attempts - 1, 0) else attempts end,
          owner = null,
          fence = nextval('fences'),
          lease_until = null,

@@ -41,6 +41,13 @@ select ${TASK_COLUMNS}
  where k.order_id = $1
  order by k.id`;
 
+/** $1 task. Index: the primary key. */
+const TASK_BY_ID = `
+select ${TASK_COLUMNS}
+  from tasks k
+  join orders o on o.id = k.order_id
+ where k.id = $1`;
+
 /** How many are open of each kind, and the age of the oldest in seconds. Index: tasks_open. */
 const COUNT_OPEN = `
 select k.kind, count(*)::integer as count,
@@ -115,6 +122,12 @@ export async function openTasks(client: pg.PoolClient, tasks: readonly NewTask[]
 /** Tasks that nobody has done yet, oldest first. */
 export async function listOpenTasks(pool: pg.Pool, limit: number): Promise<Task[]> {
   return (await run<TaskRow>(pool, OPEN_TASKS, [limit])).map(toTask);
+}
+
+/** A task, done or not; undefined when there is none of that number. */
+export async function findTask(pool: pg.Pool, taskId: number): Promise<Task | undefined> {
+  const [row] = await run<TaskRow>(pool, TASK_BY_ID, [taskId]);
+  return row && toTask(row);
 }
 
 /** All tasks about an order, oldest first. */

@@ -3,6 +3,7 @@ import type { Problem } from "../core/failures.ts";
 import type { Verdict } from "../core/intake.ts";
 import type { OrderState } from "../core/order-state.ts";
 import { type Queryable, run } from "./database.ts";
+import { HELD_DELIVERIES, WAITS_BEHIND } from "./held-deliveries.ts";
 import { formatId, parseId } from "./ids.ts";
 import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./order-row.ts";
 
@@ -49,7 +50,9 @@ select e.at, e.kind, e.to_state, e.detail
 
 /** $1 order id. Index: outcomes_order. */
 const ORDER_DELIVERIES = `
-select distinct d.id, d.connector, d.file_name, d.state, d.attempts, d.failure_code, d.failure_text, d.created_at, d.delivered_at, d.next_at
+with recursive ${HELD_DELIVERIES}
+select distinct d.id, d.connector, d.file_name, d.state, d.attempts, d.failure_code, d.failure_text, d.created_at, d.delivered_at, d.next_at,
+       ${WAITS_BEHIND}
   from outcomes t
   join deliveries d on d.id = t.delivery_id
  where t.order_id = $1
@@ -88,14 +91,23 @@ select o.state, count(*)::integer as count, extract(epoch from now() - min(o.cha
   from orders o
  group by o.state`;
 
+/** Pending deliveries that wait behind a parked one. */
+const COUNT_HELD = `
+with recursive ${HELD_DELIVERIES}
+select count(distinct h.delivery_id)::integer as count
+  from held h
+ where h.delivery_id <> h.behind`;
+
 /** Deliveries by state. */
 const COUNT_DELIVERIES = "select d.state, count(*)::integer as count from deliveries d group by d.state";
 
-/** Deliveries that the lab does not have; $1 limit. Index: deliveries_pending. */
+/** Deliveries that the lab does not have; $1 limit. Indexes: deliveries_pending, deliveries_parked. */
 const OPEN_DELIVERIES = `
-select d.id, d.connector, d.file_name, d.state, d.attempts, d.failure_code, d.failure_text, d.created_at, d.delivered_at, d.next_at
+with recursive ${HELD_DELIVERIES}
+select d.id, d.connector, d.file_name, d.state, d.attempts, d.failure_code, d.failure_text, d.created_at, d.delivered_at, d.next_at,
+       ${WAITS_BEHIND}
   from deliveries d
- where d.state in ('pending', 'parked')
+ where (d.state = 'pending' or d.state = 'parked')
  order by d.id
  limit $1`;
 
@@ -119,6 +131,8 @@ export interface DeliveryView {
   readonly createdAt: Date;
   readonly deliveredAt: Date | undefined;
   readonly nextAt: Date;
+  /** The parked delivery of the same order, such as `d3`, that has to be delivered or given up first. */
+  readonly waitsBehind: string | undefined;
 }
 
 /** A message as an operator sees it; its text is left out. */
@@ -162,6 +176,7 @@ interface DeliveryRow {
   created_at: Date;
   delivered_at: Date | null;
   next_at: Date;
+  waits_behind: number | null;
 }
 
 interface MessageRow {
@@ -189,6 +204,7 @@ const toDelivery = (row: DeliveryRow): DeliveryView => ({
   createdAt: row.created_at,
   deliveredAt: row.delivered_at ?? undefined,
   nextAt: row.next_at,
+  waitsBehind: row.waits_behind === null ? undefined : formatId("d", row.waits_behind),
 });
 
 const toMessage = (row: MessageRow): MessageView => ({
@@ -314,6 +330,12 @@ export async function countOrders(
 ): Promise<{ state: OrderState; count: number; oldestSeconds: number }[]> {
   const rows = await run<{ state: OrderState; count: number; oldest_seconds: number }>(pool, COUNT_ORDERS);
   return rows.map((row) => ({ state: row.state, count: row.count, oldestSeconds: row.oldest_seconds }));
+}
+
+/** How many results wait behind a parked one of their order. */
+export async function countHeldDeliveries(pool: pg.Pool): Promise<number> {
+  const [row] = await run<{ count: number }>(pool, COUNT_HELD);
+  return row?.count ?? 0;
 }
 
 /** Deliveries by state. */

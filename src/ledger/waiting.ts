@@ -8,7 +8,11 @@ import { SUBMITTER_LOCK } from "./submitter-lock.ts";
 const LANE_HOLDER = `
 select e.id, e.state
   from orders o
-  join orders e on e.lane = o.lane and e.id < o.id
+  join orders e on e.id < o.id
+   and (e.lane = o.lane
+        or (o.operation = 'MERGE'
+            and e.operation = 'MERGE'
+            and e.lane = o.facility_id::text || '/' || o.prior_subject_code))
  where o.id = $1
    and e.state in ('received', 'queued', 'submitting', 'parked')
    and e.state = any ($2)
@@ -26,7 +30,10 @@ select exists (
      and l.granted
      and l.database = (select oid from pg_database where datname = current_database())) as is_there`;
 
-/** The earlier order of the same facility and subject that has to be submitted first; undefined when there is none. */
+/**
+ * The earlier order of the same facility and subject that has to be submitted first, or for a merge the one into the
+ * subject that it does away with; undefined when there is none.
+ */
 export async function findLaneHolder(
   pool: pg.Pool,
   orderId: number,

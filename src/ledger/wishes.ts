@@ -254,8 +254,10 @@ export async function answerWishes(client: pg.PoolClient, messageIds: readonly n
       fillerNumber: toFiller(wish),
       refusal:
         wish.failure_code === null ? undefined : { code: wish.failure_code, text: wish.failure_text ?? "" },
-      // Another subject's order is not described to whoever asked for it.
-      order: wish.failure_code?.endsWith("_ORDER_DIFFERS") ? undefined : snapshots.get(wish.order_id ?? 0),
+      // Another subject's order is not described to whoever asked for it, nor one of several that may be meant.
+      order: /_ORDER_(DIFFERS|AMBIGUOUS)$/.test(wish.failure_code ?? "")
+        ? undefined
+        : snapshots.get(wish.order_id ?? 0),
     }));
     return {
       connector: wishes[0]?.connector,

@@ -3,10 +3,12 @@ import type { Phi } from "../core/phi.ts";
 import type { Surface } from "../core/surface.ts";
 import type { ServiceContext } from "./context.ts";
 import { unwrapObject } from "./envelope.ts";
-import type { Method } from "./error-rules.ts";
-import { getExternalProcedure } from "./external-procedures.ts";
-import { getProcedure } from "./procedures.ts";
-import { getRequest } from "./requests.ts";
+import { findErrorRule, type Method } from "./error-rules.ts";
+import { EXTERNAL_PROCEDURES, getExternalProcedure } from "./external-procedures.ts";
+import { fetchPage } from "./list.ts";
+import { getProcedure, PROCEDURES } from "./procedures.ts";
+import { readReport } from "./refusal.ts";
+import { getRequest, REQUESTS } from "./requests.ts";
 import { parseProcedure } from "./shapes.ts";
 
 /** The service's call that cancels a request or procedure; the specification leaves it open, so it is the site's word. */
@@ -22,6 +24,8 @@ export interface CancelTarget {
   readonly surface: Surface;
   /** The request's id, or on the external surface the procedure's. */
   readonly id: number;
+  readonly facilityId: number;
+  readonly type: "STORE" | "RETRIEVAL";
   /** The procedure that became of a request, as far as it is known. */
   readonly procedureId?: number | undefined;
   /** The patient's values, masked in whatever the service says. */
@@ -41,9 +45,10 @@ const CANCELLED = "CANCELLED";
  * Makes the configured cancel call: sent once, and never again by anything in this folder.
  *
  * @returns how it stands by the answer, where that names the same request or procedure with its status; any other answer
- * proves nothing, and is looked into with {@link lookForCancel}
+ * says no more than that the service took the call, and is looked into with {@link lookForCancel}
  * @throws Failure CANCEL_NOT_OFFERED where none is configured for the surface; SERVICE_NO_ANSWER when it may have been
- * done, SERVICE_REFUSED when it was not and won't be, a transient one when nothing was done.
+ * done, also where a status 2xx comes with an error code; SERVICE_REFUSED when it was not and won't be, a transient one
+ * when nothing was done.
  */
 export async function cancelAtService(
   context: ServiceContext,
@@ -59,14 +64,20 @@ export async function cancelAtService(
       method: call.method,
       route: call.path,
       id: target.id,
+      cancels: true,
       body: call.body,
       sensitive: target.sensitive,
       read: (answer) => {
         // Requests and procedures tell their id and status alike.
         const told = parseProcedure(unwrapObject(answer.json), context.settings.words);
-        return told?.id === target.id
-          ? { isCancelled: told.status === CANCELLED, status: told.status }
-          : undefined;
+        if (told?.id === target.id) return { isCancelled: told.status === CANCELLED, status: told.status };
+        if (readReport(answer).shownCodes.length > 0) {
+          throw new Failure(
+            "SERVICE_NO_ANSWER",
+            `${call.method} ${call.path}: status ${answer.status} with an error code`,
+          );
+        }
+        return undefined;
       },
     },
     signal,
@@ -75,9 +86,48 @@ export async function cancelAtService(
 
 /**
  * Looks whether it is cancelled: the procedure on the external surface; else the request, and the procedure that became
- * of it. @throws the SERVICE_ failures of reads
+ * of it.
+ *
+ * @returns "gone" when the service itself says that there is no such request, or on the external surface no such
+ * procedure, and can list others: a gateway that has lost its way answers 404 to both. Where a procedure became of the
+ * request, it must be gone as well: it may run on without it
+ * @throws the SERVICE_ failures of reads
  */
 export async function lookForCancel(
+  context: ServiceContext,
+  target: CancelTarget,
+  signal: AbortSignal,
+): Promise<CancelLook | "gone"> {
+  try {
+    return await lookAt(context, target, signal);
+  } catch (error) {
+    const endpoint = target.surface === "external" ? EXTERNAL_PROCEDURES : REQUESTS;
+    if (!isOwnNotFound(context, `${endpoint}/{id}`, error)) throw error;
+    const { facilityId, type, sensitive } = target;
+    const query = target.surface === "external" ? { facilityId, type } : { facilityId };
+    const paging = { page: 1, perPage: context.settings.perPage };
+    await fetchPage(context, { endpoint, query, sensitive }, paging, signal);
+    return target.surface === "request" && target.procedureId !== undefined
+      ? lookAtProcedure(context, target.procedureId, signal)
+      : "gone";
+  }
+}
+
+async function lookAtProcedure(
+  context: ServiceContext,
+  procedureId: number,
+  signal: AbortSignal,
+): Promise<CancelLook | "gone"> {
+  try {
+    const { status } = await getProcedure(context, procedureId, signal);
+    return { isCancelled: status === CANCELLED, status };
+  } catch (error) {
+    if (isOwnNotFound(context, `${PROCEDURES}/{id}`, error)) return "gone";
+    throw error;
+  }
+}
+
+async function lookAt(
   context: ServiceContext,
   target: CancelTarget,
   signal: AbortSignal,
@@ -93,4 +143,17 @@ export async function lookForCancel(
   }
   const { status } = await getProcedure(context, procedureId, signal);
   return { isCancelled: status === CANCELLED, status };
+}
+
+/**
+ * Whether the service itself says that what was read at `route` is not there: in JSON, as it writes its errors, or in
+ * what a rule of the site says means just that. A page, an empty answer or a line of text may be a gateway's.
+ */
+function isOwnNotFound({ settings }: ServiceContext, route: string, error: unknown): boolean {
+  if (!(error instanceof Failure) || error.code !== "SERVICE_NOT_FOUND" || !error.answer) return false;
+  if (error.answer.route !== route) return false;
+  const { status, shape } = error.answer;
+  if (shape === "json") return true;
+  const rule = findErrorRule(settings.errors, { method: "GET", route }, { status, shape, headers: {} });
+  return rule?.means === "notFound";
 }

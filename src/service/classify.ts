@@ -90,6 +90,15 @@ export const VERDICTS: readonly Row[] = [
     write: "ok",
   },
   {
+    name: "2xx without a body, for the call that cancels",
+    when: (seen, _policy, call) =>
+      call.cancels === true &&
+      "answer" in seen &&
+      isSuccess(seen.answer.status) &&
+      seen.answer.shape === "empty",
+    write: "ok",
+  },
+  {
     name: "204 without a body",
     when: answered((a) => a.status === 204),
     read: "ok",

@@ -78,7 +78,7 @@ export interface ServiceClient {
   readonly external: ExternalSurface;
 
   cancelAtService(target: CancelTarget, signal: AbortSignal): Promise<CancelLook | undefined>;
-  lookForCancel(target: CancelTarget, signal: AbortSignal): Promise<CancelLook>;
+  lookForCancel(target: CancelTarget, signal: AbortSignal): Promise<CancelLook | "gone">;
 
   readList(question: ListQuestion, signal: AbortSignal): AsyncIterable<ReadPage>;
   readPage(question: ListQuestion, page: number, signal: AbortSignal): Promise<ReadPage>;

@@ -39,6 +39,8 @@ export interface CallKind {
   readonly route: string;
   /** Set for the call that creates a request or procedure of this type. */
   readonly creates?: "STORE" | "RETRIEVAL" | undefined;
+  /** Set for the configured call that cancels, which has nothing to hand back. */
+  readonly cancels?: boolean | undefined;
 }
 
 /** The first rule that is about this answer. */

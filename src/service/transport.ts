@@ -23,6 +23,8 @@ export interface Call<T> {
   readonly route: string;
   /** Set for the call that creates a request or procedure of this type; some error codes mean more there. */
   readonly creates?: CallKind["creates"];
+  /** Set for the call that cancels: 2xx without a body is then an answer that says yes. */
+  readonly cancels?: CallKind["cancels"];
   /** Value of `{id}` in the route. */
   readonly id?: number | undefined;
   readonly query?: Query | undefined;

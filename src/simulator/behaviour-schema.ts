@@ -44,6 +44,7 @@ export const behaviourSchema: z.ZodType<BehaviourChange> = z
     listedRequest: form,
     listedProcedure: form,
     listedSubject: form,
+    cancelledRows: z.enum(["shown", "gone"]),
     hideProcedureId: z.boolean(),
     listedContainers: z.enum(["stored", "all"]),
     containerLabel: z.string().min(1),

@@ -72,6 +72,8 @@ export interface Behaviour {
   readonly listedProcedure: "short" | "full";
   /** Entries of `GET /api/subjects`; the short form is id, facilityId and code. */
   readonly listedSubject: "short" | "full";
+  /** Requests and procedures that were cancelled: with their status, or as if they had never been (404, in no list). */
+  readonly cancelledRows: "shown" | "gone";
   /** ACCEPTED requests keep `procedureId: null`. */
   readonly hideProcedureId: boolean;
   /** Which containers lists show: those in storage, or all that ever got an id. */
@@ -139,6 +141,7 @@ export const DEFAULT_BEHAVIOUR: Behaviour = {
   listedRequest: "full",
   listedProcedure: "full",
   listedSubject: "full",
+  cancelledRows: "shown",
   hideProcedureId: false,
   listedContainers: "stored",
   containerLabel: "name",

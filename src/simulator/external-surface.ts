@@ -11,6 +11,7 @@ import {
   answerList,
   checkFacility,
   countingRefusals,
+  isForgotten,
   type ListForm,
   type SurfaceParts,
   visibleRow,
@@ -100,7 +101,7 @@ function procedureListing(state: State): Listing<Procedure> {
       createdAt: (row) => row.createdAt,
       completedAt: (row) => row.completedAt,
     },
-    shows: isOffered,
+    shows: (row, behaviour) => isOffered(row) && !isForgotten(row, behaviour),
     seen: (row, behaviour, random) => state.history.shown(row, behaviour, random),
   };
 }

@@ -2,6 +2,7 @@ import type { Listing } from "./lists.ts";
 import type { Container, Procedure, ProcedureRequest, StorageSolution, Subject } from "./records.ts";
 import { procedureType } from "./request-views.ts";
 import type { State } from "./state.ts";
+import { isForgotten } from "./surface.ts";
 
 /** The lists of the request surface, with the fields that may be filtered. */
 export function requestListings(state: State) {
@@ -32,6 +33,7 @@ export function requestListings(state: State) {
       acceptedAt: (row) => row.acceptedAt,
       acceptedBy: (row) => row.acceptedBy,
     },
+    shows: (row, behaviour) => !isForgotten(row, behaviour),
     seen: (row, behaviour, random) => state.history.shown(row, behaviour, random),
   };
   const procedures: Listing<Procedure> = {
@@ -51,6 +53,7 @@ export function requestListings(state: State) {
       completedAt: (row) => row.completedAt,
       error: (row) => row.error,
     },
+    shows: (row, behaviour) => !isForgotten(row, behaviour),
     seen: (row, behaviour, random) => state.history.shown(row, behaviour, random),
   };
   const storages: Listing<StorageSolution> = {

@@ -1,4 +1,4 @@
-import type { ListEnvelope } from "./behaviour.ts";
+import type { Behaviour, ListEnvelope } from "./behaviour.ts";
 import { type Answer, type AuthorizedCall, answerJson } from "./exchange.ts";
 import { type Listing, listPage, type Paging, wrapPage } from "./lists.ts";
 import type { Random } from "./random.ts";
@@ -21,16 +21,21 @@ export function maySee(call: AuthorizedCall, facilityId: number, state: State): 
 }
 
 /** The row if it is there and the caller may see it; else throws the Refusal that the behaviour has for it. */
-export function visibleRow<Row extends { readonly facilityId: number }>(
+export function visibleRow<Row extends { readonly facilityId: number; readonly status?: string }>(
   row: Row | undefined,
   what: string,
   call: AuthorizedCall,
   state: State,
 ): Row {
-  if (!row) throw notFound(what);
+  if (!row || isForgotten(row, call.behaviour)) throw notFound(what);
   if (maySee(call, row.facilityId, state)) return row;
   if (call.behaviour.foreignStatus === 403) throw forbidden();
   throw notFound(what);
+}
+
+/** Whether the service has forgotten the row, as one that deletes what is cancelled does. */
+export function isForgotten({ status }: { readonly status?: string }, behaviour: Behaviour): boolean {
+  return behaviour.cancelledRows === "gone" && status === "CANCELLED";
 }
 
 /** Throws a 403 Refusal unless the facility exists and the caller may write there. */

@@ -23,6 +23,8 @@ describe("orders list", () => {
       expect(second).toMatch(/^o2 /);
       expect(rest).toEqual([]);
       expect(stderr).toContain("There are more than these 2");
+      const one = await cli(["orders", "list", "--limit", "1"]);
+      expect(one.stderr).toContain("There are more than this one: --limit shows more.");
       for (const secret of SECRETS) expect(stdout).not.toContain(secret);
     });
   });

@@ -5,15 +5,23 @@ import { withFolder } from "../support/with-folder.ts";
 import { type CliResult, runCli } from "./run-cli.ts";
 import { configText, ENV, hl7Text, PATIENT } from "./with-lab.ts";
 
+interface Dropped {
+  readonly name: string;
+  readonly content: string;
+  readonly connector: string;
+  /** The configuration, where it is another. */
+  readonly text?: string;
+}
+
 /** Previews a file of this content, with a configuration whose ledger and service don't exist. */
 async function preview(
-  { name, content, connector }: { name: string; content: string; connector: string },
+  { name, content, connector, text = configText(undefined) }: Dropped,
   ...more: string[]
 ): Promise<CliResult> {
   return withFolder(async (folder) => {
     const config = join(folder, "c.yaml");
     const file = join(folder, name);
-    await writeFile(config, configText(undefined));
+    await writeFile(config, text);
     await writeFile(file, content);
     return runCli(["--config", config, "preview", file, "--connector", connector, ...more], { env: ENV });
   });
@@ -65,6 +73,21 @@ describe("preview of an HL7 file", () => {
     expect(stdout).toMatch(/PV1-3\.4.*"NOWHERE".*\(MAPPING_FACILITY_UNKNOWN\)\n +Add the code/);
     expect(stdout).toContain("ORC|OH|P-1|||HD");
     expect(stdout).not.toContain("POST");
+  });
+
+  it("shows one answer to a batch that is answered as a whole, with the patient hidden", async () => {
+    const content = `BHS|^~\\&|LIMS|NORTH|||||||BATCH-1\r${hl7Text()}BTS|1\r`;
+    const profile = "site: { extends: builtin/hl7-orders, results: { batchResponse: all } }";
+    const text = configText(undefined, `profiles: { ${profile} }`).replace(
+      "./hl7 }",
+      "./hl7, profile: site }",
+    );
+    const { stdout } = await preview({ ...HL7, content, text });
+    const [shown = "", answer = ""] = stdout.split("One answer to the lab for the batches order.hl7_CH");
+    expect(shown).not.toContain("MSA");
+    expect(answer).toMatch(/ {2}BHS\|.*\|BATCH-1\n {2}MSH.*\n {2}MSA\|AA\|MSG0001\n/);
+    expect(answer).toContain("  BTS|1\n");
+    for (const secret of Object.values(PATIENT)) expect(stdout).not.toContain(secret);
   });
 
   it("says why nothing of a file could be taken", async () => {

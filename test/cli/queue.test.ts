@@ -129,3 +129,33 @@ describe("queue pause and resume", () => {
     });
   });
 });
+
+describe("a result behind one that is parked", () => {
+  const ABOUT = `
+insert into outcomes (connector, message_id, order_id, kind, payload, delivery_id, is_composed)
+select 'bench', 1, 1, 'changed', '{}', d.id, true
+  from deliveries d`;
+
+  it("is shown with what it waits behind, in every list and to who has it tried again", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1)]);
+      for (const [name, state] of [
+        ["a.csv", "parked"],
+        ["b.csv", "pending"],
+      ]) {
+        await pool.query(DELIVERY, [name, state]);
+      }
+      await pool.query(ABOUT);
+      expect((await cli(["queue", "list"])).stdout).toMatch(/^d2 .* pending +2 +waits behind d1 /m);
+      expect((await cli(["orders", "show", "o1"])).stdout).toMatch(/d2 .* waits behind d1 /);
+      expect((await cli(["queue", "show", "d2"])).stdout).toMatch(/next try +once d1, which came before it,/);
+      const { openDeliveries } = JSON.parse((await cli(["queue", "--json"])).stdout);
+      expect(openDeliveries.map((each: { waitsBehind: string }) => each.waitsBehind)).toEqual([null, "d1"]);
+      expect((await cli(["queue", "retry", "d2"])).stdout).toBe(
+        "✓ d2 is due once d1 is delivered or given up\n",
+      );
+      expect((await cli(["queue", "remove", "d1"])).status).toBe(0);
+      expect((await cli(["queue", "list"])).stdout).toMatch(/^d2 .* pending +2 +due now /m);
+    });
+  });
+});

@@ -26,6 +26,29 @@ describe("help", () => {
     expect(stdout).toContain("--json");
   });
 
+  it("names as required what a command can't do without", async () => {
+    const wanted = COMMANDS.flatMap((create) => {
+      const command = create({ io: NO_IO, exitStatus: 0 });
+      return command.commands.flatMap((child) =>
+        child.options
+          .filter(({ mandatory, defaultValue }) => mandatory && defaultValue === undefined)
+          .map(({ long }) => ({ words: [command.name(), child.name()], long })),
+      );
+    });
+    expect(wanted.length).toBeGreaterThan(3);
+    for (const { words, long } of wanted) {
+      const { stdout } = await runCli([...words, "--help"]);
+      expect(stdout).toMatch(new RegExp(`${long} <.*\\(required\\)`));
+    }
+    for (const words of [
+      ["orders", "retry"],
+      ["orders", "discard"],
+      ["queue", "remove"],
+    ]) {
+      expect((await runCli([...words, "--help"])).stdout).toMatch(/--reason <text> .*\(required (for|with)/);
+    }
+  });
+
   it("is what a command line without a command gets, as wrong usage", async () => {
     const { status, stderr, stdout } = await runCli([]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });

@@ -30,6 +30,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     intentAt: undefined,
     intentAgeMs: undefined,
     looks: 0,
+    failedLooks: 0,
     knownRequestIds: [],
     formerIds: [],
     isRepostApproved: false,

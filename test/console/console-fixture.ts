@@ -16,6 +16,7 @@ export function countsOf(given: Partial<Record<OrderState, number>> = {}): Ledge
     oldestSecondsByState: {},
     deliveriesPending: 0,
     deliveriesParked: 0,
+    deliveriesHeld: 0,
     tasks: [],
   };
 }

@@ -1,8 +1,11 @@
+import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Daemon } from "../../src/app.ts";
 import type { MllpConnector } from "../../src/connectors/mllp/mllp.ts";
 import { FrameReader } from "../../src/formats/hl7/mllp.ts";
+import { runCli } from "../cli/run-cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
@@ -40,6 +43,71 @@ async function responseTo(site: Site, fileName: string) {
     return found && { text: found[1], results };
   });
 }
+
+/** What `preview` says that a file would be answered with as a whole. */
+async function previewed(site: Site, content: string) {
+  const file = join(site.folder, "previewed.hl7");
+  await writeFile(file, content);
+  const argv = ["--config", site.configFile, "--json", "preview", file, "--connector", "hl7", "--show-phi"];
+  const { batchAnswer, messages } = JSON.parse((await runCli(argv)).stdout);
+  return { batchAnswer, single: messages.map(({ answer }: { answer: unknown }) => answer) };
+}
+
+/** Lines without what no preview can know: the time, and our control ids. */
+const comparable = (text: string) =>
+  text.split(/[\r\n]/).map((line) => {
+    const own = line.startsWith("MSH") ? [6, 9] : /^[FB]HS/.test(line) ? [6, 10] : [];
+    return line.split("|").map((field, n) => (own.includes(n) ? "" : field));
+  });
+
+describe("a preview of a batch", () => {
+  const content = fileOf(batchOf([order("A-1"), order("A-2", true)]));
+
+  test.each(["all", "errors"] as const)("shows the batch that a drop folder answers with (%s)", (response) =>
+    withFolderSite(response, async (site) => {
+      const { batchAnswer, single } = await previewed(site, content);
+      expect(single).toEqual([null, null]);
+      expect(batchAnswer.fileName).toMatch(/^previewed\.hl7_CH/);
+      await site.start();
+      await site.drop("hl7", "day.hl7", content);
+      const { text } = await responseTo(site, "day.hl7");
+      expect(comparable(`${batchAnswer.text}\n`)).toEqual(comparable(text));
+    }),
+  );
+
+  test("that is refused as a whole shows that answer", () =>
+    withFolderSite("all", async (site) => {
+      const cut = batchOf([order("A-1")], 2);
+      const { batchAnswer } = await previewed(site, cut);
+      await site.start();
+      await site.drop("hl7", "cut.hl7", cut);
+      const { text } = await responseTo(site, "cut.hl7");
+      expect(comparable(`${batchAnswer.text}\n`)).toEqual(comparable(text));
+    }));
+
+  test("shows single answers where the profile wants those", () =>
+    withFolderSite(undefined, async (site) => {
+      const { batchAnswer, single } = await previewed(site, content);
+      expect(batchAnswer).toBeNull();
+      expect(single).toMatchObject([{ kind: "hl7" }, { kind: "hl7" }]);
+    }));
+
+  test("shows the frame that a connection answers with", () =>
+    withMllpSite(undefined, async (port, site) => {
+      const { batchAnswer } = await previewed(site, content);
+      expect(batchAnswer.fileName).toBeNull();
+      const [answer = ""] = await exchange(port, content);
+      expect(comparable(`${batchAnswer.text}\n`)).toEqual(comparable(answer));
+    }));
+
+  test("shows what a connection answers to a message outside of any batch", () =>
+    withMllpSite(undefined, async (port, site) => {
+      const { batchAnswer, single } = await previewed(site, order("A-1"));
+      expect(batchAnswer).toBeNull();
+      const [answer = ""] = await exchange(port, order("A-1"));
+      expect(comparable(`${single[0].text}\n`)).toEqual(comparable(answer));
+    }));
+});
 
 describe("a batch in a drop file", () => {
   test("is answered by one batch with the answer to each message, and results come one by one", () =>
@@ -210,7 +278,8 @@ describe("a batch in an MLLP frame", () => {
       expect(linesOf(answer, "BHS")[0]?.split("|")[11]).toBe("BATCH-1");
       const { rows } = await site.pool.query("select verdict from messages order by id limit 1");
       expect(rows).toEqual([{ verdict: "refused" }]);
-      expect((await site.orders()).map(({ placerOrderNumber }) => placerOrderNumber)).toEqual(["LAST"]);
+      const made = (await site.settled(1)).map(({ placerOrderNumber }) => placerOrderNumber);
+      expect(made).toEqual(["LAST"]);
     }));
 
   test("without any message is answered by an empty one", () =>

@@ -3,7 +3,7 @@ import { listOpenTasks } from "../../src/ledger/tasks.ts";
 import { findOrders } from "../../src/ledger/views.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { eventually } from "../support/eventually.ts";
-import { omlO33, ormControl } from "../support/lab-messages.ts";
+import { labCsv, omlO33, ormControl } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 
 /** Nobody reviews anything, so that an order stays where it is. */
@@ -119,5 +119,58 @@ describe.concurrent("an order that has not left", () => {
       expect(orcOf(await answerTo(site, "DC-A-1", "DR"))).toMatchObject({ 2: "A-1^LIMS", 5: "DC" });
       expect((await site.settled(1))[0]?.state).toBe("cancelled");
       expect(requestsOf(site)).toEqual([]);
+    }));
+});
+
+describe.concurrent("a CSV file", () => {
+  /** Drops rows of order number and operation, and gives the rows of results that answer them. */
+  async function ask(site: Site, name: string, wishes: readonly string[]): Promise<string[]> {
+    await site.drop("csv", name, ["order_number,operation", ...wishes, ""].join("\n"));
+    return answersTo(site, name, wishes.length);
+  }
+
+  const answersTo = (site: Site, name: string, count: number) =>
+    eventually(async () => {
+      const files = [...(await site.results("csv"))].filter(([file]) => file.startsWith(name));
+      const rows = files.flatMap(([, text]) => text.split("\r\n").slice(1));
+      const answers = rows.filter((row) => /^[^,]*,(?:HOLD|RELEASE|STATUS),/.test(row));
+      return answers.length === count ? answers : undefined;
+    });
+
+  test("holds an order, asks how it stands, and releases it", () =>
+    withSite({}, async (site) => {
+      await site.start();
+      await site.drop("csv", "day.csv", `${labCsv([{ number: "A-1" }])}A-1,HOLD,,,,,,,\r\n`);
+      expect(await answersTo(site, "day.csv", 1)).toEqual([expect.stringMatching(/^A-1,HOLD,S-A-1,,held,/)]);
+      expect(await ask(site, "ask.csv", ["A-1,STATUS", "A-9,STATUS"])).toEqual(
+        expect.arrayContaining([
+          expect.stringMatching(/^A-1,STATUS,S-A-1,V-A-1,held,/),
+          expect.stringMatching(/^A-9,STATUS,,,status_refused,.*there is no such order/),
+        ]),
+      );
+      expect(requestsOf(site)).toEqual([]);
+      expect(await ask(site, "go.csv", ["A-1,RELEASE"])).toEqual([
+        expect.stringMatching(/^A-1,RELEASE,S-A-1,,released,/),
+      ]);
+      await site.settled(1, ["completed"]);
+    }));
+
+  test("is told where a completed order is, and why it can't be held any more", () =>
+    withSite({}, async (site) => {
+      await site.start();
+      await site.drop("csv", "day.csv", labCsv([{ number: "A-1", labels: ["V-1", "V-2"] }]));
+      await site.settled(1, ["completed"]);
+      const [order] = await findOrders(site.pool, "A-1");
+      await site.drop("csv", "ask.csv", "order_number,operation\nA-1,STATUS\n");
+      const told = await answersTo(site, "ask.csv", 2);
+      for (const [i, row] of told.sort().entries()) {
+        const { label, location } = order?.containers[i] ?? {};
+        expect(row).toContain(`A-1,STATUS,S-A-1,${label},completed,`);
+        expect(row).toContain(location?.storedAt);
+      }
+      expect(await ask(site, "hold.csv", ["A-1,HOLD"])).toEqual([
+        expect.stringMatching(/^A-1,HOLD,S-A-1,,hold_refused,.*completed before it could be put on hold/),
+      ]);
+      expect(await listOpenTasks(site.pool, 10)).toHaveLength(1);
     }));
 });

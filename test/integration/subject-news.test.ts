@@ -3,7 +3,7 @@ import { retryOrder } from "../../src/ledger/operator.ts";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 import { listOpenTasks } from "../../src/ledger/tasks.ts";
 import { eventually } from "../support/eventually.ts";
-import { adt, omlO33, ormControl } from "../support/lab-messages.ts";
+import { adt, adtMerges, omlO33, ormControl } from "../support/lab-messages.ts";
 import { type ConfigParts, type Site, withSite } from "../support/with-daemon.ts";
 
 const NORTH = 12;
@@ -45,11 +45,14 @@ describe.concurrent("an update of a subject", () => {
     }),
   );
 
-  test("of a subject that the service doesn't know is noted, and registers nobody", () =>
-    withSite({}, async (site) => {
-      expect((await newsOf(site, adt("A08", { code: "S-1" }))).state).toBe("completed");
-      expect(callsThatChange(site)).toEqual([]);
-    }));
+  test.each(["A08", "A31"] as const)(
+    "%s of a subject that the service doesn't know is noted, and registers nobody",
+    (event) =>
+      withSite({}, async (site) => {
+        expect((await newsOf(site, adt(event, { code: "S-1" }))).state).toBe("completed");
+        expect(callsThatChange(site)).toEqual([]);
+      }),
+  );
 
   test("registers the subject where the profile says so", () => {
     const profiles = { adt: { extends: "builtin/hl7-orders", register: ["ADT^A04", "ADT^A28", "ADT^A08"] } };
@@ -137,6 +140,65 @@ describe.concurrent("a merge of two identifiers", () => {
       expect(answer).toMatch(/\rMSA\|AE\|A40-S-1/);
       expect(await site.orders()).toEqual([]);
     }));
+});
+
+describe.concurrent("a message with several merges", () => {
+  const CHAIN = [
+    { code: "S-2", prior: "S-1", lastName: "Two" },
+    { code: "S-3", prior: "S-2", lastName: "Three" },
+  ];
+  const toldResults = (site: Site, count: number) =>
+    eventually(async () => {
+      const results = [...(await site.results("hl7"))].filter(([, text]) => text.includes("|ORU^R01"));
+      return results.length === count ? results.map(([, text]) => text.split("\r")) : undefined;
+    });
+  const fieldOf = (lines: readonly string[], start: string, n: number) =>
+    lines.find((line) => line.startsWith(start))?.split("|")[n];
+
+  test("merges each of them, and tells a chain in its order, each result with its own patient", () =>
+    withSite({}, async (site) => {
+      site.simulator.control.addSubject(ADA);
+      await site.start();
+      await site.drop("hl7", "adt.hl7", adtMerges("A40", CHAIN));
+      const merges = await site.settled(2);
+      const states = merges.map(({ id, state, priorSubjectCode: prior }) => [id, prior?.reveal(), state]);
+      expect(states.sort()).toEqual([
+        [expect.any(Number), "S-1", "failed"],
+        [expect.any(Number), "S-2", "completed"],
+      ]);
+      const told = await toldResults(site, 2);
+      const inOrder = told.sort((a, b) =>
+        (fieldOf(a, "MSH", 9) ?? "") < (fieldOf(b, "MSH", 9) ?? "") ? -1 : 1,
+      );
+      expect(inOrder.map((lines) => fieldOf(lines, "PID", 5))).toEqual(["Two^Ada", "Three^Ada"]);
+      expect(
+        inOrder.map((lines) => lines.find((line) => line.includes("CRYO-PRIOR-ID"))?.split("|")[5]),
+      ).toEqual(["S-1", "S-2"]);
+    }));
+
+  test("is taken whole or not at all", () =>
+    withSite({}, async (site) => {
+      await site.start();
+      const pairs = [...CHAIN, { code: "S-4", prior: "S-4" }];
+      await site.drop("hl7", "adt.hl7", adtMerges("A40", pairs));
+      const answer = await eventually(async () => [...(await site.results("hl7")).values()][0]);
+      expect(answer).toMatch(/\rMSA\|AE\|MERGES-A40/);
+      expect(answer).toMatch(/\rERR\|\|MRG\^3\^1\^1\^1\|102/);
+      expect(await site.orders()).toEqual([]);
+    }));
+
+  test.each(["A18", "A34"] as const)("%s, as 2.3 has it, is a merge where the profile says so", (event) => {
+    const older = ["ADT^A18", "ADT^A34", "ADT^A40"];
+    const profiles = { adt: { extends: "builtin/hl7-orders", accept: older, merge: older } };
+    return withSite({ config: withProfile(profiles) }, async (site) => {
+      site.simulator.control.addSubject(ADA);
+      const order = await newsOf(site, adtMerges(event, [{ code: "S-2", prior: "S-1" }]));
+      expect(order).toMatchObject({ operation: "MERGE", failure: { code: "SUBJECT_MERGE_NOT_OFFERED" } });
+      const told = await toldOf(site);
+      expect(fieldOf(told, "MSH", 11)).toBe("2.3");
+      expect(fieldOf(told, "ORC", 1)).toBe("UX");
+    });
+  });
 });
 
 /** The site's HL7 folder with another profile. */

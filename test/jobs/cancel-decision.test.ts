@@ -31,11 +31,11 @@ describe("a cancel call that failed", () => {
 
 const LOOK: UncancelledLook = {
   call: "sent",
-  attempts: 1,
+  unanswered: 0,
   looks: 1,
   calledAgeMs: 0,
   failure: undefined,
-  status: "PENDING",
+  found: { kind: "shown", status: "PENDING" },
 };
 const LOST = { code: "SERVICE_NO_ANSWER", text: "no whole answer in time" } as const;
 
@@ -56,7 +56,8 @@ describe("a look that finds the order as it was", () => {
   test("has a call without an answer made again after the settle time, and a third time at most", () => {
     const settled = { ...LOOK, looks: 4, calledAgeMs: 900_000, failure: LOST };
     expect(decideAfterLook(settled, SETTLE)).toEqual({ kind: "callAgain" });
-    expect(decideAfterLook({ ...settled, attempts: 3 }, SETTLE)).toMatchObject({
+    expect(decideAfterLook({ ...settled, unanswered: 1 }, SETTLE)).toEqual({ kind: "callAgain" });
+    expect(decideAfterLook({ ...settled, unanswered: 2 }, SETTLE)).toMatchObject({
       kind: "unable",
       refusal: { code: "CANCEL_WITHOUT_EFFECT" },
     });
@@ -70,12 +71,63 @@ describe("a look that finds the order as it was", () => {
   test("never has a call made again before the settle time", () => {
     const looks = fc.record({
       call: fc.constantFrom("sent", "refused"),
-      attempts: fc.integer({ min: 1, max: 5 }),
+      unanswered: fc.integer({ min: 0, max: 2 }),
       looks: fc.integer({ min: 1, max: 50 }),
       calledAgeMs: fc.integer({ min: 0, max: SETTLE.afterMs - 1 }),
       failure: fc.constantFrom(undefined, LOST),
-      status: fc.constant("PENDING"),
+      found: fc.constantFrom(LOOK.found, gone(0), gone(SETTLE.afterMs)),
     }) as fc.Arbitrary<UncancelledLook>;
     fc.assert(fc.property(looks, (look) => decideAfterLook(look, SETTLE).kind !== "callAgain"));
+  });
+});
+
+const REFUSED = { code: "SERVICE_REFUSED", text: "status 404: no such request" } as const;
+const HOUR = 3_600_000;
+const gone = (forMs: number) => ({ kind: "gone", forMs }) as const;
+
+describe("a look that is answered that there is no such request", () => {
+  const taken = { call: "sent", failure: undefined } as const;
+  const lost = { call: "sent", failure: LOST } as const;
+  const refused = { call: "refused", failure: REFUSED } as const;
+
+  test.each([
+    ["that the service took", taken, 0, 1, 0, "cancelled"],
+    ["without an answer, at once", lost, 0, 1, 0, "lookAgain"],
+    ["without an answer, within the settle time", lost, 0, 9, SETTLE.afterMs - 1, "lookAgain"],
+    ["without an answer, with too few looks", lost, 0, 2, SETTLE.afterMs, "lookAgain"],
+    ["without an answer, after the settle time", lost, 0, 3, SETTLE.afterMs, "cancelled"],
+    ["that was refused after a lost one, at once", refused, 1, 1, 0, "lookAgain"],
+    ["that was refused after a lost one, after the settle time", refused, 1, 3, SETTLE.afterMs, "cancelled"],
+    ["that was refused like all before it, at once", refused, 0, 1, 0, "lookAgain"],
+    ["that was refused like all before it, after the settle time", refused, 0, 3, SETTLE.afterMs, "unable"],
+  ] as const)("after a call %s", (_words, call, unanswered, looks, forMs, kind) => {
+    const look = { ...LOOK, ...call, unanswered, looks, calledAgeMs: HOUR, found: gone(forMs) };
+    expect(decideAfterLook(look, SETTLE).kind).toBe(kind);
+  });
+
+  test("is looked at again at the settle times, counted from the first such answer", () => {
+    const look = { ...LOOK, ...lost, looks: 2, calledAgeMs: HOUR, found: gone(5_000) };
+    expect(decideAfterLook(look, SETTLE)).toEqual({ kind: "lookAgain", nextInMs: 25_000 });
+  });
+
+  test("never grants what no call of ours can have done, and never calls again", () => {
+    const looks = fc.record({
+      call: fc.constantFrom("sent", "refused"),
+      unanswered: fc.integer({ min: 0, max: 2 }),
+      looks: fc.integer({ min: 1, max: 50 }),
+      calledAgeMs: fc.integer({ min: 0, max: 3 * SETTLE.afterMs }),
+      failure: fc.constantFrom(undefined, LOST, REFUSED),
+      found: fc.integer({ min: 0, max: 3 * SETTLE.afterMs }).map(gone),
+    }) as fc.Arbitrary<UncancelledLook & { readonly found: ReturnType<typeof gone> }>;
+    fc.assert(
+      fc.property(looks, (look) => {
+        const isTaken = look.call === "sent" && look.failure === undefined;
+        const isSteady = look.found.forMs >= SETTLE.afterMs && look.looks >= 3;
+        const { kind } = decideAfterLook(look, SETTLE);
+        if (kind === "cancelled")
+          return isTaken || (isSteady && (look.call === "sent" || look.unanswered > 0));
+        return kind === "lookAgain" ? !isTaken && !isSteady : kind === "unable" && look.call === "refused";
+      }),
+    );
   });
 });

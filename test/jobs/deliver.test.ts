@@ -4,7 +4,7 @@ import { Failure } from "../../src/core/failures.ts";
 import { composeMessages } from "../../src/jobs/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../../src/jobs/deliver.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { retryDelivery } from "../../src/ledger/operator.ts";
+import { retryDelivery } from "../../src/ledger/delivery-acts.ts";
 import type { OpenOutcome } from "../../src/ledger/outcomes.ts";
 import { countDeliveries, listOpenDeliveries } from "../../src/ledger/views.ts";
 import { builtinProfiles } from "../../src/mapping/builtin.ts";

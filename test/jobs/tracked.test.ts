@@ -29,6 +29,7 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     intentAt: undefined,
     intentAgeMs: undefined,
     looks: 0,
+    failedLooks: 0,
     knownRequestIds: [],
     formerIds: [],
     isRepostApproved: false,

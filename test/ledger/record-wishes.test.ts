@@ -1,8 +1,11 @@
-import { expect, test } from "vitest";
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import { phi } from "../../src/core/phi.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
+import { listOpenTasks } from "../../src/ledger/tasks.ts";
 import { findOrders } from "../../src/ledger/views.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { aCancel } from "../support/wishes.ts";
+import { aCancel, answers, aWish } from "../support/wishes.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 test("a number of ours for a procedure names an order of the external surface, whatever else has a procedure of that number", () =>
@@ -21,3 +24,97 @@ test("a number of ours for a procedure names an order of the external surface, w
     expect(rows).toEqual([{ order_id: second }]);
     expect((await findOrders(pool, "A-1"))[0]?.state).toBe("submitted");
   }));
+
+describe("a number under which the lab has sent several orders", () => {
+  const numbered = (code: string, label: string) =>
+    anOrder({ code, containers: [{ label, description: "" }], placerOrderNumber: "A-1" });
+  const CANCEL = { placerOrderNumber: "A-1" } as const;
+  const states = async (pool: pg.Pool) => (await findOrders(pool, "A-1")).map(({ state }) => state).reverse();
+
+  /** Two orders of one number: the later one waits for a person because of it. */
+  const both = (pool: pg.Pool, code = "S-1") =>
+    commit(pool, [aRecord(1, [numbered("S-1", "V-1")]), aRecord(2, [numbered(code, "V-2")])]);
+
+  test.each([
+    ["cancel", "CANCEL_ORDER_AMBIGUOUS"],
+    ["hold", "CONTROL_ORDER_AMBIGUOUS"],
+    ["status", "CONTROL_ORDER_AMBIGUOUS"],
+  ] as const)("is no answer to which of them to %s while both are open", (control, code) =>
+    withLedger(async ({ pool }) => {
+      const ids = await both(pool);
+      await commit(pool, [aWish(3, control, [CANCEL])]);
+      expect(await answers(pool)).toEqual([[code]]);
+      expect(await states(pool)).toEqual(["received", "parked"]);
+      const { rows } = await pool.query("select failure_text as text from wishes");
+      expect(rows[0].text).toContain(`(${ids.map((id) => `o${id}`).join(", ")})`);
+      const told = await pool.query("select payload::text as text from outcomes where kind = 'wishes'");
+      expect(told.rows[0].text).not.toContain("S-1");
+      expect(await listOpenTasks(pool, 10)).toHaveLength(control === "status" ? 0 : 1);
+    }),
+  );
+
+  test("names the one that is open", () =>
+    withLedger(async ({ pool }) => {
+      const [first] = (await both(pool)) as [number];
+      await changeOrders(pool, [{ orderId: first, from: ["received"], to: "completed" }]);
+      await commit(pool, [aCancel(3, [CANCEL])]);
+      expect(await answers(pool)).toEqual([["CR"]]);
+      expect(await states(pool)).toEqual(["completed", "cancelled"]);
+    }));
+
+  test.each(["completed", "cancelled"] as const)(
+    "is no answer to whose order is meant where they are of different subjects, though one is %s",
+    (state) =>
+      withLedger(async ({ pool }) => {
+        const [first] = (await both(pool, "S-2")) as [number];
+        await changeOrders(pool, [{ orderId: first, from: ["received"], to: state }]);
+        await commit(pool, [aCancel(3, [CANCEL]), aWish(4, "status", [CANCEL])]);
+        expect(await answers(pool)).toEqual([["CANCEL_ORDER_AMBIGUOUS"], ["CONTROL_ORDER_AMBIGUOUS"]]);
+        expect(await states(pool)).toEqual([state, "parked"]);
+        await commit(pool, [aCancel(5, [{ ...CANCEL, subjectCode: phi("S-2") }])]);
+        expect(await states(pool)).toEqual([state, "cancelled"]);
+      }),
+  );
+
+  test("names the one of the subject, or with the number of ours, that the message has too", () =>
+    withLedger(async ({ pool }) => {
+      const [first] = (await both(pool, "S-2")) as [number];
+      await commit(pool, [aCancel(3, [{ ...CANCEL, subjectCode: phi("S-2") }])]);
+      expect(await states(pool)).toEqual(["received", "cancelled"]);
+      await changeOrders(pool, [
+        {
+          orderId: first,
+          from: ["received"],
+          to: "submitted",
+          request: { surface: "request", requestId: 7 },
+        },
+      ]);
+      await commit(pool, [aRecord(4, [numbered("S-3", "V-3")])]);
+      await commit(pool, [aCancel(5, [{ ...CANCEL, fillerNumber: { kind: "request", id: 7 } }])]);
+      const { rows } = await pool.query("select order_id, state from wishes order by id desc limit 1");
+      expect(rows).toEqual([{ order_id: first, state: "asked" }]);
+    }));
+
+  test("names the first one once all have ended", () =>
+    withLedger(async ({ pool }) => {
+      const [first, second] = (await both(pool)) as [number, number];
+      await changeOrders(pool, [
+        { orderId: first, from: ["received"], to: "completed" },
+        { orderId: second, from: ["parked"], to: "discarded" },
+      ]);
+      await commit(pool, [aCancel(3, [CANCEL])]);
+      expect(await answers(pool)).toEqual([["CANCEL_TOO_LATE"]]);
+      expect((await pool.query("select order_id from wishes")).rows).toEqual([{ order_id: first }]);
+    }));
+
+  test("is not that of an order which came after the message", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [
+        aRecord(1, [numbered("S-1", "V-1")]),
+        aCancel(2, [CANCEL]),
+        aRecord(3, [numbered("S-1", "V-2")]),
+      ]);
+      expect(await answers(pool)).toEqual([["CR"]]);
+      expect(await states(pool)).toEqual(["cancelled", "parked"]);
+    }));
+});

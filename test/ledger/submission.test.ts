@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
+import { phi } from "../../src/core/phi.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/operator.ts";
 import {
@@ -14,6 +15,7 @@ import {
   takeWaiting,
 } from "../../src/ledger/submission.ts";
 import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import { findLaneHolder } from "../../src/ledger/waiting.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -53,6 +55,74 @@ async function only(pool: pg.Pool, number = "A-1") {
   if (!order) throw new Error(`no order ${number}`);
   return order;
 }
+
+/** Merges of one message, each of one identifier into another. */
+async function commitMerges(pool: pg.Pool, pairs: readonly (readonly [string, string])[]): Promise<number[]> {
+  const merges = pairs.map(([prior, code]) =>
+    anOrder({
+      code,
+      operation: "MERGE",
+      placerOrderNumber: undefined,
+      priorSubjectCode: phi(prior),
+      containers: [],
+    }),
+  );
+  return commit(pool, [aRecord(1, merges)]);
+}
+
+/** Hands over all that may be, and ends it. */
+async function takeAndEndAll(pool: pg.Pool): Promise<number[]> {
+  const due = await take(pool);
+  for (const each of due) {
+    const order = await claimOrder(pool, each, "me", LEASE_MS);
+    await changeOrders(pool, [
+      { orderId: each.orderId, fence: order?.fence, to: "completed", isReleased: true },
+    ]);
+  }
+  return due.map(({ orderId }) => orderId);
+}
+
+describe("a chain of merges", () => {
+  test("is handed over one after the other, although each is in a lane of its own", () =>
+    withLedger(async ({ pool }) => {
+      const [first, second, third, apart] = await commitMerges(pool, [
+        ["A", "B"],
+        ["B", "C"],
+        ["C", "D"],
+        ["X", "Y"],
+      ]);
+      const takeAndEnd = () => takeAndEndAll(pool);
+      expect(await findLaneHolder(pool, second as number, false)).toMatchObject({ orderId: `o${first}` });
+      expect(await takeAndEnd()).toEqual([first, apart]);
+      expect(await takeAndEnd()).toEqual([second]);
+      expect(await takeAndEnd()).toEqual([third]);
+    }));
+
+  test("that goes round in a circle is worked off all the same", () =>
+    withLedger(async ({ pool }) => {
+      const [first, second, third, fourth] = await commitMerges(pool, [
+        ["A", "B"],
+        ["B", "A"],
+        ["C", "A"],
+        ["A", "B"],
+      ]);
+      const rounds = [await takeAndEndAll(pool), await takeAndEndAll(pool), await takeAndEndAll(pool)];
+      expect(rounds).toEqual([[first], [second], [third]]);
+      expect(await takeAndEndAll(pool)).toEqual([fourth]);
+    }));
+
+  test("goes on past a merge that waits for a person, unless parked orders hold lanes", () =>
+    withLedger(async ({ pool }) => {
+      const [first, second] = await commitMerges(pool, [
+        ["A", "B"],
+        ["B", "C"],
+      ]);
+      const failure = { code: "SERVICE_REFUSED", text: "" } as const;
+      await changeOrders(pool, [{ orderId: first as number, to: "parked", failure }]);
+      expect(await take(pool, true)).toEqual([]);
+      expect((await take(pool)).map(({ orderId }) => orderId)).toEqual([second]);
+    }));
+});
 
 describe("a lane", () => {
   test("hands over one order of a subject at a time, the oldest first", () =>

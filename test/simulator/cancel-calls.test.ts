@@ -95,3 +95,14 @@ test("a cancel call may be answered with nothing, and is closed to other organiz
       expect([reply.status, reply.text]).toEqual([204, ""]);
     },
   ));
+
+test("what was cancelled may be forgotten: no look, list or further call finds it", () =>
+  withSimulator({ cancelRoute: REQUEST_CANCEL, behaviour: { cancelledRows: "gone" } }, async (bench) => {
+    const id = await request(bench);
+    const other = (await bench.post("/api/procedure-requests", STORE)).json.id;
+    const cancel = () => bench.ask(`/api/procedure-requests/${id}/cancel`, { method: "PUT" });
+    expect((await cancel()).status).toBe(200);
+    expect((await bench.ask(`/api/procedure-requests/${id}`)).status).toBe(404);
+    expect((await bench.ask("/api/procedure-requests")).json).toMatchObject([{ id: other }]);
+    expect((await cancel()).status).toBe(404);
+  }));

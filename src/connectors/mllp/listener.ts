@@ -12,6 +12,8 @@ export interface ListenerStatus extends Readonly<MllpCounts> {
   readonly connections: number;
   /** Connections that were turned away: over the limit, or from an address that is not let in. */
   readonly turnedAway: number;
+  /** Peers with which no TLS connection came about. */
+  readonly failedHandshakes: number;
 }
 
 /** What a listener is given. */
@@ -40,6 +42,7 @@ export class MllpListener {
     openBytes: 0,
   };
   #turnedAway = 0;
+  #failedHandshakes = 0;
   #server: Server | undefined;
 
   /** @throws RangeError for a bad entry of the address list. */
@@ -56,7 +59,12 @@ export class MllpListener {
   }
 
   get status(): ListenerStatus {
-    return { ...this.#counts, connections: this.#connections.size, turnedAway: this.#turnedAway };
+    return {
+      ...this.#counts,
+      connections: this.#connections.size,
+      turnedAway: this.#turnedAway,
+      failedHandshakes: this.#failedHandshakes,
+    };
   }
 
   /** @throws Failure MLLP_NOT_LISTENING when the port is taken or the address is not this machine's. */
@@ -85,6 +93,7 @@ export class MllpListener {
       }
     });
     server.on("tlsClientError", (error, socket) => {
+      this.#failedHandshakes += 1;
       this.#deps.logger.warn({ reason: error.message }, "a peer's TLS handshake failed");
       this.#handshakes.get(peerOf(socket))?.destroy();
     });

@@ -81,13 +81,14 @@ describe("MLLP over TLS", () => {
       }),
     ));
 
-  it("takes nothing in clear", () =>
+  it("takes nothing in clear, and counts who tries", () =>
     withCertificates(({ server }) =>
-      withListener({ tls: { ...server, requestCert: false } }, async ({ open, taken }) => {
+      withListener({ tls: { ...server, requestCert: false } }, async ({ open, taken, listener }) => {
         const peer = await open();
         peer.write(framed("hello"));
         await eventually(() => peer.isClosed);
         expect(taken).toEqual([]);
+        expect(listener.status).toMatchObject({ failedHandshakes: 1, connections: 0 });
       }),
     ));
 
@@ -98,6 +99,29 @@ describe("MLLP over TLS", () => {
         expect(await send(port, { ca, ...stranger })).toBe("");
         expect(taken).toEqual([]);
         expect(await send(port, { ca, ...client })).toBe(framed("ok hello"));
+      }),
+    ));
+
+  it("says what about the certificates keeps a sender and a lab system apart", () =>
+    withCertificates(({ ca, server, client, stranger }) =>
+      withListener({ tls: { ...server, ca, requestCert: true } }, async ({ port, taken }) => {
+        const reasonOf = async (tls: Readonly<Record<string, unknown>>) => {
+          const sender = new MllpSender(
+            { host: "127.0.0.1", port, tls, connectMs: 2_000, answerMs: 2_000 },
+            { clock: systemClock, logger: pino({ level: "silent" }) },
+          );
+          const [sent] = await Promise.allSettled([sender.send(Buffer.from("x"), "1")]);
+          await sender.close();
+          return sent.status === "rejected" ? String(sent.reason.message) : "sent";
+        };
+        expect(await reasonOf({ ...client })).toMatch(/CERT.*: its certificate isn't trusted$/);
+        expect(await reasonOf({ ca, ...client, servername: "elsewhere.example" })).toMatch(
+          /ALTNAME_INVALID: its certificate isn't trusted$/,
+        );
+        expect(await reasonOf({ ca, ...client, servername: "10.9.8.7" })).toMatch(/ALTNAME_INVALID/);
+        expect(await reasonOf({ ca })).toMatch(/ALERT_CERTIFICATE_REQUIRED: it refuses our TLS/);
+        expect(await reasonOf({ ca, ...stranger })).toMatch(/refuses our TLS|closed the connection/);
+        expect(taken).toEqual([]);
       }),
     ));
 

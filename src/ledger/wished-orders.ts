@@ -1,0 +1,117 @@
+import type pg from "pg";
+import { isTerminal, type OrderState } from "../core/order-state.ts";
+import type { Wish } from "../core/wish.ts";
+
+/**
+ * The orders that wishes name: by the sender's number, else by the number that we gave them; only those that came
+ * through the same connector, with the same message or before. A sender's number may be that of several orders, first one
+ * first. Procedures are numbered by each surface in its own way, and the number that we gave is one of the external surface.
+ * $1 connector, $2 JSON array of {n, number, kind, service_id, message_id}.
+ * Indexes: orders_placer, orders_request, orders_procedure.
+ */
+const FIND_WISHED = `
+select x.n, o.id
+  from jsonb_to_recordset($2::jsonb) as x(n integer, number text, kind text, service_id bigint, message_id bigint)
+  join lateral (
+       select o.id
+         from orders o
+        where o.placer_order_number = x.number
+          and o.connector = $1
+          and o.message_id <= x.message_id
+        union all
+       select o.id
+         from orders o
+        where x.number is null
+          and x.kind = 'request'
+          and o.surface = 'request'
+          and o.request_id = x.service_id
+          and o.connector = $1
+          and o.message_id <= x.message_id
+        union all
+       (select o.id
+          from orders o
+         where x.number is null
+           and x.kind = 'procedure'
+           and o.procedure_id = x.service_id
+           and o.connector = $1
+           and o.message_id <= x.message_id
+         order by o.surface is distinct from 'external'
+         limit 1)) o on true
+ order by x.n, o.id`;
+
+/** In ascending order, so that two who lock the same orders wait for each other and no more; $1 bigint[]. */
+const LOCK_ORDERS = `
+select o.id, o.state, o.subject_code, o.request_id, o.procedure_id
+  from orders o
+ where o.id = any ($1)
+ order by o.id
+   for update`;
+
+/** A wish with its place in the ledger. */
+export interface PlacedWish {
+  readonly wish: Wish;
+  readonly messageId: number;
+  readonly position: number;
+}
+
+/** What of an order tells whether a wish is about it. */
+export interface WishedOrder {
+  readonly id: number;
+  readonly state: OrderState;
+  readonly subject_code: string;
+  readonly request_id: number | null;
+  readonly procedure_id: number | null;
+}
+
+/** The orders that wishes may be about, by the wish's index, locked until the transaction ends. */
+export async function findOrders(
+  client: pg.PoolClient,
+  connector: string,
+  wishes: readonly PlacedWish[],
+): Promise<Map<number, WishedOrder[]>> {
+  const named = wishes.map(({ wish, messageId }, n) => ({
+    n,
+    message_id: messageId,
+    number: wish.placerOrderNumber,
+    kind: wish.fillerNumber?.kind,
+    service_id: wish.fillerNumber?.id,
+  }));
+  const found = await client.query<{ n: number; id: number }>(FIND_WISHED, [
+    connector,
+    JSON.stringify(named),
+  ]);
+  const locked = await client.query<WishedOrder>(LOCK_ORDERS, [found.rows.map((row) => row.id)]);
+  const byId = new Map(locked.rows.map((row) => [row.id, row]));
+  const byWish = new Map<number, WishedOrder[]>();
+  for (const { n, id } of found.rows) {
+    const order = byId.get(id);
+    if (order) byWish.set(n, [...(byWish.get(n) ?? []), order]);
+  }
+  return byWish;
+}
+
+/**
+ * Which of the orders of a number are meant: those that the wish's other particulars fit, and of these the open ones. Only
+ * the first of them has the number for itself; a later one with other content was sent under it all the same. Where
+ * nothing of the wish tells between subjects, an order is not taken for the one that is meant because another has ended.
+ *
+ * @returns more than one where nothing tells them apart; the first of those that have ended where none is open
+ */
+export function chooseOrders(wish: Wish, orders: readonly WishedOrder[]): readonly WishedOrder[] {
+  const { fillerNumber, subjectCode } = wish;
+  const numbered = orders.filter(
+    (order) => fillerNumber && numberOf(order, fillerNumber) === fillerNumber.id,
+  );
+  const fitting = numbered.length > 0 ? numbered : orders;
+  const theirs = fitting.filter((order) => subjectCode?.reveal() === order.subject_code);
+  const meant = theirs.length > 0 ? theirs : fitting;
+  const open = meant.filter(({ state }) => !isTerminal(state));
+  // The open ones first: a person's task is about the first that is named.
+  if (new Set(meant.map((order) => order.subject_code)).size > 1) return [...new Set([...open, ...meant])];
+  return open.length > 0 ? open : meant.slice(0, 1);
+}
+
+/** The number of a kind that we gave the order. */
+export function numberOf(order: WishedOrder, { kind }: NonNullable<Wish["fillerNumber"]>): number | null {
+  return kind === "request" ? order.request_id : order.procedure_id;
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it, test } from "vitest";
+import { COMMANDS } from "../../src/cli/commands.ts";
+import { csvMessage, withLab } from "./with-lab.ts";
+import { withService } from "./with-service.ts";
+
+const NO_IO = { stdout: { write: () => {} }, stderr: { write: () => {} }, env: {}, isTTY: false };
+
+/** What each command that takes an id is asked about, beside things that are there. */
+const IN_LEDGER: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  "orders show": [["o99"], ["P-99"]],
+  "orders retry": [["o99"], ["P-99"]],
+  "orders discard": [["o99"], ["P-99"]],
+  "orders release": [["o99"], ["P-99"]],
+  "orders resolve": [["o99", "--request-id", "7"]],
+  "orders cancel": [["o99", "--reason", "why"]],
+  "messages show": [["m99"], ["99"]],
+  "messages replay": [["m99"]],
+  "messages discard": [["m99", "--reason", "why"]],
+  "queue show": [["o99"], ["d99"], ["submit-o99-v1"]],
+  "queue retry": [["o99"], ["d99"]],
+  "queue remove": [["o99"], ["d99"]],
+  "tasks done": [["k99"]],
+};
+const AT_SERVICE = [
+  "service subject",
+  "service request",
+  "service procedure",
+  "service location",
+  "service inventory",
+];
+
+const lines = Object.entries(IN_LEDGER).flatMap(([name, each]) =>
+  each.map((words) => [name, ...words].join(" ")),
+);
+
+describe("an id that nobody knows", () => {
+  it("is tried with every command that takes one", () => {
+    const known = COMMANDS.flatMap((create) => {
+      const command = create({ io: NO_IO, exitStatus: 0 });
+      return command.commands
+        .filter((child) => child.registeredArguments.some((argument) => argument.name() === "id"))
+        .map((child) => `${command.name()} ${child.name()}`);
+    });
+    expect([...Object.keys(IN_LEDGER), ...AT_SERVICE].sort()).toEqual(known.sort());
+  });
+
+  it("ends each of those that ask the ledger with status 5, in words and in JSON, and nothing is done", async () => {
+    await withLab(async ({ cli, pool }) => {
+      const told = [];
+      for (const line of lines) {
+        const { status, stdout, stderr } = await cli(line.split(" "));
+        const inJson = await cli([...line.split(" "), "--json"]);
+        const what = /^error: no (order|message|delivery|task)\b/.test(stderr) && stdout === "";
+        told.push([line, what, status, inJson.status, JSON.parse(inJson.stdout).error.code]);
+      }
+      expect(told).toEqual(lines.map((line) => [line, true, 5, 5, "CLI_NOT_FOUND"]));
+      expect((await pool.query("select from audit")).rowCount).toBe(0);
+    });
+  });
+
+  test.each(AT_SERVICE)("ends %s with status 5", (line) =>
+    withService({}, async ({ cli }) => {
+      const told = await cli([...line.split(" "), "999", "--json"]);
+      expect(told.status).toBe(5);
+      expect(JSON.parse(told.stdout).error).toMatchObject({ code: "SERVICE_NOT_FOUND" });
+    }),
+  );
+
+  it("keeps tasks done from closing the others that were named", async () => {
+    await withLab(async ({ cli, pool, take }) => {
+      await take("bench", [csvMessage(1)]);
+      await pool.query("insert into tasks (order_id, kind, text) values (1, 'cancel', 'ring the ward')");
+      expect((await cli(["tasks", "done", "k1", "k99"])).status).toBe(5);
+      expect((await cli(["tasks"])).stdout).toContain("ring the ward");
+      expect((await cli(["tasks", "done", "k1"])).stdout).toBe("✓ k1 is done\n");
+      expect(await cli(["tasks", "done", "k1"])).toMatchObject({
+        status: 1,
+        stdout: "✗ k1 was done before\n",
+      });
+    });
+  });
+});

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "vitest";
+import { listEvents } from "../../src/ledger/views.ts";
+import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import type { CancelRoute, SimulatorOptions } from "../../src/simulator/options.ts";
+import { eventually } from "../support/eventually.ts";
+import { omlO33, ormCancel } from "../support/lab-messages.ts";
+import { type ConfigParts, type Site, withSite } from "../support/with-daemon.ts";
+
+const PATH = "/api/procedure-requests/{id}";
+const ROUTE: CancelRoute = { method: "DELETE", path: PATH, answer: "empty" };
+const CALL = { method: "DELETE", path: "/api/procedure-requests/*", times: 1 } as const;
+const LOST: FaultRule = { ...CALL, after: "drop" };
+
+/** A service that deletes what is cancelled, and has nobody who reviews anything. */
+const forgetting = (...faults: FaultRule[]): SimulatorOptions => ({
+  staff: { auto: false },
+  device: { auto: false },
+  cancelRoute: ROUTE,
+  behaviour: { cancelledRows: "gone" },
+  faults,
+});
+
+function settling(after: string): ConfigParts {
+  const settle = { looks: ["50ms", "200ms"], after };
+  return { service: { timeout: "700ms", settle, cancel: { method: "DELETE", path: PATH } } };
+}
+/** Longer than any test: what is told within it was not waited for. */
+const NEVER = settling("1h");
+const SOON = settling("1500ms");
+
+async function orderedAndCancelled(site: Site): Promise<void> {
+  await site.drop("hl7", "order.hl7", omlO33({ number: "A-1" }));
+  await site.settled(1, ["submitted"]);
+  await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
+}
+
+/** ORC of the answer to the message that cancels. */
+async function answer(site: Site): Promise<string[]> {
+  const text = await eventually(
+    async () =>
+      [...(await site.results("hl7")).values()].find(
+        (each) => each.includes("|AA|CAN-A-1") && /\rORC\|(CR|UC)\|/.test(each),
+      ),
+    { withinMs: 15_000 },
+  );
+  return (
+    text
+      .split("\r")
+      .find((each) => each.startsWith("ORC|"))
+      ?.split("|") ?? []
+  );
+}
+
+const calls = (daemon: Awaited<ReturnType<Site["start"]>>) =>
+  daemon.service?.requestCounts.get(`DELETE ${PATH}`);
+
+describe.concurrent("a service that forgets what is cancelled", () => {
+  test("has cancelled an order as soon as it takes the call and then knows the request no more", () =>
+    withSite({ config: NEVER, simulator: forgetting() }, async (site) => {
+      const daemon = await site.start();
+      await orderedAndCancelled(site);
+      expect(await answer(site)).toMatchObject({ 1: "CR", 2: "A-1^LIMS", 5: "CA" });
+      const [order] = await site.settled(1, ["cancelled"]);
+      expect(order).toMatchObject({ failure: { code: "ORDER_CANCELLED" }, remoteStatus: "PENDING" });
+      expect(order?.failure?.text).toContain("keeps nothing of the order");
+      expect(calls(daemon)).toBe(1);
+    }));
+
+  test("has cancelled one on the external surface just so", () => {
+    const path = "/api/v1/external/procedures/{id}";
+    const { service } = NEVER as { service: object };
+    const config = { service: { ...service, surface: "external", cancel: { method: "DELETE", path } } };
+    const simulator = { ...forgetting(), cancelRoute: { ...ROUTE, path, surface: "external" } } as const;
+    return withSite({ config, simulator }, async (site) => {
+      await site.start();
+      await orderedAndCancelled(site);
+      expect(await answer(site)).toMatchObject({ 1: "CR" });
+    });
+  });
+
+  test("has cancelled an order without an answer only once it knows nothing for the settle time", () =>
+    withSite({ config: SOON, simulator: forgetting(LOST) }, async (site) => {
+      const daemon = await site.start();
+      await orderedAndCancelled(site);
+      await eventually(() => site.simulator.control.requests()[0]?.status === "CANCELLED");
+      const cancelledAt = performance.now();
+      expect(await answer(site)).toMatchObject({ 1: "CR" });
+      expect(performance.now() - cancelledAt).toBeGreaterThan(1_400);
+      expect(calls(daemon)).toBe(1);
+    }));
+
+  test("has cancelled an order whose second call it refuses, since the first one may have worked", () =>
+    withSite(
+      {
+        config: SOON,
+        simulator: forgetting({ ...CALL, before: "drop" }, { ...CALL, skip: 1, status: 404, executed: true }),
+      },
+      async (site) => {
+        const daemon = await site.start();
+        await orderedAndCancelled(site);
+        expect(await answer(site)).toMatchObject({ 1: "CR" });
+        expect(calls(daemon)).toBe(2);
+      },
+    ));
+
+  test("is not believed where it refuses the only call, and the order is followed on", () =>
+    withSite({ config: SOON, simulator: forgetting() }, async (site) => {
+      const daemon = await site.start();
+      await site.drop("hl7", "order.hl7", omlO33({ number: "A-1" }));
+      const [order] = await site.settled(1, ["submitted"]);
+      site.simulator.control.cancelRequest(order?.requestId ?? 0);
+      await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
+      const orc = await answer(site);
+      expect(orc[1]).toBe("UC");
+      expect(orc[16]).toMatch(/^CANCEL_REFUSED\^.*shows no such request any more.*404/);
+      expect((await site.orders())[0]?.state).toBe("submitted");
+      expect(calls(daemon)).toBe(1);
+    }));
+
+  test("is only missed where nobody here asked it to cancel", () =>
+    withSite({ config: SOON, simulator: forgetting() }, async (site) => {
+      await site.start();
+      await site.drop("hl7", "order.hl7", omlO33({ number: "A-1" }));
+      const [order] = await site.settled(1, ["submitted"]);
+      site.simulator.control.cancelRequest(order?.requestId ?? 0);
+      const kinds = async () => (await listEvents(site.pool, order?.id ?? 0)).map(({ kind }) => kind);
+      await eventually(async () => (await kinds()).includes("missing"));
+      expect((await site.orders())[0]).toMatchObject({ state: "submitted", failure: undefined });
+    }));
+});

@@ -1,0 +1,69 @@
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import { changeOrders } from "../../src/ledger/change-orders.ts";
+import {
+  claimOrder,
+  recordIntent,
+  recoverSubmissions,
+  takeUnsettled,
+  takeWaiting,
+} from "../../src/ledger/submission.ts";
+import { findOrders } from "../../src/ledger/views.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { withLedger } from "../support/with-ledger.ts";
+
+const attempts = async (pool: pg.Pool) => (await findOrders(pool, "A-1"))[0]?.attempts;
+
+/** An order in a worker's hands, with a call that may have left. */
+async function called(pool: pg.Pool): Promise<{ orderId: number; fence: number }> {
+  const [due] = await takeWaiting(pool, { limit: 1, doesParkedBlock: false });
+  const order = due && (await claimOrder(pool, due, "me", 60_000));
+  if (order?.fence === undefined) throw new Error("nothing to claim");
+  const call = { orderId: order.id, fence: order.fence, intent: "request", surface: "request" } as const;
+  await recordIntent(pool, { ...call, knownRequestIds: [], body: {} });
+  return call;
+}
+
+async function looked(pool: pg.Pool): Promise<{ orderId: number; fence: number | undefined }> {
+  const [due] = await takeUnsettled(pool, 1);
+  const order = due && (await claimOrder(pool, due, "me", 60_000));
+  if (!order) throw new Error("nothing to look for");
+  return { orderId: order.id, fence: order.fence };
+}
+
+describe("attempts", () => {
+  test("count the calls of an order, and no look for what one of them did", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      const call = await called(pool);
+      expect(await attempts(pool)).toBe(1);
+      await changeOrders(pool, [{ ...call, from: ["submitting"], nextInMs: 0, isReleased: true }]);
+      for (let look = 1; look <= 4; look += 1) {
+        const step = await looked(pool);
+        await changeOrders(pool, [
+          { ...step, from: ["submitting"], looks: look, nextInMs: 0, isReleased: true },
+        ]);
+        // The next hand-over comes with the feeder's next sweep.
+        await pool.query("update orders set handed_over_at = null");
+      }
+      expect(await attempts(pool)).toBe(1);
+      const last = await looked(pool);
+      await changeOrders(pool, [{ ...last, to: "received", isReleased: true, isIntentSettled: true }]);
+      await called(pool);
+      expect(await attempts(pool)).toBe(2);
+    }));
+
+  test("count a call that a crash interrupted, and no step before it or look after it", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      const [due] = await takeWaiting(pool, { limit: 1, doesParkedBlock: false });
+      if (due) await claimOrder(pool, due, "me", 60_000);
+      await recoverSubmissions(pool, "next");
+      expect(await attempts(pool)).toBe(0);
+      await called(pool);
+      await recoverSubmissions(pool, "next");
+      await looked(pool);
+      await recoverSubmissions(pool, "last");
+      expect(await attempts(pool)).toBe(1);
+    }));
+});
