@@ -26,6 +26,7 @@ import { createIntake, type IntakeDeps } from "./jobs/intake.ts";
 import { pollPauseMs } from "./jobs/polling.ts";
 import { pruneLedger } from "./jobs/prune.ts";
 import { type JobQueues, openQueues } from "./jobs/queues.ts";
+import type { RunningReception } from "./jobs/receive.ts";
 import { submitOrder } from "./jobs/submit.ts";
 import type { SubmitDeps } from "./jobs/submit-deps.ts";
 import { type TrackDeps, trackFacility } from "./jobs/track.ts";
@@ -113,11 +114,13 @@ export async function startDaemon(
     const observers = new Set<DaemonObserver>();
     const context: Context = { config, options, profiles, clock, logger, ledger, observers, onClose };
     const feeder: { current: Feeder | undefined } = { current: undefined };
-    const connectors = await createConnectors(context, () => feeder.current?.nudge());
+    const { connectors, reception } = await createConnectors(context, () => feeder.current?.nudge());
     const worker = options.roles.has("worker") ? await startWorker(context, connectors) : undefined;
     feeder.current = worker?.feeder;
     if (options.roles.has("intake")) {
       await releaseAtStart(ledger.pool, config, profiles, logger);
+      onClose(() => reception.stop());
+      reception.start();
       await startConnectors(connectors, onClose);
     }
     return {
@@ -157,7 +160,7 @@ interface Context {
 async function createConnectors(
   { config, profiles, clock, logger, ledger, observers }: Context,
   nudge: () => void,
-): Promise<Connector[]> {
+): Promise<{ readonly connectors: readonly Connector[]; readonly reception: RunningReception }> {
   const mapperByConnector = createMappers(config, profiles);
   const onCommitted: IntakeDeps["onCommitted"] = (connector, verdicts) => {
     nudge();
@@ -167,9 +170,10 @@ async function createConnectors(
   const batches = await openBatches(config, profiles, ledger.pool);
   const intake = createIntake({ ...shared, batches });
   const reception = await openReception(config, { ...shared, clock, profiles });
-  return config.connectors.map((connector) =>
+  const connectors = config.connectors.map((connector) =>
     createConnector(connector, profileOf(connector, profiles), { intake, reception, clock, logger }),
   );
+  return { connectors, reception };
 }
 
 async function startConnectors(connectors: readonly Connector[], onClose: Context["onClose"]): Promise<void> {

@@ -9,7 +9,7 @@ import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
-import { run } from "../ledger/database.ts";
+import { type ArrivalCount, countArrivals } from "../ledger/arrivals.ts";
 import { formatId } from "../ledger/ids.ts";
 import { listLatestOrders, listParkedOrders } from "../ledger/latest-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
@@ -82,20 +82,32 @@ async function readReadiness(daemon: Daemon): Promise<Readiness> {
   const reasons = daemon.troubles();
   const isIntakeWell = daemon.connectors.every((connector) => connector.trouble === undefined);
   try {
-    await run(daemon.pool, "select 1");
-    return { ready: isIntakeWell, reasons };
+    return { ready: isIntakeWell, reasons: [...reasons, ...tellStuck(await countArrivals(daemon.pool))] };
   } catch (error) {
     const words = error instanceof Failure ? error.message : "the ledger's database gives an error";
     return { ready: false, reasons: [words, ...reasons] };
   }
 }
 
+/** Orders are made within seconds of the answer; what lies for longer lies until somebody looks. */
+const STUCK_SECONDS = 60;
+
+function tellStuck(arrivals: readonly ArrivalCount[]): string[] {
+  return arrivals
+    .filter(({ oldestSeconds }) => oldestSeconds > STUCK_SECONDS)
+    .map(
+      ({ connector, count }) =>
+        `${count} acknowledged messages of connector ${connector} have no orders yet: is it still configured, for HL7 over MLLP? The log says more`,
+    );
+}
+
 async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
-  const [orders, deliveries, deliveriesHeld, tasks] = await Promise.all([
+  const [orders, deliveries, deliveriesHeld, tasks, arrivals] = await Promise.all([
     countOrders(pool),
     countDeliveries(pool),
     countHeldDeliveries(pool),
     countOpenTasks(pool),
+    countArrivals(pool),
   ]);
   const counts = new Map(orders.map(({ state, count }) => [state, count]));
   return {
@@ -110,6 +122,7 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
     deliveriesParked: deliveries.parked,
     deliveriesHeld,
     tasks,
+    arrivals,
   };
 }
 

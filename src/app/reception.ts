@@ -1,13 +1,15 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
-import type { MessageVerdict, Reception } from "../core/intake.ts";
+import type { MessageVerdict } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
-import { createReception, type ReceptionSettings } from "../jobs/receive.ts";
+import { createReception, type ReceptionSettings, type RunningReception } from "../jobs/receive.ts";
 import { findInstanceCode } from "../ledger/identity.ts";
+import type { StoredMessage } from "../ledger/views.ts";
 import type { Mapper } from "../mapping/mapper.ts";
 import type { Profile } from "../mapping/profile.ts";
 import { profileOf } from "./connectors.ts";
+import { toIncoming } from "./stored-message.ts";
 
 export interface ReceptionParts {
   readonly pool: pg.Pool;
@@ -19,7 +21,7 @@ export interface ReceptionParts {
 }
 
 /** The way in of the configured connectors that receive over connections. */
-export async function openReception(config: Config, parts: ReceptionParts): Promise<Reception> {
+export async function openReception(config: Config, parts: ReceptionParts): Promise<RunningReception> {
   const { profiles, mapperByConnector, ...deps } = parts;
   const settingsByConnector = new Map(
     config.connectors.flatMap((connector): [string, ReceptionSettings][] => {
@@ -28,7 +30,8 @@ export async function openReception(config: Config, parts: ReceptionParts): Prom
       const profile = profileOf(connector, profiles);
       if (profile.format !== "hl7") return [];
       const { applicationAck, reusedControlId, answers: form } = connector;
-      return [[connector.name, { mapper, profile, form, applicationAck, reusedControlId }]];
+      const readAgain = (stored: StoredMessage) => toIncoming(stored, connector, profile);
+      return [[connector.name, { mapper, profile, form, applicationAck, reusedControlId, readAgain }]];
     }),
   );
   return createReception({ ...deps, instanceCode: await findInstanceCode(parts.pool), settingsByConnector });

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Logger } from "../core/logger.ts";
-import { toRecord } from "../jobs/intake.ts";
+import { asAnswered, toRecord } from "../jobs/intake.ts";
 import type { MessageRecord } from "../ledger/message-record.ts";
 import { type Released, type ReleaseFilter, releaseMessages } from "../ledger/release-messages.ts";
 import type { StoredMessage } from "../ledger/views.ts";
@@ -27,18 +27,9 @@ export async function releaseWaiting(
     if (!connector || !mapper) return undefined;
     const profile = profileOf(connector, profiles);
     if ((profile.format === "csv") !== (message.format === "csv")) return undefined;
-    return answered(toRecord(mapper, toIncoming(message, connector, profile)));
+    return asAnswered(toRecord(mapper, toIncoming(message, connector, profile)));
   };
   return releaseMessages(pool, map, filter);
-}
-
-/** The lab was told that the message waits: it has to hear the end of it, also when the profile ignores its type now. */
-function answered(record: MessageRecord): MessageRecord {
-  if (record.verdict !== "ignored") return record;
-  const { place } = record.message;
-  const message = "the profile leaves messages of this type alone now";
-  const problem = { code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED", place, message } as const;
-  return { ...record, verdict: "refused", problems: [problem] };
 }
 
 /** What a start does: nothing that comes later may be taken in before. */

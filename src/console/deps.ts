@@ -4,6 +4,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { TankAge } from "../jobs/tanks.ts";
+import type { ArrivalCount } from "../ledger/arrivals.ts";
 import type { TaskCount } from "../ledger/tasks.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { Metrics } from "./metrics.ts";
@@ -28,6 +29,8 @@ export interface LedgerCounts {
   /** Things for a person to do that nobody has done, and for how long the oldest has waited. */
   /** Open ones; kinds without any are left out. */
   readonly tasks: readonly TaskCount[];
+  /** Messages that were acknowledged and whose orders are still to be made; connectors without any are left out. */
+  readonly arrivals: readonly ArrivalCount[];
 }
 
 /** An order as the console shows it: nothing in it identifies a patient. */

@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { ORDER_STATES } from "../core/order-state.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
+import { addArrivalMetrics } from "./arrival-metrics.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, ServiceChange } from "./deps.ts";
 import { addDriftMetrics } from "./drift-metrics.ts";
 import { addMllpMetrics } from "./mllp-metrics.ts";
@@ -120,6 +121,7 @@ export function createMetrics(version: string): Metrics {
     deliveries.set({ state: "parked" }, counts.deliveriesParked);
   };
   const setTasks = addTaskMetrics(registers);
+  const setArrivals = addArrivalMetrics(registers);
   const setRefills = addRefillMetrics(registers);
   const setDrifts = addDriftMetrics(registers);
   const setWaiting = addWaitingMetrics(registers);
@@ -137,6 +139,7 @@ export function createMetrics(version: string): Metrics {
       ready.set(isReady ? 1 : 0);
       setCounts(counts);
       setTasks(counts);
+      setArrivals(counts);
       setRefills(refills, nowMs ?? 0);
       setDrifts(serviceChanges);
       setWaiting(waiting, nowMs ?? 0);

@@ -4,7 +4,7 @@ import type { Logger } from "../core/logger.ts";
 import { commitMessages, type MessageRecord } from "../ledger/commit-messages.ts";
 import { closeFile, openFile, requireFileId } from "../ledger/files.ts";
 import { formatId } from "../ledger/ids.ts";
-import type { Mapper } from "../mapping/mapper.ts";
+import type { Mapper, MessageName } from "../mapping/mapper.ts";
 import { type BatchFileDeps, closeBatchFile } from "./batch-response.ts";
 
 /** What the intake is given. */
@@ -65,7 +65,8 @@ export function toRecord(mapper: Mapper, message: IncomingMessage): MessageRecor
   return {
     message,
     messageControlId: header?.messageControlId,
-    messageType: header && [header.messageCode, header.triggerEvent].filter(Boolean).join("^"),
+    sender: header && senderOf(header),
+    messageType: header && messageTypeOf(header),
     placerOrderNumber: mapped.placerOrderNumber,
     verdict: mapped.verdict,
     problems: mapped.problems,
@@ -74,6 +75,29 @@ export function toRecord(mapper: Mapper, message: IncomingMessage): MessageRecor
     subjectCodes: mapped.subjectCodes,
     orderNumbers: mapped.orderNumbers,
   };
+}
+
+function senderOf({ sendingApplication = "", sendingFacility = "" }: MessageName): string | undefined {
+  const sender = `${sendingApplication}^${sendingFacility}`;
+  return sender === "^" ? undefined : sender;
+}
+
+function messageTypeOf({ messageCode = "", triggerEvent = "" }: MessageName): string {
+  return messageCode === "" || triggerEvent === ""
+    ? messageCode + triggerEvent
+    : `${messageCode}^${triggerEvent}`;
+}
+
+/**
+ * The record of a message that was answered as taken: its sender has to hear the end of it, also when the profile
+ * leaves its type alone now.
+ */
+export function asAnswered(record: MessageRecord): MessageRecord {
+  if (record.verdict !== "ignored") return record;
+  const { place } = record.message;
+  const message = "the profile leaves messages of this type alone now";
+  const problem = { code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED", place, message } as const;
+  return { ...record, verdict: "refused", problems: [problem] };
 }
 
 /** Says what became of messages, without a word of what is in them. */

@@ -7,22 +7,28 @@ import { phi } from "../core/phi.ts";
 import type { Decided, ReplyTo } from "../core/reply.ts";
 import { splitHl7File } from "../formats/hl7/file.ts";
 import { Hl7Message } from "../formats/hl7/message.ts";
+import { type Arrival, insertArrivals, takeMessageIds } from "../ledger/arrivals.ts";
 import { commitMessages, type MessageRecord } from "../ledger/commit-messages.ts";
 import { formatId } from "../ledger/ids.ts";
+import type { StoredMessage } from "../ledger/views.ts";
 import type { MessageAnswer } from "../mapping/answer-hl7.ts";
 import { composeBatchResponse } from "../mapping/batch-hl7.ts";
 import type { Mapper } from "../mapping/mapper.ts";
 import type { Hl7Profile } from "../mapping/profile.ts";
 import { createReplier, type ReplySettings } from "../mapping/reply-hl7.ts";
+import { Arrivals } from "./arrivals.ts";
 import { ANSWER_BY_VERDICT, answerControlId } from "./batch-response.ts";
 import { groupCommit } from "./group-commit.ts";
-import { logVerdicts, toRecord } from "./intake.ts";
+import { asAnswered, logVerdicts, toRecord } from "./intake.ts";
+import { MessageNumbers } from "./message-numbers.ts";
 
 /** How a connector's messages are mapped and answered. */
 export interface ReceptionSettings extends ReplySettings {
   readonly mapper: Mapper;
   readonly profile: Hl7Profile;
   readonly reusedControlId: ReplyTo["reusedControlId"];
+  /** A message of the ledger as the connector handed it over. */
+  readonly readAgain: (stored: StoredMessage) => IncomingMessage;
 }
 
 /** What the reception is given. */
@@ -40,25 +46,38 @@ export interface ReceptionDeps {
 /** Enough to share a disk's sync among many connections, few enough that nobody waits long for the others' rows. */
 const GROUP = { items: 250, bytes: 4 * 1024 * 1024 };
 
-/** The way in for messages that come over connections: what comes at the same time is committed together. */
-export function createReception(deps: ReceptionDeps): Reception {
-  const byConnector = new Map(
+/** A reception with its work behind the counter. */
+export interface RunningReception extends Reception {
+  /** Begins to make the orders of messages that an earlier run acknowledged and left. */
+  start(): void;
+  /** Makes the orders of what was acknowledged; nothing may be received any more. */
+  stop(): Promise<void>;
+}
+
+/** Acknowledged messages whose orders aren't made yet may take so long at the end, ms. */
+const STOP_WITHIN_MS = 3_000;
+
+/**
+ * The way in for messages that come over connections: what comes at the same time is committed together. Messages that
+ * are in order, as nearly all are, are committed as they are and answered, and their orders are made right after that;
+ * where there is more to decide, such as about a control id that came before, the orders are made in the same commit.
+ */
+export function createReception(deps: ReceptionDeps): RunningReception {
+  const counters = new Map(
     [...deps.settingsByConnector].map(([connector, settings]) => [
       connector,
-      {
-        settings,
-        commit: groupCommit(
-          (frames: readonly MessageRecord[][]) => commitFrames(connector, frames, deps),
-          GROUP,
-          // A database that is away is nobody's fault; anything else must not stop the messages beside it.
-          (error) => asFailure(error).class !== "transient",
-        ),
-      },
+      openCounter(connector, settings, deps),
     ]),
   );
   return {
+    start: () => {
+      for (const { arrivals } of counters.values()) arrivals.start();
+    },
+    stop: async () => {
+      await Promise.all([...counters.values()].map(({ arrivals }) => arrivals.stop(STOP_WITHIN_MS)));
+    },
     receive: async (connector, messages, peer) => {
-      const found = byConnector.get(connector);
+      const found = counters.get(connector);
       if (!found) throw new RangeError(`no connector ${connector} receives over connections`);
       const receivedAt = new Date(deps.clock.now());
       const records = messages.map(
@@ -71,10 +90,104 @@ export function createReception(deps: ReceptionDeps): Reception {
       return found.commit(records, bytes);
     },
     answerBatch: (connector, outline, frame, received) => {
-      const profile = byConnector.get(connector)?.settings.profile;
+      const profile = counters.get(connector)?.settings.profile;
       return profile && answerBatchFrame(profile, deps.instanceCode, outline, frame, received);
     },
   };
+}
+
+/** Where the messages of one connector are taken in. */
+interface Counter {
+  readonly connector: string;
+  readonly settings: ReceptionSettings;
+  readonly arrivals: Arrivals;
+  readonly commit: (records: MessageRecord[], bytes: number) => Promise<Received[]>;
+}
+
+function openCounter(connector: string, settings: ReceptionSettings, deps: ReceptionDeps): Counter {
+  const { pool, clock } = deps;
+  const numbers = new MessageNumbers((count) => takeMessageIds(pool, count), clock, GROUP.items);
+  const arrivals = new Arrivals({
+    ...deps,
+    connector,
+    // It was answered before its orders are made, by the present configuration.
+    mapAgain: (stored) => asAnswered(toRecord(settings.mapper, settings.readAgain(stored))),
+  });
+  const commit = groupCommit(
+    async (frames: readonly MessageRecord[][]) => {
+      if (arePlain(frames)) {
+        await arrivals.makeRoom();
+        const received = await arrive(connector, frames.flat(), { pool, numbers, arrivals });
+        if (received) return received.map((one) => [one]);
+      }
+      // What comes now may be about orders of what came before.
+      await arrivals.settle();
+      numbers.forget();
+      return commitFrames(connector, frames, deps);
+    },
+    GROUP,
+    // A database that is away is nobody's fault; anything else must not stop the messages beside it.
+    (error) => asFailure(error).class !== "transient",
+  );
+  return { connector, settings, arrivals, commit };
+}
+
+/** Whether all frames of a group are plain, each with a control id of its own. */
+function arePlain(frames: readonly MessageRecord[][]): boolean {
+  const controlIds = new Set(frames.map(([record]) => record?.messageControlId));
+  return controlIds.size === frames.length && frames.every(isPlainFrame);
+}
+
+/**
+ * Whether a frame holds one message, in order, that brings nothing but orders with numbers: all that is to be decided
+ * about it is whether its control id came before.
+ */
+function isPlainFrame([record, ...others]: readonly MessageRecord[]): boolean {
+  if (!record || others.length > 0) return false;
+  const { verdict, problems, messageControlId, orders, wishes = [] } = record;
+  return (
+    verdict === "accepted" &&
+    problems.length === 0 &&
+    messageControlId !== undefined &&
+    wishes.length === 0 &&
+    orders.length > 0 &&
+    orders.every(({ placerOrderNumber }) => placerOrderNumber !== undefined)
+  );
+}
+
+/** Commits plain messages and leaves their orders to be made; undefined, with nothing done, when one of them isn't as plain. */
+async function arrive(
+  connector: string,
+  records: readonly MessageRecord[],
+  {
+    pool,
+    numbers,
+    arrivals,
+  }: { readonly pool: pg.Pool; readonly numbers: MessageNumbers; readonly arrivals: Arrivals },
+): Promise<Received[] | undefined> {
+  const messageIds = await numbers.next(records.length);
+  const arriving = records.map((record, index): Arrival => {
+    const messageId = messageIds[index] as number;
+    const { verdict, problems, replyTo } = record;
+    const reply = replyTo?.compose({ verdict, problems, messageId });
+    return { messageId, record, reply, isTold: replyTo?.isWhole(record) === true };
+  });
+  let hasArrived = false;
+  const commit = async (): Promise<readonly Arrival[]> => {
+    hasArrived = await insertArrivals(pool, connector, arriving);
+    return hasArrived ? arriving : [];
+  };
+  await arrivals.add(commit());
+  if (!hasArrived) return undefined;
+  return arriving.map(({ record, reply }) => ({
+    ordinal: 1,
+    place: record.message.place,
+    verdict: record.verdict,
+    messageControlId: record.messageControlId,
+    problems: record.problems,
+    orders: [],
+    reply,
+  }));
 }
 
 async function commitFrames(
@@ -127,7 +240,7 @@ function answerBatchFrame(
   return [Buffer.from(text, "utf8")];
 }
 
-interface Arrival {
+interface Incoming {
   readonly connector: string;
   readonly message: IncomingMessage;
   readonly peer: string;
@@ -135,7 +248,7 @@ interface Arrival {
 }
 
 function replyTo(
-  { connector, message, peer, receivedAt }: Arrival,
+  { connector, message, peer, receivedAt }: Incoming,
   settings: ReceptionSettings,
   instanceCode: string,
 ): ReplyTo {
@@ -163,7 +276,7 @@ function replyTo(
     reusedControlId: settings.reusedControlId,
     compose: (decided) => {
       const replies = replier.compose(answerOf(decided), controlId("CL", decided.messageId));
-      return replies.length === 0 ? undefined : Buffer.concat(replies);
+      return replies.length <= 1 ? replies[0] : Buffer.concat(replies);
     },
     isWhole: ({ verdict, problems }) => replier.isWhole({ kind: ANSWER_BY_VERDICT[verdict], problems }),
   };

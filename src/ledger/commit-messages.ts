@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import type { Problem } from "../core/failures.ts";
+import { asFailure, Failure, type Problem } from "../core/failures.ts";
 import type { MessageVerdict, Received } from "../core/intake.ts";
-import { inTransaction } from "./database.ts";
+import { asLedgerFailure, inTransaction } from "./database.ts";
 import { earlierOrders, ordersByMessage } from "./earlier-orders.ts";
 import { insertAnswers, insertDrafts } from "./insert-messages.ts";
 import { draftMessages, draftSnapshot, type MessageDraft } from "./message-drafts.ts";
@@ -24,6 +24,7 @@ select m.ordinal, m.place, m.message_control_id, m.verdict, m.problems, coalesce
 const LOCK_MESSAGES = "select pg_advisory_xact_lock(x.key) from unnest($1::bigint[]) as x(key)";
 
 const UNIQUE_VIOLATION = "23505";
+const DEADLOCK = "40P01";
 const MAX_TRIES = 5;
 
 /**
@@ -55,10 +56,15 @@ export async function withInsert<T>(
     try {
       return await insertAnyhow(pool, work);
     } catch (error) {
-      const isRace = error instanceof Error && "code" in error && error.code === UNIQUE_VIOLATION;
-      if (!isRace || tries >= MAX_TRIES) throw error;
+      if (!isRace(error) || tries >= MAX_TRIES) throw error;
     }
   }
+}
+
+/** Two that insert orders of the same numbers, in different order, may also wait for each other until one is sent back. */
+function isRace(error: unknown): boolean {
+  const own = error instanceof Failure ? error.cause : error;
+  return own instanceof Error && "code" in own && (own.code === UNIQUE_VIOLATION || own.code === DEADLOCK);
 }
 
 async function insertAnyhow<T>(
@@ -134,22 +140,37 @@ const insertLocked: Insert = async (client, batch, records) => {
 };
 
 /** Still one transaction: a message that can't be held is taken back to its savepoint and kept without its values. */
-const insertOneByOne: Insert = async (client, batch, records) => {
-  const verdicts: Received[] = [];
-  await lockRepeatable(client, batch, records);
-  for (const record of records) {
-    await client.query("savepoint message");
-    try {
-      verdicts.push(...(await insertLocked(client, batch, [record])));
-    } catch (error) {
-      if (!isUnstorable(error)) throw error;
-      await client.query("rollback to savepoint message");
-      verdicts.push(...(await insertLocked(client, batch, [withoutUnstorable(record)])));
+function insertSingly(mayKeepRefused: (error: unknown) => boolean): Insert {
+  return async (client, batch, records) => {
+    const verdicts: Received[] = [];
+    await lockRepeatable(client, batch, records);
+    for (const record of records) {
+      await client.query("savepoint message");
+      try {
+        verdicts.push(...(await insertLocked(client, batch, [record])));
+      } catch (error) {
+        if (!mayKeepRefused(error)) throw error;
+        await client.query("rollback to savepoint message");
+        verdicts.push(...(await insertLocked(client, batch, [withoutUnstorable(record, error)])));
+      }
+      await client.query("release savepoint message");
     }
-    await client.query("release savepoint message");
-  }
-  return verdicts;
-};
+    return verdicts;
+  };
+}
+
+const insertOneByOne = insertSingly(isUnstorable);
+
+/** Messages that were answered must come to an end, whatever is the matter with one of them; an outage is nobody's fault. */
+export const insertEach = insertSingly((error) => {
+  if (asFailure(asLedgerFailure(error)).class === "transient" || isRace(error)) return false;
+  // What the database says of anything but values and rules about them (privileges, a damaged index) is no message's own.
+  return !isDatabaseError(error) || /^(22|23|54)/.test(error.code);
+});
+
+function isDatabaseError(error: unknown): error is Error & { readonly code: string } {
+  return error instanceof Error && "severity" in error && "code" in error;
+}
 
 async function findCommitted(
   client: pg.PoolClient,

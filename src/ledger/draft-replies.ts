@@ -8,22 +8,24 @@ import type { MessageRecord } from "./message-record.ts";
 const FIND_REPLIES = "select m.id, m.reply from messages m where m.id = any ($1)";
 
 /**
- * Finds messages of a connection whose control id was used for something else before, in the ledger or earlier in the
- * list, and refuses them where the site says so. Senders do reuse control ids, so it is never passed over in silence.
+ * Finds messages of a connection whose control id their sender used for something else before, in the ledger or earlier
+ * in the list, and refuses them where the site says so. Senders do reuse control ids, so it is never passed over in silence.
  */
 export function markReusedControlIds(
   drafts: readonly MessageDraft[],
   earlier: ReadonlyMap<MessageRecord, EarlierMessages>,
 ): void {
-  const lastById = new Map<string, MessageDraft>();
+  const lastByKey = new Map<string, MessageDraft>();
   for (const draft of drafts) {
-    const { messageControlId: controlId, replyTo } = draft.record;
-    if (replyTo === undefined || controlId === undefined || draft.duplicateOf !== undefined) continue;
-    const before = lastById.get(controlId);
+    const { messageControlId: controlId, sender, replyTo, arrived } = draft.record;
+    if (replyTo === undefined || arrived || controlId === undefined || draft.duplicateOf !== undefined)
+      continue;
+    const key = `${controlId}\n${sender ?? ""}`;
+    const before = lastByKey.get(key);
     const isOther = before !== undefined && !before.sha256.equals(draft.sha256);
     draft.reuses = isOther ? before.messageId : earlier.get(draft.record)?.otherId;
     if (draft.reuses !== undefined && replyTo.reusedControlId === "refuse") refuse(draft, draft.reuses);
-    if (draft.verdict !== "refused") lastById.set(controlId, draft);
+    if (draft.verdict !== "refused") lastByKey.set(key, draft);
   }
 }
 
@@ -45,7 +47,7 @@ export async function draftReplies(client: pg.PoolClient, drafts: readonly Messa
   const repeats: MessageDraft[] = [];
   for (const draft of drafts) {
     const { record, messageId, verdict, problems, duplicateOf } = draft;
-    if (record.replyTo === undefined) continue;
+    if (record.replyTo === undefined || record.arrived) continue;
     if (duplicateOf !== undefined) repeats.push(draft);
     else draft.reply = record.replyTo.compose({ verdict, problems, messageId });
     byId.set(messageId, draft.reply ?? null);
@@ -57,5 +59,9 @@ export async function draftReplies(client: pg.PoolClient, drafts: readonly Messa
     const { rows } = await client.query<{ id: number; reply: Buffer | null }>(FIND_REPLIES, [firstIds]);
     for (const { id, reply } of rows) byId.set(id, reply);
   }
-  for (const draft of repeats) draft.reply = byId.get(draft.duplicateOf ?? 0) ?? undefined;
+  for (const draft of repeats) {
+    const { record, messageId, verdict, problems, duplicateOf = 0 } = draft;
+    // The first may have been a person's replay, which nobody was answered.
+    draft.reply = byId.get(duplicateOf) ?? record.replyTo?.compose({ verdict, problems, messageId });
+  }
 }

@@ -4,14 +4,15 @@ import type { MessageRecord } from "./message-record.ts";
 
 /**
  * For each message the first accepted one with its control id and its bytes, and, where asked for, the last one with its
- * control id and other bytes that was not refused; $1 connector, $2 text[], $3 bytea[], $4 boolean[] whether the latter
- * is asked for. Each is looked up by itself, so that what came before costs nothing, even from a sender with one control
+ * control id and other bytes from the same sender that was not refused; $1 connector, $2 text[], $3 bytea[], $4 boolean[]
+ * whether the latter is asked for, $5 text[] senders. Each is looked up by itself, so that what came before costs nothing, even from a sender with one control
  * id for everything: `+ 0` keeps the first question from the index that has ids in order but no digests, and the order
  * of the second is the backward one of its index. Indexes: messages_repeat, messages_control_id.
  */
 export const FIND_EARLIER = `
 select x.n::integer as n, same.id as same_id, other.id as other_id
-  from unnest($2::text[], $3::bytea[], $4::boolean[]) with ordinality as x(control_id, sha256, wants_other, n)
+  from unnest($2::text[], $3::bytea[], $4::boolean[], $5::text[]) with ordinality
+       as x(control_id, sha256, wants_other, sender, n)
   left join lateral (
        select min(m.id + 0) as id
          from messages m
@@ -26,6 +27,7 @@ select x.n::integer as n, same.id as same_id, other.id as other_id
           and m.connector = $1
           and m.message_control_id = x.control_id
           and m.sha256 <> x.sha256
+          and (m.sender is null or x.sender is null or m.sender = x.sender)
           and m.verdict in ('accepted', 'duplicate', 'waiting')
         order by m.connector desc, m.message_control_id desc, m.id desc
         limit 1) other on true
@@ -36,7 +38,10 @@ select x.n::integer as n, same.id as same_id, other.id as other_id
 export interface EarlierMessages {
   /** The first accepted message with the same bytes. */
   readonly sameId: number | undefined;
-  /** The last one with other bytes, refused ones aside; looked for where the message came over a connection. */
+  /**
+   * The last one with other bytes from the same sender, refused ones aside; looked for where the message came over a
+   * connection.
+   */
   readonly otherId: number | undefined;
 }
 
@@ -57,6 +62,7 @@ export async function findEarlierMessages(
       named.map(({ record }) => record.messageControlId),
       named.map(({ sha256 }) => sha256),
       named.map(({ record }) => record.replyTo !== undefined),
+      named.map(({ record }) => record.sender),
     ],
   );
   return new Map(

@@ -4,8 +4,8 @@ import { INSERT_EVENTS, INSERT_OUTCOMES } from "./change-orders.ts";
 import { prepared, together } from "./database.ts";
 import { forgetHeld, keysOf, recordHeld } from "./held-keys.ts";
 import { formatId } from "./ids.ts";
-import { CONFLICT_TEXT, draftSnapshot, type MessageDraft } from "./message-drafts.ts";
-import type { BatchSource } from "./message-record.ts";
+import { CONFLICT_TEXT, draftSnapshot, isToldByReply, type MessageDraft } from "./message-drafts.ts";
+import { type BatchSource, standingId } from "./message-record.ts";
 import { containerRows, contentOf, INSERT_CONTAINERS } from "./order-content.ts";
 import type { OrderSnapshot } from "./order-row.ts";
 import { onlyWishes } from "./record-wishes.ts";
@@ -13,22 +13,22 @@ import { onlyWishes } from "./record-wishes.ts";
 /** $1.. arrays of one value a message. */
 const INSERT_MESSAGES = `
 insert into messages (id, connector, file_id, ordinal, place, message_control_id, message_type, sha256, raw, format,
-                      encoding, csv_rows, verdict, problems, duplicate_of, peer, reply, reuses, replay_of)
+                      encoding, csv_rows, verdict, problems, duplicate_of, peer, reply, reuses, sender, replay_of)
 select x.id, $1, $2, x.ordinal, x.place, x.control_id, x.message_type, x.sha256, x.raw, x.format,
-       x.encoding, x.csv_rows, x.verdict, x.problems, x.duplicate_of, x.peer, x.reply, x.reuses, $3
+       x.encoding, x.csv_rows, x.verdict, x.problems, x.duplicate_of, x.peer, x.reply, x.reuses, x.sender, $3
   from unnest($4::bigint[], $5::integer[], $6::text[], $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::text[],
               $12::text[], $13::jsonb[], $14::text[], $15::jsonb[], $16::bigint[], $17::text[], $18::bytea[],
-              $19::bigint[])
+              $19::bigint[], $20::text[])
        as x(id, ordinal, place, control_id, message_type, sha256, raw, format, encoding, csv_rows, verdict, problems,
-            duplicate_of, peer, reply, reuses)`;
+            duplicate_of, peer, reply, reuses, sender)`;
 
-/** What became of messages that waited; $1.. arrays of one value a message. Index: the primary key. */
-const SETTLE_WAITING = `
+/** What became of messages that waited or arrived; $1.. arrays of one value a message. Index: the primary key. */
+const SETTLE_STANDING = `
 update messages m
    set verdict = x.verdict,
        problems = x.problems,
        duplicate_of = x.duplicate_of,
-       released_at = case when x.verdict = 'waiting' then null else now() end
+       released_at = case when m.verdict = 'waiting' and x.verdict <> 'waiting' then now() end
   from unnest($1::bigint[], $2::text[], $3::jsonb[], $4::bigint[]) as x(id, verdict, problems, duplicate_of)
  where m.id = x.id
    and (m.verdict <> x.verdict or m.problems <> x.problems)`;
@@ -53,17 +53,17 @@ export async function insertDrafts(
   batch: BatchSource,
   drafts: readonly MessageDraft[],
 ): Promise<void> {
-  const isFresh = (draft: MessageDraft) => draft.record.waitedAs === undefined;
+  const isFresh = ({ record }: MessageDraft) => standingId(record) === undefined;
+  // One that arrived is in the ledger as accepted, and mostly stays so.
+  const isSettled = ({ record, verdict }: MessageDraft) =>
+    record.waitedAs !== undefined || (record.arrived !== undefined && verdict !== "accepted");
   const held = drafts
     .filter(({ verdict }) => verdict === "waiting")
     .map(({ messageId, record }) => ({ messageId, keys: keysOf(record) }));
   // Rows come after those that they refer to.
   await together(client, () => [
     insertMessages(client, batch, drafts.filter(isFresh)),
-    settleWaiting(
-      client,
-      drafts.filter((draft) => !isFresh(draft)),
-    ),
+    settleStanding(client, drafts.filter(isSettled)),
     recordHeld(client, batch.connector, held),
     insertOrders(client, batch.connector, drafts),
     insertTimeline(client, drafts),
@@ -101,12 +101,13 @@ async function insertMessages(
     column(({ record }) => record.replyTo?.peer ?? null),
     column((draft) => draft.reply ?? null),
     column((draft) => draft.reuses ?? null),
+    column(({ record }) => record.sender ?? null),
   ]);
 }
 
-async function settleWaiting(client: pg.PoolClient, drafts: readonly MessageDraft[]): Promise<void> {
+async function settleStanding(client: pg.PoolClient, drafts: readonly MessageDraft[]): Promise<void> {
   if (drafts.length === 0) return;
-  await client.query(SETTLE_WAITING, [
+  await client.query(SETTLE_STANDING, [
     drafts.map((draft) => draft.messageId),
     drafts.map((draft) => draft.verdict),
     drafts.map((draft) => JSON.stringify(draft.problems)),
@@ -197,7 +198,7 @@ export async function insertAnswers(
         kind: "changed",
         payload: { order: draftSnapshot(order) },
       }));
-    if (draft.record.isAnsweredInBatch || draft.record.replyTo?.isWhole(draft)) return conflicts;
+    if (draft.record.isAnsweredInBatch || isToldByReply(draft)) return conflicts;
     // The lab was told that it waits when it came.
     if (draft.verdict === "waiting" && draft.record.waitedAs !== undefined) return [];
     if (draft.verdict === "refused" || draft.verdict === "waiting") {

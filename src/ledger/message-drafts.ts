@@ -8,7 +8,7 @@ import { draftReplies, markReusedControlIds } from "./draft-replies.ts";
 import { type EarlierMessages, findEarlierMessages } from "./earlier-messages.ts";
 import { HeldKeys, keysOf } from "./held-keys.ts";
 import { formatId } from "./ids.ts";
-import type { BatchSource, MessageRecord } from "./message-record.ts";
+import { type BatchSource, type MessageRecord, standingId } from "./message-record.ts";
 import { digestOrder } from "./order-content.ts";
 import type { OrderSnapshot } from "./order-row.ts";
 
@@ -70,21 +70,23 @@ export async function draftMessages(
     record,
     sha256: createHash("sha256").update(record.message.raw.reveal()).digest(),
   }));
+  // One that arrived was compared with what came before it then, and would find itself now.
+  const uncompared = hashed.filter(({ record }) => record.arrived === undefined);
   // Asked all at once, and answered in this order: who waits is locked before ids are taken.
   const [held, ids, earlier, known] = await together(client, () => [
     HeldKeys.find(client, batch.connector, records),
     takeIds(client, {
-      messages: records.filter(({ waitedAs }) => waitedAs === undefined).length,
+      messages: records.filter((record) => standingId(record) === undefined).length,
       orders: records.reduce((sum, record) => sum + record.orders.length, 0),
     }),
-    findEarlierMessages(client, batch.connector, hashed),
+    findEarlierMessages(client, batch.connector, uncompared),
     findKnownOrders(client, batch.connector, records),
   ]);
   const fresh = ids.messages;
   const drafts = hashed.map(
     ({ record, sha256 }): MessageDraft => ({
       record,
-      messageId: record.waitedAs ?? (fresh.shift() as number),
+      messageId: standingId(record) ?? (fresh.shift() as number),
       sha256,
       duplicateOf: undefined,
       reuses: undefined,
@@ -122,7 +124,7 @@ function markRepeatedMessages(
   const seen = new Map<string, number>();
   for (const draft of drafts) {
     const { messageControlId } = draft.record;
-    if (messageControlId === undefined || draft.verdict !== "accepted") continue;
+    if (messageControlId === undefined || draft.verdict !== "accepted" || draft.record.arrived) continue;
     const key = `${messageControlId}\n${draft.sha256.toString("hex")}`;
     const firstId = earlier.get(draft.record)?.sameId ?? seen.get(key);
     if (firstId === undefined) {
@@ -222,6 +224,14 @@ function holdBehind(draft: MessageDraft, messageId: number): void {
   const message = `message ${formatId("m", messageId)} of the same subject came first and waits for a code table`;
   draft.verdict = "waiting";
   draft.problems = [{ code: "MAPPING_EARLIER_WAITS", place: draft.record.message.place, message }];
+}
+
+/** Whether what was or will be answered on the connection is all that the lab is told of a message as a whole. */
+export function isToldByReply(draft: MessageDraft): boolean {
+  const { arrived, replyTo } = draft.record;
+  if (!arrived) return replyTo?.isWhole(draft) === true;
+  // It was answered as accepted: whatever else became of it is still to be told.
+  return arrived.isTold && (draft.verdict === "accepted" || draft.verdict === "duplicate");
 }
 
 /** What tells an order from all others of its sender; null for one without a number. */

@@ -9,6 +9,8 @@ import type { Wish } from "../core/wish.ts";
 export interface MessageRecord {
   readonly message: IncomingMessage;
   readonly messageControlId?: string | undefined;
+  /** Who sent an HL7 message, as far as it says: MSH-3.1 and MSH-4.1 with ^ between. */
+  readonly sender?: string | undefined;
   /** MSH-9, such as `OML^O33`; absent for CSV. */
   readonly messageType?: string | undefined;
   /** ORC-2 or the CSV's order number, as far as a refused message could be read. */
@@ -28,6 +30,20 @@ export interface MessageRecord {
   readonly isAnsweredInBatch?: boolean | undefined;
   /** The message itself, which waited in the ledger and was mapped anew. */
   readonly waitedAs?: number | undefined;
+  /** The message itself, which arrived and was answered; its orders are made only now. */
+  readonly arrived?: ArrivedMessage | undefined;
+}
+
+/** What is known of a message that was committed and answered before its orders were made. */
+export interface ArrivedMessage {
+  readonly messageId: number;
+  /** Whether its answer was all that the sender is told of it as a whole, as long as it stays accepted. */
+  readonly isTold: boolean;
+}
+
+/** The ledger's number of a message that is in the ledger already. */
+export function standingId({ waitedAs, arrived }: MessageRecord): number | undefined {
+  return waitedAs ?? arrived?.messageId;
 }
 
 /** Where messages come from. */

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { decideWish, isCancelling, refuseWish, type Wish, type WishRefusal } from "../core/wish.ts";
 import { settleWishesWithin } from "./change-orders.ts";
 import { formatId } from "./ids.ts";
-import type { MessageDraft } from "./message-drafts.ts";
+import { isToldByReply, type MessageDraft } from "./message-drafts.ts";
 import { contentOf } from "./order-content.ts";
 import { chooseOrders, findOrders, numberOf, type PlacedWish, type WishedOrder } from "./wished-orders.ts";
 import { answerWishes, recordRefusals } from "./wishes.ts";
@@ -87,8 +87,7 @@ export async function recordWishes(
   ] as const) {
     // Over a connection, or in the response to a batch, the message itself is acknowledged there.
     const unanswered = list.filter(
-      (draft) =>
-        onlyWishes(draft) && !draft.record.isAnsweredInBatch && !draft.record.replyTo?.isWhole(draft),
+      (draft) => onlyWishes(draft) && !draft.record.isAnsweredInBatch && !isToldByReply(draft),
     );
     const messageIds = unanswered.map((draft) => draft.messageId);
     if (messageIds.length > 0) await client.query(ACKNOWLEDGE, [messageIds, isRepeat]);

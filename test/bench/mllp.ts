@@ -2,6 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import type pg from "pg";
+import { countArrivals } from "../../src/ledger/arrivals.ts";
 import { withChildSite, withPool } from "../support/with-child-site.ts";
 import { orderOfOneKilobyte } from "./hl7-texts.ts";
 import { type LoadResult, type LoadShape, putLoad } from "./mllp-load.ts";
@@ -23,8 +25,10 @@ const CONTESTS: readonly Contest[] = [
   { connections: 50, inFlight: 1, aim: 1 },
 ];
 const TURNS = 2;
-const WARM_UP_MS = 500;
-const MEASURE_MS = 2_000;
+const WARM_UP_MS = 400;
+const MEASURE_MS = 1_500;
+/** Long enough that messages come no faster than orders are made of them. */
+const SUSTAINED = { connections: 10, inFlight: 20, warmUpMs: 5_000, measureMs: 10_000 };
 
 /**
  * Orders of 1 KB over MLLP, each with a number of its own: acknowledged by a daemon (role intake, embedded PostgreSQL)
@@ -39,11 +43,11 @@ export async function benchMllp(): Promise<BenchReport> {
     await daemon.running;
     const peer = await startPeer();
     try {
-      const work = measureAll({ ours: port, peer: peer.port });
-      const { figures, acknowledged, wrong } = await Promise.race([work, daemon.unexpectedEnd]);
-      const orders = await withPool(site.dataDir, async (pool) => {
+      const { figures, acknowledged, wrong, orders } = await withPool(site.dataDir, async (pool) => {
+        const work = measureAll({ ours: port, peer: peer.port }, () => untilNoneIsDue(pool));
+        const measured = await Promise.race([work, daemon.unexpectedEnd]);
         const { rows } = await pool.query<{ orders: number }>("select count(*) as orders from orders");
-        return rows[0]?.orders ?? 0;
+        return { ...measured, orders: rows[0]?.orders ?? 0 };
       });
       await daemon.end("SIGTERM");
       return {
@@ -67,37 +71,52 @@ export async function benchMllp(): Promise<BenchReport> {
   });
 }
 
-async function measureAll(ports: { readonly ours: number; readonly peer: number }) {
+/** Orders are made after the answer: the peer's turn begins when they are, so that neither pays for the other. */
+async function untilNoneIsDue(pool: pg.Pool): Promise<void> {
+  while ((await countArrivals(pool)).length > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+}
+
+async function measureAll(
+  ports: { readonly ours: number; readonly peer: number },
+  untilMade: () => Promise<void>,
+) {
   const text = orderOfOneKilobyte();
   const messageOf = (number: number) => {
     const controlId = `M${number}`;
     return { controlId, text: withNumber(text, controlId, `PO-${number}`) };
   };
   let firstNumber = 1;
-  const put = async (port: number, shape: LoadShape) => {
-    const result = await putLoad({
-      ...shape,
-      port,
-      messageOf,
-      firstNumber,
-      warmUpMs: WARM_UP_MS,
-      measureMs: MEASURE_MS,
-    });
+  const times = { warmUpMs: WARM_UP_MS, measureMs: MEASURE_MS };
+  const put = async (port: number, shape: LoadShape & Partial<typeof times>) => {
+    const result = await putLoad({ ...times, ...shape, port, messageOf, firstNumber });
     firstNumber += result.acknowledged + result.wrong;
     return result;
   };
   const figures: Figure[] = [];
   const sums = { acknowledged: 0, wrong: 0 };
+  const count = ({ acknowledged, wrong }: LoadResult) => {
+    sums.acknowledged += acknowledged;
+    sums.wrong += wrong;
+  };
   for (const contest of CONTESTS) {
     const turns: { readonly ours: LoadResult; readonly peer: LoadResult }[] = [];
     for (let turn = 0; turn < TURNS; turn += 1) {
       const ours = await put(ports.ours, contest);
+      await untilMade();
       turns.push({ ours, peer: await put(ports.peer, contest) });
-      sums.acknowledged += ours.acknowledged;
-      sums.wrong += ours.wrong;
+      count(ours);
     }
     figures.push(...figuresOf(contest, turns));
   }
+  const sustained = await put(ports.ours, SUSTAINED);
+  count(sustained);
+  await untilMade();
+  const { connections, inFlight } = SUSTAINED;
+  const name = `${connections} x ${inFlight} without end, with the orders made meanwhile`;
+  figures.push(
+    { name, value: sustained.perSecond, unit: "messages/s" },
+    { name: `${name}, p99`, value: sustained.p99Ms, unit: "ms" },
+  );
   return { figures, ...sums };
 }
 

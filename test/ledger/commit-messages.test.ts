@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { ReplyTo } from "../../src/core/reply.ts";
 import { commitMessages } from "../../src/ledger/commit-messages.ts";
 import { closeFile, openFile } from "../../src/ledger/files.ts";
 import { parseId } from "../../src/ledger/ids.ts";
@@ -165,4 +166,19 @@ test("gives every outcome a control id of at most 20 characters that no other ha
     const ids = (await listOpenOutcomes(pool, "lims", 10)).map(({ outcome }) => outcome.controlId);
     expect(ids.every((id) => /^CB[0-9A-Z]{14}$/.test(id))).toBe(true);
     expect(new Set(ids).size).toBe(2);
+  }));
+
+test("answers a message that was refused, mapped anew by a person, and is sent once more", () =>
+  withLedger(async ({ pool }) => {
+    const replyTo: ReplyTo = {
+      peer: "10.0.0.9",
+      reusedControlId: "take",
+      compose: ({ verdict }) => Buffer.from(verdict),
+      isWhole: () => true,
+    };
+    const batch = { fileId: null, connector: "lims" } as const;
+    await commitMessages(pool, { ...batch, records: [aRecord(1, [], { verdict: "refused", replyTo })] });
+    await commitMessages(pool, { ...batch, replayOf: 1, records: [aRecord(1, [anOrder()])] });
+    const [again] = await commitMessages(pool, { ...batch, records: [aRecord(1, [anOrder()], { replyTo })] });
+    expect(again).toMatchObject({ verdict: "duplicate", reply: Buffer.from("duplicate") });
   }));

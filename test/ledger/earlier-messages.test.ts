@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
+import { INSERT_ARRIVALS } from "../../src/ledger/arrivals.ts";
 import { commitMessages } from "../../src/ledger/commit-messages.ts";
 import { FIND_EARLIER } from "../../src/ledger/earlier-messages.ts";
 import { FIND_BY_KEY } from "../../src/ledger/message-drafts.ts";
@@ -52,6 +53,10 @@ describe("what a message is compared with, among very many", () => {
           hundred.map(() => "true"),
           "boolean",
         ),
+        array(
+          hundred.map(() => "'LIMS^NORTH'"),
+          "text",
+        ),
       ]);
       expect(plan).not.toMatch(/Seq Scan on messages/);
       const byKey = await explain(pool, FIND_BY_KEY, [
@@ -63,6 +68,23 @@ describe("what a message is compared with, among very many", () => {
       expect(byKey).not.toMatch(/Seq Scan on orders/);
     }));
 
+  test("is found by index too when a message arrives, by a plan that was made while the ledger was empty", () =>
+    withLedger(async ({ pool }) => {
+      const client = await pool.connect();
+      try {
+        await client.query("set plan_cache_mode = force_generic_plan");
+        await client.query(`prepare arrive as ${INSERT_ARRIVALS}`);
+        const { rows } = await client.query<{ "QUERY PLAN": string }>(
+          `explain execute arrive ('lims'${", null".repeat(14)})`,
+        );
+        const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
+        expect(plan).toMatch(/messages_control_id on messages/);
+        expect(plan).not.toMatch(/Seq Scan on messages/);
+      } finally {
+        client.release(true);
+      }
+    }));
+
   test("costs no more when the sender gives all its messages one control id", () =>
     withLedger(async ({ pool }) => {
       await fill(pool, 5_000, "'SAME'");
@@ -72,6 +94,7 @@ describe("what a message is compared with, among very many", () => {
         array(["'SAME'"], "text"),
         array([`'\\x${randomBytes(32).toString("hex")}'`], "bytea"),
         array(["true"], "boolean"),
+        array(["'LIMS^NORTH'"], "text"),
       ]);
       expect(plan).not.toMatch(/Seq Scan on messages|Sort/);
       for (const [, removed] of plan.matchAll(/Rows Removed by Filter: (\d+)/g)) {

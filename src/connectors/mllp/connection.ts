@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
-import { encodeFrame, type FrameEvent, FrameReader } from "../../formats/hl7/mllp.ts";
+import { encodeFrames, type FrameEvent, FrameReader } from "../../formats/hl7/mllp.ts";
 import type { MllpLimits } from "./settings.ts";
 
 /** What a listener counts, over all its connections. */
@@ -35,6 +35,14 @@ export interface ConnectionDeps {
   readonly keepUnended: (bytes: Buffer, peer: string) => Promise<void>;
 }
 
+/** Something taken that is to be answered when its turn comes. */
+interface InHand {
+  /** In frames; undefined until it is committed. */
+  answer: Buffer | undefined;
+  /** It could not be committed, or not be answered. */
+  hasFailed: boolean;
+}
+
 /** How long a peer that was told goodbye may take to close, ms. */
 const LINGER_MS = 500;
 
@@ -48,15 +56,18 @@ export class MllpConnection {
   readonly #peer: string;
   readonly #deps: ConnectionDeps;
   #reader: FrameReader;
-  #inFlight = 0;
-  /** Answers leave one after the other along this chain. */
-  #answered: Promise<void> = Promise.resolve();
+  /** What was taken and not answered yet, oldest first. */
+  #inHand: InHand[] = [];
+  #isAnswering = false;
+  /** Told once everything in hand is answered. */
+  #onAnswered: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   /** When the open frame began, monotonic ms. */
   #openSince: number | undefined;
   /** This connection's share of the open bytes. */
   #openBytes = 0;
   #isStopping = false;
+  #hasTalkedJunk = false;
   #hasEnded = false;
 
   constructor(socket: Socket, deps: ConnectionDeps) {
@@ -81,7 +92,7 @@ export class MllpConnection {
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#socket.pause();
-    await this.#answered;
+    await this.#allAnswered();
     await this.#finish();
   }
 
@@ -90,12 +101,15 @@ export class MllpConnection {
     const events = this.#reader.push(chunk);
     const openLength = this.#reader.openLength;
     // A frame that ended in this chunk was not open before it, or is not any more.
-    if (openLength === undefined || events.some(({ kind }) => kind !== "junk")) this.#openSince = undefined;
-    if (openLength !== undefined) this.#openSince ??= this.#deps.clock.monotonic();
+    const hasEnded = events.some(({ kind }) => kind !== "junk");
+    if (openLength === undefined || hasEnded) this.#openSince = undefined;
+    const hasBegun = openLength !== undefined && this.#openSince === undefined;
+    if (hasBegun) this.#openSince = this.#deps.clock.monotonic();
     for (const event of events) this.#handle(event);
     this.#countOpen(openLength ?? 0);
     this.#flow();
-    this.#watch();
+    // Bytes that belong to no frame keep no connection open.
+    if (hasBegun || hasEnded) this.#watch();
   }
 
   /** A peer that would make the open frames of all connections exceed their bound has to come again. */
@@ -112,7 +126,7 @@ export class MllpConnection {
     this.#hasEnded = true;
     for (const event of this.#reader.end()) this.#handle(event);
     // Answers in hand still go out to a peer that has closed its own half only.
-    void this.#answered.then(() => this.#socket.end());
+    void this.#allAnswered().then(() => this.#socket.end());
   }
 
   #handle(event: FrameEvent): void {
@@ -120,16 +134,20 @@ export class MllpConnection {
     switch (event.kind) {
       case "frame":
         counts.frames += 1;
-        this.#take(event.bytes);
+        this.#hold(this.#deps.take(event.bytes, this.#peer));
         return;
       case "junk":
         counts.junkBytes += event.length;
-        logger.warn({ bytes: event.length }, "bytes between two frames were skipped");
+        if (!this.#hasTalkedJunk)
+          logger.warn({ bytes: event.length }, "bytes between two frames were skipped");
+        // A peer that speaks another protocol would fill the log; the count goes on.
+        this.#hasTalkedJunk = true;
         return;
       case "unended":
         counts.unended += 1;
         logger.warn({ bytes: event.bytes.length }, "a frame without an end was not taken");
-        if (!this.#hasEnded) this.#keep(event.bytes);
+        if (this.#hasEnded) return;
+        this.#hold(this.#deps.keepUnended(event.bytes, this.#peer).then(() => []));
         return;
       case "too_large":
         counts.tooLarge += 1;
@@ -141,34 +159,45 @@ export class MllpConnection {
     }
   }
 
-  #take(frame: Buffer): void {
-    const taken = this.#deps.take(frame, this.#peer);
-    this.#inFlight += 1;
-    this.#answered = this.#answered
-      .then(() => taken)
+  #hold(committing: Promise<readonly Buffer[]>): void {
+    const held: InHand = { answer: undefined, hasFailed: false };
+    this.#inHand.push(held);
+    committing
       .then((answers) => {
-        for (const answer of answers) if (!this.#socket.destroyed) this.#socket.write(encodeFrame(answer));
+        held.answer = encodeFrames(answers);
       })
       .catch(() => {
-        // Nothing that came after may be answered before this one is.
-        this.#isStopping = true;
-        this.#socket.destroy();
+        held.hasFailed = true;
       })
       .finally(() => {
-        this.#inFlight -= 1;
-        this.#flow();
-        this.#watch();
+        if (this.#isAnswering) return;
+        this.#isAnswering = true;
+        // What was committed together is answered in one write.
+        process.nextTick(() => this.#answer());
       });
   }
 
-  #keep(bytes: Buffer): void {
-    const kept = this.#deps.keepUnended(bytes, this.#peer);
-    this.#answered = this.#answered
-      .then(() => kept)
-      .catch(() => {
-        this.#isStopping = true;
-        this.#socket.destroy();
-      });
+  /** Answers what is committed, up to the first that isn't. */
+  #answer(): void {
+    this.#isAnswering = false;
+    const waiting = this.#inHand.findIndex(({ answer }) => answer === undefined);
+    const ready = this.#inHand.splice(0, waiting === -1 ? this.#inHand.length : waiting);
+    const answers = ready.flatMap(({ answer }) => (answer && answer.length > 0 ? [answer] : []));
+    if (answers.length > 0 && !this.#socket.destroyed) this.#socket.write(Buffer.concat(answers));
+    if (this.#inHand[0]?.hasFailed) {
+      // Nothing that came after may be answered before this one is.
+      this.#isStopping = true;
+      this.#inHand = [];
+      this.#socket.destroy();
+    }
+    if (this.#inHand.length === 0) for (const tell of this.#onAnswered.splice(0)) tell();
+    this.#flow();
+    this.#watch();
+  }
+
+  #allAnswered(): Promise<void> {
+    if (this.#inHand.length === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#onAnswered.push(resolve));
   }
 
   #closeAfterAnswers(): void {
@@ -176,7 +205,7 @@ export class MllpConnection {
     this.#reader = new FrameReader(0);
     this.#countOpen(0);
     this.#socket.pause();
-    void this.#answered.then(() => this.#finish());
+    void this.#allAnswered().then(() => this.#finish());
   }
 
   /**
@@ -196,15 +225,18 @@ export class MllpConnection {
   /** Reads on only while there is room for what comes: in hand, and in the peer's readiness to take answers. */
   #flow(): void {
     if (this.#isStopping || this.#socket.destroyed) return;
-    const hasRoom = this.#inFlight < this.#deps.limits.maxInFlight && !this.#socket.writableNeedDrain;
-    if (hasRoom && this.#socket.isPaused()) this.#socket.resume();
-    else if (!hasRoom && !this.#socket.isPaused()) this.#socket.pause();
+    const hasRoom = this.#inHand.length < this.#deps.limits.maxInFlight && !this.#socket.writableNeedDrain;
+    if (hasRoom && this.#socket.isPaused()) {
+      // What came of the open frame meanwhile wasn't read.
+      if (this.#openSince !== undefined) this.#openSince = this.#deps.clock.monotonic();
+      this.#socket.resume();
+    } else if (!hasRoom && !this.#socket.isPaused()) this.#socket.pause();
   }
 
   /** Starts the time anew in which the open frame must end, or anything must come. Waiting for us is no idling. */
   #watch(): void {
     clearTimeout(this.#timer);
-    if (this.#socket.destroyed || this.#inFlight > 0) return;
+    if (this.#socket.destroyed || this.#inHand.length > 0) return;
     const { limits, counts, logger, clock } = this.#deps;
     const isOpen = this.#openSince !== undefined;
     const openMs = this.#openSince === undefined ? 0 : clock.monotonic() - this.#openSince;

@@ -144,6 +144,16 @@ describe("an MLLP listener", () => {
       expect(listener.status.timedOut).toBe(1);
     }));
 
+  it("closes a connection on which nothing comes but bytes of no frame", () =>
+    withListener({ idleMs: 150 }, async ({ open, listener }) => {
+      const peer = await open();
+      const drip = setInterval(() => peer.write("\r?"), 20);
+      await eventually(() => peer.isClosed);
+      clearInterval(drip);
+      expect(listener.status.timedOut).toBe(1);
+      expect(listener.status.junkBytes).toBeGreaterThan(1);
+    }));
+
   it("closes a connection whose frame takes too long, however steadily its bytes drip", () =>
     withListener({ frameMs: 150 }, async ({ open, taken }) => {
       const peer = await open();
@@ -153,6 +163,27 @@ describe("an MLLP listener", () => {
       clearInterval(drip);
       expect(taken).toEqual([]);
     }));
+
+  it("counts no time against an open frame in which it reads nothing itself", () => {
+    const committed = gate();
+    return withListener(
+      { maxInFlight: 1, frameMs: 150 },
+      async ({ open, listener, taken }) => {
+        const peer = await open();
+        peer.write(`${framed("one")}\x0btw`);
+        await eventually(() => taken.length === 1);
+        peer.write(`${"o".repeat(900_000)}\x1c\r`);
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        committed.open();
+        await eventually(() => taken.length === 2);
+        expect(listener.status.timedOut).toBe(0);
+      },
+      async (text) => {
+        await committed.opened;
+        return `ok ${text.length}`;
+      },
+    );
+  });
 
   it("reads a peer no further while its messages are being committed", () => {
     const committed = gate();

@@ -1,0 +1,46 @@
+import type { Clock } from "../core/clock.ts";
+
+/** Numbers that are older might be lower than what other ways in have taken since; people list messages by number, ms. */
+const GOOD_FOR_MS = 1_000;
+
+/**
+ * Numbers for messages, taken from the ledger before they are needed while many come, so that a message needn't wait
+ * for its number. What is taken and not used is lost, which matters little.
+ */
+export class MessageNumbers {
+  readonly #take: (count: number) => Promise<number[]>;
+  readonly #clock: Clock;
+  readonly #most: number;
+  #numbers: number[] = [];
+  #takenAt = Number.NEGATIVE_INFINITY;
+  /** Doubles while numbers are used up in time. */
+  #ahead = 0;
+
+  /**
+   * @param take gives so many new numbers, ascending and above all earlier ones
+   * @param most to take ahead
+   */
+  constructor(take: (count: number) => Promise<number[]>, clock: Clock, most: number) {
+    this.#take = take;
+    this.#clock = clock;
+    this.#most = most;
+  }
+
+  /** So many numbers, ascending and above all that were given before. */
+  async next(count: number): Promise<number[]> {
+    if (this.#clock.monotonic() - this.#takenAt > GOOD_FOR_MS) this.forget();
+    if (this.#numbers.length < count) {
+      this.#ahead = Math.min(this.#most, this.#ahead * 2 + 1);
+      const taken = await this.#take(Math.max(count - this.#numbers.length, this.#ahead));
+      this.#numbers.push(...taken);
+      this.#takenAt = this.#clock.monotonic();
+    }
+    return this.#numbers.splice(0, count);
+  }
+
+  /** Drops what was taken ahead; to be called when numbers were taken another way. */
+  forget(): void {
+    this.#numbers = [];
+    this.#ahead = 0;
+  }
+}

@@ -1,0 +1,229 @@
+import { hash } from "node:crypto";
+import type pg from "pg";
+import type { Received } from "../core/intake.ts";
+import { insertEach, withInsert } from "./commit-messages.ts";
+import { asLedgerFailure, prepared, run } from "./database.ts";
+import type { ArrivedMessage, MessageRecord } from "./message-record.ts";
+import { isUnstorable } from "./unstorable.ts";
+
+/** $1 how many. */
+const TAKE_IDS = `
+select nextval(pg_get_serial_sequence('messages', 'id')) as id from generate_series(1, $1::integer)`;
+
+/**
+ * Writes messages and that their orders are to be made, in one statement, which is a transaction of its own; or nothing,
+ * when one of their control ids came before or a message of the connector waits. Bytes come as one value each, cut up
+ * here: as arrays of values they would be written and read as text. $1 connector, $2 raws, $3 digests of 32 bytes,
+ * $4 replies; then arrays of one value a message: $5 ids, $6 control ids, $7 types, $8 encodings, $9 peers,
+ * $10 lengths of the raws, $11 ends of the raws, $12 lengths of the replies (-1 for none), $13 ends of the replies, $14 senders, $15 whether each is told
+ * by its answer.
+ * Indexes: messages_control_id, waiting_keys' primary key.
+ */
+export const INSERT_ARRIVALS = `
+with taken as (
+  insert into messages (id, connector, ordinal, place, message_control_id, message_type, sha256, raw, format, encoding,
+                        verdict, peer, sender, reply)
+  select x.id, $1, 1, 'message 1', x.control_id, x.message_type, substring($3::bytea from x.n::integer * 32 - 31 for 32),
+         substring($2::bytea from x.raw_end - x.raw_length + 1 for x.raw_length), 'hl7', x.encoding, 'accepted', x.peer,
+         x.sender,
+         case when x.reply_length >= 0 then
+           substring($4::bytea from x.reply_end - x.reply_length + 1 for x.reply_length)
+         end
+    from unnest($5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::integer[], $11::integer[],
+                $12::integer[], $13::integer[], $14::text[])
+         with ordinality
+         as x(id, control_id, message_type, encoding, peer, raw_length, raw_end, reply_length, reply_end, sender, n)
+   where not exists (select 1
+                       from unnest($6::text[]) as c(control_id)
+                      cross join lateral (select 1
+                                            from messages m
+                                           where m.connector = $1
+                                             and m.message_control_id = c.control_id
+                                          order by m.connector desc, m.message_control_id desc, m.id desc
+                                          limit 1) as before)
+     and not exists (select 1 from waiting_keys w where w.connector = $1)
+  returning id)
+insert into arrivals (connector, message_ids, is_told, bytes)
+select $1, $5, $15::boolean[], length($2) where exists (select 1 from taken)
+returning id`;
+
+/** A message that is in order, with what is answered to it. */
+export interface Arrival {
+  readonly messageId: number;
+  readonly record: MessageRecord;
+  readonly reply: Buffer | undefined;
+  /** Whether that is all that the sender is told of it as a whole, as long as it stays accepted. */
+  readonly isTold: boolean;
+}
+
+/** Numbers for messages that are to arrive, ascending. @throws Failure LEDGER_UNAVAILABLE */
+export async function takeMessageIds(pool: pg.Pool, count: number): Promise<number[]> {
+  const rows = await run<{ id: number }>(pool, TAKE_IDS, [count]);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Commits messages that came over a connection, each in order and with a control id of its own, before their orders are
+ * made; {@link takeUpArrivals} makes them. When it resolves with true all of it is on disk.
+ *
+ * @returns false, with nothing changed, when there is more to decide about one of them: its control id came before, a
+ * message of the connector waits, or the database can't hold one of its values.
+ * @throws Failure LEDGER_UNAVAILABLE when the database is out of reach.
+ */
+export async function insertArrivals(
+  pool: pg.Pool,
+  connector: string,
+  arrivals: readonly Arrival[],
+): Promise<boolean> {
+  const column = <T>(pick: (arrival: Arrival) => T): T[] => arrivals.map(pick);
+  const raws = column(({ record }) => record.message.raw.reveal());
+  const replies = column(({ reply }) => reply);
+  try {
+    const { rowCount } = await prepared(pool, "insert_arrivals", INSERT_ARRIVALS, [
+      connector,
+      Buffer.concat(raws),
+      Buffer.concat(raws.map((raw) => hash("sha256", raw, "buffer"))),
+      Buffer.concat(replies.filter((reply) => reply !== undefined)),
+      column(({ messageId }) => messageId),
+      column(({ record }) => record.messageControlId),
+      column(({ record }) => record.messageType),
+      column(({ record: { message } }) =>
+        message.content.kind === "hl7" ? message.content.encoding : undefined,
+      ),
+      column(({ record }) => record.replyTo?.peer),
+      raws.map(({ length }) => length),
+      endsOf(raws),
+      replies.map((reply) => reply?.length ?? -1),
+      endsOf(replies),
+      column(({ record }) => record.sender),
+      column(({ isTold }) => isTold),
+    ]);
+    return rowCount === 1;
+  } catch (error) {
+    if (isUnstorable(error)) return false;
+    throw asLedgerFailure(error);
+  }
+}
+
+/** Where each of them ends when they stand one behind the other, in bytes. */
+function endsOf(parts: readonly (Buffer | undefined)[]): number[] {
+  let end = 0;
+  return parts.map((part) => {
+    end += part?.length ?? 0;
+    return end;
+  });
+}
+
+/** One process at a time takes up a connector's arrivals, so that orders are made in the order of their messages; $1 connector. */
+const LOCK_CONNECTOR = "select pg_advisory_xact_lock(7264010, hashtext($1))";
+
+/**
+ * The oldest arrivals of a connector, as far as they hold no more messages than $2 and no more bytes than $3, but at
+ * least one; $1 connector.
+ */
+const FIND_DUE = `
+select x.id, x.message_ids, x.is_told
+  from (select a.id, a.message_ids, a.is_told, row_number() over (order by a.id) as n,
+               sum(cardinality(a.message_ids)) over (order by a.id) as messages,
+               sum(a.bytes) over (order by a.id) as bytes
+          from (select * from arrivals where connector = $1 order by id limit $2) as a) as x
+ where x.n = 1
+    or (x.messages <= $2 and x.bytes <= $3)
+ order by x.id`;
+
+/** $1 connector. Index: the primary key. */
+const LAST = "select max(a.id) as id from arrivals a where a.connector = $1";
+
+/** The newest arrival of a connector; 0 when there is none. @throws Failure LEDGER_UNAVAILABLE */
+export async function findLastArrival(pool: pg.Pool, connector: string): Promise<number> {
+  const [row] = await run<{ id: number | null }>(pool, LAST, [connector]);
+  return row?.id ?? 0;
+}
+
+/** $1 connector, $2 bigint[] ids. */
+const FORGET = "delete from arrivals where connector = $1 and id = any ($2)";
+
+/** How arrivals are taken up. */
+export interface TakeUpOptions {
+  /** Messages and bytes of one transaction at most; a commit that had more is taken up whole. */
+  readonly most: { readonly messages: number; readonly bytes: number };
+  /** What mapping makes of these messages, in their order. */
+  readonly recordsOf: (
+    client: pg.PoolClient,
+    arrived: readonly ArrivedMessage[],
+  ) => Promise<readonly MessageRecord[]>;
+  /** Whether each message is taken up by itself, and one that fails for whatever reason is kept as refused. */
+  readonly isEachAlone: boolean;
+}
+
+/** Messages whose orders were made. */
+export interface TakenUp {
+  /** The newest arrival among them; undefined when nothing was due. */
+  readonly through: number | undefined;
+  readonly messageIds: readonly number[];
+  /** What became of each. */
+  readonly received: readonly Received[];
+}
+
+/**
+ * Makes the orders of the oldest messages of a connector that arrived, in one transaction: a crash loses and doubles
+ * none.
+ *
+ * @throws Failure LEDGER_UNAVAILABLE when the database is out of reach.
+ */
+export async function takeUpArrivals(
+  pool: pg.Pool,
+  connector: string,
+  { most, recordsOf, isEachAlone }: TakeUpOptions,
+): Promise<TakenUp> {
+  const work = async (client: pg.PoolClient, insert: typeof insertEach) => {
+    await client.query(LOCK_CONNECTOR, [connector]);
+    const { rows } = await client.query<{ id: number; message_ids: number[]; is_told: boolean[] }>(FIND_DUE, [
+      connector,
+      most.messages,
+      most.bytes,
+    ]);
+    const arrived = rows
+      .flatMap((row) =>
+        row.message_ids.map((messageId, n) => ({ messageId, isTold: row.is_told[n] === true })),
+      )
+      .sort((a, b) => a.messageId - b.messageId);
+    const messageIds = arrived.map(({ messageId }) => messageId);
+    const through = rows.at(-1)?.id;
+    if (through === undefined) return { through, messageIds, received: [] };
+    const records = await recordsOf(client, arrived);
+    const received = await insert(
+      client,
+      { fileId: null, connector },
+      records.map((record, n) => ({ ...record, arrived: arrived[n] })),
+    );
+    await client.query(FORGET, [connector, rows.map((row) => row.id)]);
+    return { through, messageIds, received };
+  };
+  return withInsert(pool, isEachAlone ? (client) => work(client, insertEach) : work);
+}
+
+/** Messages whose orders are to be made, by connector, and for how long the oldest has been there. */
+const COUNT = `
+select a.connector, sum(cardinality(a.message_ids))::bigint as count,
+       extract(epoch from now() - min(a.arrived_at))::float8 as oldest_seconds
+  from arrivals a
+ group by a.connector
+ order by a.connector`;
+
+/** Messages of one connector that were answered and whose orders are still to be made. */
+export interface ArrivalCount {
+  readonly connector: string;
+  readonly count: number;
+  readonly oldestSeconds: number;
+}
+
+/** How many there are; connectors without any are left out. @throws Failure LEDGER_UNAVAILABLE */
+export async function countArrivals(pool: pg.Pool): Promise<ArrivalCount[]> {
+  const rows = await run<{ connector: string; count: number; oldest_seconds: number }>(pool, COUNT);
+  return rows.map((row) => ({
+    connector: row.connector,
+    count: row.count,
+    oldestSeconds: row.oldest_seconds,
+  }));
+}
