@@ -183,11 +183,10 @@ export async function takeUpArrivals(
       most.messages,
       most.bytes,
     ]);
-    const arrived = rows
-      .flatMap((row) =>
-        row.message_ids.map((messageId, n) => ({ messageId, isTold: row.is_told[n] === true })),
-      )
-      .sort((a, b) => a.messageId - b.messageId);
+    // Not by number: another process may have taken lower ones ahead and used them later.
+    const arrived = rows.flatMap((row) =>
+      row.message_ids.map((messageId, n) => ({ messageId, isTold: row.is_told[n] === true })),
+    );
     const messageIds = arrived.map(({ messageId }) => messageId);
     const through = rows.at(-1)?.id;
     if (through === undefined) return { through, messageIds, received: [] };

@@ -115,6 +115,24 @@ describe("a message that arrives", () => {
       expect(await numbersOf(pool)).toEqual(["A-1"]);
     }));
 
+  test("has its turn by when it came, not by its number, which another process may have taken ahead", () =>
+    withLedger(async ({ pool }) => {
+      const [low = 0, high = 0] = await takeMessageIds(pool, 2);
+      const records = new Map([
+        [high, mapped(1)],
+        [low, mapped(2)],
+      ]);
+      for (const [messageId, record] of records)
+        await insertArrivals(pool, "lims", [{ messageId, record, reply: undefined, isTold: true }]);
+      await takeUpArrivals(pool, "lims", {
+        most: { messages: 100, bytes: 1_000_000 },
+        isEachAlone: false,
+        recordsOf: async (_client, arrived) =>
+          arrived.map(({ messageId }) => records.get(messageId) ?? mapped(messageId)),
+      });
+      expect(await numbersOf(pool)).toEqual(["A-1", "A-2"]);
+    }));
+
   test("and is taken up in groups of several commits, as many as fit", () =>
     withLedger(async ({ pool }) => {
       const groups = [[mapped(1), mapped(2)], [mapped(3)], [mapped(4), mapped(5), mapped(6)]];
