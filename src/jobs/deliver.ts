@@ -2,7 +2,13 @@ import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import { asFailure, type Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import { listDueDeliveries, parkDelivery, postponeDelivery, recordDelivered } from "../ledger/deliveries.ts";
+import {
+  isRefusedAlone,
+  listDueDeliveries,
+  parkDelivery,
+  postponeDelivery,
+  recordDelivered,
+} from "../ledger/deliveries.ts";
 import { formatId } from "../ledger/ids.ts";
 import { type Composition, listOpenOutcomes, type OpenOutcome } from "../ledger/outcomes.ts";
 import { recordComposition } from "../ledger/record-composition.ts";
@@ -69,7 +75,7 @@ async function composeOpen(
   }
 }
 
-/** An answer that the lab system itself calls an error is not an outage: about an hour of them needs a person. */
+/** An answer that the lab system itself calls an error is not an outage: half an hour of them, or an hour, needs a person. */
 const MOST_ERROR_ANSWERS = 20;
 
 function isErrorAnswer({ code }: Failure): boolean {
@@ -107,16 +113,17 @@ async function deliverPending(
         );
         const reason = { id: delivery.id, code: failure.code, text: failure.message };
         const isAnswer = isErrorAnswer(failure);
-        if (failure.class === "permanent" || (isAnswer && delivery.errorAnswers + 1 >= MOST_ERROR_ANSWERS)) {
+        const isItsOwn = isAnswer && !wasRefused;
+        wasRefused ||= isAnswer;
+        const isLast = isItsOwn && delivery.errorAnswers + 1 >= MOST_ERROR_ANSWERS;
+        if (failure.class === "permanent" || (isLast && (await isRefusedAlone(deps.pool, delivery.id)))) {
           await parkDelivery(deps.pool, reason);
           for (const id of delivery.orderIds) heldOrders.add(id);
           continue;
         }
         const nextInMs = backoffMs(delivery.attempts + 1, deps.backoff, deps.random(), failure.retryAfterMs);
-        const isItsOwn = isAnswer && !wasRefused;
         await postponeDelivery(deps.pool, { nextInMs, isAnswer: isItsOwn, ...reason });
         if (isItsOwn) {
-          wasRefused = true;
           for (const id of delivery.orderIds) heldOrders.add(id);
           continue;
         }

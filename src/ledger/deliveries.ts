@@ -16,7 +16,7 @@ export interface PendingDelivery {
 }
 
 /**
- * Connectors whose oldest pending delivery that no parked one holds back is due. Goes from one connector to the next, so
+ * Connectors whose oldest pending delivery that no other one holds back is due. Goes from one connector to the next, so
  * that a long backlog costs no more than a short one. The order by connector and id, with `between` for equality, is that of
  * one index alone: after the end of a backlog, whose statistics stay, the planner took to walk through all deliveries by id.
  * Index: deliveries_pending.
@@ -52,7 +52,7 @@ select c.name as connector
 
 /**
  * A connector's oldest pending deliveries, due or not: what an order went through is told in order, so the first that
- * isn't due holds up those behind it. Those that wait behind a parked one are left out. $1 connector, $2 how many.
+ * isn't due holds up those behind it. Those that are held back are left out. $1 connector, $2 how many.
  * Indexes: deliveries_pending, outcomes_delivery.
  */
 const PENDING = `
@@ -109,12 +109,37 @@ update deliveries
  where id = $1
    and state = 'pending'`;
 
+/** $1 id. Indexes: the primary key, deliveries_refused. */
+const REFUSED_ALONE = `
+select exists (select 1
+                 from deliveries later
+                where later.connector = d.connector
+                  and later.id > d.id
+                  and later.state = 'delivered')
+       or not exists (select 1
+                        from deliveries other
+                       where other.connector = d.connector
+                         and other.id <> d.id
+                         and other.state = 'pending'
+                         and other.error_answers > 0) as is_alone
+  from deliveries d
+ where d.id = $1`;
+
+/**
+ * Whether the lab's errors are about this delivery: it took a later one, or gave an error to no other that waits. A lab
+ * system that answers each with an error is in trouble itself, and then none is to be parked for it.
+ */
+export async function isRefusedAlone(pool: pg.Pool, deliveryId: number): Promise<boolean> {
+  const [row] = await run<{ is_alone: boolean }>(pool, REFUSED_ALONE, [deliveryId]);
+  return row?.is_alone === true;
+}
+
 /** Connectors that have a delivery due now. */
 export async function findDueDeliveries(pool: pg.Pool): Promise<string[]> {
   return (await run<{ connector: string }>(pool, DUE_CONNECTORS)).map((row) => row.connector);
 }
 
-/** The next deliveries of a connector that are due and wait behind no parked one, in the order in which they were composed. */
+/** The next deliveries of a connector that are due and wait behind no other one, in the order in which they were composed. */
 export async function listDueDeliveries(
   pool: pg.Pool,
   connector: string,

@@ -19,6 +19,7 @@ held(delivery_id, behind) as (
     from deliveries k
    where k.state = 'pending'
      and k.error_answers > 0
+     and k.failure_code = 'MLLP_RESULT_ERROR'
      and k.next_at > now()
    union
   select later.delivery_id, h.behind

@@ -332,7 +332,7 @@ export async function countOrders(
   return rows.map((row) => ({ state: row.state, count: row.count, oldestSeconds: row.oldest_seconds }));
 }
 
-/** How many results wait behind a parked one of their order. */
+/** How many results wait behind another one of their order, which is parked or was answered with an error. */
 export async function countHeldDeliveries(pool: pg.Pool): Promise<number> {
   const [row] = await run<{ count: number }>(pool, COUNT_HELD);
   return row?.count ?? 0;

@@ -30,6 +30,7 @@ async function aLab({ pool }: TestLedger, backoff = { firstMs: 1, maxMs: 1 }) {
     refused: new Set<string>(),
     /** Files that it answers with an error for now. */
     erring: new Set<string>(),
+    isAway: false,
     spoiled: new Set<string>(),
     /** Whether all that is open goes into one file, as in CSV. */
     isOneFile: false,
@@ -58,6 +59,7 @@ async function aLab({ pool }: TestLedger, backoff = { firstMs: 1, maxMs: 1 }) {
     compose,
     deliver: async ({ fileName }: { readonly fileName: string }) => {
       if (lab.refused.has(fileName)) throw new Failure("FILE_NAME_TAKEN", "another file has that name");
+      if (lab.isAway) throw new Failure("MLLP_NO_ANSWER", "nothing came in time");
       if (lab.erring.has(fileName)) throw new Failure("MLLP_RESULT_ERROR", "the lab system says AE");
       lab.got.push(fileName);
     },
@@ -305,5 +307,39 @@ describe("a result that the lab answers with an error", () => {
       await makeDue(ledger);
       await deliver();
       expect(lab.got).toEqual(["B2", "C3"]);
+    }));
+
+  test("is set aside for a person after twenty errors, but not while the lab answers others so, too", () =>
+    withLedger(async (ledger) => {
+      const { lab, deliver, happens, open } = await aLab(ledger, LONG);
+      for (const name of ["A1", "B2", "C3"]) lab.erring.add(name);
+      await happens("ABC");
+      await deliver();
+      await ledger.pool.query("update deliveries set next_at = now(), error_answers = 19");
+      await deliver();
+      expect(await open()).toEqual(["A1 pending", "B2 pending", "C3 pending"]);
+      for (const name of ["B2", "C3"]) lab.erring.delete(name);
+      await makeDue(ledger);
+      await deliver();
+      expect(lab.got).toEqual(["B2", "C3"]);
+      await makeDue(ledger);
+      await deliver();
+      expect(await open()).toEqual(["A1 parked"]);
+    }));
+
+  test("lets none pass when the next try finds the lab away", () =>
+    withLedger(async (ledger) => {
+      const { lab, deliver, happens } = await aLab(ledger, LONG);
+      lab.erring.add("A1");
+      await happens("A");
+      await deliver();
+      await happens("B");
+      lab.isAway = true;
+      await makeDue(ledger);
+      await deliver();
+      lab.isAway = false;
+      expect(await findDueDeliveries(ledger.pool)).toEqual([]);
+      await deliver();
+      expect(lab.got).toEqual([]);
     }));
 });
