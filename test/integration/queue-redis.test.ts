@@ -12,7 +12,7 @@ const SIMULATOR = {
 } as const;
 const SERVICE = { timeout: "2s", settle: { looks: ["200ms", "1s"], after: "4s" } };
 
-describe.runIf(machineHas("redis-server"))("with the queues on Redis", () => {
+describe.runIf(machineHas("redis-server"))("with the queues on Redis", { concurrent: true }, () => {
   test(
     "orders reach their end and the lab is told, even when Redis is killed and has forgotten everything",
     () =>

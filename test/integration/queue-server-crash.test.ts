@@ -14,7 +14,7 @@ const SERVICE = { maxRequestsPerSecond: 120, timeout: "2s", settle: { looks: ["2
 /** A recovery that took longer would be seen by people. */
 const RECOVERED_WITHIN_MS = 60_000;
 
-describe("while orders are under way", () => {
+describe.concurrent("while orders are under way", () => {
   test(
     "the database server may crash again and again: nothing is lost and nothing doubled",
     () =>

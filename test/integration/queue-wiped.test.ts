@@ -27,7 +27,7 @@ function dropQueues(pool: pg.Pool): Promise<boolean> {
   });
 }
 
-describe("while orders are under way", () => {
+describe.concurrent("while orders are under way", () => {
   test(
     "the queues may be emptied again and again: nothing is lost and nothing doubled",
     () =>

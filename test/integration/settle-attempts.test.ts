@@ -13,7 +13,7 @@ const FAULTS: FaultRule[] = [
 ];
 const LOOKS: FaultRule = { method: "GET", path: "/api/procedure-requests", times: 3, status: 502 };
 
-test.each([
+test.concurrent.each([
   ["looks that found nothing", FAULTS],
   ["looks that failed", [LOOKS, ...FAULTS]],
 ])("a refusal after %s is the second attempt, and waits no longer than that", (_words, faults) => {
