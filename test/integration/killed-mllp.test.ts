@@ -1,15 +1,17 @@
-import { connect, createServer } from "node:net";
+import { createServer } from "node:net";
+import type pg from "pg";
 import { expect, test } from "vitest";
 import { MllpSender } from "../../src/connectors/mllp/sender.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { asFailure } from "../../src/core/failures.ts";
 import { isTerminal } from "../../src/core/order-state.ts";
-import { encodeFrame, FrameReader } from "../../src/formats/hl7/mllp.ts";
 import { countArrivals } from "../../src/ledger/arrivals.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
+import { createStorm } from "../support/mllp-storm.ts";
 import { withChildSite, withPool } from "../support/with-child-site.ts";
 import { silent } from "../support/with-ledger.ts";
+import { withServerSite } from "../support/with-server-site.ts";
 
 const ORDERS = 40;
 const QUICK = {
@@ -81,80 +83,58 @@ test("a daemon that is killed while messages come by MLLP has each acknowledged 
   });
 }, 150_000);
 
-const CONNECTIONS = 10;
-const IN_FLIGHT = 20;
-
-/**
- * Sends orders over one connection, as many at a time as may be in flight, until it breaks or `next` gives none; notes
- * the numbers of those that were acknowledged.
- */
-function storm(port: number, next: () => string | undefined, acknowledged: Set<string>): Promise<void> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: "127.0.0.1" });
-    const reader = new FrameReader(1_000_000);
-    const waiting = new Set<string>();
-    const fill = () => {
-      while (waiting.size < IN_FLIGHT) {
-        const number = next();
-        if (number === undefined) break;
-        waiting.add(number);
-        socket.write(encodeFrame(Buffer.from(omlO33({ number }))));
-      }
-      if (waiting.size === 0) socket.destroy();
-    };
-    socket.on("connect", fill);
-    socket.on("data", (chunk: Buffer) => {
-      for (const event of reader.push(chunk)) {
-        const number =
-          event.kind === "frame" ? /MSA\|CA\|MSG-([^\r|]+)/.exec(event.bytes.toString())?.[1] : undefined;
-        if (number === undefined) continue;
-        acknowledged.add(number);
-        waiting.delete(number);
-      }
-      fill();
-    });
-    socket.on("error", () => socket.destroy());
-    socket.on("close", () => resolve());
-  });
+/** The numbers of all orders, once none is still to be made. */
+async function numbersOf(pool: pg.Pool): Promise<string[]> {
+  await eventually(async () => (await countArrivals(pool)).length === 0, { withinMs: 60_000 });
+  const { rows } = await pool.query<{ number: string }>("select placer_order_number as number from orders");
+  return rows.map(({ number }) => number);
 }
 
 test("a daemon that is killed in a storm of messages has an order of each acknowledged one, and no two of any", async () => {
   const port = await findPort();
   const connectors = [{ name: "hl7", type: "mllp", listen: { port }, results: { directory: "told" } }];
   await withChildSite({ config: { connectors } }, async (site) => {
-    const acknowledged = new Set<string>();
-    const sent: string[] = [];
-    let isSending = true;
-    const next = () => {
-      if (!isSending) return undefined;
-      const number = `S-${sent.length}`;
-      sent.push(number);
-      return number;
-    };
-    const storms = () => Array.from({ length: CONNECTIONS }, () => storm(port, next, acknowledged));
+    const storm = createStorm(port);
     let daemon = site.start(["--role", "intake"]);
     await daemon.running;
     for (const enough of [500, 1_500, 3_000]) {
-      const broken = Promise.all(storms());
-      await eventually(() => acknowledged.size >= enough, { withinMs: 60_000 });
+      const raging = storm.rage();
+      await eventually(() => storm.acknowledged.size >= enough, { withinMs: 60_000 });
       await daemon.end("SIGKILL");
-      await broken;
+      await raging;
       daemon = site.start(["--role", "intake"]);
       await daemon.running;
     }
-    isSending = false;
-    // What was never answered is sent again, as senders do.
-    const unanswered = sent.filter((number) => !acknowledged.has(number));
-    await storm(port, () => unanswered.shift(), acknowledged);
-    expect(acknowledged.size).toBe(sent.length);
-    const numbers = await withPool(site.dataDir, async (pool) => {
-      await eventually(async () => (await countArrivals(pool)).length === 0, { withinMs: 60_000 });
-      const { rows } = await pool.query<{ number: string }>(
-        "select placer_order_number as number from orders",
-      );
-      return rows.map(({ number }) => number);
-    });
-    expect(numbers.toSorted()).toEqual(sent.toSorted());
+    await storm.repeat();
+    expect(storm.acknowledged.size).toBe(storm.sent.length);
+    const numbers = await withPool(site.dataDir, numbersOf);
+    expect(numbers.toSorted()).toEqual(storm.sent.toSorted());
     await daemon.end("SIGTERM");
+  });
+}, 150_000);
+
+test("nor is one lost or doubled when the database server crashes in a storm", async () => {
+  const port = await findPort();
+  const connectors = [{ name: "hl7", type: "mllp", listen: { port }, results: { directory: "told" } }];
+  await withServerSite({ config: { connectors } }, async (site) => {
+    const storm = createStorm(port);
+    await site.start();
+    for (const enough of [300, 900]) {
+      const raging = storm.rage();
+      await eventually(() => storm.acknowledged.size >= enough, { withinMs: 60_000 });
+      await site.server.crash();
+      await raging;
+      await site.server.start();
+    }
+    // Until the daemon has the database again, it closes connections without an answer.
+    await eventually(
+      async () => {
+        await storm.repeat();
+        return storm.acknowledged.size === storm.sent.length;
+      },
+      { withinMs: 60_000 },
+    );
+    expect((await numbersOf(site.pool)).toSorted()).toEqual(storm.sent.toSorted());
+    expect(site.fatal).toEqual([]);
   });
 }, 150_000);
