@@ -24,10 +24,9 @@ export interface LedgerCounts {
   readonly deliveriesPending: number;
   /** Results that could not be delivered and wait for a person. */
   readonly deliveriesParked: number;
-  /** Those of the pending ones that wait behind a parked one of their order. */
+  /** Those of the pending ones that wait behind another one of their order, which is parked or was refused for now. */
   readonly deliveriesHeld: number;
-  /** Things for a person to do that nobody has done, and for how long the oldest has waited. */
-  /** Open ones; kinds without any are left out. */
+  /** Things for a person to do that nobody has done, by kind; kinds without any are left out. */
   readonly tasks: readonly TaskCount[];
   /** Messages that were acknowledged and whose orders are still to be made; connectors without any are left out. */
   readonly arrivals: readonly ArrivalCount[];

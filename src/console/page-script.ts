@@ -57,7 +57,7 @@ function counts(status) {
   };
   const { pending, parked, held } = status.deliveries;
   const person = group("Needs a person", [rowOf("parked"), countRow("Results that can't be delivered", parked, null, "bad"),
-    countRow("Later results that wait behind them", held, null, ""),
+    countRow("Results that wait behind another one", held, null, ""),
     countRow("Tasks (cryobridge tasks)", status.tasks.open, status.tasks.oldestSeconds, "bad")]);
   const groups = GROUPS.map(([title, states]) => {
     const rows = states.map(rowOf);

@@ -24,7 +24,7 @@ export interface Status {
   readonly states:
     | readonly { readonly state: OrderState; readonly count: number; readonly oldestSeconds: number | null }[]
     | null;
-  /** `held` of the pending ones wait behind a parked one of their order. */
+  /** `held` of the pending ones wait behind another one of their order. */
   readonly deliveries: { readonly pending: number; readonly parked: number; readonly held: number } | null;
   /** Things for a person to do; null while the ledger is out of reach. */
   readonly tasks: { readonly open: number; readonly oldestSeconds: number | null } | null;

@@ -40,7 +40,7 @@ const DELIVER_BATCH = 50;
  * Tells the lab what it has not been told yet through one connector, in the order in which it happened. Composed
  * bytes are in the ledger before the first of them leaves; what the ledger hasn't marked as delivered leaves again,
  * the same to the byte. Behind a result that is parked, or that the lab answers with an error, those of other orders go on
- * and the later ones of its own wait. Two such answers in a row are an outage of the lab: then all wait.
+ * and the later ones of its own wait. After two such answers in a row no more is tried: the lab may be out of order.
  */
 export async function deliverConnector(
   connector: string,
@@ -112,9 +112,9 @@ async function deliverPending(
           "a result can't be delivered",
         );
         const reason = { id: delivery.id, code: failure.code, text: failure.message };
-        const isAnswer = isErrorAnswer(failure);
-        const isItsOwn = isAnswer && !wasRefused;
-        wasRefused ||= isAnswer;
+        const isErrorAnswered = isErrorAnswer(failure);
+        const isItsOwn = isErrorAnswered && !wasRefused;
+        wasRefused ||= isErrorAnswered;
         const isLast = isItsOwn && delivery.errorAnswers + 1 >= MOST_ERROR_ANSWERS;
         if (failure.class === "permanent" || (isLast && (await isRefusedAlone(deps.pool, delivery.id)))) {
           await parkDelivery(deps.pool, reason);
@@ -122,7 +122,7 @@ async function deliverPending(
           continue;
         }
         const nextInMs = backoffMs(delivery.attempts + 1, deps.backoff, deps.random(), failure.retryAfterMs);
-        await postponeDelivery(deps.pool, { nextInMs, isAnswer: isItsOwn, ...reason });
+        await postponeDelivery(deps.pool, { nextInMs, isItsOwn, ...reason });
         if (isItsOwn) {
           for (const id of delivery.orderIds) heldOrders.add(id);
           continue;

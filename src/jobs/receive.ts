@@ -98,7 +98,6 @@ export function createReception(deps: ReceptionDeps): RunningReception {
 
 /** Where the messages of one connector are taken in. */
 interface Counter {
-  readonly connector: string;
   readonly settings: ReceptionSettings;
   readonly arrivals: Arrivals;
   readonly commit: (records: MessageRecord[], bytes: number) => Promise<Received[]>;
@@ -129,7 +128,7 @@ function openCounter(connector: string, settings: ReceptionSettings, deps: Recep
     // A database that is away is nobody's fault; anything else must not stop the messages beside it.
     (error) => asFailure(error).class !== "transient",
   );
-  return { connector, settings, arrivals, commit };
+  return { settings, arrivals, commit };
 }
 
 /** Whether all frames of a group are plain, each with a control id of its own. */

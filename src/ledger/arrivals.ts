@@ -1,22 +1,18 @@
-import { hash } from "node:crypto";
 import type pg from "pg";
 import type { Received } from "../core/intake.ts";
 import { insertEach, withInsert } from "./commit-messages.ts";
 import { asLedgerFailure, prepared, run } from "./database.ts";
+import { digestOf, takeIds } from "./message-drafts.ts";
 import type { ArrivedMessage, MessageRecord } from "./message-record.ts";
 import { isUnstorable } from "./unstorable.ts";
-
-/** $1 how many. */
-const TAKE_IDS = `
-select nextval(pg_get_serial_sequence('messages', 'id')) as id from generate_series(1, $1::integer)`;
 
 /**
  * Writes messages and that their orders are to be made, in one statement, which is a transaction of its own; or nothing,
  * when one of their control ids came before or a message of the connector waits. Bytes come as one value each, cut up
  * here: as arrays of values they would be written and read as text. $1 connector, $2 raws, $3 digests of 32 bytes,
  * $4 replies; then arrays of one value a message: $5 ids, $6 control ids, $7 types, $8 encodings, $9 peers,
- * $10 lengths of the raws, $11 ends of the raws, $12 lengths of the replies (-1 for none), $13 ends of the replies, $14 senders, $15 whether each is told
- * by its answer.
+ * $10 lengths of the raws, $11 ends of the raws, $12 lengths of the replies (-1 for none), $13 ends of the replies,
+ * $14 senders, $15 whether each is told by its answer.
  * Indexes: messages_control_id, waiting_keys' primary key.
  */
 export const INSERT_ARRIVALS = `
@@ -58,8 +54,11 @@ export interface Arrival {
 
 /** Numbers for messages that are to arrive, ascending. @throws Failure LEDGER_UNAVAILABLE */
 export async function takeMessageIds(pool: pg.Pool, count: number): Promise<number[]> {
-  const rows = await run<{ id: number }>(pool, TAKE_IDS, [count]);
-  return rows.map(({ id }) => id);
+  try {
+    return (await takeIds(pool, { messages: count, orders: 0 })).messages;
+  } catch (error) {
+    throw asLedgerFailure(error);
+  }
 }
 
 /**
@@ -82,7 +81,7 @@ export async function insertArrivals(
     const { rowCount } = await prepared(pool, "insert_arrivals", INSERT_ARRIVALS, [
       connector,
       Buffer.concat(raws),
-      Buffer.concat(raws.map((raw) => hash("sha256", raw, "buffer"))),
+      Buffer.concat(column(({ record }) => digestOf(record))),
       Buffer.concat(replies.filter((reply) => reply !== undefined)),
       column(({ messageId }) => messageId),
       column(({ record }) => record.messageControlId),

@@ -88,7 +88,7 @@ select t.order_id, 'told', jsonb_build_object('deliveryId', 'd' || done.id, 'fil
  where t.order_id is not null
  order by t.id`;
 
-/** Not yet; $1 id, $2 ms until the next try, $3 code, $4 text, $5 1 for an answer, else 0. Index: the primary key. */
+/** Not yet; $1 id, $2 ms until the next try, $3 code, $4 text, $5 1 for an error of its own, else 0. Index: the primary key. */
 const POSTPONE = `
 update deliveries
    set attempts = attempts + 1,
@@ -178,12 +178,12 @@ export async function postponeDelivery(
     readonly id: number;
     readonly nextInMs: number;
     /** Whether the lab answered with an error that is about this one: others go on meanwhile. */
-    readonly isAnswer: boolean;
+    readonly isItsOwn: boolean;
     readonly code: FailureCode;
     readonly text: string;
   },
 ): Promise<void> {
-  await run(pool, POSTPONE, [failed.id, failed.nextInMs, failed.code, failed.text, failed.isAnswer ? 1 : 0]);
+  await run(pool, POSTPONE, [failed.id, failed.nextInMs, failed.code, failed.text, failed.isItsOwn ? 1 : 0]);
 }
 
 /** Records a delivery that needs a person. */

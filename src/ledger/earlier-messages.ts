@@ -5,9 +5,10 @@ import type { MessageRecord } from "./message-record.ts";
 /**
  * For each message the first accepted one with its control id and its bytes, and, where asked for, the last one with its
  * control id and other bytes from the same sender that was not refused; $1 connector, $2 text[], $3 bytea[], $4 boolean[]
- * whether the latter is asked for, $5 text[] senders. Each is looked up by itself, so that what came before costs nothing, even from a sender with one control
- * id for everything: `+ 0` keeps the first question from the index that has ids in order but no digests, and the order
- * of the second is the backward one of its index. Indexes: messages_repeat, messages_control_id.
+ * whether the latter is asked for, $5 text[] senders. Each is looked up by itself, so that what came before costs
+ * nothing, even from a sender with one control id for everything: `+ 0` keeps the first question from the index that has
+ * ids in order but no digests, and the order of the second is the backward one of its index. Indexes: messages_repeat,
+ * messages_control_id.
  */
 export const FIND_EARLIER = `
 select x.n::integer as n, same.id as same_id, other.id as other_id

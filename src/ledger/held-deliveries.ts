@@ -5,9 +5,10 @@
  * nothing.
  *
  * For `with recursive`: `held(delivery_id, behind)`, each pending delivery with those that it waits behind, and each of
- * those with itself. Begins at them, so it costs nothing as long as there are none. Each step is fenced
- * off from the planner (`offset 0`, a subquery for the state): it asks the indexes in just this order, also while the
- * statistics know nothing yet of a backlog. Indexes: deliveries_parked, deliveries_refused, outcomes_delivery, outcomes_order, the primary key.
+ * those with itself. Begins at them, so it costs nothing as long as there are none. Each step is fenced off from the
+ * planner (`offset 0`, a subquery for the state): it asks the indexes in just this order, also while the statistics know
+ * nothing yet of a backlog. Indexes: deliveries_parked, deliveries_refused, outcomes_delivery, outcomes_order, the
+ * primary key.
  */
 export const HELD_DELIVERIES = `
 held(delivery_id, behind) as (
@@ -39,8 +40,9 @@ held(delivery_id, behind) as (
    where (select p.state from deliveries p where p.id = later.delivery_id) = 'pending')`;
 
 /**
- * Whether the pending delivery of that alias waits behind none, nor for its own time after an error; needs {@link HELD_DELIVERIES}. By way of an array,
- * which is taken for a short list whatever is in it: so it is hashed, and not gone through for each delivery.
+ * Whether the pending delivery of that alias waits behind none, nor for its own time after an error; needs
+ * {@link HELD_DELIVERIES}. By way of an array, which is taken for a short list whatever is in it: so it is hashed, and
+ * not gone through for each delivery.
  */
 export const isNotHeld = (alias: string): string =>
   `${alias}.id not in (select unnest(array(select h.delivery_id from held h)))`;

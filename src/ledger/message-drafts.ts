@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type pg from "pg";
 import type { Problem } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
-import { prepared, together } from "./database.ts";
+import { prepared, type Queryable, together } from "./database.ts";
 import { draftReplies, markReusedControlIds } from "./draft-replies.ts";
 import { type EarlierMessages, findEarlierMessages } from "./earlier-messages.ts";
 import { HeldKeys, keysOf } from "./held-keys.ts";
@@ -68,7 +68,7 @@ export async function draftMessages(
 ): Promise<MessageDraft[]> {
   const hashed = records.map((record) => ({
     record,
-    sha256: createHash("sha256").update(record.message.raw.reveal()).digest(),
+    sha256: record.arrived ? NO_DIGEST : digestOf(record),
   }));
   // One that arrived was compared with what came before it then, and would find itself now.
   const uncompared = hashed.filter(({ record }) => record.arrived === undefined);
@@ -104,8 +104,17 @@ export async function draftMessages(
   return drafts;
 }
 
-async function takeIds(
-  client: pg.PoolClient,
+/** SHA-256 of a message's bytes. */
+export function digestOf({ message }: MessageRecord): Buffer {
+  return hash("sha256", message.raw.reveal(), "buffer");
+}
+
+/** Of a message that arrived: its digest is in the ledger, and it is compared with nothing any more. */
+const NO_DIGEST = Buffer.alloc(0);
+
+/** New ids, ascending: of messages, of orders, or of both at once. */
+export async function takeIds(
+  client: Queryable,
   counts: { readonly messages: number; readonly orders: number },
 ): Promise<{ messages: number[]; orders: number[] }> {
   const { rows } = await prepared<{ kind: string; id: number }>(client, "take_ids", TAKE_IDS, [
@@ -235,13 +244,8 @@ export function isToldByReply(draft: MessageDraft): boolean {
 }
 
 /** What tells an order from all others of its sender; null for one without a number. */
-function businessKey(connector: string, order: Order): string | null {
-  return order.placerOrderNumber === undefined ? null : businessKeyOf(connector, order.placerOrderNumber);
-}
-
-/** The key of the order that a connector's sender calls by this number. */
-export function businessKeyOf(connector: string, placerOrderNumber: string): string {
-  return `${connector}\n${placerOrderNumber}`;
+function businessKey(connector: string, { placerOrderNumber }: Order): string | null {
+  return placerOrderNumber === undefined ? null : `${connector}\n${placerOrderNumber}`;
 }
 
 /** Why an order in conflict is parked. */

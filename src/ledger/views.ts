@@ -91,7 +91,7 @@ select o.state, count(*)::integer as count, extract(epoch from now() - min(o.cha
   from orders o
  group by o.state`;
 
-/** Pending deliveries that wait behind a parked one. */
+/** Pending deliveries that wait behind another one. */
 const COUNT_HELD = `
 with recursive ${HELD_DELIVERIES}
 select count(distinct h.delivery_id)::integer as count

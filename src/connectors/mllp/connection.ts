@@ -101,15 +101,15 @@ export class MllpConnection {
     const events = this.#reader.push(chunk);
     const openLength = this.#reader.openLength;
     // A frame that ended in this chunk was not open before it, or is not any more.
-    const hasEnded = events.some(({ kind }) => kind !== "junk");
-    if (openLength === undefined || hasEnded) this.#openSince = undefined;
+    const isFrameOver = events.some(({ kind }) => kind !== "junk");
+    if (openLength === undefined || isFrameOver) this.#openSince = undefined;
     const hasBegun = openLength !== undefined && this.#openSince === undefined;
     if (hasBegun) this.#openSince = this.#deps.clock.monotonic();
     for (const event of events) this.#handle(event);
     this.#countOpen(openLength ?? 0);
     this.#flow();
     // Bytes that belong to no frame keep no connection open.
-    if (hasBegun || hasEnded) this.#watch();
+    if (hasBegun || isFrameOver) this.#watch();
   }
 
   /** A peer that would make the open frames of all connections exceed their bound has to come again. */
