@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import type { Clock } from "../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
 import type { Verdict } from "../../src/core/intake.ts";
 import { Arrivals } from "../../src/jobs/arrivals.ts";
@@ -139,6 +139,30 @@ describe("the orders of messages that arrived", () => {
       // The first of them are kept in memory, the rest is read again.
       await arrivals.settle();
       expect(await orders()).toBe(600);
+    }, mappedAgain));
+
+  test("are not forgotten over those that another process left, whatever their numbers", () =>
+    withArrivals(async ({ pool, arrivals, arrive, advance, orders }) => {
+      const made = (count: number) =>
+        eventually(async () => {
+          advance(10);
+          return (await orders()) === count;
+        });
+      await arrive("A-0");
+      await made(1);
+      // By then it has found that nothing more is due, and looks for nothing but its own.
+      await systemClock.sleep(100);
+      const [low = 0, ...high] = await takeMessageIds(pool, 251);
+      const arrival = (messageId: number): Arrival => {
+        const record = aRecord(1, [anOrder({ placerOrderNumber: `A-${messageId}` })], {
+          messageControlId: `C-A-${messageId}`,
+        });
+        return { messageId, record, reply: undefined, isTold: true };
+      };
+      await insertArrivals(pool, "lims", high.map(arrival));
+      const own = [arrival(low)];
+      await arrivals.add(insertArrivals(pool, "lims", own).then(() => own));
+      await made(252);
     }, mappedAgain));
 
   test("are made later when the ledger is away in between", async () => {

@@ -70,23 +70,10 @@ describe("a cancellation finds the order before it", () => {
 
 test("messages of which nobody knows whether they were committed have their orders made soon", () =>
   withReceptions(async ({ pool, open }) => {
+    // Not started, so that nothing but the failure makes it look.
     const reception = await open({}, losingOneAnswer(pool));
-    reception.start();
-    await eventually(async () => (await column(pool, "select 1 from arrivals")).length === 0);
     await expect(reception.take(order("A-1"))).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
     await eventually(async () => (await column(pool, "select id from orders")).length === 1);
-  }));
-
-test("a daemon that takes up what another one left makes its own orders as well", () =>
-  withReceptions(async ({ pool, open }) => {
-    const [left, own] = [await open(), await open()];
-    await left.stop();
-    const ownNumbers = Array.from({ length: 6 }, (_, n) => `B-${n}`);
-    for (const number of ownNumbers) await own.take(order(number));
-    await Promise.all(Array.from({ length: 251 }, (_, n) => left.take(order(`A-${n}`))));
-    await own.take(order("B-last"));
-    await eventually(async () => (await column(pool, "select id from arrivals")).length === 0);
-    expect(await column(pool, "select count(*)::integer from orders")).toEqual([258]);
   }));
 
 test("acknowledged messages outlast a database that refuses their orders for reasons of its own", () =>

@@ -67,7 +67,11 @@ describe("a message that arrives", () => {
 
   test("has its orders made once, in the order in which they came, and is forgotten as an arrival", () =>
     withLedger(async ({ pool }) => {
-      const options = await arrive(pool, [mapped(1), mapped(2), mapped(3)]);
+      const answered: ReplyTo = { ...replyTo, compose: () => expect.fail("it was answered when it came") };
+      const options = await arrive(
+        pool,
+        [1, 2, 3].map((n) => mapped(n, { replyTo: answered })),
+      );
       if (!options) throw new Error("not arrived");
       const taken = await takeUpArrivals(pool, "lims", options);
       expect(taken.messageIds).toEqual([1, 2, 3]);
@@ -100,6 +104,16 @@ describe("a message that arrives", () => {
       await takeUpArrivals(pool, "lims", options);
       expect(await verdictsOf(pool)).toEqual(["accepted", "duplicate"]);
       expect(await numbersOf(pool)).toEqual(["A-1"]);
+    }));
+
+  test("is no repeat of another with its control id, whatever another process let arrive", () =>
+    withLedger(async ({ pool }) => {
+      const options = await arrive(pool, [mapped(1), mapped(2)]);
+      if (!options) throw new Error("not arrived");
+      const recordsOf = async () => [mapped(1), mapped(2, { messageControlId: "C1" })];
+      await takeUpArrivals(pool, "lims", { ...options, recordsOf });
+      expect(await verdictsOf(pool)).toEqual(["accepted", "accepted"]);
+      expect(await numbersOf(pool)).toEqual(["A-1", "A-2"]);
     }));
 
   test("is answered by what a repeat of it gets, before its orders are made and after", () =>
