@@ -14,6 +14,7 @@ import type { StoredMessage } from "../ledger/views.ts";
 import type { MessageAnswer } from "../mapping/answer-hl7.ts";
 import { composeBatchResponse } from "../mapping/batch-hl7.ts";
 import type { Mapper } from "../mapping/mapper.ts";
+import { PreparedReplies } from "../mapping/prepared-reply.ts";
 import type { Hl7Profile } from "../mapping/profile.ts";
 import { createReplier, type ReplySettings } from "../mapping/reply-hl7.ts";
 import { Arrivals } from "./arrivals.ts";
@@ -83,7 +84,7 @@ export function createReception(deps: ReceptionDeps): RunningReception {
       const records = messages.map(
         (message): MessageRecord => ({
           ...toRecord(found.settings.mapper, message),
-          replyTo: replyTo({ connector, message, peer, receivedAt }, found.settings, deps.instanceCode),
+          replyTo: replyTo({ connector, message, peer, receivedAt }, found, deps.instanceCode),
         }),
       );
       const bytes = messages.reduce((sum, message) => sum + message.raw.reveal().length, 0);
@@ -99,6 +100,7 @@ export function createReception(deps: ReceptionDeps): RunningReception {
 /** Where the messages of one connector are taken in. */
 interface Counter {
   readonly settings: ReceptionSettings;
+  readonly preparedReplies: PreparedReplies;
   readonly arrivals: Arrivals;
   readonly commit: (records: MessageRecord[], bytes: number) => Promise<Received[]>;
 }
@@ -128,7 +130,8 @@ function openCounter(connector: string, settings: ReceptionSettings, deps: Recep
     // A database that is away is nobody's fault; anything else must not stop the messages beside it.
     (error) => asFailure(error).class !== "transient",
   );
-  return { settings, arrivals, commit };
+  const preparedReplies = new PreparedReplies(settings.profile, settings);
+  return { settings, preparedReplies, arrivals, commit };
 }
 
 /** Whether all frames of a group are plain, each with a control id of its own. */
@@ -248,14 +251,15 @@ interface Incoming {
 
 function replyTo(
   { connector, message, peer, receivedAt }: Incoming,
-  settings: ReceptionSettings,
+  { settings, preparedReplies }: Pick<Counter, "settings" | "preparedReplies">,
   instanceCode: string,
 ): ReplyTo {
   const { content, raw } = message;
+  const prepared = content.kind === "hl7" ? preparedReplies.find(content.text.reveal()) : undefined;
   // The header of a message whose characters can't be read is ASCII all the same.
   const text = content.kind === "hl7" ? content.text : phi(raw.reveal().toString("latin1"));
   const answered = { messageId: "", connector, receivedAt, text };
-  const replier = createReplier(answered, settings.profile, settings);
+  const openReplier = () => createReplier(answered, settings.profile, settings);
   const controlId = (prefix: "CA" | "CL", messageId: number) =>
     answerControlId(prefix, instanceCode, messageId);
   const answerOf = ({ verdict, problems, messageId }: Decided): MessageAnswer => {
@@ -274,9 +278,21 @@ function replyTo(
     peer,
     reusedControlId: settings.reusedControlId,
     compose: (decided) => {
-      const replies = replier.compose(answerOf(decided), controlId("CL", decided.messageId));
+      const { verdict, messageId } = decided;
+      const laterControlId = () => controlId("CL", messageId);
+      if (prepared && verdict === "accepted") {
+        return prepared.compose({
+          occurredAt: receivedAt,
+          controlId: controlId("CA", messageId),
+          laterControlId,
+        });
+      }
+      const replies = openReplier().compose(answerOf(decided), laterControlId());
       return replies.length <= 1 ? replies[0] : Buffer.concat(replies);
     },
-    isWhole: ({ verdict, problems }) => replier.isWhole({ kind: ANSWER_BY_VERDICT[verdict], problems }),
+    isWhole: ({ verdict, problems }) =>
+      prepared && verdict === "accepted"
+        ? prepared.isWhole
+        : openReplier().isWhole({ kind: ANSWER_BY_VERDICT[verdict], problems }),
   };
 }

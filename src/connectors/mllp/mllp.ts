@@ -122,9 +122,15 @@ function unendedMessage(bytes: Buffer): IncomingMessage {
 
 /** Each answer in a frame of its own. */
 function replyFrames(received: readonly Received[]): readonly Buffer[] {
-  return received.flatMap(({ reply }) =>
-    reply === undefined ? [] : splitHl7File(reply).parts.map(({ raw }) => raw),
-  );
+  return received.flatMap(({ reply }) => (reply === undefined ? [] : splitReply(reply)));
+}
+
+const NEXT_MESSAGE = Buffer.from("\rMSH");
+
+/** The messages of a reply of ours; nearly always it is one, and no other begins in it. */
+function splitReply(reply: Buffer): readonly Buffer[] {
+  if (!reply.includes(NEXT_MESSAGE)) return [reply];
+  return splitHl7File(reply).parts.map(({ raw }) => raw);
 }
 
 /** MSH-10 of a result. @throws Failure HL7_BUILD_INVALID when it has none, which no result of ours is without. */

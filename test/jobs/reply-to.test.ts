@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { omlO33 } from "../support/lab-messages.ts";
+import { type TestReception, withReceptions } from "../support/with-receptions.ts";
+
+/** The segments of what is answered to one message. */
+async function answer(reception: TestReception, text: string): Promise<string[]> {
+  const [received] = await reception.take(text);
+  return received?.reply?.toString("utf8").split("\r").slice(0, -1) ?? [];
+}
+
+/** A header of an answer without MSH-7 and MSH-10. */
+function withoutOwn(msh = ""): string[] {
+  return msh.split("|").filter((_, index) => index !== 6 && index !== 9);
+}
+
+const wantingBoth = (number: string) => omlO33({ number }).replace("|||AL|NE||", "|||AL|AL||");
+
+test("the messages of a sender are answered alike from the first on, each for itself", () =>
+  withReceptions(async ({ open }) => {
+    const reception = await open();
+    const [first = [], ...others] = [
+      await answer(reception, wantingBoth("A-1")),
+      await answer(reception, wantingBoth("A-2")),
+      await answer(reception, wantingBoth("A-3")),
+    ];
+    expect(first).toHaveLength(4);
+    for (const [index, found] of others.entries()) {
+      const number = `MSG-A-${index + 2}`;
+      expect([found[1], found[3]]).toEqual([`MSA|CA|${number}`, `MSA|AA|${number}`]);
+      expect([withoutOwn(found[0]), withoutOwn(found[2])]).toEqual([
+        withoutOwn(first[0]),
+        withoutOwn(first[2]),
+      ]);
+    }
+    const ids = [first, ...others].flatMap((lines) => [lines[0], lines[2]].map((msh) => msh?.split("|")[9]));
+    expect(ids.map((id) => id?.slice(0, 2))).toEqual(["CA", "CL", "CA", "CL", "CA", "CL"]);
+    expect(new Set(ids).size).toBe(6);
+  }));
+
+test("a message that is refused is answered so, though those before it with its header were taken", () =>
+  withReceptions(async ({ open }) => {
+    const reception = await open();
+    for (const number of ["A-1", "A-2", "A-3"]) await reception.take(omlO33({ number }));
+    const [, msa] = await answer(reception, omlO33({ number: "A-4", birth: "1985" }));
+    expect(msa).toMatch(/^MSA\|CE\|MSG-A-4\|.*PID-7/);
+  }));
+
+test("a message that comes again gets the bytes that it got before", () =>
+  withReceptions(async ({ open }) => {
+    const reception = await open();
+    const texts = ["A-1", "A-2", "A-3"].map((number) => omlO33({ number }));
+    const firsts = [];
+    for (const text of texts) firsts.push(await answer(reception, text));
+    expect(await answer(reception, texts[2] ?? "")).toEqual(firsts[2]);
+  }));
+
+test("only what is refused is told again with the results, where MSH-16 asks for errors alone", () =>
+  withReceptions(async ({ pool, open }) => {
+    const reception = await open({ applicationAck: "results" });
+    const wantingErrors = (number: string, birth = "19900131") =>
+      omlO33({ number, birth }).replace("|||AL|NE||", "|||AL|ER||");
+    for (const number of ["A-1", "A-2", "A-3"]) await reception.take(wantingErrors(number));
+    await reception.take(wantingErrors("A-4", "1985"));
+    const { rows } = await pool.query<{ kind: string }>("select kind from outcomes");
+    expect(rows).toEqual([{ kind: "refused" }]);
+  }));
