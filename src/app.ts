@@ -120,7 +120,7 @@ export async function startDaemon(
     if (options.roles.has("intake")) {
       await releaseAtStart(ledger.pool, config, profiles, logger);
       onClose(() => reception.stop());
-      reception.start();
+      await reception.start();
       await startConnectors(connectors, onClose);
     }
     return {
@@ -169,7 +169,7 @@ async function createConnectors(
   const shared = { pool: ledger.pool, logger, mapperByConnector, onCommitted };
   const batches = await openBatches(config, profiles, ledger.pool);
   const intake = createIntake({ ...shared, batches });
-  const reception = await openReception(config, { ...shared, clock, profiles });
+  const reception = await openReception(config, { ...shared, ledger, clock, profiles });
   const connectors = config.connectors.map((connector) =>
     createConnector(connector, profileOf(connector, profiles), { intake, reception, clock, logger }),
   );

@@ -1,4 +1,4 @@
-import type pg from "pg";
+import { join } from "node:path";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { MessageVerdict } from "../core/intake.ts";
@@ -9,10 +9,11 @@ import type { StoredMessage } from "../ledger/views.ts";
 import type { Mapper } from "../mapping/mapper.ts";
 import type { Profile } from "../mapping/profile.ts";
 import { profileOf } from "./connectors.ts";
+import type { OpenLedger } from "./open-ledger.ts";
 import { toIncoming } from "./stored-message.ts";
 
 export interface ReceptionParts {
-  readonly pool: pg.Pool;
+  readonly ledger: Pick<OpenLedger, "pool" | "isEmbedded">;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly profiles: ReadonlyMap<string, Profile>;
@@ -22,7 +23,8 @@ export interface ReceptionParts {
 
 /** The way in of the configured connectors that receive over connections. */
 export async function openReception(config: Config, parts: ReceptionParts): Promise<RunningReception> {
-  const { profiles, mapperByConnector, ...deps } = parts;
+  const { profiles, mapperByConnector, ledger, ...deps } = parts;
+  const { pool } = ledger;
   const settingsByConnector = new Map(
     config.connectors.flatMap((connector): [string, ReceptionSettings][] => {
       const mapper = mapperByConnector.get(connector.name);
@@ -34,5 +36,16 @@ export async function openReception(config: Config, parts: ReceptionParts): Prom
       return [[connector.name, { mapper, profile, form, applicationAck, reusedControlId, readAgain }]];
     }),
   );
-  return createReception({ ...deps, instanceCode: await findInstanceCode(parts.pool), settingsByConnector });
+  return createReception({
+    ...deps,
+    pool,
+    instanceCode: await findInstanceCode(pool),
+    settingsByConnector,
+    journals: {
+      // With the database, so that both are on one disk and in one backup.
+      folder: join(config.dataDir, "postgres", "journal"),
+      // A ledger on another machine is to have a message before it is answered: this disk is none that people back up.
+      areUsed: ledger.isEmbedded,
+    },
+  });
 }

@@ -89,8 +89,8 @@ export type FileOpening =
     };
 
 /**
- * What a connector is given: the only way into Cryobridge. When `accept` resolves, the messages and their orders
- * are committed; only then may a file be moved or a message acknowledged.
+ * What a connector of files is given: the only way into Cryobridge. When `accept` resolves, the messages and their orders
+ * are committed; only then may a file be moved.
  */
 export interface Intake {
   openFile(file: IncomingFile): Promise<FileOpening>;
@@ -118,9 +118,9 @@ export interface Received extends MessageVerdict {
 /** What a connector whose messages come over connections is given instead. */
 export interface Reception {
   /**
-   * Maps and commits messages, together with whatever else comes at that moment, and gives for each what to answer: the
-   * same bytes for the same message. Rejects when they may not be committed; then nothing is to be answered. The orders
-   * of an accepted message may follow right after: none is named then.
+   * Maps messages and keeps them durably, together with whatever else comes at that moment, and gives for each what to
+   * answer: the same bytes for the same message. Rejects when they may not be on disk; then nothing is to be answered.
+   * The orders of an accepted message may follow right after: none is named then.
    *
    * @param peer address of the sender, for people
    */

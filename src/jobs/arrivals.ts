@@ -3,8 +3,10 @@ import type { Clock } from "../core/clock.ts";
 import { asFailure } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
-import { type Arrival, findLastArrival, type TakeUpOptions, takeUpArrivals } from "../ledger/arrivals.ts";
+import type { Arrival } from "../ledger/arrival-rows.ts";
+import { findLastArrival, type TakeUpOptions, takeUpArrivals } from "../ledger/arrivals.ts";
 import { formatId } from "../ledger/ids.ts";
+import type { Journal } from "../ledger/journal/journal.ts";
 import type { ArrivedMessage, MessageRecord } from "../ledger/message-record.ts";
 import { listStoredMessages, type StoredMessage } from "../ledger/views.ts";
 import { logVerdicts } from "./intake.ts";
@@ -22,7 +24,7 @@ export interface ArrivalsDeps {
 }
 
 /** While messages come thick and fast they go first: orders are made once none was committed for so long, ms. */
-const QUIET_MS = 10;
+const QUIET_MS = 25;
 /** But a message waits no longer than this for its orders, ms: from then on those that come wait for it. */
 const LONGEST_MS = 2_000;
 /** Few enough for a short commit, and to be read at once. */
@@ -35,7 +37,7 @@ const LOOK_EVERY_MS = 60_000;
 
 /**
  * Makes the orders of messages that arrived and were answered, in the order in which they came; also of those that a
- * process left that was killed in between.
+ * process left that was killed in between. Where messages go through a journal, it has them taken into the ledger first.
  */
 export class Arrivals {
   readonly #deps: ArrivalsDeps;
@@ -48,6 +50,7 @@ export class Arrivals {
   #lastAt = Number.NEGATIVE_INFINITY;
   /** Another process, or an earlier run, may have left some. */
   #mayBeMore = true;
+  #journal: Journal | undefined;
   #isRunning = false;
   #running: Promise<void> = Promise.resolve();
   #inHand: Promise<unknown> = Promise.resolve();
@@ -57,8 +60,16 @@ export class Arrivals {
     this.#deps = deps;
   }
 
-  /** Takes up what is left from before, now and from time to time. */
-  start(): void {
+  /**
+   * Takes up what is left from before, now and from time to time.
+   *
+   * @param journal in front of the ledger, with what an earlier run left there, which goes into the ledger at once; it
+   * is closed by {@link stop}
+   * @throws Failure LEDGER_UNAVAILABLE
+   */
+  async start(journal?: Journal): Promise<void> {
+    this.#journal = journal;
+    await this.emptyJournal();
     const watch = async () => {
       for (;;) {
         this.#mayBeMore = true;
@@ -76,7 +87,42 @@ export class Arrivals {
    * @throws Failure LEDGER_UNAVAILABLE
    */
   async makeRoom(): Promise<void> {
-    if (this.#isLate) await this.#takeUp();
+    if (this.#isLate(this.#journal?.oldestAt)) await this.#flush();
+    if (this.#isLate(this.#groups[0]?.at)) await this.#takeUp();
+  }
+
+  /**
+   * Puts messages into the journal; when it resolves with true they are on disk.
+   *
+   * @param arrivals in ascending order of their ids
+   * @returns false when there is no journal, or no room in it: nothing was done
+   */
+  async putDown(arrivals: readonly Arrival[]): Promise<boolean> {
+    if (!this.#journal) return false;
+    const { clock } = this.#deps;
+    this.#commits += 1;
+    try {
+      const times = { at: clock.monotonic(), receivedAt: clock.now() };
+      return await this.#journal.append(arrivals, times);
+    } finally {
+      this.#commits -= 1;
+      this.#lastAt = clock.monotonic();
+      this.#wake();
+    }
+  }
+
+  /** Whether the journal holds messages that the ledger doesn't have yet. */
+  get isJournalFilled(): boolean {
+    return this.#journal?.oldestAt !== undefined;
+  }
+
+  /**
+   * Resolves when the ledger has all that stands in the journal.
+   *
+   * @throws Failure LEDGER_UNAVAILABLE
+   */
+  async emptyJournal(): Promise<void> {
+    while (this.isJournalFilled) await this.#flush();
   }
 
   /**
@@ -117,6 +163,7 @@ export class Arrivals {
    * @throws Failure LEDGER_UNAVAILABLE
    */
   async settle(): Promise<void> {
+    await this.emptyJournal();
     // Asked of the ledger, since another process may have left some, or a commit whose outcome stayed unknown.
     const last = await findLastArrival(this.#deps.pool, this.#deps.connector);
     for (let through: number | undefined = 0; through !== undefined && through < last; ) {
@@ -131,7 +178,7 @@ export class Arrivals {
     let isOver = false;
     const finish = async () => {
       await this.#running;
-      while (this.#isDue && !isOver) await this.#takeUp();
+      while (this.#isDue && !isOver) await this.#step();
     };
     const waiting = new AbortController();
     const left = "acknowledged messages are left for the next start to make their orders";
@@ -143,16 +190,17 @@ export class Arrivals {
     } finally {
       isOver = true;
       waiting.abort();
+      await this.#journal?.close();
     }
   }
 
-  get #isLate(): boolean {
-    const [oldest] = this.#groups;
-    return oldest !== undefined && this.#deps.clock.monotonic() - oldest.at >= LONGEST_MS;
+  /** @param at since when a message waits, monotonic ms; undefined when none does */
+  #isLate(at: number | undefined): boolean {
+    return at !== undefined && this.#deps.clock.monotonic() - at >= LONGEST_MS;
   }
 
   get #isDue(): boolean {
-    return this.#mayBeMore || this.#groups.length > 0;
+    return this.#mayBeMore || this.#groups.length > 0 || this.isJournalFilled;
   }
 
   #wake(): void {
@@ -167,7 +215,7 @@ export class Arrivals {
     while (this.#isDue && !signal.aborted) {
       try {
         await this.#untilTurn();
-        await this.#takeUp();
+        await this.#step();
       } catch (error) {
         if (signal.aborted) break;
         logger.warn({ err: asFailure(error), connector }, "arrived messages can't be taken up; trying again");
@@ -181,8 +229,28 @@ export class Arrivals {
     const { clock } = this.#deps;
     for (;;) {
       const isQuiet = this.#commits === 0 && clock.monotonic() - this.#lastAt >= QUIET_MS;
-      if (isQuiet || this.#isLate) return;
+      if (isQuiet || this.#isLate(this.#journal?.oldestAt) || this.#isLate(this.#groups[0]?.at)) return;
       await clock.sleep(QUIET_MS, this.#stopping.signal);
+    }
+  }
+
+  /** The journal goes first, so that it has room, unless it is orders that have waited for too long. */
+  async #step(): Promise<void> {
+    const areOrdersLate = this.#isLate(this.#groups[0]?.at) && !this.#isLate(this.#journal?.oldestAt);
+    if (this.isJournalFilled && !areOrdersLate) await this.#flush();
+    else await this.#takeUp();
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      const flushed = await this.#journal?.flush();
+      if (flushed) this.#groups.push(flushed);
+      // Or it turned out that a commit of which nobody knew had come about.
+      else this.#mayBeMore = true;
+    } catch (error) {
+      // It may have been committed all the same, and then nobody else notes it.
+      this.#mayBeMore = true;
+      throw error;
     }
   }
 

@@ -13,6 +13,8 @@ interface Waiting<T, R> {
   readonly reject: (error: unknown) => void;
 }
 
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
+
 /**
  * Commits what many callers bring in groups: while one commit is under way, whatever comes waits for the next, so that
  * a disk's sync is paid once for all of them. An item alone is committed at once. Groups keep the order of arrival, and
@@ -43,9 +45,11 @@ export function groupCommit<T, R>(
 
   const run = async (): Promise<void> => {
     isRunning = true;
-    // What comes in the same turn of the event loop, such as the frames of one chunk, belongs together.
-    await Promise.resolve();
-    while (waiting.length > 0) await commitGroup(takeGroup());
+    while (waiting.length > 0) {
+      // What comes in the same turn of the event loop, over whatever connection, belongs together.
+      await nextTurn();
+      await commitGroup(takeGroup());
+    }
     isRunning = false;
   };
 

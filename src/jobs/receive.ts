@@ -7,9 +7,11 @@ import { phi } from "../core/phi.ts";
 import type { Decided, ReplyTo } from "../core/reply.ts";
 import { splitHl7File } from "../formats/hl7/file.ts";
 import { Hl7Message } from "../formats/hl7/message.ts";
-import { type Arrival, insertArrivals, takeMessageIds } from "../ledger/arrivals.ts";
+import type { Arrival } from "../ledger/arrival-rows.ts";
+import { insertArrivals, takeLastingMessageIds, takeMessageIds } from "../ledger/arrivals.ts";
 import { commitMessages, type MessageRecord } from "../ledger/commit-messages.ts";
 import { formatId } from "../ledger/ids.ts";
+import { Journal, listJournals, removeJournal } from "../ledger/journal/journal.ts";
 import type { StoredMessage } from "../ledger/views.ts";
 import type { MessageAnswer } from "../mapping/answer-hl7.ts";
 import { composeBatchResponse } from "../mapping/batch-hl7.ts";
@@ -21,6 +23,7 @@ import { Arrivals } from "./arrivals.ts";
 import { ANSWER_BY_VERDICT, answerControlId } from "./batch-response.ts";
 import { groupCommit } from "./group-commit.ts";
 import { asAnswered, logVerdicts, toRecord } from "./intake.ts";
+import { KnownControlIds } from "./known-control-ids.ts";
 import { MessageNumbers } from "./message-numbers.ts";
 
 /** How a connector's messages are mapped and answered. */
@@ -40,6 +43,11 @@ export interface ReceptionDeps {
   /** Part of each answer's control id; see `findInstanceCode`. */
   readonly instanceCode: string;
   readonly settingsByConnector: ReadonlyMap<string, ReceptionSettings>;
+  /**
+   * Where messages are put down before the ledger has them, or were until the configuration said otherwise; without
+   * use of it each is committed to the ledger itself.
+   */
+  readonly journals: { readonly folder: string; readonly areUsed: boolean };
   /** Called after each commit, with its verdicts. */
   readonly onCommitted: (connector: string, verdicts: readonly MessageVerdict[]) => void;
 }
@@ -47,10 +55,18 @@ export interface ReceptionDeps {
 /** Enough to share a disk's sync among many connections, few enough that nobody waits long for the others' rows. */
 const GROUP = { items: 250, bytes: 4 * 1024 * 1024 };
 
+/** Numbers taken ahead at most: one question to the ledger for some tenths of a second of a storm. */
+const NUMBERS = 4_000;
+
 /** A reception with its work behind the counter. */
 export interface RunningReception extends Reception {
-  /** Begins to make the orders of messages that an earlier run acknowledged and left. */
-  start(): void;
+  /**
+   * Takes what an earlier run left in its journals into the ledger, and begins to make the orders of messages that it
+   * acknowledged.
+   *
+   * @throws Failure JOURNAL_… or LEDGER_UNAVAILABLE
+   */
+  start(): Promise<void>;
   /** Makes the orders of what was acknowledged; nothing may be received any more. */
   stop(): Promise<void>;
 }
@@ -62,6 +78,7 @@ const STOP_WITHIN_MS = 3_000;
  * The way in for messages that come over connections: what comes at the same time is committed together. Messages that
  * are in order, as nearly all are, are committed as they are and answered, and their orders are made right after that;
  * where there is more to decide, such as about a control id that came before, the orders are made in the same commit.
+ * Where there is a journal, those in order are put down there, and the ledger has them right after that, too.
  */
 export function createReception(deps: ReceptionDeps): RunningReception {
   const counters = new Map(
@@ -71,11 +88,22 @@ export function createReception(deps: ReceptionDeps): RunningReception {
     ]),
   );
   return {
-    start: () => {
-      for (const { arrivals } of counters.values()) arrivals.start();
+    start: async () => {
+      const { journals, instanceCode, pool, logger } = deps;
+      const { folder, areUsed } = journals;
+      const open = (connector: string) => Journal.open({ folder, connector, instanceCode, pool, logger });
+      for (const connector of await listJournals(folder)) {
+        if (areUsed && counters.has(connector)) continue;
+        const journal = await open(connector);
+        await journal.empty().finally(() => journal.close());
+        await removeJournal(folder, connector);
+      }
+      for (const [connector, counter] of counters) {
+        await counter.start(areUsed ? await open(connector) : undefined);
+      }
     },
     stop: async () => {
-      await Promise.all([...counters.values()].map(({ arrivals }) => arrivals.stop(STOP_WITHIN_MS)));
+      await Promise.all([...counters.values()].map((counter) => counter.stop()));
     },
     receive: async (connector, messages, peer) => {
       const found = counters.get(connector);
@@ -101,37 +129,64 @@ export function createReception(deps: ReceptionDeps): RunningReception {
 interface Counter {
   readonly settings: ReceptionSettings;
   readonly preparedReplies: PreparedReplies;
-  readonly arrivals: Arrivals;
   readonly commit: (records: MessageRecord[], bytes: number) => Promise<Received[]>;
+  readonly start: (journal: Journal | undefined) => Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 function openCounter(connector: string, settings: ReceptionSettings, deps: ReceptionDeps): Counter {
-  const { pool, clock } = deps;
-  const numbers = new MessageNumbers((count) => takeMessageIds(pool, count), clock, GROUP.items);
+  const { pool, clock, journals } = deps;
+  const take = journals.areUsed ? takeLastingMessageIds : takeMessageIds;
+  const numbers = new MessageNumbers(
+    (count) => take(pool, count),
+    clock,
+    journals.areUsed ? NUMBERS : GROUP.items,
+  );
+  const known = journals.areUsed ? new KnownControlIds({ ...deps, connector }) : undefined;
   const arrivals = new Arrivals({
     ...deps,
     connector,
+    onCommitted: (name, verdicts) => {
+      if (verdicts.some(({ verdict }) => verdict === "waiting")) known?.noteWaiting();
+      deps.onCommitted(name, verdicts);
+    },
     // It was answered before its orders are made, by the present configuration.
     mapAgain: (stored) => asAnswered(toRecord(settings.mapper, settings.readAgain(stored))),
   });
+  const stopping = new AbortController();
   const commit = groupCommit(
     async (frames: readonly MessageRecord[][]) => {
       if (arePlain(frames)) {
         await arrivals.makeRoom();
-        const received = await arrive(connector, frames.flat(), { pool, numbers, arrivals });
+        const received = await arrive(connector, frames.flat(), { pool, numbers, arrivals, known });
         if (received) return received.map((one) => [one]);
       }
       // What comes now may be about orders of what came before.
       await arrivals.settle();
       numbers.forget();
-      return commitFrames(connector, frames, deps);
+      known?.add(frames.flat().flatMap(({ messageControlId }) => messageControlId ?? []));
+      const received = await commitFrames(connector, frames, deps);
+      if (received.flat().some(({ verdict }) => verdict === "waiting")) known?.noteWaiting();
+      return received;
     },
     GROUP,
     // A database that is away is nobody's fault; anything else must not stop the messages beside it.
     (error) => asFailure(error).class !== "transient",
   );
   const preparedReplies = new PreparedReplies(settings.profile, settings);
-  return { settings, preparedReplies, arrivals, commit };
+  return {
+    settings,
+    preparedReplies,
+    commit,
+    start: async (journal) => {
+      await arrivals.start(journal);
+      void known?.load(stopping.signal);
+    },
+    stop: async () => {
+      stopping.abort();
+      await arrivals.stop(STOP_WITHIN_MS);
+    },
+  };
 }
 
 /** Whether all frames of a group are plain, each with a control id of its own. */
@@ -157,15 +212,20 @@ function isPlainFrame([record, ...others]: readonly MessageRecord[]): boolean {
   );
 }
 
+/** What the way in of plain messages takes. */
+interface ArriveDeps {
+  readonly pool: pg.Pool;
+  readonly numbers: MessageNumbers;
+  readonly arrivals: Arrivals;
+  /** Undefined where there is no journal. */
+  readonly known: KnownControlIds | undefined;
+}
+
 /** Commits plain messages and leaves their orders to be made; undefined, with nothing done, when one of them isn't as plain. */
 async function arrive(
   connector: string,
   records: readonly MessageRecord[],
-  {
-    pool,
-    numbers,
-    arrivals,
-  }: { readonly pool: pg.Pool; readonly numbers: MessageNumbers; readonly arrivals: Arrivals },
+  { pool, numbers, arrivals, known }: ArriveDeps,
 ): Promise<Received[] | undefined> {
   const messageIds = await numbers.next(records.length);
   const arriving = records.map((record, index): Arrival => {
@@ -174,13 +234,12 @@ async function arrive(
     const reply = replyTo?.compose({ verdict, problems, messageId });
     return { messageId, record, reply, isTold: replyTo?.isWhole(record) === true };
   });
-  let hasArrived = false;
-  const commit = async (): Promise<readonly Arrival[]> => {
-    hasArrived = await insertArrivals(pool, connector, arriving);
-    return hasArrived ? arriving : [];
-  };
-  await arrivals.add(commit());
-  if (!hasArrived) return undefined;
+  const controlIds = records.flatMap(({ messageControlId }) => messageControlId ?? []);
+  if (!arrivals.isJournalFilled) known?.noteInLedger();
+  const isNew = (await known?.areNew(controlIds)) === true;
+  known?.add(controlIds);
+  const isPutDown = isNew && (await arrivals.putDown(arriving));
+  if (!isPutDown && !(await commitArrivals(connector, arriving, { pool, arrivals }))) return undefined;
   return arriving.map(({ record, reply }) => ({
     ordinal: 1,
     place: record.message.place,
@@ -190,6 +249,23 @@ async function arrive(
     orders: [],
     reply,
   }));
+}
+
+/** False, with nothing done, when one of them isn't as plain as it seemed. */
+async function commitArrivals(
+  connector: string,
+  arriving: readonly Arrival[],
+  { pool, arrivals }: Pick<ArriveDeps, "pool" | "arrivals">,
+): Promise<boolean> {
+  // What stands in the journal came before them.
+  await arrivals.emptyJournal();
+  let hasArrived = false;
+  const commit = async (): Promise<readonly Arrival[]> => {
+    hasArrived = await insertArrivals(pool, connector, arriving);
+    return hasArrived ? arriving : [];
+  };
+  await arrivals.add(commit());
+  return hasArrived;
 }
 
 async function commitFrames(

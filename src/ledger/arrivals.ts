@@ -1,56 +1,68 @@
 import type pg from "pg";
 import type { Received } from "../core/intake.ts";
+import {
+  type Arrival,
+  type ArrivalRows,
+  digestsOf,
+  endsOf,
+  splitRows,
+  toRows,
+  withoutTexts,
+} from "./arrival-rows.ts";
 import { insertEach, withInsert } from "./commit-messages.ts";
-import { asLedgerFailure, prepared, run } from "./database.ts";
-import { digestOf, takeIds } from "./message-drafts.ts";
+import { findControlIds } from "./control-ids.ts";
+import { asLedgerFailure, inTransaction, prepared, run } from "./database.ts";
+import { takeIds } from "./message-drafts.ts";
 import type { ArrivedMessage, MessageRecord } from "./message-record.ts";
 import { isUnstorable } from "./unstorable.ts";
 
 /**
- * Writes messages and that their orders are to be made, in one statement, which is a transaction of its own; or nothing,
- * when one of their control ids came before or a message of the connector waits. Bytes come as one value each, cut up
- * here: as arrays of values they would be written and read as text. $1 connector, $2 raws, $3 digests of 32 bytes,
- * $4 replies; then arrays of one value a message: $5 ids, $6 control ids, $7 types, $8 encodings, $9 peers,
- * $10 lengths of the raws, $11 ends of the raws, $12 lengths of the replies (-1 for none), $13 ends of the replies,
- * $14 senders, $15 whether each is told by its answer.
- * Indexes: messages_control_id, waiting_keys' primary key.
+ * Writes messages and that their orders are to be made, in one statement, which is a transaction of its own. Bytes come
+ * as one value each, cut up here: as arrays of values they would be written and read as text. $1 connector, $2 raws,
+ * $3 digests of 32 bytes, $4 replies; then arrays of one value a message: $5 ids, $6 control ids, $7 types,
+ * $8 encodings, $9 peers, $10 lengths of the raws, $11 ends of the raws, $12 lengths of the replies (-1 for none),
+ * $13 ends of the replies, $14 senders, $15 ms of arrival (null for now), $16 whether each is told by its answer.
+ *
+ * @param more what else is written, as further parts of `with`
+ * @param condition what must hold of all of them, or nothing is written
  */
-export const INSERT_ARRIVALS = `
+const insertStatement = ({ more = "", condition = "true" }) => `
 with taken as (
   insert into messages (id, connector, ordinal, place, message_control_id, message_type, sha256, raw, format, encoding,
-                        verdict, peer, sender, reply)
+                        verdict, peer, sender, received_at, reply)
   select x.id, $1, 1, 'message 1', x.control_id, x.message_type, substring($3::bytea from x.n::integer * 32 - 31 for 32),
          substring($2::bytea from x.raw_end - x.raw_length + 1 for x.raw_length), 'hl7', x.encoding, 'accepted', x.peer,
-         x.sender,
+         x.sender, coalesce(to_timestamp(x.received_ms / 1000), now()),
          case when x.reply_length >= 0 then
            substring($4::bytea from x.reply_end - x.reply_length + 1 for x.reply_length)
          end
     from unnest($5::bigint[], $6::text[], $7::text[], $8::text[], $9::text[], $10::integer[], $11::integer[],
-                $12::integer[], $13::integer[], $14::text[])
+                $12::integer[], $13::integer[], $14::text[], $15::float8[])
          with ordinality
-         as x(id, control_id, message_type, encoding, peer, raw_length, raw_end, reply_length, reply_end, sender, n)
-   where not exists (select 1
-                       from unnest($6::text[]) as c(control_id)
-                      cross join lateral (select 1
-                                            from messages m
-                                           where m.connector = $1
-                                             and m.message_control_id = c.control_id
-                                          order by m.connector desc, m.message_control_id desc, m.id desc
-                                          limit 1) as before)
-     and not exists (select 1 from waiting_keys w where w.connector = $1)
-  returning id)
+         as x(id, control_id, message_type, encoding, peer, raw_length, raw_end, reply_length, reply_end, sender,
+              received_ms, n)
+   where ${condition}
+  returning id)${more}
 insert into arrivals (connector, message_ids, is_told, bytes)
-select $1, $5, $15::boolean[], length($2) where exists (select 1 from taken)
+select $1, $5, $16::boolean[], length($2) where exists (select 1 from taken)
 returning id`;
 
-/** A message that is in order, with what is answered to it. */
-export interface Arrival {
-  readonly messageId: number;
-  readonly record: MessageRecord;
-  readonly reply: Buffer | undefined;
-  /** Whether that is all that the sender is told of it as a whole, as long as it stays accepted. */
-  readonly isTold: boolean;
-}
+/**
+ * Writes nothing when a control id came before or a message of the connector waits. Indexes: messages_control_id,
+ * waiting_keys' primary key.
+ */
+export const INSERT_ARRIVALS = insertStatement({
+  condition: `not exists (${findControlIds("$6")})
+     and not exists (select 1 from waiting_keys w where w.connector = $1)`,
+});
+
+/** Of messages that stand in the connector's journal, which is over with them; $17 the number of the last one there. */
+const INSERT_JOURNALED = insertStatement({
+  more: `, marked as (
+  insert into journals (connector, through)
+  values ($1, $17)
+      on conflict (connector) do update set through = greatest(journals.through, excluded.through))`,
+});
 
 /** Numbers for messages that are to arrive, ascending. @throws Failure LEDGER_UNAVAILABLE */
 export async function takeMessageIds(pool: pg.Pool, count: number): Promise<number[]> {
@@ -59,6 +71,39 @@ export async function takeMessageIds(pool: pg.Pool, count: number): Promise<numb
   } catch (error) {
     throw asLedgerFailure(error);
   }
+}
+
+/**
+ * Of a sequence only the first of 32 numbers is written to the log, maybe by a transaction that isn't over: by itself a
+ * number that was given may be given anew after a crash of the server. The note, which nobody reads, has the commit wait
+ * until the log is on disk up to it. $1 how many.
+ */
+const TAKE_LASTING = `
+with note as materialized (select pg_logical_emit_message(true, 'cryobridge', ''))
+select array_agg(x.id) as ids
+  from (select nextval(pg_get_serial_sequence('messages', 'id')) as id
+          from note
+         cross join generate_series(1, $1)) as x`;
+
+/**
+ * The same, for messages that are put down elsewhere before the ledger has them: once it resolves, no crash has these
+ * numbers given a second time.
+ *
+ * @throws Failure LEDGER_UNAVAILABLE
+ */
+export async function takeLastingMessageIds(pool: pg.Pool, count: number): Promise<number[]> {
+  const [row] = await run<{ ids: number[] | null }>(pool, TAKE_LASTING, [count]);
+  return row?.ids ?? [];
+}
+
+/** $1 message id. */
+const PASS_ID = `
+select count(nextval(pg_get_serial_sequence('messages', 'id')))
+  from generate_series(1, $1 - coalesce(pg_sequence_last_value(pg_get_serial_sequence('messages', 'id')), 0))`;
+
+/** Has all numbers that are given from now on be above this one. @throws Failure LEDGER_UNAVAILABLE */
+export async function passMessageId(pool: pg.Pool, messageId: number): Promise<void> {
+  await run(pool, PASS_ID, [messageId]);
 }
 
 /**
@@ -74,43 +119,103 @@ export async function insertArrivals(
   connector: string,
   arrivals: readonly Arrival[],
 ): Promise<boolean> {
-  const column = <T>(pick: (arrival: Arrival) => T): T[] => arrivals.map(pick);
-  const raws = column(({ record }) => record.message.raw.reveal());
-  const replies = column(({ reply }) => reply);
   try {
-    const { rowCount } = await prepared(pool, "insert_arrivals", INSERT_ARRIVALS, [
-      connector,
-      Buffer.concat(raws),
-      Buffer.concat(column(({ record }) => digestOf(record))),
-      Buffer.concat(replies.filter((reply) => reply !== undefined)),
-      column(({ messageId }) => messageId),
-      column(({ record }) => record.messageControlId),
-      column(({ record }) => record.messageType),
-      column(({ record: { message } }) =>
-        message.content.kind === "hl7" ? message.content.encoding : undefined,
-      ),
-      column(({ record }) => record.replyTo?.peer),
-      raws.map(({ length }) => length),
-      endsOf(raws),
-      replies.map((reply) => reply?.length ?? -1),
-      endsOf(replies),
-      column(({ record }) => record.sender),
-      column(({ isTold }) => isTold),
-    ]);
-    return rowCount === 1;
+    return (
+      (await insertRows(pool, "insert_arrivals", INSERT_ARRIVALS, connector, toRows(arrivals, null))) === 1
+    );
   } catch (error) {
     if (isUnstorable(error)) return false;
     throw asLedgerFailure(error);
   }
 }
 
-/** Where each of them ends when they stand one behind the other, in bytes. */
-function endsOf(parts: readonly (Buffer | undefined)[]): number[] {
-  let end = 0;
-  return parts.map((part) => {
-    end += part?.length ?? 0;
-    return end;
-  });
+/**
+ * Commits messages that were answered when they stood in the connector's journal, whatever came before: how their
+ * orders are taken is decided by {@link takeUpArrivals}. A text that the database can't hold is left out; the bytes of
+ * the message are always kept.
+ *
+ * @param through up to which number the journal is in the ledger then
+ * @throws Failure LEDGER_UNAVAILABLE; then it may have been committed all the same, see {@link findThrough}.
+ */
+export async function insertJournaled(
+  pool: pg.Pool,
+  connector: string,
+  rows: ArrivalRows,
+  through: number,
+): Promise<void> {
+  const insert = (client: pg.Pool | pg.PoolClient, some: ArrivalRows) =>
+    insertRows(client, "insert_journaled", INSERT_JOURNALED, connector, some, through);
+  try {
+    await insert(pool, rows).catch((error: unknown) => {
+      if (!isUnstorable(error)) throw error;
+      return inTransaction(pool, async (client) => {
+        for (const row of splitRows(rows)) {
+          await client.query("savepoint before_row");
+          await insert(client, row).catch(async (fault: unknown) => {
+            if (!isUnstorable(fault)) throw fault;
+            await client.query("rollback to savepoint before_row");
+            return insert(client, withoutTexts(row));
+          });
+        }
+      });
+    });
+  } catch (error) {
+    throw asLedgerFailure(error);
+  }
+}
+
+async function insertRows(
+  client: pg.Pool | pg.PoolClient,
+  name: string,
+  statement: string,
+  connector: string,
+  rows: ArrivalRows,
+  ...more: readonly unknown[]
+): Promise<number | null> {
+  const { rowCount } = await prepared(client, name, statement, [
+    connector,
+    rows.raws,
+    digestsOf(rows),
+    rows.replies,
+    rows.messageIds,
+    rows.controlIds,
+    rows.messageTypes,
+    rows.encodings,
+    rows.peers,
+    rows.rawLengths,
+    endsOf(rows.rawLengths),
+    rows.replyLengths,
+    endsOf(rows.replyLengths),
+    rows.senders,
+    rows.receivedAt,
+    rows.isTold,
+    ...more,
+  ]);
+  return rowCount;
+}
+
+/** $1 connector. */
+const FIND_THROUGH = "select j.through from journals j where j.connector = $1";
+
+/** Up to which message a connector's journal is in the ledger; 0 when it never was. @throws Failure LEDGER_UNAVAILABLE */
+export async function findThrough(pool: pg.Pool, connector: string): Promise<number> {
+  const [row] = await run<{ through: number }>(pool, FIND_THROUGH, [connector]);
+  return row?.through ?? 0;
+}
+
+/** $1 connector, $2 message id. */
+const MARK_THROUGH = `
+insert into journals (connector, through)
+values ($1, $2)
+    on conflict (connector) do update set through = greatest(journals.through, excluded.through)`;
+
+/**
+ * Notes that a connector's journal holds no message up to this one that is still to be taken into the ledger.
+ *
+ * @throws Failure LEDGER_UNAVAILABLE
+ */
+export async function markThrough(pool: pg.Pool, connector: string, messageId: number): Promise<void> {
+  await run(pool, MARK_THROUGH, [connector, messageId]);
 }
 
 /** One process at a time takes up a connector's arrivals, so that orders are made in the order of their messages; $1 connector. */

@@ -4,7 +4,8 @@ import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
 import type { Verdict } from "../../src/core/intake.ts";
 import { Arrivals } from "../../src/jobs/arrivals.ts";
-import { type Arrival, countArrivals, insertArrivals, takeMessageIds } from "../../src/ledger/arrivals.ts";
+import type { Arrival } from "../../src/ledger/arrival-rows.ts";
+import { countArrivals, insertArrivals, takeMessageIds } from "../../src/ledger/arrivals.ts";
 import type { MessageRecord } from "../../src/ledger/message-record.ts";
 import type { StoredMessage } from "../../src/ledger/views.ts";
 import { listOrders } from "../../src/ledger/views.ts";
@@ -93,7 +94,7 @@ describe("the orders of messages that arrived", () => {
       await arrive("A-1", "A-2");
       advance(5);
       await arrive("A-3");
-      advance(9);
+      advance(24);
       expect(await orders()).toBe(0);
       await eventually(async () => {
         advance(1);

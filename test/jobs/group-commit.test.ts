@@ -39,6 +39,7 @@ describe("a group commit", () => {
     groups[0]?.end();
     await first;
     await turn();
+    await turn();
     groups[1]?.end();
     expect(await others).toEqual(["done 2", "done 3"]);
     expect(groups.map(({ items }) => items)).toEqual([[1], [2, 3]]);

@@ -75,7 +75,7 @@ describe("what a message is compared with, among very many", () => {
         await client.query("set plan_cache_mode = force_generic_plan");
         await client.query(`prepare arrive as ${INSERT_ARRIVALS}`);
         const { rows } = await client.query<{ "QUERY PLAN": string }>(
-          `explain execute arrive ('lims'${", null".repeat(14)})`,
+          `explain execute arrive ('lims'${", null".repeat(15)})`,
         );
         const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
         expect(plan).toMatch(/messages_control_id on messages/);

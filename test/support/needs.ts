@@ -15,6 +15,8 @@ const NEEDS = {
   "a checkout that all users can reach": () => isReachable(import.meta.dirname),
   /** A sender of another project, in Debian's package python3-hl7, and with it the library python-hl7. */
   mllp_send: () => findProgram("mllp_send") !== undefined,
+  /** A limit for a process that runs, of Debian's package util-linux. */
+  prlimit: () => findProgram("prlimit") !== undefined,
   "an older node": () => findOlderNode() !== undefined,
 } as const;
 export type Need = keyof typeof NEEDS;

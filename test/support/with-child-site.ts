@@ -169,7 +169,7 @@ async function removeServer(dataDir: string): Promise<void> {
   if (home === undefined) return;
   const note = await readFile(join(home, "data/postmaster.pid"), "utf8").catch(() => "");
   const pid = Number(note.split("\n")[0]);
-  if (pid > 1) {
+  if (pid > 1 && isAlive(pid)) {
     process.kill(pid, "SIGQUIT");
     await eventually(() => !isAlive(pid), { what: "the end of the database server" });
   }

@@ -27,8 +27,13 @@ export interface Receptions {
   /**
    * @param connector keys of the connector's configuration
    * @param pool where it writes to; the ledger unless given
+   * @param site further sections of the configuration, and whether there is a journal in front of the ledger
    */
-  open(connector?: Readonly<Record<string, unknown>>, pool?: pg.Pool): Promise<TestReception>;
+  open(
+    connector?: Readonly<Record<string, unknown>>,
+    pool?: pg.Pool,
+    site?: { readonly hasJournal?: boolean; readonly config?: Readonly<Record<string, unknown>> },
+  ): Promise<TestReception>;
 }
 
 /** Gives a test such a ledger; all ways in are stopped afterwards. */
@@ -36,18 +41,23 @@ export async function withReceptions(test: (receptions: Receptions) => Promise<v
   await withFolder((folder) =>
     withLedger(async ({ pool, url }) => {
       const opened: RunningReception[] = [];
-      const open: Receptions["open"] = async (more = {}, own = pool) => {
+      const open: Receptions["open"] = async (
+        more = {},
+        own = pool,
+        { hasJournal = false, config: sections } = {},
+      ) => {
         const connector = { name: "hl7", type: "mllp", listen: { port: 0 }, results: { directory: "./out" } };
         const file = join(folder, `${opened.length}.yaml`);
         const whole = {
           ...siteConfig(folder, "http://127.0.0.1:1", url),
+          ...sections,
           connectors: [{ ...connector, ...more }],
         };
         await writeFile(file, stringify(whole), { mode: 0o600 });
         const config = loadConfig(file, { env: {}, profileSchema });
         const profiles = await compileProfiles(config);
         const reception = await openReception(config, {
-          pool: own,
+          ledger: { pool: own, isEmbedded: hasJournal },
           clock: systemClock,
           logger: silent,
           profiles,

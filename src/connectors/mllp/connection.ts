@@ -27,8 +27,8 @@ export interface ConnectionDeps {
   readonly logger: Logger;
   readonly counts: MllpCounts;
   /**
-   * Commits what a frame holds. Resolves with the messages that are to be answered, a frame each; rejects when it could
-   * not be committed, and then nothing is answered.
+   * Keeps what a frame holds. Resolves once that is on disk, with the answers, a frame each; rejects when it could not be
+   * kept, and then nothing is answered.
    */
   readonly take: (frame: Buffer, peer: string) => Promise<readonly Buffer[]>;
   /** Keeps a frame that never ended, for people to look at. */
@@ -37,9 +37,9 @@ export interface ConnectionDeps {
 
 /** Something taken that is to be answered when its turn comes. */
 interface InHand {
-  /** In frames; undefined until it is committed. */
+  /** In frames; undefined until the message is kept. */
   answer: Buffer | undefined;
-  /** It could not be committed, or not be answered. */
+  /** It could not be kept, or not be answered. */
   hasFailed: boolean;
 }
 
@@ -47,8 +47,8 @@ interface InHand {
 const LINGER_MS = 500;
 
 /**
- * One peer. Frames are committed as they come, several at once, and answered in the order in which they came. When one
- * can't be committed the connection is closed without an answer to it or to any after it: the sender still has them and
+ * One peer. Frames are taken as they come, several at once, and answered in the order in which they came. When one
+ * can't be kept the connection is closed without an answer to it or to any after it: the sender still has them and
  * sends them again.
  */
 export class MllpConnection {
@@ -172,12 +172,12 @@ export class MllpConnection {
       .finally(() => {
         if (this.#isAnswering) return;
         this.#isAnswering = true;
-        // What was committed together is answered in one write.
+        // What was kept together is answered in one write.
         process.nextTick(() => this.#answer());
       });
   }
 
-  /** Answers what is committed, up to the first that isn't. */
+  /** Answers what is kept, up to the first that isn't. */
   #answer(): void {
     this.#isAnswering = false;
     const waiting = this.#inHand.findIndex(({ answer }) => answer === undefined);

@@ -7,7 +7,7 @@ export interface MllpLimits {
   readonly maxConnections: number;
   /** Largest message, bytes; a larger one ends its connection. */
   readonly maxBytes: number;
-  /** Messages of one connection that are being committed; the peer is read no further until some are answered. */
+  /** Messages of one connection that are not on disk yet; the peer is read no further until some are answered. */
   readonly maxInFlight: number;
   /** Bytes of all frames together that have begun and not ended; a connection that goes beyond is closed. */
   readonly maxOpenBytes: number;

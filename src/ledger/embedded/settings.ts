@@ -10,7 +10,7 @@ export interface ServerPlace {
 /**
  * The text of `postgresql.conf`, written anew at each start, so that nobody's edits weaken it.
  *
- * Durability is spelled out although it is the default: an order is acknowledged once it is committed.
+ * Durability is spelled out although it is the default: what is committed is forgotten by whoever sent it.
  * Only messages of the server itself are logged (`log_min_messages = log` leaves out ERROR, which quotes the value
  * that a statement choked on), and never a statement or its parameters: they hold personal data.
  */
