@@ -28,9 +28,10 @@ export interface KnownControlIdsLimits {
 
 /**
  * What can be known without asking the ledger of messages that came through one connector: whether a control id
- * (MSH-10) may have come before, and whether a message may wait for a code table. Both are answered with "maybe" until
- * the ledger was read, and "surely not" is right for as long as this process alone takes messages through the connector
- * and {@link add} and {@link noteWaiting} are called for all of them. 4 bytes to 16 are kept of an id.
+ * (MSH-10) may have come before, and whether a message may wait for a code table. Both are "maybe" until the ledger was
+ * read, where {@link areNew} looks it up; and "surely not" is right for as long as this process alone takes messages
+ * through the connector and {@link add} and {@link noteWaiting} are called for all of them. 4 bytes to 16 are kept of an
+ * id.
  */
 export class KnownControlIds {
   readonly #deps: KnownControlIdsDeps;

@@ -45,6 +45,10 @@ export function toRows(arrivals: readonly Arrival[], receivedAt: number | null):
 /** The bytes of the message. */
 export const rawOf = ({ record }: Arrival) => record.message.raw.reveal();
 
+/** Bytes of messages and of what is answered to them. */
+export const bytesOf = (arrivals: readonly Arrival[]) =>
+  arrivals.reduce((sum, arrival) => sum + rawOf(arrival).length + (arrival.reply?.length ?? 0), 0);
+
 /** @param receivedAt when they came, ms since 1970; null for the moment in which they are written */
 export function columnsOf(arrivals: readonly Arrival[], receivedAt: number | null): ArrivalColumns {
   const column = <T>(pick: (arrival: Arrival) => T): T[] => arrivals.map(pick);

@@ -56,13 +56,14 @@ export const INSERT_ARRIVALS = insertStatement({
      and not exists (select 1 from waiting_keys w where w.connector = $1)`,
 });
 
+/** Notes up to which message the journal of the connector $1 is in the ledger; it never goes back. */
+const noteThrough = (messageId: "$2" | "$17") => `
+insert into journals (connector, through)
+values ($1, ${messageId})
+    on conflict (connector) do update set through = greatest(journals.through, excluded.through)`;
+
 /** Of messages that stand in the connector's journal, which is over with them; $17 the number of the last one there. */
-const INSERT_JOURNALED = insertStatement({
-  more: `, marked as (
-  insert into journals (connector, through)
-  values ($1, $17)
-      on conflict (connector) do update set through = greatest(journals.through, excluded.through))`,
-});
+const INSERT_JOURNALED = insertStatement({ more: `, marked as (${noteThrough("$17")})` });
 
 /** Numbers for messages that are to arrive, ascending. @throws Failure LEDGER_UNAVAILABLE */
 export async function takeMessageIds(pool: pg.Pool, count: number): Promise<number[]> {
@@ -203,19 +204,13 @@ export async function findThrough(pool: pg.Pool, connector: string): Promise<num
   return row?.through ?? 0;
 }
 
-/** $1 connector, $2 message id. */
-const MARK_THROUGH = `
-insert into journals (connector, through)
-values ($1, $2)
-    on conflict (connector) do update set through = greatest(journals.through, excluded.through)`;
-
 /**
  * Notes that a connector's journal holds no message up to this one that is still to be taken into the ledger.
  *
  * @throws Failure LEDGER_UNAVAILABLE
  */
 export async function markThrough(pool: pg.Pool, connector: string, messageId: number): Promise<void> {
-  await run(pool, MARK_THROUGH, [connector, messageId]);
+  await run(pool, noteThrough("$2"), [connector, messageId]);
 }
 
 /** One process at a time takes up a connector's arrivals, so that orders are made in the order of their messages; $1 connector. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import { asFailure, Failure, type Problem } from "../core/failures.ts";
 import type { MessageVerdict, Received } from "../core/intake.ts";
-import { asLedgerFailure, inTransaction } from "./database.ts";
+import { asLedgerFailure, inTransaction, UNIQUE_VIOLATION } from "./database.ts";
 import { earlierOrders, ordersByMessage } from "./earlier-orders.ts";
 import { insertAnswers, insertDrafts } from "./insert-messages.ts";
 import { draftMessages, draftSnapshot, type MessageDraft } from "./message-drafts.ts";
@@ -23,7 +23,6 @@ select m.ordinal, m.place, m.message_control_id, m.verdict, m.problems, coalesce
 /** Waits for others that commit the same messages; $1 bigint[] keys, in ascending order. */
 const LOCK_MESSAGES = "select pg_advisory_xact_lock(x.key) from unnest($1::bigint[]) as x(key)";
 
-const UNIQUE_VIOLATION = "23505";
 const DEADLOCK = "40P01";
 const MAX_TRIES = 5;
 

@@ -126,6 +126,9 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
   return pool;
 }
 
+/** SQLSTATE of a row whose key is there already. */
+export const UNIQUE_VIOLATION = "23505";
+
 /** SQLSTATE classes in which nothing was committed and a later try may succeed. */
 const TRANSIENT_STATES = /^(08|53|55P03|57|40|25P03|25006|58)/;
 const TRANSIENT_CODES = new Set([

@@ -28,6 +28,18 @@ describe("a group commit", () => {
     expect(await done).toBe("done 7");
   });
 
+  test("commits together what comes in one turn of the event loop, by whatever way", async () => {
+    const { groups, commit } = manualCommit();
+    const add = groupCommit(commit, LIMITS, () => false);
+    const first = add(1, 1);
+    for (let n = 0; n < 10; n += 1) await Promise.resolve();
+    const second = add(2, 1);
+    await turn();
+    groups[0]?.end();
+    expect(await Promise.all([first, second])).toEqual(["done 1", "done 2"]);
+    expect(groups.map(({ items }) => items)).toEqual([[1, 2]]);
+  });
+
   test("commits together what comes while another commit is under way", async () => {
     const { groups, commit } = manualCommit();
     const add = groupCommit(commit, LIMITS, () => false);

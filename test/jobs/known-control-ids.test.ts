@@ -289,6 +289,18 @@ describe("messages with control ids", () => {
       expect(await known.areNew(["B"])).toBe(false);
     }));
 
+  test("are on their way no longer once the ledger has all", () =>
+    withKnown(
+      async ({ known }) => {
+        await known.load(signal);
+        known.add(["B", "C"]);
+        expect(await known.areNew(["B"])).toBe(false);
+        known.noteInLedger();
+        expect(await known.areNew(["B"])).toBe(true);
+      },
+      { most: 1 },
+    ));
+
   test("are looked up where their hashes tell nothing", () =>
     withKnown(
       async ({ known, fill }) => {

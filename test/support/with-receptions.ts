@@ -24,6 +24,8 @@ export interface TestReception extends RunningReception {
 /** A ledger with one or several ways in to it, each as a daemon of its own has it; the connector is `hl7`. */
 export interface Receptions {
   readonly pool: pg.Pool;
+  /** Where the journals of those are that have one. */
+  readonly journals: string;
   /**
    * @param connector keys of the connector's configuration
    * @param pool where it writes to; the ledger unless given
@@ -68,7 +70,7 @@ export async function withReceptions(test: (receptions: Receptions) => Promise<v
         return { ...reception, take: (text) => reception.receive("hl7", [incoming(text)], "10.0.0.9") };
       };
       try {
-        await test({ pool, open });
+        await test({ pool, open, journals: join(folder, "data", "postgres", "journal") });
       } finally {
         for (const reception of opened) await reception.stop();
       }

@@ -3,13 +3,14 @@ import { dirname, join } from "node:path";
 import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
-import { type Arrival, joinRows } from "../arrival-rows.ts";
+import { type Arrival, bytesOf, joinRows } from "../arrival-rows.ts";
 import { findThrough, insertJournaled, markThrough, passMessageId, takeMessageIds } from "../arrivals.ts";
+import { UNIQUE_VIOLATION } from "../database.ts";
 import { JournalFile, type JournalOwner, syncFolder } from "./journal-file.ts";
 import { decodeRecord, encodeRecord } from "./record.ts";
 
 export interface JournalOptions extends JournalOwner {
-  /** Where journals are, `<dataDir>/journal`. */
+  /** Where journals are, `<dataDir>/postgres/journal`. */
   readonly folder: string;
   readonly pool: pg.Pool;
   readonly logger: Logger;
@@ -203,10 +204,7 @@ export class Journal {
 
   /** Where there is room; a file is changed only when the ledger has all of the other. */
   #fileFor(arrivals: readonly Arrival[]): JournalFile | undefined {
-    const bytes = arrivals.reduce(
-      (sum, { record, reply }) => sum + record.message.raw.reveal().length + (reply?.length ?? 0),
-      0,
-    );
+    const bytes = bytesOf(arrivals);
     if (this.#current.length + bytes <= MOST_BYTES) return this.#current;
     const other = this.#files.find((file) => file !== this.#current);
     if (other === undefined || other.length > 0 || bytes > MOST_BYTES) return undefined;
@@ -321,8 +319,6 @@ async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await syncFolder(dirname(folder));
 }
-
-const UNIQUE_VIOLATION = "23505";
 
 function isThereAlready(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === UNIQUE_VIOLATION;

@@ -1,5 +1,12 @@
 import { crc32 } from "node:zlib";
-import { type Arrival, type ArrivalColumns, type ArrivalRows, columnsOf, rawOf } from "../arrival-rows.ts";
+import {
+  type Arrival,
+  type ArrivalColumns,
+  type ArrivalRows,
+  bytesOf,
+  columnsOf,
+  rawOf,
+} from "../arrival-rows.ts";
 
 /** Bytes of the length and the checksum in front of a record's content. */
 const PREFIX = 8;
@@ -16,10 +23,8 @@ const COLUMNS_LENGTH = 4;
 export function encodeRecord(mark: Buffer, arrivals: readonly Arrival[], receivedAt: number): Buffer {
   const columns = JSON.stringify(columnsOf(arrivals, receivedAt));
   const columnsLength = Buffer.byteLength(columns);
-  let bytes = 0;
-  for (const arrival of arrivals) bytes += rawOf(arrival).length + (arrival.reply?.length ?? 0);
   const content = mark.length + PREFIX;
-  const record = Buffer.allocUnsafe(content + COLUMNS_LENGTH + columnsLength + bytes);
+  const record = Buffer.allocUnsafe(content + COLUMNS_LENGTH + columnsLength + bytesOf(arrivals));
   let at = record.writeUInt32BE(columnsLength, content);
   at += record.write(columns, at);
   for (const arrival of arrivals) at += rawOf(arrival).copy(record, at);

@@ -215,6 +215,16 @@ describe("a file that isn't to be read", () => {
     }),
   );
 
+  test("is not one of another ledger that holds nothing, which is made anew", () =>
+    withFile(async ({ open }) => {
+      const { mark } = await open();
+      const other = { ...OWNER, instanceCode: "OTHR" };
+      const anew = await open(other);
+      expect(anew.mark.equals(mark)).toBe(false);
+      await anew.append(record(anew, 1));
+      expect(await (await open(other)).read()).toHaveLength(1);
+    }));
+
   test("says what the file system says when it is a folder", () =>
     withFile(async ({ path, open }) => {
       await mkdir(path);

@@ -2,7 +2,7 @@ import { readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { idsOf, TIMES, withJournals, withQuery } from "../../support/journals.ts";
+import { idsOf, type Journals, TIMES, withJournals, withQuery } from "../../support/journals.ts";
 import { machineHas } from "../../support/needs.ts";
 
 describe("the two files", () => {
@@ -41,15 +41,10 @@ describe("the two files", () => {
 
   test("are not wiped, nor cut back, while something is being written into them", () =>
     withJournals(async ({ pool, open, take, put, messages }) => {
-      const commit = holdCommit(pool);
-      const journal = await open({ pool: commit.pool });
-      // More than a file has room for as it is made. It takes so long that the next is written aside, too.
-      const ids = await put(journal, 1, { raw: "x".repeat(9_000_000) });
-      const flushing = journal.flush();
-      await commit.isDone;
+      const { journal, ids, flushing, letGo } = await flushHeld({ pool, open, put });
       const next = await take(1, { raw: "x".repeat(18_000_000) });
       const writing = journal.append(next, TIMES);
-      commit.letGo();
+      letGo();
       await flushing;
       expect(await writing).toBe(true);
       expect((await open()).count).toBe(1);
@@ -59,12 +54,8 @@ describe("the two files", () => {
 
   test("take nothing while they are being wiped", () =>
     withJournals(async ({ pool, open, take, put, messages }) => {
-      const commit = holdCommit(pool);
-      const journal = await open({ pool: commit.pool });
-      const ids = await put(journal, 1, { raw: "x".repeat(9_000_000) });
-      const flushing = journal.flush();
-      await commit.isDone;
-      commit.letGo();
+      const { journal, ids, flushing, letGo } = await flushHeld({ pool, open, put });
+      letGo();
       await new Promise((resolve) => setImmediate(resolve));
       const next = await take(1);
       expect(await journal.append(next, TIMES)).toBe(true);
@@ -130,6 +121,19 @@ function holdCommit(pool: pg.Pool) {
     return result;
   };
   return { pool: withQuery(pool, query), isDone: done.promise, letGo: held.resolve };
+}
+
+/**
+ * A journal with a message that the ledger has taken, but doesn't say so before it is let go. The message is more than a
+ * file has room for as it is made, and takes so long that the next is written aside.
+ */
+async function flushHeld({ pool, open, put }: Pick<Journals, "pool" | "open" | "put">) {
+  const commit = holdCommit(pool);
+  const journal = await open({ pool: commit.pool });
+  const ids = await put(journal, 1, { raw: "x".repeat(9_000_000) });
+  const flushing = journal.flush();
+  await commit.isDone;
+  return { journal, ids, flushing, letGo: commit.letGo };
 }
 
 /** How a file of this process was opened. */

@@ -106,6 +106,20 @@ describe("after a crash the journal", () => {
       expect(logged.join("")).not.toContain("SECRET");
     }));
 
+  test("keeps a damaged file as it was, though what it holds is in the ledger and wiped", () =>
+    withJournals(async ({ folder, open, put }) => {
+      const first = await open();
+      for (const raw of ["MESSAGE-1", "MESSAGE-2"]) await put(first, 1, { raw });
+      await first.close();
+      const bytes = await readFile(join(folder, "lims.a"));
+      bytes[bytes.lastIndexOf("MESSAGE-1")] = 0;
+      await writeFile(join(folder, "lims.a"), bytes);
+      await (await open()).empty();
+      expect((await readFile(join(folder, "lims.a"))).includes("MESSAGE-2")).toBe(false);
+      expect((await readFile(join(folder, "lims.a.damaged"))).equals(bytes)).toBe(true);
+      expect(await listJournals(folder)).toEqual(["lims"]);
+    }));
+
   test("lets no later message have a number of those that it brings, though the ledger is one of before", () =>
     withJournals(async ({ open, take, messages }) => {
       await (await open()).append([anArrival(5_000), anArrival(5_001)], TIMES);

@@ -1,9 +1,13 @@
+import { readdir } from "node:fs/promises";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { takeMessageIds } from "../../src/ledger/arrivals.ts";
+import { findInstanceCode } from "../../src/ledger/identity.ts";
+import { Journal } from "../../src/ledger/journal/journal.ts";
 import { eventually } from "../support/eventually.ts";
 import { anArrival, withJournals } from "../support/journals.ts";
 import { omlO33, ormCancel } from "../support/lab-messages.ts";
+import { silent } from "../support/with-ledger.ts";
 import { withReceptions } from "../support/with-receptions.ts";
 
 const now = () => ({ at: performance.now(), receivedAt: Date.now() });
@@ -95,4 +99,17 @@ test("a message that comes to wait after its answer keeps later ones of its subj
     await eventually(async () => (await column(pool, "select id from arrivals")).length === 0);
     const [received] = await second.take(omlO33({ number: "C-1", subject: "S-1" }));
     expect(received?.verdict).toBe("waiting");
+  }));
+
+test("what an earlier run left in the journal is taken when the ledger is a server of one's own by now", () =>
+  withReceptions(async ({ pool, open, journals }) => {
+    const instanceCode = await findInstanceCode(pool);
+    const owner = { folder: journals, connector: "hl7", instanceCode, pool, logger: silent };
+    const left = await Journal.open(owner);
+    await left.append([anArrival(1, { controlId: "LEFT" })], now());
+    await left.close();
+    const reception = await open({}, pool, { hasJournal: false });
+    await reception.start();
+    expect(await column(pool, "select message_control_id from messages")).toEqual(["LEFT"]);
+    expect(await readdir(journals)).toEqual([]);
   }));
