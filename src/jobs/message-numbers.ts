@@ -11,7 +11,9 @@ export class MessageNumbers {
   readonly #take: (count: number) => Promise<number[]>;
   readonly #clock: Clock;
   readonly #most: number;
-  #numbers: number[] = [];
+  #numbers: readonly number[] = [];
+  /** How many of them were given; cutting some off the front would move all others each time. */
+  #given = 0;
   #takenAt = Number.NEGATIVE_INFINITY;
   /** Doubles while numbers are used up in time. */
   #ahead = 0;
@@ -29,18 +31,22 @@ export class MessageNumbers {
   /** So many numbers, ascending and above all that were given before. */
   async next(count: number): Promise<number[]> {
     if (this.#clock.monotonic() - this.#takenAt > GOOD_FOR_MS) this.forget();
-    if (this.#numbers.length < count) {
+    const left = this.#numbers.length - this.#given;
+    if (left < count) {
       this.#ahead = Math.min(this.#most, this.#ahead * 2 + 1);
-      const taken = await this.#take(Math.max(count - this.#numbers.length, this.#ahead));
-      this.#numbers.push(...taken);
+      const taken = await this.#take(Math.max(count - left, this.#ahead));
+      this.#numbers = [...this.#numbers.slice(this.#given), ...taken];
+      this.#given = 0;
       this.#takenAt = this.#clock.monotonic();
     }
-    return this.#numbers.splice(0, count);
+    this.#given += count;
+    return this.#numbers.slice(this.#given - count, this.#given);
   }
 
   /** Drops what was taken ahead; to be called when numbers were taken another way. */
   forget(): void {
     this.#numbers = [];
+    this.#given = 0;
     this.#ahead = 0;
   }
 }
