@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import { encodeFrames, type FrameEvent, FrameReader } from "../../formats/hl7/mllp.ts";
+import type { BackPressure } from "./back-pressure.ts";
 import type { MllpLimits } from "./settings.ts";
 
 /** What a listener counts, over all its connections. */
@@ -26,6 +27,8 @@ export interface ConnectionDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly counts: MllpCounts;
+  /** Shared by all connections of the listener. */
+  readonly backPressure: BackPressure;
   /**
    * Keeps what a frame holds. Resolves once that is on disk, with the answers, a frame each; rejects when it could not be
    * kept, and then nothing is answered.
@@ -67,6 +70,8 @@ export class MllpConnection {
   /** This connection's share of the open bytes. */
   #openBytes = 0;
   #isStopping = false;
+  /** What all connections have in hand is enough: nothing is read until there is room again. */
+  #isHeldBack = false;
   #hasTalkedJunk = false;
   #hasEnded = false;
 
@@ -134,7 +139,7 @@ export class MllpConnection {
     switch (event.kind) {
       case "frame":
         counts.frames += 1;
-        this.#hold(this.#deps.take(event.bytes, this.#peer));
+        void this.#hold(event.bytes.length, this.#deps.take(event.bytes, this.#peer));
         return;
       case "junk":
         counts.junkBytes += event.length;
@@ -147,7 +152,10 @@ export class MllpConnection {
         counts.unended += 1;
         logger.warn({ bytes: event.bytes.length }, "a frame without an end was not taken");
         if (this.#hasEnded) return;
-        this.#hold(this.#deps.keepUnended(event.bytes, this.#peer).then(() => []));
+        void this.#hold(
+          event.bytes.length,
+          this.#deps.keepUnended(event.bytes, this.#peer).then(() => []),
+        );
         return;
       case "too_large":
         counts.tooLarge += 1;
@@ -159,22 +167,21 @@ export class MllpConnection {
     }
   }
 
-  #hold(committing: Promise<readonly Buffer[]>): void {
+  /** Never rejects. */
+  async #hold(bytes: number, committing: Promise<readonly Buffer[]>): Promise<void> {
     const held: InHand = { answer: undefined, hasFailed: false };
     this.#inHand.push(held);
-    committing
-      .then((answers) => {
-        held.answer = encodeFrames(answers);
-      })
-      .catch(() => {
-        held.hasFailed = true;
-      })
-      .finally(() => {
-        if (this.#isAnswering) return;
-        this.#isAnswering = true;
-        // What was kept together is answered in one write.
-        process.nextTick(() => this.#answer());
-      });
+    this.#deps.backPressure.add(bytes);
+    try {
+      held.answer = encodeFrames(await committing);
+    } catch {
+      held.hasFailed = true;
+    }
+    this.#deps.backPressure.remove(bytes);
+    if (this.#isAnswering) return;
+    this.#isAnswering = true;
+    // What was kept together is answered in one write.
+    process.nextTick(() => this.#answer());
   }
 
   /** Answers what is kept, up to the first that isn't. */
@@ -222,10 +229,16 @@ export class MllpConnection {
     });
   }
 
-  /** Reads on only while there is room for what comes: in hand, and in the peer's readiness to take answers. */
+  /**
+   * Reads on only while there is room for what comes: in hand, its own and that of all, and in the peer's readiness to
+   * take answers.
+   */
   #flow(): void {
     if (this.#isStopping || this.#socket.destroyed) return;
-    const hasRoom = this.#inHand.length < this.#deps.limits.maxInFlight && !this.#socket.writableNeedDrain;
+    const { limits, backPressure } = this.#deps;
+    if (backPressure.isOn) this.#holdBack();
+    const hasRoom =
+      !this.#isHeldBack && this.#inHand.length < limits.maxInFlight && !this.#socket.writableNeedDrain;
     if (hasRoom && this.#socket.isPaused()) {
       // What came of the open frame meanwhile wasn't read.
       if (this.#openSince !== undefined) this.#openSince = this.#deps.clock.monotonic();
@@ -233,10 +246,21 @@ export class MllpConnection {
     } else if (!hasRoom && !this.#socket.isPaused()) this.#socket.pause();
   }
 
+  #holdBack(): void {
+    if (this.#isHeldBack) return;
+    this.#isHeldBack = true;
+    this.#watch();
+    this.#deps.backPressure.whenOff(() => {
+      this.#isHeldBack = false;
+      this.#flow();
+      this.#watch();
+    });
+  }
+
   /** Starts the time anew in which the open frame must end, or anything must come. Waiting for us is no idling. */
   #watch(): void {
     clearTimeout(this.#timer);
-    if (this.#socket.destroyed || this.#inHand.length > 0) return;
+    if (this.#socket.destroyed || this.#inHand.length > 0 || this.#isHeldBack) return;
     const { limits, counts, logger, clock } = this.#deps;
     const isOpen = this.#openSince !== undefined;
     const openMs = this.#openSince === undefined ? 0 : clock.monotonic() - this.#openSince;

@@ -4,6 +4,7 @@ import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type AddressList, readAddressList } from "./address-list.ts";
+import { BackPressure } from "./back-pressure.ts";
 import { type ConnectionDeps, MllpConnection, type MllpCounts } from "./connection.ts";
 import type { MllpListenSettings } from "./settings.ts";
 
@@ -25,6 +26,12 @@ export interface ListenerDeps extends Pick<ConnectionDeps, "take" | "keepUnended
 /** A handshake that takes longer holds a socket for nothing, ms. */
 const HANDSHAKE_MS = 10_000;
 
+/**
+ * Messages of all connections that aren't on disk yet, bytes: some full groups of a commit, so that waiting for room costs
+ * no time. Each of these bytes takes about three of memory.
+ */
+const IN_HAND_BYTES = 32 * 1024 * 1024;
+
 /** Listens for peers that send messages by MLLP, over TCP or TLS. */
 export class MllpListener {
   readonly #settings: MllpListenSettings;
@@ -41,6 +48,7 @@ export class MllpListener {
     timedOut: 0,
     openBytes: 0,
   };
+  readonly #backPressure = new BackPressure(IN_HAND_BYTES);
   #turnedAway = 0;
   #failedHandshakes = 0;
   #server: Server | undefined;
@@ -137,6 +145,7 @@ export class MllpListener {
       clock,
       logger: logger.child({ peer: socket.remoteAddress }),
       counts: this.#counts,
+      backPressure: this.#backPressure,
       take,
       keepUnended,
     });

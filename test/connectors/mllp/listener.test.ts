@@ -55,6 +55,33 @@ describe("an MLLP listener", () => {
     );
   });
 
+  it("reads nothing more of anybody while 32 MB are in hand, and calls none of them idle", () => {
+    const disk = gate();
+    return withListener(
+      { maxBytes: 10_000_000, idleMs: 1_000, frameMs: 1_000 },
+      async ({ open, taken, listener }) => {
+        const large = await open();
+        large.write(framed("L".repeat(8_500_000)).repeat(6));
+        await eventually(() => taken.length === 4, { what: "what there is room for" });
+        const [small, begun] = [await open(), await open()];
+        small.write(framed("small").repeat(2));
+        begun.write("\x0bbeg");
+        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        expect(taken).toHaveLength(6);
+        expect(listener.status.timedOut).toBe(0);
+        small.write(framed("small"));
+        begun.write("un\x1c\r");
+        disk.open();
+        await eventually(() => taken.length === 10, { what: "all messages" });
+        await eventually(() => small.heard === framed("ok").repeat(3) && begun.heard === framed("ok"));
+      },
+      async () => {
+        await disk.opened;
+        return "ok";
+      },
+    );
+  });
+
   it("answers nothing where nothing is to be answered, and goes on", () =>
     withListener(
       {},
