@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmod, lstat, open, readFile, writeFile } from "node:fs/promises";
+import { chmod, lstat, open, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { Failure } from "../../core/failures.ts";
@@ -26,6 +26,7 @@ const FAST_STOP_SECONDS = 30;
 /**
  * Starts the server on the home's data: detached from our terminal (Ctrl-C stops Cryobridge, which then stops the
  * server), with nothing of our environment or open files. It is ready when it answers, see `knock`.
+ * Call it when no server of these data runs.
  *
  * @param lastPort on Windows, the port to use again after a restart, so that callers' pools find it
  */
@@ -36,6 +37,9 @@ export async function launchServer(
 ): Promise<Launch> {
   const socketDir = process.platform === "win32" ? undefined : await openSocketDir(home);
   const port = socketDir === undefined ? (lastPort ?? (await findFreePort())) : SOCKET_PORT;
+  // Left of a killed server, it names a process number that another process may have by now, and keeps PostgreSQL from
+  // starting: numbers come again after a restart of the machine, and of a container nearly always.
+  if (socketDir !== undefined) await rm(join(socketDir, `.s.PGSQL.${port}.lock`), { force: true });
   const settingsFile = await writeSettings(home, socketDir, port);
   const outputFile = join(home.path, "start.log");
   const place = { host: socketDir ?? LOOPBACK, port };

@@ -89,7 +89,36 @@ describe("a server that is killed", () => {
       stranger.kill();
       await rm(file, { force: true });
     }));
+
+  test.runIf(machineHas("linux"))(
+    "is started again though other processes have the numbers in all of its notes",
+    () =>
+      withDataDir(async (dataDir) => {
+        const home = join(dataDir.path, "postgres");
+        const server = dataDir.startProcess();
+        await server.nextLine();
+        const pid = await dataDir.serverPid();
+        await server.end("SIGKILL");
+        process.kill(pid, "SIGKILL");
+        await eventually(async () => (await readStatus(pid)) === "ended");
+        const { uid, gid } = await stat(join(home, "data"));
+        const stranger = spawn("sleep", ["60"], { uid, gid });
+        for (const note of ["data/postmaster.pid", "run/.s.PGSQL.5432.lock"]) {
+          const text = await readFile(join(home, note), "utf8");
+          await writeFile(join(home, note), text.replace(/^\d+/, String(stranger.pid)));
+        }
+        await expect(dataDir.start()).resolves.toBeDefined();
+        expect(stranger.exitCode).toBeNull();
+        stranger.kill();
+      }),
+  );
 });
+
+/** Whether a process runs; one that has ended may still have its number until its parent asks. */
+async function readStatus(pid: number): Promise<"ended" | "runs"> {
+  const stat = await readFile(`/proc/${pid}/stat`, "latin1").catch(() => "");
+  return stat === "" || /\) Z /.test(stat) ? "ended" : "runs";
+}
 
 describe.runIf(machineHas("linux"))("a server that hangs", () => {
   test("is waited for, not doubled", () =>
