@@ -16,6 +16,9 @@ export const systemFileOps: FileOps = { rename, link, syncFolder };
 
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
+/** What systems say to a link where there are none. */
+const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL", "UNKNOWN"];
+
 /** Opens for reading without following a link and without ever waiting for the other end of a pipe. */
 export function openForReading(path: string): Promise<FileHandle> {
   return open(path, READ_FLAGS);
@@ -99,7 +102,9 @@ export async function renamePatiently(
 
 /**
  * Moves a file to the first of the names that is free, without ever replacing another's. The name is first taken
- * by a small file that holds `owner`, so two daemons can't both have it and a repeat after a crash knows its own.
+ * by a link to `note`, a file of the owner's that is on disk, or where there are no links by a small file that holds
+ * `owner`; so two daemons can't both have it and a repeat after a crash knows its own. A small file may be empty after a
+ * power cut, which makes it another's: the file then gets its other name.
  * Returns the name, or undefined when `from` is gone.
  */
 export async function moveToFreeName(
@@ -109,6 +114,7 @@ export async function moveToFreeName(
     readonly folder: string;
     readonly names: readonly [string, string];
     readonly owner: string;
+    readonly note: string;
   },
   rename: (from: string, to: string) => Promise<void> = ops.rename,
 ): Promise<string | undefined> {
@@ -117,7 +123,7 @@ export async function moveToFreeName(
   const isFolder = found.isDirectory();
   for (const name of move.names) {
     const target = join(move.folder, name);
-    const isOurs = isFolder ? !(await exists(target)) : await reserve(target, move.owner);
+    const isOurs = isFolder ? !(await exists(target)) : await reserve(ops, target, move);
     if (!isOurs) continue;
     await rename(move.from, target);
     return name;
@@ -125,7 +131,23 @@ export async function moveToFreeName(
   throw Object.assign(new Error("both names are taken"), { code: "EEXIST" });
 }
 
-async function reserve(target: string, owner: string): Promise<boolean> {
+async function reserve(
+  ops: FileOps,
+  target: string,
+  { note, owner }: { readonly note: string; readonly owner: string },
+): Promise<boolean> {
+  try {
+    await ops.link(note, target);
+    return true;
+  } catch (error) {
+    const code = errnoOf(error) ?? "";
+    if (code === "EEXIST" && (await isSameFile(note, target))) return true;
+    if (code !== "EEXIST" && code !== "ENOENT" && !NO_LINKS.includes(code)) throw error;
+  }
+  return reserveByContent(target, owner);
+}
+
+async function reserveByContent(target: string, owner: string): Promise<boolean> {
   try {
     const handle = await open(target, "wx", 0o640);
     try {
@@ -137,6 +159,17 @@ async function reserve(target: string, owner: string): Promise<boolean> {
   } catch (error) {
     if (errnoOf(error) !== "EEXIST") throw error;
     return (await contentIfShort(target, owner.length)) === owner;
+  }
+}
+
+/** Whether two names are those of one file; false also when one of them is gone. */
+export async function isSameFile(a: string, b: string): Promise<boolean> {
+  try {
+    const [one, other] = await Promise.all([lstat(a, { bigint: true }), lstat(b, { bigint: true })]);
+    return one.ino === other.ino && one.dev === other.dev;
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return false;
+    throw error;
   }
 }
 
@@ -166,8 +199,7 @@ export async function publishWhole(
   } catch (error) {
     const code = errnoOf(error) ?? "";
     if (code === "EEXIST") return "taken";
-    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL", "UNKNOWN"].includes(code))
-      throw error;
+    if (!NO_LINKS.includes(code)) throw error;
   }
   if (await exists(final)) return "taken";
   await ops.rename(temporary, final);

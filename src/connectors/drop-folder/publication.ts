@@ -1,12 +1,12 @@
-import { mkdir, rm, stat } from "node:fs/promises";
+import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { Intake } from "../../core/intake.ts";
 import { type Claim, nameWithReference, type Plan, planPath, reportPath } from "./claim.ts";
 import {
-  errnoOf,
   exists,
   type FileOps,
+  isSameFile,
   moveToFreeName,
   publishWhole,
   renamePatiently,
@@ -87,7 +87,8 @@ export class Publication {
       }
       const folder = this.#targetFolder(plan.target);
       if (!this.#foldersToSync.has(folder)) await mkdir(folder, { recursive: true });
-      const move = { from: path, folder, names: [plan.name, plan.alternative], owner: claim.id } as const;
+      const names = [plan.name, plan.alternative] as const;
+      const move = { from: path, folder, names, owner: claim.id, note: planPath(claim) };
       await moveToFreeName(ops, move, (from, to) =>
         renamePatiently(ops, from, to, clock, RENAME_PATIENCE_MS),
       );
@@ -142,17 +143,6 @@ export class Publication {
   #targetFolder(target: Plan["target"]): string {
     const { archive, error } = this.#deps.directories;
     return target.folder === "archive" ? join(archive, target.day) : error;
-  }
-}
-
-/** False also when someone has already carried one of them off. */
-async function isSameFile(a: string, b: string): Promise<boolean> {
-  try {
-    const [one, other] = await Promise.all([stat(a, { bigint: true }), stat(b, { bigint: true })]);
-    return one.ino === other.ino && one.dev === other.dev;
-  } catch (error) {
-    if (errnoOf(error) === "ENOENT") return false;
-    throw error;
   }
 }
 
