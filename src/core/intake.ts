@@ -115,6 +115,12 @@ export interface Received extends MessageVerdict {
   readonly reply?: Buffer | undefined;
 }
 
+/** One connection of a sender: the same object for all that comes over it. */
+export interface Peer {
+  /** For people. */
+  readonly address: string;
+}
+
 /** What a connector whose messages come over connections is given instead. */
 export interface Reception {
   /**
@@ -122,9 +128,10 @@ export interface Reception {
    * answer: the same bytes for the same message. Rejects when they may not be on disk; then nothing is to be answered.
    * The orders of an accepted message may follow right after: none is named then.
    *
-   * @param peer address of the sender, for people
+   * What one peer brings is kept in its order: after a call that rejected, each later one for the same peer rejects, too. It
+   * has to come again over another connection.
    */
-  receive(connector: string, messages: readonly IncomingMessage[], peer: string): Promise<Received[]>;
+  receive(connector: string, messages: readonly IncomingMessage[], peer: Peer): Promise<Received[]>;
   /**
    * What is sent instead of single answers to a frame that holds a batch: one message or, where the sender wants none,
    * nothing; the same bytes for the same frame. Undefined where the site wants single answers.

@@ -9,6 +9,7 @@ export interface GroupLimits {
 interface Waiting<T, R> {
   readonly item: T;
   readonly bytes: number;
+  readonly from: object;
   readonly resolve: (result: R) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -20,6 +21,9 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
  * a disk's sync is paid once for all of them. An item alone is committed at once. Groups keep the order of arrival, and
  * one is over before the next begins.
  *
+ * What one source brings is committed in its order or not at all: once an item was rejected, all that came from the same
+ * source after it are, with the same error. It brings them again, and then none may have been committed before the other.
+ *
  * @param commit gives a result for each item, in order, or commits nothing
  * @param mayBeOnesFault whether a failed commit may be the fault of one of its items: then each is committed by itself,
  * and only the caller of the faulty one is told; otherwise each caller of the group is
@@ -28,8 +32,10 @@ export function groupCommit<T, R>(
   commit: (items: readonly T[]) => Promise<readonly R[]>,
   limits: GroupLimits,
   mayBeOnesFault: (error: unknown) => boolean,
-): (item: T, bytes: number) => Promise<R> {
+): (item: T, bytes: number, from: object) => Promise<R> {
   const waiting: Waiting<T, R>[] = [];
+  /** The sources of what was rejected, with the error. */
+  const givenUp = new WeakMap<object, unknown>();
   let isRunning = false;
 
   const takeGroup = (): Waiting<T, R>[] => {
@@ -53,7 +59,15 @@ export function groupCommit<T, R>(
     isRunning = false;
   };
 
-  const commitGroup = async (group: readonly Waiting<T, R>[]): Promise<void> => {
+  const withoutGivenUp = (group: readonly Waiting<T, R>[]) =>
+    group.filter(({ from, reject }) => {
+      if (givenUp.has(from)) reject(givenUp.get(from));
+      return !givenUp.has(from);
+    });
+
+  const commitGroup = async (taken: readonly Waiting<T, R>[]): Promise<void> => {
+    const group = withoutGivenUp(taken);
+    if (group.length === 0) return;
     try {
       const results = await commit(group.map(({ item }) => item));
       if (results.length !== group.length)
@@ -65,14 +79,17 @@ export function groupCommit<T, R>(
       if (group.length > 1 && mayBeOnesFault(error)) {
         for (const each of group) await commitGroup([each]);
       } else {
-        for (const { reject } of group) reject(error);
+        for (const { from, reject } of group) {
+          givenUp.set(from, error);
+          reject(error);
+        }
       }
     }
   };
 
-  return (item, bytes) =>
+  return (item, bytes, from) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, bytes, resolve, reject });
+      waiting.push({ item, bytes, from, resolve, reject });
       if (!isRunning) void run();
     });
 }

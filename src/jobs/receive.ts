@@ -1,7 +1,14 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import { asFailure } from "../core/failures.ts";
-import type { BatchOutline, IncomingMessage, MessageVerdict, Received, Reception } from "../core/intake.ts";
+import type {
+  BatchOutline,
+  IncomingMessage,
+  MessageVerdict,
+  Peer,
+  Received,
+  Reception,
+} from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { phi } from "../core/phi.ts";
 import type { Decided, ReplyTo } from "../core/reply.ts";
@@ -116,7 +123,7 @@ export function createReception(deps: ReceptionDeps): RunningReception {
         }),
       );
       const bytes = messages.reduce((sum, message) => sum + message.raw.reveal().length, 0);
-      return found.commit(records, bytes);
+      return found.commit(records, bytes, peer);
     },
     answerBatch: (connector, outline, frame, received) => {
       const profile = counters.get(connector)?.settings.profile;
@@ -129,7 +136,7 @@ export function createReception(deps: ReceptionDeps): RunningReception {
 interface Counter {
   readonly settings: ReceptionSettings;
   readonly preparedReplies: PreparedReplies;
-  readonly commit: (records: MessageRecord[], bytes: number) => Promise<Received[]>;
+  readonly commit: (records: MessageRecord[], bytes: number, from: Peer) => Promise<Received[]>;
   readonly start: (journal: Journal | undefined) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
@@ -321,7 +328,7 @@ function answerBatchFrame(
 interface Incoming {
   readonly connector: string;
   readonly message: IncomingMessage;
-  readonly peer: string;
+  readonly peer: Peer;
   readonly receivedAt: Date;
 }
 
@@ -351,7 +358,7 @@ function replyTo(
       : { ...common, kind, problems };
   };
   return {
-    peer,
+    peer: peer.address,
     reusedControlId: settings.reusedControlId,
     compose: (decided) => {
       const { verdict, messageId } = decided;

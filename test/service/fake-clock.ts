@@ -55,6 +55,13 @@ export class FakeClock implements Clock {
   }
 }
 
+/** A clock that wakes nobody, so that nothing happens but what a test asks for. */
+export class StandingClock extends FakeClock {
+  override sleep(_ms: number, signal?: AbortSignal): Promise<void> {
+    return super.sleep(Number.MAX_SAFE_INTEGER, signal);
+  }
+}
+
 /** Lets everything that is ready to run, run. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));

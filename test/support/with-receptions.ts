@@ -6,8 +6,8 @@ import { createMappers } from "../../src/app/connectors.ts";
 import { compileProfiles } from "../../src/app/profiles.ts";
 import { openReception } from "../../src/app/reception.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { systemClock } from "../../src/core/clock.ts";
-import type { IncomingMessage, Received } from "../../src/core/intake.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
+import type { IncomingMessage, Peer, Received } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
 import type { RunningReception } from "../../src/jobs/receive.ts";
 import { profileSchema } from "../../src/mapping/profile-schema.ts";
@@ -17,8 +17,8 @@ import { silent, withLedger } from "./with-ledger.ts";
 
 /** A way in over connections, without a listener in front of it. */
 export interface TestReception extends RunningReception {
-  /** Hands over one HL7 message as a listener does. */
-  take(text: string): Promise<Received[]>;
+  /** Hands over one HL7 message as a listener does, over a connection of its own unless one is given. */
+  take(text: string, peer?: Peer): Promise<Received[]>;
 }
 
 /** A ledger with one or several ways in to it, each as a daemon of its own has it; the connector is `hl7`. */
@@ -29,12 +29,17 @@ export interface Receptions {
   /**
    * @param connector keys of the connector's configuration
    * @param pool where it writes to; the ledger unless given
-   * @param site further sections of the configuration, and whether there is a journal in front of the ledger
+   * @param site further sections of the configuration, whether there is a journal in front of the ledger, and a clock of
+   * the test's own
    */
   open(
     connector?: Readonly<Record<string, unknown>>,
     pool?: pg.Pool,
-    site?: { readonly hasJournal?: boolean; readonly config?: Readonly<Record<string, unknown>> },
+    site?: {
+      readonly hasJournal?: boolean;
+      readonly config?: Readonly<Record<string, unknown>>;
+      readonly clock?: Clock;
+    },
   ): Promise<TestReception>;
 }
 
@@ -46,7 +51,7 @@ export async function withReceptions(test: (receptions: Receptions) => Promise<v
       const open: Receptions["open"] = async (
         more = {},
         own = pool,
-        { hasJournal = false, config: sections } = {},
+        { hasJournal = false, config: sections, clock = systemClock } = {},
       ) => {
         const connector = { name: "hl7", type: "mllp", listen: { port: 0 }, results: { directory: "./out" } };
         const file = join(folder, `${opened.length}.yaml`);
@@ -60,14 +65,16 @@ export async function withReceptions(test: (receptions: Receptions) => Promise<v
         const profiles = await compileProfiles(config);
         const reception = await openReception(config, {
           ledger: { pool: own, isEmbedded: hasJournal },
-          clock: systemClock,
+          clock,
           logger: silent,
           profiles,
           mapperByConnector: createMappers(config, profiles),
           onCommitted: () => undefined,
         });
         opened.push(reception);
-        return { ...reception, take: (text) => reception.receive("hl7", [incoming(text)], "10.0.0.9") };
+        const take = (text: string, peer: Peer = { address: "10.0.0.9" }) =>
+          reception.receive("hl7", [incoming(text)], peer);
+        return { ...reception, take };
       };
       try {
         await test({ pool, open, journals: join(folder, "data", "postgres", "journal") });

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import type { Clock } from "../../core/clock.ts";
+import type { Peer } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
 import { encodeFrames, type FrameEvent, FrameReader } from "../../formats/hl7/mllp.ts";
 import type { BackPressure } from "./back-pressure.ts";
@@ -33,9 +34,9 @@ export interface ConnectionDeps {
    * Keeps what a frame holds. Resolves once that is on disk, with the answers, a frame each; rejects when it could not be
    * kept, and then nothing is answered.
    */
-  readonly take: (frame: Buffer, peer: string) => Promise<readonly Buffer[]>;
+  readonly take: (frame: Buffer, peer: Peer) => Promise<readonly Buffer[]>;
   /** Keeps a frame that never ended, for people to look at. */
-  readonly keepUnended: (bytes: Buffer, peer: string) => Promise<void>;
+  readonly keepUnended: (bytes: Buffer, peer: Peer) => Promise<void>;
 }
 
 /** Something taken that is to be answered when its turn comes. */
@@ -56,7 +57,7 @@ const LINGER_MS = 500;
  */
 export class MllpConnection {
   readonly #socket: Socket;
-  readonly #peer: string;
+  readonly #peer: Peer;
   readonly #deps: ConnectionDeps;
   #reader: FrameReader;
   /** What was taken and not answered yet, oldest first. */
@@ -77,7 +78,7 @@ export class MllpConnection {
 
   constructor(socket: Socket, deps: ConnectionDeps) {
     this.#socket = socket;
-    this.#peer = socket.remoteAddress ?? "unknown";
+    this.#peer = { address: socket.remoteAddress ?? "unknown" };
     this.#deps = deps;
     this.#reader = new FrameReader(deps.limits.maxBytes);
     socket.setNoDelay(true);
@@ -90,6 +91,7 @@ export class MllpConnection {
       clearTimeout(this.#timer);
       this.#countOpen(0);
     });
+    this.#flow();
     this.#watch();
   }
 

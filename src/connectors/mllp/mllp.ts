@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { asFailure, Failure } from "../../core/failures.ts";
-import type { BatchOutline, IncomingMessage, Received, Reception } from "../../core/intake.ts";
+import type { BatchOutline, IncomingMessage, Peer, Received, Reception } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
@@ -53,7 +53,7 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
       await reception.receive(name, [unendedMessage(bytes)], peer);
     },
   });
-  const take = async (frame: Buffer, peer: string): Promise<readonly Buffer[]> => {
+  const take = async (frame: Buffer, peer: Peer): Promise<readonly Buffer[]> => {
     try {
       const { messages, outline } = readFrame(frame, listen);
       const received = await reception.receive(name, messages, peer);

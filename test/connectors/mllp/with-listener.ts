@@ -72,7 +72,8 @@ export async function withListener(
   }
 }
 
-async function openRaw(port: number, sockets: Socket[]): Promise<RawPeer> {
+/** A raw connection; its socket is added to those that the caller ends. */
+export async function openRaw(port: number, sockets: Socket[]): Promise<RawPeer> {
   const socket = connect({ host: "127.0.0.1", port, noDelay: true, allowHalfOpen: true });
   sockets.push(socket);
   let heard = "";
