@@ -3,19 +3,23 @@ import { Failure } from "../core/failures.ts";
 import { type Difference, diffMessages } from "../formats/hl7/diff.ts";
 import { clean } from "./clean.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
-import { type FileMessage, readHl7File } from "./hl7-file.ts";
+import { type FileMessage, nameOf, readHl7File } from "./hl7-file.ts";
 import { shownValue } from "./hl7-phi.ts";
 import type { Session } from "./session.ts";
+import { STANDARD_INPUT } from "./standard-input.ts";
 
 /** `hl7 diff`. */
 export async function diffHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
   const [first, second] = command.processedArgs as [string, string];
   const { charset } = command.opts<{ charset?: string }>();
-  const [before, after] = [await readHl7File(first, charset), await readHl7File(second, charset)];
+  if (first === STANDARD_INPUT && second === STANDARD_INPUT)
+    throw new Failure("CLI_USAGE", "only one of both can be standard input");
+  const before = await readHl7File(session, first, charset);
+  const after = await readHl7File(session, second, charset);
   if (before.length !== after.length) {
     throw new Failure(
       "CLI_USAGE",
-      `${first} holds ${before.length} and ${second} ${after.length} messages; files are compared message by message, so both need as many`,
+      `${nameOf(first)} holds ${before.length} and ${nameOf(second)} ${after.length} messages; files are compared message by message, so both need as many`,
     );
   }
   const compared = before.map((left, index) => ({

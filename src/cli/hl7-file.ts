@@ -3,6 +3,8 @@ import { Failure } from "../core/failures.ts";
 import { decodeHl7 } from "../formats/hl7/charset.ts";
 import { splitHl7File } from "../formats/hl7/file.ts";
 import { Hl7Message } from "../formats/hl7/message.ts";
+import type { Session } from "./session.ts";
+import { readStandardInput, STANDARD_INPUT } from "./standard-input.ts";
 
 /** A message of a file, or why it can't be read. */
 export interface FileMessage {
@@ -18,16 +20,30 @@ export interface FileMessage {
 
 /**
  * The messages of an HL7 file; `-` is standard input.
- * @throws Failure CLI_FILE_UNREADABLE, or the code of what is wrong with the file as a whole.
+ * @throws Failure CLI_FILE_UNREADABLE, CLI_USAGE for too much of standard input, or the code of what is wrong with the
+ * file as a whole.
  */
-export async function readHl7File(path: string, charset?: string): Promise<FileMessage[]> {
-  const bytes = await readFile(path === "-" ? "/dev/stdin" : path).catch((error: NodeJS.ErrnoException) => {
-    throw new Failure("CLI_FILE_UNREADABLE", `${path} can't be read (${error.code ?? "unknown error"})`);
-  });
+export async function readHl7File(
+  { io }: Pick<Session, "io">,
+  path: string,
+  charset?: string,
+): Promise<FileMessage[]> {
+  const bytes = path === STANDARD_INPUT ? await readStandardInput(io) : await read(path);
   const { parts, problems } = splitHl7File(bytes);
   const [problem] = problems;
-  if (problem) throw new Failure(problem.code, `${path}, ${problem.place}: ${problem.message}`);
+  if (problem) throw new Failure(problem.code, `${nameOf(path)}, ${problem.place}: ${problem.message}`);
   return parts.map(({ ordinal, line, raw }) => ({ ordinal, line, raw, ...parse(raw, charset) }));
+}
+
+/** A file of the command line as people call it. */
+export function nameOf(path: string): string {
+  return path === STANDARD_INPUT ? "standard input" : path;
+}
+
+function read(path: string): Promise<Buffer> {
+  return readFile(path).catch((error: NodeJS.ErrnoException) => {
+    throw new Failure("CLI_FILE_UNREADABLE", `${path} can't be read (${error.code ?? "unknown error"})`);
+  });
 }
 
 function parse(raw: Buffer, charset: string | undefined): Pick<FileMessage, "encoding" | "message"> {

@@ -3,15 +3,9 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { MllpListener } from "../connectors/mllp/listener.ts";
 import { Failure } from "../core/failures.ts";
-import { buildAck } from "../formats/hl7/ack.ts";
-import { planAcks } from "../formats/hl7/ack-mode.ts";
-import { buildMessage } from "../formats/hl7/build.ts";
-import { decodeHl7 } from "../formats/hl7/charset.ts";
-import { Hl7Message } from "../formats/hl7/message.ts";
-import { createEcho } from "../mapping/echo.ts";
 import { clean } from "./clean.ts";
 import { hideHl7 } from "./hidden.ts";
-import { typeOf } from "./hl7-file.ts";
+import { answerFrame, type HeardFrame } from "./hl7-answer.ts";
 import type { Session } from "./session.ts";
 import { untilStopped } from "./until-stopped.ts";
 
@@ -23,7 +17,6 @@ interface ListenOptions {
   readonly count?: number;
 }
 
-const OUTCOME_BY_ANSWER = { AA: "taken", AE: "content", AR: "foreign" } as const;
 const STOP_WITHIN_MS = 2_000;
 
 /** `hl7 listen`: runs until it is asked to stop, or until so many messages came. */
@@ -48,12 +41,17 @@ export async function listenHl7(session: Session, command: Command): Promise<und
       clock: session.clock,
       logger: session.logger,
       take: async (frame) => {
-        received += 1;
-        const ordinal = received;
         await save?.(frame);
-        const answers = answerTo(frame, ordinal, options, session);
-        if (ordinal === options.count) enough.resolve();
-        return answers;
+        const ordinal = received + 1;
+        const heard = answerFrame(frame, {
+          answer: options.answer,
+          ordinal,
+          now: new Date(session.clock.now()),
+        });
+        received += heard.messages.length;
+        tell(session, ordinal, heard);
+        if (options.count !== undefined && received >= options.count) enough.resolve();
+        return heard.replies;
       },
       keepUnended: (bytes) => {
         session.note(`a frame of ${bytes.length} bytes had no end; it was not answered`);
@@ -68,7 +66,7 @@ export async function listenHl7(session: Session, command: Command): Promise<und
   return undefined;
 }
 
-/** Saves messages in a folder under numbers that go on behind those that an earlier run left there. */
+/** Saves what comes in frames in a folder, a file for each, under numbers that go on behind those that an earlier run left there. */
 async function openFolder(folder: string, session: Session): Promise<(frame: Buffer) => Promise<void>> {
   const names = await mkdir(folder, { recursive: true })
     .then(() => readdir(folder))
@@ -90,60 +88,22 @@ async function openFolder(folder: string, session: Session): Promise<(frame: Buf
   };
 }
 
-function answerTo(frame: Buffer, ordinal: number, options: ListenOptions, session: Session): Buffer[] {
-  const message = read(frame);
-  if (message instanceof Failure) {
-    tell(session, ordinal, frame, `${message.message} (${message.code})`, []);
-    return [];
+function tell(session: Session, first: number, { messages, isBatch }: HeardFrame): void {
+  const batchMessages = isBatch ? messages.length : null;
+  if (messages.length === 0 && !session.isJson)
+    session.line(session.paint("bold", "a batch without messages, answered with another"));
+  for (const [n, { what, codes, raw }] of messages.entries()) {
+    const ordinal = first + n;
+    const lines = hideHl7(raw.toString("utf8"), session.mayShowPhi);
+    if (session.isJson) {
+      // One document a message, as each comes: there is no end to wait for.
+      const told = { ordinal, what, batchMessages, answer: codes.at(-1) ?? null, answers: codes };
+      session.io.stdout.write(`${JSON.stringify({ ...told, text: lines.join("\n") })}\n`);
+      continue;
+    }
+    const where = isBatch ? ` (${n + 1} of ${messages.length} in a batch)` : "";
+    const answered = `answered ${codes.join(", then ") || "with nothing"}`;
+    session.line(session.paint("bold", clean(`message ${ordinal}${where}: ${what}, ${answered}`)));
+    for (const line of lines) session.line(`  ${line}`);
   }
-  const { header } = message;
-  // An acknowledgement is not acknowledged, or two systems would answer each other for ever.
-  const plan = message.first("MSA") ? undefined : planAcks(header, OUTCOME_BY_ANSWER[options.answer]);
-  // Trying out a sender, the application acknowledgement comes on the same connection.
-  const codes = [plan?.immediate, plan?.deferred].filter((code) => code !== undefined);
-  tell(session, ordinal, frame, typeOf(message), codes);
-  const { delimiters } = createEcho(message);
-  return codes.map((code, n) => {
-    const ack = buildAck({
-      to: header,
-      code,
-      controlId: `L${session.clock.now()}${n}${ordinal}`.slice(0, 20),
-      dateTime: new Date(session.clock.now()),
-    });
-    return Buffer.from(buildMessage(ack, { delimiters }), "utf8");
-  });
-}
-
-function read(frame: Buffer): Hl7Message | Failure {
-  try {
-    const { text, encoding } = decodeHl7(frame);
-    return Hl7Message.parse(text, { encoding });
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
-}
-
-function tell(
-  session: Session,
-  ordinal: number,
-  frame: Buffer,
-  what: string,
-  codes: readonly string[],
-): void {
-  const lines = hideHl7(frame.toString("utf8"), session.mayShowPhi);
-  if (session.isJson) {
-    // One document a message, as each comes: there is no end to wait for.
-    session.io.stdout.write(
-      `${JSON.stringify({ ordinal, what, answer: codes.at(-1) ?? null, answers: codes, text: lines.join("\n") })}\n`,
-    );
-    return;
-  }
-  session.line(
-    session.paint(
-      "bold",
-      clean(`message ${ordinal}: ${what}, answered ${codes.join(", then ") || "with nothing"}`),
-    ),
-  );
-  for (const line of lines) session.line(`  ${line}`);
 }

@@ -35,7 +35,7 @@ interface Sent {
 export async function sendHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
   const [path] = command.processedArgs as [string];
   const options = command.opts<SendOptions>();
-  const messages = await readHl7File(path);
+  const messages = await readHl7File(session, path);
   const sender = new MllpSender(await settingsOf(options), session);
   const counts = { accepted: 0, refused: 0, unanswered: 0, unasked: 0 };
   const all: Sent[] = [];

@@ -18,7 +18,7 @@ interface ShowOptions {
 export async function showHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
   const [path] = command.processedArgs as [string];
   const options = command.opts<ShowOptions>();
-  const messages = await readHl7File(path, options.charset);
+  const messages = await readHl7File(session, path, options.charset);
   const dictionary = await loadDictionary();
   if (session.isJson) {
     session.json({ messages: messages.map((each) => messageJson(each, dictionary, options, session)) });

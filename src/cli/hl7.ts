@@ -19,7 +19,7 @@ export function hl7Command(cli: Cli): Command {
   hl7
     .command("validate")
     .description("Say what a connector would refuse in a file, message by message. Stores nothing.")
-    .argument("<file>", "an HL7 file")
+    .argument("<file>", "an HL7 file; - for standard input")
     .requiredOption("--connector <name>", "judge it as this connector would")
     .addHelpText(
       "after",
@@ -29,8 +29,8 @@ export function hl7Command(cli: Cli): Command {
   hl7
     .command("diff")
     .description("Say in which segments and values two messages differ, by place.")
-    .argument("<a>", "an HL7 file with one message, or as many as the other")
-    .argument("<b>", "the file it is compared with")
+    .argument("<a>", "an HL7 file with one message, or as many as the other; - for standard input")
+    .argument("<b>", "the file it is compared with; - for standard input")
     .option("--charset <name>", "read both in this character set, whatever MSH-18 says")
     .addHelpText(
       "after",
@@ -40,7 +40,7 @@ export function hl7Command(cli: Cli): Command {
   hl7
     .command("send")
     .description("Send a file's messages by MLLP, one after the other, and print each acknowledgement.")
-    .argument("<file>", "an HL7 file")
+    .argument("<file>", "an HL7 file; - for standard input")
     .requiredOption("--to <host:port>", "where to", hostAndPort)
     .option("--tls", "speak TLS")
     .option("--ca <file>", "certificates (PEM) to trust instead of the public ones; implies --tls")
@@ -56,7 +56,7 @@ export function hl7Command(cli: Cli): Command {
   hl7
     .command("listen")
     .description(
-      "Receive messages by MLLP, print and acknowledge each. For trying out a sender; keeps nothing.",
+      "Receive messages by MLLP, print and acknowledge each; a batch is answered by one batch. For trying out a sender; keeps nothing.",
     )
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .option("--port <n>", "port to listen on; 0 takes any free one", wholeNumber(0, 65_535), 2575)
@@ -65,9 +65,12 @@ export function hl7Command(cli: Cli): Command {
         .choices(["AA", "AE", "AR"])
         .default("AA"),
     )
-    .option("--save <folder>", "write each message to a file in this folder")
+    .option("--save <folder>", "write each message, or batch, to a file in this folder")
     .option("--count <n>", "end after so many messages", wholeNumber(1))
-    .addHelpText("after", "\nExample:\n  cryobridge hl7 listen --port 2576 --save received")
+    .addHelpText(
+      "after",
+      "\nExample:\n  cryobridge hl7 listen --port 2576 --save received\n\nA batch (FHS, BHS) is answered as the daemon answers it: one frame with a batch that holds the answer to each\nmessage, in their order, since a sender waits for one frame for each of its own. Several messages in a frame\nwithout batch headers are answered by a frame each.",
+    )
     .action(toAction(cli, async () => (await import("./hl7-listen.ts")).listenHl7));
   return hl7;
 }

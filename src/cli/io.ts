@@ -11,6 +11,8 @@ export interface Output {
 export interface Io {
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Standard input; absent where there is none. */
+  readonly stdin?: AsyncIterable<Buffer> | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether standard output is a terminal. */
   readonly isTTY: boolean;

@@ -18,6 +18,7 @@ function processIo(): Io {
   return {
     stdout: quiet(process.stdout),
     stderr: quiet(process.stderr),
+    stdin: process.stdin,
     env: process.env,
     isTTY: process.stdout.isTTY === true,
     isErrorTTY: process.stderr.isTTY === true,

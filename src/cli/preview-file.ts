@@ -21,6 +21,9 @@ import { type Answer, composeAnswer } from "./preview-answer.ts";
 import { createBatchPreview } from "./preview-batch.ts";
 import { previewJson, printPreview } from "./preview-print.ts";
 import type { Session } from "./session.ts";
+import { readStandardInput, STANDARD_INPUT } from "./standard-input.ts";
+
+const CHUNK_BYTES = 256 * 1024;
 
 /** A message of the file and what would become of it. */
 export interface PreviewMessage {
@@ -64,8 +67,8 @@ export async function previewFile(session: Session, command: Command): Promise<E
 }
 
 /**
- * What would become of a file, with its first `limit` messages.
- * @throws Failure CLI_USAGE for a connector that isn't configured, CLI_FILE_UNREADABLE, FILE_TOO_LARGE, CONFIG_INVALID
+ * What would become of a file, or of standard input (`-`), with its first `limit` messages.
+ * @throws Failure CLI_USAGE for a connector that isn't configured, or too much of standard input, CLI_FILE_UNREADABLE, FILE_TOO_LARGE, CONFIG_INVALID
  */
 export async function readPreview(
   path: string,
@@ -82,13 +85,17 @@ export async function readPreview(
   const profile = profileOf(connector, profiles);
   const mapper = createMappers(config, profiles).get(connector.name);
   if (!mapper) throw new TypeError(`no mapper for connector ${connector.name}`);
-  const file = await openReadable(path, connector.maxBytes);
-  return look({ file, path, config, connector, profile, mapper }, options.limit, session);
+  const isPiped = path === STANDARD_INPUT;
+  const file = isPiped
+    ? await readPiped(session, connector.maxBytes)
+    : await openReadable(path, connector.maxBytes);
+  const fileName = isPiped ? "stdin" : basename(path);
+  return look({ file, fileName, config, connector, profile, mapper }, options.limit, session);
 }
 
 interface Source {
   readonly file: ReadableFile;
-  readonly path: string;
+  readonly fileName: string;
   readonly config: Config;
   readonly connector: ConnectorConfig;
   readonly profile: Profile;
@@ -96,8 +103,7 @@ interface Source {
 }
 
 async function look(source: Source, limit: number, session: Session): Promise<Preview> {
-  const { file, path, config, connector, profile, mapper } = source;
-  const fileName = basename(path);
+  const { file, fileName, config, connector, profile, mapper } = source;
   const format = fileFormatOf(connector, profile);
   const service = serviceSettings(config);
   const content = await format.examine(file);
@@ -140,6 +146,17 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
   };
 }
 
+/** Kept in memory, since it comes once and files are read twice. */
+async function readPiped({ io }: Session, maxBytes: number): Promise<ReadableFile> {
+  const bytes = await readStandardInput(io, maxBytes);
+  return {
+    sizeBytes: bytes.length,
+    chunks: async function* () {
+      for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
+    },
+  };
+}
+
 /** The file as a connector would have it open. @throws Failure CLI_FILE_UNREADABLE */
 async function openReadable(path: string, maxBytes: number): Promise<ReadableFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -157,7 +174,7 @@ async function openReadable(path: string, maxBytes: number): Promise<ReadableFil
 
 async function* readChunks(path: string): AsyncGenerator<Buffer> {
   try {
-    for await (const chunk of createReadStream(path, { highWaterMark: 262_144 })) yield chunk as Buffer;
+    for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) yield chunk as Buffer;
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
     throw new Failure("CLI_FILE_UNREADABLE", `${path} can't be read (${code})`);

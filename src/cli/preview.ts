@@ -8,7 +8,7 @@ export function previewCommand(cli: Cli): Command {
     .description(
       "Show what would become of a file: its orders, the calls to the service, and the answer or rejection. Sends and stores nothing.",
     )
-    .argument("<file>", "an HL7 or CSV file")
+    .argument("<file>", "an HL7 or CSV file; - for standard input")
     .requiredOption("--connector <name>", "read it as this connector would")
     .option("--limit <n>", "show at most so many messages; all are counted", wholeNumber(1, 100_000), 20)
     .addHelpText(

@@ -265,6 +265,33 @@ describe("hl7 send and hl7 listen", () => {
     });
   });
 
+  it("answer a batch by one batch in one frame, and count and save it", () =>
+    withFolder(async (folder) => {
+      const text = `BHS|^~\\&|L|N|C|B|||||B-1\r${hl7Text()}${hl7Text().replace("MSG0001", "MSG0002")}BTS|2\r`;
+      let heard = "";
+      const listened = await withListen(
+        ["--count", "2", "--save", join(folder, "got")],
+        async (port, printed) => {
+          const sender = connect(port, "127.0.0.1");
+          sender.write(framed(text));
+          sender.on("data", (chunk: Buffer) => {
+            heard += chunk.toString();
+          });
+          await eventually(() => printed().includes("message 2 (2 of 2 in a batch): OML^O33, answered AA\n"));
+          await eventually(() => heard.endsWith("\x1c\r"));
+          sender.destroy();
+        },
+      );
+      expect(listened.status).toBe(0);
+      const frames = heard.split("\x0b").map((each) => each.replace("\x1c\r", "END"));
+      expect(frames).toEqual([
+        "",
+        expect.stringMatching(/^BHS\|.*MSA\|AA\|MSG0001\r.*MSA\|AA\|MSG0002\rBTS\|2\rEND$/s),
+      ]);
+      expect(await readFile(join(folder, "got", "000001.hl7"), "utf8")).toBe(text);
+      for (const secret of SECRETS) expect(listened.stdout).not.toContain(secret);
+    }));
+
   it("don't acknowledge an acknowledgement", async () => {
     const ack = "MSH|^~\\&|A|B|C|D|2026||ACK|A1|P|2.5.1|||NE|NE\rMSA|AA|1\r";
     const wantingMore = ack.replace("|NE|NE", "");

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { run } from "../../src/cli/run.ts";
 import type { Clock } from "../../src/core/clock.ts";
 
@@ -12,6 +13,8 @@ export interface CliWorld {
   readonly isTTY?: boolean;
   readonly isErrorTTY?: boolean;
   readonly columns?: number;
+  /** What comes by standard input, in these pieces. */
+  readonly stdin?: readonly Buffer[];
   /** What the person at the terminal answers; nobody is there without it. */
   readonly answer?: string;
   readonly onStop?: (listener: () => void) => () => void;
@@ -38,6 +41,7 @@ export async function runCli(argv: readonly string[], world: CliWorld = {}): Pro
         world.onStderr?.(text);
       },
     },
+    stdin: world.stdin && Readable.from(world.stdin),
     env: world.env ?? {},
     isTTY: world.isTTY ?? false,
     isErrorTTY: world.isErrorTTY,

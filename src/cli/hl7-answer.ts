@@ -1,0 +1,105 @@
+import { Failure } from "../core/failures.ts";
+import { buildAck } from "../formats/hl7/ack.ts";
+import { planAcks } from "../formats/hl7/ack-mode.ts";
+import { buildMessage } from "../formats/hl7/build.ts";
+import { decodeHl7 } from "../formats/hl7/charset.ts";
+import { splitHl7File } from "../formats/hl7/file.ts";
+import { Hl7Message } from "../formats/hl7/message.ts";
+import { formatHl7DateTime } from "../formats/hl7/time.ts";
+import { composeBatchResponse } from "../mapping/batch-hl7.ts";
+import { createEcho } from "../mapping/echo.ts";
+import { typeOf } from "./hl7-file.ts";
+
+/** How a listener that only tries a sender out answers: everything alike. */
+export interface AnswerSettings {
+  readonly answer: "AA" | "AE" | "AR";
+  /** Number of the frame's first message, from 1; makes control ids differ. */
+  readonly ordinal: number;
+  readonly now: Date;
+}
+
+/** A message of a frame. */
+export interface HeardMessage {
+  /** Its type, or why it can't be read. */
+  readonly what: string;
+  /** What it is acknowledged with; empty for nothing. */
+  readonly codes: readonly string[];
+  readonly raw: Buffer;
+}
+
+/** What a frame brought and what goes back. */
+export interface HeardFrame {
+  readonly messages: readonly HeardMessage[];
+  /** Whether the messages came in a batch (FHS, BHS), and are answered by one. */
+  readonly isBatch: boolean;
+  /** Each to be sent in a frame of its own. */
+  readonly replies: readonly Buffer[];
+}
+
+const OUTCOME_BY_ANSWER = { AA: "taken", AE: "content", AR: "foreign" } as const;
+/** Stands where a ledger's own code stands in control ids of ours. */
+const INSTANCE_CODE = "LISTEN";
+
+/**
+ * Answers a frame as the daemon does: each message as its MSH-15 and MSH-16 want it, a batch by one batch in one frame,
+ * since a sender by MLLP waits for one frame for each of its own. What can't be taken apart gets no answer.
+ */
+export function answerFrame(frame: Buffer, settings: AnswerSettings): HeardFrame {
+  const { parts, problems, outline } = splitHl7File(frame);
+  const [problem] = problems;
+  if (problem) {
+    const what = `${problem.place}: ${problem.message} (${problem.code})`;
+    return { messages: [{ what, codes: [], raw: frame }], isBatch: outline !== undefined, replies: [] };
+  }
+  const answered = parts.map(({ raw }, n) =>
+    answerMessage(raw, { ...settings, ordinal: settings.ordinal + n }),
+  );
+  const messages = answered.map(({ message }) => message);
+  if (outline === undefined) {
+    const replies = answered.flatMap(({ acks }) => acks.map((ack) => Buffer.from(ack, "utf8")));
+    return { messages, isBatch: false, replies };
+  }
+  const isUnasked = answered.length > 0 && answered.every(({ acks }) => acks.length === 0);
+  if (isUnasked) return { messages, isBatch: true, replies: [] };
+  const text = composeBatchResponse({
+    outline,
+    answers: answered.map(({ acks }) => ({ verdict: "accepted", messages: acks })),
+    response: "all",
+    time: formatHl7DateTime(settings.now),
+    instanceCode: INSTANCE_CODE,
+    seed: `${settings.now.getTime()} ${settings.ordinal}`,
+    settings: { sender: undefined, receiver: undefined },
+  });
+  return { messages, isBatch: true, replies: [Buffer.from(text, "utf8")] };
+}
+
+function answerMessage(
+  raw: Buffer,
+  { answer, ordinal, now }: AnswerSettings,
+): { readonly message: HeardMessage; readonly acks: readonly string[] } {
+  const message = read(raw);
+  if (message instanceof Failure) {
+    return { message: { what: `${message.message} (${message.code})`, codes: [], raw }, acks: [] };
+  }
+  const { header } = message;
+  // An acknowledgement is not acknowledged, or two systems would answer each other for ever.
+  const plan = message.first("MSA") ? undefined : planAcks(header, OUTCOME_BY_ANSWER[answer]);
+  // Trying out a sender, the application acknowledgement comes on the same connection.
+  const codes = [plan?.immediate, plan?.deferred].filter((code) => code !== undefined);
+  const { delimiters } = createEcho(message);
+  const acks = codes.map((code, n) => {
+    const controlId = `L${now.getTime()}${n}${ordinal}`.slice(0, 20);
+    return buildMessage(buildAck({ to: header, code, controlId, dateTime: now }), { delimiters });
+  });
+  return { message: { what: typeOf(message), codes, raw }, acks };
+}
+
+function read(raw: Buffer): Hl7Message | Failure {
+  try {
+    const { text, encoding } = decodeHl7(raw);
+    return Hl7Message.parse(text, { encoding });
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}

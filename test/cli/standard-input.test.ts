@@ -1,0 +1,133 @@
+import { execFile } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { readStandardInput } from "../../src/cli/standard-input.ts";
+import { withFolder } from "../support/with-folder.ts";
+import { runCli } from "./run-cli.ts";
+import { configText, ENV, hl7Text, PATIENT } from "./with-lab.ts";
+
+/** Runs a command with this text on standard input, in two pieces; `@NAME` in the words is a file with another message. */
+function piped(text: string, ...words: string[]) {
+  return withFolder(async (folder) => {
+    await writeFile(join(folder, "c.yaml"), configText(undefined));
+    await writeFile(join(folder, "other.hl7"), hl7Text().replace("VIAL-1", "VIAL-9"));
+    const argv = words.map((word) => (word.startsWith("@") ? join(folder, word.slice(1)) : word));
+    const bytes = Buffer.from(text);
+    const half = bytes.length >> 1;
+    return runCli(["--config", join(folder, "c.yaml"), ...argv], {
+      env: ENV,
+      stdin: [bytes.subarray(0, half), bytes.subarray(half)],
+    });
+  });
+}
+
+const io = (...pieces: Buffer[]) => ({
+  stdout: { write: () => true },
+  stderr: { write: () => true },
+  env: {},
+  isTTY: false,
+  stdin: (async function* () {
+    yield* pieces;
+  })(),
+});
+
+describe("- for a file", () => {
+  it("is shown", async () => {
+    const { status, stdout } = await piped(hl7Text(), "hl7", "show", "-", "--segment", "ORC");
+    expect(status).toBe(0);
+    expect(stdout).toContain("ORC-1  NW");
+  });
+
+  it("is judged as a connector would", async () => {
+    const good = await piped(hl7Text(), "hl7", "validate", "-", "--connector", "lims");
+    expect(good).toMatchObject({ status: 0, stdout: "1 message: 1 accepted\n" });
+    const bad = await piped(
+      hl7Text().replace("ORC|NW", "ORC|ZZ"),
+      "hl7",
+      "validate",
+      "-",
+      "--connector",
+      "lims",
+    );
+    expect(bad.status).toBe(1);
+    expect(bad.stdout).toContain("message 1, ORC-1: ");
+  });
+
+  it("is previewed", async () => {
+    const { status, stdout } = await piped(hl7Text(), "preview", "-", "--connector", "lims");
+    expect(status).toBe(0);
+    expect(stdout).toContain("message 1 (OML^O33, MSG0001): accepted");
+    expect(stdout).not.toContain(PATIENT.lastName);
+  });
+
+  it.each([
+    ["first", ["-", "@other.hl7"], "VIAL-1 -> VIAL-9"],
+    ["second", ["@other.hl7", "-"], "VIAL-9 -> VIAL-1"],
+  ])("is the %s of two that are compared", async (_, files, difference) => {
+    const { status, stdout } = await piped(hl7Text(), "hl7", "diff", ...files);
+    expect(status).toBe(1);
+    expect(stdout).toContain(difference);
+  });
+
+  it("is not both of two that are compared", async () => {
+    const { status, stderr } = await piped(hl7Text(), "hl7", "diff", "-", "-");
+    expect(status).toBe(2);
+    expect(stderr).toContain("only one of both can be standard input");
+  });
+
+  it("is sent", async () => {
+    const { status, stdout } = await piped(hl7Text(), "hl7", "send", "-", "--to", "127.0.0.1:1");
+    expect(status).toBe(4);
+    expect(stdout).toContain("message 1 (MSG0001): ");
+  });
+
+  it("is named when nothing comes", async () => {
+    const { status, stderr } = await piped("", "hl7", "show", "-");
+    expect(status).toBe(1);
+    expect(stderr).toContain("standard input, the file: expected at least one message, found nothing");
+  });
+
+  it("is named when the messages of two that are compared are not as many", async () => {
+    const { stderr } = await piped(hl7Text() + hl7Text(), "hl7", "diff", "-", "@other.hl7");
+    expect(stderr).toContain("standard input holds 2 and ");
+  });
+});
+
+describe("standard input", () => {
+  it("is refused when it has more than the connector takes", async () => {
+    const pieces = [Buffer.alloc(600), Buffer.alloc(500)];
+    await expect(readStandardInput(io(...pieces), 1_000)).rejects.toMatchObject({
+      code: "FILE_TOO_LARGE",
+      message: "standard input has more than 1000 bytes, which is what the connector takes at most",
+    });
+    expect(await readStandardInput(io(...pieces), 1_100)).toHaveLength(1_100);
+  });
+
+  it("is refused when it has no end", async () => {
+    const piece = Buffer.alloc(16 * 1024 * 1024);
+    async function* endless() {
+      for (;;) yield piece;
+    }
+    await expect(readStandardInput({ ...io(), stdin: endless() })).rejects.toMatchObject({
+      code: "CLI_USAGE",
+      message: "standard input has more than 268435456 bytes; write it to a file, and name that",
+    });
+  });
+
+  it("is the process's own", () =>
+    withFolder(async (folder) => {
+      const main = join(import.meta.dirname, "../../src/cli/main.ts");
+      const shown = await new Promise<{ status: unknown; stdout: string; stderr: string }>((resolve) => {
+        const child = execFile(
+          process.execPath,
+          [main, "hl7", "show", "-"],
+          { cwd: folder },
+          (error, stdout, stderr) => resolve({ status: error === null ? 0 : error.code, stdout, stderr }),
+        );
+        child.stdin?.end(hl7Text());
+      });
+      expect(shown.stderr).toBe("");
+      expect(shown).toMatchObject({ status: 0, stdout: expect.stringContaining("control id MSG0001") });
+    }));
+});
