@@ -10,9 +10,9 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 120_000,
     pool: "forks",
-    // Most tests wait for servers and files, so two files run at once even on two cores; more would only slow each other
-    // down, since each of the concurrent tests of a file may run a whole site.
-    maxWorkers: 2,
+    // Most tests wait for servers and files, so three files run at once even on two cores, which they keep busy; more would
+    // only slow each other down, since each of the concurrent tests of a file may run a whole site.
+    maxWorkers: 3,
     maxConcurrency: 3,
   },
 });
