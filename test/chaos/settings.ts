@@ -8,6 +8,8 @@ export interface ChaosSettings {
   readonly orders: number;
   /** CRYOBRIDGE_CHAOS_KILLS */
   readonly kills: number;
+  /** CRYOBRIDGE_CHAOS_CUTS: how often the power is cut in a run. */
+  readonly cuts: number;
 }
 
 /** The settings of this run. @throws RangeError for a value that is no whole number. */
@@ -23,5 +25,6 @@ export function readSettings(env: NodeJS.ProcessEnv): ChaosSettings {
     runs: read("RUNS", 1),
     orders: read("ORDERS", 100),
     kills: read("KILLS", 10),
+    cuts: read("CUTS", 20),
   };
 }

@@ -30,7 +30,7 @@ export interface DropWorld {
   start(connector: DropFolder): Promise<DropFolder>;
   hl7(settings?: Partial<Hl7DropSettings>, deps?: Partial<DropFolderDeps>): DropFolder;
   /** Waits until nothing is left in `in` and `work`. */
-  settled(): Promise<void>;
+  settled(withinMs?: number): Promise<void>;
   list(folder: keyof DropDirectories): Promise<string[]>;
   read(folder: keyof DropDirectories, name: string): Promise<string>;
 }
@@ -76,7 +76,7 @@ export function makeWorld(folder: string, started: DropFolder[]): DropWorld {
     },
     hl7: (settings, own) =>
       createHl7Drop({ name: "lims", directories, ...QUICK, ...settings }, { ...deps, ...own }),
-    settled: async () => {
+    settled: async (withinMs = 10_000) => {
       // Files go from `in` to `work`, and within it from a dead daemon to a live one: looked at in that order, and twice.
       const isEmpty = async () => {
         const waiting = await list("in");
@@ -84,7 +84,7 @@ export function makeWorld(folder: string, started: DropFolder[]): DropWorld {
         return waiting.length === 0 && work.every((name) => name.endsWith(".owner"));
       };
       const what = "an empty drop folder";
-      await eventually(async () => (await isEmpty()) && (await isEmpty()), { what });
+      await eventually(async () => (await isEmpty()) && (await isEmpty()), { what, withinMs });
     },
     read: (key, name) => readFile(join(directories[key], name), "utf8"),
   };

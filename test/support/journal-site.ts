@@ -6,7 +6,7 @@ import { parse, stringify } from "yaml";
 import { countArrivals } from "../../src/ledger/arrivals.ts";
 import type { ChildDaemon } from "./child-daemon.ts";
 import { eventually } from "./eventually.ts";
-import { type ChildSite, withChildSite, withPool } from "./with-child-site.ts";
+import { type ChildSite, type ChildSiteOptions, withChildSite, withPool } from "./with-child-site.ts";
 
 /** A site that takes orders by MLLP, with a ledger of its own and therefore with a journal. */
 export interface JournalSite extends ChildSite {
@@ -28,10 +28,13 @@ export interface JournalSite extends ChildSite {
 }
 
 /** Gives a test such a site; see {@link withChildSite}. */
-export async function withJournalSite(test: (site: JournalSite) => Promise<void>): Promise<void> {
+export async function withJournalSite<T>(
+  test: (site: JournalSite) => Promise<T>,
+  options: Pick<ChildSiteOptions, "disk"> = {},
+): Promise<T> {
   const [port, consolePort] = [await findPort(), await findPort()];
   const config = { connectors: [mllpConnector("hl7", port)], console: { port: consolePort } };
-  await withChildSite({ config }, (site) =>
+  return await withChildSite({ ...options, config }, (site) =>
     test({
       ...site,
       port,

@@ -1,5 +1,14 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { appendFileSync, existsSync, readdirSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { inject } from "vitest";
 
@@ -17,6 +26,8 @@ const NEEDS = {
   mllp_send: () => findProgram("mllp_send") !== undefined,
   /** A limit for a process that runs, of Debian's package util-linux. */
   prlimit: () => findProgram("prlimit") !== undefined,
+  /** File systems in files, which only root can mount, and not in every container. */
+  "disks in files": () => canMountFiles(),
   "an older node": () => findOlderNode() !== undefined,
 } as const;
 export type Need = keyof typeof NEEDS;
@@ -26,6 +37,7 @@ const NOT_INSTALLABLE: readonly Need[] = [
   "linux",
   "root",
   "a checkout that all users can reach",
+  "disks in files",
   "an older node",
 ];
 /** The first Node.js that runs Cryobridge without help. */
@@ -68,6 +80,28 @@ export function findOlderNode(): string | undefined {
     const version = execFileSync(path, ["--version"], { encoding: "utf8" });
     return Number(/^v(\d+)/.exec(version)?.[1]) < NODE_MAJOR;
   });
+}
+
+/** Tried, since rights and devices say too little: a container's root may have neither. */
+function canMountFiles(): boolean {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return false;
+  const folder = mkdtempSync(join(tmpdir(), "cryobridge-mount-"));
+  const image = join(folder, "image");
+  try {
+    writeFileSync(image, "");
+    truncateSync(image, 4 * 1024 * 1024);
+    const commands = [
+      ["mkfs.ext4", "-q", "-F", image],
+      ["mount", "-t", "ext4", "-o", "loop", image, folder],
+      ["fsfreeze", "--freeze", folder],
+      ["fsfreeze", "--unfreeze", folder],
+      ["umount", folder],
+    ];
+    return commands.every(([program = "", ...args]) => spawnSync(program, args).status === 0);
+  } finally {
+    spawnSync("umount", [folder]);
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 function isReachable(folder: string): boolean {

@@ -11,6 +11,8 @@ export interface SendOptions {
   readonly inFlight?: number;
   /** The message of an order; its control id is MSG- and the number. */
   readonly compose?: (number: string) => string;
+  /** Where answers are noted as they come; a map of its own unless told otherwise. */
+  readonly answers?: Map<string, string>;
   /** Called after each answer with how many there are. */
   readonly onAnswer?: (count: number) => void;
 }
@@ -21,10 +23,10 @@ export interface SendOptions {
  */
 export function sendOrders(
   numbers: Iterable<string>,
-  { port, inFlight = 20, compose = (number) => omlO33({ number }), onAnswer }: SendOptions,
+  { port, inFlight = 20, compose = (number) => omlO33({ number }), ...noting }: SendOptions,
 ): Promise<Map<string, string>> {
   return new Promise((resolve) => {
-    const answers = new Map<string, string>();
+    const { answers = new Map<string, string>(), onAnswer } = noting;
     const rest = numbers[Symbol.iterator]();
     const reader = new FrameReader(LONGEST_ANSWER);
     const socket = connect({ port, host: "127.0.0.1", noDelay: true });

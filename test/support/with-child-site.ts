@@ -5,6 +5,7 @@ import { stringify } from "yaml";
 import { systemClock } from "../../src/core/clock.ts";
 import { openPool } from "../../src/ledger/database.ts";
 import { startEmbeddedPostgres } from "../../src/ledger/embedded/embedded-postgres.ts";
+import { isServing, readPostmaster } from "../../src/ledger/embedded/postmaster.ts";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 import { listOrders } from "../../src/ledger/views.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
@@ -37,6 +38,8 @@ export interface ChildSiteOptions {
   readonly service?: Readonly<Record<string, unknown>>;
   /** Whole sections of the configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Where the data and the lab's folders are; beside the configuration unless told otherwise. */
+  readonly disk?: string;
   /** Puts something between the daemon and the simulator. */
   readonly front?: (simulatorUrl: string) => Promise<Front>;
 }
@@ -58,12 +61,13 @@ export async function withChildSite<T>(
     const simulator = await createSimulator({ ...options.simulator, port: 0 });
     const front = await options.front?.(simulator.url);
     const configFile = join(folder, "cryobridge.yaml");
-    const dataDir = join(folder, "data");
+    const disk = options.disk ?? folder;
+    const dataDir = join(disk, "data");
     const logFile = join(folder, "daemon.log");
-    await writeFile(configFile, stringify(childConfig(folder, front?.url ?? simulator.url, options)), {
+    await writeFile(configFile, stringify(childConfig(disk, front?.url ?? simulator.url, options)), {
       mode: 0o600,
     });
-    const lab = openLabFolder(folder);
+    const lab = openLabFolder(disk);
     const daemons: ChildDaemon[] = [];
     const orders = () => withPool(dataDir, async (pool) => await listOrders(pool, { limit: 100_000 }));
     const site: ChildSite = {
@@ -114,10 +118,10 @@ export async function withChildSite<T>(
 }
 
 /** A configuration with short times, on the embedded database. */
-function childConfig(folder: string, serviceUrl: string, options: ChildSiteOptions): unknown {
+function childConfig(disk: string, serviceUrl: string, options: ChildSiteOptions): unknown {
   const drop = { settle: "50ms", scanInterval: "100ms" };
   return {
-    dataDir: join(folder, "data"),
+    dataDir: join(disk, "data"),
     service: {
       baseUrl: serviceUrl,
       auth: {
@@ -133,8 +137,8 @@ function childConfig(folder: string, serviceUrl: string, options: ChildSiteOptio
     },
     facilities: { NORTH: 12, SOUTH: 13 },
     connectors: [
-      { name: "hl7", type: "hl7-drop", directory: join(folder, "hl7"), ...drop },
-      { name: "csv", type: "csv-drop", directory: join(folder, "csv"), ...drop, resultsEvery: "500ms" },
+      { name: "hl7", type: "hl7-drop", directory: join(disk, "hl7"), ...drop },
+      { name: "csv", type: "csv-drop", directory: join(disk, "csv"), ...drop, resultsEvery: "500ms" },
     ],
     console: { port: 0 },
     log: { level: "info", pretty: false },
@@ -163,24 +167,26 @@ async function lastWords(logFile: string): Promise<string> {
   return text.trim().split("\n").slice(-15).join("\n");
 }
 
-/** A killed daemon leaves its server behind; it is stopped by its number and its data removed. */
+/** A killed daemon leaves its server behind; its data are removed, too. */
 async function removeServer(dataDir: string): Promise<void> {
-  const home = await realpath(join(dataDir, "postgres")).catch(() => undefined);
-  if (home === undefined) return;
-  const note = await readFile(join(home, "data/postmaster.pid"), "utf8").catch(() => "");
-  const pid = Number(note.split("\n")[0]);
-  if (pid > 1 && isAlive(pid)) {
-    process.kill(pid, "SIGQUIT");
-    await eventually(() => !isAlive(pid), { what: "the end of the database server" });
-  }
-  await rm(home, { recursive: true, force: true, maxRetries: 10 });
+  const home = await endServer(dataDir);
+  if (home !== undefined) await rm(home, { recursive: true, force: true, maxRetries: 10 });
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
+/** Ends the server that a killed daemon has left behind, without a word; gives its folder. */
+export async function endServer(dataDir: string): Promise<string | undefined> {
+  const pid = await findServer(dataDir);
+  if (pid !== undefined) {
+    process.kill(pid, "SIGQUIT");
+    const isOver = async () => (await findServer(dataDir)) === undefined;
+    await eventually(isOver, { what: "the end of the database server" });
   }
+  return await realpath(join(dataDir, "postgres")).catch(() => undefined);
+}
+
+/** The process number of the server of these data; undefined when none runs. */
+export async function findServer(dataDir: string): Promise<number | undefined> {
+  const data = join(dataDir, "postgres/data");
+  const postmaster = await readPostmaster(data);
+  return postmaster && (await isServing(postmaster, data)) ? postmaster.pid : undefined;
 }
