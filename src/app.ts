@@ -32,6 +32,7 @@ import type { SubmitDeps } from "./jobs/submit-deps.ts";
 import { type TrackDeps, trackFacility } from "./jobs/track.ts";
 import { acquireDaemonLock } from "./ledger/embedded/daemon-lock.ts";
 import { findInstanceCode, findLedgerSecret } from "./ledger/identity.ts";
+import type { JournalState } from "./ledger/journal/journal.ts";
 import { takeResultNumber } from "./ledger/outcomes.ts";
 import { recoverSubmissions } from "./ledger/submission.ts";
 import { acquireSubmitterLock, type SubmitterLock } from "./ledger/submitter-lock.ts";
@@ -71,6 +72,8 @@ export interface Daemon {
   observe(observer: DaemonObserver): () => void;
   /** Why orders can't be taken or worked off right now; empty when all is well. */
   troubles(): string[];
+  /** How the journals in front of the ledger stand; empty where there are none. */
+  journals(): readonly JournalState[];
   /** Stops in the order in which work flows, and waits for what is in hand. */
   stop(): Promise<void>;
 }
@@ -137,6 +140,7 @@ export async function startDaemon(
         ...connectors.flatMap((connector) => connector.trouble ?? []),
         ...(worker?.troubles() ?? []),
       ],
+      journals: () => reception.journals(),
       stop,
     };
   } catch (error) {

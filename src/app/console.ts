@@ -44,6 +44,7 @@ export async function openConsole(
     refills: refillOverviewOf(pool, config.refills, clock),
     waiting: () => listWaitingCodes(pool),
     listeners: () => daemon.connectors.flatMap(toListenerRow),
+    journals: daemon.journals,
     serviceChanges: () => readServiceChanges(pool, config),
     metrics,
     logger,
@@ -82,7 +83,8 @@ async function readReadiness(daemon: Daemon): Promise<Readiness> {
   const reasons = daemon.troubles();
   const isIntakeWell = daemon.connectors.every((connector) => connector.trouble === undefined);
   try {
-    return { ready: isIntakeWell, reasons: [...reasons, ...tellStuck(await countArrivals(daemon.pool))] };
+    const arrivals = await countArrivals(daemon.pool);
+    return { ready: isIntakeWell, reasons: [...reasons, ...tellStuck(arrivals)], arrivals };
   } catch (error) {
     const words = error instanceof Failure ? error.message : "the ledger's database gives an error";
     return { ready: false, reasons: [words, ...reasons] };
@@ -102,12 +104,11 @@ function tellStuck(arrivals: readonly ArrivalCount[]): string[] {
 }
 
 async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
-  const [orders, deliveries, deliveriesHeld, tasks, arrivals] = await Promise.all([
+  const [orders, deliveries, deliveriesHeld, tasks] = await Promise.all([
     countOrders(pool),
     countDeliveries(pool),
     countHeldDeliveries(pool),
     countOpenTasks(pool),
-    countArrivals(pool),
   ]);
   const counts = new Map(orders.map(({ state, count }) => [state, count]));
   return {
@@ -122,7 +123,6 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
     deliveriesParked: deliveries.parked,
     deliveriesHeld,
     tasks,
-    arrivals,
   };
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { ConsoleDeps, LedgerCounts, Readiness, RefillOverview, ServiceChange } from "./deps.ts";
+import { tellJournals } from "./tell-journals.ts";
 
 /** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
 const DEADLINE_MS = 5_000;
@@ -21,14 +22,16 @@ export async function withDeadline<T>(answer: Promise<T>, clock: Clock): Promise
   }
 }
 
-/** Readiness as a fact: when it can't be found out, it is "not ready", with the reason. */
+/** Readiness as a fact: when it can't be found out, it is "not ready", with the reason. Journals tell theirs by themselves. */
 export async function askReadiness(deps: ConsoleDeps): Promise<Readiness> {
+  const findings = tellJournals(deps.journals?.() ?? []);
   try {
-    return await withDeadline(deps.readiness(), deps.clock);
+    const readiness = await withDeadline(deps.readiness(), deps.clock);
+    return { ...readiness, reasons: [...readiness.reasons, ...findings] };
   } catch (error) {
     const failure = asFailure(error);
     deps.logger.warn({ err: failure }, "readiness could not be found out");
-    return { ready: false, reasons: [`${failure.message} (${failure.code})`] };
+    return { ready: false, reasons: [`${failure.message} (${failure.code})`, ...findings] };
   }
 }
 

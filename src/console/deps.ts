@@ -5,6 +5,7 @@ import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { TankAge } from "../jobs/tanks.ts";
 import type { ArrivalCount } from "../ledger/arrivals.ts";
+import type { JournalState } from "../ledger/journal/journal.ts";
 import type { TaskCount } from "../ledger/tasks.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { Metrics } from "./metrics.ts";
@@ -13,6 +14,11 @@ import type { Metrics } from "./metrics.ts";
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
+  /**
+   * Messages that were acknowledged and whose orders are still to be made; connectors without any are left out. Undefined
+   * while the ledger is out of reach.
+   */
+  readonly arrivals?: readonly ArrivalCount[] | undefined;
 }
 
 /** How much of what the ledger holds. */
@@ -28,8 +34,6 @@ export interface LedgerCounts {
   readonly deliveriesHeld: number;
   /** Things for a person to do that nobody has done, by kind; kinds without any are left out. */
   readonly tasks: readonly TaskCount[];
-  /** Messages that were acknowledged and whose orders are still to be made; connectors without any are left out. */
-  readonly arrivals: readonly ArrivalCount[];
 }
 
 /** An order as the console shows it: nothing in it identifies a patient. */
@@ -102,6 +106,8 @@ export interface ConsoleDeps {
   readonly waiting?: (() => Promise<readonly WaitingCode[]>) | undefined;
   /** Connectors that listen for messages. */
   readonly listeners?: (() => readonly ListenerRow[]) | undefined;
+  /** The journals in front of the ledger, by connector. */
+  readonly journals?: (() => readonly JournalState[]) | undefined;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly clock: Clock;

@@ -1,9 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { ORDER_STATES } from "../core/order-state.ts";
+import type { ArrivalCount } from "../ledger/arrivals.ts";
+import type { JournalState } from "../ledger/journal/journal.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import { addArrivalMetrics } from "./arrival-metrics.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, ServiceChange } from "./deps.ts";
 import { addDriftMetrics } from "./drift-metrics.ts";
+import { addJournalMetrics } from "./journal-metrics.ts";
 import { addMllpMetrics } from "./mllp-metrics.ts";
 import { addRefillMetrics } from "./refill-metrics.ts";
 import { addTaskMetrics } from "./task-metrics.ts";
@@ -32,6 +35,8 @@ export interface Metrics {
   render(now: {
     readonly isReady: boolean;
     readonly counts: LedgerCounts | undefined;
+    /** Undefined while the ledger is out of reach. */
+    readonly arrivals?: readonly ArrivalCount[] | undefined;
     /** Undefined when no refills are followed. */
     readonly refills?: RefillOverview | undefined;
     /** Undefined while the ledger is out of reach. */
@@ -39,6 +44,7 @@ export interface Metrics {
     /** Undefined while the ledger is out of reach. */
     readonly waiting?: readonly WaitingCode[] | undefined;
     readonly listeners?: readonly ListenerRow[] | undefined;
+    readonly journals?: readonly JournalState[] | undefined;
     /** For ages, ms since the epoch. */
     readonly nowMs?: number | undefined;
   }): Promise<string>;
@@ -126,6 +132,7 @@ export function createMetrics(version: string): Metrics {
   const setDrifts = addDriftMetrics(registers);
   const setWaiting = addWaitingMetrics(registers);
   const setListeners = addMllpMetrics(registers);
+  const setJournals = addJournalMetrics(registers);
   setBreaker("closed");
   return {
     recordServiceRequest: ({ route, outcome, seconds }) => {
@@ -135,15 +142,16 @@ export function createMetrics(version: string): Metrics {
     },
     setBreaker,
     recordMessages: (connector, verdict, count = 1) => messages.inc({ connector, verdict }, count),
-    render: async ({ isReady, counts, refills, serviceChanges, waiting, listeners, nowMs }) => {
+    render: async ({ isReady, counts, nowMs = 0, ...now }) => {
       ready.set(isReady ? 1 : 0);
       setCounts(counts);
       setTasks(counts);
-      setArrivals(counts);
-      setRefills(refills, nowMs ?? 0);
-      setDrifts(serviceChanges);
-      setWaiting(waiting, nowMs ?? 0);
-      setListeners(listeners ?? []);
+      setArrivals(now.arrivals);
+      setRefills(now.refills, nowMs);
+      setDrifts(now.serviceChanges);
+      setWaiting(now.waiting, nowMs);
+      setListeners(now.listeners ?? []);
+      setJournals(now.journals ?? []);
       return registry.metrics();
     },
     contentType: registry.contentType,

@@ -98,8 +98,10 @@ function show(status) {
   ready.className = "badge " + (status.isReady ? "good" : "bad");
   document.title = (status.isReady ? "" : "\\u2717 ") + "Cryobridge";
   const reasons = byId("reasons");
-  reasons.hidden = status.isReady;
-  reasons.replaceChildren(...status.reasons.map((reason) => el("p", "", reason)));
+  reasons.hidden = status.reasons.length === 0;
+  // Screen readers say an alert whenever it is written.
+  if (reasons.textContent !== status.reasons.join(""))
+    reasons.replaceChildren(...status.reasons.map((reason) => el("p", "", reason)));
   counts(status);
   const stuck = status.stuckOrders?.map((order) => row([
     ...orderCells(order), stateBadge(order.state), since(order.changedAt, now), reasonCell(order.reason),

@@ -15,8 +15,8 @@ export function errorBody(code: string, message: string) {
 export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings, deps: ConsoleDeps): void {
   app.get("/healthz", async () => ({ alive: true }));
   app.get("/readyz", async (_request, reply) => {
-    const readiness = await askReadiness(deps);
-    return reply.code(readiness.ready ? 200 : 503).send(readiness);
+    const { ready, reasons } = await askReadiness(deps);
+    return reply.code(ready ? 200 : 503).send({ ready, reasons });
   });
   app.get("/metrics", async (_request, reply) => {
     const [readiness, counts, refills, serviceChanges, waiting] = await Promise.all([
@@ -29,10 +29,12 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
     const nowMs = deps.clock.now();
     const text = await deps.metrics.render({
       isReady: readiness.ready,
+      arrivals: readiness.arrivals,
       counts,
       refills,
       serviceChanges,
       listeners: deps.listeners?.(),
+      journals: deps.journals?.(),
       waiting,
       nowMs,
     });

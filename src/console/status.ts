@@ -2,6 +2,7 @@ import { FAILURES, type FailureCode } from "../core/failures.ts";
 import type { Operation } from "../core/order.ts";
 import { isTerminal, ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import { type TankAge, tankName } from "../jobs/tanks.ts";
+import type { JournalState } from "../ledger/journal/journal.ts";
 import type { TaskCount } from "../ledger/tasks.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import { askCounts, askReadiness, askRefills, askServiceChanges, askWaiting, withDeadline } from "./ask.ts";
@@ -40,6 +41,8 @@ export interface Status {
   readonly serviceChanges:
     | readonly { readonly finding: string; readonly text: string; readonly changedAt: string }[]
     | null;
+  /** The journals in front of the ledger, by connector; empty where there are none. */
+  readonly journals: readonly JournalState[];
 }
 
 /** Messages that wait for the same code, in the status document. */
@@ -130,6 +133,7 @@ export async function readStatus(deps: ConsoleDeps, version: string): Promise<St
         ?.filter(({ changedAt }) => deps.clock.now() - changedAt.getTime() < CHANGE_SHOWN_MS)
         .map(({ finding, text, changedAt }) => ({ finding, text, changedAt: changedAt.toISOString() })) ??
       null,
+    journals: deps.journals?.() ?? [],
   };
 }
 

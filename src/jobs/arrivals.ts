@@ -6,7 +6,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Arrival } from "../ledger/arrival-rows.ts";
 import { findLastArrival, type TakeUpOptions, takeUpArrivals } from "../ledger/arrivals.ts";
 import { formatId } from "../ledger/ids.ts";
-import type { Journal } from "../ledger/journal/journal.ts";
+import type { Journal, JournalState } from "../ledger/journal/journal.ts";
 import type { ArrivedMessage, MessageRecord } from "../ledger/message-record.ts";
 import { listStoredMessages, type StoredMessage } from "../ledger/views.ts";
 import { logVerdicts } from "./intake.ts";
@@ -32,6 +32,8 @@ const BATCH = { messages: 250, bytes: 16 * 1024 * 1024 };
 /** Mapped messages that are kept in memory; what is beyond is read from the ledger and mapped anew. */
 const KEPT = { messages: 2 * BATCH.messages, bytes: BATCH.bytes };
 const RETRY_MS = 1_000;
+/** A ledger or a disk that doesn't answer keeps the daemon from ending no longer, ms; nothing is lost by it. */
+const CLOSE_WITHIN_MS = 1_000;
 /** How often to look for what another process has left, ms. */
 const LOOK_EVERY_MS = 60_000;
 
@@ -74,6 +76,8 @@ export class Arrivals {
       for (;;) {
         this.#mayBeMore = true;
         this.#wake();
+        // Not waited for: a disk that doesn't answer must not keep anything else from being done.
+        void this.#journal?.wipeLeft();
         await this.#deps.clock.sleep(LOOK_EVERY_MS, this.#stopping.signal);
       }
     };
@@ -109,6 +113,11 @@ export class Arrivals {
       this.#lastAt = clock.monotonic();
       this.#wake();
     }
+  }
+
+  /** How the journal stands; undefined where there is none. */
+  get journalState(): JournalState | undefined {
+    return this.#journal?.stateAt(this.#deps.clock.monotonic());
   }
 
   /** Whether the journal holds messages that the ledger doesn't have yet. */
@@ -190,8 +199,18 @@ export class Arrivals {
     } finally {
       isOver = true;
       waiting.abort();
-      await this.#journal?.close();
+      await this.#closeJournal();
     }
+  }
+
+  async #closeJournal(): Promise<void> {
+    const { clock, logger, connector } = this.#deps;
+    const closed = this.#journal?.close().catch((error: unknown) => {
+      logger.warn({ err: asFailure(error), connector }, "the journal's files can't be closed");
+    });
+    const waiting = new AbortController();
+    await Promise.race([closed, clock.sleep(CLOSE_WITHIN_MS, waiting.signal).catch(() => undefined)]);
+    waiting.abort();
   }
 
   /** @param at since when a message waits, monotonic ms; undefined when none does */

@@ -18,7 +18,7 @@ import type { Arrival } from "../ledger/arrival-rows.ts";
 import { insertArrivals, takeLastingMessageIds, takeMessageIds } from "../ledger/arrivals.ts";
 import { commitMessages, type MessageRecord } from "../ledger/commit-messages.ts";
 import { formatId } from "../ledger/ids.ts";
-import { Journal, listJournals, removeJournal } from "../ledger/journal/journal.ts";
+import { Journal, type JournalState, listJournals, removeJournal } from "../ledger/journal/journal.ts";
 import type { StoredMessage } from "../ledger/views.ts";
 import type { MessageAnswer } from "../mapping/answer-hl7.ts";
 import { composeBatchResponse } from "../mapping/batch-hl7.ts";
@@ -74,6 +74,8 @@ export interface RunningReception extends Reception {
    * @throws Failure JOURNAL_… or LEDGER_UNAVAILABLE
    */
   start(): Promise<void>;
+  /** How the journals stand, by connector; empty before the start, and where there are none. */
+  journals(): readonly JournalState[];
   /** Makes the orders of what was acknowledged; nothing may be received any more. */
   stop(): Promise<void>;
 }
@@ -109,6 +111,7 @@ export function createReception(deps: ReceptionDeps): RunningReception {
         await counter.start(areUsed ? await open(connector) : undefined);
       }
     },
+    journals: () => [...counters.values()].flatMap((counter) => counter.journalState() ?? []),
     stop: async () => {
       await Promise.all([...counters.values()].map((counter) => counter.stop()));
     },
@@ -138,6 +141,7 @@ interface Counter {
   readonly preparedReplies: PreparedReplies;
   readonly commit: (records: MessageRecord[], bytes: number, from: Peer) => Promise<Received[]>;
   readonly start: (journal: Journal | undefined) => Promise<void>;
+  readonly journalState: () => JournalState | undefined;
   readonly stop: () => Promise<void>;
 }
 
@@ -189,6 +193,7 @@ function openCounter(connector: string, settings: ReceptionSettings, deps: Recep
       await arrivals.start(journal);
       void known?.load(stopping.signal);
     },
+    journalState: () => arrivals.journalState,
     stop: async () => {
       stopping.abort();
       await arrivals.stop(STOP_WITHIN_MS);

@@ -18,7 +18,6 @@ export function countsOf(given: Partial<Record<OrderState, number>> = {}): Ledge
     deliveriesParked: 0,
     deliveriesHeld: 0,
     tasks: [],
-    arrivals: [],
   };
 }
 

@@ -35,8 +35,8 @@ describe("/metrics", () => {
       { connector: "a", count: 2, oldestSeconds: 3 },
       { connector: "b", count: 5, oldestSeconds: 70 },
     ];
-    const counts = async () => ({ ...countsOf(), arrivals });
-    await withConsole({ deps: { counts } }, async ({ url }) => {
+    const readiness = async () => ({ ready: true, reasons: [], arrivals });
+    await withConsole({ deps: { readiness } }, async ({ url }) => {
       const text = await scrape(url);
       expect(text).toContain("cryobridge_messages_without_orders 7\n");
       expect(text).toContain("cryobridge_message_without_orders_oldest_age_seconds 70\n");

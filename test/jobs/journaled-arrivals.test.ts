@@ -1,14 +1,23 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../src/core/clock.ts";
+import { Failure } from "../../src/core/failures.ts";
 import type { Verdict } from "../../src/core/intake.ts";
 import { Arrivals } from "../../src/jobs/arrivals.ts";
 import type { Arrival } from "../../src/ledger/arrival-rows.ts";
 import { countArrivals, insertArrivals, takeMessageIds } from "../../src/ledger/arrivals.ts";
 import { listOrders } from "../../src/ledger/views.ts";
-import { FakeClock } from "../service/fake-clock.ts";
+import { FakeClock, StandingClock } from "../service/fake-clock.ts";
 import { eventually } from "../support/eventually.ts";
-import { type Journals, type LostCommit, losingPool, withJournals } from "../support/journals.ts";
+import { withFullDisk } from "../support/full-disk.ts";
+import {
+  HEADER_BYTES,
+  type Journals,
+  type LostCommit,
+  losingPool,
+  withJournals,
+} from "../support/journals.ts";
+import { machineHas } from "../support/needs.ts";
 import { anOrder, aRecord } from "../support/orders.ts";
 import { silent } from "../support/with-ledger.ts";
 
@@ -22,6 +31,8 @@ interface World extends Journals {
   start(clock?: Clock): Promise<Arrivals>;
   /** Messages with one order each. */
   arriving(...numbers: readonly string[]): Promise<Arrival[]>;
+  /** Puts down a message that a full disk has no room for. */
+  putLong(arrivals: Arrivals): Promise<boolean>;
   /** Commits such messages to the ledger itself, as is done where there is more to decide. */
   insert(arrivals: Arrivals, ...numbers: readonly string[]): Promise<void>;
   /** Control ids of the ledger's messages, oldest first. */
@@ -74,6 +85,10 @@ function withWorld(run: (world: World) => Promise<void>): Promise<void> {
         return arrivals;
       },
       arriving,
+      putLong: async (arrivals) => {
+        const long = await journals.take(1, { raw: "x".repeat(5_000) });
+        return withFullDisk(HEADER_BYTES + 1_000, () => arrivals.putDown(long));
+      },
       insert: async (arrivals, ...numbers) => {
         const own = await arriving(...numbers);
         await arrivals.emptyJournal();
@@ -94,13 +109,6 @@ function withWorld(run: (world: World) => Promise<void>): Promise<void> {
 /** A message with one order, whose number is in the control id. */
 const recordOf = (controlId: string) =>
   aRecord(1, [anOrder({ placerOrderNumber: controlId.slice(2) })], { messageControlId: controlId });
-
-/** A clock that wakes nobody, so that nothing happens but what a test asks for. */
-class StandingClock extends FakeClock {
-  override sleep(_ms: number, signal?: AbortSignal): Promise<void> {
-    return super.sleep(Number.MAX_SAFE_INTEGER, signal);
-  }
-}
 
 describe("messages in the journal", () => {
   test("go into the ledger once nothing has been put down for a moment, and then their orders are made", () =>
@@ -175,6 +183,21 @@ describe("messages in the journal", () => {
       expect(await arrivals.putDown(await arriving("A-1"))).toBe(false);
     }));
 });
+
+test("orders that have waited for two seconds are made before younger messages go into the ledger", () =>
+  withWorld(async ({ clock, start, arriving, insert, taken, untilMade }) => {
+    const arrivals = await start();
+    await untilMade(0);
+    // One that never comes to an end.
+    arrivals.add(new Promise(() => undefined));
+    await insert(arrivals, "A-1");
+    await clock.advance(1_000);
+    await arrivals.putDown(await arriving("A-2"));
+    await untilMade(1);
+    expect(await taken()).toEqual(["C-A-1"]);
+    await untilMade(2);
+    expect(await taken()).toEqual(["C-A-1", "C-A-2"]);
+  }));
 
 test("orders are made in the order in which messages came, whichever way these went", () =>
   withWorld(async ({ clock, start, arriving, insert, orders, untilMade, taken }) => {
@@ -279,7 +302,42 @@ describe("when the ledger is away in between", () => {
       expect(await orders()).toEqual(["A-0", "A-1", "A-2"]);
       expect(await countArrivals(pool)).toEqual([]);
     }));
+
+  test("orders are made soon of messages that were committed to the ledger itself without an answer", () =>
+    withWorld(async ({ pool, clock, start, insert, arriving, orders, untilMade }) => {
+      const arrivals = await start();
+      await insert(arrivals, "A-0");
+      await untilMade(1);
+      // It has found that nothing is left from before, and looks for nothing but its own.
+      await eventually(() => clock.asleep === 1 && pool.idleCount === pool.totalCount);
+      const own = await arriving("A-1");
+      const unanswered = insertArrivals(pool, "lims", own).then(() => {
+        throw new Failure("LEDGER_UNAVAILABLE", "the answer was lost");
+      });
+      await expect(arrivals.add(unanswered)).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
+      await untilMade(2);
+      expect(await orders()).toEqual(["A-0", "A-1"]);
+    }));
 });
+
+test.runIf(machineHas("prlimit"))(
+  "orders are made soon of messages whose commit was carried out and not answered just when the disk failed",
+  () =>
+    withWorld(async ({ pool, clock, start, insert, putLong, arriving, taken, orders, untilMade, lose }) => {
+      const arrivals = await start();
+      await insert(arrivals, "A-0");
+      await untilMade(1);
+      // It has found that nothing is left from before, and looks for nothing but its own.
+      await eventually(() => clock.asleep === 1 && pool.idleCount === pool.totalCount);
+      await arrivals.putDown(await arriving("A-1"));
+      lose("unanswered");
+      await expect(putLong(arrivals)).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
+      expect(await taken()).toEqual(["C-A-0", "C-A-1"]);
+      lose(undefined);
+      await untilMade(2);
+      expect(await orders()).toEqual(["A-0", "A-1"]);
+    }),
+);
 
 const depsOf = (pool: pg.Pool, clock: Clock) => ({
   pool,

@@ -188,6 +188,8 @@ describe("the control ids that are known", () => {
       await known.load(signal);
       known.add([id, "\udc00", ""]);
       expect([id, "\udc00", "", "B"].map((each) => known.mayHave(each))).toEqual([true, true, true, false]);
+      known.noteInLedger();
+      expect(await known.areNew([id])).toBe(false);
     }),
   );
 });

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { eventually } from "../support/eventually.ts";
+import { withQuery } from "../support/journals.ts";
 import { adt, omlO33, ormCancel } from "../support/lab-messages.ts";
 import { withReceptions } from "../support/with-receptions.ts";
 
@@ -39,13 +40,7 @@ function losingOneAnswer(pool: pg.Pool): pg.Pool {
     isLost = true;
     throw Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
   };
-  return new Proxy(pool, {
-    get: (target, key) => {
-      if (key === "query") return query;
-      const value: unknown = Reflect.get(target, key);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
+  return withQuery(pool, query);
 }
 
 describe("a cancellation finds the order before it", () => {
@@ -74,6 +69,23 @@ test("messages of which nobody knows whether they were committed have their orde
     const reception = await open({}, losingOneAnswer(pool));
     await expect(reception.take(order("A-1"))).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
     await eventually(async () => (await column(pool, "select id from orders")).length === 1);
+  }));
+
+test("messages that came together are tried together and once when the database is away", () =>
+  withReceptions(async ({ pool, open }) => {
+    let tries = 0;
+    const away = withQuery(pool, async (...words) => {
+      const [statement] = words as unknown as [{ readonly name?: string }];
+      if (statement.name !== "insert_arrivals") return await pool.query(...words);
+      tries += 1;
+      throw Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
+    });
+    const reception = await open({}, away);
+    const ends = await Promise.allSettled(
+      ["A-1", "A-2", "A-3"].map((number) => reception.take(order(number))),
+    );
+    expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+    expect(tries).toBe(1);
   }));
 
 test("acknowledged messages outlast a database that refuses their orders for reasons of its own", () =>

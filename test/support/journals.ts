@@ -166,6 +166,24 @@ export function losingPool(pool: pg.Pool, next: () => LostCommit | undefined): p
   return withQuery(pool, query);
 }
 
+/**
+ * A pool that holds commits of journaled messages, before they are carried out or before anybody is told, until it lets
+ * all go. `held` resolves when the first is.
+ */
+export function holdCommit(pool: pg.Pool, when: "asked for" | "carried out") {
+  const held = Promise.withResolvers<void>();
+  const free = Promise.withResolvers<void>();
+  const query = async (...words: Parameters<pg.Pool["query"]>) => {
+    const [statement] = words as unknown as [{ readonly name?: string }];
+    if (statement.name !== "insert_journaled") return await pool.query(...words);
+    const before = when === "carried out" ? await pool.query(...words) : undefined;
+    held.resolve();
+    await free.promise;
+    return before ?? (await pool.query(...words));
+  };
+  return { pool: withQuery(pool, query), held: held.promise, letGo: free.resolve };
+}
+
 /** A pool that asks in another way what is asked outside of transactions. */
 export function withQuery(
   pool: pg.Pool,

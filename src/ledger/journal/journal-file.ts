@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { constants, writeSync } from "node:fs";
-import { copyFile, type FileHandle, open, rename } from "node:fs/promises";
+import { copyFile, type FileHandle, open, readFile, rename } from "node:fs/promises";
 import { platform } from "node:os";
 import { basename, dirname } from "node:path";
 import { crc32 } from "node:zlib";
@@ -42,8 +42,9 @@ export class JournalFile {
   readonly mark: Buffer;
   readonly #path: string;
   readonly #handle: FileHandle;
-  /** Where the next record goes. */
+  /** Where the next record goes: behind all that may have been written. */
   #end = HEADER_BYTES;
+  #hasBrokenEnd = false;
   /** Until when the disk counts as slow, monotonic ms. */
   #slowUntil = 0;
 
@@ -90,6 +91,14 @@ export class JournalFile {
   }
 
   /**
+   * Whether what was {@link read} ended with a record that isn't whole: one of which nobody was told, when a power cut came
+   * into its write, or else one that is damaged.
+   */
+  get hasBrokenEnd(): boolean {
+    return this.#hasBrokenEnd;
+  }
+
+  /**
    * The records that it holds, in the order in which they were written; all at once, since its user bounds the file.
    * What is no record counts in its {@link length}, too, so that it is wiped.
    */
@@ -101,12 +110,19 @@ export class JournalFile {
       const part = bytes.subarray(at, at + ZEROS.length);
       if (!part.equals(ZEROS.subarray(0, part.length))) this.#end = HEADER_BYTES + at + part.length;
     }
-    return [...findRecords(this.mark, bytes)];
+    const records = [...findRecords(this.mark, bytes)];
+    const last = records.at(-1)?.record;
+    this.#hasBrokenEnd = bytes.includes(this.mark, last && last.byteOffset - bytes.byteOffset + last.length);
+    return records;
   }
 
-  /** Writes a record; when it resolves, it is on disk. One at a time. */
+  /**
+   * Writes a record; when it resolves, it is on disk. One at a time. What a write that fails may have left there counts in
+   * the {@link length}, too, so that it is wiped.
+   */
   async append(record: Buffer): Promise<void> {
     const at = this.#end;
+    this.#end = at + record.length;
     for (let written = 0; written < record.length; ) {
       const rest = record.length - written;
       const startedAt = performance.now();
@@ -120,24 +136,26 @@ export class JournalFile {
       }
     }
     if (!SYNCS_ITSELF) await this.#handle.datasync();
-    this.#end = at + record.length;
   }
 
   /** Forgets all records: their bytes are patients' data. Nothing may be appended meanwhile. */
   async wipe(): Promise<void> {
     const end = Math.min(this.#end, MADE_BYTES);
-    for (let at = HEADER_BYTES; at < end; at += ZEROS.length) {
-      await this.#handle.write(ZEROS, 0, Math.min(ZEROS.length, end - at), at);
+    for (let at = HEADER_BYTES; at < end; ) {
+      // A disk that is about to fail takes a part first.
+      at += (await this.#handle.write(ZEROS, 0, Math.min(ZEROS.length, end - at), at)).bytesWritten;
     }
     if (this.#end > MADE_BYTES) await this.#handle.truncate(MADE_BYTES);
     if (!SYNCS_ITSELF || this.#end > MADE_BYTES) await this.#handle.datasync();
     this.#end = HEADER_BYTES;
   }
 
-  /** Keeps what the file holds now in another beside it, for people; gives its name. */
+  /** Keeps what the file holds now in another beside it, for people; gives its name, which is the same for the same content. */
   async keepCopy(): Promise<string> {
-    const copy = `${this.#path}.damaged`;
-    await copyFile(this.#path, copy);
+    const bytes = await readFile(this.#path);
+    const copy = `${this.#path}.damaged-${hash("sha256", bytes).slice(0, 8)}`;
+    await copyFile(this.#path, `${copy}.new`);
+    await rename(`${copy}.new`, copy);
     return basename(copy);
   }
 

@@ -27,6 +27,17 @@ interface Pending {
   readonly at: number;
 }
 
+/** How a connector's journal stands. */
+export interface JournalState {
+  readonly connector: string;
+  /** Acknowledged messages that are nowhere else, as far as is known. */
+  readonly messages: number;
+  /** For how long the oldest of them has been there; 0 when there is none. */
+  readonly oldestSeconds: number;
+  /** False after a write that failed: until the next start nothing is put down in it. */
+  readonly isUsable: boolean;
+}
+
 /** Messages that went from the journal into the ledger. */
 export interface Flushed {
   readonly lastId: number;
@@ -63,6 +74,7 @@ export class Journal {
   /** The last message of a record that may or may not be on the disk and must not be taken from there. */
   #disowned: number | undefined;
   #wiping: Promise<void> | undefined;
+  #wipingLeft: Promise<void> | undefined;
   #inHand: Promise<unknown> = Promise.resolve();
 
   private constructor(options: JournalOptions, files: readonly [JournalFile, JournalFile]) {
@@ -101,6 +113,14 @@ export class Journal {
   /** Messages that are not in the ledger yet. */
   get count(): number {
     return this.#pending.reduce((sum, { messages }) => sum + messages, 0);
+  }
+
+  /** How it stands at a moment, monotonic ms. What an earlier run left in it counts as just written. */
+  stateAt(now: number): JournalState {
+    const since = this.#pending.find(({ at }) => Number.isFinite(at))?.at ?? now;
+    const { connector } = this.#options;
+    const oldestSeconds = Math.max(0, now - since) / 1_000;
+    return { connector, messages: this.count, oldestSeconds, isUsable: !this.#isBroken };
   }
 
   /**
@@ -162,9 +182,21 @@ export class Journal {
     while ((await this.flush()) !== undefined);
   }
 
+  /**
+   * Of a journal that isn't used any more: tries again to wipe what is left in its files, which holds patients' data, once
+   * the ledger has all of it. A try that fails is logged. To be called from time to time.
+   */
+  wipeLeft(): Promise<void> {
+    this.#wipingLeft ??= this.#tryWipingLeft().finally(() => {
+      this.#wipingLeft = undefined;
+    });
+    return this.#wipingLeft;
+  }
+
   /** Leaves what isn't flushed to the next that opens it. */
   async close(): Promise<void> {
     await this.#inHand;
+    await this.wipeLeft();
     for (const file of this.#files) await file.close();
   }
 
@@ -188,6 +220,10 @@ export class Journal {
           messages: messageIds.length,
           at: Number.NEGATIVE_INFINITY,
         });
+      }
+      if (file.hasBrokenEnd) {
+        const copy = await file.keepCopy();
+        logger.error({ connector, copy }, "the journal ends with messages that can't be read");
       }
     }
     this.#pending.sort((one, other) => one.firstId - other.firstId);
@@ -272,6 +308,21 @@ export class Journal {
     if (done.includes(this.#current)) this.#wiping = wiping;
     await wiping;
     this.#wiping = undefined;
+  }
+
+  /** Not before a failed record is disowned: whatever the disk comes to show later, it must not be taken from there. */
+  async #tryWipingLeft(): Promise<void> {
+    if (!this.#isBroken || this.#pending.length > 0 || this.#disowned !== undefined) return;
+    const left = this.#files.filter((file) => file.length > 0);
+    if (left.length === 0) return;
+    const { logger, connector } = this.#options;
+    try {
+      for (const file of left) await file.wipe();
+      logger.info({ connector }, "the journal that isn't used any more is wiped: the ledger has all of it");
+    } catch (error) {
+      const err = asJournalFailure(error);
+      logger.warn({ err, connector }, "messages that the ledger has can't be wiped from the journal");
+    }
   }
 
   #break(error: unknown): void {

@@ -125,6 +125,23 @@ describe("a journal's file", () => {
     }));
 });
 
+test("a file on a disk that was slow a moment ago holds nobody up over the next record", () =>
+  withFile(async ({ open }) => {
+    const file = await open();
+    await file.append(Buffer.alloc(64 * MIB, "x"));
+    let isWritten = false;
+    const writing = file.append(record(file, 1)).then(() => {
+      isWritten = true;
+    });
+    // Without another turn of the event loop no thread can have told of it.
+    for (let n = 0; n < 100; n += 1) await Promise.resolve();
+    expect(isWritten).toBe(false);
+    await writing;
+    expect(shown(await file.read())).toEqual([
+      { record: hash("sha256", record(file, 1)), isBehindDamage: true },
+    ]);
+  }));
+
 describe("a wiped file", () => {
   test("holds nothing of any message or answer, and begins anew", () =>
     withFile(async ({ path, open }) => {

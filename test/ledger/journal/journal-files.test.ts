@@ -1,8 +1,7 @@
 import { readdir, readFile, readlink, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { idsOf, type Journals, TIMES, withJournals, withQuery } from "../../support/journals.ts";
+import { holdCommit, idsOf, type Journals, TIMES, withJournals } from "../../support/journals.ts";
 import { machineHas } from "../../support/needs.ts";
 
 describe("the two files", () => {
@@ -107,32 +106,16 @@ describe("the two files", () => {
   );
 });
 
-/** A pool that carries out a commit of journaled messages and says so only when it is let go. */
-function holdCommit(pool: pg.Pool) {
-  const done = Promise.withResolvers<void>();
-  const held = Promise.withResolvers<void>();
-  const query = async (...words: Parameters<pg.Pool["query"]>) => {
-    const result = await pool.query(...words);
-    const [statement] = words as unknown as [{ readonly name?: string }];
-    if (statement.name === "insert_journaled") {
-      done.resolve();
-      await held.promise;
-    }
-    return result;
-  };
-  return { pool: withQuery(pool, query), isDone: done.promise, letGo: held.resolve };
-}
-
 /**
  * A journal with a message that the ledger has taken, but doesn't say so before it is let go. The message is more than a
  * file has room for as it is made, and takes so long that the next is written aside.
  */
 async function flushHeld({ pool, open, put }: Pick<Journals, "pool" | "open" | "put">) {
-  const commit = holdCommit(pool);
+  const commit = holdCommit(pool, "carried out");
   const journal = await open({ pool: commit.pool });
   const ids = await put(journal, 1, { raw: "x".repeat(9_000_000) });
   const flushing = journal.flush();
-  await commit.isDone;
+  await commit.held;
   return { journal, ids, flushing, letGo: commit.letGo };
 }
 

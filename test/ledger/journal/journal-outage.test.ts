@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -8,6 +7,7 @@ import { insertArrivals } from "../../../src/ledger/arrivals.ts";
 import { JournalFile } from "../../../src/ledger/journal/journal-file.ts";
 import { encodeRecord } from "../../../src/ledger/journal/record.ts";
 import { eventually } from "../../support/eventually.ts";
+import { withFullDisk } from "../../support/full-disk.ts";
 import {
   AT,
   HEADER_BYTES,
@@ -19,8 +19,8 @@ import {
 } from "../../support/journals.ts";
 import { machineHas } from "../../support/needs.ts";
 
-/** Bytes that a full disk still takes. */
-const ROOM_BYTES = 1_000;
+/** Where a full disk ends. */
+const END_BYTES = HEADER_BYTES + 1_000;
 /** More than that. */
 const LONG = { raw: "PID|1||S-1||Example^Ada\r".repeat(100) };
 
@@ -49,12 +49,20 @@ describe("when the ledger is away", () => {
     withJournals(async ({ pool, open, put, messages, due }) => {
       const lock = await pool.connect();
       const blocked = async () => {
-        const { rows } = await lock.query<{ pid: number }>(
-          `select l.pid from pg_locks l join pg_database d on d.oid = l.database
-            where not l.granted and d.datname = current_database()`,
+        const { rows } = await lock.query<{ count: number }>(
+          `select count(*)::integer as count from pg_stat_activity
+            where wait_event_type = 'Lock' and datname = current_database()`,
         );
-        return rows.map(({ pid }) => pid);
+        return rows[0]?.count;
       };
+      // A commit stands still when its messages are written, so that another of the same waits for its end.
+      await pool.query(
+        `create function stand() returns trigger language plpgsql
+             as $$ begin perform pg_advisory_xact_lock_shared(1); return new; end $$`,
+      );
+      await pool.query(
+        "create trigger stand before insert on arrivals for each row execute function stand()",
+      );
       const client = await pool.connect();
       client.on("error", () => undefined);
       let isGone = false;
@@ -62,16 +70,16 @@ describe("when the ledger is away", () => {
         pool: withQuery(pool, async (...words) => (isGone ? pool : client).query(...words)),
       });
       const ids = await put(journal, 2);
-      await lock.query("begin; lock table messages in access exclusive mode");
+      await lock.query("begin; select pg_advisory_xact_lock(1)");
       const gone = expect(journal.flush()).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
-      await eventually(async () => (await blocked()).length === 1);
+      await eventually(async () => (await blocked()) === 1);
       isGone = true;
       client.connection.stream.destroy();
       await gone;
       client.release(true);
       // The ledger hasn't got them yet, so they are committed again, behind the first.
       const again = journal.flush().catch(() => undefined);
-      await eventually(async () => (await blocked()).length === 2);
+      await eventually(async () => (await blocked()) === 2);
       await lock.query("commit");
       lock.release();
       await again;
@@ -88,7 +96,9 @@ describe.runIf(machineHas("prlimit"))("when the disk refuses a write", () => {
       const journal = await open({ logger: pino({}, { write: (line: string) => logged.push(line) }) });
       const ids = await put(journal, 2);
       const refused = await take(2, LONG);
-      await withFullDisk(() => journal.append(refused, TIMES).then((done) => expect(done).toBe(false)));
+      await withFullDisk(END_BYTES, () =>
+        journal.append(refused, TIMES).then((done) => expect(done).toBe(false)),
+      );
       expect(idsOf(await messages())).toEqual(ids);
       expect(journal.oldestAt).toBeUndefined();
       await insertArrivals(pool, "lims", refused);
@@ -108,8 +118,8 @@ describe.runIf(machineHas("prlimit"))("when the disk refuses a write", () => {
   test("and had written them all the same, they are not taken from there as well", () =>
     withJournals(async ({ pool, folder, open, take, messages }) => {
       const journal = await open();
-      const refused = await take(1, LONG);
-      await withFullDisk(() => journal.append(refused, TIMES));
+      const refused = await take(2, LONG);
+      await withFullDisk(END_BYTES, () => journal.append(refused, TIMES));
       await insertArrivals(pool, "lims", refused);
       await writeAside(folder, refused);
       const next = await open();
@@ -124,7 +134,7 @@ describe.runIf(machineHas("prlimit"))("when the disk refuses a write", () => {
       const journal = await open({ pool: losingPool(pool, () => (isAway ? "refused" : undefined)) });
       const ids = await put(journal, 1);
       const refused = await take(1, LONG);
-      await withFullDisk(() =>
+      await withFullDisk(END_BYTES, () =>
         expect(journal.append(refused, TIMES)).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" }),
       );
       await writeAside(folder, refused);
@@ -139,18 +149,6 @@ describe.runIf(machineHas("prlimit"))("when the disk refuses a write", () => {
       expect(idsOf(await messages())).toEqual(ids);
     }));
 });
-
-/** Lets no file of this process grow, so that a write into the journal ends in its midst. */
-async function withFullDisk<T>(work: () => Promise<T>): Promise<T> {
-  const limit = (bytes: string) =>
-    execFileSync("prlimit", ["--pid", `${process.pid}`, `--fsize=${bytes}:`], { stdio: "ignore" });
-  limit(`${HEADER_BYTES + ROOM_BYTES}`);
-  try {
-    return await work();
-  } finally {
-    limit("unlimited");
-  }
-}
 
 /** Has a record on the disk whose write was said to have failed. */
 async function writeAside(folder: string, arrivals: readonly Arrival[]): Promise<void> {

@@ -1,4 +1,4 @@
-import { cp, readFile, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
@@ -6,6 +6,23 @@ import { listJournals } from "../../../src/ledger/journal/journal.ts";
 import { JournalFile } from "../../../src/ledger/journal/journal-file.ts";
 import { encodeRecord } from "../../../src/ledger/journal/record.ts";
 import { AT, anArrival, idsOf, losingPool, TIMES, withJournals } from "../../support/journals.ts";
+
+/** Damages a record that holds a text; gives all bytes of the file then. */
+async function damage(folder: string, text: string): Promise<Buffer> {
+  const path = join(folder, "lims.a");
+  const bytes = await readFile(path);
+  bytes[bytes.lastIndexOf(text)] = 0;
+  await writeFile(path, bytes);
+  return bytes;
+}
+
+/** What was kept of damaged files. */
+async function copiesIn(folder: string): Promise<Buffer[]> {
+  const names = await readdir(folder);
+  return Promise.all(
+    names.filter((name) => name.includes(".damaged")).map((name) => readFile(join(folder, name))),
+  );
+}
 
 describe("after a crash the journal", () => {
   test("gives the ledger what it hasn't got, in order and once", () =>
@@ -69,7 +86,7 @@ describe("after a crash the journal", () => {
       expect(idsOf(await messages())).toEqual(ids);
     }));
 
-  test("passes over a message that was not written to its end", () =>
+  test("passes over a message that was not written to its end, and says so", () =>
     withJournals(async ({ folder, open, take, put, messages }) => {
       const ids = await put(await open(), 2);
       const file = await JournalFile.open(join(folder, "lims.a"), {
@@ -82,10 +99,15 @@ describe("after a crash the journal", () => {
       await file.append(torn.subarray(0, file.mark.length));
       await file.append(torn.subarray(0, torn.length - 1));
       await file.close();
-      const journal = await open();
+      const logged: string[] = [];
+      const journal = await open({ logger: pino({}, { write: (line: string) => logged.push(line) }) });
       expect(journal.count).toBe(2);
       await journal.empty();
       expect(idsOf(await messages())).toEqual(ids);
+      expect(logged.map((line) => JSON.parse(line))).toMatchObject([
+        { level: 50, msg: "the journal ends with messages that can't be read" },
+        { level: 40, messages: 2 },
+      ]);
     }));
 
   test("takes the others when one is damaged, and an error is logged that names no patient", () =>
@@ -95,9 +117,7 @@ describe("after a crash the journal", () => {
       for (const raw of ["SECRET-1", "SECRET-2", "SECRET-3"])
         ids.push(...(await put(first, 1, { raw, controlId: raw })));
       await first.close();
-      const bytes = await readFile(join(folder, "lims.a"));
-      bytes[bytes.lastIndexOf("SECRET-2")] = 0;
-      await writeFile(join(folder, "lims.a"), bytes);
+      await damage(folder, "SECRET-2");
       const logged: string[] = [];
       const second = await open({ logger: pino({}, { write: (line: string) => logged.push(line) }) });
       await second.empty();
@@ -106,18 +126,33 @@ describe("after a crash the journal", () => {
       expect(logged.join("")).not.toContain("SECRET");
     }));
 
-  test("keeps a damaged file as it was, though what it holds is in the ledger and wiped", () =>
+  test.each([
+    ["before others", "MESSAGE-1"],
+    ["at its end", "MESSAGE-2"],
+  ])(
+    "keeps a file as it was that is damaged %s, though what it holds is in the ledger and wiped",
+    (_, which) =>
+      withJournals(async ({ folder, open, put }) => {
+        await put(await open(), 1, { raw: "MESSAGE-1" });
+        await put(await open(), 1, { raw: "MESSAGE-2" });
+        const bytes = await damage(folder, which);
+        // A start that doesn't get to its end comes again, and keeps no second copy.
+        await (await open()).close();
+        await (await open()).empty();
+        expect((await readFile(join(folder, "lims.a"))).includes("MESSAGE-")).toBe(false);
+        expect(await copiesIn(folder)).toEqual([bytes]);
+        expect(await listJournals(folder)).toEqual(["lims"]);
+      }),
+  );
+
+  test("keeps what was damaged at another time, too", () =>
     withJournals(async ({ folder, open, put }) => {
-      const first = await open();
-      for (const raw of ["MESSAGE-1", "MESSAGE-2"]) await put(first, 1, { raw });
-      await first.close();
-      const bytes = await readFile(join(folder, "lims.a"));
-      bytes[bytes.lastIndexOf("MESSAGE-1")] = 0;
-      await writeFile(join(folder, "lims.a"), bytes);
-      await (await open()).empty();
-      expect((await readFile(join(folder, "lims.a"))).includes("MESSAGE-2")).toBe(false);
-      expect((await readFile(join(folder, "lims.a.damaged"))).equals(bytes)).toBe(true);
-      expect(await listJournals(folder)).toEqual(["lims"]);
+      for (const raw of ["ONE", "TWO"]) {
+        await put(await open(), 1, { raw });
+        await damage(folder, raw);
+        await (await open()).empty();
+      }
+      expect(await copiesIn(folder)).toHaveLength(2);
     }));
 
   test("lets no later message have a number of those that it brings, though the ledger is one of before", () =>
