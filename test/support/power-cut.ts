@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { eventually } from "./eventually.ts";
+import { isAlive } from "./process.ts";
 
 const run = promisify(execFile);
 
@@ -152,14 +153,5 @@ async function removeLeftovers(): Promise<void> {
     const folder = join(tmpdir(), name);
     for (const part of ["disk", "host"]) await unmount(join(folder, part)).catch(() => undefined);
     await rm(folder, { recursive: true, force: true });
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -34,3 +34,13 @@ export function startProcess(
     },
   };
 }
+
+/** Whether a process of this number runs. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -7,6 +7,7 @@ import {
   startEmbeddedPostgres,
 } from "../../src/ledger/embedded/embedded-postgres.ts";
 import { eventually } from "./eventually.ts";
+import { isAlive } from "./process.ts";
 
 const silent = pino({ level: "silent" });
 
@@ -50,13 +51,4 @@ export async function startTestServer(dataDir: string): Promise<TestServer> {
       await rm(home, { recursive: true, force: true, maxRetries: 10 });
     },
   };
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
