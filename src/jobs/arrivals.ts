@@ -261,16 +261,10 @@ export class Arrivals {
   }
 
   async #flush(): Promise<void> {
-    try {
-      const flushed = await this.#journal?.flush();
-      if (flushed) this.#groups.push(flushed);
-      // Or it turned out that a commit of which nobody knew had come about.
-      else this.#mayBeMore = true;
-    } catch (error) {
-      // It may have been committed all the same, and then nobody else notes it.
-      this.#mayBeMore = true;
-      throw error;
-    }
+    const flushed = await this.#journal?.flush();
+    if (flushed) this.#groups.push(flushed);
+    // It turned out that a commit of which nobody knew had come about.
+    else this.#mayBeMore = true;
   }
 
   /** One batch, one after the other whoever asks; gives the newest arrival of it, undefined when nothing was due. */

@@ -154,13 +154,14 @@ function openCounter(connector: string, settings: ReceptionSettings, deps: Recep
     journals.areUsed ? NUMBERS : GROUP.items,
   );
   const known = journals.areUsed ? new KnownControlIds({ ...deps, connector }) : undefined;
+  const onCommitted: ReceptionDeps["onCommitted"] = (name, verdicts) => {
+    if (verdicts.some(({ verdict }) => verdict === "waiting")) known?.noteWaiting();
+    deps.onCommitted(name, verdicts);
+  };
   const arrivals = new Arrivals({
     ...deps,
     connector,
-    onCommitted: (name, verdicts) => {
-      if (verdicts.some(({ verdict }) => verdict === "waiting")) known?.noteWaiting();
-      deps.onCommitted(name, verdicts);
-    },
+    onCommitted,
     // It was answered before its orders are made, by the present configuration.
     mapAgain: (stored) => asAnswered(toRecord(settings.mapper, settings.readAgain(stored))),
   });
@@ -176,9 +177,7 @@ function openCounter(connector: string, settings: ReceptionSettings, deps: Recep
       await arrivals.settle();
       numbers.forget();
       known?.add(frames.flat().flatMap(({ messageControlId }) => messageControlId ?? []));
-      const received = await commitFrames(connector, frames, deps);
-      if (received.flat().some(({ verdict }) => verdict === "waiting")) known?.noteWaiting();
-      return received;
+      return commitFrames(connector, frames, { ...deps, onCommitted });
     },
     GROUP,
     // A database that is away is nobody's fault; anything else must not stop the messages beside it.

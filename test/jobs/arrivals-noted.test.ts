@@ -1,27 +1,14 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import { Arrivals } from "../../src/jobs/arrivals.ts";
 import type { Arrival } from "../../src/ledger/arrival-rows.ts";
 import { insertArrivals, takeMessageIds } from "../../src/ledger/arrivals.ts";
 import { listOrders } from "../../src/ledger/views.ts";
 import { FakeClock } from "../service/fake-clock.ts";
+import { openArrivals } from "../support/arrivals.ts";
 import { eventually } from "../support/eventually.ts";
 import { aMessage, anOrder, aRecord } from "../support/orders.ts";
-import { silent, withLedger } from "../support/with-ledger.ts";
-
-function openArrivals(pool: pg.Pool, clock: FakeClock): Arrivals {
-  return new Arrivals({
-    pool,
-    clock,
-    logger: silent,
-    connector: "lims",
-    mapAgain: () => {
-      throw new Error("nothing is mapped again");
-    },
-    onCommitted: () => undefined,
-  });
-}
+import { withLedger } from "../support/with-ledger.ts";
 
 /** Commits a message with one order of this number. */
 async function commit(pool: pg.Pool, number: string, bytes = 100): Promise<Arrival[]> {

@@ -1,23 +1,13 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { Arrivals } from "../../src/jobs/arrivals.ts";
+import { openArrivals } from "../support/arrivals.ts";
 import { eventually } from "../support/eventually.ts";
 import { holdCommit, idsOf, withJournals } from "../support/journals.ts";
-import { silent } from "../support/with-ledger.ts";
 
 test("stopping doesn't wait for a ledger that gives no answer, and nothing is lost by it", () =>
   withJournals(async ({ pool, open, take, messages }) => {
     const commit = holdCommit(pool, "asked for");
-    const arrivals = new Arrivals({
-      pool,
-      clock: systemClock,
-      logger: silent,
-      connector: "lims",
-      mapAgain: () => {
-        throw new Error("nothing is to be mapped");
-      },
-      onCommitted: () => undefined,
-    });
+    const arrivals = openArrivals(pool, systemClock);
     await arrivals.start(await open({ pool: commit.pool }));
     const left = await take(1);
     await arrivals.putDown(left);

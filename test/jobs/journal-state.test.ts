@@ -1,30 +1,20 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { Arrivals } from "../../src/jobs/arrivals.ts";
 import { FakeClock } from "../service/fake-clock.ts";
+import { openArrivals } from "../support/arrivals.ts";
 import { eventually } from "../support/eventually.ts";
 import { withFullDisk } from "../support/full-disk.ts";
 import { HEADER_BYTES, type Journals, losingPool, withJournals } from "../support/journals.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { machineHas } from "../support/needs.ts";
-import { silent } from "../support/with-ledger.ts";
 import { withReceptions } from "../support/with-receptions.ts";
 
 const PATIENT = "Quillfeather";
 
 /** Arrivals with a journal in front of them, by a clock of the test; `isAway` says whether commits fail. */
 async function startArrivals({ pool, open }: Journals, clock: FakeClock, isAway: () => boolean) {
-  const arrivals = new Arrivals({
-    pool,
-    clock,
-    logger: silent,
-    connector: "lims",
-    mapAgain: () => {
-      throw new Error("nothing is to be mapped");
-    },
-    onCommitted: () => undefined,
-  });
+  const arrivals = openArrivals(pool, clock);
   await arrivals.start(await open({ pool: losingPool(pool, () => (isAway() ? "refused" : undefined)) }));
   return arrivals;
 }

@@ -1,4 +1,3 @@
-import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
@@ -8,6 +7,7 @@ import type { Arrival } from "../../src/ledger/arrival-rows.ts";
 import { countArrivals, insertArrivals, takeMessageIds } from "../../src/ledger/arrivals.ts";
 import { listOrders } from "../../src/ledger/views.ts";
 import { FakeClock, StandingClock } from "../service/fake-clock.ts";
+import { openArrivals } from "../support/arrivals.ts";
 import { eventually } from "../support/eventually.ts";
 import { withFullDisk } from "../support/full-disk.ts";
 import {
@@ -179,7 +179,7 @@ describe("messages in the journal", () => {
 
   test("are none where there is no journal", () =>
     withWorld(async ({ pool, clock, arriving }) => {
-      const arrivals = new Arrivals(depsOf(pool, clock));
+      const arrivals = openArrivals(pool, clock);
       expect(await arrivals.putDown(await arriving("A-1"))).toBe(false);
     }));
 });
@@ -338,12 +338,3 @@ test.runIf(machineHas("prlimit"))(
       expect(await orders()).toEqual(["A-0", "A-1"]);
     }),
 );
-
-const depsOf = (pool: pg.Pool, clock: Clock) => ({
-  pool,
-  clock,
-  logger: silent,
-  connector: "lims",
-  mapAgain: () => recordOf("C-A-1"),
-  onCommitted: () => undefined,
-});

@@ -1,6 +1,24 @@
 import fc from "fast-check";
+import type pg from "pg";
+import type { Clock } from "../../src/core/clock.ts";
+import { Arrivals } from "../../src/jobs/arrivals.ts";
 import type { Arrival } from "../../src/ledger/arrival-rows.ts";
 import { anArrival } from "./journals.ts";
+import { silent } from "./with-ledger.ts";
+
+/** Makes orders of messages of the connector `lims`, each of which this process has mapped itself. */
+export function openArrivals(pool: pg.Pool, clock: Clock): Arrivals {
+  return new Arrivals({
+    pool,
+    clock,
+    logger: silent,
+    connector: "lims",
+    mapAgain: () => {
+      throw new Error("nothing is to be mapped again");
+    },
+    onCommitted: () => undefined,
+  });
+}
 
 /** Any text of JavaScript's: quotes, line breaks, NUL and halves of characters come up, too. */
 const text = fc.oneof(

@@ -2,6 +2,7 @@ import { constants, type Stats } from "node:fs";
 import { type FileHandle, link, lstat, open, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
+import { syncFolder } from "../../core/sync-folder.ts";
 
 /** The calls whose behaviour differs between systems and shares. */
 export interface FileOps {
@@ -210,14 +211,4 @@ export async function publishWhole(
 export function errnoOf(error: unknown): string | undefined {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" && /^E[A-Z0-9]+$|^UNKNOWN$/.test(code) ? code : undefined;
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const handle = await open(folder, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0));
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

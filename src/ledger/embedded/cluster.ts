@@ -3,6 +3,7 @@ import { lchown, lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } 
 import { join } from "node:path";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
+import { syncFolder } from "../../core/sync-folder.ts";
 import type { PostgresPackage, Programs } from "./binaries.ts";
 import { type Home, isCode } from "./home.ts";
 import { runAs } from "./unprivileged.ts";
@@ -107,12 +108,4 @@ async function writeDurably(path: string, text: string): Promise<void> {
   await file.sync();
   await file.close();
   await rename(partial, path);
-}
-
-/** Makes a rename survive a power cut. Windows has no such call and does it by itself. */
-async function syncFolder(path: string): Promise<void> {
-  if (process.platform === "win32") return;
-  const folder = await open(path, "r");
-  await folder.sync();
-  await folder.close();
 }

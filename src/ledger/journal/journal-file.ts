@@ -1,10 +1,11 @@
 import { hash, randomBytes } from "node:crypto";
 import { constants, writeSync } from "node:fs";
-import { copyFile, type FileHandle, open, readFile, rename } from "node:fs/promises";
+import { type FileHandle, open, readFile, rename, writeFile } from "node:fs/promises";
 import { platform } from "node:os";
 import { basename, dirname } from "node:path";
 import { crc32 } from "node:zlib";
 import { Failure } from "../../core/failures.ts";
+import { syncFolder } from "../../core/sync-folder.ts";
 import { type FoundRecord, findRecords } from "./record.ts";
 
 /** Whose journal it is. */
@@ -154,7 +155,7 @@ export class JournalFile {
   async keepCopy(): Promise<string> {
     const bytes = await readFile(this.#path);
     const copy = `${this.#path}.damaged-${hash("sha256", bytes).slice(0, 8)}`;
-    await copyFile(this.#path, `${copy}.new`);
+    await writeFile(`${copy}.new`, bytes, { mode: 0o600 });
     await rename(`${copy}.new`, copy);
     return basename(copy);
   }
@@ -180,18 +181,6 @@ async function make(path: string, owner: JournalOwner): Promise<void> {
   }
   await rename(`${path}.new`, path);
   await syncFolder(dirname(path));
-}
-
-/** Has what was made or renamed in a folder outlast a power cut. */
-export async function syncFolder(path: string): Promise<void> {
-  // Windows opens no folders, and needs none to be synced.
-  if (platform() === "win32") return;
-  const folder = await open(path, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
 }
 
 async function readHeader(handle: FileHandle, path: string): Promise<Header> {

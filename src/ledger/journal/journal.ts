@@ -3,10 +3,12 @@ import { dirname, join } from "node:path";
 import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
+import { syncFolder } from "../../core/sync-folder.ts";
 import { type Arrival, bytesOf, joinRows } from "../arrival-rows.ts";
 import { findThrough, insertJournaled, markThrough, passMessageId, takeMessageIds } from "../arrivals.ts";
 import { UNIQUE_VIOLATION } from "../database.ts";
-import { JournalFile, type JournalOwner, syncFolder } from "./journal-file.ts";
+import { isCode } from "../embedded/home.ts";
+import { JournalFile, type JournalOwner } from "./journal-file.ts";
 import { decodeRecord, encodeRecord } from "./record.ts";
 
 export interface JournalOptions extends JournalOwner {
@@ -204,12 +206,13 @@ export class Journal {
     const { pool, connector, logger } = this.#options;
     const through = await findThrough(pool, connector);
     for (const file of this.#files) {
+      let copy: string | undefined;
       for (const { record, isBehindDamage } of await file.read()) {
         const { messageIds } = decodeRecord(file.mark, record);
         const [firstId = 0, lastId = 0] = [messageIds[0], messageIds.at(-1)];
         if (lastId <= through) continue;
         if (isBehindDamage) {
-          const copy = await file.keepCopy();
+          copy ??= await file.keepCopy();
           logger.error({ connector, copy }, "the journal is damaged: messages before others can't be read");
         }
         this.#pending.push({
@@ -222,7 +225,7 @@ export class Journal {
         });
       }
       if (file.hasBrokenEnd) {
-        const copy = await file.keepCopy();
+        copy ??= await file.keepCopy();
         logger.error({ connector, copy }, "the journal ends with messages that can't be read");
       }
     }
@@ -259,7 +262,7 @@ export class Journal {
     try {
       await insertJournaled(pool, connector, rows, last.lastId);
     } catch (error) {
-      if (!isThereAlready(error)) throw error;
+      if (!isCode(error, UNIQUE_VIOLATION)) throw error;
       // A commit that was given up, even by a process that was killed, has come about while this one waited for it.
       await this.#forgetDone();
       if (this.#pending[0] !== first) return this.#flushBatch();
@@ -351,7 +354,7 @@ export async function listJournals(folder: string): Promise<string[]> {
     const names = await readdir(folder);
     return [...new Set(names.filter((name) => /\.[ab]$/.test(name)).map((name) => name.slice(0, -2)))].sort();
   } catch (error) {
-    if (error instanceof Error && "code" in error && error.code === "ENOENT") return [];
+    if (isCode(error, "ENOENT")) return [];
     throw asJournalFailure(error);
   }
 }
@@ -369,10 +372,6 @@ export async function removeJournal(folder: string, connector: string): Promise<
 async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await syncFolder(dirname(folder));
-}
-
-function isThereAlready(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === UNIQUE_VIOLATION;
 }
 
 function asJournalFailure(error: unknown): unknown {
