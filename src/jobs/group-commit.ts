@@ -18,8 +18,8 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /**
  * Commits what many callers bring in groups: while one commit is under way, whatever comes waits for the next, so that
- * a disk's sync is paid once for all of them. An item alone is committed at once. Groups keep the order of arrival, and
- * one is over before the next begins.
+ * a disk's sync is paid once for all of them. What comes in one turn of the event loop is one group, too, as long as there
+ * is more than one source. Groups keep the order of arrival, and one is over before the next begins.
  *
  * What one source brings is committed in its order or not at all: once an item was rejected, all that came from the same
  * source after it are, with the same error. It brings them again, and then none may have been committed before the other.
@@ -37,6 +37,8 @@ export function groupCommit<T, R>(
   /** The sources of what was rejected, with the error. */
   const givenUp = new WeakMap<object, unknown>();
   let isRunning = false;
+  /** The only source of the last group; undefined when there were several. */
+  let alone: object | undefined;
 
   const takeGroup = (): Waiting<T, R>[] => {
     let bytes = 0;
@@ -52,9 +54,12 @@ export function groupCommit<T, R>(
   const run = async (): Promise<void> => {
     isRunning = true;
     while (waiting.length > 0) {
-      // What comes in the same turn of the event loop, over whatever connection, belongs together.
-      await nextTurn();
-      await commitGroup(takeGroup());
+      // What comes in the same turn of the event loop belongs together. Who was alone in the last one is alone again, most
+      // likely: then what it has just brought is all that there is to wait for.
+      await (waiting[0]?.from === alone ? undefined : nextTurn());
+      const group = takeGroup();
+      alone = group.every(({ from }) => from === group[0]?.from) ? group[0]?.from : undefined;
+      await commitGroup(group);
     }
     isRunning = false;
   };

@@ -17,6 +17,16 @@ function manualCommit() {
   return { groups, commit };
 }
 
+/** A commit that is over at once. */
+function quickCommit() {
+  const groups: (readonly number[])[] = [];
+  const commit = async (items: readonly number[]) => {
+    groups.push(items);
+    return items;
+  };
+  return { groups, add: groupCommit(commit, LIMITS, () => false) };
+}
+
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("a group commit", () => {
@@ -38,6 +48,30 @@ describe("a group commit", () => {
     expect(groups.map(({ items }) => items)).toEqual([[1, 2]]);
     groups[0]?.end();
     expect(await Promise.all([first, second])).toEqual(["done 1", "done 2"]);
+  });
+
+  test("commits what one source brings at once when it was alone before, and together what it brings at once", async () => {
+    const { groups, add } = quickCommit();
+    const one = {};
+    await add(1, 1, one);
+    const isOver = Promise.all([add(2, 1, one), add(3, 1, one)]).then(() => true);
+    let hasTurned = false;
+    setImmediate(() => {
+      hasTurned = true;
+    });
+    expect(await isOver).toBe(true);
+    expect(hasTurned).toBe(false);
+    expect(groups).toEqual([[1], [2, 3]]);
+  });
+
+  test("waits for what comes in the same turn as soon as another source brings something", async () => {
+    const { groups, add } = quickCommit();
+    const [one, other] = [{}, {}];
+    await add(1, 1, one);
+    const second = add(2, 1, other);
+    for (let n = 0; n < 10; n += 1) await Promise.resolve();
+    await Promise.all([second, add(3, 1, one)]);
+    expect(groups).toEqual([[1], [2, 3]]);
   });
 
   test("commits together what comes while another commit is under way", async () => {
