@@ -1,9 +1,11 @@
 import type { Command } from "commander";
 import { Failure } from "../core/failures.ts";
 import { type Difference, diffMessages } from "../formats/hl7/diff.ts";
+import type { Hl7FilePart } from "../formats/hl7/file.ts";
+import type { Hl7Message } from "../formats/hl7/message.ts";
 import { clean } from "./clean.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
-import { type FileMessage, nameOf, readHl7File } from "./hl7-file.ts";
+import { type FileMessage, nameOf, readHl7File, readMessage } from "./hl7-file.ts";
 import { shownValue } from "./hl7-phi.ts";
 import type { Session } from "./session.ts";
 import { STANDARD_INPUT } from "./standard-input.ts";
@@ -14,17 +16,20 @@ export async function diffHl7(session: Session, command: Command): Promise<ExitS
   const { charset } = command.opts<{ charset?: string }>();
   if (first === STANDARD_INPUT && second === STANDARD_INPUT)
     throw new Failure("CLI_USAGE", "only one of both can be standard input");
-  const before = await readHl7File(session, first, charset);
-  const after = await readHl7File(session, second, charset);
+  const { parts: before } = await readHl7File(session, first);
+  const { parts: after } = await readHl7File(session, second);
   if (before.length !== after.length) {
     throw new Failure(
       "CLI_USAGE",
       `${nameOf(first)} holds ${before.length} and ${nameOf(second)} ${after.length} messages; files are compared message by message, so both need as many`,
     );
   }
+  const read = (path: string, part: Hl7FilePart) => requireMessage(path, readMessage(part, charset));
   const compared = before.map((left, index) => ({
     ordinal: left.ordinal,
-    differences: compare(left, after[index] as FileMessage).map((each) => describe(each, session.mayShowPhi)),
+    differences: diffMessages(read(first, left), read(second, after[index] as Hl7FilePart)).map((each) =>
+      describe(each, session.mayShowPhi),
+    ),
   }));
   const count = compared.reduce((sum, { differences }) => sum + differences.length, 0);
   if (session.isJson) session.json({ messages: compared });
@@ -32,12 +37,10 @@ export async function diffHl7(session: Session, command: Command): Promise<ExitS
   return count > 0 ? EXIT.failed : undefined;
 }
 
-function compare(before: FileMessage, after: FileMessage): Difference[] {
-  for (const each of [before, after]) {
-    if (each.message instanceof Failure) throw each.message;
-  }
-  if (before.message instanceof Failure || after.message instanceof Failure) return [];
-  return diffMessages(before.message, after.message);
+function requireMessage(path: string, { ordinal, line, message }: FileMessage): Hl7Message {
+  if (!(message instanceof Failure)) return message;
+  const place = `${nameOf(path)}, message ${ordinal}, line ${line}`;
+  throw new Failure(message.code, { message: `${place}: ${message.message}`, cause: message });
 }
 
 interface Described {

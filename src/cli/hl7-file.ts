@@ -1,10 +1,18 @@
-import { readFile } from "node:fs/promises";
-import { Failure } from "../core/failures.ts";
+import { Failure, type Problem } from "../core/failures.ts";
 import { decodeHl7 } from "../formats/hl7/charset.ts";
-import { splitHl7File } from "../formats/hl7/file.ts";
+import { type Hl7FilePart, splitHl7File } from "../formats/hl7/file.ts";
 import { Hl7Message } from "../formats/hl7/message.ts";
+import { readInput } from "./input-file.ts";
 import type { Session } from "./session.ts";
-import { readStandardInput, STANDARD_INPUT } from "./standard-input.ts";
+import { STANDARD_INPUT } from "./standard-input.ts";
+
+/** An HL7 file that can be taken apart. */
+export interface Hl7Input {
+  readonly bytes: Buffer;
+  readonly parts: readonly Hl7FilePart[];
+  /** Whether it has batch headers or trailers. */
+  readonly isBatch: boolean;
+}
 
 /** A message of a file, or why it can't be read. */
 export interface FileMessage {
@@ -18,21 +26,29 @@ export interface FileMessage {
   readonly message: Hl7Message | Failure;
 }
 
+/** First bytes of files in which network traffic is captured, by the program that writes them. */
+const CAPTURES = ["d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a"];
+
 /**
- * The messages of an HL7 file; `-` is standard input.
- * @throws Failure CLI_FILE_UNREADABLE, CLI_USAGE for too much of standard input, or the code of what is wrong with the
- * file as a whole.
+ * An HL7 file and its messages, each to be read with {@link readMessage}; `-` is standard input.
+ * @throws Failure CLI_FILE_UNREADABLE, CLI_USAGE for too much of it, or the code of what is wrong with the file as a
+ * whole.
  */
-export async function readHl7File(
-  { io }: Pick<Session, "io">,
-  path: string,
-  charset?: string,
-): Promise<FileMessage[]> {
-  const bytes = path === STANDARD_INPUT ? await readStandardInput(io) : await read(path);
-  const { parts, problems } = splitHl7File(bytes);
+export async function readHl7File({ io }: Pick<Session, "io">, path: string): Promise<Hl7Input> {
+  const bytes = await readInput(io, path);
+  const { parts, problems, outline } = splitHl7File(bytes);
   const [problem] = problems;
-  if (problem) throw new Failure(problem.code, `${nameOf(path)}, ${problem.place}: ${problem.message}`);
-  return parts.map(({ ordinal, line, raw }) => ({ ordinal, line, raw, ...parse(raw, charset) }));
+  if (problem) throw wholeFailure(path, problem, bytes);
+  return { bytes, parts, isBatch: outline !== undefined };
+}
+
+/** Why a file can't be taken apart, as the command line tells it. */
+export function wholeFailure(path: string, { code, place, message }: Problem, bytes: Buffer): Failure {
+  if (code === "HL7_FILE_BINARY" && CAPTURES.includes(bytes.toString("hex", 0, 4))) {
+    const mend = "save the bytes of one TCP stream instead, as Wireshark does with Follow, Save as, Raw";
+    return new Failure(code, `${nameOf(path)} is a capture of network packets; ${mend}`);
+  }
+  return new Failure(code, `${nameOf(path)}, ${place}: ${message}`);
 }
 
 /** A file of the command line as people call it. */
@@ -40,10 +56,9 @@ export function nameOf(path: string): string {
   return path === STANDARD_INPUT ? "standard input" : path;
 }
 
-function read(path: string): Promise<Buffer> {
-  return readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw new Failure("CLI_FILE_UNREADABLE", `${path} can't be read (${error.code ?? "unknown error"})`);
-  });
+/** A message of a file. @param charset the character set that it is read in whatever it says of itself */
+export function readMessage({ ordinal, line, raw }: Hl7FilePart, charset?: string): FileMessage {
+  return { ordinal, line, raw, ...parse(raw, charset) };
 }
 
 function parse(raw: Buffer, charset: string | undefined): Pick<FileMessage, "encoding" | "message"> {

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -6,6 +7,7 @@ import { Failure } from "../core/failures.ts";
 import { clean } from "./clean.ts";
 import { hideHl7 } from "./hidden.ts";
 import { answerFrame, type HeardFrame } from "./hl7-answer.ts";
+import { createNoteLogger } from "./note-logger.ts";
 import type { Session } from "./session.ts";
 import { untilStopped } from "./until-stopped.ts";
 
@@ -39,7 +41,7 @@ export async function listenHl7(session: Session, command: Command): Promise<und
     },
     {
       clock: session.clock,
-      logger: session.logger,
+      logger: session.isVerbose ? session.logger : createNoteLogger(session),
       take: async (frame) => {
         await save?.(frame);
         const ordinal = received + 1;
@@ -51,12 +53,13 @@ export async function listenHl7(session: Session, command: Command): Promise<und
         received += heard.messages.length;
         tell(session, ordinal, heard);
         if (options.count !== undefined && received >= options.count) enough.resolve();
+        if (!(await session.isRead())) {
+          session.note("nobody reads what is printed any more, so it ends here");
+          enough.resolve();
+        }
         return heard.replies;
       },
-      keepUnended: (bytes) => {
-        session.note(`a frame of ${bytes.length} bytes had no end; it was not answered`);
-        return Promise.resolve();
-      },
+      keepUnended: () => Promise.resolve(),
     },
   );
   await listener.start();
@@ -94,7 +97,7 @@ function tell(session: Session, first: number, { messages, isBatch }: HeardFrame
     session.line(session.paint("bold", "a batch without messages, answered with another"));
   for (const [n, { what, codes, raw }] of messages.entries()) {
     const ordinal = first + n;
-    const lines = hideHl7(raw.toString("utf8"), session.mayShowPhi);
+    const lines = hideHl7(raw.toString(isUtf8(raw) ? "utf8" : "latin1"), session.mayShowPhi);
     if (session.isJson) {
       // One document a message, as each comes: there is no end to wait for.
       const told = { ordinal, what, batchMessages, answer: codes.at(-1) ?? null, answers: codes };

@@ -1,182 +1,133 @@
-import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import type { Acknowledgment } from "../connectors/mllp/acknowledgment.ts";
-import { MllpSender, type MllpSendSettings } from "../connectors/mllp/sender.ts";
+import { MllpSender } from "../connectors/mllp/sender.ts";
 import { asFailure, Failure } from "../core/failures.ts";
-import type { Hl7Header } from "../formats/hl7/message.ts";
-import { END_BLOCK, START_BLOCK } from "../formats/hl7/mllp.ts";
-import { EXIT, type ExitStatus } from "./exit-status.ts";
-import { hideHl7 } from "./hidden.ts";
-import { type FileMessage, readHl7File } from "./hl7-file.ts";
+import type { ExitStatus } from "./exit-status.ts";
+import { nameOf, readHl7File } from "./hl7-file.ts";
+import { sendFrame } from "./hl7-send-frame.ts";
+import { SendReport } from "./hl7-send-report.ts";
+import { readSendSettings, type SendOptions } from "./hl7-send-settings.ts";
+import { readSendable, readSendableFrame, type Sendable, withCarriageReturns } from "./hl7-sendable.ts";
+import { isTaken, type Sent } from "./hl7-sent.ts";
+import { readInput } from "./input-file.ts";
 import type { Session } from "./session.ts";
 
-interface SendOptions {
-  readonly to: { readonly host: string; readonly port: number };
-  readonly tls?: boolean;
-  readonly ca?: string;
-  readonly cert?: string;
-  readonly key?: string;
-  readonly timeout: number;
-  readonly times: number;
+/** Remarks about broken messages that are told one by one. */
+const MOST_REMARKS = 5;
+
+/** What is sent in one round. */
+interface Round {
+  readonly messages: number;
+  /** Sends it; false when the rest can't or needn't be sent. */
+  readonly send: (sender: MllpSender, report: SendReport) => Promise<boolean>;
 }
 
-/** What became of one message. */
-interface Sent {
-  readonly ordinal: number;
-  readonly controlId: string;
-  readonly ms: number;
-  /** The last acknowledgement, or why there is none; undefined where the message wants none. */
-  readonly answer: Acknowledgment | Failure | undefined;
-  /** What was acknowledged before: CA, where AA or AE follows. */
-  readonly earlier: readonly Acknowledgment[];
-}
-
-/** `hl7 send`. */
+/** `hl7 send`. All of the file is looked at before any of it is sent. */
 export async function sendHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
   const [path] = command.processedArgs as [string];
   const options = command.opts<SendOptions>();
-  const messages = await readHl7File(session, path);
-  const sender = new MllpSender(await settingsOf(options), session);
-  const counts = { accepted: 0, refused: 0, unanswered: 0, unasked: 0 };
-  const all: Sent[] = [];
+  const settings = await readSendSettings(session, options);
+  const { messages, send } = await (options.oneFrame ? planFrame : planMessages)(session, path, options);
+  const sender = new MllpSender(settings, session);
+  const report = new SendReport(session, messages * options.times, options.oneFrame === true);
+  // Asked once, it tells how far it came; asked again, the process ends as any other.
+  const end = session.io.onStop?.(() => {
+    end?.();
+    report.stop();
+    void sender.close();
+  });
   try {
-    for (let round = 0; round < options.times; round += 1) {
-      for (const message of messages) {
-        const sent = await send(sender, message, session);
-        counts[verdictOf(sent)] += 1;
-        if (session.isJson) all.push(sent);
-        else print(sent, session);
-      }
-    }
+    for (let round = 0; round < options.times; round += 1) if (!(await send(sender, report))) break;
   } finally {
+    end?.();
     await sender.close();
   }
-  if (session.isJson)
-    session.json({ counts, messages: all.map((sent) => sentJson(sent, session.mayShowPhi)) });
-  else
-    session.line(
-      [
-        `${counts.accepted} accepted, ${counts.refused} refused, ${counts.unanswered} without an answer`,
-        ...(counts.unasked > 0 ? [`${counts.unasked} that want none`] : []),
-      ].join(", "),
-    );
-  if (counts.unanswered > 0 && counts.accepted + counts.refused + counts.unasked === 0)
-    return EXIT.unreachable;
-  return counts.refused + counts.unanswered > 0 ? EXIT.failed : undefined;
+  return report.end();
 }
 
-async function send(sender: MllpSender, message: FileMessage, session: Session): Promise<Sent> {
-  const { ordinal, raw } = message;
-  const { messageControlId: controlId, acceptAckType, applicationAckType } = sendable(message);
+/** The whole file in one frame. */
+async function planFrame(session: Session, path: string, { cr }: SendOptions): Promise<Round> {
+  const frame = readSendableFrame(nameOf(path), await readInput(session.io, path));
+  for (const { place, message, code } of frame.problems)
+    session.note(`${place}: ${message} (${code}); it is sent as it is`);
+  noteMessages(session, frame.messages);
+  noteLineEnds(session, [frame.content], cr);
+  const content = cr ? withCarriageReturns(frame.content) : frame.content;
+  return {
+    messages: frame.messages.length,
+    send: (sender, report) => sendFrame(sender, { ...frame, content }, session, report),
+  };
+}
+
+/** Each message in a frame of its own. */
+async function planMessages(session: Session, path: string, { cr }: SendOptions): Promise<Round> {
+  const { parts, isBatch } = await readHl7File(session, path);
+  const messages = parts.map((part) => readSendable(part));
+  if (isBatch) {
+    const many = messages.length === 1 ? "its message" : `its ${messages.length} messages`;
+    session.note(`${nameOf(path)} is a batch: ${many} are sent one by one, --one-frame sends it as a batch`);
+  }
+  noteMessages(session, messages);
+  noteLineEnds(
+    session,
+    messages.map(({ raw }) => raw),
+    cr,
+  );
+  return {
+    messages: messages.length,
+    send: async (sender, report) => {
+      for (const message of messages) {
+        const content = cr ? withCarriageReturns(message.raw) : message.raw;
+        const sent = await sendMessage(sender, { ...message, raw: content }, session);
+        if (!(await report.add(sent)) || sent.problem?.code === "MLLP_UNREACHABLE") return false;
+      }
+      return true;
+    },
+  };
+}
+
+async function sendMessage(sender: MllpSender, message: Sendable, session: Session): Promise<Sent> {
+  const { ordinal, raw, controlId = "", isUnasked, hasApplicationAck } = message;
   const earlier: Acknowledgment[] = [];
   const isLast = (answer: Acknowledgment) => {
     // CA says that the message is kept; what became of it is told by AA, AE or AR.
-    if (answer.code !== "CA" || applicationAckType !== "AL") return true;
+    if (answer.code !== "CA" || !hasApplicationAck) return true;
     earlier.push(answer);
     return false;
   };
-  const isUnasked = [acceptAckType, applicationAckType].every((type) => type === undefined || type === "NE");
-  const isOriginalMode = acceptAckType === undefined && applicationAckType === undefined;
   const startedAt = session.clock.monotonic();
-  const sending: Promise<Acknowledgment | undefined> =
-    isUnasked && !isOriginalMode
-      ? sender.post(raw).then(() => undefined)
-      : sender.exchange(raw, controlId, isLast);
-  const answer = await sending.catch(asFailure);
-  return { ordinal, controlId, ms: Math.round(session.clock.monotonic() - startedAt), answer, earlier };
-}
-
-/** The header of a message that can go over MLLP and whose answer can be told. @throws Failure CLI_USAGE. */
-function sendable({
-  ordinal,
-  raw,
-  encoding,
-  message,
-}: FileMessage): Hl7Header & { messageControlId: string } {
-  const refuse = (problem: string) => new Failure("CLI_USAGE", `message ${ordinal}: ${problem}`);
-  if (message instanceof Failure) throw refuse(message.message);
-  if (encoding?.startsWith("utf-16")) {
-    throw refuse("it is UTF-16, whose bytes may look like the end of a frame; send it as UTF-8");
-  }
-  if (raw.includes(START_BLOCK) || raw.includes(END_BLOCK)) {
-    throw refuse("it holds 0x0B or 0x1C, which begin and end a frame; write them as \\X0B\\ and \\X1C\\");
-  }
-  const { messageControlId } = message.header;
-  if (messageControlId === undefined) throw refuse("MSH-10 is empty, so no answer could be told to be its");
-  return { ...message.header, messageControlId };
-}
-
-async function settingsOf(options: SendOptions): Promise<MllpSendSettings> {
-  const { to, ca, cert, key } = options;
-  if ((cert === undefined) !== (key === undefined))
-    throw new Failure("CLI_USAGE", "--cert and --key go together");
-  const isTls = options.tls === true || ca !== undefined || cert !== undefined;
-  return {
-    ...to,
-    connectMs: 10_000,
-    answerMs: options.timeout * 1_000,
-    tls: isTls
-      ? {
-          ...(ca === undefined ? {} : { ca: await readPem(ca) }),
-          ...(cert === undefined ? {} : { cert: await readPem(cert) }),
-          ...(key === undefined ? {} : { key: await readPem(key) }),
-        }
-      : undefined,
-  };
-}
-
-async function readPem(path: string): Promise<Buffer> {
-  return readFile(path).catch((error: NodeJS.ErrnoException) => {
-    throw new Failure("CLI_FILE_UNREADABLE", `${path} can't be read (${error.code ?? "unknown error"})`);
-  });
-}
-
-function verdictOf({ answer }: Sent): "accepted" | "refused" | "unanswered" | "unasked" {
-  if (answer === undefined) return "unasked";
-  if (answer instanceof Failure) return "unanswered";
-  return answer.code === "AA" || answer.code === "CA" ? "accepted" : "refused";
-}
-
-function sentJson({ ordinal, controlId, ms, answer, earlier }: Sent, mayShowPhi: boolean) {
-  const textOf = ({ text }: Acknowledgment) => hideHl7(text.reveal(), mayShowPhi).join("\n");
+  const sending: Promise<Acknowledgment | undefined> = isUnasked
+    ? sender.post(raw).then(() => undefined)
+    : sender.exchange(raw, controlId, isLast);
+  const end = await sending.catch(asFailure);
+  const ms = Math.round(session.clock.monotonic() - startedAt);
   const common = {
     ordinal,
     controlId,
     ms,
-    earlier: earlier.map((each) => ({ code: each.code, answer: textOf(each) })),
+    earlier,
+    answer: undefined,
+    problem: undefined,
+    reason: undefined,
   };
-  if (answer === undefined) return { ...common, code: null, condition: null, answer: null, problem: null };
-  if (answer instanceof Failure) {
-    const problem = { code: answer.code, message: answer.message };
-    return { ...common, code: null, condition: null, answer: null, problem };
-  }
-  const { code, condition = null } = answer;
-  return { ...common, code, condition, answer: textOf(answer), problem: null };
+  if (end instanceof Failure) return { ...common, verdict: "unanswered", problem: end };
+  if (end === undefined)
+    return { ...common, verdict: "unasked", reason: "sent; by MSH-15 and MSH-16 it wants no answer" };
+  return { ...common, verdict: isTaken(end) ? "accepted" : "refused", answer: end };
 }
 
-function print(sent: Sent, session: Session): void {
-  const { ordinal, controlId, ms, answer, earlier } = sent;
-  const lines = ({ text }: Acknowledgment) => {
-    for (const line of hideHl7(text.reveal(), session.mayShowPhi)) session.line(`  ${line}`);
-  };
-  for (const each of earlier) {
-    session.line(
-      `message ${ordinal} (${controlId}): ${each.code}, an application acknowledgement is to follow`,
+function noteMessages(session: Session, messages: readonly Sendable[]): void {
+  const broken = messages.filter(({ problem }) => problem !== undefined);
+  for (const { ordinal, problem } of broken.slice(0, MOST_REMARKS))
+    session.note(`message ${ordinal}: ${problem?.message} (${problem?.code}); it is sent as it is`);
+  if (broken.length > MOST_REMARKS)
+    session.note(
+      `${broken.length - MOST_REMARKS} more messages have something wrong; they are sent as they are`,
     );
-    lines(each);
-  }
-  if (answer === undefined) {
-    session.line(`message ${ordinal} (${controlId}): sent; by MSH-15 and MSH-16 it wants no answer`);
-    return;
-  }
-  if (answer instanceof Failure) {
-    session.line(
-      session.paint("red", `message ${ordinal} (${controlId}): ${answer.message} (${answer.code})`),
-    );
-    session.line(`  ${answer.mend}`);
-    return;
-  }
-  const colour = verdictOf(sent) === "accepted" ? "green" : "red";
-  session.line(`message ${ordinal} (${controlId}): ${session.paint(colour, answer.code)} after ${ms} ms`);
-  lines(answer);
+}
+
+/** Receivers that follow the standard know no other end of a segment than CR. */
+function noteLineEnds(session: Session, contents: readonly Buffer[], cr: boolean | undefined): void {
+  if (cr || !contents.some((content) => content.includes(0x0a))) return;
+  session.note("its lines end with LF, which not every receiver takes; --cr sends CR instead, as HL7 has it");
 }

@@ -5,8 +5,9 @@ import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import { type Leaf, leavesOf } from "../formats/hl7/tree.ts";
 import { clean } from "./clean.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
-import { type FileMessage, readHl7File, typeOf } from "./hl7-file.ts";
+import { type FileMessage, nameOf as fileName, readHl7File, readMessage, typeOf } from "./hl7-file.ts";
 import { shownValue } from "./hl7-phi.ts";
+import { JsonDocument } from "./json-document.ts";
 import type { Session } from "./session.ts";
 
 interface ShowOptions {
@@ -14,19 +15,32 @@ interface ShowOptions {
   readonly segment?: string;
 }
 
+/** Messages that are shown before it is looked whether they are read. */
+const DRAIN_EVERY = 50;
+
 /** `hl7 show`: status 5 when no message has the segment that was asked for. */
 export async function showHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
   const [path] = command.processedArgs as [string];
   const options = command.opts<ShowOptions>();
-  const messages = await readHl7File(session, path, options.charset);
+  const { parts, isBatch } = await readHl7File(session, path);
   const dictionary = await loadDictionary();
-  if (session.isJson) {
-    session.json({ messages: messages.map((each) => messageJson(each, dictionary, options, session)) });
-  } else {
-    for (const each of messages) printMessage(each, dictionary, options, session);
+  const document = session.isJson ? new JsonDocument(session, "messages") : undefined;
+  let hasUnreadable = false;
+  // A batch without messages is whole.
+  let hasFound = parts.length === 0 && options.segment === undefined;
+  for (const part of parts) {
+    const each = readMessage(part, options.charset);
+    hasUnreadable ||= each.message instanceof Failure;
+    hasFound ||= hasSegments(each, options);
+    if (document) document.add(messageJson(each, dictionary, options, session));
+    else session.line(messageLines(each, dictionary, options, session).join("\n"));
+    // Nobody wants to see the rest of what `head` has ended.
+    if (part.ordinal % DRAIN_EVERY === 0 && !(await session.isRead())) return undefined;
   }
-  if (messages.some(({ message }) => message instanceof Failure)) return EXIT.failed;
-  return messages.some((each) => hasSegments(each, options)) ? undefined : EXIT.notFound;
+  document?.end();
+  if (isBatch && parts.length === 0) session.note(`${fileName(path)} is a batch without messages`);
+  if (hasUnreadable) return EXIT.failed;
+  return hasFound ? undefined : EXIT.notFound;
 }
 
 function hasSegments({ message }: FileMessage, options: ShowOptions): boolean {
@@ -99,19 +113,16 @@ function meaningOf(
   return dictionary.code(message.header.version, segment.name, leaf.field, leaf.value);
 }
 
-function printMessage(
+function messageLines(
   each: FileMessage,
   dictionary: Dictionary,
   options: ShowOptions,
   session: Session,
-): void {
+): string[] {
   const { ordinal, line, encoding, message } = each;
   if (message instanceof Failure) {
-    session.line(
-      session.paint("red", `message ${ordinal}, line ${line}: ${message.message} (${message.code})`),
-    );
-    session.line(`  ${message.mend}`);
-    return;
+    const what = clean(`message ${ordinal}, line ${line}: ${message.message} (${message.code})`);
+    return [session.paint("red", what), `  ${message.mend}`];
   }
   const { version, messageControlId } = message.header;
   const about = [
@@ -120,14 +131,13 @@ function printMessage(
     messageControlId && `control id ${messageControlId}`,
     encoding,
   ];
-  session.line(
-    session.paint("bold", clean(`message ${ordinal}, line ${line}: ${about.filter(Boolean).join(", ")}`)),
-  );
+  const heading = clean(`message ${ordinal}, line ${line}: ${about.filter(Boolean).join(", ")}`);
+  const lines = [session.paint("bold", heading)];
   const segments = segmentsOf(message, options);
-  if (segments.length === 0) session.line(clean(`  no segment ${options.segment?.toUpperCase() ?? ""}`));
+  if (segments.length === 0) lines.push(clean(`  no segment ${options.segment?.toUpperCase() ?? ""}`));
   for (const segment of segments) {
     const title = dictionary.segment(version, segment.name);
-    session.line(`  ${session.paint("cyan", segment.name)}${title === undefined ? "" : `  ${title}`}`);
+    lines.push(`  ${session.paint("cyan", segment.name)}${title === undefined ? "" : `  ${title}`}`);
     const leaves = leavesOf(segment, message);
     const width = leaves.reduce((widest, { place }) => Math.max(widest, place.length), 0);
     for (const leaf of leaves) {
@@ -135,9 +145,10 @@ function printMessage(
       const meaning = meaningOf(dictionary, message, segment, leaf, session.mayShowPhi);
       const value = shownValue(segment.name, leaf, leaf.value, session.mayShowPhi);
       const told = [clean(value), meaning === undefined ? "" : `(${meaning})`].filter(Boolean).join(" ");
-      session.line(
+      lines.push(
         `    ${leaf.place.padEnd(width)}  ${told}${name === undefined ? "" : session.paint("dim", `  ${name}`)}`,
       );
     }
   }
+  return lines;
 }

@@ -39,18 +39,27 @@ export function hl7Command(cli: Cli): Command {
     .action(toAction(cli, async () => (await import("./hl7-diff.ts")).diffHl7));
   hl7
     .command("send")
-    .description("Send a file's messages by MLLP, one after the other, and print each acknowledgement.")
+    .description(
+      "Send a file's messages by MLLP, one after the other or in one frame, and print each acknowledgement.",
+    )
     .argument("<file>", "an HL7 file; - for standard input")
     .requiredOption("--to <host:port>", "where to", hostAndPort)
+    .option("--one-frame", "send the whole file in one frame, as senders of batches (FHS, BHS) do")
+    .option("--cr", "end each line with CR, as HL7 has it, whatever the file has")
     .option("--tls", "speak TLS")
     .option("--ca <file>", "certificates (PEM) to trust instead of the public ones; implies --tls")
     .option("--cert <file>", "certificate (PEM) to show, with --key; implies --tls")
     .option("--key <file>", "key (PEM) of --cert")
-    .option("--timeout <seconds>", "how long to wait for each acknowledgement", wholeNumber(1, 3_600), 30)
+    .option(
+      "--timeout <seconds>",
+      "how long to wait for the connection (10 at most) and for each acknowledgement",
+      wholeNumber(1, 3_600),
+      30,
+    )
     .option("--times <n>", "send the whole file so many times", wholeNumber(1, 1_000_000), 1)
     .addHelpText(
       "after",
-      "\nExample:\n  cryobridge hl7 send order.hl7 --to 127.0.0.1:2575\n\nStatus 1 when one was not accepted (AA or CA), 4 when nothing was acknowledged.",
+      "\nExample:\n  cryobridge hl7 send order.hl7 --to 127.0.0.1:2575\n  cryobridge hl7 send batch.hl7 --to 127.0.0.1:2575 --one-frame\n\nWithout --one-frame a batch is taken apart, and its messages are sent one by one. With it, either one batch or single\nanswers may come back. A batch that answers errors only leaves out what was accepted. Broken messages and wrong counts\nare sent as they are. Ctrl+C stops it and tells how far it came.\n\nStatus 1 when one was not accepted (AA or CA) or not sent, 4 when nothing was acknowledged.",
     )
     .action(toAction(cli, async () => (await import("./hl7-send.ts")).sendHl7));
   hl7

@@ -1,5 +1,6 @@
 import type { Failure } from "../core/failures.ts";
 import type { RawObject } from "../service/values.ts";
+import { JsonDocument } from "./json-document.ts";
 import { failureJson } from "./report-failure.ts";
 import { otherFields, type ServiceColumn } from "./service-columns.ts";
 import type { Session } from "./session.ts";
@@ -23,30 +24,19 @@ export interface ListOutput {
 
 /** One JSON document, written while it grows; it is whole also when the reading breaks off. */
 export class JsonOutput implements ListOutput {
-  readonly #session: Session;
-  #isFirst = true;
+  readonly #document: JsonDocument;
 
   /** @param key under which the entries stand */
   constructor(session: Session, key: string) {
-    this.#session = session;
-    this.#put(`{\n  ${JSON.stringify(key)}: [`);
+    this.#document = new JsonDocument(session, key);
   }
 
   write(entries: readonly RawObject[]): void {
-    for (const entry of entries) {
-      this.#put(`${this.#isFirst ? "" : ","}\n    ${JSON.stringify(entry)}`);
-      this.#isFirst = false;
-    }
+    for (const entry of entries) this.#document.add(entry);
   }
 
   end({ count, hasMore, more, failure }: ListEnd): void {
-    const rest = { count, hasMore, ...more, ...(failure ? { error: failureJson(failure) } : {}) };
-    const lines = JSON.stringify(rest, null, 2).slice(1);
-    this.#put(`${this.#isFirst ? "" : "\n  "}],${lines}\n`);
-  }
-
-  #put(text: string): void {
-    this.#session.io.stdout.write(text);
+    this.#document.end({ count, hasMore, ...more, ...(failure ? { error: failureJson(failure) } : {}) });
   }
 }
 

@@ -1,5 +1,6 @@
 /** The process of the command line: its streams, its signals, its exit status. `run` does the rest. */
 import { createInterface } from "node:readline/promises";
+import { EXIT } from "./exit-status.ts";
 import { flush } from "./flush.ts";
 import type { Io, Output } from "./io.ts";
 import { run } from "./run.ts";
@@ -7,17 +8,24 @@ import { run } from "./run.ts";
 process.exit(await main());
 
 async function main(): Promise<number> {
-  const status = await run(process.argv.slice(2), processIo());
+  const stdout = guard(process.stdout);
+  const stderr = guard(process.stderr);
+  const status = await run(process.argv.slice(2), processIo(stdout.output, stderr.output));
   // Output to a pipe may still be on its way.
   await Promise.all([process.stdout, process.stderr].map(flush));
-  return status;
+  await nextTurn();
+  const failure = stdout.failure();
+  if (failure === undefined) return status;
+  stderr.output.write(`error: the output can't be written (${failure}); what was printed is not all of it\n`);
+  await flush(process.stderr);
+  return status || EXIT.failed;
 }
 
-function processIo(): Io {
+function processIo(stdout: Output, stderr: Output): Io {
   const isInteractive = process.stdin.isTTY === true && process.stdout.isTTY === true;
   return {
-    stdout: quiet(process.stdout),
-    stderr: quiet(process.stderr),
+    stdout,
+    stderr,
     stdin: process.stdin,
     env: process.env,
     isTTY: process.stdout.isTTY === true,
@@ -36,20 +44,31 @@ function subscribe(events: readonly string[], listener: (event: unknown) => void
   };
 }
 
-/** A reader that has seen enough (`| head`) ends its pipe; that is no error of ours, and must not end a daemon. */
-function quiet(stream: NodeJS.WriteStream): Output {
+/**
+ * A stream whose errors end nothing. A reader that has seen enough (`| head`) ends its pipe, which is no error of ours and
+ * must not end a daemon; anything else, such as a full disk, is told at the end.
+ */
+function guard(stream: NodeJS.WriteStream): { readonly output: Output; failure(): string | undefined } {
   let isClosed = false;
+  let failure: string | undefined;
   stream.on("error", (error: NodeJS.ErrnoException) => {
-    if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
     isClosed = true;
+    if (error.code !== "EPIPE" && error.code !== "EIO") failure ??= error.code ?? error.name;
   });
-  return {
+  const output: Output = {
     write: (text) => isClosed || stream.write(text),
     drained: async () => {
       await flush(stream);
+      await nextTurn();
       return !isClosed;
     },
   };
+  return { output, failure: () => failure };
+}
+
+/** Streams tell of errors, and signals come, only when what runs lets go. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 async function ask(question: string): Promise<string> {

@@ -122,7 +122,7 @@ class ListReading {
     this.#output.write(hidden);
     const all = this.#listed === this.#count ? "" : ` of ${this.#listed} looked at`;
     this.#progress.show(`${this.#count} ${list}${all} …`);
-    const isWanted = (await this.#session.io.stdout.drained?.()) ?? true;
+    const isWanted = await this.#session.isRead();
     return { hasMore: page.entries.length > room, isWanted };
   }
 

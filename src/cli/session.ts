@@ -37,6 +37,8 @@ export interface Session {
   line(text?: string): void;
   /** The result as one JSON document, on standard output. */
   json(value: unknown): void;
+  /** Waits until what was written is on its way, so that it doesn't pile up; false when nobody reads it any more. */
+  isRead(): Promise<boolean>;
   /** A remark that is no part of the result, on standard error; left out with `--json`. */
   note(text: string): void;
 }
@@ -90,6 +92,7 @@ function openSession(io: Io, options: GlobalOptions): Session {
         : text,
     line: (text = "") => io.stdout.write(`${text}\n`),
     json: (value) => io.stdout.write(`${JSON.stringify(value, null, 2)}\n`),
+    isRead: async () => (await io.stdout.drained?.()) ?? true,
     note: (text) => {
       if (!isJson) io.stderr.write(`${text}\n`);
     },

@@ -4,8 +4,8 @@ import type { Io } from "./io.ts";
 /** What a command line calls standard input where it takes a file. */
 export const STANDARD_INPUT = "-";
 
-/** More than any interface's messages that somebody pipes; all of it is kept in memory. */
-const MOST_BYTES = 256 * 1024 * 1024;
+/** More than any interface's messages that somebody pipes or names; all of it is kept in memory. */
+export const MOST_BYTES = 256 * 1024 * 1024;
 
 /**
  * All that comes by standard input.

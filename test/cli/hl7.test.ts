@@ -5,49 +5,9 @@ import { describe, expect, it } from "vitest";
 import { framed } from "../connectors/mllp/with-listener.ts";
 import { eventually } from "../support/eventually.ts";
 import { withFolder } from "../support/with-folder.ts";
-import { type CliResult, runCli } from "./run-cli.ts";
-import { configText, ENV, hl7Text, PATIENT } from "./with-lab.ts";
-
-const SECRETS = [PATIENT.code, PATIENT.firstName, PATIENT.lastName, "19810203"];
-
-/** Runs `hl7` with files of these contents; `@NAME` in the words is replaced by the file's path. */
-function hl7(files: Readonly<Record<string, string | Buffer>>, ...words: string[]): Promise<CliResult> {
-  return withFolder(async (folder) => {
-    for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
-    await writeFile(join(folder, "c.yaml"), configText(undefined));
-    const argv = words.map((word) => (word.startsWith("@") ? join(folder, word.slice(1)) : word));
-    return runCli(["--config", join(folder, "c.yaml"), "hl7", ...argv], { env: ENV });
-  });
-}
-
-/** Runs `hl7 listen` until it is stopped; gives its port and what it printed so far. */
-async function withListen(
-  words: readonly string[],
-  test: (port: number, printed: () => string) => Promise<void>,
-): Promise<CliResult> {
-  let stop = () => {};
-  let printed = "";
-  let heard = "";
-  const running = runCli(["hl7", "listen", "--port", "0", ...words], {
-    onStop: (listener) => {
-      stop = listener;
-      return () => undefined;
-    },
-    onStdout: (text) => {
-      printed += text;
-    },
-    onStderr: (text) => {
-      heard += text;
-    },
-  });
-  const port = await eventually(() => /listening on 127\.0\.0\.1:(\d+)/.exec(heard)?.[1]);
-  try {
-    await test(Number(port), () => printed);
-  } finally {
-    stop();
-  }
-  return running;
-}
+import { runCli } from "./run-cli.ts";
+import { hl7, SECRETS, withListen } from "./with-hl7.ts";
+import { hl7Text, PATIENT } from "./with-lab.ts";
 
 describe("hl7 show", () => {
   it("names segments, fields, components and codes, with the patient hidden", async () => {
@@ -215,7 +175,7 @@ describe("hl7 send and hl7 listen", () => {
   it("end with status 4 when nobody listens", async () => {
     const { status, stdout } = await hl7({ "a.hl7": hl7Text() }, "send", "@a.hl7", "--to", "127.0.0.1:1");
     expect(status).toBe(4);
-    expect(stdout).toContain("ECONNREFUSED (MLLP_UNREACHABLE)");
+    expect(stdout).toContain("ECONNREFUSED: nothing listens there (MLLP_UNREACHABLE)");
   });
 
   it("save what came, byte by byte, and end after so many messages", () =>

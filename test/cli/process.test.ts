@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { withDatabase } from "../support/with-database.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { runCli } from "./run-cli.ts";
-import { configText, csvMessage, ENV, PATIENT, withLab } from "./with-lab.ts";
+import { configText, csvMessage, ENV, hl7Text, PATIENT, withLab } from "./with-lab.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
 
@@ -105,4 +105,36 @@ describe("the process", () => {
     const [status] = await once(child, "close");
     expect({ status, stderr: err.text() }).toEqual({ status: 0, stderr: "" });
   });
+
+  it.runIf(process.platform === "linux")("says that its output can't be written, with status 1", async () => {
+    const full = await open("/dev/full", "w");
+    try {
+      const child = spawn(process.execPath, [MAIN, "schema"], { stdio: ["ignore", full.fd, "pipe"] });
+      const err = collect(child.stderr);
+      const [status] = await once(child, "close");
+      expect({ status, stderr: err.text() }).toEqual({
+        status: 1,
+        stderr: "error: the output can't be written (ENOSPC); what was printed is not all of it\n",
+      });
+    } finally {
+      await full.close();
+    }
+  });
+
+  it.skipIf(process.platform === "win32")(
+    "shows no more of a long file than its reader takes",
+    () =>
+      withFolder(async (folder) => {
+        const file = join(folder, "long.hl7");
+        // All of it would take longer than the test may.
+        await writeFile(file, hl7Text().repeat(200_000));
+        const command = `{ "${process.execPath}" "${MAIN}" hl7 show "${file}"; echo "status $?" >&2; } | head -n 1`;
+        const child = spawn("sh", ["-c", command], { stdio: ["ignore", "pipe", "pipe"] });
+        const [out, err] = [collect(child.stdout), collect(child.stderr)];
+        await once(child, "close");
+        expect(out.text()).toMatch(/^message 1, line 1: [^\n]*\n$/);
+        expect(err.text()).toBe("status 0\n");
+      }),
+    15_000,
+  );
 });

@@ -20,6 +20,8 @@ export interface CliWorld {
   readonly onStop?: (listener: () => void) => () => void;
   readonly onStdout?: (text: string) => void;
   readonly onStderr?: (text: string) => void;
+  /** Whether standard output is still read; it is without this. */
+  readonly isRead?: () => boolean;
   readonly clock?: Clock;
 }
 
@@ -34,6 +36,7 @@ export async function runCli(argv: readonly string[], world: CliWorld = {}): Pro
         stdout += text;
         world.onStdout?.(text);
       },
+      drained: async () => world.isRead?.() ?? true,
     },
     stderr: {
       write: (text) => {

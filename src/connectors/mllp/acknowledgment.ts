@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { Failure } from "../../core/failures.ts";
 import { type Phi, phi } from "../../core/phi.ts";
 import type { AcknowledgmentCode } from "../../formats/hl7/ack.ts";
@@ -11,7 +12,7 @@ export interface Acknowledgment {
   readonly controlId: string | undefined;
   /** The HL7 error condition (ERR-3.1, or ERR-1.4 and MSA-6 before version 2.5), a code that names no patient. */
   readonly condition: string | undefined;
-  /** As it came. Words in it may name a patient. */
+  /** As it came, read as UTF-8 where it is that, else as Latin-1. Words in it may name a patient. */
   readonly text: Phi;
 }
 
@@ -40,7 +41,7 @@ export function readAcknowledgment(bytes: Buffer): Acknowledgment | undefined {
       code,
       controlId: msa?.get(2),
       condition: condition !== undefined && /^[A-Za-z0-9]{1,10}$/.test(condition) ? condition : undefined,
-      text: phi(text),
+      text: phi(isUtf8(bytes) ? bytes.toString("utf8") : text),
     };
   } catch (error) {
     if (error instanceof Failure) return undefined;

@@ -4,6 +4,7 @@ import type { Peer } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
 import { encodeFrames, type FrameEvent, FrameReader } from "../../formats/hl7/mllp.ts";
 import type { BackPressure } from "./back-pressure.ts";
+import { guessProtocol } from "./oddities.ts";
 import type { MllpLimits } from "./settings.ts";
 
 /** What a listener counts, over all its connections. */
@@ -47,6 +48,8 @@ interface InHand {
   hasFailed: boolean;
 }
 
+const NOTHING = Buffer.alloc(0);
+
 /** How long a peer that was told goodbye may take to close, ms. */
 const LINGER_MS = 500;
 
@@ -73,6 +76,7 @@ export class MllpConnection {
   #isStopping = false;
   /** What all connections have in hand is enough: nothing is read until there is room again. */
   #isHeldBack = false;
+  #hasSpoken = false;
   #hasTalkedJunk = false;
   #hasEnded = false;
 
@@ -104,7 +108,7 @@ export class MllpConnection {
   }
 
   #read(chunk: Buffer): void {
-    if (this.#isStopping) return;
+    if (this.#isStopping || this.#isRefused(chunk)) return;
     const events = this.#reader.push(chunk);
     const openLength = this.#reader.openLength;
     // A frame that ended in this chunk was not open before it, or is not any more.
@@ -112,11 +116,25 @@ export class MllpConnection {
     if (openLength === undefined || isFrameOver) this.#openSince = undefined;
     const hasBegun = openLength !== undefined && this.#openSince === undefined;
     if (hasBegun) this.#openSince = this.#deps.clock.monotonic();
-    for (const event of events) this.#handle(event);
+    for (const event of events) this.#handle(event, chunk);
     this.#countOpen(openLength ?? 0);
     this.#flow();
     // Bytes that belong to no frame keep no connection open.
     if (hasBegun || isFrameOver) this.#watch();
+  }
+
+  /**
+   * A peer that begins with TLS waits for a handshake that never comes, and its bytes may look like frames without an end:
+   * it is told at once by the end of the connection.
+   */
+  #isRefused(chunk: Buffer): boolean {
+    const isFirst = !this.#hasSpoken;
+    this.#hasSpoken = true;
+    if (!isFirst || guessProtocol(chunk) !== "TLS") return false;
+    this.#deps.counts.junkBytes += chunk.length;
+    this.#deps.logger.warn("a peer spoke TLS where none is set up; its connection was closed");
+    this.#socket.destroy();
+    return true;
   }
 
   /** A peer that would make the open frames of all connections exceed their bound has to come again. */
@@ -131,12 +149,13 @@ export class MllpConnection {
 
   #end(): void {
     this.#hasEnded = true;
-    for (const event of this.#reader.end()) this.#handle(event);
+    for (const event of this.#reader.end()) this.#handle(event, NOTHING);
     // Answers in hand still go out to a peer that has closed its own half only.
     void this.#allAnswered().then(() => this.#socket.end());
   }
 
-  #handle(event: FrameEvent): void {
+  /** @param chunk what the event was read from */
+  #handle(event: FrameEvent, chunk: Buffer): void {
     const { counts, logger } = this.#deps;
     switch (event.kind) {
       case "frame":
@@ -146,7 +165,10 @@ export class MllpConnection {
       case "junk":
         counts.junkBytes += event.length;
         if (!this.#hasTalkedJunk)
-          logger.warn({ bytes: event.length }, "bytes between two frames were skipped");
+          logger.warn(
+            { bytes: event.length, looksLike: guessProtocol(chunk) },
+            "bytes outside of any frame were skipped",
+          );
         // A peer that speaks another protocol would fill the log; the count goes on.
         this.#hasTalkedJunk = true;
         return;

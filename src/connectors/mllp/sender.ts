@@ -1,25 +1,18 @@
-import { connect, isIP, type Socket } from "node:net";
-import {
-  type ConnectionOptions,
-  checkServerIdentity,
-  connect as connectTls,
-  type SecureContextOptions,
-} from "node:tls";
+import type { Socket } from "node:net";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { encodeFrame, FrameReader } from "../../formats/hl7/mllp.ts";
 import { type Acknowledgment, readAcknowledgment } from "./acknowledgment.ts";
+import { type DialSettings, describeError, dial } from "./dial.ts";
+import { Oddities } from "./oddities.ts";
 
 /** Where results go and how long anything may take. */
-export interface MllpSendSettings {
-  readonly host: string;
-  readonly port: number;
-  /** Certificates and keys (PEM), and the name the peer's certificate must have; absent for plain TCP. */
-  readonly tls?: (SecureContextOptions & { readonly servername?: string | undefined }) | undefined;
-  readonly connectMs: number;
+export interface MllpSendSettings extends DialSettings {
   /** How long an acknowledgement is waited for, ms. */
   readonly answerMs: number;
+  /** Largest frame that is taken as an answer; 1 MB unless given. */
+  readonly maxAnswerBytes?: number | undefined;
 }
 
 export interface SenderDeps {
@@ -33,24 +26,29 @@ const MAX_ANSWER_BYTES = 1024 * 1024;
 const REMEMBERED = 100;
 
 interface Waiting {
-  readonly controlId: string;
-  readonly isLast: (answer: Acknowledgment) => boolean;
-  readonly settle: (end: Acknowledgment | Failure) => void;
+  /** Takes a frame that came; false when it is not for who waits. */
+  readonly hear: (frame: Buffer, answer: Acknowledgment | undefined) => boolean;
+  readonly fail: (failure: Failure) => void;
 }
 
 /**
  * Sends messages to one peer over one connection that is kept, one at a time, and takes each for delivered only when
  * the peer has acknowledged it by its control id (MSA-2). After anything else the connection is closed, so that a late
- * answer never meets another message; the same bytes are sent again by whoever asked.
+ * answer never meets another message; the same bytes are sent again by whoever asked, or at once where `send` says so.
  */
 export class MllpSender {
   readonly #settings: MllpSendSettings;
   readonly #deps: SenderDeps;
   readonly #acknowledged: string[] = [];
+  readonly #closing = new AbortController();
   #socket: Socket | undefined;
+  #oddities = new Oddities();
   #waiting: Waiting | undefined;
+  /** Whether anything came since the last message was written. */
+  #hasHeard = false;
+  /** Whether the peer ended the connection behind the last message, and said nothing. */
+  #isCutOff = false;
   #turn: Promise<unknown> = Promise.resolve();
-  #isClosed = false;
 
   constructor(settings: MllpSendSettings, deps: SenderDeps) {
     this.#settings = settings;
@@ -58,13 +56,23 @@ export class MllpSender {
   }
 
   /**
-   * Sends one message and waits until the peer has it.
+   * Sends one message and waits until the peer has it. Where a connection that served before is closed without a word, it
+   * goes out once more over a new one: many lab systems close behind each acknowledgement, and the next message meets the
+   * close. One that took it all the same sees the same bytes again.
    * @param controlId its MSH-10
    * @throws Failure MLLP_UNREACHABLE or MLLP_NO_ANSWER when it should be sent again, MLLP_RESULT_ERROR (AE, CE) when
    * the peer met an error, MLLP_RESULT_REFUSED (AR, CR) when it will never take it.
    */
   async send(message: Buffer, controlId: string): Promise<void> {
-    const { code, condition } = await this.exchange(message, controlId);
+    const { code, condition } = await this.#inTurn(async () => {
+      const isReused = this.#socket !== undefined;
+      try {
+        return await this.#exchangeNow(message, controlId);
+      } catch (error) {
+        if (!isReused || !this.#isCutOff) throw error;
+        return this.#exchangeNow(message, controlId);
+      }
+    });
     if (code === "AA" || code === "CA") return;
     const isRefused = code === "AR" || code === "CR";
     throw new Failure(
@@ -82,21 +90,35 @@ export class MllpSender {
   exchange(
     message: Buffer,
     controlId: string,
-    isLast: Waiting["isLast"] = () => true,
+    isLast?: (answer: Acknowledgment) => boolean,
   ): Promise<Acknowledgment> {
-    const turn = this.#turn.then(() => this.#exchangeNow(message, controlId, isLast));
-    this.#turn = turn.catch(() => undefined);
-    return turn;
+    return this.#inTurn(() => this.#exchangeNow(message, controlId, isLast));
+  }
+
+  /**
+   * Sends what stands in one frame, such as a batch, and shows each frame that comes back to `isLast` until it says so.
+   * Each may take as long as an acknowledgement may.
+   * @throws Failure MLLP_UNREACHABLE or MLLP_NO_ANSWER, also when some frames came. RangeError for bytes that no frame
+   * can hold.
+   */
+  converse(content: Buffer, isLast: (frame: Buffer) => boolean): Promise<void> {
+    return this.#inTurn(() =>
+      this.#sendNow<void>(content, (resolve, goOn) => (frame) => {
+        if (isLast(frame)) resolve();
+        else goOn();
+        return true;
+      }),
+    );
   }
 
   /** Connects and closes again, to see whether a peer listens. @throws Failure MLLP_UNREACHABLE. */
   async probe(): Promise<void> {
-    (await this.#open()).destroy();
+    (await dial(this.#settings, this.#deps.clock, this.#closing.signal)).destroy();
   }
 
   /** Closes the connection; what waits for its acknowledgement fails and is sent again later. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     this.#hangUp(new Failure("MLLP_NO_ANSWER", `${this.#peer}: stopped before the acknowledgement came`));
     await this.#turn;
     this.#socket?.destroy();
@@ -111,36 +133,82 @@ export class MllpSender {
    * @throws Failure MLLP_UNREACHABLE or MLLP_NO_ANSWER. RangeError for a message that no frame can hold.
    */
   post(message: Buffer): Promise<void> {
-    const turn = this.#turn.then(async () => {
+    return this.#inTurn(async () => {
       const frame = encodeFrame(message);
       const socket = await this.#ready();
       await new Promise<void>((resolve, reject) => {
         socket.write(frame, (error) => (error ? reject(this.#gone("closed the connection")) : resolve()));
       });
     });
+  }
+
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(act);
     this.#turn = turn.catch(() => undefined);
     return turn;
   }
 
-  async #exchangeNow(message: Buffer, controlId: string, isLast: Waiting["isLast"]): Promise<Acknowledgment> {
-    const frame = encodeFrame(message);
-    const socket = await this.#ready();
-    const timer = new AbortController();
-    const answer = new Promise<Acknowledgment | Failure>((resolve) => {
-      this.#waiting = { controlId, isLast, settle: resolve };
+  #exchangeNow(
+    message: Buffer,
+    controlId: string,
+    isLast: (answer: Acknowledgment) => boolean = () => true,
+  ): Promise<Acknowledgment> {
+    return this.#sendNow<Acknowledgment>(message, (resolve) => (_, heard) => {
+      if (heard === undefined || heard.controlId !== controlId) return false;
+      if (!isLast(heard)) return true;
+      this.#acknowledged.push(controlId);
+      if (this.#acknowledged.length > REMEMBERED) this.#acknowledged.shift();
+      resolve(heard);
+      return true;
     });
+  }
+
+  /**
+   * Sends bytes in a frame and waits until a listener resolves.
+   * @param listen makes what hears the frames that come; what it is given second starts the time for an answer anew
+   */
+  async #sendNow<T>(
+    content: Buffer,
+    listen: (resolve: (end: T) => void, goOn: () => void) => Waiting["hear"],
+  ): Promise<T> {
+    const frame = encodeFrame(content);
+    const socket = await this.#ready();
+    this.#oddities = new Oddities();
+    this.#hasHeard = false;
+    this.#isCutOff = false;
+    let timer = this.#startTimer();
+    const answer = new Promise<T>((resolve, reject) => {
+      const goOn = () => {
+        timer.abort();
+        timer = this.#startTimer();
+      };
+      const end = (value: T) => {
+        // At once: what follows in the same chunk is not for who waited.
+        this.#waiting = undefined;
+        resolve(value);
+      };
+      this.#waiting = { hear: listen(end, goOn), fail: reject };
+    });
+    socket.write(frame);
+    try {
+      return await answer;
+    } finally {
+      timer.abort();
+      this.#waiting = undefined;
+    }
+  }
+
+  /** Ends the waiting when the time for an answer is over, unless it is aborted before. */
+  #startTimer(): AbortController {
+    const timer = new AbortController();
     this.#deps.clock
       .sleep(this.#settings.answerMs, timer.signal)
-      .then(() => this.#hangUp(new Failure("MLLP_NO_ANSWER", `${this.#peer}: no acknowledgement in time`)))
+      .then(() => {
+        const why = `${this.#peer}: no acknowledgement in time${this.#oddities.describe()}`;
+        this.#hangUp(new Failure("MLLP_NO_ANSWER", why));
+      })
       .catch(() => undefined);
-    socket.write(frame);
-    const end = await answer;
-    timer.abort();
-    this.#waiting = undefined;
-    if (end instanceof Failure) throw end;
-    this.#acknowledged.push(controlId);
-    if (this.#acknowledged.length > REMEMBERED) this.#acknowledged.shift();
-    return end;
+    return timer;
   }
 
   /** The connection. Being closed is looked for again once it stands, which may have taken a while. */
@@ -153,45 +221,53 @@ export class MllpSender {
   }
 
   #requireOpen(): void {
-    if (this.#isClosed) throw new Failure("MLLP_UNREACHABLE", `${this.#peer}: the connector is stopping`);
+    if (this.#closing.signal.aborted)
+      throw new Failure("MLLP_UNREACHABLE", `${this.#peer}: the connector is stopping`);
   }
 
   async #connect(): Promise<Socket> {
-    const socket = await this.#open();
-    const reader = new FrameReader(MAX_ANSWER_BYTES);
+    const socket = await dial(this.#settings, this.#deps.clock, this.#closing.signal);
+    const reader = new FrameReader(this.#settings.maxAnswerBytes ?? MAX_ANSWER_BYTES);
     socket.on("data", (chunk: Buffer) => {
-      for (const event of reader.push(chunk)) {
+      this.#hasHeard = true;
+      const events = reader.push(chunk);
+      this.#oddities.read(chunk, events, reader.openLength);
+      for (const event of events) {
         if (event.kind === "frame") this.#hear(event.bytes);
         else if (event.kind === "too_large") this.#hangUp(this.#gone("sent something too large"));
       }
     });
     let why = "closed the connection";
     socket.on("error", (error) => {
-      why = `broke off the connection (${describe(error)})`;
+      why = `broke off the connection (${describeError(error)})`;
       socket.destroy();
     });
     socket.on("close", () => {
-      if (this.#socket === socket) this.#hangUp(this.#gone(why));
+      if (this.#socket !== socket) return;
+      this.#isCutOff = !this.#hasHeard;
+      this.#hangUp(this.#gone(why));
     });
     return socket;
   }
 
   #gone(what: string): Failure {
-    return new Failure("MLLP_NO_ANSWER", `${this.#peer}: the lab system ${what} before it acknowledged`);
+    const odd = this.#oddities.describe();
+    return new Failure(
+      "MLLP_NO_ANSWER",
+      `${this.#peer}: the lab system ${what} before it acknowledged${odd}`,
+    );
   }
 
   /** Takes what the peer says. Only the acknowledgement of the message that waits ends its waiting. */
   #hear(bytes: Buffer): void {
     const answer = readAcknowledgment(bytes);
+    if (this.#waiting?.hear(bytes, answer)) return;
     if (answer === undefined) {
+      this.#oddities.addFrame();
       this.#deps.logger.warn(
         { bytes: bytes.length },
         "the lab system sent something that is no acknowledgement",
       );
-      return;
-    }
-    if (this.#waiting !== undefined && answer.controlId === this.#waiting.controlId) {
-      if (this.#waiting.isLast(answer)) this.#waiting.settle(answer);
       return;
     }
     if (answer.controlId !== undefined && this.#acknowledged.includes(answer.controlId)) {
@@ -202,7 +278,11 @@ export class MllpSender {
       { code: answer.code },
       "the lab system acknowledged a message that was not sent now",
     );
-    this.#hangUp(new Failure("MLLP_NO_ANSWER", `${this.#peer}: another message was acknowledged`));
+    const what =
+      answer.controlId === undefined
+        ? "an acknowledgement came that names no message (MSA-2 is empty)"
+        : "another message was acknowledged";
+    this.#hangUp(new Failure("MLLP_NO_ANSWER", `${this.#peer}: ${what}`));
   }
 
   /** AA after CA says nothing new. Anything else comes too late to be sent again, and is left for a person to see. */
@@ -219,54 +299,6 @@ export class MllpSender {
     const socket = this.#socket;
     this.#socket = undefined;
     socket?.destroy();
-    this.#waiting?.settle(failure);
+    this.#waiting?.fail(failure);
   }
-
-  #open(): Promise<Socket> {
-    const { host, port, tls, connectMs } = this.#settings;
-    return new Promise((resolve, reject) => {
-      const stopped = new AbortController();
-      const socket = tls
-        ? connectTls({ host, port, ...tls, ...serverNameOf(tls, host) }, () => succeed())
-        : connect({ host, port, noDelay: true, keepAlive: true }, () => succeed());
-      const succeed = () => {
-        stopped.abort();
-        socket.removeListener("error", fail);
-        resolve(socket);
-      };
-      const fail = (error: Error) => {
-        stopped.abort();
-        socket.destroy();
-        reject(
-          new Failure("MLLP_UNREACHABLE", { message: `${this.#peer}: ${describe(error)}`, cause: error }),
-        );
-      };
-      socket.once("error", fail);
-      this.#deps.clock
-        .sleep(connectMs, stopped.signal)
-        .then(() => fail(new Error("no connection in time")))
-        .catch(() => undefined);
-    });
-  }
-}
-
-/** What the peer's certificate must name. An address can't be asked for in the handshake (RFC 6066), only looked for. */
-function serverNameOf(
-  { servername }: { readonly servername?: string | undefined },
-  host: string,
-): Pick<ConnectionOptions, "servername" | "checkServerIdentity"> {
-  const name = servername ?? host;
-  return {
-    servername: isIP(name) === 0 ? name : "",
-    checkServerIdentity: (_, certificate) => checkServerIdentity(name, certificate),
-  };
-}
-
-/** Why a connection failed: the system's code, and where it is about certificates, what to look at. */
-function describe(error: Error): string {
-  const code = "code" in error ? String(error.code) : error.message;
-  if (/ALERT|HANDSHAKE|CERT_REQUIRED/.test(code)) return `${code}: it refuses our TLS, look at its log`;
-  if (/CERT|SIGNATURE|ALTNAME|ISSUER/.test(code)) return `${code}: its certificate isn't trusted`;
-  if (/SSL|TLS/.test(code)) return `${code}: it doesn't speak TLS as we do`;
-  return code;
 }

@@ -22,12 +22,12 @@ export const INTAKE_FAILURES = {
   MLLP_UNREACHABLE: {
     class: "transient",
     meaning: "No connection to the lab system's MLLP port could be made; the result is sent again later.",
-    mend: "Look whether the lab system listens on results.host and results.port, for `cryobridge hl7 send` on what `--to` says.",
+    mend: "Look whether the lab system listens on results.host and results.port, for `cryobridge hl7 send` on what `--to` says, and whether both sides speak TLS or neither does.",
   },
   MLLP_NO_ANSWER: {
     class: "transient",
     meaning: "The lab system did not acknowledge a result; the same bytes are sent again later.",
-    mend: "Look at the lab system's interface log for the message's control id.",
+    mend: "Look at the lab system's interface log for the message's control id, and whether both sides speak TLS or neither does.",
   },
   MLLP_RESULT_ERROR: {
     class: "transient",
@@ -43,7 +43,7 @@ export const INTAKE_FAILURES = {
   HL7_NO_MSH: {
     class: "permanent",
     meaning: "The text does not begin with an MSH segment, so it is no HL7 message.",
-    mend: "Send HL7 v2 messages whose first segment is MSH.",
+    mend: "Send HL7 v2 messages whose first segment is MSH; CSV files are for a `csv-drop` connector, and `cryobridge preview` shows what one makes of a file.",
   },
   HL7_DELIMITERS: {
     class: "permanent",
@@ -86,13 +86,13 @@ export const INTAKE_FAILURES = {
   HL7_CHARSET_UNKNOWN: {
     class: "permanent",
     meaning: "MSH-18 or the configuration names a character set that Cryobridge cannot read.",
-    mend: "Set the connector's character set to the one that the sender really uses.",
+    mend: "Set the connector's character set to the one that the sender really uses; `cryobridge hl7 show` and `hl7 diff` take `--charset`.",
   },
   HL7_CHARSET_BYTES: {
     class: "permanent",
     meaning:
       "The message holds bytes that its character set does not have; they are never replaced by guesses.",
-    mend: "Correct MSH-18 at the sender, or set the connector's character set.",
+    mend: "Correct MSH-18 at the sender, or set the connector's character set; `cryobridge hl7 show` and `hl7 diff` take `--charset`.",
   },
   HL7_FILE_EMPTY: {
     class: "permanent",
@@ -102,7 +102,7 @@ export const INTAKE_FAILURES = {
   HL7_FILE_BINARY: {
     class: "permanent",
     meaning: "The file named as HL7 holds NUL bytes, so it is no text.",
-    mend: "Find out what wrote this file into the drop folder.",
+    mend: "Find out what wrote this file; messages are text in UTF-8, UTF-16 or the character set that MSH-18 names.",
   },
   HL7_FILE_TEXT_OUTSIDE: {
     class: "permanent",

@@ -310,4 +310,13 @@ describe("an MLLP listener", () => {
       peer.write(framed("a"));
       await eventually(() => peer.heard === framed("ok a"));
     }));
+
+  it("lets a peer go at once that begins with TLS, and keeps nothing of what it said", () =>
+    withListener({}, async ({ open, listener, taken, unended }) => {
+      const peer = await open();
+      peer.write("\x16\x03\x01\x02\x00\x01\x0b\x00\x04\x0b");
+      await eventually(() => peer.isClosed);
+      expect([taken, unended]).toEqual([[], []]);
+      expect(listener.status).toMatchObject({ junkBytes: 10, unended: 0 });
+    }));
 });

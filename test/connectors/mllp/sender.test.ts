@@ -2,7 +2,8 @@ import { createServer, type Server, type Socket } from "node:net";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { MllpSender, type MllpSendSettings } from "../../../src/connectors/mllp/sender.ts";
-import { systemClock } from "../../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../../src/core/clock.ts";
+import { FakeClock } from "../../service/fake-clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { framed } from "./with-listener.ts";
 
@@ -20,6 +21,7 @@ async function withLab(
   answer: Answer,
   test: (lab: LabEnd) => Promise<void>,
   settings: Partial<MllpSendSettings> = {},
+  clock: Clock = systemClock,
 ): Promise<void> {
   const heard: string[] = [];
   const connections: Socket[] = [];
@@ -36,7 +38,7 @@ async function withLab(
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const sender = new MllpSender(
     { host: "127.0.0.1", port, connectMs: 1_000, answerMs: 2_000, ...settings },
-    { clock: systemClock, logger: pino({ level: "silent" }) },
+    { clock, logger: pino({ level: "silent" }) },
   );
   try {
     await test({ sender, heard, connections });
@@ -207,7 +209,7 @@ describe("an MLLP sender", () => {
     );
     await expect(sender.send(message("1"), "1")).rejects.toMatchObject({
       code: "MLLP_UNREACHABLE",
-      message: "127.0.0.1:1: ECONNREFUSED",
+      message: "127.0.0.1:1: ECONNREFUSED: nothing listens there",
     });
     await sender.close();
   });
@@ -227,5 +229,62 @@ describe("an MLLP sender", () => {
         ]);
         expect(heard).toHaveLength(1);
       },
+    ));
+
+  it("shows each frame that comes back for one of several messages, and waits for the next anew", async () => {
+    const clock = new FakeClock();
+    await withLab(
+      () => undefined,
+      async ({ sender, heard, connections }) => {
+        const frames: string[] = [];
+        const talk = sender.converse(Buffer.concat([message("1"), message("2")]), (frame) => {
+          frames.push(idOf(frame.toString()));
+          return frames.length === 3;
+        });
+        await eventually(() => heard.length === 1);
+        for (const id of ["X1", "X2"]) {
+          connections[0]?.write(ack("AA", "1").replace("|X|", `|${id}|`));
+          await eventually(() => frames.at(-1) === id);
+          await clock.advance(1_500);
+        }
+        connections[0]?.write("\x0banything\x1c\r");
+        await talk;
+        expect(frames).toHaveLength(3);
+      },
+      {},
+      clock,
+    );
+  });
+
+  it("gives up when no further frame comes in time", async () => {
+    const clock = new FakeClock();
+    await withLab(
+      (_, socket) => socket.write(ack("AA", "1")),
+      async ({ sender }) => {
+        let frames = 0;
+        const talk = sender.converse(message("1"), () => {
+          frames += 1;
+          return false;
+        });
+        const end = talk.catch((failure: { code: string }) => failure.code);
+        await eventually(() => frames === 1);
+        await clock.advance(2_000);
+        expect(await end).toBe("MLLP_NO_ANSWER");
+      },
+      {},
+      clock,
+    );
+  });
+
+  it("stops connecting when it is closed", () =>
+    withLab(
+      () => undefined,
+      async ({ sender, heard }) => {
+        const sent = sender.send(message("1"), "1").catch((failure: { code: string }) => failure.code);
+        await eventually(() => heard.length === 1);
+        await sender.close();
+        expect(await sent).toBe("MLLP_UNREACHABLE");
+      },
+      { tls: {}, connectMs: 600_000 },
     ));
 });

@@ -1,61 +1,11 @@
-import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { connect as connectTls, type TLSSocket } from "node:tls";
-import { promisify } from "node:util";
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { MllpSender } from "../../../src/connectors/mllp/sender.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { eventually } from "../../support/eventually.ts";
-import { withFolder } from "../../support/with-folder.ts";
+import { withCertificates } from "./with-certificates.ts";
 import { framed, withListener } from "./with-listener.ts";
-
-const run = promisify(execFile);
-
-interface Certificates {
-  readonly ca: Buffer;
-  readonly server: { readonly cert: Buffer; readonly key: Buffer };
-  readonly client: { readonly cert: Buffer; readonly key: Buffer };
-  readonly stranger: { readonly cert: Buffer; readonly key: Buffer };
-}
-
-/** An authority, a server and a client of it, and a stranger that nobody vouches for. */
-async function withCertificates(test: (certificates: Certificates) => Promise<void>): Promise<void> {
-  await withFolder(async (folder) => {
-    const openssl = (...words: string[]) => run("openssl", words, { cwd: folder });
-    const make = async (name: string, subject: string, ...signer: string[]) => {
-      const names = "subjectAltName=IP:127.0.0.1,DNS:localhost";
-      await openssl(
-        ...[
-          "req",
-          "-x509",
-          "-newkey",
-          "ec",
-          "-pkeyopt",
-          "ec_paramgen_curve:prime256v1",
-          "-nodes",
-          "-days",
-          "2",
-        ],
-        ...["-keyout", `${name}.key`, "-out", `${name}.pem`, "-subj", `/CN=${subject}`, "-addext", names],
-        ...signer,
-      );
-      return {
-        cert: await readFile(join(folder, `${name}.pem`)),
-        key: await readFile(join(folder, `${name}.key`)),
-      };
-    };
-    const { cert: ca } = await make("ca", "Lab authority");
-    const signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "basicConstraints=CA:FALSE"];
-    await test({
-      ca,
-      server: await make("server", "localhost", ...signed),
-      client: await make("client", "lims", ...signed),
-      stranger: await make("stranger", "stranger"),
-    });
-  });
-}
 
 /** Sends one frame over TLS; gives what was heard until the answer, or until the connection ended. */
 function send(port: number, options: Readonly<Record<string, unknown>>): Promise<string> {

@@ -1,0 +1,299 @@
+import { describe, expect, it } from "vitest";
+import { withCertificates } from "../connectors/mllp/with-certificates.ts";
+import { framed, withListener } from "../connectors/mllp/with-listener.ts";
+import { eventually } from "../support/eventually.ts";
+import { ackText, hl7, hl7In, SECRETS, withListen, withReceiver } from "./with-hl7.ts";
+import { hl7Text } from "./with-lab.ts";
+
+const message = (id: string) => hl7Text().replace("MSG0001", id);
+const TWO = { "two.hl7": message("M-1") + message("M-2") };
+const LATIN1 = Buffer.from(hl7Text().replace("Ottilie", "Ottilië"), "latin1");
+const ackOf = (frame: string) => framed(ackText("AA", frame.split("|")[9] ?? ""));
+
+describe("a file that is none", () => {
+  const commands = [
+    ["show", "@x"],
+    ["diff", "@x", "@x"],
+    ["send", "@x", "--to", "127.0.0.1:1"],
+  ];
+  const pcap = Buffer.concat([Buffer.from("d4c3b2a102000400", "hex"), Buffer.alloc(16)]);
+
+  it.each([
+    ["a table", Buffer.from("order_number,operation\nA-1,STORE\n"), /\(HL7_NO_MSH\)\n.*preview/],
+    ["a capture of packets", pcap, /x is a capture of network packets; save the bytes of one TCP stream/],
+    ["nothing", Buffer.alloc(0), /found nothing \(HL7_FILE_EMPTY\)\n {2}\S/],
+  ])("is told from its content by each command: %s", async (_, content, told) => {
+    for (const words of commands) {
+      const { status, stderr } = await hl7({ x: content }, ...words);
+      expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(told) });
+    }
+  });
+
+  it.each([
+    ["a folder", "@", "EISDIR: it is a folder"],
+    ["a name that nothing has", "@missing.hl7", "ENOENT: there is no such file"],
+    ["a name below a file", "@x/y", "ENOTDIR: there is no such file"],
+  ])("is told in words by each command: %s", async (_, path, told) => {
+    for (const words of commands) {
+      const argv = words.map((word) => (word === "@x" ? path : word));
+      const { status, stderr } = await hl7({ x: "" }, ...argv);
+      expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining(`(${told})`) });
+    }
+  });
+
+  it.runIf(process.platform === "linux")("is read up to a bound when it has no end", async () => {
+    const { status, stderr } = await hl7({}, "show", "/dev/zero");
+    expect(status).toBe(2);
+    expect(stderr).toContain("/dev/zero has more than 268435456 bytes");
+  });
+
+  it("is named by hl7 diff with the message that can't be read", async () => {
+    const files = { "a.hl7": hl7Text(), "b.hl7": LATIN1 };
+    const { status, stderr } = await hl7(files, "diff", "@a.hl7", "@b.hl7");
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/b\.hl7, message 1, line 1: byte \d+ .*\(HL7_CHARSET_BYTES\)\n.*--charset/);
+  });
+
+  it("is shown as whole when it is a batch without messages", async () => {
+    const { status, stderr } = await hl7({ "e.hl7": "BHS|^~\\&|L\rBTS|0\r" }, "show", "@e.hl7");
+    expect(status).toBe(0);
+    expect(stderr).toContain("e.hl7 is a batch without messages\n");
+  });
+});
+
+describe("hl7 show of a long file", () => {
+  it("stops when nobody reads any more", async () => {
+    const files = { "long.hl7": hl7Text().repeat(500) };
+    let shown = 0;
+    const onStdout = (text: string) => {
+      shown += text.match(/^message /gm)?.length ?? 0;
+    };
+    const world = { onStdout, isRead: () => shown < 100 };
+    const { status } = await hl7In(world, files, "show", "@long.hl7");
+    expect({ status, shown }).toEqual({ status: 0, shown: 100 });
+  });
+});
+
+describe("hl7 send", () => {
+  it("sends nothing when a later message can't be sent", () =>
+    withReceiver(
+      (socket, frame) => socket.write(ackOf(frame)),
+      async (to, frames) => {
+        const files = { "x.hl7": hl7Text() + hl7Text().replace("MSG0001", "") };
+        const { status, stderr } = await hl7(files, "send", "@x.hl7", "--to", to);
+        expect(status).toBe(2);
+        expect(stderr).toContain("message 2: MSH-10 is empty");
+        expect(frames).toEqual([]);
+      },
+    ));
+
+  it("sends a message that is wrong as it is, and says so", () =>
+    withReceiver(
+      (socket, frame) => socket.write(ackOf(frame)),
+      async (to, frames) => {
+        const { status, stderr } = await hl7({ "x.hl7": LATIN1 }, "send", "@x.hl7", "--to", to);
+        expect(status).toBe(0);
+        expect(stderr).toMatch(/^message 1: byte \d+ .*\(HL7_CHARSET_BYTES\); it is sent as it is\n$/);
+        expect(frames).toEqual([LATIN1.toString()]);
+      },
+    ));
+
+  it("shows the words of an answer in the characters that they were written in", () =>
+    withReceiver(
+      (socket, frame) =>
+        socket.write(framed(ackText("AE", frame.split("|")[9] ?? "", "ERR|||102|E||||Größe\r"))),
+      async (to) => {
+        const { stdout } = await hl7({ "x.hl7": hl7Text() }, "send", "@x.hl7", "--to", to);
+        expect(stdout).toContain("  ERR|||102|E||||Größe\n");
+      },
+    ));
+
+  it("says that lines end with LF, and sends CR where that is asked for", () =>
+    withReceiver(
+      (socket, frame) => socket.write(ackOf(frame)),
+      async (to, frames) => {
+        const text = hl7Text().replaceAll("\r", "\n");
+        const plain = await hl7({ "x.hl7": text }, "send", "@x.hl7", "--to", to);
+        expect(plain.stderr).toContain("lines end with LF, which not every receiver takes; --cr sends CR");
+        const mended = await hl7({ "x.hl7": text }, "send", "@x.hl7", "--to", to, "--cr");
+        expect(mended.stderr).toBe("");
+        expect(frames).toEqual([text, hl7Text()]);
+      },
+    ));
+
+  it("gives up what it can't connect for, and counts it as not sent", async () => {
+    const { status, stdout } = await hl7(TWO, "send", "@two.hl7", "--to", "127.0.0.1:1", "--times", "3");
+    expect(status).toBe(4);
+    expect(stdout).toMatch(
+      /^message 1 \(M-1\): .*MLLP_UNREACHABLE\)\n {2}\S.*\n0 accepted, 0 refused, 1 without an answer, 5 not sent\n$/,
+    );
+  });
+
+  it("tells how far it came when it is stopped, with status 1 and without waiting", () =>
+    withReceiver(
+      (socket, frame, nth) => nth === 1 && socket.write(ackOf(frame)),
+      async (to, frames) => {
+        let stop = () => {};
+        const onStop = (listener: () => void) => {
+          stop = listener;
+          return () => undefined;
+        };
+        const sending = hl7In({ onStop }, TWO, "send", "@two.hl7", "--to", to, "--times", "2");
+        await eventually(() => frames.length === 2);
+        stop();
+        const { status, stdout } = await sending;
+        expect(status).toBe(1);
+        expect(stdout).toContain("message 2 (M-2): ");
+        expect(stdout).toContain("stopped before the acknowledgement came");
+        expect(stdout).toContain("1 accepted, 0 refused, 1 without an answer, 2 not sent\n");
+      },
+    ));
+
+  it("is one whole JSON document also when it is stopped", () =>
+    withReceiver(
+      () => undefined,
+      async (to, frames) => {
+        let stop = () => {};
+        const onStop = (listener: () => void) => {
+          stop = listener;
+          return () => undefined;
+        };
+        const sending = hl7In({ onStop }, TWO, "send", "@two.hl7", "--to", to, "--json");
+        await eventually(() => frames.length === 1);
+        stop();
+        const { stdout } = await sending;
+        expect(JSON.parse(stdout)).toMatchObject({
+          messages: [{ verdict: "unanswered", problem: { code: "MLLP_NO_ANSWER" } }],
+          counts: { unanswered: 1, unsent: 1 },
+        });
+      },
+    ));
+
+  it.each([
+    ["HTTP", "HTTP/1.1 400 Bad Request\r\n\r\n", "; what it says looks like HTTP ("],
+    ["a frame without an end", "\vMSH|^~\\&|A", "; a frame of 10 bytes came that has no end (0x1C 0x0D) ("],
+    ["no frame", ackText("AA", "MSG0001"), "bytes came that are in no frame (0x0B first) ("],
+    ["no acknowledgement", framed(hl7Text()), "; a frame came without a usable MSA ("],
+    ["an answer to nobody", framed(ackText("AA", "")), "names no message (MSA-2 is empty) ("],
+  ])("says what came instead of an answer: %s", (_, answer, told) =>
+    withReceiver(
+      (socket) => socket.end(answer),
+      async (to) => {
+        const { status, stdout } = await hl7({ "a.hl7": hl7Text() }, "send", "@a.hl7", "--to", to);
+        expect(status).toBe(4);
+        expect(stdout).toContain(`${told}MLLP_NO_ANSWER)\n`);
+        for (const secret of SECRETS) expect(stdout).not.toContain(secret);
+      },
+    ),
+  );
+
+  it("waits no longer for a TLS handshake than it was told to", () =>
+    withSilence(async (to) => {
+      const words = ["send", "@a.hl7", "--to", to, "--tls", "--timeout", "1"];
+      const { status, stdout } = await hl7({ "a.hl7": hl7Text() }, ...words);
+      expect(status).toBe(4);
+      expect(stdout).toContain(
+        "connected, but no TLS handshake in time; look whether it speaks TLS (MLLP_UNREACHABLE)",
+      );
+    }));
+
+  it("can be stopped while it connects", () =>
+    withSilence(async (to, hasPeer) => {
+      let stop = () => {};
+      const onStop = (listener: () => void) => {
+        stop = listener;
+        return () => undefined;
+      };
+      const sending = hl7In({ onStop }, TWO, "send", "@two.hl7", "--to", to, "--tls", "--timeout", "600");
+      await eventually(hasPeer);
+      stop();
+      expect((await sending).status).toBe(1);
+    }));
+
+  it("says what is wrong with certificates and keys before it sends anything", () =>
+    withCertificates(async ({ server, client }) => {
+      const files = {
+        "a.hl7": hl7Text(),
+        none: "no PEM",
+        cert: server.cert,
+        key: server.key,
+        other: client.key,
+      };
+      const send = (...words: string[]) => hl7(files, "send", "@a.hl7", "--to", "127.0.0.1:1", ...words);
+      expect(await send("--ca", "@none")).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining("holds no certificate in PEM form (CLI_FILE_UNREADABLE)"),
+      });
+      expect(await send("--cert", "@cert", "--key", "@none")).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining("holds no private key in PEM form"),
+      });
+      expect(await send("--cert", "@cert", "--key", "@other")).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining("--key is not the key of --cert (CLI_USAGE)"),
+      });
+    }));
+
+  it("speaks TLS where it is told to, and says what to look at where only the other side does", () =>
+    withCertificates(({ ca, server }) =>
+      withListener(
+        { tls: { ...server, requestCert: false } },
+        async ({ port }) => {
+          const files = { "a.hl7": hl7Text(), ca };
+          const words = ["send", "@a.hl7", "--to", `127.0.0.1:${port}`];
+          expect((await hl7(files, ...words, "--ca", "@ca")).status).toBe(0);
+          const plain = await hl7(files, ...words);
+          expect(plain.status).toBe(4);
+          expect(plain.stdout).toMatch(/MLLP_NO_ANSWER\)\n.*whether both sides speak TLS or neither does/);
+          const strange = await hl7(files, ...words, "--tls");
+          expect(strange.status).toBe(4);
+          expect(strange.stdout).toContain("its certificate isn't trusted (MLLP_UNREACHABLE)");
+        },
+        () => Promise.resolve(ackText("AA", "MSG0001")),
+      ),
+    ));
+});
+
+describe("hl7 listen", () => {
+  it("answers what came and ends when nobody reads what it prints any more", async () => {
+    let heard = "";
+    const onStderr = (text: string) => {
+      heard += text;
+    };
+    const listening = hl7In({ onStderr, isRead: () => false }, {}, "listen", "--port", "0");
+    const port = await eventually(() => /listening on 127\.0\.0\.1:(\d+)/.exec(heard)?.[1]);
+    const sent = await hl7({ "a.hl7": hl7Text() }, "send", "@a.hl7", "--to", `127.0.0.1:${port}`);
+    expect(sent.status).toBe(0);
+    expect((await listening).status).toBe(0);
+    expect(heard).toContain("nobody reads what is printed any more, so it ends here\n");
+  });
+
+  it("says that a peer speaks TLS, and lets it go at once", () =>
+    withListen([], async (port, _, noted) => {
+      const words = ["send", "@a.hl7", "--to", `127.0.0.1:${port}`, "--tls"];
+      const { status, stdout } = await hl7({ "a.hl7": hl7Text() }, ...words);
+      expect(status).toBe(4);
+      expect(stdout).toMatch(/look whether it speaks TLS|doesn't speak TLS/);
+      expect(noted()).toContain("a peer spoke TLS where none is set up; its connection was closed\n");
+    }).then(() => undefined));
+
+  it("says that a peer speaks another protocol", () =>
+    withListen([], async (port, _, noted) => {
+      await fetch(`http://127.0.0.1:${port}/`, { signal: AbortSignal.timeout(100) }).catch(() => undefined);
+      await eventually(() => noted().includes("outside of any frame were skipped"));
+      expect(noted()).toContain("they look like HTTP");
+    }).then(() => undefined));
+});
+
+/** A peer that takes connections and says nothing. */
+async function withSilence(test: (to: string, hasPeer: () => boolean) => Promise<void>): Promise<void> {
+  let hasHeard = false;
+  await withReceiver(
+    () => undefined,
+    (to) => test(to, () => hasHeard),
+    (socket) =>
+      socket.on("data", () => {
+        hasHeard = true;
+      }),
+  );
+}

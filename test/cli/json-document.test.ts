@@ -1,0 +1,28 @@
+import { describe, expect, it } from "vitest";
+import { JsonDocument } from "../../src/cli/json-document.ts";
+import type { Session } from "../../src/cli/session.ts";
+
+/** The text of a document with these entries and further keys. */
+function textOf(entries: readonly unknown[], rest?: Record<string, unknown>): string {
+  let text = "";
+  const stdout = {
+    write: (more: string) => {
+      text += more;
+    },
+  };
+  const document = new JsonDocument({ io: { stdout } } as unknown as Session, "list");
+  for (const entry of entries) document.add(entry);
+  document.end(rest);
+  return text;
+}
+
+describe("a document that is written while it grows", () => {
+  it.each([
+    [[], undefined],
+    [[], { count: 0 }],
+    [[1, "a"], undefined],
+    [[{ a: [1] }], { count: 1, more: { b: null } }],
+  ])("is JSON with %j in its list and %j beside it", (entries, rest) => {
+    expect(JSON.parse(textOf(entries, rest))).toEqual({ list: entries, ...rest });
+  });
+});
