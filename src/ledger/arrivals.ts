@@ -11,17 +11,18 @@ import {
 } from "./arrival-rows.ts";
 import { insertEach, withInsert } from "./commit-messages.ts";
 import { findControlIds } from "./control-ids.ts";
-import { asLedgerFailure, inTransaction, prepared, run } from "./database.ts";
+import { asLedgerFailure, inOneWrite, inTransaction, prepared, run } from "./database.ts";
+import { lockControlIds } from "./lock-messages.ts";
 import { takeIds } from "./message-drafts.ts";
 import type { ArrivedMessage, MessageRecord } from "./message-record.ts";
 import { isUnstorable } from "./unstorable.ts";
 
 /**
- * Writes messages and that their orders are to be made, in one statement, which is a transaction of its own. Bytes come
- * as one value each, cut up here: as arrays of values they would be written and read as text. $1 connector, $2 raws,
- * $3 digests of 32 bytes, $4 replies; then arrays of one value a message: $5 ids, $6 control ids, $7 types,
- * $8 encodings, $9 peers, $10 lengths of the raws, $11 ends of the raws, $12 lengths of the replies (-1 for none),
- * $13 ends of the replies, $14 senders, $15 ms of arrival (null for now), $16 whether each is told by its answer.
+ * Writes messages and that their orders are to be made, in one statement. Bytes come as one value each, cut up here: as
+ * arrays of values they would be written and read as text. $1 connector, $2 raws, $3 digests of 32 bytes, $4 replies; then
+ * arrays of one value a message: $5 ids, $6 control ids, $7 types, $8 encodings, $9 peers, $10 lengths of the raws,
+ * $11 ends of the raws, $12 lengths of the replies (-1 for none), $13 ends of the replies, $14 senders, $15 ms of arrival
+ * (null for now), $16 whether each is told by its answer.
  *
  * @param more what else is written, as further parts of `with`
  * @param condition what must hold of all of them, or nothing is written
@@ -48,8 +49,8 @@ select $1, $5, $16::boolean[], length($2) where exists (select 1 from taken)
 returning id`;
 
 /**
- * Writes nothing when a control id came before or a message of the connector waits. Indexes: messages_control_id,
- * waiting_keys' primary key.
+ * Writes nothing when a control id came before or a message of the connector waits. To be asked with the control ids
+ * locked. Indexes: messages_control_id, waiting_keys' primary key.
  */
 export const INSERT_ARRIVALS = insertStatement({
   condition: `not exists (${findControlIds("$6")})
@@ -121,9 +122,17 @@ export async function insertArrivals(
   arrivals: readonly Arrival[],
 ): Promise<boolean> {
   try {
-    return (
-      (await insertRows(pool, "insert_arrivals", INSERT_ARRIVALS, connector, toRows(arrivals, null))) === 1
-    );
+    const rows = toRows(arrivals, null);
+    const [, inserted] = await inOneWrite(pool, (client) => [
+      // One that is being committed, perhaps for a daemon that lost its connection, came before, too.
+      lockControlIds(
+        client,
+        connector,
+        rows.controlIds.filter((controlId) => controlId !== null),
+      ),
+      insertRows(client, "insert_arrivals", INSERT_ARRIVALS, connector, rows),
+    ]);
+    return inserted === 1;
   } catch (error) {
     if (isUnstorable(error)) return false;
     throw asLedgerFailure(error);

@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
 import type pg from "pg";
 import { asFailure, Failure, type Problem } from "../core/failures.ts";
 import type { MessageVerdict, Received } from "../core/intake.ts";
 import { asLedgerFailure, inTransaction, UNIQUE_VIOLATION } from "./database.ts";
 import { earlierOrders, ordersByMessage } from "./earlier-orders.ts";
 import { insertAnswers, insertDrafts } from "./insert-messages.ts";
+import { lockControlIds } from "./lock-messages.ts";
 import { draftMessages, draftSnapshot, type MessageDraft } from "./message-drafts.ts";
 import type { BatchSource, MessageBatch, MessageRecord } from "./message-record.ts";
 import type { OrderSnapshot } from "./order-row.ts";
@@ -19,9 +19,6 @@ select m.ordinal, m.place, m.message_control_id, m.verdict, m.problems, coalesce
   from messages m
  where m.file_id = $1
    and m.ordinal = any ($2)`;
-
-/** Waits for others that commit the same messages; $1 bigint[] keys, in ascending order. */
-const LOCK_MESSAGES = "select pg_advisory_xact_lock(x.key) from unnest($1::bigint[]) as x(key)";
 
 const DEADLOCK = "40P01";
 const MAX_TRIES = 5;
@@ -96,10 +93,9 @@ async function commitWithin(client: pg.PoolClient, batch: MessageBatch, insert: 
 }
 
 /**
- * An order without a number, or a wish about an earlier one, has no key that a second one would violate: only the message tells
- * that it is the same.
- * So whoever commits such a message waits until others that commit it are done. Keys are taken in ascending order,
- * all before any other lock, so that two connections never wait for each other.
+ * An order without a number, one that contradicts an earlier one, and a wish about one have no key that a second one would
+ * violate: only the message tells that it is the same. One of a file has its place there, one of a connection nothing. So
+ * whoever commits such a message waits until others that commit it are done, before any other lock is taken.
  */
 async function lockRepeatable(
   client: pg.PoolClient,
@@ -107,20 +103,14 @@ async function lockRepeatable(
   records: readonly MessageRecord[],
 ): Promise<void> {
   if (replayOf !== undefined) return;
-  const keys = records.flatMap(({ messageControlId, orders, wishes = [] }) =>
-    messageControlId !== undefined &&
-    (wishes.length > 0 || orders.some((order) => order.placerOrderNumber === undefined))
-      ? [lockKey(connector, messageControlId)]
-      : [],
+  const repeatable = records.filter(
+    ({ orders, wishes = [], replyTo, arrived }) =>
+      (replyTo !== undefined && arrived === undefined) ||
+      wishes.length > 0 ||
+      orders.some((order) => order.placerOrderNumber === undefined),
   );
-  if (keys.length === 0) return;
-  const ascending = [...new Set(keys)].sort((a, b) => (a < b ? -1 : 1));
-  await client.query(LOCK_MESSAGES, [ascending]);
-}
-
-/** Computed here, since the database may not be able to take the control id as a text. */
-function lockKey(connector: string, messageControlId: string): bigint {
-  return createHash("sha256").update(`${connector}\n${messageControlId}`).digest().readBigInt64BE();
+  const controlIds = repeatable.flatMap(({ messageControlId }) => messageControlId ?? []);
+  await lockControlIds(client, connector, controlIds);
 }
 
 const insertTogether: Insert = async (client, batch, records) => {

@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { inTransaction, run } from "./database.ts";
+import { inOneWrite, inTransaction, prepared, run } from "./database.ts";
+import { lockControlIds } from "./lock-messages.ts";
 
 /** Few enough to keep the event loop for some ms only, many enough that the ways there and back cost little. */
 const PAGE = 10_000;
@@ -96,12 +97,19 @@ select 1
 /** $1 connector, $2 control ids. */
 const HAS_CONTROL_ID = `select exists (${findControlIds("$2")}) as has_it`;
 
-/** Whether a message of the connector has one of these control ids. @throws Failure LEDGER_UNAVAILABLE */
+/**
+ * Whether a message of the connector has one of these control ids; one that is being committed is waited for.
+ *
+ * @throws Failure LEDGER_UNAVAILABLE
+ */
 export async function hasControlId(
   pool: pg.Pool,
   connector: string,
   controlIds: readonly string[],
 ): Promise<boolean> {
-  const [row] = await run<{ has_it: boolean }>(pool, HAS_CONTROL_ID, [connector, controlIds]);
-  return row?.has_it === true;
+  const [, { rows }] = await inOneWrite(pool, (client) => [
+    lockControlIds(client, connector, controlIds),
+    prepared<{ has_it: boolean }>(client, "has_control_id", HAS_CONTROL_ID, [connector, controlIds]),
+  ]);
+  return rows[0]?.has_it === true;
 }

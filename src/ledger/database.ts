@@ -27,6 +27,11 @@ export interface PoolSettings {
 
 /** Bounds of our own statements, so that a lock that nobody gives up, or a dead connection, hangs nothing for ever. */
 const TIMEOUTS = "-c statement_timeout=120s -c lock_timeout=60s -c idle_in_transaction_session_timeout=120s";
+/**
+ * The server looks whether we are still there: a session whose connection broke unnoticed, and what it has locked, is over
+ * after some 75 s and not after the two hours of the system. Ignored where the connection is a Unix socket.
+ */
+export const LIVENESS = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=5";
 /** A connection that died without a word is given up after this, ms; longer than any statement may take. */
 const QUERY_TIMEOUT_MS = 130_000;
 
@@ -112,7 +117,7 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
     ...settings.connection,
     max: settings.max,
     application_name: settings.connection.application_name ?? settings.applicationName,
-    options: `-c search_path=${settings.schema},public -c synchronous_commit=on -c timezone=UTC ${TIMEOUTS}`,
+    options: `-c search_path=${settings.schema},public -c synchronous_commit=on -c timezone=UTC ${TIMEOUTS} ${LIVENESS}`,
     types: TYPES,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
@@ -188,7 +193,13 @@ export async function together<T extends readonly unknown[] | []>(
 ): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
   const { stream } = client.connection;
   stream.cork();
-  const statements = orUncork(stream, ask);
+  return settled(orUncork(stream, ask));
+}
+
+/** Waits for all of them, and only then throws the failure of the first that failed. */
+async function settled<T extends readonly unknown[] | []>(
+  statements: T,
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
   await Promise.allSettled(statements);
   return Promise.all(statements);
 }
@@ -205,12 +216,40 @@ function orUncork<T>(stream: { uncork(): void }, ask: () => T): T {
  * Runs `work` in one transaction and commits it.
  *
  * @throws Failure LEDGER_UNAVAILABLE when the server was out of reach. When the connection broke during the commit the
- * outcome is unknown: callers repeat their work, which every statement of the ledger allows.
+ * outcome is unknown, and it may come about even after this has thrown: callers repeat their work, which every statement
+ * of the ledger allows.
  */
-export async function inTransaction<T>(
+export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  return onConnection(pool, async (client) => {
+    await client.query("begin");
+    const result = await work(client);
+    await client.query("commit");
+    return result;
+  });
+}
+
+/**
+ * The same for statements none of which needs the result of another: all of them leave in one write, with the commit, and
+ * each sees what was there when its own turn came.
+ *
+ * @param ask asks for all of them before it returns; as in {@link together}, whose failures it has
+ */
+export function inOneWrite<T extends readonly unknown[] | []>(
   pool: pg.Pool,
-  work: (client: pg.PoolClient) => Promise<T>,
-): Promise<T> {
+  ask: (client: pg.PoolClient) => T,
+): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  return onConnection(pool, async (client) => {
+    const [, results] = await together(client, () => {
+      const begun = client.query("begin");
+      const asked = ask(client);
+      // Behind a statement that failed it undoes what came before.
+      return [begun, settled(asked), client.query("commit")];
+    });
+    return results;
+  });
+}
+
+async function onConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   let client: pg.PoolClient;
   try {
     client = await pool.connect();
@@ -223,10 +262,7 @@ export async function inTransaction<T>(
   };
   client.on("error", onError);
   try {
-    await client.query("begin");
-    const result = await work(client);
-    await client.query("commit");
-    return result;
+    return await work(client);
   } catch (error) {
     if (!broken)
       await client.query("rollback").catch((problem: Error) => {

@@ -2,7 +2,7 @@ import pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import { asLedgerFailure, type DatabaseConnection } from "./database.ts";
+import { asLedgerFailure, type DatabaseConnection, LIVENESS } from "./database.ts";
 
 /** The right to submit, of which each ledger has one. */
 export interface SubmitterLock {
@@ -14,6 +14,17 @@ export interface SubmitterLock {
 /** Key of the advisory lock; any number of our own, next to that of the migrations. */
 export const SUBMITTER_LOCK = 7_264_002;
 const RECONNECT_MS = 1_000;
+/** Also names the session, so that it is known again when it lives on behind a broken connection; $1 key. */
+const TRY_LOCK = `
+select pg_try_advisory_lock($1) as is_ours, a.pid, a.backend_start::text as since
+  from pg_stat_activity a
+ where a.pid = pg_backend_pid()`;
+/** $1 pid, $2 since when; a pid may be another session's by now. */
+const END_SESSION = `
+select pg_terminate_backend(a.pid)
+  from pg_stat_activity a
+ where a.pid = $1
+   and a.backend_start = $2::timestamptz`;
 const WHO_HOLDS_IT = `
 select a.application_name, a.client_addr::text as address
   from pg_locks l
@@ -23,9 +34,16 @@ select a.application_name, a.client_addr::text as address
    and l.granted
    and l.database = (select oid from pg_database where datname = current_database())`;
 
+/** A session of the database server's. */
+interface Session {
+  readonly pid: number;
+  readonly since: string;
+}
+
 /**
  * Makes this process the ledger's one submitter, by a lock that lives as long as a session of its own: a process that is
- * stopped keeps it, one that dies loses it at once. After a restart of the database it is taken again.
+ * stopped keeps it, one that dies loses it at once. After a restart of the database it is taken again, and so it is when
+ * the connection broke and the server doesn't know: the session that has it then is ended.
  *
  * @param onLost called when another process took it meanwhile; then nothing may be submitted any more.
  * @throws Failure LEDGER_IN_USE when another process has it.
@@ -36,21 +54,28 @@ export async function acquireSubmitterLock(
 ): Promise<SubmitterLock> {
   const stopping = new AbortController();
   let isHeld = false;
+  let former: Session | undefined;
 
   const take = async (): Promise<pg.Client> => {
     const client = new pg.Client({
       ...connection,
       application_name: connection.application_name ?? "cryobridge-submitter",
       keepAlive: true,
+      options: LIVENESS,
     });
     client.on("error", () => undefined);
     try {
       await client.connect();
-      const { rows } = await client.query<{ is_ours: boolean }>(
-        "select pg_try_advisory_lock($1) as is_ours",
-        [SUBMITTER_LOCK],
-      );
-      if (rows[0]?.is_ours) return client;
+      const { rows } = await client.query<Session & { is_ours: boolean }>(TRY_LOCK, [SUBMITTER_LOCK]);
+      if (rows[0]?.is_ours) {
+        former = rows[0];
+        return client;
+      }
+      if (former !== undefined) {
+        const ended = await client.query(END_SESSION, [former.pid, former.since]);
+        if (ended.rowCount === 1)
+          throw new Failure("LEDGER_UNAVAILABLE", "the session that broke still has the submitter's lock");
+      }
       const holder = await client.query<{ application_name: string; address: string | null }>(WHO_HOLDS_IT);
       const who = holder.rows[0];
       throw new Failure(

@@ -4,6 +4,7 @@ import { ALL_WELL } from "../support/account.ts";
 import { machineHas } from "../support/needs.ts";
 import { runFirstStartWithCuts } from "./cut-at-first-start.ts";
 import { NO_FAULT, runStormWithCuts } from "./cut-while-messages-come.ts";
+import { runResultsWithCuts } from "./cut-while-results-go.ts";
 import { runWithPowerCuts } from "./run-with-power-cuts.ts";
 import { readSettings } from "./settings.ts";
 
@@ -32,6 +33,16 @@ describe.runIf(machineHas("disks in files"))("when the power is cut again and ag
       expect({ faults, account }).toEqual({ faults: [], account: ALL_WELL });
       expect(requests).toBeGreaterThanOrEqual(orders - uncertain);
       expect(requests).toBeLessThanOrEqual(orders);
+    },
+  );
+
+  test.each(seeds)(
+    "a lab is told all results by MLLP, and what it is told again is the same to the byte (seed %i)",
+    async (seed) => {
+      const report = await runResultsWithCuts({ seed, orders, cuts, settleWithinMs: SETTLE_WITHIN_MS });
+      const { faults, account, told, toldAgain } = report;
+      console.log(`results: seed ${seed}, ${cuts} cuts, ${told} told, ${toldAgain} of them again`);
+      expect({ faults, account }).toEqual({ faults: [], account: ALL_WELL });
     },
   );
 

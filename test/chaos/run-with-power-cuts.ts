@@ -4,18 +4,12 @@ import { systemFileOps, writeDurably } from "../../src/connectors/drop-folder/fi
 import { systemClock } from "../../src/core/clock.ts";
 import { createRandom, drawMs, type Spread } from "../../src/simulator/random.ts";
 import type { Account } from "../support/account.ts";
-import type { ChildDaemon } from "../support/child-daemon.ts";
 import { eventually } from "../support/eventually.ts";
 import { type LabLoad, planLoad, seedRetrievals } from "../support/lab-load.ts";
-import { type Disk, type Image, withDisk } from "../support/power-cut.ts";
-import {
-  type ChildSite,
-  endServer,
-  findServer,
-  withChildSite,
-  withPool,
-} from "../support/with-child-site.ts";
+import { type Disk, withDisk } from "../support/power-cut.ts";
+import { type ChildSite, withChildSite, withPool } from "../support/with-child-site.ts";
 import { withoutCode } from "../support/without-code.ts";
+import { cutAndKill } from "./cut-and-kill.ts";
 
 /** Files are dropped and results written while the power is cut again and again. */
 export interface PowerCutPlan {
@@ -126,25 +120,6 @@ async function news(site: ChildSite): Promise<void> {
   };
   const before = await count();
   await eventually(async () => (await count()) > before, { withinMs: NEWS_WITHIN_MS }).catch(() => undefined);
-}
-
-/** Nobody who uses the disk lives to tell what isn't in the image. */
-async function cutAndKill(
-  disk: Disk,
-  site: ChildSite,
-  daemon: ChildDaemon,
-  before: () => void,
-): Promise<Image> {
-  const server = await findServer(site.dataDir);
-  // Who waits for the disk ends when it goes on.
-  const meanwhile = () => {
-    process.kill(daemon.pid, "SIGKILL");
-    if (server !== undefined) process.kill(server, "SIGQUIT");
-  };
-  const image = await disk.cut({ before, meanwhile });
-  await daemon.end("SIGKILL");
-  await endServer(site.dataDir);
-  return image;
 }
 
 /** What is wrong with the files: dropped ones that are nowhere, or archived without orders; results that aren't the ledger's. */

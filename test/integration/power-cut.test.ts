@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { NO_FAULT, runStormWithCuts } from "../chaos/cut-while-messages-come.ts";
+import { runResultsWithCuts } from "../chaos/cut-while-results-go.ts";
 import { runWithPowerCuts } from "../chaos/run-with-power-cuts.ts";
 import { ALL_WELL } from "../support/account.ts";
 import { machineHas } from "../support/needs.ts";
@@ -18,5 +19,12 @@ describe.runIf(machineHas("disks in files")).concurrent("when the power is cut",
     expect(report.faults).toEqual([]);
     expect(report.account).toEqual(ALL_WELL);
     expect(report.requests + report.uncertain).toBeGreaterThanOrEqual(20);
+  });
+
+  test("a lab is told all results by MLLP, and what it is told again is the same to the byte", async () => {
+    const report = await runResultsWithCuts({ seed: SEED, orders: 15, cuts: 3, settleWithinMs: 60_000 });
+    expect(report.faults).toEqual([]);
+    expect(report.account).toEqual(ALL_WELL);
+    expect(report.told).toBeGreaterThanOrEqual(4 * 15 - 15);
   });
 });

@@ -1,12 +1,15 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
+import { type CutWay, withCutWay } from "../support/cut-way.ts";
 import { eventually } from "../support/eventually.ts";
-import { withQuery } from "../support/journals.ts";
 import { adt, omlO33, ormCancel } from "../support/lab-messages.ts";
-import { withReceptions } from "../support/with-receptions.ts";
+import { type Receptions, type TestReception, withReceptions } from "../support/with-receptions.ts";
 
 const order = (number: string) => omlO33({ number });
 const cancel = (number: string) => ormCancel({ number });
+
+const withBoth = (run: (receptions: Receptions, way: CutWay) => Promise<void>) =>
+  withReceptions((receptions) => withCutWay(receptions, (way) => run(receptions, way)));
 
 async function column(pool: pg.Pool, statement: string): Promise<unknown[]> {
   const { rows } = await pool.query<Record<string, unknown>>(statement);
@@ -30,17 +33,11 @@ async function breakTable(
   return () => pool.query(`drop trigger refuse on ${table}`);
 }
 
-/** A pool that writes down arrivals once and then says that the connection broke. */
-function losingOneAnswer(pool: pg.Pool): pg.Pool {
-  let isLost = false;
-  const query = async (...words: Parameters<pg.Pool["query"]>) => {
-    const result = await pool.query(...words);
-    const [statement] = words as unknown as [{ readonly name?: string }];
-    if (isLost || statement.name !== "insert_arrivals") return result;
-    isLost = true;
-    throw Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
-  };
-  return withQuery(pool, query);
+/** A message that is written down as it arrives, over a connection that breaks before the daemon is told. */
+async function takeUnanswered(reception: TestReception, way: CutWay, text: string): Promise<void> {
+  const cut = way.cutAt("insert_arrivals", "server");
+  await expect(reception.take(text)).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
+  await (await cut).isDone;
 }
 
 describe("a cancellation finds the order before it", () => {
@@ -53,9 +50,9 @@ describe("a cancellation finds the order before it", () => {
     }));
 
   test("when nobody knows whether that was committed, and it was", () =>
-    withReceptions(async ({ pool, open }) => {
-      const reception = await open({}, losingOneAnswer(pool));
-      await expect(reception.take(order("A-1"))).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
+    withBoth(async ({ pool, open }, way) => {
+      const reception = await open({}, way.pool);
+      await takeUnanswered(reception, way, order("A-1"));
       const [again] = await reception.take(order("A-1"));
       expect(again).toMatchObject({ verdict: "duplicate" });
       await reception.take(cancel("A-1"));
@@ -64,28 +61,21 @@ describe("a cancellation finds the order before it", () => {
 });
 
 test("messages of which nobody knows whether they were committed have their orders made soon", () =>
-  withReceptions(async ({ pool, open }) => {
+  withBoth(async ({ pool, open }, way) => {
     // Not started, so that nothing but the failure makes it look.
-    const reception = await open({}, losingOneAnswer(pool));
-    await expect(reception.take(order("A-1"))).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
+    await takeUnanswered(await open({}, way.pool), way, order("A-1"));
     await eventually(async () => (await column(pool, "select id from orders")).length === 1);
   }));
 
 test("messages that came together are tried together and once when the database is away", () =>
-  withReceptions(async ({ pool, open }) => {
-    let tries = 0;
-    const away = withQuery(pool, async (...words) => {
-      const [statement] = words as unknown as [{ readonly name?: string }];
-      if (statement.name !== "insert_arrivals") return await pool.query(...words);
-      tries += 1;
-      throw Object.assign(new Error("Connection terminated unexpectedly"), { code: "ECONNRESET" });
-    });
-    const reception = await open({}, away);
+  withBoth(async ({ open }, way) => {
+    const tries = way.cutOften((sent) => (sent.includes("insert_arrivals") ? "nobody" : undefined));
+    const reception = await open({}, way.pool);
     const ends = await Promise.allSettled(
       ["A-1", "A-2", "A-3"].map((number) => reception.take(order(number))),
     );
     expect(ends.map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
-    expect(tries).toBe(1);
+    expect(tries).toHaveLength(1);
   }));
 
 test("acknowledged messages outlast a database that refuses their orders for reasons of its own", () =>

@@ -1,10 +1,18 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import { BY_INDEX, hasWaiting, READ_CONTROL_IDS, readControlIds } from "../../src/ledger/control-ids.ts";
+import {
+  BY_INDEX,
+  hasControlId,
+  hasWaiting,
+  READ_CONTROL_IDS,
+  readControlIds,
+} from "../../src/ledger/control-ids.ts";
 import { inTransaction } from "../../src/ledger/database.ts";
+import { lockControlIds } from "../../src/ledger/lock-messages.ts";
 import { discardMessage } from "../../src/ledger/release-messages.ts";
 import { listMessages } from "../../src/ledger/views.ts";
+import { isAwaited } from "../support/cut-way.ts";
 import { aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -144,6 +152,28 @@ describe("the control ids of a connector's messages", () => {
       expect(rows).toEqual([{ seqscan: "on", sort: "on" }]);
     }));
 });
+
+test("whether a control id is there is told when the message that is being committed under it is", () =>
+  withLedger(async ({ pool }) => {
+    const held = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const committing = inTransaction(pool, async (client) => {
+      await lockControlIds(client, "lims", ["C-1"]);
+      locked.resolve();
+      await held.promise;
+      await client.query(
+        `insert into messages (connector, ordinal, place, message_control_id, sha256, format, verdict)
+         values ('lims', 1, 'message 1', 'C-1', '', 'hl7', 'accepted')`,
+      );
+    });
+    await locked.promise;
+    const looking = hasControlId(pool, "lims", ["C-2", "C-1"]);
+    await Promise.race([looking, isAwaited(pool)]);
+    expect(await hasControlId(pool, "bench", ["C-1"])).toBe(false);
+    held.resolve();
+    await committing;
+    expect(await looking).toBe(true);
+  }));
 
 describe("whether a message waits", () => {
   test("is known for each connector, until the last one is settled", () =>

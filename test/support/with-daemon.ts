@@ -14,7 +14,7 @@ import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { eventually } from "./eventually.ts";
 import { withFolder } from "./with-folder.ts";
-import { silent, withLedger } from "./with-ledger.ts";
+import { silent, type TestLedger, withLedger } from "./with-ledger.ts";
 
 /** Parts of the configuration file that a test sets; sections replace those of {@link siteConfig}. */
 export type ConfigParts = Readonly<Record<string, unknown>>;
@@ -25,6 +25,7 @@ export interface Site {
   readonly configFile: string;
   readonly simulator: Simulator;
   readonly pool: pg.Pool;
+  readonly connection: TestLedger["connection"];
   readonly url: string;
   /** Starts a daemon in this process; a second call after its stop starts the next one. */
   start(): Promise<Daemon>;
@@ -84,7 +85,7 @@ const QUICK: SimulatorOptions = {
 /** Gives a test a site of its own, with the simulator running, and takes it away afterwards. */
 export async function withSite<T>(options: SiteOptions, test: (site: Site) => Promise<T>): Promise<T> {
   return withFolder((folder) =>
-    withLedger(async ({ pool, url }) => {
+    withLedger(async ({ pool, connection, url }) => {
       const simulator = await createSimulator({ ...QUICK, ...options.simulator, port: 0 });
       const configFile = join(folder, "cryobridge.yaml");
       const config = {
@@ -99,6 +100,7 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
         configFile,
         simulator,
         pool,
+        connection,
         url,
         orders,
         start: async () => {

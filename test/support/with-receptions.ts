@@ -13,7 +13,7 @@ import type { RunningReception } from "../../src/jobs/receive.ts";
 import { profileSchema } from "../../src/mapping/profile-schema.ts";
 import { siteConfig } from "./with-daemon.ts";
 import { withFolder } from "./with-folder.ts";
-import { silent, withLedger } from "./with-ledger.ts";
+import { silent, type TestLedger, withLedger } from "./with-ledger.ts";
 
 /** A way in over connections, without a listener in front of it. */
 export interface TestReception extends RunningReception {
@@ -22,8 +22,7 @@ export interface TestReception extends RunningReception {
 }
 
 /** A ledger with one or several ways in to it, each as a daemon of its own has it; the connector is `hl7`. */
-export interface Receptions {
-  readonly pool: pg.Pool;
+export interface Receptions extends TestLedger {
   /** Where the journals of those are that have one. */
   readonly journals: string;
   /**
@@ -46,7 +45,7 @@ export interface Receptions {
 /** Gives a test such a ledger; all ways in are stopped afterwards. */
 export async function withReceptions(test: (receptions: Receptions) => Promise<void>): Promise<void> {
   await withFolder((folder) =>
-    withLedger(async ({ pool, url }) => {
+    withLedger(async ({ pool, url, connection: database }) => {
       const opened: RunningReception[] = [];
       const open: Receptions["open"] = async (
         more = {},
@@ -77,7 +76,13 @@ export async function withReceptions(test: (receptions: Receptions) => Promise<v
         return { ...reception, take };
       };
       try {
-        await test({ pool, open, journals: join(folder, "data", "postgres", "journal") });
+        await test({
+          pool,
+          url,
+          connection: database,
+          open,
+          journals: join(folder, "data", "postgres", "journal"),
+        });
       } finally {
         for (const reception of opened) await reception.stop();
       }

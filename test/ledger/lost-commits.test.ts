@@ -1,0 +1,305 @@
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
+import { deliverConnector } from "../../src/jobs/deliver.ts";
+import { toRows } from "../../src/ledger/arrival-rows.ts";
+import { findThrough, insertJournaled } from "../../src/ledger/arrivals.ts";
+import { changeOrders } from "../../src/ledger/change-orders.ts";
+import { commitMessages } from "../../src/ledger/commit-messages.ts";
+import { closeFile, openFile } from "../../src/ledger/files.ts";
+import { parseId } from "../../src/ledger/ids.ts";
+import type { OpenOutcome } from "../../src/ledger/outcomes.ts";
+import { claimOrder, recordIntent, releaseExpired, takeWaiting } from "../../src/ledger/submission.ts";
+import { type CutWay, holdFirstCommit, isAwaited, withCutWay } from "../support/cut-way.ts";
+import { anArrival } from "../support/journals.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
+
+/**
+ * When what was lost comes about, compared with what is done next. What takes several statements comes about by its last,
+ * and whoever wants the same waits for it until then.
+ */
+type Moment = "before" | "while" | "after";
+const ALL: readonly Moment[] = ["before", "while", "after"];
+const NOT_AFTER: readonly Moment[] = ["before", "while"];
+
+interface Lost {
+  readonly moment: Moment;
+  /** Words of the statement at which the connection breaks. */
+  readonly at: string;
+  /** Words that went over the same connection by then. */
+  readonly since?: string;
+  /** A table that is written. */
+  readonly table: string;
+  readonly work: (pool: pg.Pool) => Promise<unknown>;
+  /** What is done then; the same unless told otherwise. */
+  readonly next?: (pool: pg.Pool) => Promise<unknown>;
+}
+
+/** Has work come about of which nobody is told; gives what came of what was done next, an error for one that failed. */
+async function lose({ pool }: TestLedger, way: CutWay, lost: Lost): Promise<unknown> {
+  const { moment, at, since, table, work, next = work } = lost;
+  const held = moment === "while" ? await holdFirstCommit(pool, table) : undefined;
+  const cut = way.cutAt(at, moment === "after" ? "nobody" : "server", since);
+  await expect(work(way.pool)).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
+  const orphan = await cut;
+  if (moment === "before") await orphan.isDone;
+  await held?.isHeld();
+  const trying = next(pool).catch((error: unknown) => error);
+  if (held) {
+    await Promise.race([trying, isAwaited(pool)]);
+    await held.letGo();
+  }
+  const result = await trying;
+  orphan.letGo();
+  await orphan.isDone;
+  return result;
+}
+
+const withBoth = (run: (ledger: TestLedger, way: CutWay) => Promise<void>) =>
+  withLedger((ledger) => withCutWay(ledger, (way) => run(ledger, way)));
+
+const all = async ({ pool }: TestLedger, statement: string) =>
+  (await pool.query<Record<string, unknown>>(statement)).rows;
+
+const FILE = { connector: "lims", fileName: "a.hl7", sha256: "ab".repeat(32), sizeBytes: 1 };
+const COMMIT = "commit\0";
+
+describe.each(NOT_AFTER)("a step of a dropped file that came about %s it was repeated", (moment) => {
+  test("opens the file once", () =>
+    withBoth(async (ledger, way) => {
+      const work = (pool: pg.Pool) => openFile(pool, FILE);
+      const again = await lose(ledger, way, { moment, at: COMMIT, since: "files", table: "files", work });
+      expect(again).toMatchObject({ status: "resumed", fileId: "f1", committedThrough: 0 });
+      expect(await all(ledger, "select status from files")).toEqual([{ status: "reading" }]);
+    }));
+
+  test("takes its messages once, with the same verdicts", () =>
+    withBoth(async (ledger, way) => {
+      const { fileId } = await openFile(ledger.pool, FILE);
+      const records = [
+        aRecord(1, [anOrder({ placerOrderNumber: "A-1" })]),
+        aRecord(2, [anOrder({ placerOrderNumber: undefined })]),
+        aRecord(3, [anOrder({ placerOrderNumber: "A-1", code: "S-9" })]),
+      ];
+      const batch = { fileId: parseId("f", fileId) ?? 0, connector: "lims", records };
+      const work = (pool: pg.Pool) => commitMessages(pool, batch);
+      const again = await lose(ledger, way, {
+        moment,
+        at: COMMIT,
+        since: "messages",
+        table: "messages",
+        work,
+      });
+      expect(again).toMatchObject([
+        { verdict: "accepted" },
+        { verdict: "accepted" },
+        { verdict: "accepted" },
+      ]);
+      expect(await all(ledger, "select ordinal from messages order by id")).toHaveLength(3);
+      expect(await all(ledger, "select state from orders order by id")).toEqual([
+        { state: "received" },
+        { state: "received" },
+        { state: "parked" },
+      ]);
+    }));
+
+  test("closes the file once, with one answer", () =>
+    withBoth(async (ledger, way) => {
+      const { fileId } = await openFile(ledger.pool, FILE);
+      const answer = { connector: "lims", fileName: "answer.hl7", bytes: Buffer.from("BHS") };
+      const work = (pool: pg.Pool) => closeFile(pool, fileId, { status: "taken", problems: [] }, answer);
+      const again = await lose(ledger, way, {
+        moment,
+        at: COMMIT,
+        since: "update files",
+        table: "files",
+        work,
+      });
+      expect(again).toBeUndefined();
+      expect(await all(ledger, "select file_name from deliveries")).toEqual([{ file_name: "answer.hl7" }]);
+    }));
+});
+
+describe("a result", () => {
+  /** A lab that takes everything, and composes differently each time unless the ledger says what was composed. */
+  const aLab = () => {
+    const got: string[] = [];
+    let composed = 0;
+    const compose = async (open: readonly OpenOutcome[]) => ({
+      deliveries: open.map(({ id }) => {
+        composed += 1;
+        return { fileName: `${id}.hl7`, bytes: Buffer.from(`composed ${composed}`), outcomeIds: [id] };
+      }),
+      untold: [],
+      uncomposed: [],
+    });
+    const target = {
+      composeAtOnce: 10,
+      compose,
+      deliver: async ({ bytes }: { readonly bytes: Buffer }) => {
+        got.push(bytes.toString());
+      },
+    };
+    const common = { clock: systemClock, logger: silent, random: () => 0, backoff: { firstMs: 1, maxMs: 1 } };
+    const deliver = (pool: pg.Pool) => {
+      const deps = { ...common, pool, targetByConnector: new Map([["lims", target]]) };
+      return deliverConnector("lims", deps, new AbortController().signal);
+    };
+    return { got, deliver };
+  };
+
+  test.each(NOT_AFTER)(
+    "that was composed %s it is composed again leaves in the words that were kept",
+    (moment) =>
+      withBoth(async (ledger, way) => {
+        await commit(ledger.pool, [aRecord(1, [anOrder()])]);
+        const { got, deliver } = aLab();
+        const lost = { moment, at: COMMIT, since: "into deliveries", table: "deliveries", work: deliver };
+        await lose(ledger, way, lost);
+        await deliver(ledger.pool);
+        const [row] = await all(
+          ledger,
+          "select count(*)::integer as count, min(encode(bytes, 'escape')) as text from deliveries",
+        );
+        expect(row).toEqual({ count: 1, text: got[0] });
+        expect(got).toHaveLength(1);
+      }),
+  );
+
+  test.each(ALL)(
+    "that the ledger comes to know as delivered %s the next round is told in the same words",
+    (moment) =>
+      withBoth(async (ledger, way) => {
+        await ledger.pool.query(
+          "insert into deliveries (connector, file_name, bytes) values ('lims', '1.hl7', 'composed')",
+        );
+        const { got, deliver } = aLab();
+        await lose(ledger, way, { moment, at: "'delivered'", table: "deliveries", work: deliver });
+        expect(new Set(got).size).toBe(1);
+        expect(await all(ledger, "select state, attempts from deliveries")).toEqual([
+          { state: "delivered", attempts: 1 },
+        ]);
+      }),
+  );
+});
+
+describe("of an order's submission", () => {
+  const OWNER = "me";
+  const begin = async ({ pool }: TestLedger) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    const [due] = await takeWaiting(pool, { limit: 1, doesParkedBlock: false });
+    if (!due) throw new Error("nothing is due");
+    return { due, claim: (by: pg.Pool, owner = OWNER) => claimOrder(by, due, owner, 60_000) };
+  };
+  const claimed = async (ledger: TestLedger) => {
+    const { due, claim } = await begin(ledger);
+    const fence = (await claim(ledger.pool))?.fence ?? 0;
+    const intend = (pool: pg.Pool) =>
+      recordIntent(pool, {
+        ...due,
+        fence,
+        intent: "request",
+        knownRequestIds: [],
+        body: {},
+        surface: "request",
+      });
+    /** As the feeder does with what a worker could not bring to its end. */
+    const giveBack = (pool: pg.Pool) => releaseExpired(pool, OWNER, [fence]);
+    return { ...due, fence, intend, giveBack };
+  };
+  const state = (ledger: TestLedger) => all(ledger, "select state, intent, owner, request_id from orders");
+
+  test.each(ALL)("a claim that comes about %s another one leaves the order in one hand", (moment) =>
+    withBoth(async (ledger, way) => {
+      const { claim } = await begin(ledger);
+      const lost = { moment, at: "lease_until = now() + $4", table: "orders", work: claim };
+      const again = await lose(ledger, way, { ...lost, next: (pool) => claim(pool, "another") });
+      const [row] = await all(ledger, "select owner, fence from orders");
+      if (moment === "after")
+        expect(row).toEqual({ owner: "another", fence: (again as { fence: number }).fence });
+      else expect([again, row]).toEqual([undefined, { owner: OWNER, fence: expect.anything() }]);
+    }),
+  );
+
+  test.each(ALL)(
+    "an intent that comes about %s the order is given back is looked for, or is none",
+    (moment) =>
+      withBoth(async (ledger, way) => {
+        const { intend, giveBack } = await claimed(ledger);
+        const lost = { moment, at: "intent = $3", table: "orders", work: intend, next: giveBack };
+        await lose(ledger, way, lost);
+        const none = { state: "received", intent: null, owner: null, request_id: null };
+        const open = { state: "submitting", intent: "request", owner: null, request_id: null };
+        expect(await state(ledger)).toEqual([moment === "after" ? none : open]);
+      }),
+  );
+
+  test.each(NOT_AFTER)(
+    "what it became, and comes to be known %s the order is given back, is not looked for",
+    (moment) =>
+      withBoth(async (ledger, way) => {
+        const { orderId, fence, intend, giveBack } = await claimed(ledger);
+        await intend(ledger.pool);
+        const request = { surface: "request", requestId: 77 } as const;
+        const work = (pool: pg.Pool) =>
+          changeOrders(pool, [
+            {
+              orderId,
+              fence,
+              to: "submitted",
+              request,
+              isReleased: true,
+              isIntentSettled: true,
+              isTold: true,
+            },
+          ]);
+        await lose(ledger, way, {
+          moment,
+          at: COMMIT,
+          since: "update orders",
+          table: "orders",
+          work,
+          next: giveBack,
+        });
+        expect(await state(ledger)).toEqual([
+          { state: "submitted", intent: null, owner: null, request_id: 77 },
+        ]);
+        expect(await all(ledger, "select kind from outcomes where kind = 'changed'")).toHaveLength(1);
+      }),
+  );
+
+  test("a note of what it became that reaches the server after the order was given back changes nothing", () =>
+    withBoth(async (ledger, way) => {
+      const { orderId, fence, intend, giveBack } = await claimed(ledger);
+      await intend(ledger.pool);
+      const request = { surface: "request", requestId: 77 } as const;
+      const work = (pool: pg.Pool) =>
+        changeOrders(pool, [
+          { orderId, fence, to: "submitted", request, isReleased: true, isIntentSettled: true },
+        ]);
+      const cut = way.cutAt("update orders", "nobody");
+      await expect(work(way.pool)).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
+      await giveBack(ledger.pool);
+      (await cut).letGo();
+      (await cut).hangUp();
+      expect(await state(ledger)).toEqual([
+        { state: "submitting", intent: "request", owner: null, request_id: null },
+      ]);
+    }));
+});
+
+test.each(ALL)(
+  "messages of a journal that come into the ledger %s they are written again are there once",
+  (moment) =>
+    withBoth(async (ledger, way) => {
+      const rows = toRows([anArrival(1), anArrival(2)], 0);
+      const work = (pool: pg.Pool) => insertJournaled(pool, "lims", rows, 2);
+      const again = await lose(ledger, way, { moment, at: "insert_journaled", table: "messages", work });
+      // Whoever is told so asks the ledger how far it got.
+      if (moment !== "after") expect(again).toMatchObject({ code: "23505" });
+      expect(await all(ledger, "select id from messages order by id")).toEqual([{ id: 1 }, { id: 2 }]);
+      expect(await all(ledger, "select message_ids from arrivals")).toEqual([{ message_ids: [1, 2] }]);
+      expect(await findThrough(ledger.pool, "lims")).toBe(2);
+    }),
+);
