@@ -40,7 +40,8 @@ export function checkHeader(
       message: `${found}; this connector takes ${expected} only`,
     });
   }
-  const unfit = findUnfit(header.messageControlId ?? "", "code");
+  const { messageControlId } = header;
+  const unfit = messageControlId === undefined ? undefined : findUnfit(messageControlId, "code");
   if (unfit) problems.push({ code: unfit.code, place: `${messagePlace}, MSH-10`, message: unfit.trouble });
   return problems;
 }

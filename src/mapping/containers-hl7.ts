@@ -12,48 +12,54 @@ export interface ContainerPlace {
 /**
  * The containers of one group. For each specimen: its SACs, or the SPM itself where it has none. An order without
  * specimens (ORM^O01): for each OBR its OBXs of the kind that the profile names, or the OBR itself where it has none.
- * A specimen that the profile does not count is listed with nothing to read from: its missing label is then told,
- * where leaving it out would lose a sample without a word.
+ * A specimen that the profile does not count is listed with nothing of its own to read from: its missing label is then
+ * told, where leaving it out would lose a sample without a word.
+ *
+ * @param shared what a value may be read from besides the container's own segments
  */
-export function listContainers(group: OrderGroup, each: readonly ContainerKind[]): ContainerPlace[] {
+export function listContainers(
+  group: OrderGroup,
+  each: readonly ContainerKind[],
+  shared: readonly Segment[],
+): ContainerPlace[] {
+  const { orc, specimens } = group;
+  const head = orc === undefined ? shared : [orc, ...shared];
+  if (specimens.length === 0) return listByObr(group, each, head);
+  const obr = group.obrs[0];
+  const order = obr === undefined ? head : [obr, ...head];
   const found: ContainerPlace[] = [];
-  const head = group.orc ? [group.orc] : [];
-  const obr = group.obrs.slice(0, 1);
-  for (const { spm, containers } of group.specimens) {
-    const around = [...(spm ? [spm] : []), ...obr, ...head];
-    if (addCounted(containers, around, each, found)) continue;
+  for (const { spm, containers } of specimens) {
+    const around = spm === undefined ? order : [spm, ...order];
+    const before = found.length;
+    for (const segment of containers) {
+      if (isCounted(segment, each)) found.push({ segment, scope: [segment, ...around] });
+    }
     const segment = spm ?? containers[0];
-    if (segment) found.push({ segment, scope: isCounted(segment, each) ? around : [] });
-  }
-  if (group.specimens.length > 0) return found;
-  for (const { obr: own, observations } of listByObr(group)) {
-    const around = [own, ...head];
-    if (addCounted(observations, around, each, found)) continue;
-    if (isCounted(own, each)) found.push({ segment: own, scope: around });
+    if (found.length > before || segment === undefined) continue;
+    found.push({ segment, scope: isCounted(segment, each) ? around : shared });
   }
   return found;
 }
 
-/** Adds the segments that stand for a container; false where there is none. */
-function addCounted(
-  segments: readonly Segment[],
-  around: readonly Segment[],
+/** An OBR stands for a container until an OBX of its own does. */
+function listByObr(
+  { segments }: OrderGroup,
   each: readonly ContainerKind[],
-  found: ContainerPlace[],
-): boolean {
-  const before = found.length;
+  head: readonly Segment[],
+): ContainerPlace[] {
+  const found: ContainerPlace[] = [];
+  let around: readonly Segment[] | undefined;
+  let isOwn = false;
   for (const segment of segments) {
-    if (isCounted(segment, each)) found.push({ segment, scope: [segment, ...around] });
-  }
-  return found.length > before;
-}
-
-/** Each OBR with the OBXs that follow it. */
-function listByObr(group: OrderGroup): { obr: Segment; observations: Segment[] }[] {
-  const found: { obr: Segment; observations: Segment[] }[] = [];
-  for (const segment of group.segments) {
-    if (segment.name === "OBR") found.push({ obr: segment, observations: [] });
-    if (segment.name === "OBX") found.at(-1)?.observations.push(segment);
+    if (segment.name === "OBR") {
+      around = [segment, ...head];
+      isOwn = isCounted(segment, each);
+      if (isOwn) found.push({ segment, scope: around });
+    } else if (segment.name === "OBX" && around !== undefined && isCounted(segment, each)) {
+      if (isOwn) found.pop();
+      isOwn = false;
+      found.push({ segment, scope: [segment, ...around] });
+    }
   }
   return found;
 }

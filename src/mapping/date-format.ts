@@ -94,24 +94,23 @@ function parseExcelDay(text: string): string | undefined {
   return new Date(days * 86_400_000).toISOString().slice(0, 10);
 }
 
-const ISO_DATE =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ]\d{2}(?::\d{2}){1,2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}){1,2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 
 /**
  * The date part of an HL7 date (`YYYYMMDD`, with or without time and zone) or of an ISO 8601 one as `YYYY-MM-DD`, taken
  * as written, with no shift of zone. Otherwise, in words that do not repeat the value, why not: a partial date (`1980`,
  * `198005`) is never filled up, since nobody was born on an invented day.
  */
-export function parseStandardDate(text: string): { readonly date: string } | { readonly trouble: string } {
-  const iso = ISO_DATE.exec(text);
-  const written = iso === null ? parseHl7Date(text) : parseHl7Date(iso.slice(1, 4).join(""));
+export function parseStandardDate(text: string): string | { readonly trouble: string } {
+  const isIso = ISO_DATE.test(text);
+  const written = parseHl7Date(isIso ? text.slice(0, 4) + text.slice(5, 7) + text.slice(8, 10) : text);
   if (written?.precision === "year") return { trouble: "has only a year" };
   if (written?.precision === "month") return { trouble: "has only a year and a month" };
   if (written?.date !== undefined) {
     // The calendar has that day, or it would not have been read.
-    if (Number(written.date.slice(0, 4)) >= FIRST_YEAR) return { date: written.date };
+    if (Number(written.date.slice(0, 4)) >= FIRST_YEAR) return written.date;
   }
   if (/^\d{4}-\d{2}$/.test(text)) return { trouble: "has only a year and a month" };
-  if (iso !== null || /^\d{8}/.test(text)) return { trouble: "is a day or time that does not exist" };
+  if (isIso || /^\d{8}/.test(text)) return { trouble: "is a day or time that does not exist" };
   return { trouble: "is not written as a date" };
 }

@@ -1,5 +1,5 @@
 import type { FailureCode, Problem } from "../core/failures.ts";
-import { movesContainers, type Operation, type Order } from "../core/order.ts";
+import { movesContainers, type Operation, type Order, type OrderSubject } from "../core/order.ts";
 import { phi } from "../core/phi.ts";
 import { isOperation, TABLE_OPERATIONS } from "./profile.ts";
 import { quote } from "./transforms.ts";
@@ -68,24 +68,19 @@ export function finishDraft(
   if (problems.length > 0 || !operation || !facilityCode || facilityId === undefined || !code) {
     return { problems };
   }
-  return {
-    order: {
-      operation,
-      facilityCode,
-      facilityId,
-      ...(number === undefined ? {} : { placerOrderNumber: number }),
-      subject: {
-        code: phi(code),
-        ...(firstName === undefined ? {} : { firstName: phi(firstName) }),
-        ...(lastName === undefined ? {} : { lastName: phi(lastName) }),
-        ...(dateOfBirth === undefined ? {} : { dateOfBirth: phi(dateOfBirth) }),
-      },
-      ...(priorCode === undefined ? {} : { priorSubjectCode: phi(priorCode) }),
-      containers,
-      sources: listSources(draft, !hasContainers),
-    },
-  };
+  const subject: Writable<OrderSubject> = { code: phi(code) };
+  if (firstName !== undefined) subject.firstName = phi(firstName);
+  if (lastName !== undefined) subject.lastName = phi(lastName);
+  if (dateOfBirth !== undefined) subject.dateOfBirth = phi(dateOfBirth);
+  const sources = listSources(draft, !hasContainers);
+  const order: Writable<Order> = { operation, facilityCode, facilityId, subject, containers, sources };
+  if (number !== undefined) order.placerOrderNumber = number;
+  if (priorCode !== undefined) order.priorSubjectCode = phi(priorCode);
+  return { order };
 }
+
+/** Something while it is made. */
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 class Judge {
   readonly problems: Problem[];
@@ -180,19 +175,19 @@ class Judge {
   }
 
   containers(drafts: readonly DraftContainer[]): { label: string; description: string }[] {
-    const placeByLabel = new Map<string, string>();
+    const placeByLabel = drafts.length > 1 ? new Map<string, string>() : undefined;
     const containers: { label: string; description: string }[] = [];
     for (const { label: read, description: readDescription } of drafts) {
       const label = this.value(read, "the container's label");
       const description = this.value(readDescription, undefined, "text") ?? "";
       if (label === undefined) continue;
-      const before = placeByLabel.get(label);
+      const before = placeByLabel?.get(label);
       if (before !== undefined) {
         const other = before === read.place ? "another container" : before;
         const message = `gives the same label as ${other}; each container of an order needs its own`;
         this.#complain("MAPPING_CONTAINER_LABEL_TWICE", read.place, message);
       }
-      placeByLabel.set(label, read.place);
+      placeByLabel?.set(label, read.place);
       containers.push({ label, description });
     }
     return containers;
@@ -212,22 +207,25 @@ function unknownCodeOf({ code, value }: Extract<Reading, { status: "bad" }>): st
 /** Where each value was found that the order has. */
 function listSources(draft: Draft, isSubjectAlone: boolean): Record<string, string> {
   const sources: Record<string, string> = {};
-  const add = (name: string, reading: Reading | undefined) => {
-    if (reading?.status === "found") sources[name] = reading.place;
-  };
   const { code, firstName, lastName, dateOfBirth } = draft.subject;
-  add("operation", draft.operation);
-  add("facility", draft.facility);
-  add("placerOrderNumber", draft.placerOrderNumber);
-  add("priorSubjectCode", draft.priorCode);
-  add("subject.code", code);
-  add("subject.firstName", firstName);
-  add("subject.lastName", lastName);
-  add("subject.dateOfBirth", dateOfBirth);
+  note(sources, "operation", draft.operation);
+  note(sources, "facility", draft.facility);
+  note(sources, "placerOrderNumber", draft.placerOrderNumber);
+  note(sources, "priorSubjectCode", draft.priorCode);
+  note(sources, "subject.code", code);
+  note(sources, "subject.firstName", firstName);
+  note(sources, "subject.lastName", lastName);
+  note(sources, "subject.dateOfBirth", dateOfBirth);
   if (isSubjectAlone) return sources;
-  for (const [i, { label, description }] of draft.containers.entries()) {
-    add(`containers[${i}].label`, label);
-    add(`containers[${i}].description`, description);
+  let n = 0;
+  for (const { label, description } of draft.containers) {
+    note(sources, `containers[${n}].label`, label);
+    note(sources, `containers[${n}].description`, description);
+    n += 1;
   }
   return sources;
+}
+
+function note(sources: Record<string, string>, name: string, reading: Reading | undefined): void {
+  if (reading?.status === "found") sources[name] = reading.place;
 }

@@ -1,50 +1,69 @@
-import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
-import { type FieldPath, fitsRepetition } from "../formats/hl7/path.ts";
-import type { Finder } from "./value.ts";
+import type { OrderGroup } from "../formats/hl7/groups.ts";
+import type { Segment } from "../formats/hl7/message.ts";
+import { type FieldPath, findValue, fitsRepetition } from "../formats/hl7/path.ts";
+import type { Found, Misfit } from "./value.ts";
 
-/** Finds values among the given segments only, nearest first: an order never reads what belongs to another. */
-export function findIn(message: Hl7Message, scope: readonly Segment[]): Finder<FieldPath> {
-  return (path, isOnly) => {
-    const found = message.find(path, scope);
-    if (found === undefined || !isOnly) return found;
-    const segment = scope.find(({ name }) => name === path.segment);
-    if (segment === undefined || countValued(segment, path.field) <= 1) return found;
-    return {
-      place: `${nameOf(segment)}-${path.field}`,
-      code: "MAPPING_VALUE_INVALID",
-      trouble: "repeats, and the profile does not say which repetition is meant",
-    };
+/**
+ * What a group's own values may be read from, for each of its OBRs: that, ORC and what stands beside it, without the
+ * segments of specimens; and what no order has alone.
+ */
+export function groupScopes(
+  { orc, others, obrs }: OrderGroup,
+  shared: readonly Segment[],
+): readonly (readonly Segment[])[] {
+  const head = orc === undefined ? others : [orc, ...others];
+  return obrs.length === 0 ? [[...head, ...shared]] : obrs.map((obr) => [...head, obr, ...shared]);
+}
+
+/** Finds a value among the given segments only, nearest first: an order never reads what belongs to another. */
+export function findIn(
+  path: FieldPath,
+  isOnly: boolean,
+  scope: readonly Segment[],
+): Found | Misfit | undefined {
+  const found = findValue(path, scope);
+  if (found === undefined || !isOnly) return found;
+  const segment = firstOf(scope, path);
+  if (segment === undefined || countValued(segment, path.field) <= 1) return found;
+  return {
+    place: `${nameOf(segment)}-${path.field}`,
+    code: "MAPPING_VALUE_INVALID",
+    trouble: "repeats, and the profile does not say which repetition is meant",
   };
 }
 
 /**
- * Finds the subject code. Where several identifiers fit the profile's condition and differ, none is chosen: taking
- * the wrong one would store one patient's samples under another's code.
- *
- * @param scope the segments of one patient, where the message has several
+ * Finds the subject code among the segments of one patient. Where several identifiers fit the profile's condition and
+ * differ, none is chosen: taking the wrong one would store one patient's samples under another's code.
  */
 export function findSubjectCode(
-  message: Hl7Message,
-  scope: readonly Segment[] = message.segments,
-): Finder<FieldPath> {
-  const find = findIn(message, scope);
-  return (path, isOnly) => {
-    const found = find(path, isOnly);
-    if (found === undefined) return undefined;
-    if ("code" in found) return { ...found, code: "MAPPING_SUBJECT_AMBIGUOUS" };
-    if (path.whichRepetition?.kind !== "where") return found;
-    const segment = scope.find(({ name }) => name === path.segment);
-    for (let n = 1; n <= (segment?.repetitions(path.field) ?? 0); n++) {
-      const other = matches(segment, path, n) ? valueAt(segment, path, n) : undefined;
-      if (other === undefined || other.trim() === found.value.trim()) continue;
-      return {
-        place: `${found.place} and ${segment && nameOf(segment)}-${path.field}[${n}].${path.component ?? 1}`,
-        code: "MAPPING_SUBJECT_AMBIGUOUS",
-        trouble: `are different identifiers that both fit ${path.path}; name the assigning authority too`,
-      };
-    }
-    return found;
-  };
+  path: FieldPath,
+  isOnly: boolean,
+  scope: readonly Segment[],
+): Found | Misfit | undefined {
+  const found = findIn(path, isOnly, scope);
+  if (found === undefined) return undefined;
+  if ("code" in found) return { ...found, code: "MAPPING_SUBJECT_AMBIGUOUS" };
+  if (path.whichRepetition?.kind !== "where") return found;
+  const { conditions } = path.whichRepetition;
+  const segment = firstOf(scope, path);
+  if (segment === undefined) return found;
+  const count = segment.repetitions(path.field);
+  for (let n = 1; n <= count; n++) {
+    if (!fitsRepetition(segment, path.field, n, conditions)) continue;
+    const other = segment.get(path.field, n, path.component, path.subcomponent);
+    if (other === undefined || other.trim() === found.value.trim()) continue;
+    return {
+      place: `${found.place} and ${nameOf(segment)}-${path.field}[${n}].${path.component ?? 1}`,
+      code: "MAPPING_SUBJECT_AMBIGUOUS",
+      trouble: `are different identifiers that both fit ${path.path}; name the assigning authority too`,
+    };
+  }
+  return found;
+}
+
+function firstOf(scope: readonly Segment[], path: FieldPath): Segment | undefined {
+  return scope.find(({ name }) => name === path.segment);
 }
 
 /** `PID`, or `PID[2]` for a later one. */
@@ -53,18 +72,10 @@ function nameOf({ name, ordinal }: Segment): string {
 }
 
 function countValued(segment: Segment, field: number): number {
+  const repetitions = segment.repetitions(field);
   let count = 0;
-  for (let n = 1; n <= segment.repetitions(field); n++) {
+  for (let n = 1; n <= repetitions; n++) {
     if (segment.get(field, n) !== undefined) count++;
   }
   return count;
-}
-
-function matches(segment: Segment | undefined, path: FieldPath, repetition: number): boolean {
-  if (segment === undefined || path.whichRepetition?.kind !== "where") return false;
-  return fitsRepetition(segment, path.field, repetition, path.whichRepetition.conditions);
-}
-
-function valueAt(segment: Segment | undefined, path: FieldPath, repetition: number): string | undefined {
-  return segment?.get(path.field, repetition, path.component, path.subcomponent);
 }

@@ -4,7 +4,7 @@ import { phi } from "../core/phi.ts";
 import { type Draft, type FinishSettings, finishDraft } from "./draft.ts";
 import { type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import type { MessageView } from "./message-view.ts";
-import { runSiteModule } from "./module.ts";
+import { runSiteModule, type SiteModule } from "./module.ts";
 import type { Profile } from "./profile.ts";
 import type { Reading } from "./value.ts";
 
@@ -20,23 +20,23 @@ export function finishAll(
   finish: FinishSettings & MapperSettings,
   place: string,
 ): MappedMessage {
+  const { module } = profile;
+  const runs: readonly Run[] = module
+    ? drafts.map((draft, n) => run(module, draft, viewOf(n), place))
+    : [{ drafts }];
   const orders: Order[] = [];
-  const judged: Draft[] = [];
   const problems: Problem[] = [];
-  for (const [n, draft] of drafts.entries()) {
-    const result = profile.module
-      ? runSiteModule(profile.module, draft, viewOf(n), place)
-      : { drafts: [draft] };
-    if ("problem" in result) problems.push(result.problem);
-    for (const left of "drafts" in result ? result.drafts : [draft]) {
-      judged.push(left);
-      const finished = finishDraft(left, finish);
+  for (const { problem, drafts: left } of runs) {
+    if (problem !== undefined) problems.push(problem);
+    for (const draft of left) {
+      const finished = finishDraft(draft, finish);
       if ("order" in finished) orders.push(finished.order);
-      else problems.push(...finished.problems);
+      else for (const found of finished.problems) problems.push(found);
     }
   }
   const unique = withoutRepeats(problems);
   if (unique.length > 0 && finish.unknownCodes !== "refuse" && unique.every(isUnknownCode)) {
+    const judged = runs.flatMap((one) => one.drafts);
     return {
       ...refuse(unique),
       verdict: "waiting",
@@ -49,6 +49,18 @@ export function finishAll(
   if (clash === undefined) return { verdict: "accepted", orders, problems: [] };
   const message = `the module made two orders with the number ${clash}; each needs its own`;
   return refuse([{ code: "MAPPING_MODULE_FAILED", place, message }]);
+}
+
+/** What the site's module left of some drafts, if there is one, and what is wrong with it. */
+interface Run {
+  readonly drafts: readonly Draft[];
+  readonly problem?: Problem | undefined;
+}
+
+/** A draft that the module failed on is judged all the same, so that all is told that is wrong with it. */
+function run(module: SiteModule, draft: Draft, view: MessageView, place: string): Run {
+  const result = runSiteModule(module, draft, view, place);
+  return "drafts" in result ? result : { drafts: [draft], problem: result.problem };
 }
 
 /** The different values that were found. */
@@ -73,6 +85,7 @@ export function withoutRepeats(problems: readonly Problem[]): readonly Problem[]
 
 /** Only a split by a module can give two orders one number: the readers put those together. */
 function findSharedNumber(orders: readonly Order[]): string | undefined {
+  if (orders.length <= 1) return undefined;
   const seen = new Set<string>();
   for (const { placerOrderNumber } of orders) {
     if (placerOrderNumber === undefined) continue;

@@ -1,7 +1,7 @@
 import { Failure } from "../core/failures.ts";
 import type { IncomingMessage } from "../core/intake.ts";
 import { findEncoding } from "../formats/encoding.ts";
-import { requireWhole } from "../formats/hl7/groups.ts";
+import { orderParts, requireWhole, secondPatient } from "../formats/hl7/groups.ts";
 import { Hl7Message } from "../formats/hl7/message.ts";
 import { checkHeader, keepableHeader } from "./check-header.ts";
 import type { Draft } from "./draft.ts";
@@ -22,7 +22,7 @@ export function mapHl7(
   settings: MapperSettings,
 ): MappedMessage {
   const encoding = content.encoding === undefined ? undefined : findEncoding(content.encoding);
-  const message = Hl7Message.parse(content.text.reveal(), encoding === undefined ? {} : { encoding });
+  const message = Hl7Message.parse(content.text.reveal(), { encoding });
   const header = keepableHeader(message.codes);
   if (
     isMessageType(profile.ignore, message.codes) ||
@@ -49,7 +49,7 @@ function mapWhole(
 ): MappedMessage {
   const subjectOperation = subjectOperationOf(message, profile);
   if (subjectOperation === "MERGE") return mapMerges(message, place, profile, settings);
-  if (message.all("PID").length > 1) {
+  if (secondPatient(message) !== undefined) {
     const text = "more than one PID segment, expected the orders of one patient";
     return refuse([{ code: "MAPPING_SECOND_PATIENT", place: `${place}, PID[2]`, message: text }]);
   }
@@ -61,8 +61,9 @@ function mapWhole(
   if (subjectOperation !== undefined) {
     return finishWhole([readSubjectOrder(message, profile, place, subjectOperation)]);
   }
-  const drafts = readOrders(message, profile, place);
-  const wishes = mapWishes(message, profile, place, finishWhole);
+  const parts = orderParts(message);
+  const drafts = readOrders(parts, profile, place);
+  const wishes = mapWishes(parts, profile, place, finishWhole);
   if (drafts.length === 0 && wishes === undefined) {
     const text = "neither ORC nor OBR, expected an order";
     return refuse([{ code: "MAPPING_NO_ORDER", place: `${place}, ORC`, message: text }]);

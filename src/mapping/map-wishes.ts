@@ -1,12 +1,12 @@
 import type { Problem } from "../core/failures.ts";
 import type { Wish } from "../core/wish.ts";
-import type { Hl7Message } from "../formats/hl7/message.ts";
+import type { OrderParts } from "../formats/hl7/groups.ts";
 import type { Draft } from "./draft.ts";
 import { withoutRepeats } from "./finish-orders.ts";
 import { type MappedMessage, refuse } from "./mapped-message.ts";
 import { readOrders } from "./order-hl7.ts";
 import type { Hl7Profile } from "./profile.ts";
-import { readWishes } from "./wish-hl7.ts";
+import { controlOf, readWishes } from "./wish-hl7.ts";
 
 /** What a message wants of earlier orders. */
 export interface MappedWishes {
@@ -21,18 +21,18 @@ export interface MappedWishes {
  * site's module too, since it takes the order's place. Undefined when the message wants nothing of earlier orders.
  */
 export function mapWishes(
-  message: Hl7Message,
+  parts: OrderParts,
   profile: Hl7Profile,
   place: string,
   finish: (drafts: readonly Draft[]) => MappedMessage,
 ): MappedWishes | undefined {
-  const isWished = message.all("ORC").some((orc) => profile.controls.has(orc.get(1) ?? ""));
+  const isWished = parts.groups.some((group) => controlOf(group, profile) !== undefined);
   if (!isWished) return undefined;
-  const read = readWishes(message, profile, place);
+  const read = readWishes(parts, profile, place);
   const wishes: Wish[] = [...read.wishes];
   const contents: MappedMessage[] = [];
   for (const control of ["change", "replace"] as const) {
-    const drafts = readOrders(message, profile, place, control);
+    const drafts = readOrders(parts, profile, place, control);
     if (drafts.length === 0) continue;
     const mapped = finish(drafts);
     contents.push(mapped);

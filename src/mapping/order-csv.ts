@@ -2,7 +2,7 @@ import type { Problem } from "../core/failures.ts";
 import type { CsvRow } from "../core/intake.ts";
 import type { Draft } from "./draft.ts";
 import type { CsvProfile } from "./profile.ts";
-import { type Reading, readValue, type ValueRule } from "./value.ts";
+import { type Found, type Reading, readValue, type ValueRule } from "./value.ts";
 
 /** Reads the one order that a group of rows makes up; every row is a container. */
 export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft {
@@ -59,12 +59,14 @@ export function missingColumns(rows: readonly CsvRow[], { reading }: CsvProfile)
 
 /** One value of one row, with its place. */
 export function readRow(rule: ValueRule<string>, row: CsvRow): Reading {
-  const reading = readValue(rule, (column) => {
-    const value = row.values.get(column);
-    return value === undefined ? undefined : { value, place: `line ${row.line}, column ${column}` };
-  });
+  const reading = readValue(rule, findColumn, row);
   if (reading.status !== "absent" || reading.place.startsWith("line ")) return reading;
   return { status: "absent", place: `line ${row.line}, column ${rule.places}` };
+}
+
+function findColumn(column: string, _isOnly: boolean, { line, values }: CsvRow): Found | undefined {
+  const value = values.get(column);
+  return value === undefined ? undefined : { value, place: `line ${line}, column ${column}` };
 }
 
 function isSame(one: Reading, other: Reading): boolean {

@@ -1,20 +1,15 @@
 import type { FailureCode, Problem } from "../core/failures.ts";
-import { type OrderGroup, orderGroups, sharedSegments } from "../formats/hl7/groups.ts";
+import type { Control } from "../core/wish.ts";
+import { type OrderGroup, type OrderParts, orderParts } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import type { FieldPath } from "../formats/hl7/path.ts";
 import { listContainers } from "./containers-hl7.ts";
 import { type Draft, OPERATION_BY_TYPE } from "./draft.ts";
-import { findIn, findSubjectCode } from "./find-hl7.ts";
+import { findIn, findSubjectCode, groupScopes } from "./find-hl7.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { quote } from "./transforms.ts";
 import { type Reading, readValue, type ValueRule } from "./value.ts";
 import { controlOf, isChanging } from "./wish-hl7.ts";
-
-/** A message, and its segments that never belong to one order alone: a value may be read from them for each order. */
-interface Shared {
-  readonly message: Hl7Message;
-  readonly segments: readonly Segment[];
-}
 
 /** One ORC with its OBRs, and the values by which it is put together with others of the same order. */
 interface Unit {
@@ -32,35 +27,38 @@ interface Unit {
  * @param control what the groups want of an earlier order; undefined for new ones
  */
 export function readOrders(
-  message: Hl7Message,
+  parts: OrderParts,
   profile: Hl7Profile,
   messagePlace: string,
   control?: "change" | "replace",
 ): Draft[] {
-  const groups = orderGroups(message);
-  const shared: Shared = { message, segments: sharedSegments(message) };
-  const placing = groups.filter((group) => controlOf(group, profile) === control);
-  const units = placing.map((group) => readUnit(group, shared, profile, messagePlace));
-  const subject = readSubject(message, profile);
-  const unitsByNumber = Map.groupBy(units, ({ number, group }) =>
-    number.status === "found" ? number.value : group,
-  );
-  return [...unitsByNumber.values()].map((same) => {
+  const placing = parts.groups.filter((group) => controlOf(group, profile) === control);
+  if (placing.length === 0) return [];
+  const units = placing.map((group) => readUnit(group, control, parts, profile, messagePlace));
+  const subject = readSubject(parts.segments, profile);
+  const drafts: Draft[] = [];
+  for (const same of groupByNumber(units)) {
     const first = same[0] as Unit;
-    return {
+    const own = same.length === 1 ? first.problems : same.flatMap(({ problems }) => problems);
+    drafts.push({
       operation: first.operation,
       facility: first.facility,
       placerOrderNumber: first.number,
       subject,
-      containers: readContainers(same, shared, profile),
+      containers: readContainers(same, parts, profile),
       containerPlace: profile.containerPlace,
-      problems: [
-        ...same.flatMap(({ problems }) => problems),
-        ...compareUnits(same, messagePlace),
-        ...compareNames(subject, messagePlace),
-      ],
-    };
-  });
+      problems: [...own, ...compareUnits(same, messagePlace), ...compareNames(subject, messagePlace)],
+    });
+  }
+  return drafts;
+}
+
+/** Units of one order each, in the order in which they stand. Without a number a unit is an order of its own. */
+function groupByNumber(units: readonly Unit[]): Iterable<readonly Unit[]> {
+  if (units.length === 1) return [units];
+  return Map.groupBy(units, ({ number, group }) =>
+    number.status === "found" ? number.value : group,
+  ).values();
 }
 
 /**
@@ -75,14 +73,14 @@ export function readSubjectOrder(
   operation: "REGISTER" | "UPDATE" | "MERGE",
   scope: readonly Segment[] = message.segments,
 ): Draft {
-  const subject = readSubject(message, profile, scope);
+  const subject = readSubject(scope, profile);
   const { rules } = profile;
   return {
     operation: { status: "found", value: operation, place: OPERATION_BY_TYPE },
-    facility: readValue(rules.facility, findIn(message, scope)),
+    facility: readValue(rules.facility, findIn, scope),
     placerOrderNumber: { status: "absent", place: OPERATION_BY_TYPE },
     ...(operation === "MERGE"
-      ? { priorCode: readValue(rules.subject.priorCode, findSubjectCode(message, scope)) }
+      ? { priorCode: readValue(rules.subject.priorCode, findSubjectCode, scope) }
       : {}),
     subject,
     containers: [],
@@ -97,65 +95,69 @@ export function findOrderGroups(
   profile: Hl7Profile,
   placerOrderNumber: string,
 ): OrderGroup[] {
-  const groups = orderGroups(message);
-  const shared: Shared = { message, segments: sharedSegments(message) };
-  const placing = groups.filter((group) => controlOf(group, profile) === undefined);
-  return placing.filter((group) => {
-    const { number } = readUnit(group, shared, profile, "");
+  const parts = orderParts(message);
+  return parts.groups.filter((group) => {
+    if (controlOf(group, profile) !== undefined) return false;
+    const { number } = readUnit(group, undefined, parts, profile, "");
     return number.status === "found" && number.value === placerOrderNumber;
   });
 }
 
-function readUnit(group: OrderGroup, shared: Shared, profile: Hl7Profile, messagePlace: string): Unit {
+function readUnit(
+  group: OrderGroup,
+  control: Control | undefined,
+  { shared }: OrderParts,
+  profile: Hl7Profile,
+  messagePlace: string,
+): Unit {
   const { rules } = profile;
-  const { orc, others, obrs } = group;
-  // ORC and what stands beside it, without the segments of specimens.
-  const head = orc === undefined ? others : [orc, ...others];
-  const scopes = obrs.length === 0 ? [head] : obrs.map((obr) => [...head, obr]);
-  const finders = scopes.map((scope) => findIn(shared.message, [...scope, ...shared.segments]));
   const problems: Problem[] = [];
+  const unsupported = checkOrderControl(group.orc, control, profile, messagePlace);
+  if (unsupported !== undefined) problems.push(unsupported);
+  const scopes = groupScopes(group, shared);
   const read = (rule: ValueRule<FieldPath>, what: string): Reading => {
-    const readings = finders.map((find) => readValue(rule, find));
-    const first = readings[0] as Reading;
-    for (const reading of readings) {
-      const disagreement = reading === first ? undefined : disagree(first, reading, what);
+    let first: Reading | undefined;
+    let bad: Reading | undefined;
+    for (const scope of scopes) {
+      const reading = readValue(rule, findIn, scope);
+      if (reading.status === "bad") bad ??= reading;
+      const disagreement = first === undefined ? undefined : disagree(first, reading, what);
       if (disagreement) problems.push({ ...disagreement, place: `${messagePlace}, ${disagreement.place}` });
+      first ??= reading;
     }
-    return readings.find(({ status }) => status === "bad") ?? first;
+    return (bad ?? first) as Reading;
   };
-  const unit = {
+  return {
     group,
     number: read(rules.placerOrderNumber, "placer order number"),
     operation: read(rules.operation, "operation"),
     facility: read(rules.facility, "facility"),
+    problems,
   };
-  const control = checkOrderControl(group, profile, messagePlace);
-  return { ...unit, problems: control === undefined ? problems : [control, ...problems] };
 }
 
 /** ORC-1 (table 0119): a new order, or a change. Answering any other request as if it were one would do the opposite. */
 function checkOrderControl(
-  group: OrderGroup,
+  orc: Segment | undefined,
+  control: Control | undefined,
   profile: Hl7Profile,
   messagePlace: string,
 ): Problem | undefined {
-  const { orc } = group;
-  const control = orc?.get(1);
-  if (orc === undefined || control === undefined || control === "NW") return undefined;
-  if (isChanging(controlOf(group, profile))) return undefined;
+  const code = orc?.get(1);
+  if (orc === undefined || code === undefined || code === "NW" || isChanging(control)) return undefined;
   const which = orc.ordinal > 1 ? `[${orc.ordinal}]` : "";
   const known = [...profile.controls.keys()].sort().join(", ");
   return {
     code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
     place: `${messagePlace}, ORC${which}-1`,
-    message: `holds ${quote(control)}, expected NW (new order)${known === "" ? "" : ` or one of ${known}`}; nothing was changed or cancelled`,
+    message: `holds ${quote(code)}, expected NW (new order)${known === "" ? "" : ` or one of ${known}`}; nothing was changed or cancelled`,
   };
 }
 
 /** What the groups of one order must say alike. */
 function compareUnits(units: readonly Unit[], messagePlace: string): Problem[] {
   const [first, ...others] = units;
-  if (first === undefined) return [];
+  if (first === undefined || others.length === 0) return [];
   return others.flatMap((other) =>
     [
       disagree(first.operation, other.operation, "operation"),
@@ -184,17 +186,12 @@ function disagree(one: Reading, other: Reading, what: string): Problem | undefin
   return { code: "MAPPING_VALUES_DISAGREE", place, message: `one order must have one ${what}` };
 }
 
-function readSubject(
-  message: Hl7Message,
-  { rules }: Hl7Profile,
-  scope: readonly Segment[] = message.segments,
-): Draft["subject"] {
-  const find = findIn(message, scope);
+function readSubject(scope: readonly Segment[], { rules }: Hl7Profile): Draft["subject"] {
   return {
-    code: readValue(rules.subject.code, findSubjectCode(message, scope)),
-    firstName: readValue(rules.subject.firstName, find),
-    lastName: readValue(rules.subject.lastName, find),
-    dateOfBirth: readValue(rules.subject.dateOfBirth, find),
+    code: readValue(rules.subject.code, findSubjectCode, scope),
+    firstName: readValue(rules.subject.firstName, findIn, scope),
+    lastName: readValue(rules.subject.lastName, findIn, scope),
+    dateOfBirth: readValue(rules.subject.dateOfBirth, findIn, scope),
   };
 }
 
@@ -222,18 +219,21 @@ function fieldOf(place: string): string {
   return dot === -1 ? place : place.slice(0, dot);
 }
 
-function readContainers(units: readonly Unit[], shared: Shared, profile: Hl7Profile): Draft["containers"] {
+function readContainers(
+  units: readonly Unit[],
+  { shared }: OrderParts,
+  profile: Hl7Profile,
+): Draft["containers"] {
   // OML^O33 may repeat an order's ORC below one specimen: its containers are the same segments, and counted once.
-  const seen = new Set<Segment>();
+  const seen = units.length > 1 ? new Set<Segment>() : undefined;
   const containers: Draft["containers"][number][] = [];
   let isNamed = false;
   for (const { group } of units) {
-    for (const { segment, scope } of listContainers(group, profile.each)) {
-      if (seen.has(segment)) continue;
-      seen.add(segment);
-      const find = findIn(shared.message, [...scope, ...shared.segments]);
-      const label = readValue(profile.rules.label, find);
-      containers.push({ label, description: readValue(profile.rules.description, find) });
+    for (const { segment, scope } of listContainers(group, profile.each, shared)) {
+      if (seen?.has(segment)) continue;
+      seen?.add(segment);
+      const label = readValue(profile.rules.label, findIn, scope);
+      containers.push({ label, description: readValue(profile.rules.description, findIn, scope) });
       isNamed ||= segment.name !== "OBR" || label.status !== "absent";
     }
   }

@@ -18,8 +18,8 @@ export function findContainerSegments(
 ): { readonly sac?: Segment | undefined; readonly spm?: Segment | undefined } {
   if (message === undefined) return {};
   for (const group of groups) {
-    for (const { segment, scope } of listContainers(group, profile.each)) {
-      const read = readValue(profile.rules.label, findIn(message, scope));
+    for (const { segment, scope } of listContainers(group, profile.each, [])) {
+      const read = readValue(profile.rules.label, findIn, scope);
       if (read.status !== "found" || read.value !== label) continue;
       const spm = scope.find(({ name }) => name === "SPM") ?? (segment.name === "SPM" ? segment : undefined);
       return { sac: segment.name === "SAC" ? segment : undefined, spm };

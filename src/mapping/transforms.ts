@@ -4,9 +4,7 @@ import { areAmbiguous, compileDateFormat, type DateFormat, parseStandardDate } f
 import type { TransformDefinition } from "./transform-schema.ts";
 
 /** What a transform makes of a value: the new one, or what is wrong, in words that do not repeat it. */
-export type Transformed =
-  | { readonly value: string }
-  | { readonly code: FailureCode; readonly trouble: string };
+export type Transformed = string | { readonly code: FailureCode; readonly trouble: string };
 
 /** One compiled step of a pipeline. */
 export type Transform = (value: string) => Transformed;
@@ -32,21 +30,21 @@ export function compileTransform(definition: TransformDefinition, settings: Tran
   if ("table" in definition) return tableTransform(definition.table, settings);
   if ("prefix" in definition) {
     const { prefix } = definition;
-    return (value) => ({ value: value.startsWith(prefix) ? value : prefix + value });
+    return (value) => (value.startsWith(prefix) ? value : prefix + value);
   }
   if ("suffix" in definition) {
     const { suffix } = definition;
-    return (value) => ({ value: value.endsWith(suffix) ? value : value + suffix });
+    return (value) => (value.endsWith(suffix) ? value : value + suffix);
   }
   return decimalTransform(definition.decimal);
 }
 
 const PLAIN: Readonly<Record<"trim" | "upper" | "lower" | "collapse" | "digits", Transform>> = {
-  trim: (value) => ({ value: value.trim() }),
-  upper: (value) => ({ value: value.toUpperCase() }),
-  lower: (value) => ({ value: value.toLowerCase() }),
-  collapse: (value) => ({ value: value.trim().replace(/\s+/g, " ") }),
-  digits: (value) => ({ value: value.replace(/[^0-9]/g, "") }),
+  trim: (value) => value.trim(),
+  upper: (value) => value.toUpperCase(),
+  lower: (value) => value.toLowerCase(),
+  collapse: (value) => value.trim().replace(/\s\s+|[^\S ]/g, " "),
+  digits: (value) => value.replace(/[^0-9]/g, ""),
 };
 
 /** Translates by a table; a value that is not listed is an error that names the known ones. */
@@ -58,7 +56,7 @@ export function tableTransform(
   const known = [...byCode.keys()].join(", ");
   return (value) => {
     const translated = byCode.get(value);
-    if (translated !== undefined) return { value: translated };
+    if (translated !== undefined) return translated;
     const holds = settings.mayQuote ? `holds ${quote(value)}` : "holds a value that is not in the table";
     return { code: "MAPPING_CODE_UNKNOWN", trouble: `${holds}, expected one of ${known}` };
   };
@@ -86,7 +84,7 @@ function dateTransform(formats: readonly string[] | undefined, settings: Transfo
   return (value) => {
     for (const { parse } of compiled) {
       const date = parse(value.trim());
-      if (date !== undefined) return { value: date };
+      if (date !== undefined) return date;
     }
     return {
       code: "MAPPING_DATE_INVALID",
@@ -97,7 +95,7 @@ function dateTransform(formats: readonly string[] | undefined, settings: Transfo
 
 const standardDate: Transform = (value) => {
   const result = parseStandardDate(value.trim());
-  if ("date" in result) return { value: result.date };
+  if (typeof result === "string") return result;
   return {
     code: "MAPPING_DATE_INVALID",
     trouble: `${result.trouble}, expected a full date as YYYYMMDD or YYYY-MM-DD`,
@@ -110,9 +108,7 @@ function padTransform(pad: {
   readonly side?: "left" | "right" | undefined;
 }): Transform {
   const { length, with: filler = "0", side = "left" } = pad;
-  return (value) => ({
-    value: side === "left" ? value.padStart(length, filler) : value.padEnd(length, filler),
-  });
+  return (value) => (side === "left" ? value.padStart(length, filler) : value.padEnd(length, filler));
 }
 
 function regexTransform(
@@ -122,7 +118,7 @@ function regexTransform(
   const pattern = compileBoundedRegex(match);
   if (typeof pattern === "string") {
     settings.complain(pattern);
-    return (value) => ({ value });
+    return (value) => value;
   }
   return (value) => {
     if (value.length > REGEX_MAX_VALUE_LENGTH) {
@@ -134,7 +130,7 @@ function regexTransform(
     if (!pattern.test(value)) {
       return { code: "MAPPING_VALUE_INVALID", trouble: `does not match the profile's pattern ${match}` };
     }
-    return { value: value.replace(pattern, replace) };
+    return value.replace(pattern, replace);
   };
 }
 
@@ -142,7 +138,7 @@ function decimalTransform(sign: "," | "."): Transform {
   return (value) => {
     const text = value.trim();
     const isNumber = sign === "," ? /^[+-]?\d+(?:,\d+)?$/ : /^[+-]?\d+(?:\.\d+)?$/;
-    if (isNumber.test(text)) return { value: text.replace(",", ".") };
+    if (isNumber.test(text)) return text.replace(",", ".");
     return { code: "MAPPING_VALUE_INVALID", trouble: `is no number with "${sign}" as its decimal sign` };
   };
 }

@@ -18,6 +18,7 @@ export function findUnfit(
   value: string,
   kind: ValueKind,
 ): { readonly code: FailureCode; readonly trouble: string } | undefined {
+  if (value.length <= MOST_CHARACTERS[kind] && isPlain(value)) return undefined;
   if (!value.isWellFormed()) {
     return { code: "MAPPING_CHARACTER_INVALID", trouble: "holds half of a character, expected whole ones" };
   }
@@ -37,6 +38,15 @@ export function findUnfit(
     code: "MAPPING_VALUE_TOO_LONG",
     trouble: `has ${length} characters, expected at most ${most}`,
   };
+}
+
+/** Whether it has neither control characters nor halves of surrogate pairs, as nearly every value. */
+function isPlain(value: string): boolean {
+  for (let at = 0; at < value.length; at++) {
+    const unit = value.charCodeAt(at);
+    if (unit < 0x20 || (unit >= 0x7f && unit < 0xa0) || (unit >= 0xd800 && unit < 0xe000)) return false;
+  }
+  return true;
 }
 
 /** The value when it is fit to be kept, for what is only shown and never asked about. */

@@ -43,11 +43,18 @@ export interface ValueRule<P> {
   readonly mustAgree: boolean;
 }
 
-/** Finds the value at a place; `isOnly` asks for it only when its field does not repeat. May answer with what is wrong there. */
-export type Finder<P> = (
-  path: P,
-  isOnly: boolean,
-) => Found | { readonly place: string; readonly code: FailureCode; readonly trouble: string } | undefined;
+/** What keeps a value from being read where it stands. */
+export interface Misfit {
+  readonly place: string;
+  readonly code: FailureCode;
+  readonly trouble: string;
+}
+
+/**
+ * Finds the value at a place of a scope, such as a message's segments or a row; `isOnly` asks for it only when its field
+ * does not repeat.
+ */
+export type Finder<P, S> = (path: P, isOnly: boolean, scope: S) => Found | Misfit | undefined;
 
 export interface CompileSettings<P> extends TransformSettings {
   /** Reads a path or column; throws a Failure that says what is wrong with it. */
@@ -92,14 +99,14 @@ function compileSource<P>(source: SourceDefinition, settings: CompileSettings<P>
 }
 
 /** Reads a value: the first source that has one, then its transforms. A value of white space alone counts as none. */
-export function readValue<P>(rule: ValueRule<P>, find: Finder<P>): Reading {
+export function readValue<P, S>(rule: ValueRule<P>, find: Finder<P, S>, scope: S): Reading {
   let first: Found | undefined;
   for (const source of rule.sources) {
     if (source.kind === "constant") {
       first ??= { value: source.value, place: "constant of the profile" };
       break;
     }
-    const found = find(source.path, source.isOnly);
+    const found = find(source.path, source.isOnly, scope);
     if (found === undefined) continue;
     if ("code" in found) return { status: "bad", ...found };
     if (found.value.trim() === "") continue;
@@ -126,10 +133,10 @@ function applyPipeline(pipeline: readonly Transform[], found: Found): Reading {
   let value = found.value;
   for (const transform of pipeline) {
     const result = transform(value);
-    if (!("value" in result)) {
+    if (typeof result !== "string") {
       return { status: "bad", place: found.place, code: result.code, trouble: result.trouble, value };
     }
-    value = result.value;
+    value = result;
   }
   if (value.trim() === "") return { status: "absent", place: found.place };
   return { status: "found", value, place: found.place };

@@ -1,9 +1,9 @@
 import type { Problem } from "../core/failures.ts";
 import { phi } from "../core/phi.ts";
 import type { Control, FillerNumber, Wish } from "../core/wish.ts";
-import { type OrderGroup, orderGroups, sharedSegments } from "../formats/hl7/groups.ts";
-import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
-import { findIn, findSubjectCode } from "./find-hl7.ts";
+import { type OrderGroup, type OrderParts, orderParts } from "../formats/hl7/groups.ts";
+import type { Hl7Message } from "../formats/hl7/message.ts";
+import { findIn, findSubjectCode, groupScopes } from "./find-hl7.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { findUnfit } from "./unfit.ts";
 import { type Reading, readValue } from "./value.ts";
@@ -32,8 +32,8 @@ export function isChanging(control: Control | undefined): control is "change" | 
  * Nothing but a number of the order is needed: OBR, specimens and containers may be missing, or be there as in the order
  * itself. Groups that want the same of one order are one wish.
  */
-export function readWishes(message: Hl7Message, profile: Hl7Profile, messagePlace: string): ReadWishes {
-  const groups = orderGroups(message).flatMap((group) => {
+export function readWishes(parts: OrderParts, profile: Hl7Profile, messagePlace: string): ReadWishes {
+  const groups = parts.groups.flatMap((group) => {
     const control = controlOf(group, profile);
     return control === undefined || isChanging(control) ? [] : [{ group, control }];
   });
@@ -41,12 +41,12 @@ export function readWishes(message: Hl7Message, profile: Hl7Profile, messagePlac
   const problems: Problem[] = [];
   const complain = (problem: Problem) =>
     problems.push({ ...problem, place: `${messagePlace}, ${problem.place}` });
-  const subject = readValue(profile.rules.subject.code, findSubjectCode(message));
+  const subject = readValue(profile.rules.subject.code, findSubjectCode, parts.segments);
   if (subject.status === "bad") {
     complain({ code: subject.code, place: subject.place, message: subject.trouble });
   }
   const wishes = groups.flatMap(({ group, control }): Wish[] => {
-    const named = readNames(group, message, profile, complain);
+    const named = readNames(group, parts, profile, complain);
     if (named === undefined) return [];
     return [
       { control, ...named, ...(subject.status === "found" ? { subjectCode: phi(subject.value) } : {}) },
@@ -61,9 +61,10 @@ export function findWishGroups(
   profile: Hl7Profile,
   { control, placerOrderNumber, fillerNumber }: Pick<Wish, "control" | "placerOrderNumber" | "fillerNumber">,
 ): OrderGroup[] {
-  const groups = orderGroups(message).filter((group) => controlOf(group, profile) === control);
-  return groups.filter((group) => {
-    const number = readNumber(group, message, profile)[0];
+  const parts = orderParts(message);
+  return parts.groups.filter((group) => {
+    if (controlOf(group, profile) !== control) return false;
+    const number = readNumber(group, parts, profile)[0];
     const found = number?.status === "found" ? number.value : undefined;
     if (placerOrderNumber !== undefined) return found === placerOrderNumber;
     const filler = readFiller(group, profile);
@@ -74,11 +75,11 @@ export function findWishGroups(
 /** The order that a group names. */
 function readNames(
   group: OrderGroup,
-  message: Hl7Message,
+  parts: OrderParts,
   profile: Hl7Profile,
   complain: (problem: Problem) => void,
 ): Pick<Wish, "placerOrderNumber" | "fillerNumber"> | undefined {
-  const [first, ...others] = readNumber(group, message, profile);
+  const [first, ...others] = readNumber(group, parts, profile);
   const bad = [first, ...others].find((reading) => reading?.status === "bad");
   if (bad?.status === "bad") {
     complain({ code: bad.code, place: bad.place, message: bad.trouble });
@@ -111,12 +112,9 @@ function readNames(
 }
 
 /** The placer order number as each OBR of the group, with the ORC, gives it. */
-function readNumber(group: OrderGroup, message: Hl7Message, { rules }: Hl7Profile): Reading[] {
-  const head: Segment[] = [...(group.orc ? [group.orc] : []), ...group.others];
-  const scopes = group.obrs.length === 0 ? [head] : group.obrs.map((obr) => [...head, obr]);
+function readNumber(group: OrderGroup, { shared }: OrderParts, { rules }: Hl7Profile): Reading[] {
   // A site's number may stand before the orders, such as in PID; never in another order.
-  const shared = sharedSegments(message);
-  return scopes.map((scope) => readValue(rules.placerOrderNumber, findIn(message, [...scope, ...shared])));
+  return groupScopes(group, shared).map((scope) => readValue(rules.placerOrderNumber, findIn, scope));
 }
 
 function foundIn(reading: Reading | undefined): string | undefined {

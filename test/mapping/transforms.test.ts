@@ -12,7 +12,7 @@ function apply(definition: TransformDefinition, value: string): unknown {
   });
   expect(mistakes).toEqual([]);
   const result = transform(value);
-  return "value" in result ? result.value : result.code;
+  return typeof result === "string" ? result : result.code;
 }
 
 describe("transforms", () => {
@@ -60,7 +60,7 @@ describe("dates", () => {
     ["1984-02-29", "1984-02-29"],
     ["1984-02-29T23:59:59.000Z", "1984-02-29"],
   ])("%s is read as written, without a shift of zone", (text, date) => {
-    expect(parseStandardDate(text)).toEqual({ date });
+    expect(parseStandardDate(text)).toBe(date);
   });
 
   test.each([

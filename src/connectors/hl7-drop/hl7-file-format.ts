@@ -68,15 +68,15 @@ async function* inBatches(
 
 /** A part of a file as the intake takes it; one whose characters don't fit is kept with the reason. */
 export function toMessage(part: Hl7FilePart, charset: CharsetOptions): IncomingMessage {
-  const place = `message ${part.ordinal}`;
-  const message = { ordinal: part.ordinal, place, raw: phi(part.raw) };
+  const { ordinal, raw } = part;
+  const place = `message ${ordinal}`;
   try {
-    const { text, encoding } = decodeHl7(part.raw, charset);
-    return { ...message, content: { kind: "hl7", text: phi(text), encoding } };
+    const { text, encoding } = decodeHl7(raw, charset);
+    return { ordinal, place, raw: phi(raw), content: { kind: "hl7", text: phi(text), encoding } };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     const where = `${place}, line ${part.line}`;
     const problems = [{ code: error.code, place: where, message: error.message }];
-    return { ...message, content: { kind: "unreadable", problems } };
+    return { ordinal, place, raw: phi(raw), content: { kind: "unreadable", problems } };
   }
 }

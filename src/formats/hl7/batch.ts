@@ -14,29 +14,34 @@ interface OpenHeader {
 /**
  * Follows FHS, BHS, BTS and FTS through a file and notes where they do not fit: a header without its trailer or the
  * reverse (the file may be cut), or a count in BTS-1 or FTS-1 that is not what was found. An empty count is not checked.
+ * A file without any of the four needs none.
  */
 export class BatchTracker {
   readonly problems: Problem[] = [];
   /** FHS-11. */
   fileControlId: string | undefined;
-  /** Whether there was any batch segment. */
-  hasMarks = false;
   #fileHeader: string | undefined;
-  readonly #outline: { header?: string; messages: number }[] = [];
+  readonly #outline: { header?: string; messages: number }[];
   #file: OpenHeader | undefined;
   #batch: OpenHeader | undefined;
   #isFileOver = false;
   /** Messages of the open file that stand in no batch; some senders count them as one batch (BHS is optional), others each. */
-  #loose = 0;
+  #loose: number;
+
+  /** @param messages how many stood before the first batch segment */
+  constructor(messages: number) {
+    this.#loose = messages;
+    this.#outline = messages === 0 ? [] : [{ messages }];
+  }
 
   /** BHS-11 of the batch that is open. */
   get batchControlId(): string | undefined {
     return this.#batch?.controlId;
   }
 
-  /** What was found so far; undefined without any batch segment. */
-  get outline(): BatchOutline | undefined {
-    return this.hasMarks ? { fileHeader: this.#fileHeader, batches: this.#outline } : undefined;
+  /** What was found so far. */
+  get outline(): BatchOutline {
+    return { fileHeader: this.#fileHeader, batches: this.#outline };
   }
 
   /** A message begins. */
@@ -51,7 +56,6 @@ export class BatchTracker {
 
   /** A batch segment, with its text as it is read for counts and control ids, its line, and its text in full. */
   mark(kind: "FHS" | "BHS" | "BTS" | "FTS", text: string, line: number, fullText = text): void {
-    this.hasMarks = true;
     if (kind === "FHS") this.#fileHeader ??= fullText;
     if (kind === "BHS") this.#outline.push({ header: fullText, messages: 0 });
     if (kind === "FHS") this.#openFile(text, line);

@@ -18,10 +18,10 @@ const ESCAPE_BYTE = 0x1b;
  * HL7_CHARSET_BYTES, with the offset, for bytes that do not fit: nothing is ever replaced.
  */
 export function decodeHl7(raw: Buffer, options: CharsetOptions = {}): { text: string; encoding: Encoding } {
-  const mark = findByteOrderMark(raw);
+  const mark = findByteOrderMark(raw) ?? findUtf16(raw);
+  const encoding = mark?.encoding ?? chooseEncoding(raw, options);
   const markLength = mark?.length ?? 0;
-  const encoding = mark?.encoding ?? findUtf16(raw)?.encoding ?? chooseEncoding(raw, options);
-  const decoded = decodeBytes(raw.subarray(markLength), encoding);
+  const decoded = decodeBytes(markLength === 0 ? raw : raw.subarray(markLength), encoding);
   if (decoded.ok) return { text: decoded.text, encoding };
   const offset = decoded.offset + markLength;
   throw new Failure("HL7_CHARSET_BYTES", `byte ${offset} of the message is not ${encoding}`);
@@ -29,16 +29,20 @@ export function decodeHl7(raw: Buffer, options: CharsetOptions = {}): { text: st
 
 /** UTF-16 without a byte order mark, in the form of one: the first letter of MSH, FHS or BHS beside a zero byte. */
 export function findUtf16(bytes: Buffer): { encoding: "utf-16le" | "utf-16be"; length: 0 } | undefined {
-  const isFirstLetter = (byte: number | undefined) => byte === 0x4d || byte === 0x46 || byte === 0x42;
-  if (isFirstLetter(bytes[0]) && bytes[1] === 0) return { encoding: "utf-16le", length: 0 };
+  if (bytes[1] === 0 && isFirstLetter(bytes[0])) return { encoding: "utf-16le", length: 0 };
   if (bytes[0] === 0 && isFirstLetter(bytes[1])) return { encoding: "utf-16be", length: 0 };
   return undefined;
 }
 
+function isFirstLetter(byte: number | undefined): boolean {
+  return byte === 0x4d || byte === 0x46 || byte === 0x42;
+}
+
 function chooseEncoding(raw: Buffer, options: CharsetOptions): Encoding {
   if (options.override) return requireEncoding(options.override, "the configured character set");
-  const [declared = "", ...alternates] = readCharacterSets(raw);
-  if (alternates.some((name) => name !== "") && raw.includes(ESCAPE_BYTE)) {
+  const names = readCharacterSets(raw);
+  const declared = names[0] ?? "";
+  if (names.length > 1 && names.some((name, n) => n > 0 && name !== "") && raw.includes(ESCAPE_BYTE)) {
     throw new Failure(
       "HL7_CHARSET_UNKNOWN",
       "MSH-18: switching between character sets within a message is not supported",
@@ -60,9 +64,12 @@ function requireEncoding(name: string, place: string): Encoding {
   );
 }
 
-/** The repetitions of MSH-18, read byte by byte, as every character set but UTF-16 agrees on the header's bytes. */
-function readCharacterSets(raw: Buffer): string[] {
-  const start = raw.indexOf("MSH");
+/**
+ * The repetitions of MSH-18, read byte by byte, as every character set but UTF-16 agrees on the header's bytes; none where
+ * it is empty.
+ */
+function readCharacterSets(raw: Buffer): readonly string[] {
+  const start = findHeader(raw);
   if (start === -1) return [];
   const separator = raw[start + 3];
   const repetition = raw[start + 5];
@@ -77,7 +84,15 @@ function readCharacterSets(raw: Buffer): string[] {
     if (separators === 17) from = end + 1;
     if (separators === 18) break;
   }
-  if (from === -1) return [];
+  if (from === -1 || from === end) return [];
   const field = raw.toString("latin1", from, end);
   return field.split(String.fromCharCode(repetition)).map((name) => name.trim());
+}
+
+/** Where MSH begins, nearly always at once; -1 where it does nowhere. */
+function findHeader(raw: Buffer): number {
+  for (let at = 0; at + 2 < raw.length; at++) {
+    if (raw[at] === 0x4d && raw[at + 1] === 0x53 && raw[at + 2] === 0x48) return at;
+  }
+  return -1;
 }

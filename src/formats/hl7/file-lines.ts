@@ -1,14 +1,3 @@
-/** A line of a file that holds something, by offsets; its MLLP bytes and byte order mark left out. */
-export interface FileLine {
-  /** 1-based. */
-  readonly line: number;
-  readonly start: number;
-  /** Without the line end. */
-  readonly end: number;
-  /** With it. */
-  readonly endWithBreak: number;
-}
-
 const CR = 0x0d;
 const LF = 0x0a;
 /** MLLP's start block and end block; the DOS end-of-file mark. */
@@ -17,26 +6,50 @@ const END_BLOCK = 0x1c;
 const END_OF_FILE = 0x1a;
 
 /**
- * The lines that hold something, each byte looked at a constant number of times. A line also ends where MLLP's end
- * block is followed by a line end, another frame or the end of the file; elsewhere 0x1C and 0x0B are the message's own.
+ * Goes through the lines that hold something, each byte looked at a constant number of times. A line also ends where
+ * MLLP's end block is followed by a line end, another frame or the end of the file; elsewhere 0x1C and 0x0B are the
+ * message's own. What it tells is of the line it stands at, by offsets; MLLP bytes and byte order mark are left out.
  */
-export function* listLines(text: Buffer): Generator<FileLine> {
-  const next = { cr: -1, lf: -1, block: -1 };
-  let from = 0;
-  let line = 1;
-  while (from < text.length) {
-    if (next.cr < from) next.cr = find(text, CR, from);
-    if (next.lf < from) next.lf = find(text, LF, from);
-    if (next.block < from) next.block = findEndBlock(text, from);
-    const to = Math.min(next.cr, next.lf, next.block);
-    const isBreak = to < text.length && to !== next.block;
-    const length = !isBreak ? (to < text.length ? 1 : 0) : text[to] === CR && text[to + 1] === LF ? 2 : 1;
-    const start = skipLead(text, from, to);
-    const end = skipTail(text, start, to);
-    // The line end is the message's own only where nothing stray stands between.
-    if (end > start) yield { line, start, end, endWithBreak: isBreak && end === to ? to + length : end };
-    if (isBreak) line++;
-    from = to + Math.max(length, 1);
+export class FileLines {
+  /** 1-based. */
+  line = 0;
+  start = 0;
+  /** Without the line end. */
+  end = 0;
+  /** With it. */
+  endWithBreak = 0;
+  readonly #text: Buffer;
+  #from = 0;
+  #nextLine = 1;
+  #cr = -1;
+  #lf = -1;
+  #block = -1;
+
+  constructor(text: Buffer) {
+    this.#text = text;
+  }
+
+  /** Goes to the next line; false where there is none. */
+  next(): boolean {
+    const text = this.#text;
+    while (this.#from < text.length) {
+      const from = this.#from;
+      if (this.#cr < from) this.#cr = find(text, CR, from);
+      if (this.#lf < from) this.#lf = find(text, LF, from);
+      if (this.#block < from) this.#block = findEndBlock(text, from);
+      const to = Math.min(this.#cr, this.#lf, this.#block);
+      const isBreak = to < text.length && to !== this.#block;
+      const length = isBreak && text[to] === CR && text[to + 1] === LF ? 2 : 1;
+      this.#from = to + length;
+      this.line = this.#nextLine;
+      if (isBreak) this.#nextLine++;
+      this.start = skipLead(text, from, to);
+      this.end = skipTail(text, this.start, to);
+      // The line end is the message's own only where nothing stray stands between.
+      this.endWithBreak = isBreak && this.end === to ? to + length : this.end;
+      if (this.end > this.start) return true;
+    }
+    return false;
   }
 }
 

@@ -3,7 +3,7 @@ import type { BatchOutline } from "../../core/intake.ts";
 import { decodeBytes, type Encoding, findByteOrderMark } from "../encoding.ts";
 import { BatchTracker } from "./batch.ts";
 import { findUtf16 } from "./charset.ts";
-import { type FileLine, listLines } from "./file-lines.ts";
+import { FileLines } from "./file-lines.ts";
 
 /** One message of a file. */
 export interface Hl7FilePart {
@@ -39,56 +39,60 @@ export interface Hl7File {
 export function splitHl7File(bytes: Buffer): Hl7File {
   const mark = findByteOrderMark(bytes) ?? findUtf16(bytes);
   const start = mark?.length ?? 0;
-  const unit = mark?.encoding.startsWith("utf-16") ? 2 : 1;
-  const text =
-    unit === 2 ? narrow(bytes.subarray(start), mark?.encoding === "utf-16le") : bytes.subarray(start);
+  const isWide = mark !== undefined && mark.encoding !== "utf-8";
+  const unit = isWide ? 2 : 1;
+  const after = subarray(bytes, start, bytes.length);
+  const text = isWide ? narrow(after, mark.encoding === "utf-16le") : after;
   const zero = text.indexOf(0);
   if (zero !== -1) {
     return refuse("HL7_FILE_BINARY", `byte ${start + zero * unit}`, "expected HL7 text, found a NUL byte");
   }
 
   const parts: Hl7FilePart[] = [];
-  const batches = new BatchTracker();
-  let open: { line: number; start: number; end: number } | undefined;
+  let batches: BatchTracker | undefined;
+  /** Where the message that is open begins and ends; -1 while none is. */
+  let openAt = -1;
+  let openEnd = -1;
+  let openLine = 0;
   let strayLine: number | undefined;
-  let isFilled = false;
+  const lines = new FileLines(text);
   const closeMessage = () => {
-    if (open === undefined) return;
-    const raw = bytes.subarray(start + open.start * unit, start + open.end * unit);
-    const batchControlId = batches.batchControlId;
-    parts.push({
-      ordinal: parts.length + 1,
-      line: open.line,
-      raw,
-      ...(batchControlId === undefined ? {} : { batchControlId }),
-    });
-    open = undefined;
+    if (openAt === -1) return;
+    const raw = subarray(bytes, start + openAt * unit, start + openEnd * unit);
+    const part = { ordinal: parts.length + 1, line: openLine, raw };
+    const batchControlId = batches?.batchControlId;
+    parts.push(batchControlId === undefined ? part : { ...part, batchControlId });
+    openAt = -1;
   };
 
-  for (const line of listLines(text)) {
-    isFilled = true;
-    const kind = kindOf(text, line);
+  while (lines.next()) {
+    const kind = kindOf(text, lines.start, lines.end);
     if (kind === "MSH") {
       closeMessage();
-      batches.message();
-      open = { line: line.line, start: line.start, end: line.endWithBreak };
+      batches?.message();
+      openAt = lines.start;
+      openEnd = lines.endWithBreak;
+      openLine = lines.line;
     } else if (kind !== undefined) {
       closeMessage();
-      const raw = bytes.subarray(start + line.start * unit, start + line.end * unit);
+      batches ??= new BatchTracker(parts.length);
+      const raw = bytes.subarray(start + lines.start * unit, start + lines.end * unit);
       const fullText = headerText(raw, mark?.encoding);
-      batches.mark(kind, text.toString("latin1", line.start, line.end), line.line, fullText);
-    } else if (open) {
-      open.end = line.endWithBreak;
+      batches.mark(kind, text.toString("latin1", lines.start, lines.end), lines.line, fullText);
+    } else if (openAt !== -1) {
+      openEnd = lines.endWithBreak;
     } else {
-      strayLine ??= line.line;
+      strayLine ??= lines.line;
     }
   }
   closeMessage();
-  batches.end();
+  batches?.end();
 
-  if (!isFilled) return refuse("HL7_FILE_EMPTY", "the file", "expected at least one message, found nothing");
+  if (parts.length === 0 && batches === undefined && strayLine === undefined) {
+    return refuse("HL7_FILE_EMPTY", "the file", "expected at least one message, found nothing");
+  }
   const problems: Problem[] = [];
-  if (strayLine !== undefined && (parts.length > 0 || batches.hasMarks)) {
+  if (strayLine !== undefined && (parts.length > 0 || batches !== undefined)) {
     problems.push({
       code: "HL7_FILE_TEXT_OUTSIDE",
       place: `line ${strayLine}`,
@@ -101,14 +105,11 @@ export function splitHl7File(bytes: Buffer): Hl7File {
       message: "expected a message that begins with MSH; the file has no MSH at all",
     });
   }
-  problems.push(...batches.problems);
+  if (batches !== undefined) problems.push(...batches.problems);
+  const file = { parts: problems.length > 0 ? [] : parts, problems };
+  if (batches === undefined) return file;
   const { fileControlId, outline } = batches;
-  return {
-    parts: problems.length > 0 ? [] : parts,
-    problems,
-    ...(fileControlId === undefined ? {} : { fileControlId }),
-    ...(outline === undefined ? {} : { outline }),
-  };
+  return { ...file, ...(fileControlId === undefined ? {} : { fileControlId }), outline };
 }
 
 /** A batch header names no character set of its own, and what is read from it only goes back to its sender. */
@@ -133,12 +134,24 @@ function narrow(bytes: Buffer, isLittleEndian: boolean): Buffer {
 }
 
 const KINDS = ["MSH", "FHS", "BHS", "BTS", "FTS"] as const;
-const FIRST_BYTES: readonly number[] = KINDS.map((kind) => kind.charCodeAt(0));
 
-function kindOf(text: Buffer, { start, end }: FileLine): (typeof KINDS)[number] | undefined {
-  if (end - start < 3 || !FIRST_BYTES.includes(text[start] ?? 0)) return undefined;
-  const fourth = end - start > 3 ? (text[start + 3] ?? 0) : 0;
-  const isNameOver = !/[A-Za-z0-9]/.test(String.fromCharCode(fourth));
-  const name = text.toString("latin1", start, start + 3);
-  return isNameOver ? KINDS.find((kind) => kind === name) : undefined;
+/** What begins with the line between two offsets; undefined for a segment of a message. */
+function kindOf(text: Buffer, start: number, end: number): (typeof KINDS)[number] | undefined {
+  for (const kind of KINDS) {
+    if (text[start] !== kind.charCodeAt(0)) continue;
+    if (text[start + 1] !== kind.charCodeAt(1) || text[start + 2] !== kind.charCodeAt(2)) continue;
+    // Letters and digits are no separators: another name begins so.
+    return start + 3 <= end && !isLetterOrDigit(text, start + 3, end) ? kind : undefined;
+  }
+  return undefined;
+}
+
+function isLetterOrDigit(text: Buffer, at: number, end: number): boolean {
+  const byte = at < end ? (text[at] ?? 0) : 0;
+  return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a);
+}
+
+/** Some of the bytes; themselves where that is all of them. */
+function subarray(bytes: Buffer, start: number, end: number): Buffer {
+  return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
 }

@@ -18,6 +18,19 @@ export interface OrderGroup {
   readonly others: readonly Segment[];
 }
 
+/** An order message taken apart. */
+export interface OrderParts {
+  /** All its segments. */
+  readonly segments: readonly Segment[];
+  /**
+   * Those before the first that belongs to an order: they belong to none alone. All others belong to one or several
+   * groups.
+   */
+  readonly shared: readonly Segment[];
+  /** Empty when the message has no order. */
+  readonly groups: OrderGroup[];
+}
+
 /** Each order lists the segments that it shares: a bound, so that a hostile message can't make that list endless. */
 const MAX_SHARED_SEGMENTS = 1_000_000;
 
@@ -30,21 +43,42 @@ interface Draft {
 }
 
 /**
- * The orders of a message, by the structure of its type (HL7 chapter 4): OML^O33 and OML^O35 put the specimen first,
+ * Takes an order message apart, by the structure of its type (HL7 chapter 4): OML^O33 and OML^O35 put the specimen first,
  * with the containers' orders below it; in OML^O21, ORM^O01 and all other types specimens follow their ORC and OBR.
  * Several OBR under one ORC are one group; where there is no ORC at all, each OBR is a group.
- * Empty when the message has no order. Throws HL7_CONTINUED for a part of a longer message, and HL7_STRUCTURE where
+ * Throws HL7_CONTINUED for a part of a longer message, and HL7_STRUCTURE where
  * it is not certain what belongs together: a second PID (another patient, or prior results), or a specimen or
  * container without its order.
  */
-export function orderGroups(message: Hl7Message): OrderGroup[] {
+export function orderParts(message: Hl7Message): OrderParts {
   requireWhole(message);
-  const segments = bodyOf(message);
-  const { messageCode, triggerEvent, structure } = message.codes;
+  const second = secondPatient(message);
+  if (second !== undefined) {
+    throw structureFailure(second, "a second patient, or prior results, in an order message");
+  }
+  const { segments } = message;
+  const begin = beginOfOrders(message);
+  return { segments, shared: segments.slice(0, begin), groups: groupsFrom(begin, message) };
+}
+
+/** The orders of a message alone, like {@link orderParts}. */
+export function orderGroups(message: Hl7Message): OrderGroup[] {
+  return orderParts(message).groups;
+}
+
+function groupsFrom(begin: number, { segments, codes }: Hl7Message): OrderGroup[] {
+  const body = segments.slice(begin);
+  const { messageCode, triggerEvent, structure } = codes;
   const type = structure ?? `${messageCode}_${triggerEvent}`;
-  if (type === "OML_O33") return specimenFirst(segments);
-  if (type === "OML_O35") return containerFirst(segments);
-  return orderFirst(segments);
+  if (type === "OML_O33") return specimenFirst(body);
+  if (type === "OML_O35") return containerFirst(body);
+  return orderFirst(body);
+}
+
+/** The second PID, where there is one. */
+export function secondPatient({ segments }: Hl7Message): Segment | undefined {
+  for (const segment of segments) if (segment.name === "PID" && segment.ordinal === 2) return segment;
+  return undefined;
 }
 
 /** Throws HL7_CONTINUED when the message is one part of several (DSC segment or MSH-14, HL7 chapter 2.10.2). */
@@ -55,29 +89,15 @@ export function requireWhole(message: Hl7Message): void {
   }
 }
 
-/** The segments from the first that belongs to an order. */
-function bodyOf(message: Hl7Message): readonly Segment[] {
-  const secondPatient = message.all("PID")[1];
-  if (secondPatient) {
-    throw structureFailure(secondPatient, "a second patient, or prior results, in an order message");
-  }
-  return message.segments.slice(beginOfOrders(message));
-}
-
-/**
- * The segments before those of the first order: they belong to no order alone. All others belong to one or several, or
- * {@link orderGroups} throws.
- */
+/** What {@link orderParts} calls shared, also of a message that it throws for. */
 export function sharedSegments(message: Hl7Message): readonly Segment[] {
   return message.segments.slice(0, beginOfOrders(message));
 }
 
-const FIRST_OF_ORDER: ReadonlySet<string> = new Set(["ORC", "OBR", "SPM", "SAC"]);
-
 function beginOfOrders({ segments }: Hl7Message): number {
   let begin = 0;
   for (const { name } of segments) {
-    if (FIRST_OF_ORDER.has(name)) break;
+    if (name === "ORC" || name === "OBR" || name === "SPM" || name === "SAC") break;
     begin += 1;
   }
   return begin;
@@ -86,8 +106,8 @@ function beginOfOrders({ segments }: Hl7Message): number {
 /** ORM^O01, OML^O21: { ORC, { OBR, OBX … , { SPM, { SAC } } } }. */
 function orderFirst(segments: readonly Segment[]): OrderGroup[] {
   const groups: Draft[] = [];
+  let group: Draft | undefined;
   for (const segment of segments) {
-    let group = groups.at(-1);
     if (segment.name === "ORC" || (segment.name === "OBR" && group?.orc === undefined)) {
       group = emptyDraft();
       groups.push(group);

@@ -38,15 +38,21 @@ export interface Hl7Header extends HeaderCodes {
 
 /** Reads the codes of MSH. */
 export function readHeaderCodes(msh: Segment): HeaderCodes {
+  // In the order in which they stand, so that MSH is gone through once.
+  const sendingApplication = msh.get(3);
+  const sendingFacility = msh.get(4);
+  const messageCode = msh.get(9);
+  const triggerEvent = msh.get(9, 1, 2);
+  const structure = msh.get(9, 1, 3);
   return {
     messageControlId: msh.get(10),
-    messageCode: msh.get(9),
-    triggerEvent: msh.get(9, 1, 2),
-    structure: msh.get(9, 1, 3),
+    messageCode,
+    triggerEvent,
+    structure,
     processingId: msh.get(11),
     version: msh.get(12),
-    sendingApplication: msh.get(3),
-    sendingFacility: msh.get(4),
+    sendingApplication,
+    sendingFacility,
   };
 }
 

@@ -2,8 +2,8 @@ import { Failure } from "../../core/failures.ts";
 import { type Encoding, findEncoding } from "../encoding.ts";
 import { type Delimiters, parseDelimiters, STANDARD_DELIMITERS } from "./delimiters.ts";
 import { type HeaderCodes, type Hl7Header, readHeader, readHeaderCodes } from "./header.ts";
-import { type FieldPath, findValue, locateValue, parsePath } from "./path.ts";
-import { type Segment, TextSegment } from "./segment.ts";
+import { type FieldPath, findValue, parsePath } from "./path.ts";
+import { type Segment, type SegmentReading, TextSegment } from "./segment.ts";
 import { segmentNameCode } from "./segment-name.ts";
 
 export type { Delimiters } from "./delimiters.ts";
@@ -14,31 +14,32 @@ const CR = 0x0d;
 const LF = 0x0a;
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** What is kept of each segment until it is asked for: where it begins and ends, and the code of its name. */
-const MARKS = 3;
+/** What is kept of each segment until it is asked for: where it begins, and the code of its name. */
+const MARKS = 2;
 
 /**
  * One HL7 v2 message: immutable, over the text it was read from. Parsing notes where segments begin and what they are
  * called; a segment is taken apart only when something in it is asked for, so reading a dozen fields of a large message
  * costs little.
  */
-export class Hl7Message {
+export class Hl7Message implements SegmentReading {
   readonly delimiters: Delimiters;
   readonly #text: string;
-  /** Begin, end and name of each segment, one after the other. */
+  /** Begin and name of each segment, one after the other. */
   readonly #marks: readonly number[];
-  readonly #made: (Segment | undefined)[] = [];
-  readonly #segmentsByName = new Map<string, readonly Segment[]>();
-  #encoding: Encoding | undefined;
+  /** Those that were asked for, by their index. */
+  readonly #made: (Segment | undefined)[];
   #segments: readonly Segment[] | undefined;
+  #segmentsByName: Map<string, readonly Segment[]> | undefined;
+  #encoding: Encoding | undefined;
   #codes: HeaderCodes | undefined;
   #header: Hl7Header | undefined;
-  readonly #charset = () => this.#findCharset();
 
   private constructor(text: string, delimiters: Delimiters, marks: readonly number[], encoding?: Encoding) {
     this.#text = text;
     this.delimiters = delimiters;
     this.#marks = marks;
+    this.#made = new Array(marks.length / MARKS);
     this.#encoding = encoding;
   }
 
@@ -47,20 +48,25 @@ export class Hl7Message {
    * is what the text was decoded from and gives `\Xhh\` its meaning; without it MSH-18 does.
    * Throws HL7_NO_MSH, HL7_DELIMITERS, HL7_SEGMENT_INVALID (naming the line) or HL7_SECOND_HEADER.
    */
-  static parse(text: string, options: { readonly encoding?: Encoding } = {}): Hl7Message {
+  static parse(text: string, options: { readonly encoding?: Encoding | undefined } = {}): Hl7Message {
     const marks: number[] = [];
     let delimiters: Delimiters | undefined;
-    forEachLine(text, (from, to, line) => {
-      if (delimiters === undefined) {
-        if (!text.startsWith("MSH", from)) {
-          throw new Failure("HL7_NO_MSH", `line ${line}: expected a message that begins with MSH`);
-        }
-        delimiters = readDelimiters(text, from, to);
-        marks.push(from, to, MSH);
-      } else {
-        marks.push(from, to, requireSegment(text, from, to, line, delimiters));
+    let from = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;
+    let nextCr = -1;
+    let nextLf = -1;
+    for (let line = 1; from < text.length; line++) {
+      // Each search is kept until it is passed, so that every character is looked at once for CR and once for LF.
+      if (nextCr < from) nextCr = orEnd(text.indexOf("\r", from), text);
+      if (nextLf < from) nextLf = orEnd(text.indexOf("\n", from), text);
+      const to = Math.min(nextCr, nextLf);
+      if (to > from) {
+        let code = MSH;
+        if (delimiters !== undefined) code = requireSegment(text, from, to, line, delimiters);
+        else delimiters = requireHeader(text, from, to, line);
+        marks.push(from, code);
       }
-    });
+      from = to + (nextLf === nextCr + 1 && to === nextCr ? 2 : 1);
+    }
     if (delimiters === undefined) throw new Failure("HL7_NO_MSH", "the message is empty");
     return new Hl7Message(text, delimiters, marks, options.encoding);
   }
@@ -73,6 +79,7 @@ export class Hl7Message {
 
   /** The segments of a name, in order; empty when there is none. */
   all(name: string): readonly Segment[] {
+    this.#segmentsByName ??= new Map();
     let found = this.#segmentsByName.get(name);
     if (found === undefined) {
       found = this.#findSegments(name);
@@ -83,7 +90,11 @@ export class Hl7Message {
 
   /** The first segment of a name. */
   first(name: string): Segment | undefined {
-    return this.all(name)[0];
+    const code = codeOf(name);
+    for (let index = 0; index < this.#made.length; index++) {
+      if (this.#marks[index * MARKS + 1] === code) return this.#segment(index, 1);
+    }
+    return undefined;
   }
 
   /**
@@ -91,14 +102,13 @@ export class Hl7Message {
    * empty, while `""` (delete, HL7 chapter 2.5.3) is given as those two quotes. Throws HL7_PATH_INVALID.
    */
   get(path: string | FieldPath, scope?: readonly Segment[]): string | undefined {
-    const parsed = typeof path === "string" ? parsePath(path) : path;
-    return locateValue(parsed, this.#scopeOf(parsed, scope))?.value;
+    return this.find(path, scope)?.value;
   }
 
   /** Like {@link get}, with where the value was found, such as `PID-3[2].1`. */
   find(path: string | FieldPath, scope?: readonly Segment[]): { value: string; place: string } | undefined {
     const parsed = typeof path === "string" ? parsePath(path) : path;
-    return findValue(parsed, this.#scopeOf(parsed, scope));
+    return findValue(parsed, scope ?? this.#scopeOf(parsed));
   }
 
   /** The codes of MSH alone, for those who need no more of it. */
@@ -113,34 +123,45 @@ export class Hl7Message {
     return this.#header;
   }
 
+  /** What `\Xhh\` is decoded in: what the text was decoded from, else what MSH-18 says. */
+  get encoding(): Encoding {
+    // MSH-18 is read raw: decoding it would ask for the encoding again.
+    this.#encoding ??= findEncoding(
+      this.#segment(0, 1).field(18).split(this.delimiters.repetition, 1)[0] ?? "",
+    );
+    this.#encoding ??= "us-ascii";
+    return this.#encoding;
+  }
+
   /** The text that was parsed, unchanged. */
   toString(): string {
     return this.#text;
   }
 
-  /** Where a path is to look; in the whole message its segments are found by their name. */
-  #scopeOf({ segment }: FieldPath, scope: readonly Segment[] | undefined): readonly Segment[] {
-    return scope === undefined || scope === this.#segments ? this.all(segment) : scope;
+  /** Where a path is to look in the whole message: a segment is found by its name, and others only where they count. */
+  #scopeOf({ segment, whichSegment }: FieldPath): readonly Segment[] {
+    if (whichSegment !== undefined) return this.all(segment);
+    const first = this.first(segment);
+    return first === undefined ? [] : [first];
   }
 
   #findSegments(name: string): readonly Segment[] {
-    const code = name.length === 3 ? segmentNameCode(name) : -1;
+    const code = codeOf(name);
     const found: Segment[] = [];
-    if (code === -1) return found;
-    for (let at = MARKS - 1; at < this.#marks.length; at += MARKS) {
-      if (this.#marks[at] === code) found.push(this.#segment((at - MARKS + 1) / MARKS, found.length + 1));
+    for (let index = 0; index < this.#made.length; index++) {
+      if (this.#marks[index * MARKS + 1] === code) found.push(this.#segment(index, found.length + 1));
     }
     return found;
   }
 
   #listSegments(): readonly Segment[] {
-    const segments: Segment[] = [];
     const ordinals = new Map<number, number>();
-    for (let index = 0; index * MARKS < this.#marks.length; index++) {
-      const code = this.#marks[index * MARKS + 2] ?? -1;
+    const segments: Segment[] = new Array(this.#made.length);
+    for (let index = 0; index < segments.length; index++) {
+      const code = this.#marks[index * MARKS + 1] ?? -1;
       const ordinal = (ordinals.get(code) ?? 0) + 1;
       ordinals.set(code, ordinal);
-      segments.push(this.#segment(index, ordinal));
+      segments[index] = this.#segment(index, ordinal);
     }
     return segments;
   }
@@ -149,38 +170,18 @@ export class Hl7Message {
   #segment(index: number, ordinal: number): Segment {
     let segment = this.#made[index];
     if (segment === undefined) {
-      const raw = this.#text.slice(this.#marks[index * MARKS], this.#marks[index * MARKS + 1]);
-      segment = new TextSegment(raw, { index, ordinal }, this.delimiters, this.#charset);
+      const from = this.#marks[index * MARKS] ?? 0;
+      let to = this.#marks[(index + 1) * MARKS] ?? this.#text.length;
+      while (isLineEnd(this.#text.charCodeAt(to - 1))) to--;
+      segment = new TextSegment(this, this.#text.slice(from, to), index, ordinal);
       this.#made[index] = segment;
     }
     return segment;
   }
-
-  #findCharset(): Encoding {
-    // MSH-18 is read raw: decoding it would ask for the charset again.
-    this.#encoding ??= findEncoding(
-      this.first("MSH")?.field(18).split(this.delimiters.repetition, 1)[0] ?? "",
-    );
-    this.#encoding ??= "us-ascii";
-    return this.#encoding;
-  }
 }
 
-/** Calls back for each line that is not empty, with its bounds (line end excluded) and its 1-based number. */
-function forEachLine(text: string, visit: (from: number, to: number, line: number) => void): void {
-  let from = text.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;
-  let line = 1;
-  let nextCr = -1;
-  let nextLf = -1;
-  while (from < text.length) {
-    // Each search is kept until it is passed, so that every character is looked at once for CR and once for LF.
-    if (nextCr < from) nextCr = orEnd(text.indexOf("\r", from), text);
-    if (nextLf < from) nextLf = orEnd(text.indexOf("\n", from), text);
-    const to = Math.min(nextCr, nextLf);
-    if (to > from) visit(from, to, line);
-    line++;
-    from = to + (text.charCodeAt(to) === CR && text.charCodeAt(to + 1) === LF ? 2 : 1);
-  }
+function isLineEnd(code: number): boolean {
+  return code === CR || code === LF;
 }
 
 function orEnd(position: number, text: string): number {
@@ -190,9 +191,17 @@ function orEnd(position: number, text: string): number {
 const MSH = segmentNameCode("MSH");
 const HEADERS: readonly number[] = ["MSH", "FHS", "BHS", "BTS", "FTS"].map((name) => segmentNameCode(name));
 
-/** The delimiters that nearly every message has are seen at a glance. */
-function readDelimiters(text: string, from: number, to: number): Delimiters {
+/** The code of a whole name; -1 for what can't be one. */
+function codeOf(name: string): number {
+  return name.length === 3 ? segmentNameCode(name) : -1;
+}
+
+/** What MSH declares; the delimiters that nearly every message has are seen at a glance. */
+function requireHeader(text: string, from: number, to: number, line: number): Delimiters {
   if (text.startsWith("MSH|^~\\&|", from)) return STANDARD_DELIMITERS;
+  if (!text.startsWith("MSH", from)) {
+    throw new Failure("HL7_NO_MSH", `line ${line}: expected a message that begins with MSH`);
+  }
   return parseDelimiters(text.slice(from, to));
 }
 

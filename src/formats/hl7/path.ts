@@ -129,56 +129,44 @@ function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
 
-/** A value, and where it stands. */
-interface Located {
-  readonly value: string;
-  readonly segment: Segment;
-  readonly repetition: number;
-}
-
 /**
- * The value at a path among those segments that have the path's name. Without a segment selector it is the first one's;
- * with conditions, the first that holds a value among what they select.
+ * The value at a path among those segments that have the path's name, and its place in words such as `PID-3[2].1`.
+ * Without a segment selector it is the first one's; with conditions, the first that holds a value among what they select.
  */
-export function locateValue(path: FieldPath, segments: readonly Segment[]): Located | undefined {
+export function findValue(
+  path: FieldPath,
+  segments: readonly Segment[],
+): { value: string; place: string } | undefined {
   if (path.whichSegment === undefined) {
-    for (const segment of segments) if (segment.name === path.segment) return locateWithin(segment, path);
+    for (const segment of segments) if (segment.name === path.segment) return findWithin(segment, path);
     return undefined;
   }
   const named = segments.filter(({ name }) => name === path.segment);
   for (const segment of selectSegments(path.whichSegment, named)) {
-    const located = locateWithin(segment, path);
-    if (located !== undefined) return located;
+    const found = findWithin(segment, path);
+    if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function locateWithin(segment: Segment, path: FieldPath): Located | undefined {
+function findWithin(segment: Segment, path: FieldPath): { value: string; place: string } | undefined {
   const { field, whichRepetition, component, subcomponent } = path;
   if (whichRepetition?.kind !== "where") {
     const repetition = whichRepetition?.n ?? 1;
     const value = segment.get(field, repetition, component, subcomponent);
-    return value === undefined ? undefined : { value, segment, repetition };
+    return value === undefined ? undefined : { value, place: placeOf(path, segment, repetition) };
   }
   const count = segment.repetitions(field);
   for (let repetition = 1; repetition <= count; repetition++) {
     if (!fitsRepetition(segment, field, repetition, whichRepetition.conditions)) continue;
     const value = segment.get(field, repetition, component, subcomponent);
-    if (value !== undefined) return { value, segment, repetition };
+    if (value !== undefined) return { value, place: placeOf(path, segment, repetition) };
   }
   return undefined;
 }
 
-/** Like {@link locateValue}, with the place in words such as `PID-3[2].1`. */
-export function findValue(
-  path: FieldPath,
-  segments: readonly Segment[],
-): { value: string; place: string } | undefined {
-  const located = locateValue(path, segments);
-  if (located === undefined) return undefined;
-  const { value, segment, repetition } = located;
-  const isFirst = segment.ordinal === 1 && repetition === 1;
-  return { value, place: isFirst ? path.firstPlace : placeIn(path, segment.ordinal, repetition) };
+function placeOf(path: FieldPath, { ordinal }: Segment, repetition: number): string {
+  return ordinal === 1 && repetition === 1 ? path.firstPlace : placeIn(path, ordinal, repetition);
 }
 
 /** The segments that a selector means; the first unless it says something. */

@@ -24,54 +24,65 @@ export interface Segment {
   text(n: number, repetition?: number): string | undefined;
 }
 
+/** What the text of a message's segments is read by. */
+export interface SegmentReading {
+  readonly delimiters: Delimiters;
+  /** What `\Xhh\` is decoded in; asked for only where an escape may need it. */
+  readonly encoding: Encoding;
+}
+
+const NOWHERE: readonly number[] = [];
+
 /** A segment over its text; looks for a field when it is asked for, and no further. */
 export class TextSegment implements Segment {
   readonly name: string;
   readonly index: number;
   readonly ordinal: number;
   readonly raw: string;
-  readonly #delimiters: Delimiters;
-  readonly #charset: () => Encoding;
-  readonly #isHeader: boolean;
-  /** Where the name and the fields after it begin, as far as that was looked for; past the end after the last one. */
-  readonly #starts: number[] = [0];
+  readonly #reading: SegmentReading;
+  /** The furthest part that was asked for, and where it begins: what is asked for next mostly stands behind it. */
+  #part = 0;
+  #partAt = 0;
+  /** Whether none follows it; false until that is known. */
+  #isLast = false;
+  /** Where the parts begin, once one is asked for that stands before, so that the text is gone through once. */
+  #starts = NOWHERE;
+  /** The field that was asked for last: several things are read of one. */
+  #field = 0;
+  #fieldText = "";
   /** The repetitions of the field asked for last, so that walking through them is linear. */
   #repetitions: { readonly n: number; readonly parts: readonly string[] } | undefined;
 
-  constructor(
-    raw: string,
-    position: { readonly index: number; readonly ordinal: number },
-    delimiters: Delimiters,
-    charset: () => Encoding,
-  ) {
+  constructor(reading: SegmentReading, raw: string, index: number, ordinal: number) {
     this.name = raw.slice(0, 3);
-    this.index = position.index;
-    this.ordinal = position.ordinal;
+    this.index = index;
+    this.ordinal = ordinal;
     this.raw = raw;
-    this.#delimiters = delimiters;
-    this.#charset = charset;
-    this.#isHeader = this.name === "MSH";
+    this.#reading = reading;
   }
 
   field(n: number): string {
-    if (n < 1) return "";
-    if (!this.#isHeader) return this.#part(n);
-    return n === 1 ? this.#delimiters.field : this.#part(n - 1);
+    if (n !== this.#field) {
+      this.#field = n;
+      this.#fieldText = this.#readField(n);
+    }
+    return this.#fieldText;
   }
 
   repetitions(n: number): number {
     const field = this.field(n);
     if (field === "") return 0;
-    return field.includes(this.#delimiters.repetition) ? this.#split(n).length : 1;
+    return field.includes(this.#reading.delimiters.repetition) ? this.#split(n, field).length : 1;
   }
 
   get(n: number, repetition = 1, component = 1, subcomponent = 1): string | undefined {
     const whole = this.#repetition(n, repetition);
     if (whole === "") return undefined;
     if (this.#isVerbatim(n)) return component === 1 && subcomponent === 1 ? whole : undefined;
+    const { delimiters } = this.#reading;
     const part = nthPart(
-      nthPart(whole, this.#delimiters.component, component),
-      this.#delimiters.subcomponent,
+      nthPart(whole, delimiters.component, component),
+      delimiters.subcomponent,
       subcomponent,
     );
     return part === "" ? undefined : this.#decode(part);
@@ -83,44 +94,72 @@ export class TextSegment implements Segment {
     return this.#isVerbatim(n) ? whole : this.#decode(whole);
   }
 
-  /** What stands after the nth field separator. */
-  #part(n: number): string {
-    const starts = this.#starts;
-    const end = this.raw.length + 1;
-    while (starts.length <= n + 1) {
-      const last = starts[starts.length - 1] ?? end;
-      if (last === end) return "";
-      const at = this.raw.indexOf(this.#delimiters.field, last);
-      starts.push(at === -1 ? end : at + 1);
-    }
-    return this.raw.slice(starts[n], (starts[n + 1] ?? end) - 1);
+  #readField(n: number): string {
+    if (n === 1 && this.#isHeader) return this.#reading.delimiters.field;
+    const from = this.#findPart(this.#isHeader ? n - 1 : n);
+    return from === -1 ? "" : this.raw.slice(from, this.#findEnd(from));
   }
 
-  /** The character set is found out only where an escape may need it. */
-  #decode(text: string): string {
-    const mark = this.#delimiters.escape;
-    if (mark === "" || !text.includes(mark)) return text;
-    return unescapeText(text, this.#delimiters, this.#charset());
-  }
-
-  #repetition(n: number, repetition: number): string {
-    const field = this.field(n);
-    if (repetition === 1 && !field.includes(this.#delimiters.repetition)) return field;
-    return this.#split(n)[repetition - 1] ?? "";
-  }
-
-  #split(n: number): readonly string[] {
-    if (this.#repetitions?.n !== n) {
-      const field = this.field(n);
-      const parts = this.#isVerbatim(n) ? [field] : field.split(this.#delimiters.repetition);
-      this.#repetitions = { n, parts };
-    }
-    return this.#repetitions.parts;
+  get #isHeader(): boolean {
+    return this.name === "MSH";
   }
 
   /** MSH-1 and MSH-2 hold the delimiters and are not structured by them. */
   #isVerbatim(n: number): boolean {
-    return this.#isHeader && (n === 1 || n === 2);
+    return (n === 1 || n === 2) && this.#isHeader;
+  }
+
+  /** Where what stands after the nth field separator begins; -1 when there are fewer. */
+  #findPart(n: number): number {
+    if (n < 1) return -1;
+    if (n < this.#part) return this.#findBefore(n);
+    while (this.#part < n && !this.#isLast) {
+      const end = this.#findEnd(this.#partAt);
+      this.#isLast = end === this.raw.length;
+      if (this.#isLast) break;
+      this.#partAt = end + 1;
+      this.#part++;
+    }
+    return this.#part === n ? this.#partAt : -1;
+  }
+
+  /** The same of a part before the furthest one that was asked for. */
+  #findBefore(n: number): number {
+    // A name has three characters.
+    if (n === 1) return 4;
+    if (n >= this.#starts.length) {
+      const starts = [0];
+      for (let at = 0; starts.length < this.#part; starts.push(at)) at = this.#findEnd(at) + 1;
+      this.#starts = starts;
+    }
+    return this.#starts[n] ?? -1;
+  }
+
+  #findEnd(from: number): number {
+    const at = this.raw.indexOf(this.#reading.delimiters.field, from);
+    return at === -1 ? this.raw.length : at;
+  }
+
+  /** The character set is found out only where an escape may need it. */
+  #decode(text: string): string {
+    const { delimiters } = this.#reading;
+    const mark = delimiters.escape;
+    if (mark === "" || !text.includes(mark)) return text;
+    return unescapeText(text, delimiters, this.#reading.encoding);
+  }
+
+  #repetition(n: number, repetition: number): string {
+    const field = this.field(n);
+    if (repetition === 1 && !field.includes(this.#reading.delimiters.repetition)) return field;
+    return this.#split(n, field)[repetition - 1] ?? "";
+  }
+
+  #split(n: number, field: string): readonly string[] {
+    if (this.#repetitions?.n !== n) {
+      const parts = this.#isVerbatim(n) ? [field] : field.split(this.#reading.delimiters.repetition);
+      this.#repetitions = { n, parts };
+    }
+    return this.#repetitions.parts;
   }
 }
 

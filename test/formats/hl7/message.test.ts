@@ -161,6 +161,22 @@ describe("hostile messages", { timeout: 30_000 }, () => {
     expect(Hl7Message.parse(text).get("PID-3[5=MR].1")).toBe("B");
   });
 
+  it.each([
+    ["is there", "|B", "B"],
+    ["isn't there", "", undefined],
+  ])(
+    "goes past a long field once, however often a field behind it is asked for that %s",
+    (_, behind, expected) => {
+      const text = `${ORDER_LINES[0]}\rSPM|1|A|||${"x".repeat(8_000_000)}${behind}`;
+      const specimen = Hl7Message.parse(text).first("SPM")!;
+      let misreadCount = 0;
+      for (let round = 0; round < 500_000; round++) {
+        if (specimen.get(2) !== "A" || specimen.get(6) !== expected) misreadCount++;
+      }
+      expect(misreadCount).toBe(0);
+    },
+  );
+
   it("reads the last of a million components, and a million escapes, in linear time", () => {
     const text = `${ORDER_LINES[0]}\rNTE|1||${"\\T\\".repeat(1_000_000)}|${"^".repeat(999_999)}x`;
     const note = Hl7Message.parse(text).first("NTE")!;
