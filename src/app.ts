@@ -342,6 +342,7 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
     random,
     backoff,
     targetByConnector: deliveryTargets(context, parts.connectors),
+    mayDeliver: () => lock.isHeld,
   };
   await queues.work("submit", config.service.concurrency, async (due, signal) => {
     // Without the lock another process may submit from the same ledger.

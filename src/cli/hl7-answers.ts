@@ -31,7 +31,7 @@ export class FrameAnswers {
   /** When the last one came, ms from the sending. */
   lastMs = 0;
   readonly #entries: readonly Entry[];
-  /** Entries without an answer, by MSH-10, oldest first. */
+  /** Entries without an answer, by MSH-10 without blanks around it, oldest first. */
   readonly #openById = new Map<string | undefined, Entry[]>();
   /** How many messages want an answer, and how many of them have one. */
   readonly counts = { asked: 0, answered: 0 };
@@ -39,13 +39,14 @@ export class FrameAnswers {
 
   constructor({ messages, batchControlIds }: Pick<SendableFrame, "messages" | "batchControlIds">) {
     this.#entries = messages.map((message) => ({ message, earlier: [], answer: undefined, ms: 0 }));
-    this.#batchControlIds = batchControlIds;
+    this.#batchControlIds = batchControlIds.map((id) => id.trim());
     for (const entry of this.#entries) {
       const { controlId, isUnasked } = entry.message;
       if (!isUnasked) this.counts.asked += 1;
-      const alike = this.#openById.get(controlId);
+      const id = controlId?.trim();
+      const alike = this.#openById.get(id);
       if (alike) alike.push(entry);
-      else this.#openById.set(controlId, [entry]);
+      else this.#openById.set(id, [entry]);
     }
   }
 
@@ -93,7 +94,7 @@ export class FrameAnswers {
       return;
     }
     entry.answer = answer;
-    this.#openById.get(message.controlId)?.shift();
+    this.#openById.get(message.controlId?.trim())?.shift();
     if (!message.isUnasked) this.counts.answered += 1;
   }
 

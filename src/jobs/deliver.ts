@@ -4,6 +4,7 @@ import { asFailure, type Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import {
   isRefusedAlone,
+  isStillPending,
   listDueDeliveries,
   parkDelivery,
   postponeDelivery,
@@ -32,6 +33,8 @@ export interface DeliverDeps {
   readonly random: () => number;
   readonly backoff: Backoff;
   readonly targetByConnector: ReadonlyMap<string, DeliveryTarget>;
+  /** False as soon as another process may deliver from the same ledger. */
+  mayDeliver(): boolean;
 }
 
 const DELIVER_BATCH = 50;
@@ -39,8 +42,9 @@ const DELIVER_BATCH = 50;
 /**
  * Tells the lab what it has not been told yet through one connector, in the order in which it happened. Composed
  * bytes are in the ledger before the first of them leaves; what the ledger hasn't marked as delivered leaves again,
- * the same to the byte. Behind a result that is parked, or that the lab answers with an error, those of other orders go on
- * and the later ones of its own wait. After two such answers in a row no more is tried: the lab may be out of order.
+ * the same to the byte, but never an order's earlier result once the lab has a later one. Behind a result that is parked,
+ * or that the lab answers with an error, those of other orders go on and the later ones of its own wait. After two such
+ * answers in a row no more is tried: the lab may be out of order.
  */
 export async function deliverConnector(
   connector: string,
@@ -48,7 +52,7 @@ export async function deliverConnector(
   signal: AbortSignal,
 ): Promise<void> {
   const target = deps.targetByConnector.get(connector);
-  if (!target) return;
+  if (!target || !deps.mayDeliver()) return;
   await composeOpen(connector, target, deps, signal);
   await deliverPending(connector, target, deps, signal);
 }
@@ -91,19 +95,29 @@ async function deliverPending(
   for (;;) {
     const pending = await listDueDeliveries(deps.pool, connector, DELIVER_BATCH);
     const delivered: number[] = [];
+    const toldOrders = new Set<number>();
+    const record = async () => {
+      await recordDelivered(deps.pool, delivered.splice(0));
+      toldOrders.clear();
+    };
     const heldOrders = new Set<number>();
     let hasStopped = false;
     let wasRefused = false;
     for (const delivery of pending) {
-      if (signal.aborted) break;
+      if (signal.aborted || !deps.mayDeliver()) break;
       if (delivery.orderIds.some((id) => heldOrders.has(id))) {
         // It is left for later, and what follows it of its other orders with it.
         for (const id of delivery.orderIds) heldOrders.add(id);
         continue;
       }
+      // What a crash leaves unrecorded is told again, so what comes before it in its order must be recorded.
+      if (delivery.orderIds.some((id) => toldOrders.has(id))) await record();
+      // Minutes may have passed since it was listed, and a person may have given it up.
+      if (!(await isStillPending(deps.pool, delivery.id))) continue;
       try {
         await target.deliver(delivery);
         delivered.push(delivery.id);
+        for (const id of delivery.orderIds) toldOrders.add(id);
         wasRefused = false;
       } catch (error) {
         const failure = asFailure(error);
@@ -131,8 +145,8 @@ async function deliverPending(
         break;
       }
     }
-    await recordDelivered(deps.pool, delivered);
+    await record();
     signal.throwIfAborted();
-    if (hasStopped || pending.length < DELIVER_BATCH) return;
+    if (hasStopped || !deps.mayDeliver() || pending.length < DELIVER_BATCH) return;
   }
 }

@@ -134,6 +134,19 @@ export async function isRefusedAlone(pool: pg.Pool, deliveryId: number): Promise
   return row?.is_alone === true;
 }
 
+/** $1 id. Index: the primary key. */
+const IS_PENDING = `
+select exists (select 1
+                 from deliveries d
+                where d.id = $1
+                  and d.state = 'pending') as is_pending`;
+
+/** Whether the lab is still to be told: a person may have given it up since it was listed, or another process told it. */
+export async function isStillPending(pool: pg.Pool, deliveryId: number): Promise<boolean> {
+  const [row] = await run<{ is_pending: boolean }>(pool, IS_PENDING, [deliveryId]);
+  return row?.is_pending === true;
+}
+
 /** Connectors that have a delivery due now. */
 export async function findDueDeliveries(pool: pg.Pool): Promise<string[]> {
   return (await run<{ connector: string }>(pool, DUE_CONNECTORS)).map((row) => row.connector);

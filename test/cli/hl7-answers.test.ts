@@ -28,6 +28,16 @@ describe("the answers to several messages of a frame", () => {
     ]);
   });
 
+  it("may have blanks around code and id, and small letters", () => {
+    const { ends } = hear(TWO, ackText("aa ", " M-2 "), ackText("AE", "M-1 "));
+    expect(ends).toEqual([
+      ["refused", "AE"],
+      ["accepted", "AA"],
+    ]);
+    const spaced = hear([message("M-1 "), message("M-2")], ackText("AA", "M-1 "), ackText("AA", "M-2"));
+    expect(spaced.isLast).toEqual([false, true]);
+  });
+
   it("may come in one batch, and nothing is waited for behind it", () => {
     const { isLast, ends, answers } = hear(TWO, batchOf(ackText("AA", "M-1"), ackText("AR", "M-2")));
     expect(isLast).toEqual([true]);

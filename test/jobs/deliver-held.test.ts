@@ -71,6 +71,7 @@ async function aLab({ pool }: TestLedger, backoff = { firstMs: 1, maxMs: 1 }) {
     random: () => 0.5,
     backoff,
     targetByConnector: new Map([["lims", target]]),
+    mayDeliver: () => true,
   };
   return {
     ...{ lab, pool },

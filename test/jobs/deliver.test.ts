@@ -4,7 +4,8 @@ import { Failure } from "../../src/core/failures.ts";
 import { composeMessages } from "../../src/jobs/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../../src/jobs/deliver.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { retryDelivery } from "../../src/ledger/delivery-acts.ts";
+import { openPool } from "../../src/ledger/database.ts";
+import { dropDelivery, retryDelivery } from "../../src/ledger/delivery-acts.ts";
 import type { OpenOutcome } from "../../src/ledger/outcomes.ts";
 import { countDeliveries, listOpenDeliveries } from "../../src/ledger/views.ts";
 import { builtinProfiles } from "../../src/mapping/builtin.ts";
@@ -37,7 +38,11 @@ async function aLab(fail: (name: string) => Failure | undefined = () => undefine
   return { target, got };
 }
 
-const deliver = ({ pool }: TestLedger, target: DeliveryTarget) => {
+const deliver = (
+  { pool }: Pick<TestLedger, "pool">,
+  target: DeliveryTarget,
+  more: Partial<DeliverDeps> = {},
+) => {
   const deps: DeliverDeps = {
     pool,
     clock: systemClock,
@@ -45,6 +50,8 @@ const deliver = ({ pool }: TestLedger, target: DeliveryTarget) => {
     random: () => 0,
     backoff: { firstMs: 1, maxMs: 1 },
     targetByConnector: new Map([["lims", target]]),
+    mayDeliver: () => true,
+    ...more,
   };
   return deliverConnector("lims", deps, new AbortController().signal);
 };
@@ -112,6 +119,61 @@ test("gives up a result that the lab system keeps calling an error, and never on
     code = "MLLP_RESULT_ERROR";
     expect(await rounds(19)).toMatchObject({ pending: 1, parked: 0 });
     expect(await rounds(1)).toMatchObject({ pending: 0, parked: 1 });
+  }));
+
+test("doesn't send what a person gave up while the lab took its time over an earlier one", () =>
+  withLedger(async (ledger) => {
+    await commitNumbered(ledger, ["A-1", "A-2"]);
+    const lab = await aLab();
+    const target: DeliveryTarget = {
+      ...lab.target,
+      deliver: async (file) => {
+        await lab.target.deliver(file);
+        const [, second] = await listOpenDeliveries(ledger.pool, 10);
+        const id = Number(second?.deliveryId.slice(1));
+        if (second) await dropDelivery(ledger.pool, id, { actor: "kim", reason: "told by phone" });
+      },
+    };
+    await deliver(ledger, target);
+    expect(lab.got.map((name) => name.split("_")[0])).toEqual(["A-1"]);
+  }));
+
+test("composes and sends nothing from the moment on in which another process may", () =>
+  withLedger(async (ledger) => {
+    await commitNumbered(ledger, ["A-1", "A-2", "A-3"]);
+    const lab = await aLab();
+    await deliver(ledger, lab.target, { mayDeliver: () => false });
+    expect(await countDeliveries(ledger.pool)).toMatchObject({ delivered: 0, pending: 0 });
+    await deliver(ledger, lab.target, { mayDeliver: () => lab.got.length < 2 });
+    expect(lab.got.map((name) => name.split("_")[0])).toEqual(["A-1", "A-2"]);
+    expect(await countDeliveries(ledger.pool)).toMatchObject({ delivered: 2, pending: 1 });
+  }));
+
+test("tells an order's later result alone again when it was killed right behind its acknowledgement", () =>
+  withLedger(async (ledger) => {
+    const [orderId] = (await commitNumbered(ledger, ["A-1"])) as [number];
+    await ledger.pool.query("update outcomes set is_composed = true");
+    const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
+    await changeOrders(ledger.pool, [{ orderId, to: "parked", failure, isTold: true }]);
+    await changeOrders(ledger.pool, [{ orderId, to: "discarded", isTold: true }]);
+    const lab = await aLab();
+    const dying = openPool(
+      { connection: ledger.connection, schema: "cryobridge", max: 2, applicationName: "dying" },
+      silent,
+    );
+    const target: DeliveryTarget = {
+      ...lab.target,
+      deliver: async (file) => {
+        await lab.target.deliver(file);
+        // Nothing gets into the ledger from here on.
+        if (lab.got.length === 2) await dying.end();
+      },
+    };
+    await expect(deliver({ pool: dying }, target)).rejects.toThrow();
+    await deliver(ledger, lab.target);
+    const [earlier, later] = lab.got;
+    expect(lab.got).toEqual([earlier, later, later]);
+    expect(later).not.toBe(earlier);
   }));
 
 test("sets an outcome aside that no message can be made of, and composes it anew when a person says so", () =>

@@ -143,7 +143,12 @@ describe("a result", () => {
     };
     const common = { clock: systemClock, logger: silent, random: () => 0, backoff: { firstMs: 1, maxMs: 1 } };
     const deliver = (pool: pg.Pool) => {
-      const deps = { ...common, pool, targetByConnector: new Map([["lims", target]]) };
+      const deps = {
+        ...common,
+        pool,
+        targetByConnector: new Map([["lims", target]]),
+        mayDeliver: () => true,
+      };
       return deliverConnector("lims", deps, new AbortController().signal);
     };
     return { got, deliver };

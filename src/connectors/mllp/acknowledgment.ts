@@ -6,9 +6,9 @@ import { Hl7Message } from "../../formats/hl7/message.ts";
 
 /** An acknowledgement as a peer sent it. */
 export interface Acknowledgment {
-  /** MSA-1. */
+  /** MSA-1, in capitals. */
   readonly code: AcknowledgmentCode;
-  /** MSA-2: the control id of the message that is acknowledged. */
+  /** MSA-2, without blanks around it: the control id of the message that is acknowledged. */
   readonly controlId: string | undefined;
   /** The HL7 error condition (ERR-3.1, or ERR-1.4 and MSA-6 before version 2.5), a code that names no patient. */
   readonly condition: string | undefined;
@@ -21,25 +21,27 @@ const CODES: readonly string[] = ["AA", "AE", "AR", "CA", "CE", "CR"] satisfies 
 /**
  * Reads an acknowledgement of whatever message type: what counts is MSA. Undefined for anything else. Bytes are read
  * one by one as characters, since codes and control ids are ASCII in every character set that MLLP can carry. Lines that
- * tell nothing of it are passed over: some systems break error texts into lines, and the answer stands all the same.
+ * tell nothing of it are passed over: some systems break error texts into lines, and the answer stands all the same. So it
+ * does with blanks around the code or the id, with small letters, and behind a byte order mark.
  */
 export function readAcknowledgment(bytes: Buffer): Acknowledgment | undefined {
   try {
     const text = bytes.toString("latin1");
     const message = Hl7Message.parse(
       text
+        .replace(UTF8_MARK, "")
         .split(/[\r\n]/)
         .filter(isTelling)
         .join("\r"),
     );
     const msa = message.first("MSA");
-    const code = msa?.get(1);
+    const code = msa?.get(1)?.trim().toUpperCase();
     if (!isCode(code)) return undefined;
     const err = message.first("ERR");
     const condition = err?.get(3) ?? err?.get(1, 1, 4) ?? msa?.get(6);
     return {
       code,
-      controlId: msa?.get(2),
+      controlId: msa?.get(2)?.trim() || undefined,
       condition: condition !== undefined && /^[A-Za-z0-9]{1,10}$/.test(condition) ? condition : undefined,
       text: phi(isUtf8(bytes) ? bytes.toString("utf8") : text),
     };
@@ -48,6 +50,9 @@ export function readAcknowledgment(bytes: Buffer): Acknowledgment | undefined {
     throw error;
   }
 }
+
+/** A byte order mark in UTF-8, read as Latin-1. */
+const UTF8_MARK = /^\xef\xbb\xbf/;
 
 function isTelling(line: string): boolean {
   return /^(?:MSH|MSA|ERR)(?![A-Za-z0-9])/.test(line);

@@ -153,10 +153,11 @@ export class MllpSender {
     controlId: string,
     isLast: (answer: Acknowledgment) => boolean = () => true,
   ): Promise<Acknowledgment> {
+    const id = controlId.trim();
     return this.#sendNow<Acknowledgment>(message, (resolve) => (_, heard) => {
-      if (heard === undefined || heard.controlId !== controlId) return false;
+      if (heard === undefined || heard.controlId !== id) return false;
       if (!isLast(heard)) return true;
-      this.#acknowledged.push(controlId);
+      this.#acknowledged.push(id);
       if (this.#acknowledged.length > REMEMBERED) this.#acknowledged.shift();
       resolve(heard);
       return true;

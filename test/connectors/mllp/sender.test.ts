@@ -13,6 +13,8 @@ interface LabEnd {
   /** Frames that came, as Latin-1 text, blocks included. */
   readonly heard: readonly string[];
   readonly connections: readonly Socket[];
+  /** What the sender logged, from warnings on. */
+  readonly log: readonly string[];
 }
 
 type Answer = (frame: string, socket: Socket, nth: number) => void;
@@ -25,6 +27,7 @@ async function withLab(
 ): Promise<void> {
   const heard: string[] = [];
   const connections: Socket[] = [];
+  const log: string[] = [];
   const server: Server = createServer((socket) => {
     connections.push(socket);
     socket.on("error", () => undefined);
@@ -38,10 +41,10 @@ async function withLab(
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const sender = new MllpSender(
     { host: "127.0.0.1", port, connectMs: 1_000, answerMs: 2_000, ...settings },
-    { clock, logger: pino({ level: "silent" }) },
+    { clock, logger: pino({ level: "warn" }, { write: (line) => void log.push(line) }) },
   );
   try {
-    await test({ sender, heard, connections });
+    await test({ sender, heard, connections, log });
   } finally {
     await sender.close();
     for (const socket of connections) socket.destroy();
@@ -142,6 +145,59 @@ describe("an MLLP sender", () => {
         expect(connections).toHaveLength(2);
       },
     ));
+
+  it("goes on with a lab system that closes behind each acknowledgement", () =>
+    withLab(
+      (frame, socket) => socket.end(ack("AA", idOf(frame))),
+      async ({ sender, heard }) => {
+        for (const id of ["1", "2", "3", "4", "5"]) await sender.send(message(id), id);
+        // One that met the close may have come twice, and is the same each time.
+        expect([...new Set(heard)].map(idOf)).toEqual(["1", "2", "3", "4", "5"]);
+      },
+    ));
+
+  it.each([
+    ["once more, and no oftener, when a connection that served before is closed in silence", 0, ["2", "2"]],
+    ["no more at once when it is closed within an answer", 20, ["2"]],
+  ])("sends a message %s", (_, length, tries) =>
+    withLab(
+      (frame, socket, nth) => {
+        const answer = ack("AA", idOf(frame));
+        if (nth === 1) socket.write(answer);
+        else socket.end(answer.slice(0, length));
+      },
+      async ({ sender, heard }) => {
+        await sender.send(message("1"), "1");
+        await expect(sender.send(message("2"), "2")).rejects.toMatchObject({ code: "MLLP_NO_ANSWER" });
+        expect(heard.slice(1).map(idOf)).toEqual(tries);
+      },
+    ),
+  );
+
+  it.each(["AE", "AR"])(
+    "warns of %s in the same chunk behind CA, where it comes too late to be sent again",
+    (code) =>
+      withLab(
+        (frame, socket) => socket.write(ack("CA", idOf(frame)) + ack(code, idOf(frame))),
+        async ({ sender, log }) => {
+          await sender.send(message("1"), "1");
+          await eventually(() => log.some((line) => line.includes('"messageControlId":"1"')));
+          expect(log.join("")).toContain("that it had acknowledged before");
+        },
+      ),
+  );
+
+  it.each([
+    ["blanks around code and id", "MSH|^~\\&|C|D|A|B\rMSA| AA | 1 \r"],
+    ["a code in small letters", "MSH|^~\\&|C|D|A|B\rMSA|aa|1\r"],
+    ["a byte order mark before MSH", "\xef\xbb\xbfMSH|^~\\&|C|D|A|B\rMSA|AA|1\r"],
+  ])("understands an acknowledgement with %s", (_, text) =>
+    withLab(
+      (_frame, socket) => socket.write(framed(text), "latin1"),
+      ({ sender }) => sender.send(message("1"), "1"),
+      { answerMs: 200 },
+    ),
+  );
 
   it("ignores what is no acknowledgement", () =>
     withLab(
