@@ -7,7 +7,7 @@ import { Failure } from "../core/failures.ts";
 import type { Intake, Reception } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { createMapper, type Mapper } from "../mapping/mapper.ts";
-import type { Profile } from "../mapping/profile.ts";
+import { isTold, type Profile, type ToldState } from "../mapping/profile.ts";
 import { createMllpConnector } from "./mllp-connector.ts";
 
 export interface ConnectorDeps {
@@ -17,14 +17,33 @@ export interface ConnectorDeps {
   readonly logger: Logger;
 }
 
-/** The profile that a connector's configuration names. @throws Failure CONFIG_INVALID when it is of the other format. */
+/**
+ * The profile that a connector's configuration names.
+ * @throws Failure CONFIG_INVALID when it is of the other format, or does not tell what the connector's senders wait for.
+ */
 export function profileOf(connector: ConnectorConfig, profiles: ReadonlyMap<string, Profile>): Profile {
   const profile = profiles.get(connector.profile);
   const format = connector.type === "csv-drop" ? "csv" : "hl7";
-  if (profile?.format === format) return profile;
+  if (profile?.format !== format) {
+    throw new Failure(
+      "CONFIG_INVALID",
+      `connector ${connector.name}: profile ${connector.profile} is for ${profile?.format ?? "nothing"}, but the connector is of type ${connector.type}`,
+    );
+  }
+  requireAnswersTold(connector, profile);
+  return profile;
+}
+
+const ANSWERS = ["acknowledged", "refused", "waiting"] as const satisfies readonly ToldState[];
+
+/** What goes out with the results goes by `results.tell`: an answer left out there would leave its sender with CA alone. */
+function requireAnswersTold(connector: ConnectorConfig, profile: Profile): void {
+  if (connector.type !== "mllp" || connector.applicationAck !== "results") return;
+  const missing = ANSWERS.filter((kind) => !isTold(profile, kind));
+  if (missing.length === 0) return;
   throw new Failure(
     "CONFIG_INVALID",
-    `connector ${connector.name}: profile ${connector.profile} is for ${profile?.format ?? "nothing"}, but the connector is of type ${connector.type}`,
+    `connector ${connector.name}: with applicationAck: results, senders wait for answers that are never sent; add ${missing.join(", ")} to results.tell of profile ${profile.name}`,
   );
 }
 

@@ -37,6 +37,9 @@ export const TERMINAL_STATES = [
   "discarded",
 ] as const satisfies readonly OrderState[];
 
+/** Ends that left nothing done. */
+const WITHOUT_EFFECT: ReadonlySet<OrderState> = new Set(["rejected", "cancelled", "failed", "discarded"]);
+
 /** States in which the service is followed by polling. */
 export const TRACKED_STATES = [
   "submitted",
@@ -67,4 +70,9 @@ export function mayMove(from: OrderState, to: OrderState): boolean {
 /** Whether the order has reached its end. */
 export function isTerminal(state: OrderState): boolean {
   return (TERMINAL_STATES as readonly OrderState[]).includes(state);
+}
+
+/** Whether the order has ended and nothing of it was done. */
+export function endedWithoutEffect(state: OrderState): boolean {
+  return WITHOUT_EFFECT.has(state);
 }

@@ -68,7 +68,11 @@ export async function closeBatchFile(
     last = page.at(-1) ?? last;
     if (page.length < PAGE) break;
   }
-  if (answers.length === 0 && end.problems.length > 0) answers.push(refuseFile(file, end, profile, id, deps));
+  const expected = outline.batches.reduce((sum, { messages }) => sum + messages, 0);
+  // A rest that was not taken has no answers of its own, and a response without any says that all went well.
+  const isCut = answers.length === 0 || answers.length < expected;
+  if (isCut && end.problems.length > 0)
+    answers.push(refuseFile(file, { problems: reasonsOf(end) }, profile, id, deps));
   const { timeZone } = profile.results;
   const text = composeBatchResponse({
     outline,
@@ -153,7 +157,13 @@ function textOf({ raw, encoding, format }: FileMessage): string | undefined {
   return raw.toString("latin1");
 }
 
-/** A file of which nothing was taken has no messages to answer: one answer says why. */
+/** What is wrong with a file as a whole where that is told, since its messages' mistakes stand in their own answers. */
+function reasonsOf({ problems }: FileEnd): readonly Problem[] {
+  const ofFile = problems.filter(({ place }) => place === "file");
+  return ofFile.length > 0 ? ofFile : problems;
+}
+
+/** A file has no messages to answer of which nothing was taken, nor beyond what was: one answer says why. */
 export function refuseFile(
   { connector, fileName, receivedAt }: OpenFile,
   { problems }: Pick<FileEnd, "problems">,

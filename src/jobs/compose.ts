@@ -4,7 +4,7 @@ import { phi } from "../core/phi.ts";
 import { decodeHl7 } from "../formats/hl7/charset.ts";
 import type { ComposedDelivery, Composition, OpenOutcome, UncomposedOutcome } from "../ledger/outcomes.ts";
 import type { Profile } from "../mapping/profile.ts";
-import { csvResultFile, csvResultRows } from "../mapping/result-csv.ts";
+import { type CsvResultRow, csvResultFile, csvResultRows } from "../mapping/result-csv.ts";
 import { composeHl7 } from "../mapping/result-hl7.ts";
 
 /** One HL7 message an outcome. An outcome that none can be made of holds up no other. */
@@ -41,7 +41,9 @@ function withText(outcome: Outcome, original: OpenOutcome["original"]): Outcome 
 }
 
 /**
- * One CSV file for each input file that has news.
+ * One CSV file for each input file that has news; several where an order has news of several inputs, so that the files,
+ * one after the other, tell of each order what happened in its order. An outcome that no rows can be made of holds up no
+ * other.
  *
  * @param takeNumber the next number of result files for an input file of this name
  */
@@ -50,19 +52,69 @@ export async function composeTables(
   profile: Profile,
   takeNumber: (inputName: string) => Promise<number>,
 ): Promise<Composition> {
-  const byInput = Map.groupBy(open, ({ outcome }) => outcome.message.fileName ?? outcome.message.connector);
-  const deliveries: ComposedDelivery[] = [];
+  const told: Told[] = [];
   const untold: number[] = [];
-  for (const [inputName, outcomes] of byInput) {
-    const told = outcomes.map(({ id, outcome }) => ({ id, rows: csvResultRows(outcome, profile) }));
-    const rows = told.flatMap((item) => item.rows);
-    untold.push(...told.filter((item) => item.rows.length === 0).map((item) => item.id));
-    if (rows.length === 0) continue;
-    const number = await takeNumber(inputName);
-    deliveries.push({
-      ...csvResultFile(inputName, number, rows),
-      outcomeIds: told.filter((item) => item.rows.length > 0).map((item) => item.id),
-    });
+  const uncomposed: UncomposedOutcome[] = [];
+  for (const { id, outcome } of open) {
+    const orderIds = orderIdsOf(outcome);
+    try {
+      const rows = csvResultRows(outcome, profile);
+      const inputName = outcome.message.fileName ?? outcome.message.connector;
+      if (rows.length > 0) told.push({ outcomeId: id, orderIds, inputName, rows });
+      else untold.push(id);
+    } catch (error) {
+      const { code, message } = asFailure(error);
+      uncomposed.push({ outcomeId: id, code, text: message });
+      told.push({ outcomeId: id, orderIds, inputName: undefined, rows: [] });
+    }
   }
-  return { deliveries, untold, uncomposed: [] };
+  const deliveries: ComposedDelivery[] = [];
+  for (const round of inRounds(told)) {
+    for (const [inputName, items] of Map.groupBy(round, (item) => item.inputName)) {
+      if (inputName === undefined) continue;
+      const rows = items.flatMap((item) => item.rows);
+      const file = csvResultFile(inputName, await takeNumber(inputName), rows);
+      deliveries.push({ ...file, outcomeIds: items.map(({ outcomeId }) => outcomeId) });
+    }
+  }
+  return { deliveries, untold, uncomposed };
+}
+
+/** The rows of an outcome. */
+interface Told {
+  readonly outcomeId: number;
+  readonly orderIds: readonly string[];
+  /** The file that is answered; undefined where no rows can be made, and a person has to see to it. */
+  readonly inputName: string | undefined;
+  readonly rows: readonly CsvResultRow[];
+}
+
+/** Where an order goes on in another file than before, the files so far are closed and a new round of them begins. */
+function inRounds(told: readonly Told[]): Told[][] {
+  const rounds: Told[][] = [[]];
+  const inputByOrder = new Map<string, string | undefined>();
+  for (const each of told) {
+    const { orderIds, inputName } = each;
+    if (orderIds.some((id) => inputByOrder.has(id) && inputByOrder.get(id) !== inputName)) {
+      rounds.push([]);
+      inputByOrder.clear();
+    }
+    for (const id of orderIds) inputByOrder.set(id, inputName);
+    rounds.at(-1)?.push(each);
+  }
+  return rounds;
+}
+
+function orderIdsOf(outcome: Outcome): string[] {
+  switch (outcome.kind) {
+    case "changed":
+      return [outcome.order.orderId];
+    case "acknowledged":
+      return outcome.orders.map(({ orderId }) => orderId);
+    case "wishes":
+      return outcome.answers.flatMap(({ order }) => order?.orderId ?? []);
+    case "refused":
+    case "waiting":
+      return [];
+  }
 }

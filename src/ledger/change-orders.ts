@@ -130,10 +130,30 @@ select ${ORDER_COLUMNS}
  where o.id = any ($1)
  order by o.id`;
 
-/** Facts to tell; $1 is a JSON array of {connector, message_id, order_id, kind, payload}. */
+/**
+ * Orders with the message that had them ask for what they ask for, where that isn't the one that placed them; $1 bigint[].
+ * Indexes: the primary key, wishes_order.
+ */
+const ORDERS_TO_TELL = `
+select ${ORDER_COLUMNS},
+       (select w.message_id
+          from wishes w
+         where w.order_id = o.id
+           and w.control in ('change', 'replace')
+           and w.state = 'done'
+         order by w.id desc
+         limit 1) as changed_by
+  from orders o
+ where o.id = any ($1)
+ order by o.id`;
+
+/**
+ * Facts to tell; $1 is a JSON array of {connector, message_id, order_id, kind, payload}. Their time is that of the clock: a
+ * transaction that waited for an order's row began before what it waited for.
+ */
 export const INSERT_OUTCOMES = `
-insert into outcomes (connector, message_id, order_id, kind, payload)
-select x.connector, x.message_id, x.order_id, x.kind, x.payload
+insert into outcomes (connector, message_id, order_id, kind, payload, occurred_at)
+select x.connector, x.message_id, x.order_id, x.kind, x.payload, clock_timestamp()
   from rows from (jsonb_to_recordset($1::jsonb) as (connector text, message_id bigint, order_id bigint, kind text, payload jsonb))
        with ordinality as x(connector, message_id, order_id, kind, payload, n)
  order by x.n`;
@@ -302,15 +322,18 @@ async function updateOrders(
   }
 }
 
-/** Records that the lab is to be told of these orders as they stand. */
+/**
+ * Records that the lab is to be told of these orders as they stand. It echoes the message that changed an order: the codes
+ * of the first one would say that what was taken out had been stored.
+ */
 export async function insertOrderOutcomes(client: pg.PoolClient, orderIds: readonly number[]): Promise<void> {
-  const { rows } = await client.query<OrderRow>(ORDERS_BY_ID, [orderIds]);
-  const outcomes = rows.map(fromOrderRow).map((order) => ({
-    connector: order.connector,
-    message_id: order.messageId,
-    order_id: order.id,
+  const { rows } = await client.query<OrderRow & { changed_by: number | null }>(ORDERS_TO_TELL, [orderIds]);
+  const outcomes = rows.map((row) => ({
+    connector: row.connector,
+    message_id: row.changed_by ?? row.message_id,
+    order_id: row.id,
     kind: "changed",
-    payload: { order: snapshotOrder(order) },
+    payload: { order: snapshotOrder(fromOrderRow(row)) },
   }));
   await client.query(INSERT_OUTCOMES, [JSON.stringify(outcomes)]);
 }

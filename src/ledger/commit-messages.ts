@@ -31,7 +31,8 @@ const MAX_TRIES = 5;
  * - The same message (control id and bytes) as one accepted before is a duplicate; so is an order with the same
  *   placer order number and the same content. Neither becomes a second order.
  * - The same placer order number with other content is kept as a parked order, for a person to decide.
- * - A message about a subject of whom an earlier one waits for a code table waits behind it.
+ * - A message about a subject of whom an earlier one waits for a code table waits behind it, but for one that only stops an
+ *   open order, or asks about one.
  * - A message with a value that the database can't hold is kept as refused and stops no other of the batch.
  *
  * @throws Failure LEDGER_UNAVAILABLE when the database is out of reach.

@@ -28,11 +28,15 @@ const LET_GO = "delete from waiting_keys where message_id = any ($1)";
 export function keysOf(record: MessageRecord): string[] {
   const { orders, wishes = [], subjectCodes = [], orderNumbers = [] } = record;
   const named = [...orders, ...wishes];
+  // To cancel, hold or release an order is about that one alone: other orders of its subject neither wait for it nor it for them.
+  const aboutSubject = wishes.filter(
+    ({ content, placerOrderNumber }) => content !== undefined || placerOrderNumber === undefined,
+  );
   const subjects = [
     ...subjectCodes,
     ...orders.map(({ subject }) => subject.code),
     ...orders.flatMap(({ priorSubjectCode }) => priorSubjectCode ?? []),
-    ...wishes.flatMap(({ subjectCode }) => subjectCode ?? []),
+    ...aboutSubject.flatMap(({ subjectCode }) => subjectCode ?? []),
   ];
   const numbers = [...orderNumbers, ...named.flatMap(({ placerOrderNumber }) => placerOrderNumber ?? [])];
   return [

@@ -1,9 +1,10 @@
 import type pg from "pg";
 import type { CsvRow } from "../core/intake.ts";
+import { endedWithoutEffect } from "../core/order-state.ts";
 import { INSERT_EVENTS, INSERT_OUTCOMES } from "./change-orders.ts";
 import { prepared, together } from "./database.ts";
 import { forgetHeld, keysOf, recordHeld } from "./held-keys.ts";
-import { formatId } from "./ids.ts";
+import { formatId, parseId } from "./ids.ts";
 import { CONFLICT_TEXT, draftSnapshot, isToldByReply, type MessageDraft } from "./message-drafts.ts";
 import { type BatchSource, standingId } from "./message-record.ts";
 import { containerRows, contentOf, INSERT_CONTAINERS } from "./order-content.ts";
@@ -189,7 +190,8 @@ export async function insertAnswers(
 ): Promise<void> {
   const outcomes = drafts.flatMap((draft): Record<string, unknown>[] => {
     const answer = { connector, message_id: draft.messageId };
-    if (draft.verdict === "ignored") return [];
+    // Nothing is made of it; but a sender that was promised an application acknowledgement waits for that all the same.
+    if (draft.verdict === "ignored" && draft.record.replyTo === undefined) return [];
     const conflicts = draft.orders
       .filter((order) => order.isConflict)
       .map((order) => ({
@@ -198,7 +200,9 @@ export async function insertAnswers(
         kind: "changed",
         payload: { order: draftSnapshot(order) },
       }));
-    if (draft.record.isAnsweredInBatch || isToldByReply(draft)) return conflicts;
+    const ended = repeatedEnds(draft, earlier.get(draft.messageId) ?? []);
+    const changes = [...conflicts, ...ended.map((end) => ({ ...answer, ...end }))];
+    if (draft.record.isAnsweredInBatch || isToldByReply(draft)) return changes;
     // The lab was told that it waits when it came.
     if (draft.verdict === "waiting" && draft.record.waitedAs !== undefined) return [];
     if (draft.verdict === "refused" || draft.verdict === "waiting") {
@@ -223,7 +227,22 @@ export async function insertAnswers(
       kind: "acknowledged",
       payload: { orders: told, isDuplicate: draft.verdict === "duplicate" },
     };
-    return [acknowledged, ...conflicts];
+    return [acknowledged, ...changes];
   });
   if (outcomes.length > 0) await client.query(INSERT_OUTCOMES, [JSON.stringify(outcomes)]);
+}
+
+/**
+ * That an order came again starts nothing. The end of one that was ended without effect is told once more, since whoever
+ * places it again expects it to be done.
+ */
+function repeatedEnds(
+  { repeatedOrderIds }: MessageDraft,
+  earlier: readonly OrderSnapshot[],
+): Record<string, unknown>[] {
+  return earlier.flatMap((order) => {
+    const id = parseId("o", order.orderId);
+    if (id === undefined || !repeatedOrderIds.includes(id) || !endedWithoutEffect(order.state)) return [];
+    return [{ order_id: id, kind: "changed", payload: { order } }];
+  });
 }

@@ -3,6 +3,8 @@ import type pg from "pg";
 import type { Problem } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
+import { isTerminal, type OrderState } from "../core/order-state.ts";
+import type { Wish } from "../core/wish.ts";
 import { prepared, type Queryable, together } from "./database.ts";
 import { draftReplies, markReusedControlIds } from "./draft-replies.ts";
 import { type EarlierMessages, findEarlierMessages } from "./earlier-messages.ts";
@@ -16,10 +18,10 @@ import type { OrderSnapshot } from "./order-row.ts";
  * Orders that carry these business keys, each looked up by itself; $1 text[]. Index: orders (business_key).
  */
 export const FIND_BY_KEY = `
-select o.id, o.business_key, o.content_digest
+select o.id, o.business_key, o.content_digest, o.state
   from unnest($1::text[]) as x(business_key)
  cross join lateral (
-       select o.id, o.business_key, o.content_digest
+       select o.id, o.business_key, o.content_digest, o.state
          from orders o
         where o.business_key = x.business_key
         limit 1) o`;
@@ -149,6 +151,7 @@ function markRepeatedMessages(
 interface KnownOrder {
   readonly orderId: number;
   readonly digest: string;
+  readonly state: OrderState;
 }
 
 async function findKnownOrders(
@@ -156,17 +159,24 @@ async function findKnownOrders(
   connector: string,
   records: readonly MessageRecord[],
 ): Promise<Map<string, KnownOrder>> {
-  const keys = new Set(records.flatMap(({ orders }) => orders.map((order) => businessKey(connector, order))));
+  const keys = new Set(
+    records.flatMap(({ orders, wishes = [] }) =>
+      [...orders, ...wishes].map((each) => businessKey(connector, each)),
+    ),
+  );
   keys.delete(null);
   if (keys.size === 0) return new Map();
-  const { rows } = await prepared<{ id: number; business_key: string; content_digest: Buffer }>(
-    client,
-    "orders_by_key",
-    FIND_BY_KEY,
-    [[...keys]],
-  );
+  const { rows } = await prepared<{
+    id: number;
+    business_key: string;
+    content_digest: Buffer;
+    state: OrderState;
+  }>(client, "orders_by_key", FIND_BY_KEY, [[...keys]]);
   return new Map(
-    rows.map((row) => [row.business_key, { orderId: row.id, digest: row.content_digest.toString("hex") }]),
+    rows.map(({ id, business_key, content_digest, state }) => [
+      business_key,
+      { orderId: id, digest: content_digest.toString("hex"), state },
+    ]),
   );
 }
 
@@ -192,9 +202,10 @@ function decideOrders(
         const key = businessKey(connector, order);
         return { order, key, digest: digestOrder(order), first: key === null ? undefined : known.get(key) };
       });
-      const hasOnlyRepeats =
-        decided.length > 0 && decided.every(({ first, digest }) => first?.digest === digest);
-      const before = hasOnlyRepeats ? undefined : held.findBefore(draft.messageId, keysOf(draft.record));
+      const { wishes = [] } = draft.record;
+      const repeatsAll = decided.every(({ first, digest }) => first?.digest === digest);
+      const mayPass = repeatsAll && wishes.every((wish) => needsNoOther(connector, wish, known));
+      const before = mayPass ? undefined : held.findBefore(draft.messageId, keysOf(draft.record));
       if (before !== undefined) holdBehind(draft, before);
       for (const { order, key, digest, first } of before === undefined ? decided : []) {
         if (first?.digest === digest) {
@@ -209,9 +220,9 @@ function decideOrders(
           digest,
           isConflict: first !== undefined,
         });
-        if (key !== null && !first) known.set(key, { orderId, digest });
+        if (key !== null && !first) known.set(key, { orderId, digest, state: "received" });
       }
-      if (hasOnlyRepeats) draft.verdict = "duplicate";
+      if (before === undefined && decided.length > 0 && repeatsAll) draft.verdict = "duplicate";
     }
     if (draft.verdict === "waiting") {
       waiting.add(draft.messageId);
@@ -220,6 +231,21 @@ function decideOrders(
       held.letGo(draft.messageId);
     }
   }
+}
+
+/**
+ * Whether a wish can be taken up whatever waits for a code table. To stop an order that is here, or to ask about it, needs
+ * nothing of an earlier message, and the order would go on meanwhile. A change does, and a release, which may come after
+ * a change that waits: the order is not to leave without that. Where the order of a number has ended, the one that
+ * waits may be meant.
+ */
+function needsNoOther(connector: string, wish: Wish, known: ReadonlyMap<string, KnownOrder>): boolean {
+  if (wish.content !== undefined || wish.control === "release") return false;
+  const key = businessKey(connector, wish);
+  // A number of ours is that of an order which has left.
+  if (key === null) return wish.fillerNumber !== undefined;
+  const order = known.get(key);
+  return order !== undefined && !isTerminal(order.state);
 }
 
 /** The message that it repeats has no orders yet, so there is nothing to answer with: it waits by itself. */
@@ -244,7 +270,10 @@ export function isToldByReply(draft: MessageDraft): boolean {
 }
 
 /** What tells an order from all others of its sender; null for one without a number. */
-function businessKey(connector: string, { placerOrderNumber }: Order): string | null {
+function businessKey(
+  connector: string,
+  { placerOrderNumber }: Pick<Order, "placerOrderNumber">,
+): string | null {
   return placerOrderNumber === undefined ? null : `${connector}\n${placerOrderNumber}`;
 }
 

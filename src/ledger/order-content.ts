@@ -76,7 +76,8 @@ export function containerRows(
 }
 
 /**
- * An order that the service doesn't have asks for something else from now on. The subject stays the same one. A new
+ * An order that the service doesn't have asks for something else from now on. The subject stays the same one, and so do
+ * its name and birth date where the change tells none: nobody else's values are compared with the service's then. A new
  * generation, so that a call for the former content, should it ever show up late, is not taken for this one's; $1 JSON
  * array of {order_id} with a content. Index: the primary key.
  */
@@ -85,8 +86,8 @@ update orders o
    set operation = x.operation,
        facility_code = x.facility_code,
        facility_id = x.facility_id,
-       subject = x.subject,
-       sources = x.sources,
+       subject = o.subject || x.subject,
+       sources = o.sources || x.sources,
        content_digest = decode(x.digest, 'hex'),
        overrides = '{}',
        generation = o.generation + 1

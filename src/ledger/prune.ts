@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { run } from "./database.ts";
 
-/** Text of messages whose orders have all ended long ago; $1 ms, $2 how many. Index: messages_with_raw. */
+/** Text of messages whose orders, placed or changed, have all ended long ago; $1 ms, $2 how many. Index: messages_with_raw. */
 const FORGET_RAW = `
 update messages
    set raw = null,
@@ -22,6 +22,14 @@ update messages
                                    from wishes w
                                   where w.message_id = m.id
                                     and w.decided_at is null)
+                 and not exists (select 1
+                                   from wishes w
+                                   join orders o on o.id = w.order_id
+                                  where w.message_id = m.id
+                                    and w.control in ('change', 'replace')
+                                    and w.state = 'done'
+                                    and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+                                         or o.changed_at > now() - $1 * interval '1 millisecond'))
                order by m.received_at
                limit $2)
 returning id`;

@@ -1,10 +1,11 @@
 import type pg from "pg";
-import { decideWish, isCancelling, refuseWish, type Wish, type WishRefusal } from "../core/wish.ts";
+import { isCancelling, type Wish } from "../core/wish.ts";
 import { settleWishesWithin } from "./change-orders.ts";
 import { formatId } from "./ids.ts";
 import { isToldByReply, type MessageDraft } from "./message-drafts.ts";
 import { contentOf } from "./order-content.ts";
-import { chooseOrders, findOrders, numberOf, type PlacedWish, type WishedOrder } from "./wished-orders.ts";
+import { chooseForWishes } from "./refuse-wishes.ts";
+import type { PlacedWish } from "./wished-orders.ts";
 import { answerWishes, recordRefusals } from "./wishes.ts";
 
 /** $1 connector, $2 actor, $3 JSON array of wishes. */
@@ -36,8 +37,9 @@ select $1, x.action, x.target, x.detail
  * repeated. Index: outcomes_message.
  */
 const ACKNOWLEDGE = `
-insert into outcomes (connector, message_id, kind, payload)
-select m.connector, m.id, 'acknowledged', jsonb_build_object('orders', '[]'::jsonb, 'isDuplicate', $2::boolean)
+insert into outcomes (connector, message_id, kind, payload, occurred_at)
+select m.connector, m.id, 'acknowledged', jsonb_build_object('orders', '[]'::jsonb, 'isDuplicate', $2::boolean),
+       clock_timestamp()
   from messages m
  where m.id = any ($1)
    and not exists (select 1
@@ -46,10 +48,10 @@ select m.connector, m.id, 'acknowledged', jsonb_build_object('orders', '[]'::jso
                       and t.kind in ('acknowledged', 'wishes'))
  order by m.id`;
 
-/** The answers that a message got are given to its repetition as well; $1 JSON array of {message_id, first_id}. Index: outcomes_message. */
+/** The answers that a message got are given to its repetition as well, as of then; $1 JSON array of {message_id, first_id}. Index: outcomes_message. */
 const REPEAT_ANSWERS = `
-insert into outcomes (connector, message_id, order_id, kind, payload)
-select t.connector, x.message_id, t.order_id, t.kind, t.payload
+insert into outcomes (connector, message_id, order_id, kind, payload, occurred_at)
+select t.connector, x.message_id, t.order_id, t.kind, t.payload, t.occurred_at
   from jsonb_to_recordset($1::jsonb) as x(message_id bigint, first_id bigint)
   join outcomes t on t.message_id = x.first_id and t.kind = 'wishes'
  order by x.message_id, t.id`;
@@ -102,11 +104,7 @@ async function takeWishes(
   const wishes = drafts.flatMap(({ record, messageId }) =>
     (record.wishes ?? []).map((wish, index): PlacedWish => ({ wish, messageId, position: index + 1 })),
   );
-  const orders = await findOrders(client, connector, wishes);
-  const placed = wishes.map((each, index) => {
-    const named = chooseOrders(each.wish, orders.get(index) ?? []);
-    return { ...each, orderId: named[0]?.id, refusal: refusalOf(each.wish, named) };
-  });
+  const placed = await chooseForWishes(client, connector, wishes);
   const actor = `connector ${connector}`;
   const rows = placed.map(({ wish, messageId, position, orderId, refusal }) => ({
     message_id: messageId,
@@ -146,31 +144,6 @@ async function takeWishes(
     client,
     drafts.map((draft) => draft.messageId),
   );
-}
-
-/** Why a wish is refused for what it says, whatever the state of the order. */
-function refusalOf(
-  { control, subjectCode, fillerNumber, placerOrderNumber }: Wish,
-  named: readonly WishedOrder[],
-): WishRefusal | undefined {
-  const [order] = named;
-  if (order === undefined) {
-    const decision = decideWish(control, undefined, false);
-    return decision.kind === "unable" ? decision.refusal : undefined;
-  }
-  const nothing = isCancelling(control) ? "nothing was cancelled" : "nothing was changed";
-  if (named.length > 1) {
-    const ids = named.map(({ id }) => formatId("o", id)).join(", ");
-    const text = `several orders have this number (${ids}), and nothing tells which is meant; ${nothing}`;
-    return refuseWish(control, "ORDER_AMBIGUOUS", text);
-  }
-  const differs = (text: string) => refuseWish(control, "ORDER_DIFFERS", `${text}; ${nothing}`);
-  if (subjectCode !== undefined && subjectCode.reveal() !== order.subject_code) {
-    return differs("the order of this number is another subject's");
-  }
-  if (fillerNumber === undefined || placerOrderNumber === undefined) return undefined;
-  if (numberOf(order, fillerNumber) === fillerNumber.id) return undefined;
-  return differs("the placer and the filler order number name different orders");
 }
 
 /** Notes in timelines and audit what is wanted of orders; a question for their state is not noted. */

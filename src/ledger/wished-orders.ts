@@ -41,7 +41,7 @@ select x.n, o.id
 
 /** In ascending order, so that two who lock the same orders wait for each other and no more; $1 bigint[]. */
 const LOCK_ORDERS = `
-select o.id, o.state, o.subject_code, o.request_id, o.procedure_id
+select o.id, o.state, o.facility_id, o.subject_code, o.request_id, o.procedure_id
   from orders o
  where o.id = any ($1)
  order by o.id
@@ -58,6 +58,7 @@ export interface PlacedWish {
 export interface WishedOrder {
   readonly id: number;
   readonly state: OrderState;
+  readonly facility_id: number;
   readonly subject_code: string;
   readonly request_id: number | null;
   readonly procedure_id: number | null;
@@ -109,6 +110,26 @@ export function chooseOrders(wish: Wish, orders: readonly WishedOrder[]): readon
   // The open ones first: a person's task is about the first that is named.
   if (new Set(meant.map((order) => order.subject_code)).size > 1) return [...new Set([...open, ...meant])];
   return open.length > 0 ? open : meant.slice(0, 1);
+}
+
+/** The last message that put an order on hold; $1 bigint[] order ids. Index: wishes_order. */
+const LAST_HOLDS = `
+select w.order_id, max(w.message_id) as message_id
+  from wishes w
+ where w.order_id = any ($1)
+   and w.control = 'hold'
+   and w.state <> 'unable'
+   and w.message_id is not null
+ group by w.order_id`;
+
+/** The last message that put each of these orders on hold, by order id. */
+export async function findLastHolds(
+  client: pg.PoolClient,
+  orderIds: readonly number[],
+): Promise<Map<number, number>> {
+  if (orderIds.length === 0) return new Map();
+  const { rows } = await client.query<{ order_id: number; message_id: number }>(LAST_HOLDS, [orderIds]);
+  return new Map(rows.map((row) => [row.order_id, row.message_id]));
 }
 
 /** The number of a kind that we gave the order. */

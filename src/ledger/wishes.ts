@@ -73,8 +73,8 @@ select ${ORDER_COLUMNS}
 
 /** $1 JSON array of {connector, message_id, order_id, payload}. */
 const INSERT_ANSWERS = `
-insert into outcomes (connector, message_id, order_id, kind, payload)
-select x.connector, x.message_id, x.order_id, 'wishes', x.payload
+insert into outcomes (connector, message_id, order_id, kind, payload, occurred_at)
+select x.connector, x.message_id, x.order_id, 'wishes', x.payload, clock_timestamp()
   from rows from (jsonb_to_recordset($1::jsonb) as (connector text, message_id bigint, order_id bigint, payload jsonb))
        with ordinality as x(connector, message_id, order_id, payload, n)
  order by x.n`;

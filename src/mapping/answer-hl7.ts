@@ -1,3 +1,4 @@
+import { endedWithoutEffect, type OrderState } from "../core/order-state.ts";
 import type { Outcome } from "../core/outcome.ts";
 import {
   type AckError,
@@ -11,6 +12,7 @@ import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import { controlCodes } from "./control-codes.ts";
 import { assemble, type OutSegment } from "./echo.ts";
 import { refusalCode, toAckError } from "./error-condition.ts";
+import { findOrderGroups } from "./order-hl7.ts";
 import type { Original } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { statusCodes } from "./status-map.ts";
@@ -56,14 +58,25 @@ export function composeAnswer(
     // What becomes of a wish about an earlier order is told by an answer of its own, unless the message is refused.
     const isAnswered = (group: OrderGroup) =>
       controlOf(group, profile) === undefined || outcome.kind === "refused";
-    const answerOf = (group: OrderGroup, placer: OutSegment[1]): OutSegment => [
-      "ORC",
-      refusedControl(group, profile) ?? codes.orderControl,
-      placer,
-      undefined,
-      echo.field(group.orc, 4),
-      codes.orderStatus,
-    ];
+    const stateByGroup = message === undefined ? undefined : statesOf(outcome, message, profile);
+    const isUnknown = outcome.kind === "acknowledged" && outcome.isDuplicate && outcome.orders.length === 0;
+    const answerOf = (group: OrderGroup, placer: OutSegment[1]): OutSegment => {
+      const state = stateByGroup?.get(group.orc ?? group.obrs[0]);
+      const end = state !== undefined && endedWithoutEffect(state) ? state : undefined;
+      // An order that has ended without effect is not accepted anew.
+      const { orderControl } = end === undefined ? codes : statusCodes("refused", profile.results);
+      // How one stands that has got further is told by messages of its own, which this one may come behind.
+      const isPast = isUnknown || (state !== undefined && end === undefined);
+      const { orderStatus } = end === undefined ? codes : statusCodes(end, profile.results);
+      return [
+        "ORC",
+        refusedControl(group, profile) ?? orderControl,
+        placer,
+        undefined,
+        echo.field(group.orc, 4),
+        isPast ? undefined : orderStatus,
+      ];
+    };
     if (message !== undefined) {
       const all = tryGroups(message);
       const groups = all.filter(isAnswered);
@@ -134,7 +147,7 @@ export function answerHead(
     readonly isPlain?: boolean;
   },
 ): OutSegment[] {
-  return buildAck({
+  const segments = buildAck({
     ...request,
     to: original.header,
     controlId: outcome.controlId,
@@ -143,6 +156,12 @@ export function answerHead(
     ...(type === undefined
       ? {}
       : { type: { messageCode: type[0], triggerEvent: type[1], structure: type.join("_") } }),
+  });
+  const { writtenControlId } = original;
+  if (writtenControlId === undefined) return segments;
+  return segments.map((segment): OutSegment => {
+    const [name, code, _decoded, ...rest] = segment;
+    return name === "MSA" ? [name, code, writtenControlId, ...rest] : segment;
   });
 }
 
@@ -180,4 +199,26 @@ function tryGroups(message: Hl7Message): OrderGroup[] {
   } catch {
     return [];
   }
+}
+
+/**
+ * How the orders stand that a message places again and that are no longer as they came, by the ORC (or OBR) of their
+ * groups. A new one that is parked at once is as it came.
+ */
+function statesOf(
+  outcome: MessageAnswer,
+  message: Hl7Message,
+  profile: Hl7Profile,
+): Map<Segment | undefined, OrderState> {
+  if (outcome.kind !== "acknowledged") return new Map();
+  const { orders, isDuplicate } = outcome;
+  const past = orders.filter(({ state }) => state !== "received" && (isDuplicate || state !== "parked"));
+  if (past.length === 0 || tryGroups(message).length === 0) return new Map();
+  return new Map(
+    past.flatMap(({ placerOrderNumber: number, state }) =>
+      number === undefined
+        ? []
+        : findOrderGroups(message, profile, number).map(({ orc, obrs }) => [orc ?? obrs[0], state] as const),
+    ),
+  );
 }

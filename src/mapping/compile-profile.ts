@@ -20,7 +20,7 @@ import type {
 } from "./profile.ts";
 import { type Complain, profileProblem } from "./profile-problems.ts";
 import type { ProfileDefinition } from "./profile-schema.ts";
-import type { ValueRule } from "./value.ts";
+import { placesOf, type ValueRule } from "./value.ts";
 
 export interface CompileDeps {
   /** What `extends` may name besides `profiles`; the shipped profiles unless given. */
@@ -110,6 +110,7 @@ function compileHl7(
   const each = compileEach(whole.containers?.each, complain);
   if (whole.containers?.each === undefined)
     complain("containers.each", "is missing; builtin/hl7-orders brings it");
+  const rules = compileRules<FieldPath>(whole, { parsePlace: parsePath, dateFormats: undefined }, complain);
   return {
     format: "hl7",
     accept: (whole.accept ?? []).map(parseMessageType),
@@ -121,10 +122,24 @@ function compileHl7(
     versions: whole.versions ?? [],
     processingId: whole.processingId,
     encoding: whole.encoding,
-    rules: compileRules<FieldPath>(whole, { parsePlace: parsePath, dateFormats: undefined }, complain),
+    rules,
+    specimenLabel: ofSpecimen(rules.label),
     each,
     containerPlace: each.map(({ segment }) => segment).join(" or "),
   };
+}
+
+/**
+ * A specimen's label where the profile first looks for it in SAC or SPM: what stands in OBR or OBX then isn't a label beside
+ * specimens, but how they were taken, or a result.
+ */
+function ofSpecimen(label: ValueRule<FieldPath>): ValueRule<FieldPath> {
+  const segments = label.sources.map((source) => (source.kind === "place" ? source.path.segment : ""));
+  const own = segments.findIndex((segment) => segment === "SAC" || segment === "SPM");
+  const sources = label.sources.filter(
+    (_, i) => own === -1 || i < own || (segments[i] !== "OBR" && segments[i] !== "OBX"),
+  );
+  return { ...label, sources, places: placesOf(sources) };
 }
 
 function compileEach(each: string | readonly string[] | undefined, complain: Complain): ContainerKind[] {

@@ -64,6 +64,35 @@ function listByObr(
   return found;
 }
 
+/**
+ * OBXs of the kind that the profile names, where none is counted: before the orders, before an order's OBR, or beside
+ * specimens. What they name would be left out without a word.
+ */
+export function strayContainers(
+  groups: readonly OrderGroup[],
+  shared: readonly Segment[],
+  each: readonly ContainerKind[],
+): readonly Segment[] {
+  const strays: Segment[] = [];
+  for (const segment of shared) if (isNamed(segment, each)) strays.push(segment);
+  for (const { obrs, specimens, others } of groups) {
+    const from = specimens.length > 0 ? undefined : obrs[0]?.index;
+    for (const segment of others) {
+      if ((from === undefined || segment.index < from) && isNamed(segment, each)) strays.push(segment);
+    }
+  }
+  return strays;
+}
+
+/** Whether it is an OBX of a kind that the profile tells from other OBXs. */
+function isNamed(segment: Segment, each: readonly ContainerKind[]): boolean {
+  if (segment.name !== "OBX") return false;
+  return each.some(
+    ({ segment: name, which }) =>
+      name === "OBX" && which?.kind === "where" && fitsSegment(segment, which.conditions),
+  );
+}
+
 function isCounted(segment: Segment, each: readonly ContainerKind[]): boolean {
   for (const { segment: name, which } of each) {
     if (name !== segment.name) continue;

@@ -61,6 +61,7 @@ export function finishDraft(
   const firstName = judge.value(readFirst, isRegistration ? "the first name" : undefined, "name");
   const lastName = judge.value(readLast, isRegistration ? "the last name" : undefined, "name");
   const dateOfBirth = judge.date(draft.subject.dateOfBirth, isRegistration);
+  if (operation === "UPDATE") judge.deletions([readFirst, readLast, draft.subject.dateOfBirth]);
   const priorCode = operation === "MERGE" ? judge.priorCode(draft.priorCode, code) : undefined;
   if (operation !== undefined) judge.containerCount(draft, operation);
   const containers = operation !== undefined && !hasContainers ? [] : judge.containers(draft.containers);
@@ -112,6 +113,16 @@ class Judge {
       case "absent":
         if (needed === undefined) return undefined;
         return this.#complain("MAPPING_VALUE_MISSING", reading.place, `is empty, expected ${needed}`);
+    }
+  }
+
+  /** What an update deletes would be compared as if it told nothing, and the lab would hear that all is the same. */
+  deletions(readings: readonly Reading[]): void {
+    for (const { status, place } of readings) {
+      if (status !== "deleted") continue;
+      const message =
+        'says "" (delete), and the storage service has no call to delete it; expected the value';
+      this.#complain("MAPPING_VALUE_INVALID", place, message);
     }
   }
 

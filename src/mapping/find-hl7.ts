@@ -1,6 +1,6 @@
 import type { OrderGroup } from "../formats/hl7/groups.ts";
 import type { Segment } from "../formats/hl7/message.ts";
-import { type FieldPath, findValue, fitsRepetition } from "../formats/hl7/path.ts";
+import { type FieldPath, findValue, fitsRepetition, selectSegments } from "../formats/hl7/path.ts";
 import type { Found, Misfit } from "./value.ts";
 
 /**
@@ -30,6 +30,42 @@ export function findIn(
     code: "MAPPING_VALUE_INVALID",
     trouble: "repeats, and the profile does not say which repetition is meant",
   };
+}
+
+/**
+ * Finds a value of which there can be only one: a number, a code, a label. Where its field repeats with another one and the
+ * path doesn't say which repetition is meant, none is chosen: the others would be lost without a word.
+ */
+export function findSingle(
+  path: FieldPath,
+  isOnly: boolean,
+  scope: readonly Segment[],
+): Found | Misfit | undefined {
+  const found = findIn(path, isOnly, scope);
+  if (found === undefined || "code" in found || path.whichRepetition !== undefined) return found;
+  const { field, component, subcomponent } = path;
+  const segment = firstValued(scope, path);
+  const count = segment?.repetitions(field) ?? 0;
+  for (let n = 2; n <= count; n++) {
+    const other = segment?.get(field, n, component, subcomponent)?.trim() ?? "";
+    if (segment === undefined || other === "" || other === found.value.trim()) continue;
+    return {
+      place: `${found.place} and ${nameOf(segment)}-${field}[${n}]${component === undefined ? "" : `.${component}`}`,
+      code: "MAPPING_VALUE_INVALID",
+      trouble:
+        "are different values in one field, expected one; the sender writes a segment for each, or the profile says which repetition is meant",
+    };
+  }
+  return found;
+}
+
+/** The segment that {@link findValue} finds the value of a path in. */
+function firstValued(scope: readonly Segment[], path: FieldPath): Segment | undefined {
+  if (path.whichSegment === undefined) return firstOf(scope, path);
+  const named = scope.filter(({ name }) => name === path.segment);
+  return selectSegments(path.whichSegment, named).find(
+    (segment) => segment.get(path.field, 1, path.component, path.subcomponent) !== undefined,
+  );
 }
 
 /**

@@ -1,5 +1,6 @@
-import type { ProfileDefinition, ValueDefinition } from "./profile-schema.ts";
-import { toValueObject } from "./value.ts";
+import { parsePath } from "../formats/hl7/path.ts";
+import type { ProfileDefinition, SourceDefinition, ValueDefinition } from "./profile-schema.ts";
+import { compileValue, toValueObject } from "./value.ts";
 
 type ValueObject = ReturnType<typeof toValueObject>;
 type Plain = Readonly<Record<string, unknown>>;
@@ -15,7 +16,7 @@ export function inheritProfile(parent: ProfileDefinition, child: ProfileDefiniti
     ...inheritEach(parent, child, ["operation", "facility", "placerOrderNumber"]),
     ...(child.subject && parent.subject
       ? {
-          subject: {
+          subject: followCode(child.subject, {
             ...parent.subject,
             ...inheritEach(parent.subject, child.subject, [
               "code",
@@ -24,7 +25,7 @@ export function inheritProfile(parent: ProfileDefinition, child: ProfileDefiniti
               "lastName",
               "dateOfBirth",
             ]),
-          },
+          }),
         }
       : {}),
     ...(child.containers && parent.containers
@@ -38,6 +39,49 @@ export function inheritProfile(parent: ProfileDefinition, child: ProfileDefiniti
       : {}),
     ...(child.results && parent.results ? { results: mergeDeep(parent.results, child.results) } : {}),
   };
+}
+
+type Subject = NonNullable<ProfileDefinition["subject"]>;
+
+/** Where MRG has the identifier that a merge does away with, by the field of PID that has the one that stays. */
+const MRG_BY_PID: Readonly<Record<string, string>> = {
+  "PID-2": "MRG-4",
+  "PID-3": "MRG-1",
+  "PID-4": "MRG-2",
+  "PID-18": "MRG-3",
+};
+
+/**
+ * A profile that finds the subject code elsewhere, or writes it otherwise, means the identifier that a merge does away with
+ * as well, unless it says where that stands: an identifier of another kind would be another person's. Where MRG has no
+ * counterpart there is no such rule.
+ */
+function followCode(child: Subject, merged: Subject): Subject {
+  if (child.code === undefined || child.priorCode !== undefined || merged.code === undefined) return merged;
+  // Profiles for CSV have none; and a mistake is told where it was made.
+  if (merged.priorCode === undefined || !isSound(merged.code)) return merged;
+  const { priorCode: _, ...rest } = merged;
+  const { from, ...how } = toValueObject(merged.code);
+  const sources = from === undefined ? [] : [from].flat();
+  const places = sources.flatMap((source): SourceDefinition[] => {
+    const text = typeof source === "string" ? source : "only" in source ? source.only : "";
+    const field = /^PID-\d+/.exec(text)?.[0] ?? "";
+    const mrg = MRG_BY_PID[field];
+    if (mrg === undefined) return [];
+    const place = mrg + text.slice(field.length);
+    return [typeof source === "string" ? place : { only: place }];
+  });
+  if (places.length === 0 || places.length < sources.length) return rest;
+  return { ...rest, priorCode: { ...how, from: places } };
+}
+
+function isSound(code: ValueDefinition): boolean {
+  let isSound = true;
+  const complain = () => {
+    isSound = false;
+  };
+  compileValue(code, { parsePlace: parsePath, dateFormats: undefined, mayQuote: false, complain });
+  return isSound;
 }
 
 function inheritEach<K extends string>(

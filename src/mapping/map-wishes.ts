@@ -41,7 +41,24 @@ export function mapWishes(
       wishes.push({ control, placerOrderNumber, subjectCode: subject.code, content });
     }
   }
-  return { wishes, contents, problems: read.problems };
+  return { wishes, contents, problems: [...read.problems, ...findClashes(wishes, place)] };
+}
+
+/** What is wanted of one order: nobody could say which of two things is to hold in the end. A question may stand beside. */
+function findClashes(wishes: readonly Wish[], place: string): Problem[] {
+  const seen = new Set<string>();
+  return wishes.flatMap(({ control, placerOrderNumber, fillerNumber: ours }) => {
+    if (control === "status") return [];
+    const names = [
+      ...(placerOrderNumber === undefined ? [] : [`order ${placerOrderNumber}`]),
+      ...(ours === undefined ? [] : [`our ${ours.kind} ${ours.id}`]),
+    ];
+    const twice = names.find((each) => seen.has(each));
+    for (const each of names) seen.add(each);
+    if (twice === undefined) return [];
+    const message = `wants two things of ${twice}, expected a message of its own for each`;
+    return [{ code: "MAPPING_VALUES_DISAGREE" as const, place: `${place}, ORC-1`, message }];
+  });
 }
 
 /** A message is taken whole or not at all: its orders, and what it wants of earlier ones. */

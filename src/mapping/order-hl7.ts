@@ -3,9 +3,10 @@ import type { Control } from "../core/wish.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import type { FieldPath } from "../formats/hl7/path.ts";
-import { listContainers } from "./containers-hl7.ts";
+import { listContainers, strayContainers } from "./containers-hl7.ts";
 import { type Draft, OPERATION_BY_TYPE } from "./draft.ts";
-import { findIn, findSubjectCode, groupScopes } from "./find-hl7.ts";
+import { findIn, findSingle, findSubjectCode, groupScopes } from "./find-hl7.ts";
+import { disagreeOnAuthority } from "./number-authority.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { quote } from "./transforms.ts";
 import { type Reading, readValue, type ValueRule } from "./value.ts";
@@ -36,6 +37,7 @@ export function readOrders(
   if (placing.length === 0) return [];
   const units = placing.map((group) => readUnit(group, control, parts, profile, messagePlace));
   const subject = readSubject(parts.segments, profile);
+  const strays = complainOfStrays(placing, parts, profile, messagePlace);
   const drafts: Draft[] = [];
   for (const same of groupByNumber(units)) {
     const first = same[0] as Unit;
@@ -47,7 +49,12 @@ export function readOrders(
       subject,
       containers: readContainers(same, parts, profile),
       containerPlace: profile.containerPlace,
-      problems: [...own, ...compareUnits(same, messagePlace), ...compareNames(subject, messagePlace)],
+      problems: [
+        ...own,
+        ...compareUnits(same, messagePlace),
+        ...compareNames(subject, messagePlace),
+        ...(drafts.length === 0 ? strays : []),
+      ],
     });
   }
   return drafts;
@@ -77,11 +84,9 @@ export function readSubjectOrder(
   const { rules } = profile;
   return {
     operation: { status: "found", value: operation, place: OPERATION_BY_TYPE },
-    facility: readValue(rules.facility, findIn, scope),
+    facility: readValue(rules.facility, findSingle, scope),
     placerOrderNumber: { status: "absent", place: OPERATION_BY_TYPE },
-    ...(operation === "MERGE"
-      ? { priorCode: readValue(rules.subject.priorCode, findSubjectCode, scope) }
-      : {}),
+    ...(operation === "MERGE" ? { priorCode: readPriorCode(scope, profile) } : {}),
     subject,
     containers: [],
     containerPlace: "",
@@ -89,7 +94,20 @@ export function readSubjectOrder(
   };
 }
 
-/** The original's groups of one order, for messages that echo them. */
+/** A profile that finds subject codes where MRG has no counterpart has to say itself which identifier a merge does away with. */
+function readPriorCode(scope: readonly Segment[], { rules }: Hl7Profile): Reading {
+  const rule = rules.subject.priorCode;
+  if (rule.sources.length > 0) return readValue(rule, findSubjectCode, scope);
+  return {
+    status: "bad",
+    place: "MRG-1",
+    code: "MAPPING_VALUE_MISSING",
+    trouble:
+      "is not read: the profile doesn't say in subject.priorCode where the identifier that goes stands",
+  };
+}
+
+/** The original's groups that place or change one order, for messages that echo them. */
 export function findOrderGroups(
   message: Hl7Message,
   profile: Hl7Profile,
@@ -97,7 +115,8 @@ export function findOrderGroups(
 ): OrderGroup[] {
   const parts = orderParts(message);
   return parts.groups.filter((group) => {
-    if (controlOf(group, profile) !== undefined) return false;
+    const control = controlOf(group, profile);
+    if (control !== undefined && !isChanging(control)) return false;
     const { number } = readUnit(group, undefined, parts, profile, "");
     return number.status === "found" && number.value === placerOrderNumber;
   });
@@ -119,7 +138,7 @@ function readUnit(
     let first: Reading | undefined;
     let bad: Reading | undefined;
     for (const scope of scopes) {
-      const reading = readValue(rule, findIn, scope);
+      const reading = readValue(rule, findSingle, scope);
       if (reading.status === "bad") bad ??= reading;
       const disagreement = first === undefined ? undefined : disagree(first, reading, what);
       if (disagreement) problems.push({ ...disagreement, place: `${messagePlace}, ${disagreement.place}` });
@@ -136,6 +155,9 @@ function readUnit(
   };
 }
 
+/** ORC-5 (table 0038) of orders that were cancelled, discontinued, replaced, completed, or not found. */
+const ENDED: ReadonlySet<string> = new Set(["CA", "DC", "RP", "CM", "ER"]);
+
 /** ORC-1 (table 0119): a new order, or a change. Answering any other request as if it were one would do the opposite. */
 function checkOrderControl(
   orc: Segment | undefined,
@@ -143,9 +165,18 @@ function checkOrderControl(
   profile: Hl7Profile,
   messagePlace: string,
 ): Problem | undefined {
-  const code = orc?.get(1);
-  if (orc === undefined || code === undefined || code === "NW" || isChanging(control)) return undefined;
+  if (orc === undefined || isChanging(control)) return undefined;
+  const code = orc.get(1);
   const which = orc.ordinal > 1 ? `[${orc.ordinal}]` : "";
+  if (code === undefined || code === "NW") {
+    const status = orc.get(5);
+    if (status === undefined || !ENDED.has(status)) return undefined;
+    return {
+      code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
+      place: `${messagePlace}, ORC${which}-5`,
+      message: `holds ${quote(status)}, the status of an order that has ended, and ORC${which}-1 ${code === undefined ? "is empty" : "asks for a new one"}; nothing was ordered or cancelled`,
+    };
+  }
   const known = [...profile.controls.keys()].sort().join(", ");
   return {
     code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
@@ -162,6 +193,7 @@ function compareUnits(units: readonly Unit[], messagePlace: string): Problem[] {
     [
       disagree(first.operation, other.operation, "operation"),
       disagree(first.facility, other.facility, "facility"),
+      disagreeOnAuthority(first, other),
       // Troubles of the first group are told by its own values.
       troubleOf(other.operation, "MAPPING_OPERATION_UNKNOWN"),
       troubleOf(other.facility, "MAPPING_FACILITY_UNKNOWN"),
@@ -219,6 +251,20 @@ function fieldOf(place: string): string {
   return dot === -1 ? place : place.slice(0, dot);
 }
 
+function complainOfStrays(
+  groups: readonly OrderGroup[],
+  { shared }: OrderParts,
+  { each }: Hl7Profile,
+  messagePlace: string,
+): Problem[] {
+  return strayContainers(groups, shared, each).map(({ ordinal }) => ({
+    code: "MAPPING_CONTAINER_UNEXPECTED",
+    place: `${messagePlace}, OBX${ordinal > 1 ? `[${ordinal}]` : ""}`,
+    message:
+      "names a container before its OBR or beside specimens, expected it below an OBR and without them",
+  }));
+}
+
 function readContainers(
   units: readonly Unit[],
   { shared }: OrderParts,
@@ -227,12 +273,18 @@ function readContainers(
   // OML^O33 may repeat an order's ORC below one specimen: its containers are the same segments, and counted once.
   const seen = units.length > 1 ? new Set<Segment>() : undefined;
   const containers: Draft["containers"][number][] = [];
+  // What is observed before the orders is of the patient, and no container's.
+  const around = shared.some(({ name }) => name === "OBX")
+    ? shared.filter(({ name }) => name !== "OBX")
+    : shared;
   let isNamed = false;
   for (const { group } of units) {
-    for (const { segment, scope } of listContainers(group, profile.each, shared)) {
+    for (const { segment, scope } of listContainers(group, profile.each, around)) {
       if (seen?.has(segment)) continue;
       seen?.add(segment);
-      const label = readValue(profile.rules.label, findIn, scope);
+      const isOfSpecimen = segment.name === "SAC" || segment.name === "SPM";
+      const rule = isOfSpecimen ? profile.specimenLabel : profile.rules.label;
+      const label = readValue(rule, findSingle, scope);
       containers.push({ label, description: readValue(profile.rules.description, findIn, scope) });
       isNamed ||= segment.name !== "OBR" || label.status !== "absent";
     }

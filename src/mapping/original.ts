@@ -1,6 +1,6 @@
 import type { OutcomeMessage } from "../core/outcome.ts";
 import { type Hl7Header, Hl7Message } from "../formats/hl7/message.ts";
-import { createEcho, type Echo } from "./echo.ts";
+import { createEcho, type Echo, type Raw } from "./echo.ts";
 import { isAcknowledgment } from "./message-type.ts";
 import type { Hl7Profile, ResultSettings } from "./profile.ts";
 
@@ -12,16 +12,27 @@ export class Original {
   /** Whether there is anything to answer to: an MSH that could be read, or at least its control id. */
   readonly isAnswerable: boolean;
   readonly #text: string | undefined;
+  readonly #headed: Hl7Message | undefined;
   #message: Hl7Message | "unread" | undefined = "unread";
 
   constructor(answered: OutcomeMessage, settings: ResultSettings) {
     this.#text = answered.text?.reveal();
     // A message with a broken segment can still be answered as long as its first line is a header.
     const headed = tryParse(this.#text === undefined ? undefined : firstLine(this.#text)) ?? this.message;
+    this.#headed = headed;
     const header: Partial<Hl7Header> = headed?.header ?? { messageControlId: answered.messageControlId };
     this.header = withSettings(header, settings);
     this.echo = createEcho(headed);
     this.isAnswerable = header.messageControlId !== undefined || headed !== undefined;
+  }
+
+  /**
+   * MSH-10 as it was written, for MSA-2: senders compare it letter by letter. Undefined where the header's value is just
+   * that.
+   */
+  get writtenControlId(): Raw | undefined {
+    const msh = this.#headed?.first("MSH");
+    return msh?.field(10) === this.header.messageControlId ? undefined : this.echo.field(msh, 10);
   }
 
   /**

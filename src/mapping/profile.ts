@@ -82,6 +82,8 @@ export interface Hl7Profile extends ProfileBase {
   /** Overrides MSH-18 when the bytes are decoded. */
   readonly encoding: string | undefined;
   readonly rules: OrderRules<FieldPath>;
+  /** The label of what is a specimen's (SAC, SPM). */
+  readonly specimenLabel: ValueRule<FieldPath>;
   readonly each: readonly ContainerKind[];
   /** What stands for a container, for people: `SAC or SPM`. */
   readonly containerPlace: string;

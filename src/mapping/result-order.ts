@@ -20,7 +20,9 @@ export function orderStatus(context: StatusContext): OutSegment[] {
   const codes = statusCodes(order.state, { ...profile.results, format });
   const group = groups[0];
   const obr = group?.obrs[0];
-  const number = echo.field(group?.orc, 2) ?? echo.field(obr, 2) ?? order.placerOrderNumber;
+  // Each as it stood in its place: a site's orders may be numbered by the one, and by the other its groups of orders.
+  const [inOrc, inObr] = [echo.field(group?.orc, 2), echo.field(obr, 2)];
+  const number = inOrc ?? inObr ?? order.placerOrderNumber;
   const ownNumber = fillerOrderNumber(order);
   const filler = ownNumber === undefined ? undefined : [ownNumber, namespace];
   const reason =
@@ -43,7 +45,7 @@ export function orderStatus(context: StatusContext): OutSegment[] {
     [
       "OBR",
       1,
-      number,
+      inObr ?? number,
       filler,
       echo.field(obr, 4) ?? SERVICE_BY_OPERATION[order.operation],
       ...blank(2),

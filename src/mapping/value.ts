@@ -80,11 +80,16 @@ export function compileValue<P>(definition: ValueDefinition, settings: CompileSe
   if (table !== undefined) pipeline.push(tableTransform(table, settings));
   return {
     sources,
-    places: sources.flatMap((source) => (source.kind === "place" ? [source.text] : [])).join(" or "),
+    places: placesOf(sources),
     pipeline,
     fallback,
     mustAgree: agree ?? false,
   };
+}
+
+/** Where sources look, for people. */
+export function placesOf(sources: readonly Source<unknown>[]): string {
+  return sources.flatMap((source) => (source.kind === "place" ? [source.text] : [])).join(" or ");
 }
 
 function compileSource<P>(source: SourceDefinition, settings: CompileSettings<P>): Source<P>[] {
@@ -125,7 +130,7 @@ export function readValue<P, S>(rule: ValueRule<P>, find: Finder<P, S>, scope: S
     if (rule.fallback === undefined) return { status: "absent", place: rule.places };
     return { status: "found", value: rule.fallback, place: "default of the profile" };
   }
-  if (first.value === '""') return { status: "deleted", place: first.place };
+  if (first.value.trim() === '""') return { status: "deleted", place: first.place };
   return applyPipeline(rule.pipeline, first);
 }
 

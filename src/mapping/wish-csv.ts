@@ -2,7 +2,7 @@ import type { FailureCode, Problem } from "../core/failures.ts";
 import type { CsvRow } from "../core/intake.ts";
 import { phi } from "../core/phi.ts";
 import type { Control, Wish } from "../core/wish.ts";
-import { readRow } from "./order-csv.ts";
+import { readCode, readRow } from "./order-csv.ts";
 import { type CsvProfile, isWishOperation, type WishOperation } from "./profile.ts";
 import { findUnfit } from "./unfit.ts";
 import type { Reading } from "./value.ts";
@@ -66,8 +66,8 @@ export function readWishRows({ orders, wishes: rows }: SplitRows, { rules }: Csv
   const wishes: Wish[] = [];
   const subjectByNumber = new Map<string, string>();
   for (const { row, control } of rows) {
-    const number = value(readRow(rules.placerOrderNumber, row), "the number of the order that is meant");
-    const subject = value(readRow(rules.subject.code, row), undefined);
+    const number = value(readCode(rules.placerOrderNumber, row), "the number of the order that is meant");
+    const subject = value(readCode(rules.subject.code, row), undefined);
     if (number === undefined) continue;
     const before = subjectByNumber.get(number);
     if (before !== undefined && subject !== undefined && before !== subject) {

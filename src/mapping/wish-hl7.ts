@@ -3,7 +3,8 @@ import { phi } from "../core/phi.ts";
 import type { Control, FillerNumber, Wish } from "../core/wish.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../formats/hl7/groups.ts";
 import type { Hl7Message } from "../formats/hl7/message.ts";
-import { findIn, findSubjectCode, groupScopes } from "./find-hl7.ts";
+import { findSingle, findSubjectCode, groupScopes } from "./find-hl7.ts";
+import { disagreeOnAuthority, type NumberedGroup } from "./number-authority.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { findUnfit } from "./unfit.ts";
 import { type Reading, readValue } from "./value.ts";
@@ -45,6 +46,7 @@ export function readWishes(parts: OrderParts, profile: Hl7Profile, messagePlace:
   if (subject.status === "bad") {
     complain({ code: subject.code, place: subject.place, message: subject.trouble });
   }
+  compareAuthorities(groups, parts, profile).forEach(complain);
   const wishes = groups.flatMap(({ group, control }): Wish[] => {
     const named = readNames(group, parts, profile, complain);
     if (named === undefined) return [];
@@ -53,6 +55,23 @@ export function readWishes(parts: OrderParts, profile: Hl7Profile, messagePlace:
     ];
   });
   return { wishes: withoutRepeats(wishes), problems };
+}
+
+/** Groups with one number have to mean one order. */
+function compareAuthorities(
+  groups: readonly { readonly group: OrderGroup }[],
+  parts: OrderParts,
+  profile: Hl7Profile,
+): Problem[] {
+  const firstByNumber = new Map<string, NumberedGroup>();
+  return groups.flatMap(({ group }) => {
+    const [number] = readNumber(group, parts, profile);
+    if (number?.status !== "found") return [];
+    const own = { group, number };
+    const first = firstByNumber.get(number.value);
+    if (first === undefined) firstByNumber.set(number.value, own);
+    return (first && disagreeOnAuthority(first, own)) ?? [];
+  });
 }
 
 /** The original's groups that a wish was read from, for answers that echo them. */
@@ -114,7 +133,7 @@ function readNames(
 /** The placer order number as each OBR of the group, with the ORC, gives it. */
 function readNumber(group: OrderGroup, { shared }: OrderParts, { rules }: Hl7Profile): Reading[] {
   // A site's number may stand before the orders, such as in PID; never in another order.
-  return groupScopes(group, shared).map((scope) => readValue(rules.placerOrderNumber, findIn, scope));
+  return groupScopes(group, shared).map((scope) => readValue(rules.placerOrderNumber, findSingle, scope));
 }
 
 function foundIn(reading: Reading | undefined): string | undefined {

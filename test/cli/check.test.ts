@@ -66,6 +66,28 @@ describe("check --offline", () => {
     });
   });
 
+  it("tells with status 3 that answers which senders wait for are never sent", async () => {
+    await withFolder(async (folder) => {
+      const tell =
+        "profiles: { quiet: { extends: builtin/hl7-orders, results: { tell: [refused, completed] } } }";
+      const text = configText(undefined, tell).replace(
+        "{ name: lims, type: hl7-drop, directory: ./hl7 }",
+        "{ name: lims, type: mllp, results: { directory: ./out }, profile: quiet, applicationAck: results }",
+      );
+      const result = await check(folder, text, "--offline", "--json");
+      expect(result.status).toBe(3);
+      expect(checksOf(result).find(({ subject }) => subject === "connector lims")).toMatchObject({
+        result: "failed",
+        detail: expect.stringContaining("add acknowledged, waiting to results.tell of profile quiet"),
+      });
+      const open = text.replace("applicationAck: results", "applicationAck: connection");
+      const [line] = checksOf(await check(folder, open, "--offline", "--json")).filter(({ subject }) =>
+        subject.startsWith("connector lims"),
+      );
+      expect(line).toMatchObject({ result: "ok" });
+    });
+  });
+
   it("tells the mistakes of a profile by its name with status 3, and goes on", async () => {
     await withFolder(async (folder) => {
       const profiles = `profiles: { odd: { extends: builtin/hl7-orders, operation: { from: "PID-3[" } } }`;

@@ -113,3 +113,19 @@ describe.concurrent("a message that is continued elsewhere", () => {
       expect(await site.orders()).toEqual([]);
     }));
 });
+
+test("an order that is placed again over MLLP after the facility rejected it is told so once more", () =>
+  withMllp({ staff: { auto: true, reviewAfterMs: [1, 5], acceptanceRate: 0 } }, async (site, daemon) => {
+    const order = original(omlO33({ number: "A-1" }));
+    const rejections = async (count: number) =>
+      eventually(async () => {
+        const told = (await results(site)).filter((each: string) => each.includes("\rORC|OC|A-1^LIMS|"));
+        return told.length === count;
+      });
+    await send(daemon, order);
+    await site.settled(1, ["rejected"]);
+    await rejections(1);
+    expect(msaOf(await send(daemon, order.replace("|MSG-A-1|", "|AGAIN|")))).toMatch(/^AA\|AGAIN/);
+    await rejections(2);
+    expect(await site.orders()).toHaveLength(1);
+  }));

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
 import { listMessages } from "../../src/ledger/views.ts";
 import { eventually } from "../support/eventually.ts";
-import { type LabOrder, labCsv, omlO33 } from "../support/lab-messages.ts";
+import { type LabOrder, labCsv, omlO33, ormCancel } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 
 async function teach(site: Site, facilities: Readonly<Record<string, number>>): Promise<void> {
@@ -31,6 +31,19 @@ const west = (number: string, own: Partial<LabOrder> = {}): LabOrder => ({
 });
 
 describe.concurrent("orders with an unknown facility", () => {
+  test("keep no order of the same patient from being cancelled", () =>
+    withSite({}, async (site) => {
+      await site.start();
+      const [order, waits] = [
+        omlO33({ number: "A-1", subject: "S-1" }),
+        omlO33(west("A-2", { subject: "S-1" })),
+      ];
+      await site.drop("hl7", "a.hl7", `${order}${waits}${ormCancel({ number: "A-1", subject: "S-1" })}`);
+      await told(site, "hl7", /\rORC\|CR\|A-1\^LIMS/);
+      expect((await site.settled(1))[0]?.state).toBe("cancelled");
+      expect(site.simulator.control.requests()).toEqual([]);
+    }));
+
   test("wait, are told so, and are carried out in their order once the daemon starts with the code", () =>
     withSite({}, async (site) => {
       const daemon = await site.start();

@@ -3,7 +3,7 @@ import { listOpenTasks } from "../../src/ledger/tasks.ts";
 import { findOrders } from "../../src/ledger/views.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { eventually } from "../support/eventually.ts";
-import { labCsv, omlO33, ormControl } from "../support/lab-messages.ts";
+import { labCsv, omlO33, ormCancel, ormControl } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 
 /** Nobody reviews anything, so that an order stays where it is. */
@@ -107,6 +107,22 @@ describe.concurrent("an order that has not left", () => {
       expect(labels).toEqual(["V-2", "V-3"]);
     }),
   );
+
+  test("is not accepted anew when it is placed again after it was cancelled: its end is told once more", () =>
+    withSite({ simulator: IDLE }, async (site) => {
+      await site.start();
+      const order = omlO33({ number: "A-1" });
+      await site.drop("hl7", "a.hl7", inOneFile(order, ormCancel({ number: "A-1" })));
+      await site.settled(1, ["cancelled"]);
+      await site.drop("hl7", "b.hl7", order.replace("|MSG-A-1|", "|AGAIN|"));
+      expect(orcOf(await answerTo(site, "AGAIN", "UA"))).toMatchObject({ 2: "A-1^LIMS", 5: "CA" });
+      await eventually(async () => {
+        const told = [...(await site.results("hl7")).values()];
+        return (
+          told.filter((each) => each.includes("|ORU^R01") && each.includes("\rORC|OC|A-1^LIMS|")).length === 2
+        );
+      });
+    }));
 
   test("is discontinued here, which is answered DR", () =>
     withSite({}, async (site) => {

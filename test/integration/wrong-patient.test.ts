@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 import { findOrders } from "../../src/ledger/views.ts";
 import { eventually } from "../support/eventually.ts";
-import { type LabOrder, labCsv } from "../support/lab-messages.ts";
+import { type LabOrder, labCsv, omlO33, ormControl } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 
 const ADA = { code: "S-1", firstName: "Ada", lastName: "Example", dateOfBirth: "1990-01-31" };
@@ -45,6 +45,23 @@ describe.concurrent("an order about a patient whom the service knows otherwise",
       const text = labCsv([other]).replace(",STORE,", ",REGISTER,").replace("V-1,vial", ",");
       expect(await parkedBy(site, other, text)).toMatchObject({ code: "SUBJECT_MISMATCH" });
       expect(site.simulator.control.subjects().filter(({ code }) => code === "S-1")).toHaveLength(1);
+    }));
+
+  test("stays parked when the lab changes it without telling the name", () =>
+    withSite({}, async (site) => {
+      site.simulator.control.addSubject({ facilityId: NORTH, ...ADA });
+      await site.start();
+      await site.drop("hl7", "a.hl7", omlO33({ ...other, labels: ["V-1"] }));
+      const parked = (label: string) =>
+        eventually(async () => {
+          const [order] = await findOrders(site.pool, "A-1");
+          return order?.state === "parked" && order.containers[0]?.label === label ? order : undefined;
+        });
+      await parked("V-1");
+      const change = ormControl("XO", { number: "A-1", subject: "S-1", labels: ["V-2"] });
+      await site.drop("hl7", "b.hl7", change.replace("|Example^Ada||19900131|F", ""));
+      expect((await parked("V-2")).failure?.code).toBe("SUBJECT_MISMATCH");
+      expect(site.simulator.control.requests()).toEqual([]);
     }));
 
   test("goes on when only a patient of another facility has the code", () =>

@@ -21,16 +21,17 @@ const message = (ordinal: number, text = omlO33({ number: `A-${ordinal}` })): In
 });
 const outline = (messages: number): BatchOutline => ({ batches: [{ header: BHS, messages }] });
 
-/** An intake whose one connector answers batches by all answers, and what it wrote down for the lab. */
+/** An intake whose one connector answers batches, by all answers unless told otherwise, and what it wrote down for the lab. */
 function withIntake(
   test: (
     intake: ReturnType<typeof createIntake>,
     told: () => Promise<{ deliveries: string[]; outcomes: string[] }>,
   ) => Promise<void>,
+  response: "all" | "errors" = "all",
 ): Promise<void> {
   return withLedger(async ({ pool }) => {
     const profile = await hl7Profile();
-    const settingsByConnector = new Map([["lims", { profile, response: "all" } as const]]);
+    const settingsByConnector = new Map([["lims", { profile, response }]]);
     const intake = createIntake({
       pool,
       logger: silent,
@@ -105,6 +106,23 @@ describe("the response to a file's batches", () => {
       await intake.closeFile(fileId, TAKEN, outline(1));
       expect((await told()).deliveries[0]).toContain("\rORC|OH|A-1^LIMS|||HD\r");
     }));
+
+  test.each([
+    ["changed meanwhile, and is read again", "taken", "FILE_CHANGED"],
+    ["could not be read further", "refused", "FILE_UNREADABLE"],
+  ] as const)("says so where only a part was taken of a file that %s", (_, status, code) =>
+    withIntake(async (intake, told) => {
+      const { fileId } = await intake.openFile(FILE);
+      await intake.accept(fileId, "lims", [message(1)]);
+      const problems = [{ code, place: "file", message: "the rest is missing" }];
+      await intake.closeFile(fileId, { status, problems }, outline(3));
+      const [text = ""] = (await told()).deliveries;
+      expect(text.split("\r").filter((line) => /^(?:MSA|BTS)/.test(line))).toEqual([
+        "MSA|AR||file: the rest is missing",
+        "BTS|1",
+      ]);
+    }, "errors"),
+  );
 
   test("leaves messages that stand in no batch to single answers", () =>
     withIntake(async (intake, told) => {

@@ -121,3 +121,18 @@ test("an application acknowledgement that goes out with the results does so unde
     await eventually(async () => (await column(pool, "select id from orders")).length === 1);
     expect(await column(pool, "select kind from outcomes")).toEqual(["acknowledged"]);
   }));
+
+test("nothing is taken in by a profile that never tells what senders were promised", () =>
+  withReceptions(async ({ open }) => {
+    const site = {
+      extends: "builtin/hl7-orders",
+      results: { tell: ["completed", "acknowledged", "waiting"] },
+    };
+    const opened = open({ applicationAck: "results", profile: "site" }, undefined, {
+      config: { profiles: { site } },
+    });
+    await expect(opened).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      message: expect.stringContaining("add refused to results.tell of profile site"),
+    });
+  }));

@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
-import { omlO33 } from "../support/lab-messages.ts";
+import { composeMessages } from "../../src/jobs/compose.ts";
+import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
+import { hl7Profile } from "../mapping/mapped.ts";
+import { adt, omlO33 } from "../support/lab-messages.ts";
 import { type TestReception, withReceptions } from "../support/with-receptions.ts";
 
 /** The segments of what is answered to one message. */
@@ -63,4 +66,33 @@ test("only what is refused is told again with the results, where MSH-16 asks for
     await reception.take(wantingErrors("A-4", "1985"));
     const { rows } = await pool.query<{ kind: string }>("select kind from outcomes");
     expect(rows).toEqual([{ kind: "refused" }]);
+  }));
+
+test.each([
+  ["AL", "AL"],
+  ["NE", "AL"],
+])(
+  "a message of a type that is left alone gets its application acknowledgement, too (MSH-15 %s, MSH-16 %s)",
+  (...wants) =>
+    withReceptions(async ({ pool, open }) => {
+      const site = { extends: "builtin/hl7-orders", ignore: ["ADT^A11"] };
+      const config = { profiles: { site } };
+      const reception = await open({ applicationAck: "results", profile: "site" }, undefined, { config });
+      const text = adt("A28", { code: "S-1" })
+        .replaceAll("A28", "A11")
+        .replace("|P|2.5.1||||||", `|P|2.5.1|||${wants.join("|")}||`);
+      const [received] = await reception.take(text);
+      expect(received?.verdict).toBe("ignored");
+      const told = composeMessages(await listOpenOutcomes(pool, "hl7", 10), await hl7Profile());
+      expect(told.deliveries.map(({ bytes }) => bytes.toString().split("\r")[1])).toEqual(["MSA|AA|A11-S-1"]);
+    }),
+);
+
+test("a message of a type that is left alone is told nothing beyond what it was answered", () =>
+  withReceptions(async ({ pool, open }) => {
+    const config = { profiles: { site: { extends: "builtin/hl7-orders", ignore: ["ADT^A11"] } } };
+    const reception = await open({ applicationAck: "results", profile: "site" }, undefined, { config });
+    const [received] = await reception.take(adt("A28", { code: "S-1" }).replaceAll("A28", "A11"));
+    expect(received?.reply?.toString()).toContain("\rMSA|AA|A11-S-1\r");
+    expect(await listOpenOutcomes(pool, "hl7", 10)).toEqual([]);
   }));

@@ -1,11 +1,13 @@
 import { expect, test } from "vitest";
 import type { ReplyTo } from "../../src/core/reply.ts";
+import { changeOrders } from "../../src/ledger/change-orders.ts";
 import { commitMessages } from "../../src/ledger/commit-messages.ts";
 import { closeFile, openFile } from "../../src/ledger/files.ts";
 import { parseId } from "../../src/ledger/ids.ts";
 import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
 import { findMessage, findOrders, listEvents, listOrders } from "../../src/ledger/views.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
+import { toldKinds } from "../support/wishes.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const FILE = { connector: "lims", fileName: "orders.hl7", sha256: "ab".repeat(32), sizeBytes: 10 };
@@ -90,6 +92,29 @@ test("makes no second order of the same order number with the same content", () 
       false,
       true,
     ]);
+  }));
+
+test.each(["cancelled", "rejected", "failed", "discarded"] as const)(
+  "tells once more that an order is %s when it is placed again, since nothing comes of it",
+  (to) =>
+    withLedger(async ({ pool }) => {
+      const [orderId] = (await commit(pool, [aRecord(1, [anOrder()])])) as [number];
+      await changeOrders(pool, [{ orderId, from: ["received"], to }]);
+      await commit(pool, [aRecord(7, [anOrder()])]);
+      expect(await toldKinds(pool)).toEqual(["acknowledged", "acknowledged", `changed ${to}`]);
+    }),
+);
+
+test("does not tell again of an order that is open or done when it is placed again, nor to a message that is sent again", () =>
+  withLedger(async ({ pool }) => {
+    const [orderId] = (await commit(pool, [aRecord(1, [anOrder()])])) as [number];
+    await commit(pool, [aRecord(7, [anOrder()])]);
+    await changeOrders(pool, [{ orderId, from: ["received"], to: "completed" }]);
+    await commit(pool, [aRecord(8, [anOrder()])]);
+    const [second] = (await commit(pool, [aRecord(9, [anOrder({ placerOrderNumber: "A-2" })])])) as [number];
+    await changeOrders(pool, [{ orderId: second, from: ["received"], to: "cancelled" }]);
+    await commit(pool, [aRecord(9, [anOrder({ placerOrderNumber: "A-2" })])]);
+    expect(new Set(await toldKinds(pool))).toEqual(new Set(["acknowledged"]));
   }));
 
 test("notes in an order's timeline that it came once more", () =>

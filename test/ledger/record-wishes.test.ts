@@ -118,3 +118,48 @@ describe("a number under which the lab has sent several orders", () => {
       expect(await states(pool)).toEqual(["cancelled", "parked"]);
     }));
 });
+
+describe("after a merge, a wish under the code that stayed", () => {
+  const merge = (n: number, prior: string, code: string, facilityId = 12) =>
+    aRecord(n, [
+      {
+        ...anOrder({ code, operation: "MERGE", placerOrderNumber: undefined, containers: [], facilityId }),
+        priorSubjectCode: phi(prior),
+      },
+    ]);
+  const under = (code: string) => ({ placerOrderNumber: "A-1", subjectCode: phi(code) });
+  const ordered = (code: string) => aRecord(1, [anOrder({ code })]);
+
+  test("reaches the order", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [ordered("S-1"), merge(2, "S-1", "S-2"), aCancel(3, [under("S-2")])]);
+      expect(await answers(pool)).toEqual([["CR"]]);
+    }));
+
+  test("reaches it over several merges, in a circle too", () =>
+    withLedger(async ({ pool }) => {
+      const merges = [merge(2, "S-1", "S-2"), merge(3, "S-2", "S-1"), merge(4, "S-2", "S-3")];
+      await commit(pool, [ordered("S-1"), ...merges, aCancel(5, [under("S-3")])]);
+      expect(await answers(pool)).toEqual([["CR"]]);
+    }));
+
+  test("does not reach it from the code that went, of another facility, or by a merge that a person discarded", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [ordered("S-1"), merge(2, "S-2", "S-1"), merge(3, "S-1", "S-3", 13)]);
+      const [discarded] = (await commit(pool, [merge(4, "S-1", "S-4")])) as [number];
+      await changeOrders(pool, [{ orderId: discarded, from: ["received"], to: "discarded" }]);
+      await commit(pool, [
+        aCancel(5, [under("S-2")]),
+        aCancel(6, [under("S-3")]),
+        aCancel(7, [under("S-4")]),
+      ]);
+      expect(await answers(pool)).toEqual(Array(3).fill(["CANCEL_ORDER_DIFFERS"]));
+    }));
+
+  test("does not change it, since an order stays with its subject", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [ordered("S-1"), merge(2, "S-1", "S-2")]);
+      await commit(pool, [aWish(3, "change", [{ ...under("S-2"), content: anOrder({ code: "S-2" }) }])]);
+      expect(await answers(pool)).toEqual([["CONTROL_ORDER_DIFFERS"]]);
+    }));
+});

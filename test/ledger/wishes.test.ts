@@ -2,9 +2,10 @@ import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
 import { CONTROLS, type Control, type WishAnswer } from "../../src/core/wish.ts";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
+import { changeOrders, changeOrdersWithin } from "../../src/ledger/change-orders.ts";
 import { releaseOrder, retryOrder } from "../../src/ledger/operator.ts";
 import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
+import { forgetOld } from "../../src/ledger/prune.ts";
 import { claimOrder, recordIntent, takeWaiting } from "../../src/ledger/submission.ts";
 import { listOpenTasks } from "../../src/ledger/tasks.ts";
 import { findOrders, listEvents } from "../../src/ledger/views.ts";
@@ -158,6 +159,19 @@ describe("an order that is changed", () => {
     }),
   );
 
+  test("keeps the name and the birth date that the change doesn't tell, and takes those that it does", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const subject = { code: phi("SUBJ-1"), lastName: phi("Newly") };
+      await commit(pool, [aWish(2, "change", [{ ...TO_OTHER[0], content: { ...OTHER, subject } }])]);
+      const { subject: kept } = await only(pool);
+      expect([kept.firstName, kept.lastName, kept.dateOfBirth].map((value) => value?.reveal())).toEqual([
+        "Ada",
+        "Newly",
+        "1990-01-31",
+      ]);
+    }));
+
   test("leaves nothing of the new content with the wish, once that is decided", () =>
     withLedger(async ({ pool }) => {
       await ordered(pool);
@@ -220,6 +234,19 @@ describe("an order that is changed", () => {
       expect(await only(pool)).toMatchObject({ state: "received", failure: undefined });
     }));
 
+  test("keeps the text of the message that changed it for as long as it is open, since results echo that", () =>
+    withLedger(async ({ pool }) => {
+      const [orderId] = await ordered(pool);
+      await commit(pool, [aWish(2, "change", TO_OTHER)]);
+      await pool.query("update messages set received_at = now() - interval '3 days'");
+      await pool.query("update orders set changed_at = now() - interval '3 days'");
+      await pool.query("update outcomes set is_composed = true");
+      const retention = { messagesMs: 86_400_000, ordersMs: 86_400_000 };
+      expect(await forgetOld(pool, retention, 100)).toMatchObject({ messages: 0 });
+      await pool.query("update orders set state = 'completed' where id = $1", [orderId]);
+      expect(await forgetOld(pool, retention, 100)).toMatchObject({ messages: 2 });
+    }));
+
   test("stays with its subject", () =>
     withLedger(async ({ pool }) => {
       await ordered(pool);
@@ -232,6 +259,22 @@ describe("an order that is changed", () => {
       expect((await only(pool)).subject.code.reveal()).toBe("SUBJ-1");
     }));
 });
+
+test("what a transaction tells that waited for another one has a later time than what that told", () =>
+  withLedger(async ({ pool }) => {
+    const [orderId = 0] = await ordered(pool);
+    const waiting = await pool.connect();
+    await waiting.query("begin");
+    await waiting.query("select now()");
+    await changeOrders(pool, [{ orderId, from: ["received"], ...submitted(7), isTold: true }]);
+    await changeOrdersWithin(waiting, [{ orderId, to: "completed", isTold: true }]);
+    await waiting.query("commit");
+    waiting.release();
+    const open = await listOpenOutcomes(pool, "lims", 10);
+    const [, earlier = 0, later = 0] = open.map(({ outcome }) => outcome.occurredAt.getTime());
+    expect(await toldKinds(pool)).toEqual(["acknowledged", "changed submitted", "changed completed"]);
+    expect(later).toBeGreaterThanOrEqual(earlier);
+  }));
 
 describe("several wishes about one order", () => {
   test("are done in the order in which they came once a call under way is settled", () =>
@@ -274,7 +317,7 @@ describe("a question for an order's state", () => {
       expect(await listOpenTasks(pool, 10)).toEqual([]);
     }));
 
-  test("that comes again gets the answer that it got", () =>
+  test("that comes again gets the answer that it got, with the time of that", () =>
     withLedger(async ({ pool }) => {
       await ordered(pool);
       const asks = aWish(2, "status", ITS_NUMBER);
@@ -282,6 +325,10 @@ describe("a question for an order's state", () => {
       await commit(pool, [aWish(3, "hold", ITS_NUMBER)]);
       await commit(pool, [asks]);
       expect((await lastAnswer(pool))?.order).toMatchObject({ isHeld: false });
+      const answers = (await listOpenOutcomes(pool, "lims", 10)).filter(
+        ({ outcome }) => outcome.kind === "wishes",
+      );
+      expect(answers.at(-1)?.outcome.occurredAt).toEqual(answers[0]?.outcome.occurredAt);
     }));
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Problem } from "../../src/core/failures.ts";
 import { composeHl7 } from "../../src/mapping/result-hl7.ts";
 import { hl7Profile, hl7Text } from "./mapped.ts";
-import { acknowledged, outcomeOrder, refused, segmentsOf, withoutText } from "./outcomes.ts";
+import { acknowledged, ORIGINAL, outcomeOrder, refused, segmentsOf, withoutText } from "./outcomes.ts";
 
 const PROBLEMS: Problem[] = [
   { code: "MAPPING_DATE_INVALID", place: "message 1, PID-7", message: "has only a year" },
@@ -61,13 +61,63 @@ describe("a message that was taken", () => {
     ]);
   });
 
+  test.each(["A^B", "A&B", "A~B", "A\\X41\\B", "A ", '""', "A"])(
+    "is named in MSA-2 as it named itself in MSH-10 (%s)",
+    async (id) => {
+      const text = ORIGINAL.replace("|MSG-1|", () => `|${id}|`);
+      const [, msa] = segmentsOf(acknowledged(undefined, text), await hl7Profile()) ?? [];
+      expect(msa).toBe(`MSA|AA|${id}`);
+    },
+  );
+
   test("is answered the same when it comes again, with a word that it did", async () => {
     const profile = await hl7Profile();
     const [first, again] = [false, true].map((isDuplicate) =>
-      segmentsOf(acknowledged([outcomeOrder()], undefined, isDuplicate), profile),
+      segmentsOf(acknowledged(undefined, undefined, isDuplicate), profile),
     );
     expect(again?.filter((segment) => !segment.startsWith("NTE"))).toEqual(first);
     expect(again?.[2]).toBe("NTE|1|L|This message was received before; nothing was started anew.");
+  });
+});
+
+describe("a message that places orders again which have ended without effect", () => {
+  const TWO = hl7Text("OML^O33^OML_O33", [
+    "PID|1||MRN-1^^^N^MR",
+    "SPM|1|V-1||SEM",
+    "ORC|NW|A-1",
+    "OBR|1|A-1||CRYO-STORE",
+    "ORC|NW|A-2",
+    "OBR|2|A-2||CRYO-STORE",
+  ]);
+  const orcs = async (first: Parameters<typeof outcomeOrder>[0], isDuplicate: boolean) => {
+    const orders = [
+      outcomeOrder({ placerOrderNumber: "A-1", ...first }),
+      outcomeOrder({ placerOrderNumber: "A-2", state: "received" }),
+    ];
+    const segments = segmentsOf(acknowledged(orders, TWO, isDuplicate), await hl7Profile());
+    return segments?.filter((segment) => segment.startsWith("ORC"));
+  };
+
+  test.each([
+    ["cancelled", "CA"],
+    ["rejected", "CA"],
+    ["discarded", "CA"],
+    ["failed", "DC"],
+  ] as const)("accepts none that is %s, and says how it ended", async (state, status) => {
+    for (const isDuplicate of [true, false]) {
+      expect(await orcs({ state }, isDuplicate)).toEqual([`ORC|UA|A-1|||${status}`, "ORC|OK|A-2|||SC"]);
+    }
+  });
+
+  test.each(["in_progress", "completed", "parked"] as const)(
+    "accepts one that is %s, and doesn't say again that it is scheduled",
+    async (state) => {
+      expect(await orcs({ state }, true)).toEqual(["ORC|OK|A-1", "ORC|OK|A-2|||SC"]);
+    },
+  );
+
+  test("accepts a new one that is parked at once", async () => {
+    expect((await orcs({ state: "parked" }, false))?.[0]).toBe("ORC|OK|A-1|||SC");
   });
 });
 

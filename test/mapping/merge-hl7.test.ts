@@ -90,6 +90,45 @@ describe("MRG-1 with several identifiers", () => {
   });
 });
 
+describe("a profile that says where subject codes stand and nothing of MRG", () => {
+  const STAYS = "PID|1|E-1|000123^^^NORTHLAB^MR~A-1^^^OTHER^MR|ALT-1|Beispiel^Anna|||||||||||||ACC-1";
+  const prior = async (code: unknown, mrg: string) => {
+    const { orders, problems } = await map([STAYS, mrg], { subject: { code } });
+    return orders
+      .map(({ priorSubjectCode }) => priorSubjectCode?.reveal())
+      .concat(problems.map(({ place }) => place));
+  };
+
+  test("means the identifier of the same authority, and no other's", async () => {
+    const code = "PID-3[4.1=NORTHLAB&5=MR].1";
+    expect(await prior(code, "MRG|7^^^OTHER^MR~000122^^^NORTHLAB^MR")).toEqual(["000122"]);
+    expect(await prior(code, "MRG|7^^^OTHER^MR")).toEqual(["message 1, MRG-1[4.1=NORTHLAB&5=MR].1"]);
+  });
+
+  test("has it written as subject codes are", async () => {
+    const as = ["trim", { regex: { match: "^0*(\\d+)$", replace: "$1" } }];
+    expect(await prior({ from: "PID-3[4.1=NORTHLAB].1", as }, "MRG|000122^^^NORTHLAB")).toEqual(["122"]);
+  });
+
+  test.each([
+    ["PID-2", "MRG-4"],
+    ["PID-4", "MRG-2"],
+    ["PID-18", "MRG-3"],
+  ])("finds what stood in %s in %s", async (code, place) => {
+    const mrg = `MRG|in MRG-1|in MRG-2|in MRG-3|in MRG-4`;
+    expect(await prior(code, mrg)).toEqual([`in ${place}`]);
+  });
+
+  test("refuses a merge where MRG has no counterpart, and takes its own word where it has one", async () => {
+    const code = "PID-19";
+    const pid = "PID|1||||Beispiel^Anna||||||||||||||SSN-1";
+    const { problems } = await map([pid, "MRG|SSN-2"], { subject: { code } });
+    expect(problems).toMatchObject([{ code: "MAPPING_VALUE_MISSING", place: "message 1, MRG-1" }]);
+    const { orders } = await map([pid, "MRG|SSN-2"], { subject: { code, priorCode: "MRG-1.1" } });
+    expect(orders.map(({ priorSubjectCode }) => priorSubjectCode?.reveal())).toEqual(["SSN-2"]);
+  });
+});
+
 describe("what is told of one merge among several", () => {
   const merge: Partial<OutcomeOrder> = {
     operation: "MERGE",

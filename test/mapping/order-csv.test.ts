@@ -55,6 +55,27 @@ describe("the rows of a CSV order", () => {
     ]);
   });
 
+  test.each(["order_number", "subject_code", "container_label"])(
+    "are refused where a spreadsheet has shortened a number in %s, which may stand for two",
+    async (column) => {
+      for (const value of ["1.23E+05", "2,00457E+11", "1E+15"]) {
+        const { problems } = mapOne(await csvProfile(), csvMessage([{ ...ROW, [column]: value }]));
+        expect(problems).toEqual([
+          {
+            code: "MAPPING_VALUE_INVALID",
+            place: `line 2, column ${column}`,
+            message: expect.stringContaining("give the column the format Text"),
+          },
+        ]);
+      }
+    },
+  );
+
+  test("may have codes with an E in them", async () => {
+    const row = { ...ROW, order_number: "1E5", subject_code: "12E+05", container_label: "E+05" };
+    expect(mapOne(await csvProfile(), csvMessage([row])).verdict).toBe("accepted");
+  });
+
   test("without a needed column say so once", async () => {
     const { subject_code, ...rest } = ROW;
     const { problems } = mapOne(await csvProfile(), csvMessage([rest, rest]));

@@ -56,6 +56,52 @@ describe("an HL7 message", () => {
     ]);
   });
 
+  test("with one number of two assigning authorities is refused, since those are two orders", async () => {
+    const order = (namespace: string, label: string) => [
+      `ORC|NW|1^${namespace}`,
+      `OBR|1|1^${namespace}||CRYO-STORE`,
+      `SPM|1|${label}||SEM`,
+    ];
+    const { problems } = await map("OML^O21", [PID, ...order("EAST", "V1"), ...order("WEST", "V2")]);
+    expect(problems).toMatchObject([
+      { code: "MAPPING_VALUES_DISAGREE", place: "message 1, ORC-2.2 and ORC[2]-2.2" },
+    ]);
+    const { orders } = await map("OML^O21", [PID, ...order("EAST", "V1"), ...order("", "V2")]);
+    expect(orders.map(({ containers }) => containers.length)).toEqual([2]);
+  });
+
+  test.each(["CA", "DC", "RP", "CM", "ER"])(
+    "with the status %s of an order that has ended asks for no new one",
+    async (status) => {
+      for (const control of ["", "NW"]) {
+        const { problems } = await map("ORM^O01", [PID, `ORC|${control}|A-1|||${status}`, OBR]);
+        expect(problems).toMatchObject([
+          { code: "MAPPING_ORDER_CONTROL_UNSUPPORTED", place: "message 1, ORC-5" },
+        ]);
+      }
+    },
+  );
+
+  test("may tell the status of an order that goes on", async () => {
+    expect((await map("ORM^O01", [PID, "ORC|NW|A-1|||IP", OBR])).verdict).toBe("accepted");
+  });
+
+  test.each([
+    ["the first name", 'Beispiel^""||19800101', "PID-5.2"],
+    ["the birth date", 'Beispiel^Anna||""', "PID-7"],
+    ["the birth date, with a blank behind it", 'Beispiel^Anna||"" ', "PID-7"],
+  ])("that updates a patient is refused when it deletes %s", async (_, fields, place) => {
+    const { problems } = await map("ADT^A08", [`PID|1||MRN-1^^^N^MR||${fields}`]);
+    expect(problems).toMatchObject([{ code: "MAPPING_VALUE_INVALID", place: `message 1, ${place}` }]);
+  });
+
+  test('has no subject code where PID-3 says "" (delete), with or without a blank', async () => {
+    for (const deleted of ['""', '"" ']) {
+      const { problems } = await map("ORM^O01", [`PID|1||${deleted}||Beispiel^Anna`, "ORC|NW|A-1", OBR]);
+      expect(problems).toMatchObject([{ code: "MAPPING_VALUE_MISSING", place: "message 1, PID-3.1" }]);
+    }
+  });
+
   test("with a specimen that has no container where the profile counts SACs is refused, not cut short", async () => {
     const segments = [PID, "ORC|NW|A", "OBR|1|||CRYO-STORE", "SPM|1|S-1||SEM", "SAC|||V-1", "SPM|2|S-2||SEM"];
     const { problems } = await map("OML^O21", segments, { containers: { each: "SAC" } });

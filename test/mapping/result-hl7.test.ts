@@ -77,6 +77,18 @@ describe("a stored order", () => {
     );
   });
 
+  test("echoes ORC-2 and OBR-2 each in its place, where the profile reads a site's numbers from OBR-2", async () => {
+    const group = (n: number) => [
+      "ORC|NW|GROUP-1^NORTHLAB",
+      `OBR|1|X-${n}^NORTHLAB||CRYO-STORE|||||||||||SEM^^STRAW-${n}`,
+    ];
+    const text = hl7Text("ORM^O01^ORM_O01", ["PID|1||MRN-4711^^^NORTH^MR", ...group(1), ...group(2)]);
+    const profile = await hl7Profile({ placerOrderNumber: "OBR-2.1" });
+    const segments = segmentsOf(changed({ placerOrderNumber: "X-2" }, text), profile);
+    expect(named(segments, "ORC")[0]?.split("|")[2]).toBe("GROUP-1^NORTHLAB");
+    expect(named(segments, "OBR")[0]?.split("|")[2]).toBe("X-2^NORTHLAB");
+  });
+
   test("echoes the sender's escapes and delimiters as they were", async () => {
     const text = [
       "MSH@*!%?@OTHER@NORTH@CRYO@STORE@20261120@@ORM*O01@C1@P@2.4",

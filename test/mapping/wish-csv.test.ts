@@ -41,6 +41,12 @@ describe("a row with the operation CANCEL", () => {
     });
   });
 
+  test("is refused for a number that a spreadsheet has shortened", async () => {
+    expect((await map([{ ...CANCEL, order_number: "1.23E+05" }])).problems).toMatchObject([
+      { code: "MAPPING_VALUE_INVALID", place: "line 2, column order_number" },
+    ]);
+  });
+
   test("is one wish with others of the same number", async () => {
     expect((await map([CANCEL, CANCEL])).wishes).toHaveLength(1);
   });

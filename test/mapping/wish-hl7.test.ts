@@ -81,6 +81,13 @@ describe("an order message with ORC-1 CA", () => {
     expect(mapped).toMatchObject({ verdict: "refused", problems: [{ code: "MAPPING_VALUES_DISAGREE" }] });
   });
 
+  test("is refused for one number of two assigning authorities", async () => {
+    const mapped = await map("ORM^O01", [PID, "ORC|CA|1^EAST", "ORC|CA|1^WEST"]);
+    expect(mapped.problems).toMatchObject([
+      { code: "MAPPING_VALUES_DISAGREE", place: "message 1, ORC-2.2 and ORC[2]-2.2" },
+    ]);
+  });
+
   test("keeps its place behind a message about the same order that waits for a code table", async () => {
     expect((await map("ORM^O01", [PID, "ORC|CA|A-1"])).orderNumbers).toEqual(["A-1"]);
   });
@@ -166,6 +173,29 @@ describe("the other order control codes", () => {
     expect(wanted(mapped)).toEqual([
       ["hold", "A-1"],
       ["status", "A-1"],
+    ]);
+  });
+
+  test.each<[string, string[]]>([
+    ["hold, release, hold", ["ORC|HD|A-1", "ORC|RL|A-1", "ORC|HD|A-1"]],
+    ["replace and change", [...PLACED("RP"), ...PLACED("XO")]],
+    ["cancel and change", ["ORC|CA|A-1", ...PLACED("XO")]],
+    ["cancel and hold, by a number of ours", ["ORC|CA||R7^CRYOBRIDGE", "ORC|HD|A-2|R7^CRYOBRIDGE"]],
+  ])("are refused where they want two things of one order: %s", async (_, segments) => {
+    const mapped = await map("ORM^O01", [PID, ...segments]);
+    expect(mapped.verdict).toBe("refused");
+    expect(mapped.problems).toMatchObject([
+      {
+        code: "MAPPING_VALUES_DISAGREE",
+        message: expect.stringMatching(/^wants two things of (order A-1|our request 7),/),
+      },
+    ]);
+  });
+
+  test("may ask how an order stands that they hold", async () => {
+    expect(wanted(await map("ORM^O01", [PID, "ORC|SS|A-1", "ORC|HD|A-1"]))).toEqual([
+      ["status", "A-1"],
+      ["hold", "A-1"],
     ]);
   });
 

@@ -75,8 +75,9 @@ export const INTAKE_FAILURES = {
   },
   HL7_CONTINUED: {
     class: "permanent",
-    meaning: "The message is one part of a longer one (DSC or MSH-14), and half an order is never processed.",
-    mend: "Have the sender transmit whole messages.",
+    meaning:
+      "The message is one part of a longer one (DSC or MSH-14), or a segment of it is (ADD), and half an order is never processed.",
+    mend: "Have the sender transmit whole messages and segments.",
   },
   HL7_BUILD_INVALID: {
     class: "permanent",

@@ -44,8 +44,9 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_CONTAINER_UNEXPECTED: {
     class: "permanent",
-    meaning: "A registration, which is about a person only, names a container.",
-    mend: "Use STORE or RETRIEVAL for containers, or leave the container columns empty.",
+    meaning:
+      "A registration, which is about a person only, names a container; or an OBX names one where none is read: before its OBR, or beside specimens.",
+    mend: "Use STORE or RETRIEVAL for containers, or leave the container columns empty. Have the sender put each OBX that names a container below its OBR, or each container into SAC or SPM.",
   },
   MAPPING_OPERATION_UNKNOWN: {
     class: "permanent",
@@ -71,8 +72,8 @@ export const MAPPING_FAILURES = {
   MAPPING_ORDER_CONTROL_UNSUPPORTED: {
     class: "permanent",
     meaning:
-      "ORC-1 asks for something other than a new order (NW) or what `cancel` and `control` of the profile name.",
-    mend: "Make the change with the storage staff; a code that cancels at your site belongs into `cancel` of the profile.",
+      "ORC-1 asks for something other than a new order (NW) or what `cancel` and `control` of the profile name; or it asks for a new one with the status of an order that has ended (ORC-5).",
+    mend: "Make the change with the storage staff; a code that cancels at your site belongs into `cancel` of the profile. A sender that tells of an ended order by ORC-5 should say in ORC-1 what it wants.",
   },
   MAPPING_VALUE_MISSING: {
     class: "permanent",
@@ -102,8 +103,9 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_VALUES_DISAGREE: {
     class: "permanent",
-    meaning: "Two places that must say the same within one order say different things.",
-    mend: "Correct the place that is wrong; Cryobridge does not choose between them.",
+    meaning:
+      "Two places that must say the same within one order say different things; or one message wants two things of one order.",
+    mend: "Correct the place that is wrong, or have a message sent for each thing; Cryobridge does not choose between them.",
   },
   MAPPING_SUBJECT_AMBIGUOUS: {
     class: "permanent",

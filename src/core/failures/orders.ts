@@ -162,8 +162,9 @@ export const ORDER_FAILURES = {
   },
   CONTROL_TOO_LATE: {
     class: "permanent",
-    meaning: "The order had come to its end before it could be put on hold, released or changed.",
-    mend: "Tell the clinic how the order ended; a new order, under a new number, can correct it.",
+    meaning:
+      "The order had come to its end before it could be put on hold, released or changed; or its release had to wait for a code table, and a later message had put it on hold.",
+    mend: "Tell the clinic how the order stands. One that ended is corrected by a new order under a new number; one that is on hold goes on when the lab releases it again.",
   },
   CONTROL_NOT_OFFERED: {
     class: "permanent",

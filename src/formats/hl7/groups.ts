@@ -81,9 +81,13 @@ export function secondPatient({ segments }: Hl7Message): Segment | undefined {
   return undefined;
 }
 
-/** Throws HL7_CONTINUED when the message is one part of several (DSC segment or MSH-14, HL7 chapter 2.10.2). */
+/**
+ * Throws HL7_CONTINUED when the message is one part of several (DSC segment or MSH-14, HL7 chapter 2.10.2), or when one of
+ * its segments goes on in another (ADD): what is read of it could end in the middle of a value.
+ */
 export function requireWhole(message: Hl7Message): void {
-  const place = message.first("DSC") ? "DSC" : message.first("MSH")?.get(14) ? "MSH-14" : undefined;
+  const mark = message.first("DSC") ?? message.first("ADD");
+  const place = mark?.name ?? (message.first("MSH")?.get(14) ? "MSH-14" : undefined);
   if (place !== undefined) {
     throw new Failure("HL7_CONTINUED", { message: "the message is continued elsewhere", place });
   }
@@ -132,6 +136,12 @@ function specimenFirst(segments: readonly Segment[]): OrderGroup[] {
   for (const segment of segments) {
     if (segment.name === "SPM") {
       requireOrdered(shared, group);
+      if (shared.specimens.length === 0 && groups.some(({ obrs }) => obrs.length > 0)) {
+        throw structureFailure(
+          segment,
+          "in OML^O33 a specimen stands before its orders, and some came first",
+        );
+      }
       shared = emptyDraft();
       shared.specimens.push({ spm: segment, containers: [] });
       shared.segments.push(segment);

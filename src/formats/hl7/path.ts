@@ -181,15 +181,15 @@ export function selectSegments(
   return chosen === undefined ? [] : [chosen];
 }
 
-/** Whether a segment fulfils every condition on its fields. */
+/** Whether a segment fulfils every condition on its fields; blanks around a value don't count. */
 export function fitsSegment(segment: Segment, conditions: readonly PathCondition[]): boolean {
   for (const { at, isEqual, value } of conditions) {
-    if ((segment.get(at[0] ?? 1, 1, at[1], at[2]) === value) !== isEqual) return false;
+    if ((segment.get(at[0] ?? 1, 1, at[1], at[2])?.trim() === value) !== isEqual) return false;
   }
   return true;
 }
 
-/** Whether a repetition of a field fulfils every condition on its components. */
+/** Whether a repetition of a field fulfils every condition on its components; blanks around a value don't count. */
 export function fitsRepetition(
   segment: Segment,
   field: number,
@@ -197,7 +197,7 @@ export function fitsRepetition(
   conditions: readonly PathCondition[],
 ): boolean {
   for (const { at, isEqual, value } of conditions) {
-    if ((segment.get(field, repetition, at[0], at[1]) === value) !== isEqual) return false;
+    if ((segment.get(field, repetition, at[0], at[1])?.trim() === value) !== isEqual) return false;
   }
   return true;
 }

@@ -173,6 +173,12 @@ describe("orders that cannot be told apart for certain", () => {
     ["a container before its order in OML^O21", "OML^O21", ["SAC|||V1", "ORC|NW|A", "OBR|1"], "SAC"],
     ["a container behind its order in OML^O33", "OML^O33", ["SPM|1", "ORC|NW|A", "SAC|||V1"], "SAC"],
     ["a specimen without order at the end of OML^O33", "OML^O33", ["ORC|NW|A", "OBR|1", "SPM|1"], "SPM"],
+    [
+      "orders before the specimen of others in OML^O33",
+      "OML^O33",
+      ["ORC|NW|A", "OBR|1", "SPM|1", "ORC|NW|B"],
+      "SPM",
+    ],
     ["a specimen without order inside OML^O33", "OML^O33", ["SPM|1", "SAC|||V1", "SPM|2", "ORC|NW|A"], "SAC"],
     ["a container without order in OML^O35", "OML^O35", ["SPM|1", "SAC|||V1", "SAC|||V2", "ORC|NW|A"], "SAC"],
   ])("are refused: %s", (_, type, segments, named) => {
@@ -184,6 +190,7 @@ describe("orders that cannot be told apart for certain", () => {
 
   it.each([
     ["DSC", messageOf("ORM^O01", "ORC|NW|A", "OBR|1", "DSC|more|F")],
+    ["ADD", messageOf("OML^O21", "ORC|NW|A", "OBR|1", "SPM|1|VIAL-00", "ADD|12||SEM")],
     ["MSH-14", messageOf("ORM^O01", "ORC|NW|A").replace("|2.5\r", "|2.5||more\r")],
   ])("are refused: a part of a longer message, told by %s", (place, text) => {
     const failure = failureOf(() => orderGroups(Hl7Message.parse(text)));

@@ -47,6 +47,17 @@ describe("a field path", () => {
     expect(message.get(path)).toBeUndefined();
   });
 
+  it("fulfils a condition whatever blanks stand around the value", () => {
+    const padded = Hl7Message.parse(
+      messageOf("ORM^O01", "PID|1||P1^^^N^PI~M1^^^N^MR ", "OBX|1|TX| LABEL||V-1"),
+    );
+    expect(["PID-3[5=MR].1", "PID-3[5!=MR].1", "OBX[3=LABEL]-5"].map((path) => padded.get(path))).toEqual([
+      "M1",
+      "P1",
+      "V-1",
+    ]);
+  });
+
   it("reads values with brackets and ampersands from quotes", () => {
     expect(parsePath('ZA1-2[1="x&y]"].1').whichRepetition).toEqual({
       kind: "where",

@@ -1,0 +1,130 @@
+import type pg from "pg";
+import { expect, test } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
+import { composeMessages, composeTables } from "../../src/jobs/compose.ts";
+import { deliverConnector } from "../../src/jobs/deliver.ts";
+import { changeOrders } from "../../src/ledger/change-orders.ts";
+import { listOpenOutcomes, takeResultNumber } from "../../src/ledger/outcomes.ts";
+import { findOrders, listOpenDeliveries } from "../../src/ledger/views.ts";
+import { csvProfile, hl7Profile } from "../mapping/mapped.ts";
+import { eventually } from "../support/eventually.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { aWish } from "../support/wishes.ts";
+import { silent, withLedger } from "../support/with-ledger.ts";
+import { withReceptions } from "../support/with-receptions.ts";
+
+/** Tells all that is open in CSV files, and gives their rows as "order number, status". */
+async function tell(pool: pg.Pool): Promise<string[]> {
+  const profile = await csvProfile();
+  const got: string[] = [];
+  const target = {
+    composeAtOnce: 2_000,
+    compose: (open: Parameters<typeof composeTables>[0]) =>
+      composeTables(open, profile, (name) => takeResultNumber(pool, "lims", name)),
+    deliver: async ({ bytes }: { readonly bytes: Buffer }) => {
+      const rows = bytes.toString().split("\r\n").slice(1, -1);
+      for (const row of rows) got.push([row.split(",")[0], row.split(",")[4]].join(" "));
+    },
+  };
+  const deps = {
+    pool,
+    clock: systemClock,
+    logger: silent,
+    random: () => 0,
+    backoff: { firstMs: 1, maxMs: 1 },
+    targetByConnector: new Map([["lims", target]]),
+    mayDeliver: () => true,
+  };
+  await deliverConnector("lims", deps, new AbortController().signal);
+  return got;
+}
+
+/** Orders A and B of different subjects, in one file. */
+async function twoOrders(pool: pg.Pool): Promise<[number, number]> {
+  const orders = ["A", "B"].map((number) => anOrder({ placerOrderNumber: number, code: `S-${number}` }));
+  return (await commit(pool, [aRecord(1, orders)])) as [number, number];
+}
+
+async function happens(pool: pg.Pool, orderId: number, to: "parked" | "failed" | "cancelled"): Promise<void> {
+  const failure = { code: "UNCLASSIFIED", text: "invented" } as const;
+  const from = ["received", "parked", "cancelled"] as const;
+  const changed = await changeOrders(pool, [{ orderId, from, to, failure, isTold: true }]);
+  expect(changed.size).toBe(1);
+}
+
+const wish = (control: "hold" | "release" | "discontinue") =>
+  aWish(1, control, [{ placerOrderNumber: "B" }], { messageControlId: control });
+
+test("CSV files of one gathering tell of an order in its order, also what other files asked of it", () =>
+  withLedger(async ({ pool }) => {
+    const [a, b] = await twoOrders(pool);
+    await commit(pool, [wish("hold")]);
+    await happens(pool, b, "parked");
+    await happens(pool, a, "parked");
+    await commit(pool, [wish("release")]);
+    await happens(pool, b, "cancelled");
+    const got = await tell(pool);
+    expect(got.filter((row) => row.startsWith("B"))).toEqual([
+      "B received",
+      "B held",
+      "B parked",
+      "B released",
+      "B cancelled",
+    ]);
+    expect(got.filter((row) => row.startsWith("A"))).toEqual(["A received", "A parked"]);
+  }));
+
+test("an outcome that no row of a CSV file can tell is set aside, and nothing of its order overtakes it", () =>
+  withLedger(async ({ pool }) => {
+    const [a, b] = await twoOrders(pool);
+    // The connector had HL7 messages when this was asked, and has CSV files by now.
+    await commit(pool, [wish("discontinue")]);
+    for (const id of [a, b]) await happens(pool, id, "failed");
+    expect(await tell(pool)).toEqual(["A received", "B received", "B cancelled", "A failed"]);
+    expect(await listOpenDeliveries(pool, 10)).toMatchObject([
+      { state: "parked", failure: { code: "UNCLASSIFIED" } },
+      { state: "pending", waitsBehind: "d2" },
+    ]);
+  }));
+
+const order = (control: "NW" | "XO" | "RP", operation: string, label: string) =>
+  [
+    `MSH|^~\\&|LIMS|NORTH|CRYO|STORE|20260301131500||ORM^O01|${control}-1|P|2.5.1`,
+    "PID|1||S-1^^^CLINIC^MR||Example^Ada||19900131|F",
+    `ORC|${control}|A-1^LIMS||GROUP-${control}`,
+    `OBR|1|A-1^LIMS||${operation}^as asked by ${control}|||||||||||OOC^^${label}`,
+    "",
+  ].join("\r");
+
+test.each(["XO", "RP"] as const)(
+  "what becomes of an order that was changed is told with the codes of the message that changed it (%s)",
+  (control) =>
+    withReceptions(async ({ pool, open }) => {
+      const reception = await open();
+      await reception.take(order("NW", "CRYO-STORE", "V-1"));
+      await reception.take(order(control, "CRYO-RETRIEVE", "V-2"));
+      const orderId = (await findOrders(pool, "A-1"))[0]?.id ?? 0;
+      const isTold = true;
+      await changeOrders(pool, [{ orderId, from: ["received"], to: "completed", isTold }]);
+      const { deliveries } = composeMessages(await listOpenOutcomes(pool, "hl7", 10), await hl7Profile());
+      const told = deliveries.at(-1)?.bytes.toString().split("\r") ?? [];
+      const field = (segment: string, n: number) =>
+        told.find((line) => line.startsWith(segment))?.split("|")[n];
+      expect(field("ORC", 4)).toBe(`GROUP-${control}`);
+      expect(field("OBR", 4)).toBe(`CRYO-RETRIEVE^as asked by ${control}`);
+    }),
+);
+
+test("a change that was refused is echoed by no result", () =>
+  withReceptions(async ({ pool, open }) => {
+    const reception = await open();
+    await reception.take(order("NW", "CRYO-STORE", "V-1"));
+    await eventually(async () => (await findOrders(pool, "A-1")).length > 0);
+    const orderId = (await findOrders(pool, "A-1"))[0]?.id ?? 0;
+    const request = { surface: "request", requestId: 7 } as const;
+    await changeOrders(pool, [{ orderId, from: ["received"], to: "submitted", request, isTold: true }]);
+    await reception.take(order("XO", "CRYO-RETRIEVE", "V-2"));
+    await changeOrders(pool, [{ orderId, to: "completed", isTold: true }]);
+    const { deliveries } = composeMessages(await listOpenOutcomes(pool, "hl7", 10), await hl7Profile());
+    expect(deliveries.at(-1)?.bytes.toString()).toContain("|CRYO-STORE^as asked by NW|");
+  }));
