@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import type pg from "pg";
+import { findPort } from "../support/find-port.ts";
 import { withChildSite, withPool } from "../support/with-child-site.ts";
 import { orderOfOneKilobyte } from "./hl7-texts.ts";
 import { type LoadResult, type LoadShape, putLoad } from "./mllp-load.ts";
@@ -37,7 +37,7 @@ const SUSTAINED = { connections: 10, inFlight: 20, warmUpMs: 5_000, measureMs: 1
  * turns, so that both meet the same machine.
  */
 export async function benchMllp(): Promise<BenchReport> {
-  const port = await findFreePort();
+  const port = await findPort();
   const connector = { name: "mllp", type: "mllp", listen: { port }, results: { directory: "./results" } };
   return await withChildSite({ config: { connectors: [connector] } }, async (site) => {
     const daemon = site.start(["--role", "intake"]);
@@ -177,14 +177,4 @@ async function startPeer(): Promise<{ readonly port: number; stop(): void }> {
   });
   const [line] = (await once(child.stdout, "data")) as [Buffer];
   return { port: Number(line.toString().trim()), stop: () => void child.kill("SIGKILL") };
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : 0;
 }

@@ -3,7 +3,7 @@ import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 import { createRandom, drawMs, type Spread } from "../../src/simulator/random.ts";
 import { type Account, account, isAtItsEnd } from "../support/account.ts";
 import { eventually } from "../support/eventually.ts";
-import { findPort } from "../support/journal-site.ts";
+import { findPort } from "../support/find-port.ts";
 import type { PlannedOrder } from "../support/lab-load.ts";
 import { withDisk } from "../support/power-cut.ts";
 import { type ResultLab, withResultLab } from "../support/result-lab.ts";

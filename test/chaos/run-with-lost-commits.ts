@@ -5,7 +5,8 @@ import { createRandom, drawMs, type Spread } from "../../src/simulator/random.ts
 import { type Account, account, isAtItsEnd } from "../support/account.ts";
 import { type CutWay, type Orphan, withCutWay } from "../support/cut-way.ts";
 import { eventually } from "../support/eventually.ts";
-import { findPort, mllpConnector } from "../support/journal-site.ts";
+import { findPort } from "../support/find-port.ts";
+import { mllpConnector } from "../support/journal-site.ts";
 import { planLoad, seedRetrievals } from "../support/lab-load.ts";
 import { sendOrders } from "../support/send-orders.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";

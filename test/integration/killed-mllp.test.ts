@@ -6,7 +6,7 @@ import { asFailure } from "../../src/core/failures.ts";
 import { isTerminal } from "../../src/core/order-state.ts";
 import { countArrivals } from "../../src/ledger/arrivals.ts";
 import { eventually } from "../support/eventually.ts";
-import { findPort } from "../support/journal-site.ts";
+import { findPort } from "../support/find-port.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { createStorm } from "../support/mllp-storm.ts";
 import { withChildSite, withPool } from "../support/with-child-site.ts";

@@ -25,6 +25,7 @@ describe.runIf(machineHas("disks in files")).concurrent("when the power is cut",
     const report = await runResultsWithCuts({ seed: SEED, orders: 15, cuts: 3, settleWithinMs: 60_000 });
     expect(report.faults).toEqual([]);
     expect(report.account).toEqual(ALL_WELL);
-    expect(report.told).toBeGreaterThanOrEqual(4 * 15 - 15);
+    // How many states of an order a look at the service meets is chance; two are certain.
+    expect(report.told).toBeGreaterThanOrEqual(2 * 15);
   });
 });

@@ -1,11 +1,11 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import type pg from "pg";
 import { parse, stringify } from "yaml";
 import { countArrivals } from "../../src/ledger/arrivals.ts";
 import type { ChildDaemon } from "./child-daemon.ts";
 import { eventually } from "./eventually.ts";
+import { findPort } from "./find-port.ts";
 import { type ChildSite, type ChildSiteOptions, withChildSite, withPool } from "./with-child-site.ts";
 
 /** A site that takes orders by MLLP, with a ledger of its own and therefore with a journal. */
@@ -66,15 +66,6 @@ const journalFolder = ({ dataDir }: Pick<ChildSite, "dataDir">) => join(dataDir,
 /** A connector as the configuration has it, with results in a folder. */
 export function mllpConnector(name: string, port: number): object {
   return { name, type: "mllp", listen: { port }, results: { directory: "told" } };
-}
-
-/** A port that was free a moment ago: a sender keeps its address while the daemon comes and goes. */
-export async function findPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
 }
 
 /** What a ledger has, oldest first. */

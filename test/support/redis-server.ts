@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { Redis } from "ioredis";
 import { eventually } from "./eventually.ts";
+import { findPort } from "./find-port.ts";
 import { findProgram } from "./needs.ts";
 
 /** A Redis server of a test's own, which keeps nothing on disk. */
@@ -16,7 +16,7 @@ export interface TestRedis {
 
 /** Gives a test a Redis server, and ends it. Guard such tests with `machineHas("redis-server")`. */
 export async function withRedis<T>(test: (redis: TestRedis) => Promise<T>): Promise<T> {
-  const port = await findFreePort();
+  const port = await findPort();
   const url = `redis://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
   const start = async () => {
@@ -39,12 +39,4 @@ export async function withRedis<T>(test: (redis: TestRedis) => Promise<T>): Prom
   } finally {
     await crash();
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  return typeof address === "object" && address ? address.port : 0;
 }

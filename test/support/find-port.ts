@@ -1,0 +1,24 @@
+import { randomInt } from "node:crypto";
+import { createServer } from "node:net";
+
+/** Systems take the ports of outgoing connections from above these. */
+const [FROM, TO] = [20_000, 32_000];
+
+/**
+ * A port on 127.0.0.1 that was free a moment ago, for a server that is to have the same one after each start. None that
+ * an outgoing connection may be given while the server is away.
+ */
+export async function findPort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(FROM, TO);
+    if (await isFree(port)) return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
+}
