@@ -44,7 +44,7 @@ export class MessageNumbers {
 
   /** So many numbers, ascending and above all that were given before. To be called again once it has resolved. */
   async next(count: number): Promise<number[]> {
-    if (this.#isOld(this.#lot)) this.#lot = NO_LOT;
+    if (this.#isOld(this.#lot)) this.#dropLot();
     if (this.#left < count) await this.#addComing();
     if (this.#left < count) this.#add(await this.#ask(count - this.#left));
     this.#given += count;
@@ -58,14 +58,18 @@ export class MessageNumbers {
 
   /** Drops what was taken ahead; to be called when numbers were taken another way. */
   forget(): void {
-    this.#lot = NO_LOT;
-    this.#given = 0;
+    this.#dropLot();
     this.#coming = undefined;
     this.#size = 0;
   }
 
   get #left(): number {
-    return Math.max(0, this.#lot.numbers.length - this.#given);
+    return this.#lot.numbers.length - this.#given;
+  }
+
+  #dropLot(): void {
+    this.#lot = NO_LOT;
+    this.#given = 0;
   }
 
   #isOld({ askedAt }: Lot): boolean {

@@ -12,7 +12,7 @@ import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import { controlCodes } from "./control-codes.ts";
 import { assemble, type OutSegment } from "./echo.ts";
 import { refusalCode, toAckError } from "./error-condition.ts";
-import { findOrderGroups } from "./order-hl7.ts";
+import { orderGroupsByNumber } from "./order-hl7.ts";
 import type { Original } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { statusCodes } from "./status-map.ts";
@@ -214,11 +214,11 @@ function statesOf(
   const { orders, isDuplicate } = outcome;
   const past = orders.filter(({ state }) => state !== "received" && (isDuplicate || state !== "parked"));
   if (past.length === 0 || tryGroups(message).length === 0) return new Map();
+  const groupsByNumber = orderGroupsByNumber(message, profile);
   return new Map(
-    past.flatMap(({ placerOrderNumber: number, state }) =>
-      number === undefined
-        ? []
-        : findOrderGroups(message, profile, number).map(({ orc, obrs }) => [orc ?? obrs[0], state] as const),
-    ),
+    past.flatMap(({ placerOrderNumber: number, state }) => {
+      const groups = number === undefined ? undefined : groupsByNumber.get(number);
+      return (groups ?? []).map(({ orc, obrs }) => [orc ?? obrs[0], state] as const);
+    }),
   );
 }

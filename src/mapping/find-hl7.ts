@@ -45,10 +45,11 @@ export function findSingle(
   if (found === undefined || "code" in found || path.whichRepetition !== undefined) return found;
   const { field, component, subcomponent } = path;
   const segment = firstValued(scope, path);
-  const count = segment?.repetitions(field) ?? 0;
+  if (segment === undefined) return found;
+  const count = segment.repetitions(field);
   for (let n = 2; n <= count; n++) {
-    const other = segment?.get(field, n, component, subcomponent)?.trim() ?? "";
-    if (segment === undefined || other === "" || other === found.value.trim()) continue;
+    const other = segment.get(field, n, component, subcomponent)?.trim() ?? "";
+    if (other === "" || other === found.value.trim()) continue;
     return {
       place: `${found.place} and ${nameOf(segment)}-${field}[${n}]${component === undefined ? "" : `.${component}`}`,
       code: "MAPPING_VALUE_INVALID",

@@ -107,19 +107,20 @@ function readPriorCode(scope: readonly Segment[], { rules }: Hl7Profile): Readin
   };
 }
 
-/** The original's groups that place or change one order, for messages that echo them. */
-export function findOrderGroups(
-  message: Hl7Message,
-  profile: Hl7Profile,
-  placerOrderNumber: string,
-): OrderGroup[] {
+/** The original's groups that place or change orders, by the number of the order, for messages that echo them. */
+export function orderGroupsByNumber(message: Hl7Message, profile: Hl7Profile): Map<string, OrderGroup[]> {
   const parts = orderParts(message);
-  return parts.groups.filter((group) => {
+  const byNumber = new Map<string, OrderGroup[]>();
+  for (const group of parts.groups) {
     const control = controlOf(group, profile);
-    if (control !== undefined && !isChanging(control)) return false;
+    if (control !== undefined && !isChanging(control)) continue;
     const { number } = readUnit(group, undefined, parts, profile, "");
-    return number.status === "found" && number.value === placerOrderNumber;
-  });
+    if (number.status !== "found") continue;
+    const same = byNumber.get(number.value);
+    if (same === undefined) byNumber.set(number.value, [group]);
+    else same.push(group);
+  }
+  return byNumber;
 }
 
 function readUnit(

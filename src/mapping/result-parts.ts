@@ -3,7 +3,7 @@ import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
 import type { OrderGroup } from "../formats/hl7/groups.ts";
 import { isVersionFrom } from "../formats/hl7/version.ts";
 import type { OutSegment } from "./echo.ts";
-import { findOrderGroups } from "./order-hl7.ts";
+import { orderGroupsByNumber } from "./order-hl7.ts";
 import type { Original } from "./original.ts";
 import type { Hl7Profile, ResultFormat, ResultSettings } from "./profile.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
@@ -103,7 +103,7 @@ export function blank(count: number): undefined[] {
 function findGroups(order: OutcomeOrder, { message }: Original, profile: Hl7Profile): OrderGroup[] {
   if (message === undefined || order.placerOrderNumber === undefined) return [];
   try {
-    return findOrderGroups(message, profile, order.placerOrderNumber);
+    return orderGroupsByNumber(message, profile).get(order.placerOrderNumber) ?? [];
   } catch {
     return [];
   }

@@ -3,7 +3,7 @@ import { orderGroups, sharedSegments } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import { overrideFields } from "./field-overrides.ts";
 import { findMergeSegments } from "./merge-hl7.ts";
-import { findOrderGroups } from "./order-hl7.ts";
+import { orderGroupsByNumber } from "./order-hl7.ts";
 import type { Original } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { fillerOrderNumber } from "./result-parts.ts";
@@ -59,7 +59,7 @@ function scopeOf(
     const groups = orderGroups(message);
     if (groups.length <= 1) return message.segments;
     const number = order?.placerOrderNumber;
-    const own = number === undefined ? [] : findOrderGroups(message, profile, number);
+    const own = number === undefined ? [] : (orderGroupsByNumber(message, profile).get(number) ?? []);
     return [...own.flatMap(({ segments }) => segments), ...sharedSegments(message)];
   } catch {
     // What belongs to which order can't be told, so only the header is safe.

@@ -20,6 +20,21 @@ const unavailable = { code: "LEDGER_UNAVAILABLE" };
 const withBoth = (run: (receptions: Receptions, way: CutWay) => Promise<void>) =>
   withReceptions((receptions) => withCutWay(receptions, (way) => run(receptions, way)));
 
+/**
+ * Takes a message whose commit is held back, behind a connection that is cut; what it gives lets the commit come about, and
+ * resolves when it is over.
+ */
+async function loseHeld(pool: pg.Pool, way: CutWay, take: () => Promise<unknown>) {
+  const held = await holdFirstCommit(pool, "messages");
+  const cut = way.cutAt("insert_arrivals", "server");
+  await expect(take()).rejects.toMatchObject(unavailable);
+  await held.isHeld();
+  return async () => {
+    await held.letGo();
+    await (await cut).isDone;
+  };
+}
+
 describe("a plain message whose commit nobody was told of is taken once, and answered the same each time", () => {
   const A1 = order("A-1");
 
@@ -44,14 +59,10 @@ describe("a plain message whose commit nobody was told of is taken once, and ans
   test("when it comes about while it is sent again", () =>
     withBoth(async ({ pool, open }, way) => {
       const reception = await open({}, way.pool);
-      const held = await holdFirstCommit(pool, "messages");
-      const cut = way.cutAt("insert_arrivals", "server");
-      await expect(reception.take(A1)).rejects.toMatchObject(unavailable);
-      await held.isHeld();
+      const letGo = await loseHeld(pool, way, () => reception.take(A1));
       const second = reception.take(A1);
       await Promise.race([second, isAwaited(pool)]);
-      await held.letGo();
-      await (await cut).isDone;
+      await letGo();
       await expectOnce(pool, await second, await reception.take(A1));
     }));
 
@@ -70,29 +81,21 @@ describe("a plain message whose commit nobody was told of is taken once, and ans
   test("when another daemon gets it the second time", () =>
     withBoth(async ({ pool, open }, way) => {
       const [reception, other] = [await open({}, way.pool), await open()];
-      const held = await holdFirstCommit(pool, "messages");
-      const cut = way.cutAt("insert_arrivals", "server");
-      await expect(reception.take(A1)).rejects.toMatchObject(unavailable);
-      await held.isHeld();
+      const letGo = await loseHeld(pool, way, () => reception.take(A1));
       const second = other.take(A1);
       await Promise.race([second, isAwaited(pool)]);
-      await held.letGo();
-      await (await cut).isDone;
+      await letGo();
       await expectOnce(pool, await second, await reception.take(A1));
     }));
 
   test("when the second time it comes beside a message that is not plain", () =>
     withBoth(async ({ pool, open }, way) => {
       const reception = await open({}, way.pool);
-      const held = await holdFirstCommit(pool, "messages");
-      const cut = way.cutAt("insert_arrivals", "server");
-      await expect(reception.take(A1)).rejects.toMatchObject(unavailable);
-      await held.isHeld();
+      const letGo = await loseHeld(pool, way, () => reception.take(A1));
       const second = reception.take(A1);
       const beside = reception.take(ormCancel({ number: "A-0" }));
       await Promise.race([second, isAwaited(pool)]);
-      await held.letGo();
-      await (await cut).isDone;
+      await letGo();
       await beside;
       await expectOnce(pool, await second, await reception.take(A1));
     }));
@@ -101,13 +104,9 @@ describe("a plain message whose commit nobody was told of is taken once, and ans
 test("one order comes of it when the sender gives the message another control id the second time", () =>
   withBoth(async ({ pool, open }, way) => {
     const reception = await open({}, way.pool);
-    const held = await holdFirstCommit(pool, "messages");
-    const cut = way.cutAt("insert_arrivals", "server");
-    await expect(reception.take(order("A-1"))).rejects.toMatchObject(unavailable);
-    await held.isHeld();
+    const letGo = await loseHeld(pool, way, () => reception.take(order("A-1")));
     await reception.take(order("A-1").replace("|MSG-A-1|", "|MSG-A-1b|"));
-    await held.letGo();
-    await (await cut).isDone;
+    await letGo();
     // Whatever is about orders has those that came before it made.
     await reception.take(ormCancel({ number: "A-0" }));
     expect(await column(pool, "select placer_order_number from orders")).toEqual(["A-1"]);
@@ -116,14 +115,10 @@ test("one order comes of it when the sender gives the message another control id
 test("another message under its control id is refused where the site says so, also while its commit comes about", () =>
   withBoth(async ({ pool, open }, way) => {
     const reception = await open({ reusedControlId: "refuse" }, way.pool);
-    const held = await holdFirstCommit(pool, "messages");
-    const cut = way.cutAt("insert_arrivals", "server");
-    await expect(reception.take(order("A-1"))).rejects.toMatchObject(unavailable);
-    await held.isHeld();
+    const letGo = await loseHeld(pool, way, () => reception.take(order("A-1")));
     const other = reception.take(order("A-2").replace("|MSG-A-2|", "|MSG-A-1|"));
     await Promise.race([other, isAwaited(pool)]);
-    await held.letGo();
-    await (await cut).isDone;
+    await letGo();
     expect(await other).toMatchObject([
       { verdict: "refused", problems: [{ code: "HL7_CONTROL_ID_REUSED" }] },
     ]);
