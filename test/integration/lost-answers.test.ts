@@ -205,7 +205,8 @@ describe.concurrent("an order that the service definitely did not take", () => {
       await eventually(
         async () => (await site.orders()).filter((order) => order.failure !== undefined).length === 3,
       );
-      expect((await site.orders()).map((order) => order.state)).toEqual(["received", "received", "received"]);
+      // An attempt may be under way at any moment, which is "submitting".
+      for (const order of await site.orders()) expect(["received", "submitting"]).toContain(order.state);
       await site.simulator.listen(port);
       const orders = await site.settled(3, undefined, 40_000);
       expect(orders.map((order) => order.state)).toEqual(["completed", "completed", "completed"]);
