@@ -95,7 +95,9 @@ export async function runResultsWithCuts(plan: ResultsPlan): Promise<ResultsRepo
             await disk.forget(image);
           }
           await site.start().running;
-          await send(plan.orders);
+          await eventually(() => send(plan.orders).then(() => answers.size === numbers.length), {
+            what: "an answer to each order",
+          });
           const ledger = await settle(site, plan);
           return {
             account: account({

@@ -19,7 +19,7 @@ export async function endState(world: DropWorld, intake: JournalIntake) {
   const reports = (await world.list("error")).filter((name) => /\.(txt|json)$/.test(name));
   const texts = await Promise.all(reports.map((name) => world.read("error", name)));
   return {
-    archive: (await world.list("archive")).map((name) => name.slice(11)),
+    archive: (await world.list("archive")).map((name) => name.slice(11)).sort(),
     error: await world.list("error"),
     reports: texts.map(withoutTimes),
     ledger: intake.summary().sort((a, b) => (a.name < b.name ? -1 : 1)),

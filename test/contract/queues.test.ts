@@ -165,14 +165,16 @@ describe.each(SERVERS)("job queues on %s", (_name, isThere, withServer) => {
   test.runIf(isThere)("wait for the jobs in hand when they are closed", () =>
     withServer(async ({ open }) => {
       const queues = await open();
+      const begun = Promise.withResolvers<void>();
       let isDone = false;
       await queues.work("submit", 1, async () => {
+        begun.resolve();
         await systemClock.sleep(300);
         isDone = true;
       });
       await queues.add("submit", [job(1)]);
-      await eventually(async () => (await queues.counts()).submit.active === 1);
-      await queues.close(5_000);
+      await begun.promise;
+      await queues.close(60_000);
       expect(isDone).toBe(true);
     }),
   );
@@ -188,7 +190,7 @@ describe.each(SERVERS)("job queues on %s", (_name, isThere, withServer) => {
       await queues.add("submit", [job(1)]);
       await eventually(async () => (await queues.counts()).submit.active === 1);
       await queues.close(200);
-      expect(isTold).toBe(true);
+      await eventually(() => isTold, { what: "the news that it is too late" });
     }),
   );
 
@@ -212,7 +214,7 @@ describe.each(SERVERS)("job queues on %s", (_name, isThere, withServer) => {
         await eventually(async () =>
           queues.add("track", [{ jobId: "track-f12", data: { facilityId: 12 } }]).then(() => true),
         );
-        await eventually(() => ran.includes("o2") && ran.includes("f12"), { withinMs: 20_000 });
+        await eventually(() => ran.includes("o2") && ran.includes("f12"));
       }),
   );
 
@@ -223,7 +225,8 @@ describe.each(SERVERS)("job queues on %s", (_name, isThere, withServer) => {
       await crash();
       const startedAt = performance.now();
       await queues.close(500);
-      expect(performance.now() - startedAt).toBeLessThan(4_000);
+      // Nobody would come back without the deadline; a busy machine takes its time.
+      expect(performance.now() - startedAt).toBeLessThan(15_000);
     }),
   );
 

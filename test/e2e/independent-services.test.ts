@@ -54,7 +54,7 @@ async function dropDay(site: OtherSite): Promise<LedgerOrder[]> {
   await site.drop("hl7", "store.hl7", omlO33(HL7_STORE));
   await eventually(() => site.told("hl7").then((text) => text.includes("A-1")));
   await site.drop("hl7", "retrieval.hl7", omlO33(HL7_RETRIEVAL));
-  return site.ended(COUNT, 40_000);
+  return site.ended(COUNT);
 }
 
 /** The end that each order of the day comes to. */

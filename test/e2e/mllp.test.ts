@@ -78,7 +78,7 @@ async function send(
 ): Promise<string> {
   const client = new Hl7Client({ host: "127.0.0.1", port });
   try {
-    const answer = await client.sendAndWait(MedplumMessage.parse(text), { returnAck, timeoutMs: 10_000 });
+    const answer = await client.sendAndWait(MedplumMessage.parse(text), { returnAck, timeoutMs: 60_000 });
     return answer.toString();
   } finally {
     await client.close();
@@ -220,7 +220,7 @@ describe("orders over MLLP", () => {
 async function sendMany(client: Hl7Client, text: string, times: number): Promise<string[]> {
   const answers: string[] = [];
   for (let n = 0; n < times; n += 1) {
-    const answer = await client.sendAndWait(MedplumMessage.parse(text), { timeoutMs: 10_000 });
+    const answer = await client.sendAndWait(MedplumMessage.parse(text), { timeoutMs: 60_000 });
     answers.push(answer.toString());
   }
   return answers;
@@ -251,7 +251,7 @@ describe("results over MLLP", () => {
       const daemon = await site.start();
       await send(portOf(daemon), order("A-1"));
       await site.settled(1);
-      await eventually(() => lab.heard.some((text) => /OBR\|.*\|F\b/.test(text)), { withinMs: 30_000 });
+      await eventually(() => lab.heard.some((text) => /OBR\|.*\|F\b/.test(text)));
       expect(new Set(lab.heard.slice(0, 3)).size).toBe(1);
     }));
 

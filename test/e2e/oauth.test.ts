@@ -53,54 +53,50 @@ async function startGate(authorization: AuthorizationServer): Promise<Gate> {
   return gate;
 }
 
-test(
-  "a daemon whose secret is refused takes orders in, says so, and goes on once the secret's file is right",
-  () =>
-    withAuthorizationServer({ lifeSeconds: 600 }, async (authorization) => {
-      authorization.register({ id: "lab", secret: "right-1" });
-      const gate = await startGate(authorization);
-      const auth = { tokenUrl: authorization.tokenUrl, clientId: "lab", clientSecret: `\${OAUTH_SECRET}` };
-      const parts = { config: { service: { baseUrl: gate.url, auth } } };
-      await withSite(parts, async (site) => {
-        gate.target = site.simulator.url;
-        const secretFile = join(site.folder, "secret");
-        await writeFile(secretFile, "wrong\n");
-        const load = () =>
-          loadConfig(site.configFile, { env: { OAUTH_SECRET_FILE: secretFile }, profileSchema });
-        const daemon = await startDaemon(load(), {
-          roles: new Set(ROLES),
-          logger: silent,
-          readAgain: load,
-          onFatal: (failure) => {
-            throw failure;
-          },
-        });
-        try {
-          await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-          await site.drop("csv", "b.csv", labCsv([{ number: "B-1" }, { number: "B-2" }]));
-          await eventually(() => daemon.troubles().some((words) => /credentials are refused/.test(words)));
-          await site.settled(3, ["received", "queued", "submitting"]);
-          expect(site.simulator.tally().journal).toEqual([]);
-
-          await writeFile(secretFile, "right-1\n");
-          const orders = await site.settled(3, ["completed"], 30_000);
-          expect(orders.map((order) => order.failure)).toEqual([undefined, undefined, undefined]);
-          expect(daemon.troubles()).toEqual([]);
-
-          // Rotated at the server first, and the token of the old secret revoked.
-          authorization.register({ id: "lab", secret: "right-2" });
-          await authorization.revoke(gate.token);
-          await site.drop("hl7", "c.hl7", omlO33({ number: "A-2" }));
-          await eventually(() => daemon.troubles().some((words) => /credentials are refused/.test(words)));
-          await writeFile(secretFile, "right-2\n");
-          await site.settled(4, ["completed"], 30_000);
-          expect(site.simulator.tally().doubled).toEqual([]);
-          expect(site.simulator.tally().journal).toHaveLength(4);
-        } finally {
-          await daemon.stop();
-        }
+test("a daemon whose secret is refused takes orders in, says so, and goes on once the secret's file is right", () =>
+  withAuthorizationServer({ lifeSeconds: 600 }, async (authorization) => {
+    authorization.register({ id: "lab", secret: "right-1" });
+    const gate = await startGate(authorization);
+    const auth = { tokenUrl: authorization.tokenUrl, clientId: "lab", clientSecret: `\${OAUTH_SECRET}` };
+    const parts = { config: { service: { baseUrl: gate.url, auth } } };
+    await withSite(parts, async (site) => {
+      gate.target = site.simulator.url;
+      const secretFile = join(site.folder, "secret");
+      await writeFile(secretFile, "wrong\n");
+      const load = () =>
+        loadConfig(site.configFile, { env: { OAUTH_SECRET_FILE: secretFile }, profileSchema });
+      const daemon = await startDaemon(load(), {
+        roles: new Set(ROLES),
+        logger: silent,
+        readAgain: load,
+        onFatal: (failure) => {
+          throw failure;
+        },
       });
-      await gate.close();
-    }),
-  90_000,
-);
+      try {
+        await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
+        await site.drop("csv", "b.csv", labCsv([{ number: "B-1" }, { number: "B-2" }]));
+        await eventually(() => daemon.troubles().some((words) => /credentials are refused/.test(words)));
+        await site.settled(3, ["received", "queued", "submitting"]);
+        expect(site.simulator.tally().journal).toEqual([]);
+
+        await writeFile(secretFile, "right-1\n");
+        const orders = await site.settled(3, ["completed"]);
+        expect(orders.map((order) => order.failure)).toEqual([undefined, undefined, undefined]);
+        expect(daemon.troubles()).toEqual([]);
+
+        // Rotated at the server first, and the token of the old secret revoked.
+        authorization.register({ id: "lab", secret: "right-2" });
+        await authorization.revoke(gate.token);
+        await site.drop("hl7", "c.hl7", omlO33({ number: "A-2" }));
+        await eventually(() => daemon.troubles().some((words) => /credentials are refused/.test(words)));
+        await writeFile(secretFile, "right-2\n");
+        await site.settled(4, ["completed"]);
+        expect(site.simulator.tally().doubled).toEqual([]);
+        expect(site.simulator.tally().journal).toHaveLength(4);
+      } finally {
+        await daemon.stop();
+      }
+    });
+    await gate.close();
+  }));

@@ -59,7 +59,7 @@ describe.concurrent("orders with an unknown facility", () => {
 
       await teach(site, { WEST: 13 });
       await site.start();
-      const orders = await site.settled(4, undefined, 30_000);
+      const orders = await site.settled(4);
       expect(orders.toReversed().map(({ placerOrderNumber, state }) => [placerOrderNumber, state])).toEqual([
         ["B-2", "completed"],
         ["A-1", "completed"],

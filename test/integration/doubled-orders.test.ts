@@ -66,7 +66,7 @@ describe.concurrent("an order for a container that is in an open order of the sa
       await site.drop("csv", "c.csv", labCsv(numbers("C").map(order)));
       for (const number of numbers("H")) await site.drop("hl7", `${number}.hl7`, omlO33(order(number)));
       await site.start();
-      const orders = await site.settled(10, ["submitted", "parked"], 60_000);
+      const orders = await site.settled(10, ["submitted", "parked"]);
       expect(orders.filter(({ state }) => state === "submitted")).toHaveLength(1);
       expect(requestsOf(site)).toEqual(["STORE"]);
     }));
@@ -157,10 +157,15 @@ describe.concurrent("an order for a container that was moved before", () => {
         { number: "A-2", operation: "CRYO-RETRIEVE", subject: "S-1", labels: ["V-1"] },
         { number: "A-3", subject: "S-1", labels: ["V-1"] },
       ] as const;
+      // Nothing is taken out before the other order has been looked at.
+      site.simulator.control.configure({ device: { auto: false } });
       await site.drop("csv", "b.csv", labCsv(both));
+      await eventually(async () => {
+        const events = await listEvents(site.pool, (await find(site, "A-3")).id);
+        return events.some(({ kind }) => kind === "waits");
+      });
+      site.simulator.control.configure({ device: { auto: true } });
       await inState(site, "A-3", "completed");
-      const events = (await listEvents(site.pool, (await find(site, "A-3")).id)).map(({ kind }) => kind);
-      expect(events).toContain("waits");
     }));
 
   test("is parked when only the service knows that it is in storage", () =>

@@ -14,4 +14,4 @@ test("a daemon on the external surface that is killed three times submits each o
   });
   // A retrieval's containers are shown there, so none waits for a person.
   expect(report).toMatchObject({ account: ALL_WELL, requests: 30, uncertain: 0 });
-}, 150_000);
+});

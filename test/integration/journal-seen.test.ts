@@ -8,7 +8,6 @@ import { machineHas } from "../support/needs.ts";
 import { countUp, sendOrders } from "../support/send-orders.ts";
 import { killServer } from "../support/server-outage.ts";
 
-const WAIT = { withinMs: 30_000 };
 const PATIENT = "Quillfeather";
 /** No file of the daemon may be larger from some moment on. */
 const LIMIT_BYTES = 256 * 1024;
@@ -28,7 +27,7 @@ describe.runIf(machineHas("linux")).concurrent("what a person or a monitor sees 
       expect(await gauge(site, "messages")).toBe(0);
       const answers = new Map<string, string>();
       const sending = sendOrders(countUp("A", []), { port: site.port, answers });
-      await eventually(() => answers.size > 500, WAIT);
+      await eventually(() => answers.size > 500);
       const endOutage = await killServer(site.dataDir);
       try {
         await sending;
@@ -36,17 +35,17 @@ describe.runIf(machineHas("linux")).concurrent("what a person or a monitor sees 
         const { isReady, reasons, journals } = await eventually(async () => {
           const status = await readStatus(site);
           return status.reasons.some((reason) => reason.includes("in the journal only")) && status;
-        }, WAIT);
+        });
         expect(isReady).toBe(false);
         const messages = await gauge(site, "messages");
         expect(journals).toMatchObject([{ connector: "hl7", messages, isUsable: true }]);
-        expect(reasons.at(-1)).toContain(`${messages} acknowledged messages of connector hl7 are on disk`);
+        expect(reasons.join()).toContain(`${messages} acknowledged messages of connector hl7 are on disk`);
         expect(await gauge(site, "oldest_age_seconds")).toBeGreaterThan(5);
       } finally {
         await endOutage();
       }
-      await eventually(async () => (await gauge(site, "messages")) === 0, WAIT);
-      await eventually(async () => (await readStatus(site)).reasons.length === 0, WAIT);
+      await eventually(async () => (await gauge(site, "messages")) === 0);
+      await eventually(async () => (await readStatus(site)).reasons.length === 0);
     }));
 
   test.runIf(machineHas("prlimit"))(

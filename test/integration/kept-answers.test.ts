@@ -36,69 +36,63 @@ const ECHOES = [
   },
 ] as const;
 
-test(
-  "what the service answered to a refused or unanswered call is shown to the operator, without the patient",
-  () =>
-    withSite({}, async (site) => {
-      const front = await startEchoFront(site.simulator.url, ECHOES);
-      try {
-        const config = await readFile(site.configFile, "utf8");
-        await writeFile(site.configFile, config.replaceAll(site.simulator.url, front.url));
-        await site.start();
-        await site.drop("hl7", "a.hl7", omlO33({ number: "A-1", subject: "CNRY-REFUSED", ...PERSON }));
-        await site.drop("hl7", "b.hl7", omlO33({ number: "A-2", subject: "CNRY-OPEN", ...PERSON }));
-        const show = async (...words: string[]) =>
-          (await runCli(["--config", site.configFile, "orders", "show", ...words])).stdout;
+test("what the service answered to a refused or unanswered call is shown to the operator, without the patient", () =>
+  withSite({}, async (site) => {
+    const front = await startEchoFront(site.simulator.url, ECHOES);
+    try {
+      const config = await readFile(site.configFile, "utf8");
+      await writeFile(site.configFile, config.replaceAll(site.simulator.url, front.url));
+      await site.start();
+      await site.drop("hl7", "a.hl7", omlO33({ number: "A-1", subject: "CNRY-REFUSED", ...PERSON }));
+      await site.drop("hl7", "b.hl7", omlO33({ number: "A-2", subject: "CNRY-OPEN", ...PERSON }));
+      const show = async (...words: string[]) =>
+        (await runCli(["--config", site.configFile, "orders", "show", ...words])).stdout;
 
-        const answered = (number: string, state: string) =>
-          eventually(
-            async () => {
-              const [order] = JSON.parse(await show(number, "--json")).orders ?? [];
-              return order?.state === state && order.answers.length > 0 ? order : undefined;
-            },
-            { withinMs: 60_000, what: `an answer to ${number}` },
-          );
-        const refused = await answered("A-1", "parked");
-        expect(refused.reason).toMatchObject({
-          code: "SERVICE_REFUSED",
-          text: expect.stringContaining("TANK_FULL"),
-        });
-        expect(refused.answers).toEqual([
-          expect.objectContaining({
-            method: "POST",
-            route: "/api/procedure-requests",
-            status: 409,
-            shape: "json",
-            contentType: "application/json",
-            errorCode: "TANK_FULL",
-            takenAs: "SERVICE_REFUSED",
-            takenAsClass: "permanent",
-            times: 1,
-          }),
-        ]);
-        expect(JSON.parse(refused.answers[0].body).error.record).toMatchObject({
-          type: "STORE",
-          facilityId: 12,
-        });
-
-        await answered("A-2", "submitting");
-        const words = await show("A-2");
-        expect(words).toContain("Answers of the service");
-        expect(words).toMatch(
-          /POST \/api\/procedure-requests: status 502, text\/html; taken as SERVICE_NO_ANSWER/,
+      const answered = (number: string, state: string) =>
+        eventually(
+          async () => {
+            const [order] = JSON.parse(await show(number, "--json")).orders ?? [];
+            return order?.state === state && order.answers.length > 0 ? order : undefined;
+          },
+          { what: `an answer to ${number}` },
         );
-        expect(words).toContain("502 Bad Gateway");
+      const refused = await answered("A-1", "parked");
+      expect(refused.reason).toMatchObject({
+        code: "SERVICE_REFUSED",
+        text: expect.stringContaining("TANK_FULL"),
+      });
+      expect(refused.answers).toEqual([
+        expect.objectContaining({
+          method: "POST",
+          route: "/api/procedure-requests",
+          status: 409,
+          shape: "json",
+          contentType: "application/json",
+          errorCode: "TANK_FULL",
+          takenAs: "SERVICE_REFUSED",
+          takenAsClass: "permanent",
+          times: 1,
+        }),
+      ]);
+      expect(JSON.parse(refused.answers[0].body).error.record).toMatchObject({
+        type: "STORE",
+        facilityId: 12,
+      });
 
-        for (const text of [await show("A-1"), await show("A-1", "--json"), words])
-          expect(text).not.toMatch(SECRETS);
-        const { rows } = await site.pool.query<{ text: string }>(
-          "select a::text as text from order_answers a",
-        );
-        expect(rows).toHaveLength(2);
-        for (const { text } of rows) expect(text).not.toMatch(SECRETS);
-      } finally {
-        await front.close();
-      }
-    }),
-  60_000,
-);
+      await answered("A-2", "submitting");
+      const words = await show("A-2");
+      expect(words).toContain("Answers of the service");
+      expect(words).toMatch(
+        /POST \/api\/procedure-requests: status 502, text\/html; taken as SERVICE_NO_ANSWER/,
+      );
+      expect(words).toContain("502 Bad Gateway");
+
+      for (const text of [await show("A-1"), await show("A-1", "--json"), words])
+        expect(text).not.toMatch(SECRETS);
+      const { rows } = await site.pool.query<{ text: string }>("select a::text as text from order_answers a");
+      expect(rows).toHaveLength(2);
+      for (const { text } of rows) expect(text).not.toMatch(SECRETS);
+    } finally {
+      await front.close();
+    }
+  }));

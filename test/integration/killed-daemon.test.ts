@@ -8,4 +8,4 @@ test("a daemon that is killed three times submits each of thirty orders once and
   const report = await runWithKills({ seed: SEED, orders: 30, kills: 3, settleWithinMs: 90_000 });
   expect(report.account).toEqual(ALL_WELL);
   expect(report.requests + report.uncertain).toBeGreaterThanOrEqual(30);
-}, 150_000);
+});

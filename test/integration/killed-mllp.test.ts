@@ -25,7 +25,7 @@ async function sendAll(
   numbers: readonly string[],
   answers: Map<string, string>,
 ): Promise<void> {
-  const settings = { host: "127.0.0.1", port, connectMs: 1_000, answerMs: 2_000 };
+  const settings = { host: "127.0.0.1", port, connectMs: 5_000, answerMs: 10_000 };
   const sender = new MllpSender(settings, { clock: systemClock, logger: silent });
   try {
     for (const number of numbers) {
@@ -36,7 +36,7 @@ async function sendAll(
           if ("code" in answer && "controlId" in answer) answers.set(number, answer.code);
           return answers.has(number);
         },
-        { withinMs: 60_000, what: `an answer to ${number}` },
+        { what: `an answer to ${number}` },
       );
     }
   } finally {
@@ -55,7 +55,7 @@ test("a daemon that is killed while messages come by MLLP has each acknowledged 
     await daemon.running;
     const sending = Promise.all(halves.map((half) => sendAll(port, half, answers)));
     for (const share of [0.2, 0.5, 0.8]) {
-      await eventually(() => answers.size >= ORDERS * share, { withinMs: 60_000 });
+      await eventually(() => answers.size >= ORDERS * share);
       await daemon.end("SIGKILL");
       daemon = site.start();
       await daemon.running;
@@ -67,12 +67,12 @@ test("a daemon that is killed while messages come by MLLP has each acknowledged 
         const found = await site.orders();
         return found.length >= ORDERS && found.every(({ state }) => isTerminal(state)) ? found : undefined;
       },
-      { withinMs: 60_000, what: "the end of all orders" },
+      { what: "the end of all orders" },
     );
     expect(orders.map(({ placerOrderNumber }) => placerOrderNumber).sort()).toEqual([...numbers].sort());
     expect(site.simulator.tally().doubled).toEqual([]);
   });
-}, 150_000);
+});
 
 /** The numbers of all orders, once as many as were sent are there and none is still to be made. */
 async function numbersOf(pool: pg.Pool, sent: readonly string[]): Promise<string[]> {
@@ -83,7 +83,7 @@ async function numbersOf(pool: pg.Pool, sent: readonly string[]): Promise<string
   // Those that stand in the journal are not counted among the arrivals yet.
   const areAllMade = async () =>
     (await numbers()).length >= sent.length && (await countArrivals(pool)).length === 0;
-  await eventually(areAllMade, { withinMs: 60_000, what: "an order of each message" });
+  await eventually(areAllMade, { what: "an order of each message" });
   return numbers();
 }
 
@@ -96,7 +96,7 @@ test("a daemon that is killed in a storm of messages has an order of each acknow
     await daemon.running;
     for (const enough of [500, 1_500, 3_000]) {
       const raging = storm.rage();
-      await eventually(() => storm.acknowledged.size >= enough, { withinMs: 60_000 });
+      await eventually(() => storm.acknowledged.size >= enough);
       await daemon.end("SIGKILL");
       await raging;
       daemon = site.start(["--role", "intake"]);
@@ -108,7 +108,7 @@ test("a daemon that is killed in a storm of messages has an order of each acknow
     expect(numbers.toSorted()).toEqual(storm.sent.toSorted());
     await daemon.end("SIGTERM");
   });
-}, 150_000);
+});
 
 test("nor is one lost or doubled when the database server crashes in a storm", async () => {
   const port = await findPort();
@@ -116,22 +116,26 @@ test("nor is one lost or doubled when the database server crashes in a storm", a
   await withServerSite({ config: { connectors } }, async (site) => {
     const storm = createStorm(port);
     await site.start();
+    // Until the daemon has the database again, it closes connections without an answer.
     for (const enough of [300, 900]) {
-      const raging = storm.rage();
-      await eventually(() => storm.acknowledged.size >= enough, { withinMs: 60_000 });
+      let isCrashed = false;
+      const raging = (async () => {
+        while (!isCrashed) {
+          await storm.rage();
+          await systemClock.sleep(20);
+        }
+      })();
+      await eventually(() => storm.acknowledged.size >= enough);
+      isCrashed = true;
       await site.server.crash();
       await raging;
       await site.server.start();
     }
-    // Until the daemon has the database again, it closes connections without an answer.
-    await eventually(
-      async () => {
-        await storm.repeat();
-        return storm.acknowledged.size === storm.sent.length;
-      },
-      { withinMs: 60_000 },
-    );
+    await eventually(async () => {
+      await storm.repeat();
+      return storm.acknowledged.size === storm.sent.length;
+    });
     expect((await numbersOf(site.pool, storm.sent)).toSorted()).toEqual(storm.sent.toSorted());
     expect(site.fatal).toEqual([]);
   });
-}, 150_000);
+});

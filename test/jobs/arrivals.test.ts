@@ -100,6 +100,8 @@ describe("the orders of messages that arrived", () => {
         advance(1);
         return (await orders()) === 3;
       });
+      // The ledger shows them a moment before who made them is told.
+      await eventually(() => verdicts.length >= 3);
       expect(verdicts).toEqual(["accepted", "accepted", "accepted"]);
     }));
 

@@ -124,6 +124,8 @@ describe("messages in the journal", () => {
       await untilMade(3);
       expect(await taken()).toEqual(["C-A-1", "C-A-2", "C-A-3"]);
       expect(await orders()).toEqual(["A-1", "A-2", "A-3"]);
+      // The ledger shows them a moment before who made them is told.
+      await eventually(() => verdicts.length >= 3);
       expect(verdicts).toEqual(["accepted", "accepted", "accepted"]);
       const receivedAt = (await messages()).map(({ received_at }) => received_at.getTime());
       expect(receivedAt).toEqual([cameAt, cameAt, cameAt + 5]);

@@ -272,7 +272,9 @@ test("a message that is taken up by itself while another process commits its ord
     );
     const taking = takeUpArrivals(pool, "lims", { ...options, isEachAlone: true });
     await eventually(async () => {
-      const { rows } = await pool.query("select 1 from pg_stat_activity where wait_event_type = 'Lock'");
+      const { rows } = await pool.query(
+        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      );
       return rows.length > 0;
     });
     await other.query("commit");

@@ -3,6 +3,7 @@ import { compileBoundedRegex, REGEX_MAX_VALUE_LENGTH } from "../../src/mapping/b
 import { areAmbiguous, compileDateFormat, parseStandardDate } from "../../src/mapping/date-format.ts";
 import type { TransformDefinition } from "../../src/mapping/transform-schema.ts";
 import { compileTransform } from "../../src/mapping/transforms.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 
 function apply(definition: TransformDefinition, value: string): unknown {
   const mistakes: string[] = [];
@@ -130,12 +131,10 @@ describe("regex transforms", () => {
 
   test.each(["a*a*a*b", "^a*a*a*a*b", `${"(?:a|a)".repeat(12)}b`, `${"a{0,9}".repeat(4)}b`])(
     "%s, among the worst that are taken, ends within a second on the longest value",
-    (source) => {
+    async (source) => {
       const pattern = compileBoundedRegex(source);
       if (typeof pattern === "string") throw new Error(pattern);
-      const startedAt = performance.now();
-      pattern.test("a".repeat(REGEX_MAX_VALUE_LENGTH));
-      expect(performance.now() - startedAt).toBeLessThan(1_000);
+      expect(await cpuMs(() => pattern.test("a".repeat(REGEX_MAX_VALUE_LENGTH)))).toBeLessThan(1_000);
     },
   );
 

@@ -204,7 +204,7 @@ describe("a request whose answer is not definite", () => {
     ],
   ])("is ambiguous and sent once when the service %s", (_name, onRequest) =>
     withRawServer(onRequest, (baseUrl, requests) =>
-      withClient({ baseUrl, timeoutMs: 200, maxBodyBytes: 4_096 }, async (client) => {
+      withClient({ baseUrl, timeoutMs: 1_000, maxBodyBytes: 4_096 }, async (client) => {
         expect((await failureOf(client.createRequest(store, never))).code).toBe("SERVICE_NO_ANSWER");
         expect(requests()).toBe(1);
       }),

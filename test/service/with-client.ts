@@ -18,7 +18,7 @@ export function logSink(): { logger: ServiceDeps["logger"]; text: () => string }
 export const settings = (baseUrl: string): ServiceSettings => ({
   baseUrl,
   auth: { apiToken: "secret-api-token" },
-  timeoutMs: 2_000,
+  timeoutMs: 20_000,
   maxRequestsPerSecond: 10_000,
 });
 

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import type { SimulatorEvent } from "../../src/simulator/state.ts";
 import { eventually } from "../support/eventually.ts";
+import { findPort } from "../support/find-port.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { API_TOKEN, type Ask, type Bench, STORE, SUBJECT, withSimulator } from "./with-simulator.ts";
 
@@ -148,14 +149,14 @@ test("a status that nobody knows may be put in over HTTP", () =>
   }));
 
 test("a service that was down answers again on the same port with everything it knew", async () => {
-  const simulator = await createSimulator({ port: 0 });
+  const port = await findPort();
+  const simulator = await createSimulator({ port });
   const { url } = simulator;
-  const { port } = new URL(url);
   simulator.control.addSubject(SUBJECT);
   await simulator.close();
   await expect(request(`${url}/api/subjects`)).rejects.toThrow();
   expect(() => simulator.url).toThrow("does not listen");
-  expect(await simulator.listen(Number(port))).toBe(url);
+  expect(await simulator.listen(port)).toBe(url);
   const { body } = await request(`${url}/simulator/state`);
   expect(await body.json()).toMatchObject({ counts: { subjects: 1 } });
   await simulator.close();

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Schedule } from "../../src/simulator/schedule.ts";
+import { cpuMs } from "../support/cpu-time.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { STORE, withSimulator } from "./with-simulator.ts";
 
@@ -12,15 +13,16 @@ test("with 10,000 orders known, looking up and creating one more takes no longer
       control.addSubject({ facilityId: 12, code: `S-${number}`, firstName: "Ada", lastName: "Muster" });
       control.addContainer({ facilityId: 12, subjectCode: `S-${number}`, name: `V-${number}` });
     }
-    const startedAt = performance.now();
-    for (let number = 1; number <= 200; number += 1) {
-      const subjectCode = `S-${number * 50}`;
-      expect((await ask(`/api/subjects?code=${subjectCode}&facilityId=12`)).json).toHaveLength(1);
-      expect((await ask(`/api/sample-containers?subjectCode=${subjectCode}`)).json).toHaveLength(1);
-      expect((await post("/api/procedure-requests", { ...STORE, subjectCode })).status).toBe(201);
-    }
-    // 600 calls; scanning 10,000 rows for each would show, a busy machine should not.
-    expect(performance.now() - startedAt).toBeLessThan(6_000);
+    const ms = await cpuMs(async () => {
+      for (let number = 1; number <= 200; number += 1) {
+        const subjectCode = `S-${number * 50}`;
+        expect((await ask(`/api/subjects?code=${subjectCode}&facilityId=12`)).json).toHaveLength(1);
+        expect((await ask(`/api/sample-containers?subjectCode=${subjectCode}`)).json).toHaveLength(1);
+        expect((await post("/api/procedure-requests", { ...STORE, subjectCode })).status).toBe(201);
+      }
+    });
+    // 600 calls; scanning 10,000 rows for each would show.
+    expect(ms).toBeLessThan(6_000);
     expect(simulator.tally().doubled).toEqual([]);
   }));
 

@@ -176,17 +176,22 @@ export async function holdFirstCommit(pool: pg.Pool, table: string): Promise<Hel
   };
 }
 
-/** Resolves when a transaction waits for what another one has locked, a held commit aside. */
-export const isAwaited = (pool: pg.Pool) =>
-  isWaiting(pool, `(locktype <> 'advisory' or objid <> ${GATE})`, "who waits for another");
+/** Resolves when a transaction waits for what another one has locked, a held commit aside, or when `isOver` says so. */
+export const isAwaited = (pool: pg.Pool, isOver: () => boolean = () => false) =>
+  isWaiting(pool, `(locktype <> 'advisory' or objid <> ${GATE})`, "who waits for another", isOver);
 
 /** Row locks are waited for by the number of a transaction, which has no database. */
-function isWaiting(pool: pg.Pool, condition: string, what: string): Promise<unknown> {
+function isWaiting(
+  pool: pg.Pool,
+  condition: string,
+  what: string,
+  isOver: () => boolean = () => false,
+): Promise<unknown> {
   const statement = `
     select l.pid
       from pg_locks l
       join pg_stat_activity a on a.pid = l.pid and a.datname = current_database()
      where not l.granted
        and ${condition}`;
-  return eventually(async () => ((await pool.query(statement)).rowCount ?? 0) > 0, { what });
+  return eventually(async () => isOver() || ((await pool.query(statement)).rowCount ?? 0) > 0, { what });
 }

@@ -90,6 +90,6 @@ export async function findTaken(pool: pg.Pool, atLeast: number): Promise<Taken> 
       );
       return { messages, orders };
     },
-    { withinMs: 30_000, what: `${atLeast} orders` },
+    { what: `${atLeast} orders` },
   );
 }

@@ -119,7 +119,7 @@ async function unmount(path: string): Promise<void> {
       () => true,
       (error: { stderr?: string }) => /not mounted|no mount point/.test(error.stderr ?? ""),
     );
-  await eventually(isDone, { withinMs: 5_000, what: `the end of all use of ${path}` }).catch(
+  await eventually(isDone, { withinMs: 30_000, what: `the end of all use of ${path}` }).catch(
     async (error) => {
       await run("umount", ["--lazy", path]);
       throw error;

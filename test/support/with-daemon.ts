@@ -86,7 +86,7 @@ const QUICK: SimulatorOptions = {
 export async function withSite<T>(options: SiteOptions, test: (site: Site) => Promise<T>): Promise<T> {
   return withFolder((folder) =>
     withLedger(async ({ pool, connection, url }) => {
-      const simulator = await createSimulator({ ...QUICK, ...options.simulator, port: 0 });
+      const simulator = await createSimulator({ port: 0, ...QUICK, ...options.simulator });
       const configFile = join(folder, "cryobridge.yaml");
       const config = {
         ...siteConfig(folder, simulator.url, url),
@@ -131,7 +131,7 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
             ),
           );
         },
-        settled: async (count, states, withinMs = 20_000) => {
+        settled: async (count, states, withinMs) => {
           let found: LedgerOrder[] = [];
           const isThere = (state: OrderState) => (states ? states.includes(state) : isTerminal(state));
           const look = async () => {
@@ -139,7 +139,7 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
             return found.length >= count && found.every((order) => isThere(order.state)) ? found : undefined;
           };
           try {
-            return await eventually(look, { withinMs });
+            return await eventually(look, withinMs === undefined ? {} : { withinMs });
           } catch (error) {
             throw new Error(`not at their end: ${describeOrders(found)}`, { cause: error });
           }

@@ -41,7 +41,7 @@ export async function withDatabase<T>(
 async function dropDatabase(server: EmbeddedConnection, database: string): Promise<void> {
   await eventually(
     () => runOnServer(server, `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`).then(() => true),
-    { withinMs: 30_000, what: `the end of ${database}` },
+    { what: `the end of ${database}` },
   );
 }
 

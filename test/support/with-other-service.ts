@@ -82,7 +82,7 @@ export async function withOtherSite<T>(
             const names = (await readdir(out)).filter((name) => !name.startsWith(".")).sort();
             return (await Promise.all(names.map((name) => readFile(join(out, name), "utf8")))).join("");
           },
-          ended: async (count, withinMs = 30_000) => {
+          ended: async (count, withinMs = 60_000) => {
             let found: LedgerOrder[] = [];
             const look = async () => {
               found = await listOrders(pool, { limit: 1_000 });

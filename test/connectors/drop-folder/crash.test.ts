@@ -15,20 +15,19 @@ const frozen: Promise<never>[] = [];
 /** Runs until the step is met for the nth time, and then stops for ever; false when it never is. */
 async function runUntil(world: DropWorld, step: Step, hit: number): Promise<boolean> {
   let hits = 0;
-  const stopped = Promise.withResolvers<boolean>();
+  let isStopped = false;
   const steps = (met: Step) => {
     if (met === step) hits += 1;
     // Files that are carried out together stop together: after a crash nothing runs on.
     if (hits < hit) return;
     const never = new Promise<never>(() => {});
     frozen.push(never);
-    stopped.resolve(true);
+    isStopped = true;
     return never;
   };
   const connector = world.hl7({}, { steps, identity: deadIdentity(currentIdentity()) });
   await connector.start();
-  const done = world.settled().then(() => false);
-  const isStopped = await Promise.race([stopped.promise, done]);
+  await world.settled(() => isStopped);
   if (!isStopped) await connector.stop();
   return isStopped;
 }

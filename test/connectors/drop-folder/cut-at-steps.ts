@@ -117,8 +117,7 @@ async function runWithCuts(
   const dropped = await filesIn(world.directories.in);
   await flushAll(disk);
   await connector.start();
-  // A cut takes longer than all that is between two.
-  await world.settled(60_000);
+  await world.settled();
   for (const result of RESULTS) {
     await connector.deliver(result);
     delivered.push(result.fileName);

@@ -86,7 +86,7 @@ const LARGE = framed("L".repeat(1_000));
 describe("a connection whose listener has enough in hand", () => {
   test("is not closed over the time of a frame that it doesn't read on", () => {
     const { ends, take } = manualTake();
-    return withConnections({ take, limits: { frameMs: 200 } }, async ({ open, counts }) => {
+    return withConnections({ take, limits: { frameMs: 1_500 } }, async ({ open, counts }) => {
       const [large, begun] = [await open(), await open()];
       begun.peer.write("\x0bbeg");
       await eventually(() => counts.openBytes === 3);
@@ -94,7 +94,7 @@ describe("a connection whose listener has enough in hand", () => {
       await eventually(() => ends.length === 1);
       begun.peer.write("un");
       await eventually(() => begun.socket.isPaused());
-      await new Promise((resolve) => setTimeout(resolve, 300));
+      await new Promise((resolve) => setTimeout(resolve, 2_000));
       expect(counts.timedOut).toBe(0);
       begun.peer.write("\x1c\r");
       ends[0]?.keep();

@@ -58,7 +58,7 @@ describe("an MLLP listener", () => {
   it("reads nothing more of anybody while 32 MB are in hand, and calls none of them idle", () => {
     const disk = gate();
     return withListener(
-      { maxBytes: 10_000_000, idleMs: 1_000, frameMs: 1_000 },
+      { maxBytes: 10_000_000, idleMs: 2_000, frameMs: 2_000 },
       async ({ open, taken, listener }) => {
         const large = await open();
         large.write(framed("L".repeat(8_500_000)).repeat(6));
@@ -66,7 +66,7 @@ describe("an MLLP listener", () => {
         const [small, begun] = [await open(), await open()];
         small.write(framed("small").repeat(2));
         begun.write("\x0bbeg");
-        await new Promise((resolve) => setTimeout(resolve, 1_500));
+        await new Promise((resolve) => setTimeout(resolve, 2_500));
         expect(taken).toHaveLength(4);
         expect(listener.status.timedOut).toBe(0);
         small.write(framed("small"));
@@ -194,13 +194,13 @@ describe("an MLLP listener", () => {
   it("counts no time against an open frame in which it reads nothing itself", () => {
     const committed = gate();
     return withListener(
-      { maxInFlight: 1, frameMs: 150 },
+      { maxInFlight: 1, frameMs: 1_500 },
       async ({ open, listener, taken }) => {
         const peer = await open();
         peer.write(`${framed("one")}\x0btw`);
         await eventually(() => taken.length === 1);
         peer.write(`${"o".repeat(900_000)}\x1c\r`);
-        await new Promise((resolve) => setTimeout(resolve, 300));
+        await new Promise((resolve) => setTimeout(resolve, 2_000));
         committed.open();
         await eventually(() => taken.length === 2);
         expect(listener.status.timedOut).toBe(0);

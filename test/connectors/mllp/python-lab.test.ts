@@ -1,7 +1,8 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { MllpSender, type MllpSendSettings } from "../../../src/connectors/mllp/sender.ts";
-import { systemClock } from "../../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../../src/core/clock.ts";
+import { FakeClock } from "../../service/fake-clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { machineHas } from "../../support/needs.ts";
 import { type PythonServer, type PythonStep, withPythonHl7 } from "../../support/python-hl7/python-hl7.ts";
@@ -20,14 +21,15 @@ function withLab(
   plan: readonly PythonStep[],
   test: (bench: Bench) => Promise<void>,
   settings: Partial<MllpSendSettings> = {},
+  clock: Clock = systemClock,
 ): Promise<void> {
   return withPythonHl7(async ({ listen }) => {
     const lab = await listen(plan);
     const logged: object[] = [];
     const sender = new MllpSender(
-      { host: "127.0.0.1", port: lab.port, connectMs: 5_000, answerMs: 10_000, ...settings },
+      { host: "127.0.0.1", port: lab.port, connectMs: 30_000, answerMs: 30_000, ...settings },
       {
-        clock: systemClock,
+        clock,
         logger: pino({ level: "warn" }, { write: (line) => logged.push(JSON.parse(line)) }),
       },
     );
@@ -98,11 +100,15 @@ describe.runIf(machineHas("mllp_send"))("our sender and a lab system built on py
       expect(await textsOf(lab)).toEqual(["1", "2"].map(textOf));
     }));
 
-  it("part over an answer that comes too late, which then is not taken for that of another message", () =>
-    withLab(
+  it("part over an answer that comes too late, which then is not taken for that of another message", () => {
+    const clock = new FakeClock();
+    return withLab(
       [{ codes: [], heldCodes: ["AA"] }, { codes: ["AE"] }],
       async ({ lab, send }) => {
-        expect(await send("1")).toBe("MLLP_NO_ANSWER");
+        const first = send("1");
+        await hasHeard(lab, 1);
+        await clock.advance(500);
+        expect(await first).toBe("MLLP_NO_ANSWER");
         await hasClosed(lab, 1);
         await lab.release("forwards");
         expect(await send("2")).toBe("MLLP_RESULT_ERROR");
@@ -111,7 +117,9 @@ describe.runIf(machineHas("mllp_send"))("our sender and a lab system built on py
         expect(await connectionsOf(lab)).toEqual([1, 2, 2]);
       },
       { answerMs: 500 },
-    ));
+      clock,
+    );
+  });
 
   it("meet again over a new connection when the lab system closes between two messages", () =>
     withLab([{ thenClose: true }], async ({ lab, send }) => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { leavesOf } from "../../../src/formats/hl7/tree.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 
 function leaves(body: string, head = "MSH|^~\\&|A") {
   const message = Hl7Message.parse(`${head}\r${body}`);
@@ -46,10 +47,14 @@ describe("the leaves of a segment", () => {
     ]);
   });
 
-  it("are listed in time that grows with the segment, however its parts are nested", () => {
+  it("are listed in time that grows with the segment, however its parts are nested", async () => {
     const field = Array.from({ length: 200_000 }, (_, n) => `X${n}^A`).join("~");
-    const startedAt = performance.now();
-    expect(leaves(`ZZZ|${field}|${field.replaceAll("~", "^")}`)).toHaveLength(800_003);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    const text = `ZZZ|${field}|${field.replaceAll("~", "^")}`;
+    let count = 0;
+    const ms = await cpuMs(() => {
+      count = leaves(text).length;
+    });
+    expect(count).toBe(800_003);
+    expect(ms).toBeLessThan(5_000);
   });
 });
