@@ -84,6 +84,8 @@ const STOP_WITHIN_MS = 10_000;
 const WINDOW = 1_000;
 const TICK_MS = 1_000;
 const LEASE_MS = 300_000;
+/** As long as the service's `Retry-After` is followed. */
+const LONGEST_RETRY_MS = 3_600_000;
 const PRUNE_EVERY_MS = 3_600_000;
 /** No look at the ledger for so long means that the feeder hangs. */
 const FEEDER_SILENT_MS = 120_000;
@@ -245,6 +247,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
       window: WINDOW,
       tickMs: TICK_MS,
       pollPauseMs: pollPauseMs(config.service.polling),
+      longestPauseMs: Math.max(config.service.polling.maxMs, config.service.settle.afterMs, LONGEST_RETRY_MS),
       connectors: new Set(config.connectors.map((connector) => connector.name)),
       gatherMsByConnector: new Map(
         config.connectors.flatMap((connector) =>

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { isEndedRefill } from "../core/refill.ts";
+import { isZoneTold } from "../core/service-time.ts";
 import { tankName } from "../jobs/tanks.ts";
 import { listRefills, type RefillView } from "../ledger/refill-views.ts";
 import { readConfig, withLedger } from "./configuration.ts";
@@ -94,11 +95,11 @@ function refillTable(refills: readonly RefillView[], session: Session): string[]
   );
 }
 
-/** A time of the service as the other times are shown; what is no time stays as it came. */
+/** A time of the service as the other times are shown; what is no time, or one without a zone, stays as it came. */
 function serviceTime(text: string | undefined): string {
   if (text === undefined) return "";
   const time = new Date(text);
-  return Number.isNaN(time.getTime()) ? text : localTime(time);
+  return Number.isNaN(time.getTime()) || !isZoneTold(text) ? text : localTime(time);
 }
 
 function remarkOf({ refill, remoteStatus, missingSince, flagged }: RefillView): string {

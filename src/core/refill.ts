@@ -84,13 +84,3 @@ export interface RefillFile {
   /** The steps that it tells, by their numbers. */
   readonly numbers: readonly number[];
 }
-
-const EARLIEST_MS = Date.UTC(1970, 0, 1);
-const LATEST_MS = Date.UTC(2200, 0, 1);
-
-/** A time as the service wrote it, in ms since the epoch; undefined for a text that is none, or none of our age. */
-export function serviceTimeMs(text: string | undefined): number | undefined {
-  if (text === undefined || !/^\d{4}-\d{2}-\d{2}T/.test(text)) return undefined;
-  const ms = Date.parse(text);
-  return ms >= EARLIEST_MS && ms < LATEST_MS ? ms : undefined;
-}

@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { findDueDeliveries } from "../ledger/deliveries.ts";
+import { hastenFarOff } from "../ledger/far-off.ts";
 import { findOpenConnectors } from "../ledger/outcomes.ts";
 import { findPausedQueues } from "../ledger/paused-queues.ts";
 import {
@@ -23,6 +24,8 @@ export interface FeederSettings {
   readonly tickMs: number;
   /** How long a facility is left alone between two polls, ms. */
   readonly pollPauseMs: number;
+  /** The longest pause before anything is tried or asked again, ms. */
+  readonly longestPauseMs: number;
   /** The connectors that there are; results for others wait until they are configured again. */
   readonly connectors: ReadonlySet<string>;
   /** How long results are gathered before they are written, by connector, ms. Zero for connectors not named. */
@@ -57,6 +60,8 @@ export interface Feeder {
 
 /** How often lost jobs and forgotten leases are looked for. */
 const SWEEP_EVERY_MS = 10_000;
+/** How often it is looked whether a clock that was ahead has left anything due in a distant future. */
+const HASTEN_EVERY_MS = 300_000;
 /** A job that should be there is missed after this. */
 const LOST_AFTER_MS = 10_000;
 const SWEEP_BATCH = 200;
@@ -70,6 +75,7 @@ export function startFeeder(deps: FeederDeps): Feeder {
   let wake: (() => void) | undefined;
   let isNudged = false;
   let sweptAt = Number.NEGATIVE_INFINITY;
+  let hastenedAt = Number.NEGATIVE_INFINITY;
   let lastLookAt = deps.clock.monotonic();
 
   const look = async () => {
@@ -81,6 +87,10 @@ export function startFeeder(deps: FeederDeps): Feeder {
     if (now - sweptAt >= SWEEP_EVERY_MS && deps.isSubmitter()) {
       sweptAt = now;
       await sweep(deps);
+    }
+    if (now - hastenedAt >= HASTEN_EVERY_MS && deps.isSubmitter()) {
+      hastenedAt = now;
+      await hasten(deps);
     }
     lastLookAt = deps.clock.monotonic();
   };
@@ -179,6 +189,12 @@ async function feedDeliver(deps: FeederDeps): Promise<void> {
     "deliver",
     connectors.map((connector) => ({ jobId: `deliver-${connector}`, data: { connector } })),
   );
+}
+
+async function hasten({ pool, logger, settings }: FeederDeps): Promise<void> {
+  // Twice as long, since the longest pauses may lie a little behind what they are made of.
+  const count = await hastenFarOff(pool, settings.longestPauseMs * 2);
+  if (count > 0) logger.warn({ count }, "the clock was ahead; what it had put off for too long is due now");
 }
 
 /** Finds what was lost: jobs that a queue forgot, orders whose worker died. */

@@ -1,10 +1,13 @@
 import { asFailure, type Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import type { ContainerLocation } from "../core/outcome.ts";
+import { serviceTimeMs } from "../core/service-time.ts";
 import type { FacilityWay } from "../core/surface.ts";
 import type { OrderChange } from "../ledger/change-orders.ts";
 import { formatId } from "../ledger/ids.ts";
 import type { LedgerContainer, LedgerOrder } from "../ledger/order-row.ts";
 import type { ServiceClient } from "../service/client.ts";
+import { isPlace } from "../service/location.ts";
 import type { ProcedureContainer, ServiceContainer } from "../service/shapes.ts";
 import { containersOf, idsByLabelOf, isOneSubjects } from "./guard.ts";
 import type { RemoteProcedure } from "./tracked.ts";
@@ -16,7 +19,7 @@ type Known = Containers[number];
 export interface Completed {
   readonly order: Pick<
     LedgerOrder,
-    "id" | "operation" | "surface" | "facilityId" | "subject" | "containers" | "attempts"
+    "id" | "operation" | "surface" | "facilityId" | "subject" | "containers" | "attempts" | "receivedAt"
   >;
   readonly procedure: Pick<RemoteProcedure, "containerIds" | "containers"> | undefined;
 }
@@ -41,7 +44,10 @@ export interface LocationLook {
 }
 
 export interface LocateDeps {
-  readonly service: Pick<ServiceClient, "findSubject" | "listSubjectContainers" | "getLocation" | "external">;
+  readonly service: Pick<
+    ServiceClient,
+    "findSubject" | "listSubjectContainers" | "getLocation" | "external" | "clockSkewMs"
+  >;
   /** How many orders are looked at at once. */
   readonly concurrency: number;
   readonly logger: Logger;
@@ -54,6 +60,8 @@ export interface LocateDeps {
  * lag behind, a location may be written after the procedure's status, and credentials are mended: none of it is final.
  */
 const MOST_LOOKS = 5;
+/** Room for clocks that differ more than the `Date` header shows, for times without a zone, and for whole days. */
+const CLOCK_MARGIN_MS = 48 * 3_600_000;
 
 /**
  * Finds out where the containers of completed orders stand, as far as earlier looks left it open. Only stored ones
@@ -195,8 +203,29 @@ class Look {
       const found = await this.#try([{ position }], () =>
         this.#deps.service.getLocation(containerId, this.#signal),
       );
-      if (found) this.#known.set(position, { position, containerId, location: found });
+      if (found) this.#takeLocation(position, containerId, found);
     }
+  }
+
+  /**
+   * A location without a place will get one. A container that was stored, retrieved and stored again may for a moment
+   * have that of the first time; where it stays the only one it is told, with a word about it.
+   */
+  #takeLocation(position: number, containerId: number, location: ContainerLocation): void {
+    const isLastLook = this.#order.attempts + 1 >= MOST_LOOKS;
+    if (!isPlace(location)) {
+      this.#unlocated.set(position, "the service tells no place of it");
+      return;
+    }
+    const isOld = this.#isFromBefore(location);
+    if (isOld) this.#unlocated.set(position, "the service tells a place from before the order");
+    if (!isOld || isLastLook) this.#known.set(position, { position, containerId, location });
+  }
+
+  #isFromBefore({ storedAt }: ContainerLocation): boolean {
+    const storedMs = serviceTimeMs(storedAt);
+    const receivedMs = this.#order.receivedAt.getTime() + (this.#deps.service.clockSkewMs ?? 0);
+    return storedMs !== undefined && storedMs < receivedMs - CLOCK_MARGIN_MS;
   }
 
   get #isExternal(): boolean {

@@ -1,9 +1,10 @@
 import { asFailure, type Failure } from "../core/failures.ts";
 import { listSubscriptions, type RefillSubscription } from "../ledger/refill-subscriptions.ts";
 import { backoffMs } from "./backoff.ts";
+import { PutOffReads } from "./put-off-reads.ts";
 import { type RefillDeps, readFacilityRefills } from "./refills.ts";
 
-export interface RefillWatchDeps extends RefillDeps {
+export interface RefillWatchDeps extends Omit<RefillDeps, "putOff"> {
   readonly everyMs: number;
   readonly random: () => number;
   /** Whether this process may read right now: it holds the submitter's lock and the service is in reach. */
@@ -48,6 +49,7 @@ async function watchFacility(
   signal: AbortSignal,
   troubleByFacility: Map<number, string>,
 ): Promise<void> {
+  const putOff = new PutOffReads();
   let failures = 0;
   let name = `facility ${facilityId}`;
   const sleep = (ms: number) => deps.clock.sleep(ms, signal).catch(() => undefined);
@@ -60,11 +62,10 @@ async function watchFacility(
       const subscription = await findSubscription(facilityId, deps);
       if (!subscription) return;
       name = subscription.facilityCode;
-      const { pages, isComplete } = await readFacilityRefills(subscription, deps, signal);
+      const { pages, unread } = await readFacilityRefills(subscription, { ...deps, putOff }, signal);
       failures = 0;
-      if (isComplete) troubleByFacility.delete(facilityId);
-      else
-        troubleByFacility.set(facilityId, `the list of refills of ${name} is too long to be read to its end`);
+      if (unread === undefined) troubleByFacility.delete(facilityId);
+      else troubleByFacility.set(facilityId, `the refills of ${name} were not all read: ${unread}`);
       await sleep(nextMs(pages, deps.everyMs));
     } catch (error) {
       if (signal.aborted) return;

@@ -5,8 +5,8 @@ import type { FacilityWay } from "../core/surface.ts";
 import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import { findDueTracked, postponeTracked } from "../ledger/tracking.ts";
+import type { BatchRead } from "../service/batch-reader.ts";
 import type { ServiceClient } from "../service/client.ts";
-import type { BatchRead } from "../service/read-batch.ts";
 import { describeUnlocated, type LocationLook, lookForLocations } from "./locate.ts";
 import { nextPollMs, type Polling, pollPauseMs } from "./polling.ts";
 import { readNews } from "./read-news.ts";
@@ -74,8 +74,9 @@ async function trackBatch(
     else if (isNews(order, tracked)) changes.push(toChange(order, tracked, deps.polling));
     else quiet.push({ orderId: order.id, intervalMs: nextPollMs(order.pollIntervalMs, false, deps.polling) });
   }
-  await postponeTracked(deps.pool, quiet, { isSeen: true });
+  // Before those that were read, so that it is their turn first where a reading takes some of them only.
   await postponeTracked(deps.pool, unread, { isSeen: false });
+  await postponeTracked(deps.pool, quiet, { isSeen: true });
   await changeOrders(deps.pool, changes);
   for (let start = 0; start < completed.length; start += LOCATE_BATCH) {
     const batch = completed.slice(start, start + LOCATE_BATCH);
@@ -93,7 +94,13 @@ async function trackBatch(
 
 /** What could not be read is asked for again; an operator sees that it happened. */
 function reportUnread(facilityId: number, reads: readonly BatchRead<unknown>[], logger: Logger): void {
-  for (const { unread, refused, failure } of reads) {
+  for (const { unread, refused, failure, listFailure } of reads) {
+    if (listFailure) {
+      logger.warn(
+        { facilityId, err: listFailure },
+        "a list can't be read; orders are asked about one by one",
+      );
+    }
     const [reason] = refused.values();
     if (unread.length + refused.size === 0) continue;
     logger.warn(
@@ -149,8 +156,9 @@ function completionChange(
   const since = order.missingSince;
   const isLongAgo = since !== undefined && deps.clock.now() - since.getTime() > MISSING_TOO_LONG_MS;
   if (next === "tell" || isLongAgo) {
-    const change = toChange(order, tracked, deps.polling);
     const text = describeUnlocated(unlocated);
+    const reason = text === undefined ? undefined : ({ code: "ORDER_PLACE_NOT_TOLD", text } as const);
+    const change = toChange(order, { ...tracked, reason }, deps.polling);
     const event = { kind: "completed", detail: { ...change.event?.detail, text } };
     return { ...change, containers, event };
   }

@@ -20,6 +20,8 @@ export interface RemoteRequest {
 /** What the service tells of a procedure. */
 export interface RemoteProcedure {
   readonly status: string;
+  /** The request that led to it. */
+  readonly requestId?: number | undefined;
   readonly type?: string | undefined;
   readonly facilityId?: number | undefined;
   readonly subjectCode?: Phi | undefined;
@@ -94,6 +96,11 @@ export function readTracked(
     const text = `the ${what} at the service is for another subject, facility or operation than the order`;
     return { ...common, to: "parked", reason: { code: "REQUEST_MISMATCH", text } };
   }
+  if (!isExternal && procedure && isOfAnotherRequest(order, procedure)) {
+    const text =
+      "the procedure that the service names for the request says that it came from another request";
+    return { ...common, to: "parked", reason: { code: "REQUEST_MISMATCH", text } };
+  }
   const state = states[status];
   if (state === undefined) {
     const notice =
@@ -160,6 +167,11 @@ function isForAnother(
     (facilityId !== undefined && facilityId !== order.facilityId) ||
     (subjectCode !== undefined && subjectCode.reveal() !== order.subject.code.reveal())
   );
+}
+
+/** Following another request's procedure would tell the lab of other containers, of another patient perhaps. */
+function isOfAnotherRequest({ requestId }: LedgerOrder, procedure: RemoteProcedure): boolean {
+  return requestId !== undefined && procedure.requestId !== undefined && procedure.requestId !== requestId;
 }
 
 /**

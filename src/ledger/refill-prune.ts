@@ -19,8 +19,8 @@ delete from refills
                                     and later.storage_id is not distinct from r.storage_id
                                     and later.storage_name is not distinct from r.storage_name
                                     and later.status = 'COMPLETED'
-                                    and (coalesce(later.completed_time, later.changed_at), later.id)
-                                        > (coalesce(r.completed_time, r.changed_at), r.id)))
+                                    and (least(later.completed_time, later.changed_at), later.id)
+                                        > (least(r.completed_time, r.changed_at), r.id)))
                order by r.changed_at
                limit $2)
 returning id`;

@@ -23,13 +23,14 @@ select ${REFILL_COLUMNS}
  order by r.looked_at
  limit $4`;
 
-/** $1 facility, $2 surface. Index: refills_newest. */
+/** $1 facility, $2 surface, $3 the latest time of creation that is believed. Index: refills_newest. */
 const NEWEST_REFILL = `
 select r.procedure_id, r.created_time
   from refills r
  where r.facility_id = $1
    and r.surface = $2
    and r.missing_since is null
+   and (r.created_time is null or r.created_time <= $3)
  order by r.created_time desc nulls last, r.id desc
  limit 1`;
 
@@ -57,14 +58,19 @@ export async function listOpenRefills(
   return (await run<RefillRow>(pool, OPEN_REFILLS, values)).map(fromRefillRow);
 }
 
-/** The refill that was created last, as far as the ledger knows. */
+/**
+ * The refill that was created last, as far as the ledger knows. One whose creation lies behind `notAfter` was dated by a
+ * clock that is wrong, and says nothing of which were created before it.
+ */
 export async function findNewestRefill(
   pool: pg.Pool,
   facility: RefillFacility,
+  notAfter: Date,
 ): Promise<{ readonly procedureId: number; readonly createdTime: Date | undefined } | undefined> {
   const [row] = await run<{ procedure_id: number; created_time: Date | null }>(pool, NEWEST_REFILL, [
     facility.facilityId,
     facility.surface,
+    notAfter,
   ]);
   return row && { procedureId: row.procedure_id, createdTime: row.created_time ?? undefined };
 }

@@ -16,6 +16,7 @@ export interface RefillSubscription extends RefillFacility {
   readonly subscribedAt: Date;
   /** Undefined until the list was once read to its end. */
   readonly firstReadAt: Date | undefined;
+  /** When the last reading that came to its end began. */
   readonly lastReadAt: Date | undefined;
   /** The last reading of the whole list is older than a day, or there was none. */
   readonly isFullReadingDue: boolean;
@@ -25,14 +26,19 @@ export interface RefillSubscription extends RefillFacility {
 /** $1 bigint[] of the facilities that are followed. */
 const UNSUBSCRIBE = "delete from refill_subscriptions where facility_id <> all ($1)";
 
-/** A facility that changes its surface begins anew; $1 facility, $2 name, $3 surface. */
+/**
+ * A facility that changes its surface is read anew, from where it was read to on the other one. A subscription never lies
+ * in the future, which a clock that was wrong can have left: then nothing would ever be news. $1 facility, $2 name,
+ * $3 surface.
+ */
 const SUBSCRIBE = `
 insert into refill_subscriptions as s (facility_id, facility_code, surface)
 values ($1, $2, $3)
 on conflict (facility_id) do update
    set facility_code = excluded.facility_code,
        surface = excluded.surface,
-       subscribed_at = case when s.surface = excluded.surface then s.subscribed_at else now() end,
+       subscribed_at = least(now(), case when s.surface = excluded.surface then s.subscribed_at
+                                         else coalesce(s.last_read_at, s.subscribed_at) end),
        first_read_at = case when s.surface = excluded.surface then s.first_read_at end,
        last_read_at = case when s.surface = excluded.surface then s.last_read_at end,
        full_read_at = case when s.surface = excluded.surface then s.full_read_at end,
@@ -40,18 +46,21 @@ on conflict (facility_id) do update
 
 const SUBSCRIPTIONS = `
 select s.facility_id, s.facility_code, s.surface, s.subscribed_at, s.first_read_at, s.last_read_at, s.hints,
-       coalesce(s.full_read_at < now() - interval '1 day', true) as is_full_due
+       coalesce(s.full_read_at not between now() - interval '1 day' and now() + interval '1 hour', true) as is_full_due
   from refill_subscriptions s
  order by s.facility_id`;
 
-/** A reading came to its end; $1 facility, $2 hints, $3 whether it was of the whole list. */
+/** A reading came to its end; $1 facility, $2 hints, $3 whether it was of the whole list, $4 how long it took, ms. */
 const READ = `
 update refill_subscriptions
    set first_read_at = coalesce(first_read_at, now()),
-       last_read_at = now(),
+       last_read_at = now() - $4 * interval '1 millisecond',
        full_read_at = case when $3 then now() else full_read_at end,
        hints = $2
  where facility_id = $1`;
+
+/** $1 facility. */
+const REQUIRE_FULL = "update refill_subscriptions set full_read_at = null where facility_id = $1";
 
 /** $1 facility, $2 JSON array of {storage_id, name}. */
 const KEEP_TANKS = `
@@ -95,12 +104,23 @@ export async function listSubscriptions(pool: pg.Pool): Promise<RefillSubscripti
   }));
 }
 
-/** Records that a facility was read to the end. */
+/** Records that a facility was read to the end: it is known as it was when the reading began, `tookMs` ago. */
 export async function recordRefillReading(
   pool: pg.Pool,
-  reading: { readonly facilityId: number; readonly hints: object; readonly isFull: boolean },
+  reading: {
+    readonly facilityId: number;
+    readonly hints: object;
+    readonly isFull: boolean;
+    readonly tookMs: number;
+  },
 ): Promise<void> {
-  await run(pool, READ, [reading.facilityId, JSON.stringify(reading.hints), reading.isFull]);
+  const { facilityId, hints, isFull, tookMs } = reading;
+  await run(pool, READ, [facilityId, JSON.stringify(hints), isFull, tookMs]);
+}
+
+/** Has the next reading go through the whole list: something of what was listed is still to be read. */
+export async function requireFullReading(pool: pg.Pool, facilityId: number): Promise<void> {
+  await run(pool, REQUIRE_FULL, [facilityId]);
 }
 
 /** Records the storage solutions that the service lists for a facility just now. */

@@ -23,7 +23,7 @@ export interface TankRefill {
   readonly facilityId: number;
   readonly storageId: number | undefined;
   readonly storageName: string | undefined;
-  /** By the service's clock where it told a time, else when it was seen. */
+  /** By the service's clock where it told a time that has come, else when it was seen. */
   readonly completedAt: Date;
 }
 
@@ -55,13 +55,13 @@ select ${REFILL_COLUMNS}, told.file_name as told_file, told.state as told_state,
  order by r.changed_at desc, r.id desc
  limit $3`;
 
-/** Index: refills_completed. */
+/** None was completed after the ledger learned of it: else a clock that runs ahead would put off an alert. Index: refills_completed. */
 const LAST_COMPLETED = `
 select distinct on (r.facility_id, r.storage_id, r.storage_name)
-       r.facility_id, r.storage_id, r.storage_name, coalesce(r.completed_time, r.changed_at) as completed_at
+       r.facility_id, r.storage_id, r.storage_name, least(r.completed_time, r.changed_at) as completed_at
   from refills r
  where r.status = 'COMPLETED'
- order by r.facility_id, r.storage_id, r.storage_name, coalesce(r.completed_time, r.changed_at) desc`;
+ order by r.facility_id, r.storage_id, r.storage_name, least(r.completed_time, r.changed_at) desc`;
 
 const TANKS = `
 select t.facility_id, t.storage_id, t.name, t.first_seen_at, t.listed_at

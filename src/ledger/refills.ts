@@ -1,20 +1,15 @@
 import type pg from "pg";
 import { encodeCrockfordNumber } from "../core/crockford.ts";
 import { Failure } from "../core/failures.ts";
-import {
-  isRefillStatus,
-  type Refill,
-  type RefillFile,
-  serviceTimeMs,
-  type ToldRefill,
-} from "../core/refill.ts";
+import { isRefillStatus, type Refill, type RefillFile, type ToldRefill } from "../core/refill.ts";
+import { serviceTimeMs } from "../core/service-time.ts";
 import { inTransaction } from "./database.ts";
 import type { LedgerRefill } from "./refill-row.ts";
 import type { RefillFacility } from "./refill-subscriptions.ts";
 
 /** What happened to a refill. */
 export interface RefillStep {
-  readonly kind: "status" | "backward" | "unknown_status" | "missing" | "found";
+  readonly kind: "status" | "backward" | "unknown_status" | "missing" | "found" | "id_reused";
   readonly status?: string | undefined;
   /** Over before it was followed. */
   readonly isHistory: boolean;
@@ -25,6 +20,8 @@ export interface RefillStep {
 export interface RefillChange {
   /** As the ledger had it when the change was decided; undefined for a new one. */
   readonly known: LedgerRefill | undefined;
+  /** The service gave the id of the known one to this other refill, which takes its place. */
+  readonly isAnother?: boolean | undefined;
   readonly refill: Refill;
   readonly reached: number;
   readonly remoteStatus: string;
@@ -44,23 +41,29 @@ const RECORD = `jsonb_to_recordset($1::jsonb) as x(
          id bigint, known_status text, known_remote_status text, procedure_id bigint, code text, storage_id bigint,
          storage_name text, status text, reached smallint, remote_status text, created_at text, started_at text,
          completed_at text, created_time timestamptz, completed_time timestamptz, error text, is_missing boolean,
-         has_news boolean)`;
+         has_news boolean, is_another boolean)`;
 
-/** What became of known refills; $1 JSON array. A row that another process has changed meanwhile is left out. Index: the primary key. */
+/**
+ * What became of known refills; $1 JSON array, $2 facility, $3 its name. A row that another process has changed meanwhile
+ * is left out. Index: the primary key.
+ */
 const UPDATE_REFILLS = `
 update refills r
-   set code = coalesce(x.code, r.code),
-       storage_id = coalesce(x.storage_id, r.storage_id),
-       storage_name = coalesce(x.storage_name, r.storage_name),
+   set facility_id = case when x.is_another then $2 else r.facility_id end,
+       facility_code = case when x.is_another then $3 else r.facility_code end,
+       code = case when x.is_another then x.code else coalesce(x.code, r.code) end,
+       storage_id = case when x.is_another then x.storage_id else coalesce(x.storage_id, r.storage_id) end,
+       storage_name = case when x.is_another then x.storage_name else coalesce(x.storage_name, r.storage_name) end,
        status = x.status,
        reached = x.reached,
        remote_status = x.remote_status,
        created_at = coalesce(x.created_at, r.created_at),
-       started_at = coalesce(x.started_at, r.started_at),
-       completed_at = coalesce(x.completed_at, r.completed_at),
+       started_at = case when x.is_another then x.started_at else coalesce(x.started_at, r.started_at) end,
+       completed_at = case when x.is_another then x.completed_at else coalesce(x.completed_at, r.completed_at) end,
        created_time = coalesce(x.created_time, r.created_time),
-       completed_time = coalesce(x.completed_time, r.completed_time),
-       error = coalesce(x.error, r.error),
+       completed_time = case when x.is_another then x.completed_time else coalesce(x.completed_time, r.completed_time) end,
+       error = case when x.is_another then x.error else coalesce(x.error, r.error) end,
+       first_seen_at = case when x.is_another then now() else r.first_seen_at end,
        changed_at = case when x.has_news then now() else r.changed_at end,
        looked_at = now(),
        missing_since = case when x.is_missing then coalesce(r.missing_since, now()) end
@@ -101,12 +104,30 @@ select $1, x.status, count(*)
  group by x.status
 on conflict (facility_id, status) do update set count = c.count + excluded.count`;
 
-/** The number of the next CSV file of refills; $1 connector. No dropped file can have the name that it is counted under. */
+/**
+ * The number of the next CSV file of refills; $1 connector. No dropped file can have the name that it is counted under. A
+ * connector that tells for the first time counts on from the others: it may be one of them under a new name, whose lab has
+ * had those numbers. Another facility may have its first time at this moment. Index: the primary key, but for such a first
+ * time.
+ */
 const NEXT_FILE_NUMBER = `
-insert into result_numbers as r (connector, input_name, last_number)
-values ($1, '/refills', 1)
-on conflict (connector, input_name) do update set last_number = r.last_number + 1
-returning last_number`;
+with next as (
+  update result_numbers
+     set last_number = last_number + 1
+   where connector = $1
+     and input_name = '/refills'
+  returning last_number),
+first as (
+  insert into result_numbers as n (connector, input_name, last_number)
+  select $1, '/refills', coalesce(max(r.last_number), 0) + 1
+    from result_numbers r
+   where r.input_name = '/refills'
+  having not exists (select 1 from next)
+  on conflict (connector, input_name) do update set last_number = n.last_number + 1
+  returning last_number)
+select last_number from next
+ union all
+select last_number from first`;
 
 /** $1 connector, $2 file name, $3 bytes. */
 const INSERT_DELIVERY = `
@@ -164,7 +185,9 @@ async function keepRefills(
   const updates = changes.filter(({ known }) => known !== undefined);
   const inserts = changes.filter(({ known }) => known === undefined);
   const updated =
-    updates.length > 0 ? await client.query<Kept>(UPDATE_REFILLS, [parameters(updates)]) : { rows: [] };
+    updates.length > 0
+      ? await client.query<Kept>(UPDATE_REFILLS, [parameters(updates), facilityId, facilityCode])
+      : { rows: [] };
   const insertion = [parameters(inserts), facilityId, facilityCode, surface];
   const inserted = inserts.length > 0 ? await client.query<Kept>(INSERT_REFILLS, insertion) : { rows: [] };
   const kept = [...updated.rows, ...inserted.rows];
@@ -203,7 +226,8 @@ async function keepFiles(
   return deliveryIdByNumber;
 }
 
-function toParameter({ known, refill, reached, remoteStatus, isMissing, steps }: RefillChange) {
+function toParameter(change: RefillChange) {
+  const { known, refill, reached, remoteStatus, isMissing, steps } = change;
   const timeOf = (text: string | undefined) => {
     const ms = serviceTimeMs(text);
     return ms === undefined ? undefined : new Date(ms).toISOString();
@@ -227,5 +251,6 @@ function toParameter({ known, refill, reached, remoteStatus, isMissing, steps }:
     error: refill.error,
     is_missing: isMissing,
     has_news: steps.length > 0,
+    is_another: change.isAnother ?? false,
   };
 }

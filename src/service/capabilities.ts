@@ -45,6 +45,7 @@ const REPORTED = new Set(["envelope", "longestPage", "pageCap", "filter"]);
  */
 export class Capabilities {
   readonly #facts = new Map<string, Fact>();
+  readonly #outOfOrder = new Set<string>();
   readonly #clock: Clock;
   readonly #policy: FilterPolicy;
   readonly #words: ServiceWords;
@@ -161,6 +162,16 @@ export class Capabilities {
 
   sawNumber(name: string, value: number): void {
     this.#set(name, value);
+  }
+
+  /** Whether a list could not be read when that was tried last, however long ago: orders may be asked about once a day. */
+  isOutOfOrder(list: string): boolean {
+    return this.#outOfOrder.has(list);
+  }
+
+  sawOutOfOrder(list: string, isOutOfOrder: boolean): void {
+    if (isOutOfOrder) this.#outOfOrder.add(list);
+    else this.#outOfOrder.delete(list);
   }
 
   /** All findings by endpoint, for `check` and for people. */

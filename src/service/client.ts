@@ -5,6 +5,7 @@ import type { ContainerLocation } from "../core/outcome.ts";
 import type { Phi } from "../core/phi.ts";
 import type { Refill, Tank } from "../core/refill.ts";
 import type { Surface } from "../core/surface.ts";
+import type { BatchRead } from "./batch-reader.ts";
 import { type Breaker, CircuitBreaker } from "./breaker.ts";
 import { type CancelLook, type CancelTarget, cancelAtService, lookForCancel } from "./cancel.ts";
 import { Capabilities, type EndpointFindings } from "./capabilities.ts";
@@ -17,7 +18,7 @@ import type { LostRequest } from "./likeness.ts";
 import { Limiter } from "./limiter.ts";
 import { type ListFacts, type ProbePlan, probeLists, probeUnknownId, type UnknownId } from "./probe.ts";
 import { getProcedure } from "./procedures.ts";
-import { type BatchRead, readProcedures, readRequests } from "./read-batch.ts";
+import { readProcedures, readRequests } from "./read-batch.ts";
 import {
   getInventory,
   type ListQuestion,

@@ -1,11 +1,12 @@
 import type { Phi } from "../core/phi.ts";
+import type { BatchRead } from "./batch-reader.ts";
 import { listSubjectContainers } from "./containers.ts";
 import type { ServiceContext } from "./context.ts";
 import type { NewRequest } from "./correlation.ts";
 import { type CreatedProcedure, createProcedure, getExternalProcedure } from "./external-procedures.ts";
 import { findCreatedProcedure } from "./external-settle.ts";
 import type { LostRequest } from "./likeness.ts";
-import { type BatchRead, type ExternalBatch, readExternalProcedures } from "./read-batch.ts";
+import { type ExternalBatch, readExternalProcedures } from "./read-batch.ts";
 import type { CreateOptions } from "./requests.ts";
 import type { SettleFindings } from "./settle.ts";
 import type { ProcedureStatus, ServiceContainer } from "./shapes.ts";

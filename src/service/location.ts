@@ -30,6 +30,11 @@ export function parseLocation(raw: RawObject): ContainerLocation {
 
 /** The location that an entry carries; undefined when it tells no place, since a time alone is none. */
 export function findLocation(raw: RawObject): ContainerLocation | undefined {
-  const { storedAt: _storedAt, ...place } = parseLocation(raw);
-  return Object.values(place).some((part) => part !== undefined) ? parseLocation(raw) : undefined;
+  const location = parseLocation(raw);
+  return isPlace(location) ? location : undefined;
+}
+
+/** Whether a location says where; an answer of nothing but empty fields, or with a time alone, doesn't. */
+export function isPlace({ storedAt: _storedAt, ...place }: ContainerLocation): boolean {
+  return Object.values(place).some((part) => part !== undefined && part !== "");
 }

@@ -28,6 +28,11 @@ export interface RefillSearch {
   /** Refills created before that may be left out; all of them when it is undefined. ISO 8601. */
   readonly createdFrom?: string | undefined;
   /**
+   * Where the list turns out too long to be read to its end, what was created since then is read instead: of all types,
+   * since the filter by type may be why it is so long. ISO 8601.
+   */
+  readonly recentFrom?: string | undefined;
+  /**
    * A refill that is known to be in that time. A list without it was filtered in a way of the service's own, and the
    * next wider question is asked.
    */
@@ -42,6 +47,8 @@ export interface RefillHints {
   readonly typeWord?: string | undefined;
   /** The question that gave what was expected: 0 is the narrowest. */
   readonly width?: number | undefined;
+  /** The whole list is too long to be read; only what was created lately is asked for. */
+  readonly isTooLong?: boolean | undefined;
 }
 
 /** What a reading found. */
@@ -50,7 +57,7 @@ export interface RefillReading {
   /** Entries that are too short to tell their status, to be read one by one. */
   readonly untoldIds: readonly number[];
   readonly pages: number;
-  /** False when a list was too long to be read to its end. */
+  /** False when a list was too long to be read to its end, also that of what was created lately. */
   readonly isComplete: boolean;
   /** The refill that was expected is in no list any more, however wide. */
   readonly isExpectedGone: boolean;
@@ -66,7 +73,8 @@ interface Question {
 /**
  * The refills of a facility by the list of its surface. Every filter is a hint and looked at again: entries of another
  * type or facility are passed over. A filter that leaves out too much is noticed too, by what was expected, and then
- * the list is read by type alone, and at last without any filter but the facility's.
+ * the list is read by type alone, and at last without any filter but the facility's. A list that is too long, because the
+ * service ignores the type, for example, is read by time alone.
  * @throws Failure those of `walkPages`, but SERVICE_LIST_TOO_LONG, which makes the reading incomplete.
  */
 export async function readRefills(
@@ -76,10 +84,9 @@ export async function readRefills(
 ): Promise<RefillReading> {
   const found = new Map<number, ReadRefill>();
   const { expectId } = search;
-  const first = search.hints.width ?? 0;
-  const questions = questionsOf(search, [...context.settings.words.type]).filter(
-    ({ width }) => width >= first,
-  );
+  const questions = questionsOf(search, [...context.settings.words.type]);
+  const recent = recentQuestion(search);
+  if (search.hints.isTooLong && recent) questions.push(recent);
   const narrowest = questions[0]?.width;
   let pages = 0;
   let isComplete = true;
@@ -89,9 +96,16 @@ export async function readRefills(
     pages += walk.pages;
     isComplete = walk.isComplete;
     const isFound = expectId === undefined ? found.size > 0 : found.has(expectId);
-    if (!isFound) continue;
-    width = question.width;
-    break;
+    if (isFound) width = question.width;
+    // What is asked more widely is no shorter.
+    if (isFound || !isComplete) break;
+  }
+  let isTooLong = search.hints.isTooLong === true;
+  if (!isComplete && !isTooLong && recent) {
+    const walk = await walkInto(context, search, recent, found, signal);
+    pages += walk.pages;
+    isComplete = walk.isComplete;
+    isTooLong = true;
   }
   const all = [...found.values()];
   const typeWord = all.find((each) => each.typeWord !== undefined)?.typeWord ?? search.hints.typeWord;
@@ -100,10 +114,15 @@ export async function readRefills(
     untoldIds: all.filter(({ status }) => status === UNTOLD).map(({ id }) => id),
     pages,
     isComplete,
-    isExpectedGone: expectId !== undefined && !found.has(expectId) && isComplete,
+    // A question by time alone may leave out what is there, and no wider one was asked.
+    isExpectedGone: expectId !== undefined && !found.has(expectId) && isComplete && !isTooLong,
     // Only a narrower question that failed says something about filters; one that was not asked doesn't. When even
     // the widest did not find what was expected, it is gone, which says nothing about them either.
-    hints: { typeWord, width: width !== narrowest && width !== undefined ? width : search.hints.width },
+    hints: {
+      typeWord,
+      width: width !== narrowest && width !== undefined ? width : search.hints.width,
+      ...(isTooLong ? { isTooLong } : {}),
+    },
   };
 }
 
@@ -152,13 +171,23 @@ function questionsOf(search: RefillSearch, siteWords: readonly (readonly [string
   const own = siteWords.flatMap(([theirs, ours]) => (ours === "REFILL" ? [theirs] : []));
   const words = hints.typeWord === undefined ? [...TYPE_WORDS[surface], ...own] : [hints.typeWord];
   const [word] = words;
-  return [
-    ...(createdFrom === undefined
+  const byTime: Question[] =
+    createdFrom === undefined
       ? []
-      : [{ width: 0, query: { facilityId, type: word, createdAt_from: createdFrom } }]),
+      : [{ width: 0, query: { facilityId, type: word, createdAt_from: createdFrom } }];
+  if (hints.isTooLong && search.recentFrom !== undefined) return byTime;
+  const questions = [
+    ...byTime,
     ...words.map((type) => ({ width: 1, query: { facilityId, type } })),
     { width: 2, query: { facilityId } },
   ];
+  return questions.filter(({ width }) => width >= (hints.width ?? 0));
+}
+
+function recentQuestion({ facilityId, recentFrom }: RefillSearch): Question | undefined {
+  return recentFrom === undefined
+    ? undefined
+    : { width: 0, query: { facilityId, createdAt_from: recentFrom } };
 }
 
 async function walkInto(

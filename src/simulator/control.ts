@@ -30,7 +30,7 @@ export type RequestChange = Partial<
   Pick<ProcedureRequest, "status" | "procedureId" | "acceptedAt" | "acceptedBy">
 >;
 export type ProcedureChange = Partial<
-  Pick<Procedure, "status" | "startedAt" | "completedAt" | "performedBy" | "error">
+  Pick<Procedure, "status" | "createdAt" | "startedAt" | "completedAt" | "performedBy" | "error">
 >;
 
 export interface ControlParts {

@@ -34,6 +34,11 @@ const AREAS: readonly Area[] = [
     prefixes: ["MLLP"],
   },
   {
+    title: "Results",
+    about: "Why a result for the lab waits, or needs a person.",
+    prefixes: ["DELIVERY", "RESULT"],
+  },
+  {
     title: "CSV",
     about: "What could not be read as CSV. The report names the line or the column.",
     prefixes: ["CSV"],

@@ -26,6 +26,7 @@ function anOrder(more: Partial<Completed["order"]> = {}): Completed["order"] {
     subject,
     containers: [vial(1), vial(2)],
     attempts: 0,
+    receivedAt: new Date("2026-11-20T08:00:00Z"),
     ...more,
   };
 }
@@ -149,6 +150,40 @@ describe("looking for the containers of a completed order", () => {
         "the service lists containers of several subjects with the order's subject code",
       );
     }));
+
+  test.each([
+    ["no place", { sampleContainerId: 2, storageId: null, position: "", storedAt: "2026-11-20T09:00:00Z" }],
+    ["a place from before the order", { storageName: "Tank 9", storedAt: "2026-09-01T09:00:00Z" }],
+  ])("is done again when the service tells %s", (words, location) =>
+    withVials(
+      (response) => send(response, 200, location),
+      async (client) => {
+        const found = await look(client, anOrder());
+        expect(found).toMatchObject({ next: "look_again", unlocated: [{ position: 2 }] });
+        expect(found?.unlocated[0]?.text).toContain(words);
+        expect(found?.containers[1]?.location).toBeUndefined();
+      },
+    ),
+  );
+
+  test("takes the place of a service that tells the day only, as of its first hour in its own zone", () =>
+    withVials(
+      (response) => send(response, 200, { storageName: "Tank 9", storedAt: "2026-11-19T00:00:00+14:00" }),
+      async (client) => expect(await look(client, anOrder())).toMatchObject({ unlocated: [], next: "tell" }),
+    ));
+
+  test("tells a place from before the order, with a word about it, when no other comes", () =>
+    withVials(
+      (response) => send(response, 200, { storageName: "Tank 9", storedAt: "2026-09-01T09:00:00Z" }),
+      async (client) => {
+        const last = await look(client, anOrder({ attempts: 4 }));
+        expect(last).toMatchObject({
+          containers: [{ position: 1 }, { position: 2, location: { storageName: "Tank 9" } }],
+          unlocated: [{ position: 2, text: "the service tells a place from before the order" }],
+          next: "tell",
+        });
+      },
+    ));
 
   test("ends with what is known after five looks", () =>
     withVials(notFound, async (client) => {

@@ -8,6 +8,7 @@ import type { RefillChange } from "../../src/ledger/refills.ts";
 const SUBSCRIBED = Date.parse("2026-11-20T12:00:00Z");
 const RULES: RefillRules = {
   subscribedAtMs: SUBSCRIBED,
+  clockSkewMs: 0,
   isFirstReading: false,
   forgottenBeforeMs: Date.parse("2024-11-20T12:00:00Z"),
   statuses: new Set(["COMPLETED", "CANCELLED", "FAILED"]),
@@ -60,6 +61,26 @@ describe("a refill that is seen for the first time", () => {
     const refill = aRefill({ status: "FAILED", createdAt: undefined });
     expect(toldStatuses(decideRefill(undefined, refill, FIRST))).toEqual([]);
     expect(toldStatuses(decideRefill(undefined, refill, RULES))).toEqual(["FAILED"]);
+  });
+
+  test("is told that failed after the subscription, though it was created before, where a time tells so", () => {
+    const times = { createdAt: "2026-11-20T11:00:00Z", completedAt: "2026-11-20T12:30:00Z" };
+    const change = decideRefill(undefined, aRefill({ status: "FAILED", ...times }), FIRST);
+    expect(toldStatuses(change)).toEqual(["FAILED"]);
+  });
+
+  test("is judged by a time without a zone only where no zone would make another day of it", () => {
+    const ended = (completedAt: string) =>
+      aRefill({ status: "COMPLETED", createdAt: undefined, completedAt });
+    expect(toldStatuses(decideRefill(undefined, ended("2026-11-20T03:00:00"), RULES))).toEqual(["COMPLETED"]);
+    expect(toldStatuses(decideRefill(undefined, ended("2026-11-19T03:00:00"), RULES))).toEqual([]);
+    expect(toldStatuses(decideRefill(undefined, ended("2026-11-20T03:00:00"), FIRST))).toEqual([]);
+  });
+
+  test("is told in the first reading by a time without a zone, as the service may have been away until then", () => {
+    const times = { createdAt: "2026-11-20T11:00:00", completedAt: "2026-11-20T13:00:00" };
+    const refill = aRefill({ status: "COMPLETED", ...times });
+    expect(toldStatuses(decideRefill(undefined, refill, FIRST))).toEqual(["COMPLETED"]);
   });
 
   test("is left alone when retention has forgotten it", () => {
@@ -122,6 +143,40 @@ describe("a refill that is known", () => {
   test("keeps what was told earlier and is not told any more", () => {
     const first = known({ storageId: 31 });
     expect(decideRefill(first, aRefill({ status: "IN_PROGRESS" }), RULES)?.refill.storageId).toBe(31);
+  });
+
+  test("is another one when it was created after the ledger had seen its id", () => {
+    const done = known({ status: "COMPLETED", storageId: 4, completedAt: "2026-11-21T09:00:00Z" });
+    const change = decideRefill(done, aRefill({ createdAt: "2026-11-22T07:00:00Z" }), RULES);
+    expect(change).toMatchObject({ isAnother: true, known: done, reached: 1 });
+    expect(change?.refill).toEqual(aRefill({ createdAt: "2026-11-22T07:00:00Z" }));
+    expect(change?.steps.map(({ kind }) => kind)).toEqual(["id_reused", "status"]);
+  });
+
+  test.each([
+    ["a service that corrects the time of creation", "2026-11-20T08:05:00Z"],
+    ["one that writes it in another zone than before", "2026-11-20T03:00:00-05:00"],
+    ["one that writes no time that could be read", "today"],
+  ])("is still the same for %s", (_words, createdAt) => {
+    const done = known({ status: "COMPLETED", createdAt: "2026-11-20T08:00:00Z" });
+    expect(decideRefill(done, aRefill({ status: "COMPLETED", createdAt }), RULES)?.isAnother).toBeUndefined();
+  });
+
+  test.each([
+    [
+      "without a zone, which one of the service's answers leaves out",
+      { createdAt: "2026-11-20T21:00:00", completedAt: "2026-11-21T22:00:00" },
+    ],
+    [
+      "that changes whenever anything is written",
+      { createdAt: "2026-11-22T02:00:00Z", completedAt: "2026-11-21T09:00:00.000Z" },
+    ],
+  ])("is still the same for a time of creation %s", (_words, times) => {
+    const before = { createdAt: "2026-11-20T08:00:00Z", completedAt: "2026-11-21T09:00:00Z" };
+    const done = known({ status: "COMPLETED", ...before });
+    const told = aRefill({ status: "COMPLETED", ...times });
+    expect(decideRefill(done, told, RULES)?.isAnother).toBeUndefined();
+    expect(toldStatuses(decideRefill(done, told, RULES))).toEqual([]);
   });
 
   test("is noted as missing once, and as found again", () => {

@@ -167,6 +167,20 @@ describe("what is told", () => {
     });
   });
 
+  test("has a number that was not used before, also when the connector has a new name", () =>
+    withRefillLab({}, async (lab) => {
+      await lab.read();
+      lab.refill();
+      await lab.read();
+      for (let count = 0; count < 2; count += 1) {
+        lab.refill();
+        const compose = lab.deps.telling?.compose ?? (() => []);
+        await lab.read({ telling: { connector: "bench-2", compose } });
+      }
+      const names = (await lab.files()).map(({ name }) => name);
+      expect(names).toEqual(["refills-1.csv", "refills-2.csv", "refills-3.csv"]);
+    }));
+
   test("is nothing when no connector is configured for it, while everything is recorded", () =>
     withRefillLab({}, async (lab) => {
       await lab.read({ telling: undefined });
@@ -295,6 +309,17 @@ test("a tank's age is counted from its last completed refill, not from one that 
     lab.refill();
     await lab.read();
     expect((await readTankAges(lab.pool, limits, Date.now())).some(({ isOverdue }) => isOverdue)).toBe(false);
+  }));
+
+test("a tank's last refill is never in the future, whatever its clock says, so that the alert comes in time", () =>
+  withRefillLab({}, async (lab) => {
+    await lab.read();
+    const completedAt = new Date(Date.now() + 3_000 * 86_400_000).toISOString();
+    lab.simulator.control.alterProcedure(lab.refill(), { completedAt });
+    await lab.read();
+    const limits = { alertAfterMs: 14 * 86_400_000, limitByTank: new Map() };
+    const inAMonth = await readTankAges(lab.pool, limits, Date.now() + 30 * 86_400_000);
+    expect(inAMonth.find(({ storageId }) => storageId === lab.tankId)?.isOverdue).toBe(true);
   }));
 
 test("no name, not even that of who did it, is in anything that is kept", () =>

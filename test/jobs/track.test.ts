@@ -118,6 +118,28 @@ describe("following orders", () => {
       });
     }));
 
+  test("tells the lab of a completed order of which a container has no place that this is so, and why", () =>
+    withLab(async (lab) => {
+      const { orderId, requestId } = await submitted(lab);
+      const { control } = lab.simulator;
+      const { id, containerIds } = control.acceptRequest(requestId);
+      control.startProcedure(id);
+      control.completeProcedure(id);
+      for (const containerId of containerIds) control.forget("container", containerId);
+      await lab.track();
+      expect(await theOrder(lab.pool)).toMatchObject({ state: "submitted", failure: undefined });
+      await lab.pool.query("update orders set attempts = 4");
+      await due(lab.pool);
+      await lab.track();
+      const failure = { code: "ORDER_PLACE_NOT_TOLD", text: expect.stringContaining("not every location") };
+      expect(await theOrder(lab.pool)).toMatchObject({ state: "completed", failure });
+      const { rows } = await lab.pool.query<{ payload: unknown }>(
+        "select payload from outcomes where order_id = $1 order by id desc limit 1",
+        [orderId],
+      );
+      expect(JSON.stringify(rows)).toContain("ORDER_PLACE_NOT_TOLD");
+    }));
+
   test("lengthens the interval of an order without news", () =>
     withLab(async (lab) => {
       await submitted(lab);

@@ -129,6 +129,14 @@ describe("reading the service's word about an order", () => {
     expect(readTracked(external, undefined, { status: "CREATED", type: "REFILL" })?.to).toBe("parked");
   });
 
+  test("stops an order whose procedure says that it came from another request", () => {
+    const request = { status: "ACCEPTED", procedureId: 9 };
+    const of = (requestId: number | undefined) =>
+      readTracked(order({ requestId: 5 }), request, { status: "COMPLETED", requestId });
+    expect(of(6)).toMatchObject({ to: "parked", reason: { code: "REQUEST_MISMATCH" } });
+    expect([of(5)?.to, of(undefined)?.to]).toEqual(["completed", "completed"]);
+  });
+
   test("stops a retrieval whose procedure is for other containers", () => {
     const retrieval = order({
       operation: "RETRIEVAL",

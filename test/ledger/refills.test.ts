@@ -5,6 +5,7 @@ import { findRefills } from "../../src/ledger/refill-reads.ts";
 import { type RefillChange, recordRefills } from "../../src/ledger/refills.ts";
 import { refillCsv } from "../../src/mapping/refill-csv.ts";
 import { failureOf } from "../service/with-client.ts";
+import { eventually } from "../support/eventually.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const NORTH = { facilityId: 12, facilityCode: "NORTH", surface: "external" } as const;
@@ -72,6 +73,29 @@ describe("recording refills", () => {
         "LEDGER_CONTENDED",
       );
       expect(await filesOf(pool)).toEqual(["refills-1.csv"]);
+    }));
+
+  test("numbers its first file behind that of another facility that has its first at the same moment", () =>
+    withLedger(async ({ pool }) => {
+      const other = await pool.connect();
+      await other.query("begin");
+      await other.query("insert into result_numbers values ('bench', '/refills', 1)");
+      const recorded = recordRefills(
+        pool,
+        NORTH,
+        [change({ refill: { id: 7, status: "COMPLETED" } })],
+        TELLING,
+      );
+      await eventually(async () => {
+        const { rowCount } = await pool.query(
+          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+        );
+        return rowCount === 1;
+      });
+      await other.query("commit");
+      other.release();
+      await recorded;
+      expect(await filesOf(pool)).toEqual(["refills-2.csv"]);
     }));
 
   test("lets one procedure id stand for two refills on two surfaces", () =>

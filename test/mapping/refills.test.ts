@@ -81,6 +81,11 @@ describe("an HL7 message of a refill", () => {
     expect(read(told({ status: "CANCELLED" })).get("EQU-5.1")).toBe("W");
   });
 
+  test("tells when one failed where the service does", () => {
+    expect(read(told({ status: "FAILED" })).get("NDS-2")).toBe("20261121081000+0000");
+    expect(read(told({ status: "FAILED", completedAt: undefined })).get("NDS-2")).toBe("20261121081030+0000");
+  });
+
   test("has the profile's version from 2.4 on, where the message came into the standard", () => {
     expect(read(told(), { ...SETTINGS, version: "2.4" }).header.version).toBe("2.4");
     expect(read(told(), { ...SETTINGS, version: "2.3" }).header.version).toBe("2.5.1");

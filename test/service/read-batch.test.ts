@@ -137,6 +137,112 @@ describe("reading the state of many requests", () => {
       expect(read.failure?.code).toBe("SERVICE_UNAVAILABLE");
     }));
 
+  it.each<[string, number, unknown]>([
+    ["answers 500", 500, { message: "out of order" }],
+    ["isn't there", 404, { code: "NOT_FOUND", message: "no such resource" }],
+    ["is an HTML page", 200, "<html></html>"],
+    ["has another shape", 200, { message: "hello" }],
+  ])("reads one by one when the list %s again and again, and says why", (_words, status, body) =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 40));
+      stub.intercept = (request, response) => {
+        const isList = request.url?.startsWith("/api/procedure-requests?") === true;
+        if (isList) send(response, status, body);
+        return isList;
+      };
+      await client.readRequests(12, range(1, 40), never);
+      // One alone needs no list, and says nothing of it.
+      await client.readRequests(12, [7], never);
+      const { found, unread, listFailure } = await client.readRequests(12, range(1, 40), never);
+      expect([found.size, unread, listFailure === undefined]).toEqual([40, [], false]);
+    }),
+  );
+
+  it("knows of a list that can't be read for as long as it takes, however seldom it is asked", () => {
+    const clock = new FakeClock();
+    return withStub(
+      async (stub, client) => {
+        stub.rows["procedure-requests"] = requests(range(1, 40));
+        stub.intercept = (request, response) => {
+          const isList = request.url?.startsWith("/api/procedure-requests?") === true;
+          if (isList) send(response, 500, { message: "out of order" });
+          return isList;
+        };
+        expect((await client.readRequests(12, range(1, 40), never)).found.size).toBe(0);
+        await clock.advance(86_400_000);
+        expect((await client.readRequests(12, range(1, 40), never)).found.size).toBe(40);
+      },
+      { maxRequestsPerSecond: 1e6 },
+      { clock },
+    );
+  });
+
+  it.each([
+    ["404, as a gateway does that lost its way", 404, { message: "no such route" }],
+    ["403, as without rights", 403, { code: "FORBIDDEN", message: "no" }],
+  ])("takes none for gone or refused when the answer to everything is %s", (_words, status, body) =>
+    withStub(async (stub, client) => {
+      stub.intercept = (_request, response) => {
+        send(response, status, body);
+        return true;
+      };
+      for (const ids of [[1, 9_000], range(1, 40)]) {
+        const { missing, refused, unread, failure } = await client.readRequests(12, ids, never);
+        expect([missing, refused.size, unread.length]).toEqual([[], 0, ids.length]);
+        expect(failure).toBeDefined();
+      }
+      expect(stub.seen.length).toBeLessThan(20);
+    }),
+  );
+
+  it("takes none for gone while what else is asked fails", () =>
+    withStub(async (stub, client) => {
+      stub.intercept = (request, response) => {
+        if (request.url?.endsWith("/1")) send(response, 404, { message: "no such route" });
+        else send(response, 502, "<html></html>");
+        return true;
+      };
+      const { missing, unread, failure } = await client.readRequests(12, [1, 9_000], never);
+      expect([missing, [...unread].sort(), failure?.code]).toEqual([[], [1, 9_000], "SERVICE_UNAVAILABLE"]);
+    }));
+
+  it("reads on behind many that are gone, also when the list can't be read", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(21, 40));
+      stub.intercept = (request, response) => {
+        const isList = request.url?.startsWith("/api/procedure-requests?") === true;
+        if (isList) send(response, 404, { code: "NOT_FOUND", message: "no such resource" });
+        return isList;
+      };
+      const { found, missing, unread } = await client.readRequests(12, range(1, 40), never);
+      expect([found.size, missing.length, unread]).toEqual([20, 20, []]);
+    }));
+
+  it("reads the others when one that is out of order breaks its list as well", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 40));
+      stub.intercept = (request, response) => {
+        const isBroken = /procedure-requests(\?|\/1$)/.test(request.url ?? "");
+        if (isBroken) send(response, 500, { message: "out of order" });
+        return isBroken;
+      };
+      await client.readRequests(12, range(1, 40), never);
+      const { found, unread } = await client.readRequests(12, range(1, 40), never);
+      expect([found.size, unread]).toEqual([39, [1]]);
+    }));
+
+  it("asks for no more than three of them while all fails", () =>
+    withStub(async (stub, client) => {
+      stub.intercept = (_request, response) => {
+        send(response, 500, { message: "out of order" });
+        return true;
+      };
+      await client.readRequests(12, range(1, 40), never);
+      stub.seen.length = 0;
+      const { unread, failure } = await client.readRequests(12, range(1, 40), never);
+      expect([unread.length, failure?.code, stub.seen.length]).toEqual([40, "SERVICE_UNAVAILABLE", 4]);
+    }));
+
   it("tells which single one was refused and reads the others", () =>
     withStub(async (stub, client) => {
       stub.rows["procedure-requests"] = requests([1, 9_000]);

@@ -124,6 +124,18 @@ describe("a list that is filtered too much", () => {
       expect(stub.seen[0]?.url).toContain("createdAt_from");
     }));
 
+  test("takes nothing for gone that a list too long to be read whole doesn't show by time", () =>
+    withStub(async (stub, client) => {
+      stub.rows.procedures = procedures();
+      const from = "2026-10-31T00:00:00.000Z";
+      const times = { createdFrom: from, recentFrom: from };
+      const hints = { typeWord: "Refill", isTooLong: true };
+      expect(await read(client, { ...times, expectId: 99, hints })).toMatchObject({
+        isComplete: true,
+        isExpectedGone: false,
+      });
+    }));
+
   test("says when what is expected is nowhere any more", () =>
     withStub(async (stub, client) => {
       stub.rows.procedures = procedures();

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Surface } from "../../src/core/surface.ts";
 import { composeRefills } from "../../src/jobs/compose-refills.ts";
+import { PutOffReads } from "../../src/jobs/put-off-reads.ts";
 import { type RefillDeps, readFacilityRefills } from "../../src/jobs/refills.ts";
 import {
   listSubscriptions,
@@ -63,7 +64,7 @@ export async function withRefillLab<T>(
         baseUrl: simulator.url,
         auth: { apiToken: "simulator-api-token" },
         maxRequestsPerSecond: 1_000,
-        timeoutMs: 2_000,
+        timeoutMs: 20_000,
       },
       { clock: systemClock, logger: silent },
     );
@@ -77,6 +78,7 @@ export async function withRefillLab<T>(
       statuses: new Set(options.statuses ?? ["COMPLETED", "CANCELLED", "FAILED"]),
       mayListTanks: () => true,
       keptMs: 2 * 365 * 86_400_000,
+      putOff: new PutOffReads(),
     };
     const { control } = simulator;
     const tankId = control.storages().find(({ facilityId }) => facilityId === 12)?.id ?? 0;

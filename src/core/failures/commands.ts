@@ -28,6 +28,12 @@ export const COMMAND_FAILURES = {
     meaning: "What was asked for can't be done with the record as it stands.",
     mend: "Look at it with `cryobridge orders show` or `cryobridge messages show`.",
   },
+  CLI_MOVE_IMPOSSIBLE: {
+    class: "permanent",
+    meaning:
+      "What waits of a connector that is configured no more can't go out through the other one: that is of another type, or has results with the same names.",
+    mend: "Name the old connector in the configuration again, so that its results go out through it.",
+  },
   CLI_FILE_UNREADABLE: {
     class: "permanent",
     meaning: "A file that the command line names can't be read.",

@@ -38,7 +38,19 @@ export const INTAKE_FAILURES = {
   MLLP_RESULT_REFUSED: {
     class: "permanent",
     meaning: "The lab system refused a result for good (AR or CR).",
-    mend: "Agree type, version and processing id of the results with the lab, then retry the delivery.",
+    mend: "Agree type, version and processing id of the results with the lab, then retry the delivery: `cryobridge queue` has its id, `cryobridge queue retry ID` tries it.",
+  },
+  DELIVERY_FAILS_ALONE: {
+    class: "transient",
+    meaning:
+      "The lab takes other results and fails at this one every time; it is sent again some times, while results of other orders go on, then it needs a person.",
+    mend: "Look at the lab system's interface log, or the file of that name, for what is in the way; then have it sent again with `cryobridge queue retry`, or give it up with `cryobridge queue remove`.",
+  },
+  DELIVERY_OVERTAKEN: {
+    class: "permanent",
+    meaning:
+      "The lab could not be told in time that a message came, or waits, and has got later news of it or of its orders since; so it isn't told that any more.",
+    mend: "Nothing: what the lab has got says more. Where the lab system takes no acknowledgements at all, leave `acknowledged` out of `results.tell`.",
   },
   HL7_NO_MSH: {
     class: "permanent",
@@ -83,6 +95,12 @@ export const INTAKE_FAILURES = {
     class: "permanent",
     meaning: "A message that was to be written has an invalid segment name or value.",
     mend: "Correct the profile or site module that composes the message.",
+  },
+  RESULT_NOT_ENCODABLE: {
+    class: "permanent",
+    meaning:
+      "A result holds a character that the character set of the results does not have, where it can't be written otherwise without becoming another value.",
+    mend: "Set `results.encoding` of the profile to a character set that has it (as-received, utf-8), restart and retry the delivery.",
   },
   HL7_CHARSET_UNKNOWN: {
     class: "permanent",
@@ -141,6 +159,12 @@ export const INTAKE_FAILURES = {
     meaning: "A column name stands twice in the CSV header, so its values would be ambiguous.",
     mend: "Rename or remove one of the columns.",
   },
+  CSV_HEADER_SECOND: {
+    class: "permanent",
+    meaning:
+      "The column names stand once more within the CSV file, in another order than at its top, as where two exports were joined.",
+    mend: "Drop the two exports as two files.",
+  },
   CSV_HEADER_TOO_WIDE: {
     class: "permanent",
     meaning: "The CSV header has more columns than are allowed.",
@@ -153,13 +177,20 @@ export const INTAKE_FAILURES = {
   },
   CSV_ROW_RAGGED: {
     class: "permanent",
-    meaning: "A CSV row has more or fewer columns than the header.",
-    mend: "Correct the row; a value that holds the delimiter must be quoted.",
+    meaning:
+      "A CSV row has more or fewer columns than the header, or its values stand in other columns than theirs.",
+    mend: "Correct the row; a value that holds the delimiter must be quoted. For lines that are no rows, such as a trailer, set `noRow` in the profile.",
   },
   CSV_ROW_QUOTES: {
     class: "permanent",
     meaning: "A quote stands where CSV allows none: inside an unquoted value, or after a closed one.",
     mend: "Write the quote twice and put the whole value in quotes.",
+  },
+  CSV_ROW_UNFINISHED: {
+    class: "permanent",
+    meaning:
+      "A CSV file ends within a row, or in a value that counts without a line end behind it: it may have been cut short there.",
+    mend: "Look whether the file is whole and drop it again with a line end; where the sender never ends the last line, set `lastLineEnd: optional` in the profile.",
   },
   CSV_ROW_TOO_LONG: {
     class: "permanent",
@@ -211,6 +242,12 @@ export const INTAKE_FAILURES = {
     meaning: "The result folder already holds a file of this name with other content; it was left as it is.",
     mend: "Move the file that is in the way out of the result folder, then retry the delivery.",
   },
+  FILE_NOT_PLACED: {
+    class: "transient",
+    meaning:
+      "A result was written to the result folder but could not get its name there, or a file of that name is there that can't be read.",
+    mend: "Look whether the folder takes a file of that name, and whether one that is there already may be read; it is tried again by itself.",
+  },
   FILE_FOLDER_UNUSABLE: {
     class: "permanent",
     meaning:
@@ -220,7 +257,7 @@ export const INTAKE_FAILURES = {
   FILE_SYSTEM_ERROR: {
     class: "transient",
     meaning: "The operating system refused to read or write a drop folder: full, read-only, or out of reach.",
-    mend: "Make room or mend the disk or share; intake goes on by itself.",
+    mend: "Make room, or mend the disk, the share, or the folder and its rights; it goes on by itself.",
   },
   CSV_COLUMN_MISSING: {
     class: "permanent",
@@ -229,13 +266,14 @@ export const INTAKE_FAILURES = {
   },
   CSV_ORDER_INCOMPLETE: {
     class: "permanent",
-    meaning: "Another row of the same order could not be read, so the order is refused as a whole.",
+    meaning:
+      "Another row of the same order could not be read, or a row that may be one of its, so the order is refused as a whole.",
     mend: "Correct the row that is named and send all rows of the order again.",
   },
   CSV_ORDER_TOO_LARGE: {
     class: "permanent",
     meaning: "More rows of a CSV file share one order number than one order may have.",
-    mend: "Check that the column set as `groupBy` really holds order numbers.",
+    mend: "Check that the column which `placerOrderNumber` is read from really holds order numbers.",
   },
   CSV_ORDERS_SCATTERED: {
     class: "permanent",

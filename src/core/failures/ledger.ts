@@ -10,7 +10,7 @@ export const LEDGER_FAILURES = {
   LEDGER_FOLDER_UNUSABLE: {
     class: "permanent",
     meaning: "A folder that the embedded database needs cannot be made, read or written.",
-    mend: "Correct the folder's owner and rights, or choose another dataDir.",
+    mend: "Make room on its disk if that is full; else correct the folder's owner and rights, or choose another dataDir.",
   },
   LEDGER_NO_ACCOUNT: {
     class: "permanent",
@@ -83,8 +83,19 @@ export const LEDGER_FAILURES = {
   },
   LEDGER_UNAVAILABLE: {
     class: "transient",
-    meaning: "The ledger's database could not be reached or gave up a transaction.",
+    meaning: "The ledger's database could not be reached, had no room, or gave up a transaction.",
     mend: "Look whether PostgreSQL runs and has disk space; Cryobridge goes on by itself once it answers.",
+  },
+  LEDGER_REFUSED: {
+    class: "permanent",
+    meaning: "The database server answers, but lets Cryobridge not in, or not do what it has to there.",
+    mend: "Correct user, password, database and sslmode in `database.url`; the user has to own the database (ALTER DATABASE … OWNER TO …).",
+  },
+  LEDGER_SERVER_UNFIT: {
+    class: "permanent",
+    meaning:
+      "The database can't hold the ledger: its server is older than version 13, or it is not in UTF-8.",
+    mend: "Make a database with `createdb --encoding=UTF8 --template=template0` on PostgreSQL 13 or newer and name it in `database.url`; or leave that out for the embedded one.",
   },
   LEDGER_CONTENDED: {
     class: "transient",
@@ -101,6 +112,12 @@ export const LEDGER_FAILURES = {
     class: "permanent",
     meaning: "A newer release of Cryobridge has changed the ledger's tables.",
     mend: "Start the release that last used this ledger, or a newer one.",
+  },
+  LEDGER_OLDER: {
+    class: "permanent",
+    meaning:
+      "The ledger's tables are of an earlier release, and a daemon of that release is at work on them.",
+    mend: "Restart the daemon with this release first, the one with the role worker before others: its start brings the tables up to date. Until then the earlier release's commands work.",
   },
   JOURNAL_UNUSABLE: {
     class: "permanent",

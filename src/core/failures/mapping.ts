@@ -17,6 +17,12 @@ export const MAPPING_FAILURES = {
     meaning: "MSH-11 says test, debugging or production, and this connector is set for another.",
     mend: "Send test messages to a test instance, or correct `processingId` of the profile.",
   },
+  MAPPING_PROCESSING_MODE: {
+    class: "permanent",
+    meaning:
+      "MSH-11.2 says that the message comes from an archive or belongs to an initial load, so that what it orders was ordered before.",
+    mend: "Leave this interface out of archive runs and initial loads. Where they are meant to be carried out, such as registrations of an initial load, name the mode in `processingModes` of the profile.",
+  },
   MAPPING_NO_PATIENT: {
     class: "permanent",
     meaning: "The message has no PID segment, so nobody can tell whose samples it is about.",
@@ -72,8 +78,8 @@ export const MAPPING_FAILURES = {
   MAPPING_ORDER_CONTROL_UNSUPPORTED: {
     class: "permanent",
     meaning:
-      "ORC-1 asks for something other than a new order (NW) or what `cancel` and `control` of the profile name; or it asks for a new one with the status of an order that has ended (ORC-5).",
-    mend: "Make the change with the storage staff; a code that cancels at your site belongs into `cancel` of the profile. A sender that tells of an ended order by ORC-5 should say in ORC-1 what it wants.",
+      "ORC-1 asks for something other than a new order (NW) or what `cancel` and `control` of the profile name; or it asks for a new one with the status of an order that has ended (ORC-5) or was reported on (OBR-25).",
+    mend: "Make the change with the storage staff; a code that cancels at your site belongs into `cancel` of the profile. A sender that tells of an ended order by ORC-5 or OBR-25 should say in ORC-1 what it wants, and leave both empty in a new order.",
   },
   MAPPING_VALUE_MISSING: {
     class: "permanent",
@@ -99,7 +105,7 @@ export const MAPPING_FAILURES = {
   MAPPING_DATE_INVALID: {
     class: "permanent",
     meaning: "A date is incomplete, does not exist, or is written in another form than expected.",
-    mend: "Send the full date with year, month and day; a part of a date is never filled up.",
+    mend: "Send the full date with year, month and day, since a part of a date is never filled up; a form of the sender's own is named in the profile: HL7 `as: { date: dd.MM.yyyy }`, CSV `dateFormats: [dd.MM.yyyy]`.",
   },
   MAPPING_VALUES_DISAGREE: {
     class: "permanent",

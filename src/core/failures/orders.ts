@@ -7,6 +7,12 @@ export const ORDER_FAILURES = {
     meaning: "An order came with the order number of an earlier order but asks for something else.",
     mend: "Ask the lab which of the two is meant and discard the wrong one; to have both done, `cryobridge orders retry ID --override --reason TEXT`.",
   },
+  ORDER_NUMBER_OTHER_AUTHORITY: {
+    class: "permanent",
+    meaning:
+      "An order came with the order number of an earlier order, but of another assigning authority (ORC-2.2 to 2.4): it may be another order with the same number, or the same order from a system that was renamed.",
+    mend: "Ask the lab. Another order is done by `cryobridge orders retry ID --override --reason TEXT`, the same one is discarded. Where two systems number their orders by themselves, give each its own connector, or make the number of both parts (`join` in the profile).",
+  },
   ORDER_CONTAINER_IN_OPEN_ORDER: {
     class: "permanent",
     meaning:
@@ -123,12 +129,13 @@ export const ORDER_FAILURES = {
   CANCEL_ORDER_AMBIGUOUS: {
     class: "permanent",
     meaning:
-      "A wish to cancel names a number under which the lab has sent several orders that are open, or orders of several subjects.",
+      "A wish to cancel names a number under which the lab has sent several orders that are open, or orders of several subjects or assigning authorities.",
     mend: "Ask the lab which one is meant, and cancel or discard that one by its id: `cryobridge orders cancel o17 --reason …`; then close the task.",
   },
   CANCEL_ORDER_DIFFERS: {
     class: "permanent",
-    meaning: "A wish to cancel names an order, but a subject or a number of ours that is not that order's.",
+    meaning:
+      "A wish to cancel names an order, but an assigning authority, a subject or a number of ours that is not that order's.",
     mend: "Ask the lab which order is meant; nothing was cancelled.",
   },
   CANCEL_TOO_LATE: {
@@ -151,13 +158,13 @@ export const ORDER_FAILURES = {
   CONTROL_ORDER_AMBIGUOUS: {
     class: "permanent",
     meaning:
-      "A wish to hold, release or change an order, or a question for its state, names a number under which the lab has sent several orders that are open, or orders of several subjects.",
+      "A wish to hold, release or change an order, or a question for its state, names a number under which the lab has sent several orders that are open, or orders of several subjects or assigning authorities.",
     mend: "Ask the lab which one is meant; discard the one that is not wanted (`cryobridge orders discard`), and have the lab send its wish again.",
   },
   CONTROL_ORDER_DIFFERS: {
     class: "permanent",
     meaning:
-      "A wish to hold, release or change an order, or a question for its state, names an order, but a subject or a number of ours that is not that order's.",
+      "A wish to hold, release or change an order, or a question for its state, names an order, but an assigning authority, a subject or a number of ours that is not that order's.",
     mend: "Ask the lab which order is meant; nothing was changed.",
   },
   CONTROL_TOO_LATE: {
@@ -203,6 +210,12 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning: "The request or its procedure was cancelled at the service.",
     mend: "Ask the facility why; the lab may send the order again under a new number.",
+  },
+  ORDER_PLACE_NOT_TOLD: {
+    class: "permanent",
+    meaning:
+      "The service calls the storage completed, but in five looks did not tell where each of its containers stands: one may not have been stored.",
+    mend: "Ask the facility's staff where the containers that are named are. Nothing has to be done with the order, which is completed.",
   },
   PROCEDURE_FAILED: {
     class: "permanent",

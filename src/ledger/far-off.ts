@@ -1,0 +1,40 @@
+import type pg from "pg";
+import { run } from "./database.ts";
+
+/** Open orders; $1 ms. Index: orders_state. */
+const ORDERS = `
+update orders
+   set next_at = now()
+ where state in ('received', 'submitting', 'submitted', 'accepted', 'in_progress')
+   and next_at > now() + $1 * interval '1 millisecond'
+returning id`;
+
+/** Results that the lab doesn't have yet; $1 ms. Index: deliveries_pending. */
+const DELIVERIES = `
+update deliveries
+   set next_at = now()
+ where state = 'pending'
+   and next_at > now() + $1 * interval '1 millisecond'
+returning id`;
+
+/** Calls to cancel; $1 ms. Index: wishes_open. */
+const CANCELS = `
+update wishes
+   set next_at = now()
+ where state in ('asked', 'under_way')
+   and next_at > now() + $1 * interval '1 millisecond'
+returning id`;
+
+/**
+ * Makes due what is put off for longer than anything ever is: it was put off while the clock was far ahead, and would be
+ * left alone until that time comes, which may be years.
+ *
+ * @param longestMs longer than any pause that the configuration leads to
+ * @returns how much that was
+ */
+export async function hastenFarOff(pool: pg.Pool, longestMs: number): Promise<number> {
+  let count = 0;
+  for (const statement of [ORDERS, DELIVERIES, CANCELS])
+    count += (await run(pool, statement, [longestMs])).length;
+  return count;
+}

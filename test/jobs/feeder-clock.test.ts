@@ -1,0 +1,90 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
+import { startFeeder } from "../../src/jobs/feeder.ts";
+import { openQueues } from "../../src/jobs/queues.ts";
+import { openPool } from "../../src/ledger/database.ts";
+import { hastenFarOff } from "../../src/ledger/far-off.ts";
+import { eventually } from "../support/eventually.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
+
+const HOUR = 3_600_000;
+
+/** Two orders, due in half an hour and in ten years, in this state. */
+async function twoOrders({ pool }: TestLedger, state: string): Promise<void> {
+  await commit(pool, [
+    aRecord(1, [anOrder({ placerOrderNumber: "A-1", code: "S-1" })]),
+    aRecord(2, [anOrder({ placerOrderNumber: "A-2", code: "S-2" })]),
+  ]);
+  await pool.query(
+    `update orders
+        set state = $1,
+            request_id = case when $1 = 'submitted' then 7 + id end,
+            surface = case when $1 = 'submitted' then 'request' end,
+            submitted_at = case when $1 = 'submitted' then now() end,
+            next_at = now() + case placer_order_number when 'A-1' then interval '30 minutes' else interval '10 years' end`,
+    [state],
+  );
+}
+const dueNumbers = async ({ pool }: TestLedger) =>
+  (
+    await pool.query<{ number: string }>(
+      "select placer_order_number as number from orders where next_at <= now() order by 1",
+    )
+  ).rows.map(({ number }) => number);
+
+test.each(["received", "submitted"])(
+  "a clock that was years ahead has left an order that is %s for years: it is due now, and no other",
+  (state) =>
+    withLedger(async (ledger) => {
+      await twoOrders(ledger, state);
+      expect(await hastenFarOff(ledger.pool, 2 * HOUR)).toBe(1);
+      expect([await dueNumbers(ledger), await hastenFarOff(ledger.pool, 2 * HOUR)]).toEqual([["A-2"], 0]);
+    }),
+);
+
+test("so it is with a result that the lab doesn't have yet", () =>
+  withLedger(async ({ pool }) => {
+    await pool.query(
+      "insert into deliveries (connector, file_name, bytes, next_at) values ('lims', 'a.hl7', 'x', now() + interval '3 years')",
+    );
+    expect(await hastenFarOff(pool, 2 * HOUR)).toBe(1);
+    const { rows } = await pool.query("select 1 from deliveries where next_at <= now()");
+    expect(rows).toHaveLength(1);
+  }));
+
+test("the feeder looks for it by itself", () =>
+  withLedger(async (ledger) => {
+    await twoOrders(ledger, "submitted");
+    const { pool, connection } = ledger;
+    const settings = { connection, schema: "bullmq", max: 4, applicationName: "test" };
+    const queuePool = openPool(settings, silent);
+    const queues = await openQueues({ kind: "postgres", pool: queuePool }, silent);
+    const feeder = startFeeder({
+      pool,
+      queues,
+      clock: systemClock,
+      logger: silent,
+      owner: "test",
+      abandonedFences: new Set(),
+      isSubmitter: () => true,
+      isServiceReachable: () => false,
+      settings: {
+        window: 10,
+        tickMs: 20,
+        pollPauseMs: 1_000,
+        longestPauseMs: HOUR,
+        connectors: new Set(),
+        gatherMsByConnector: new Map(),
+        doesParkedBlock: false,
+      },
+    });
+    try {
+      await eventually(async () => (await dueNumbers(ledger)).length > 0);
+      expect(await dueNumbers(ledger)).toEqual(["A-2"]);
+    } finally {
+      await feeder.stop();
+      await queues.close(500);
+      await queuePool.end();
+    }
+  }));
