@@ -8,6 +8,9 @@ export const EXIT = {
   configuration: 3,
   unreachable: 4,
   notFound: 5,
+  // Of `hl7 diff` alone, which keeps to diff(1): 1 is an answer there, so a failure is 2 whatever it was.
+  differs: 1,
+  notCompared: 2,
 } as const;
 export type ExitStatus = (typeof EXIT)[keyof typeof EXIT];
 
@@ -19,6 +22,8 @@ const BY_CODE: Readonly<Partial<Record<FailureCode, ExitStatus>>> = {
   // These tell that the other side answered.
   LEDGER_IN_USE: EXIT.failed,
   LEDGER_NEWER: EXIT.failed,
+  LEDGER_OLDER: EXIT.failed,
+  LEDGER_SERVER_UNFIT: EXIT.failed,
   SERVICE_REFUSED: EXIT.failed,
   SERVICE_NOT_FOUND: EXIT.notFound,
   MLLP_UNREACHABLE: EXIT.unreachable,

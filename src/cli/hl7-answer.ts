@@ -1,13 +1,16 @@
 import { Failure } from "../core/failures.ts";
+import type { Encoding } from "../formats/encoding.ts";
 import { buildAck } from "../formats/hl7/ack.ts";
 import { planAcks } from "../formats/hl7/ack-mode.ts";
 import { buildMessage } from "../formats/hl7/build.ts";
 import { decodeHl7 } from "../formats/hl7/charset.ts";
+import { encodeHl7 } from "../formats/hl7/encode.ts";
 import { splitHl7File } from "../formats/hl7/file.ts";
 import { Hl7Message } from "../formats/hl7/message.ts";
 import { formatHl7DateTime } from "../formats/hl7/time.ts";
 import { composeBatchResponse } from "../mapping/batch-hl7.ts";
 import { createEcho } from "../mapping/echo.ts";
+import { charsetOf } from "../mapping/result-charset.ts";
 import { typeOf } from "./hl7-file.ts";
 
 /** How a listener that only tries a sender out answers: everything alike. */
@@ -56,12 +59,11 @@ export function answerFrame(frame: Buffer, settings: AnswerSettings): HeardFrame
   );
   const messages = answered.map(({ message }) => message);
   if (outline === undefined) {
-    const replies = answered.flatMap(({ acks }) => acks.map((ack) => Buffer.from(ack, "utf8")));
-    return { messages, isBatch: false, replies };
+    return { messages, isBatch: false, replies: answered.flatMap(({ acks }) => acks) };
   }
   const isUnasked = answered.length > 0 && answered.every(({ acks }) => acks.length === 0);
   if (isUnasked) return { messages, isBatch: true, replies: [] };
-  const text = composeBatchResponse({
+  const batch = composeBatchResponse({
     outline,
     answers: answered.map(({ acks }) => ({ verdict: "accepted", messages: acks })),
     response: "all",
@@ -70,34 +72,39 @@ export function answerFrame(frame: Buffer, settings: AnswerSettings): HeardFrame
     seed: `${settings.now.getTime()} ${settings.ordinal}`,
     settings: { sender: undefined, receiver: undefined },
   });
-  return { messages, isBatch: true, replies: [Buffer.from(text, "utf8")] };
+  return { messages, isBatch: true, replies: [batch] };
 }
 
 function answerMessage(
   raw: Buffer,
   { answer, ordinal, now }: AnswerSettings,
-): { readonly message: HeardMessage; readonly acks: readonly string[] } {
-  const message = read(raw);
-  if (message instanceof Failure) {
-    return { message: { what: `${message.message} (${message.code})`, codes: [], raw }, acks: [] };
+): { readonly message: HeardMessage; readonly acks: readonly Buffer[] } {
+  const found = read(raw);
+  if (found instanceof Failure) {
+    return { message: { what: `${found.message} (${found.code})`, codes: [], raw }, acks: [] };
   }
+  const { message, encoding } = found;
   const { header } = message;
   // An acknowledgement is not acknowledged, or two systems would answer each other for ever.
   const plan = message.first("MSA") ? undefined : planAcks(header, OUTCOME_BY_ANSWER[answer]);
   // Trying out a sender, the application acknowledgement comes on the same connection.
   const codes = [plan?.immediate, plan?.deferred].filter((code) => code !== undefined);
   const { delimiters } = createEcho(message);
+  // In the sender's own character set, and with nothing in MSH-18 where the sender has nothing there.
+  const charset = charsetOf("as-received", { encoding }, header.characterSet);
+  const named = header.characterSet === undefined ? {} : { characterSet: charset.name };
   const acks = codes.map((code, n) => {
     const controlId = `L${now.getTime()}${n}${ordinal}`.slice(0, 20);
-    return buildMessage(buildAck({ to: header, code, controlId, dateTime: now }), { delimiters });
+    const ack = buildAck({ to: header, code, controlId, dateTime: now, ...named });
+    return encodeHl7(buildMessage(ack, { delimiters }), charset.encoding);
   });
   return { message: { what: typeOf(message), codes, raw }, acks };
 }
 
-function read(raw: Buffer): Hl7Message | Failure {
+function read(raw: Buffer): { readonly message: Hl7Message; readonly encoding: Encoding } | Failure {
   try {
     const { text, encoding } = decodeHl7(raw);
-    return Hl7Message.parse(text, { encoding });
+    return { message: Hl7Message.parse(text, { encoding }), encoding };
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;

@@ -10,7 +10,7 @@ import { shownValue } from "./hl7-phi.ts";
 import type { Session } from "./session.ts";
 import { STANDARD_INPUT } from "./standard-input.ts";
 
-/** `hl7 diff`. */
+/** `hl7 diff`: status 1 when there are differences. */
 export async function diffHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
   const [first, second] = command.processedArgs as [string, string];
   const { charset } = command.opts<{ charset?: string }>();
@@ -34,7 +34,7 @@ export async function diffHl7(session: Session, command: Command): Promise<ExitS
   const count = compared.reduce((sum, { differences }) => sum + differences.length, 0);
   if (session.isJson) session.json({ messages: compared });
   else print(compared, count, session);
-  return count > 0 ? EXIT.failed : undefined;
+  return count > 0 ? EXIT.differs : undefined;
 }
 
 function requireMessage(path: string, { ordinal, line, message }: FileMessage): Hl7Message {

@@ -7,23 +7,30 @@ import { Failure } from "../core/failures.ts";
 import { clean } from "./clean.ts";
 import { hideHl7 } from "./hidden.ts";
 import { answerFrame, type HeardFrame } from "./hl7-answer.ts";
+import { describeCertificate, type PemFiles, type Pems, readPems } from "./hl7-tls.ts";
 import { createNoteLogger } from "./note-logger.ts";
 import type { Session } from "./session.ts";
 import { untilStopped } from "./until-stopped.ts";
 
-interface ListenOptions {
+interface ListenOptions extends PemFiles {
   readonly host: string;
   readonly port: number;
   readonly answer: "AA" | "AE" | "AR";
   readonly save?: string;
   readonly count?: number;
+  readonly tls?: boolean;
 }
+
+/** How to come by a certificate for trying things out, on one line that can be copied. */
+const MAKE_PAIR =
+  'openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -addext "subjectAltName=DNS:localhost,IP:127.0.0.1" -keyout key.pem -out cert.pem';
 
 const STOP_WITHIN_MS = 2_000;
 
 /** `hl7 listen`: runs until it is asked to stop, or until so many messages came. */
 export async function listenHl7(session: Session, command: Command): Promise<undefined> {
   const options = command.opts<ListenOptions>();
+  const tls = await readTls(session, options);
   const save = options.save === undefined ? undefined : await openFolder(options.save, session);
   const enough = Promise.withResolvers<void>();
   let received = 0;
@@ -38,6 +45,7 @@ export async function listenHl7(session: Session, command: Command): Promise<und
       maxInFlight: 1,
       idleMs: 3_600_000,
       frameMs: 60_000,
+      tls,
     },
     {
       clock: session.clock,
@@ -63,10 +71,28 @@ export async function listenHl7(session: Session, command: Command): Promise<und
     },
   );
   await listener.start();
-  session.note(`listening on ${options.host}:${listener.port}; Ctrl+C ends it`);
+  const how = tls === undefined ? "" : " with TLS";
+  session.note(`listening on ${options.host}:${listener.port}${how}; Ctrl+C ends it`);
+  if (tls !== undefined) session.note(clean(`its certificate: ${describeCertificate(tls.cert)}`));
   await Promise.race([untilStopped(session.io), enough.promise]);
   await listener.stop(STOP_WITHIN_MS);
   return undefined;
+}
+
+/** @throws Failure CLI_USAGE for TLS without a certificate, and as `readPems` does */
+async function readTls(
+  session: Session,
+  options: ListenOptions,
+): Promise<(Pems & { readonly cert: Buffer; readonly requestCert: boolean }) | undefined> {
+  const pems = await readPems(session, options);
+  const { cert, ca } = pems;
+  // With authorities to judge senders by, only those are let in that show a certificate of theirs.
+  if (cert !== undefined) return { ...pems, cert, requestCert: ca !== undefined };
+  if (options.tls !== true && ca === undefined) return undefined;
+  throw new Failure(
+    "CLI_USAGE",
+    `TLS needs --cert and --key; a pair for trying things out is made by\n${MAKE_PAIR}\nand senders then trust cert.pem`,
+  );
 }
 
 /** Saves what comes in frames in a folder, a file for each, under numbers that go on behind those that an earlier run left there. */

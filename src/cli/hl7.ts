@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { wholeNumber } from "./arguments.ts";
+import { EXIT } from "./exit-status.ts";
 import { type Cli, toAction } from "./session.ts";
 
 /** `cryobridge hl7`: what an engineer keeps open while an interface is set up. */
@@ -23,7 +24,7 @@ export function hl7Command(cli: Cli): Command {
     .requiredOption("--connector <name>", "judge it as this connector would")
     .addHelpText(
       "after",
-      "\nExample:\n  cryobridge hl7 validate orders.hl7 --connector lims\n\nStatus 1 when anything would be refused.",
+      "\nExample:\n  cryobridge hl7 validate orders.hl7 --connector lims\n\nStatus 1 when anything would be refused, or the file can't be read; with --json the one has problems, the other an error.",
     )
     .action(toAction(cli, async () => (await import("./hl7-validate.ts")).validateHl7));
   hl7
@@ -34,9 +35,9 @@ export function hl7Command(cli: Cli): Command {
     .option("--charset <name>", "read both in this character set, whatever MSH-18 says")
     .addHelpText(
       "after",
-      "\nExample:\n  cryobridge hl7 diff before.hl7 after.hl7\n\nStatus 1 when they differ.",
+      "\nExample:\n  cryobridge hl7 diff before.hl7 after.hl7\n\nStatus 0 when they are the same, 1 when they differ, 2 when they could not be compared, as diff has it.",
     )
-    .action(toAction(cli, async () => (await import("./hl7-diff.ts")).diffHl7));
+    .action(toAction(cli, async () => (await import("./hl7-diff.ts")).diffHl7, EXIT.notCompared));
   hl7
     .command("send")
     .description(
@@ -74,11 +75,15 @@ export function hl7Command(cli: Cli): Command {
         .choices(["AA", "AE", "AR"])
         .default("AA"),
     )
+    .option("--tls", "speak TLS, with --cert and --key")
+    .option("--cert <file>", "certificate (PEM) to show, with --key; implies --tls")
+    .option("--key <file>", "key (PEM) of --cert")
+    .option("--ca <file>", "authorities (PEM) that senders must show a certificate of; implies --tls")
     .option("--save <folder>", "write each message, or batch, to a file in this folder")
     .option("--count <n>", "end after so many messages", wholeNumber(1))
     .addHelpText(
       "after",
-      "\nExample:\n  cryobridge hl7 listen --port 2576 --save received\n\nA batch (FHS, BHS) is answered as the daemon answers it: one frame with a batch that holds the answer to each\nmessage, in their order, since a sender waits for one frame for each of its own. Several messages in a frame\nwithout batch headers are answered by a frame each.",
+      "\nExample:\n  cryobridge hl7 listen --port 2576 --save received\n  cryobridge hl7 listen --port 2576 --cert cert.pem --key key.pem\n\nA batch (FHS, BHS) is answered as the daemon answers it: one frame with a batch that holds the answer to each\nmessage, in their order, since a sender waits for one frame for each of its own. Several messages in a frame\nwithout batch headers are answered by a frame each.",
     )
     .action(toAction(cli, async () => (await import("./hl7-listen.ts")).listenHl7));
   return hl7;

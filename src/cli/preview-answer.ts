@@ -1,7 +1,9 @@
 import type { ConnectorConfig } from "../config/config.ts";
+import { Failure, type Problem } from "../core/failures.ts";
 import type { IncomingMessage } from "../core/intake.ts";
 import type { Outcome, OutcomeMessage, OutcomeOrder } from "../core/outcome.ts";
 import { phi } from "../core/phi.ts";
+import { decodeHl7 } from "../formats/hl7/charset.ts";
 import { ANSWER_BY_VERDICT } from "../jobs/batch-response.ts";
 import type { MessageAnswer } from "../mapping/answer-hl7.ts";
 import type { MappedMessage } from "../mapping/mapper.ts";
@@ -40,7 +42,7 @@ export function composeAnswer(
   if (connector.type === "mllp" && profile.format === "hl7") {
     const replies = composeReplies(message, mapped, profile, connector, now);
     if (replies.length === 0) return undefined;
-    return { kind: "hl7", fileName: undefined, text: Buffer.concat(replies).toString("utf8") };
+    return { kind: "hl7", fileName: undefined, text: replies.map(readText).join("") };
   }
   if (mapped.verdict === "ignored") return undefined;
   const answered = answeredMessage(message, mapped, fileName, now);
@@ -60,7 +62,44 @@ export function composeAnswer(
     return rows.length === 0 ? undefined : { kind: "csv", rows };
   }
   const file = composeHl7(outcome, profile);
-  return file && { kind: "hl7", fileName: file.fileName, text: file.bytes.toString("utf8") };
+  return file && { kind: "hl7", fileName: file.fileName, text: readText(file.bytes) };
+}
+
+/** Why a message's results would be parked: the character set of the results can't hold what they repeat. */
+export function findUnwritable(
+  message: IncomingMessage,
+  mapped: MappedMessage,
+  { fileName, profile, now }: AnswerParts,
+): Problem | undefined {
+  const common = {
+    outcomeId: "t1",
+    controlId: SAMPLE_CONTROL_ID,
+    occurredAt: now,
+    message: answeredMessage(message, mapped, fileName, now),
+  };
+  try {
+    for (const order of mapped.orders.map(toOutcomeOrder)) {
+      // What is told sooner or later of every order that goes well.
+      const outcome: Outcome = { ...common, kind: "changed", order: { ...order, state: "completed" } };
+      if (profile.format === "csv") csvResultRows(outcome, profile);
+      else composeHl7(outcome, profile);
+    }
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== "RESULT_NOT_ENCODABLE") throw error;
+    return { code: error.code, place: message.place, message: error.message };
+  }
+}
+
+/** A message or batch of ours in whatever character set it is written, which the first MSH-18 tells. */
+export function readText(bytes: Buffer): string {
+  try {
+    return decodeHl7(bytes).text;
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    // The messages of a batch may be in several.
+    return bytes.toString("latin1");
+  }
 }
 
 /** What would go back over the connection that a message comes by; empty where its sender wants nothing there. */
@@ -97,6 +136,7 @@ export function answeredMessage(
     fileName,
     receivedAt: now,
     text: content.kind === "csv" ? undefined : phi(text),
+    encoding: content.kind === "hl7" ? content.encoding : undefined,
   };
 }
 

@@ -6,7 +6,7 @@ import { type BatchedAnswer, composeBatchResponse } from "../mapping/batch-hl7.t
 import type { MappedMessage } from "../mapping/mapper.ts";
 import type { Profile } from "../mapping/profile.ts";
 import { formatHl7Timestamp } from "../mapping/timestamp.ts";
-import { type Answer, answeredMessage, composeReplies } from "./preview-answer.ts";
+import { type Answer, answeredMessage, composeReplies, readText } from "./preview-answer.ts";
 
 /** Stands for the ledger's own in control ids. */
 const SAMPLE_INSTANCE = "SAMPLE";
@@ -34,7 +34,7 @@ export function createBatchPreview(
       const { verdict, problems } = mapped;
       if (connector.type === "mllp") {
         const replies = composeReplies(message, mapped, profile, connector, now);
-        answers.push({ verdict, messages: replies.map((reply) => reply.toString("utf8")) });
+        answers.push({ verdict, messages: replies });
         return;
       }
       const controlId = answerControlId("CA", SAMPLE_INSTANCE, message.ordinal);
@@ -49,7 +49,7 @@ export function createBatchPreview(
       }
       if (isConnection && answers.length > 0 && answers.every(({ messages }) => messages.length === 0))
         return undefined;
-      const text = composeBatchResponse({
+      const bytes = composeBatchResponse({
         outline,
         answers,
         response,
@@ -61,7 +61,7 @@ export function createBatchPreview(
       return {
         kind: "hl7",
         fileName: isConnection ? undefined : batchFileName(fileName, SAMPLE_INSTANCE, 1),
-        text,
+        text: readText(bytes),
       };
     },
   };

@@ -17,7 +17,7 @@ import type { Profile } from "../mapping/profile.ts";
 import { type PlannedCall, planCalls } from "../service/plan-calls.ts";
 import { readConfig } from "./configuration.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
-import { type Answer, composeAnswer } from "./preview-answer.ts";
+import { type Answer, composeAnswer, findUnwritable } from "./preview-answer.ts";
 import { createBatchPreview } from "./preview-batch.ts";
 import { previewJson, printPreview } from "./preview-print.ts";
 import type { Session } from "./session.ts";
@@ -37,6 +37,8 @@ export interface PreviewMessage {
   readonly wishes: readonly Wish[];
   /** What the lab would be told at once of it alone; undefined when the profile tells it nothing. */
   readonly answer: Answer | undefined;
+  /** Why its results would be parked, where the character set of the results can't hold them. */
+  readonly resultProblem: Problem | undefined;
 }
 
 /** What would become of a file. */
@@ -119,6 +121,10 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
       whole?.add(message, mapped);
       if (messages.length >= limit) continue;
       const { header, verdict, problems, orders, wishes = [] } = mapped;
+      const parts = { fileName, connector, profile, now };
+      const resultProblem = findUnwritable(message, mapped, parts);
+      // Rows have no other character set to go out in, as answers in HL7 have.
+      const isParked = profile.format === "csv" && resultProblem !== undefined;
       messages.push({
         place: message.place,
         messageControlId: header?.messageControlId,
@@ -130,7 +136,8 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
           order,
           calls: planCalls(order, service, wayOfFacility(config, order.facilityId)),
         })),
-        answer: whole ? undefined : composeAnswer(message, mapped, { fileName, connector, profile, now }),
+        answer: whole || isParked ? undefined : composeAnswer(message, mapped, parts),
+        resultProblem,
       });
     }
   }

@@ -5,6 +5,7 @@ import type { PlannedCall } from "../service/plan-calls.ts";
 import { clean } from "./clean.ts";
 import { HIDDEN, hideBody, hideHl7, reveal } from "./hidden.ts";
 import { VERDICT_PAINT } from "./messages-list.ts";
+import { numberJson, showNumber } from "./order-number.ts";
 import type { Answer } from "./preview-answer.ts";
 import type { Preview, PreviewMessage } from "./preview-file.ts";
 import { problemLines } from "./problem-lines.ts";
@@ -30,9 +31,9 @@ export function previewJson(preview: Preview, mayShowPhi: boolean) {
       messageType: message.messageType ?? null,
       verdict: message.verdict,
       problems: message.problems.map(describeProblem),
-      wishes: message.wishes.map(({ control, placerOrderNumber, fillerNumber, content }) => ({
+      wishes: message.wishes.map(({ control, fillerNumber, content, ...wish }) => ({
         control,
-        placerOrderNumber: placerOrderNumber ?? null,
+        ...numberJson(wish),
         fillerNumber: fillerNumber ?? null,
         content: content ? orderPreviewJson(content, mayShowPhi) : null,
       })),
@@ -47,16 +48,17 @@ export function previewJson(preview: Preview, mayShowPhi: boolean) {
         })),
       })),
       answer: message.answer ? answerJson(message.answer, mayShowPhi) : null,
+      resultProblem: message.resultProblem ? describeProblem(message.resultProblem) : null,
     })),
     batchAnswer: preview.batchAnswer ? answerJson(preview.batchAnswer, mayShowPhi) : null,
   };
 }
 
 function orderPreviewJson(order: Order, mayShowPhi: boolean) {
-  const { operation, placerOrderNumber, facilityCode, facilityId, subject, containers, sources } = order;
+  const { operation, facilityCode, facilityId, subject, containers, sources } = order;
   return {
     operation,
-    placerOrderNumber: placerOrderNumber ?? null,
+    ...numberJson(order),
     facilityCode,
     facilityId,
     subject: {
@@ -132,6 +134,10 @@ function printMessage(message: PreviewMessage, session: Session): void {
     indent(session, 4, ["Calls:"]);
     for (const call of calls) indent(session, 6, callLines(call, session.mayShowPhi));
   }
+  if (message.resultProblem) {
+    indent(session, 2, [session.paint("red", "Its results would be parked:")]);
+    indent(session, 4, problemLines([message.resultProblem]));
+  }
   if (!message.answer) return;
   indent(session, 2, [`Answer to the lab${placeOf(message.answer)}:`]);
   indent(session, 4, answerLines(message.answer, session.mayShowPhi));
@@ -152,8 +158,8 @@ function placeOf(answer: Answer): string {
   return answer.fileName === undefined ? ", over the connection" : ` ${clean(answer.fileName)}`;
 }
 
-function wishLine({ control, placerOrderNumber, fillerNumber }: Wish): string {
-  const name = placerOrderNumber ?? `of ${fillerNumber?.kind} ${fillerNumber?.id}`;
+function wishLine({ control, fillerNumber, ...wish }: Wish): string {
+  const name = showNumber(wish) || `of ${fillerNumber?.kind} ${fillerNumber?.id}`;
   if (control === "status") return `Asks how order ${name} stands`;
   return `Wants order ${name} ${DONE[control]}, as far as that is possible by then`;
 }
@@ -167,7 +173,7 @@ function orderLines(order: Order, mayShowPhi: boolean): string[] {
   const who = [reveal(subject.code, mayShowPhi), name, born && `born ${born}`].filter(Boolean).join(", ");
   return [
     clean(
-      `Order ${order.placerOrderNumber ?? "without number"}: ${order.operation} at ${order.facilityCode} (${order.facilityId})`,
+      `Order ${showNumber(order) || "without number"}: ${order.operation} at ${order.facilityCode} (${order.facilityId})`,
     ),
     clean(`  subject    ${who}`),
     ...order.containers.map(({ label, description }) => {

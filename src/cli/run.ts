@@ -25,7 +25,8 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitStatus> 
     const isJson = argv.includes("--json");
     const shown = error instanceof CommanderError ? usageFailure(error) : error;
     const options = program.opts<{ verbose?: boolean }>();
-    return reportFailure(shown, io, { isJson, isVerbose: isVerbose(options, io.env) });
+    const status = reportFailure(shown, io, { isJson, isVerbose: isVerbose(options, io.env) });
+    return cli.failureStatus ?? status;
   }
 }
 

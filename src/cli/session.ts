@@ -52,16 +52,24 @@ export type Act = (session: Session, command: Command) => Promise<ExitStatus | u
 export interface Cli {
   readonly io: Io;
   exitStatus: ExitStatus;
+  /** The exit status for whatever failure ends the command, where that is not told by its code. */
+  failureStatus?: ExitStatus;
 }
 
 /**
  * The action that commander calls for a command.
  *
  * @param load imports what the command does: only then, so that no command waits for the code of all others
+ * @param failureStatus of a command whose other statuses are answers
  */
-export function toAction(cli: Cli, load: () => Promise<Act>): (...args: unknown[]) => Promise<void> {
+export function toAction(
+  cli: Cli,
+  load: () => Promise<Act>,
+  failureStatus?: ExitStatus,
+): (...args: unknown[]) => Promise<void> {
   return async (...args) => {
     const command = args.at(-1) as Command;
+    if (failureStatus !== undefined) cli.failureStatus = failureStatus;
     const act = await load();
     const status = await act(openSession(cli.io, command.optsWithGlobals<GlobalOptions>()), command);
     if (status !== undefined) cli.exitStatus = status;

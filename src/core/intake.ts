@@ -46,7 +46,12 @@ export interface IncomingMessage {
         readonly encoding?: string | undefined;
       }
     | { readonly kind: "csv"; readonly rows: Phi<readonly CsvRow[]> }
-    | { readonly kind: "unreadable"; readonly problems: readonly Problem[] };
+    | {
+        readonly kind: "unreadable";
+        readonly problems: readonly Problem[];
+        /** The number of the order, where it could be read all the same. */
+        readonly placerOrderNumber?: string | undefined;
+      };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { AssigningAuthority } from "./assigning-authority.ts";
 import type { Phi } from "./phi.ts";
 
 /**
@@ -42,6 +43,8 @@ export interface Order {
   readonly facilityId: number;
   /** ORC-2 or the CSV's `order_number`. Absent only for orders about a subject alone. */
   readonly placerOrderNumber?: string | undefined;
+  /** Who assigned that number, where the message tells; never of a CSV row. */
+  readonly placerAuthority?: AssigningAuthority | undefined;
   readonly subject: OrderSubject;
   /** MERGE, and only there: the identifier that goes (MRG-1). */
   readonly priorSubjectCode?: Phi | undefined;

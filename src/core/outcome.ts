@@ -57,6 +57,8 @@ export interface OutcomeMessage {
   readonly receivedAt: Date;
   /** The decoded HL7 text; undefined for CSV or once retention has pruned it. */
   readonly text?: Phi | undefined;
+  /** The character set that `text` was read in. */
+  readonly encoding?: string | undefined;
 }
 
 /** Why no order was made of a message, for good or for now. */

@@ -1,3 +1,4 @@
+import type { AssigningAuthority } from "./assigning-authority.ts";
 import type { FailureCode } from "./failures.ts";
 import type { Order } from "./order.ts";
 import type { OrderState } from "./order-state.ts";
@@ -23,6 +24,8 @@ export interface Wish {
   readonly control: Control;
   /** ORC-2, or the CSV's `order_number`. */
   readonly placerOrderNumber?: string | undefined;
+  /** Who assigned that number, where the message tells. */
+  readonly placerAuthority?: AssigningAuthority | undefined;
   /** ORC-3 where it is one of ours. */
   readonly fillerNumber?: FillerNumber | undefined;
   /** Where the message names the subject, the order must be that subject's. */

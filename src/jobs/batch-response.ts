@@ -15,6 +15,7 @@ import { readOriginal } from "../mapping/original.ts";
 import type { BatchResponse, Hl7Profile } from "../mapping/profile.ts";
 import { withSiteFields } from "../mapping/site-fields.ts";
 import { formatHl7Timestamp } from "../mapping/timestamp.ts";
+import { encodeAnswer } from "../mapping/written.ts";
 
 /** The answer to a message by what became of it. */
 export const ANSWER_BY_VERDICT = {
@@ -74,7 +75,7 @@ export async function closeBatchFile(
   if (isCut && end.problems.length > 0)
     answers.push(refuseFile(file, { problems: reasonsOf(end) }, profile, id, deps));
   const { timeZone } = profile.results;
-  const text = composeBatchResponse({
+  const bytes = composeBatchResponse({
     outline,
     answers,
     response,
@@ -86,7 +87,7 @@ export async function closeBatchFile(
   await closeFile(pool, fileId, end, {
     connector: file.connector,
     fileName: batchFileName(file.fileName, deps.instanceCode, id),
-    bytes: Buffer.from(text, "utf8"),
+    bytes,
   });
 }
 
@@ -102,7 +103,7 @@ function answerMessage(
   instanceCode: string,
 ): BatchedAnswer {
   const { verdict, problems, messageId, messageControlId, receivedAt } = message;
-  const text = textOf(message);
+  const read = readAgain(message);
   const answered = { messageId, connector, messageControlId, fileName, receivedAt };
   return answerInBatch(
     {
@@ -110,7 +111,7 @@ function answerMessage(
       problems,
       isReadable: message.format === "hl7",
       controlId: answerControlId("CA", instanceCode, message.id),
-      answered: text === undefined ? answered : { ...answered, text: phi(text) },
+      answered: read === undefined ? answered : { ...answered, ...read },
     },
     profile,
   );
@@ -140,21 +141,31 @@ export function answerInBatch(
       : { ...common, kind, problems };
   const original = readOriginal(answer.message, profile.results);
   const isWhole = original.isAnswerable && isReadable;
-  const composed = isWhole
-    ? composeAnswer(answer, original, profile)
-    : composePlainAnswer(answer, original, profile, kind === "refused" ? refusalCode(problems) : "AA");
-  return { verdict, messages: [withSiteFields(composed, answer, original, profile)] };
+  const bytes = encodeAnswer(original, (from) => {
+    const text = isWhole
+      ? composeAnswer(answer, from, profile)
+      : composePlainAnswer(answer, from, profile, kind === "refused" ? refusalCode(problems) : "AA");
+    return withSiteFields(text, answer, from, profile);
+  });
+  return { verdict, messages: [bytes] };
 }
 
 /** The header of a message whose characters can't be read is ASCII all the same. */
-function textOf({ raw, encoding, format }: FileMessage): string | undefined {
+function readAgain({
+  raw,
+  encoding,
+  format,
+}: FileMessage): Pick<OutcomeMessage, "text" | "encoding"> | undefined {
   if (raw === undefined) return undefined;
   try {
-    if (format === "hl7") return decodeHl7(raw, { override: encoding }).text;
+    if (format === "hl7") {
+      const decoded = decodeHl7(raw, { override: encoding });
+      return { text: phi(decoded.text), encoding: decoded.encoding };
+    }
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
   }
-  return raw.toString("latin1");
+  return { text: phi(raw.toString("latin1")) };
 }
 
 /** What is wrong with a file as a whole where that is told, since its messages' mistakes stand in their own answers. */
@@ -181,6 +192,9 @@ export function refuseFile(
     problems: problems.slice(0, MOST_PROBLEMS),
   };
   const original = readOriginal(answer.message, profile.results);
-  const text = composePlainAnswer(answer, original, profile, "AR");
-  return { verdict: "refused", messages: [withSiteFields(text, answer, original, profile)] };
+  const bytes = encodeAnswer(original, (from) => {
+    const text = composePlainAnswer(answer, from, profile, "AR");
+    return withSiteFields(text, answer, from, profile);
+  });
+  return { verdict: "refused", messages: [bytes] };
 }

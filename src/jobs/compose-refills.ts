@@ -8,6 +8,6 @@ export function composeRefills(
   profile: Profile,
   processingId: "P" | "T" | "D",
 ): (told: readonly ToldRefill[], number: number) => readonly RefillFile[] {
-  if (profile.format === "csv") return (told, number) => [refillCsv(told, number)];
+  if (profile.format === "csv") return (told, number) => [refillCsv(told, number, profile.results)];
   return (told) => told.map((each) => refillHl7(each, profile.results, processingId));
 }

@@ -28,11 +28,11 @@ export function composeMessages(open: readonly OpenOutcome[], profile: Profile):
 function withText(outcome: Outcome, original: OpenOutcome["original"]): Outcome {
   if (!original) return outcome;
   try {
-    const { text } = decodeHl7(
+    const { text, encoding } = decodeHl7(
       original.raw,
       original.encoding === undefined ? {} : { override: original.encoding },
     );
-    return { ...outcome, message: { ...outcome.message, text: phi(text) } };
+    return { ...outcome, message: { ...outcome.message, text: phi(text), encoding } };
   } catch (error) {
     // A message that was refused because its bytes fit no character set has no text to echo.
     if (error instanceof Failure) return outcome;
@@ -73,7 +73,7 @@ export async function composeTables(
     for (const [inputName, items] of Map.groupBy(round, (item) => item.inputName)) {
       if (inputName === undefined) continue;
       const rows = items.flatMap((item) => item.rows);
-      const file = csvResultFile(inputName, await takeNumber(inputName), rows);
+      const file = csvResultFile(inputName, await takeNumber(inputName), rows, profile.results);
       deliveries.push({ ...file, outcomeIds: items.map(({ outcomeId }) => outcomeId) });
     }
   }

@@ -12,6 +12,7 @@ import type {
 import type { Logger } from "../core/logger.ts";
 import { phi } from "../core/phi.ts";
 import type { Decided, ReplyTo } from "../core/reply.ts";
+import { decodeHl7 } from "../formats/hl7/charset.ts";
 import { splitHl7File } from "../formats/hl7/file.ts";
 import { Hl7Message } from "../formats/hl7/message.ts";
 import type { Arrival } from "../ledger/arrival-rows.ts";
@@ -314,19 +315,19 @@ function answerBatchFrame(
   if (received.length > 0 && replies.every(({ length }) => length === 0)) return [];
   const answers = received.map(({ verdict }, index) => ({
     verdict,
-    messages: splitHl7File(replies[index] ?? Buffer.alloc(0)).parts.map(({ raw }) => raw.toString("utf8")),
+    messages: splitHl7File(replies[index] ?? Buffer.alloc(0)).parts.map(({ raw }) => raw),
   }));
   const last = answers.findLast(({ messages }) => messages.length > 0)?.messages[0];
-  const text = composeBatchResponse({
+  const bytes = composeBatchResponse({
     outline,
     answers,
     response,
-    time: last === undefined ? undefined : Hl7Message.parse(last).header.dateTime,
+    time: last === undefined ? undefined : Hl7Message.parse(decodeHl7(last).text).header.dateTime,
     instanceCode,
     seed: Buffer.concat([frame, ...replies]),
     settings: results,
   });
-  return [Buffer.from(text, "utf8")];
+  return [bytes];
 }
 
 interface Incoming {
@@ -342,10 +343,12 @@ function replyTo(
   instanceCode: string,
 ): ReplyTo {
   const { content, raw } = message;
-  const prepared = content.kind === "hl7" ? preparedReplies.find(content.text.reveal()) : undefined;
+  const encoding = content.kind === "hl7" ? content.encoding : undefined;
+  const prepared =
+    content.kind === "hl7" ? preparedReplies.find(content.text.reveal(), content.encoding) : undefined;
   // The header of a message whose characters can't be read is ASCII all the same.
   const text = content.kind === "hl7" ? content.text : phi(raw.reveal().toString("latin1"));
-  const answered = { messageId: "", connector, receivedAt, text };
+  const answered = { messageId: "", connector, receivedAt, text, encoding };
   const openReplier = () => createReplier(answered, settings.profile, settings);
   const controlId = (prefix: "CA" | "CL", messageId: number) =>
     answerControlId(prefix, instanceCode, messageId);

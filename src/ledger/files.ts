@@ -22,6 +22,20 @@ values ($1, $2, $3, $4, 'reading')
 on conflict (connector, sha256) where status in ('reading', 'taken') do nothing
 returning id`;
 
+/**
+ * A file that was closed since it had changed while it was read is open again, now that it is there with the bytes that it
+ * had: of those only a part may have been taken. $1 id. Index: the primary key.
+ */
+const REOPEN_FILE = `
+update files
+   set status = 'reading',
+       problems = '[]',
+       closed_at = null
+ where id = $1
+   and status = 'taken'
+   and problems @> '[{"code": "FILE_CHANGED"}]'
+returning id`;
+
 /** $1 connector, $2 name, $3 sha256, $4 size in bytes, $5 the first file's id. */
 const INSERT_DUPLICATE = `
 insert into files (connector, file_name, sha256, size_bytes, status, first_file_id, closed_at)
@@ -59,7 +73,8 @@ export async function openFile(pool: pg.Pool, file: IncomingFile): Promise<FileO
     const [found] = (await client.query<FileRow>(FIND_FILE, [file.connector, sha256])).rows;
     if (!found)
       throw new Failure("LEDGER_UNAVAILABLE", "the same file was refused by another process at this moment");
-    if (found.status === "reading") {
+    const isOpen = found.status === "reading" || (await client.query(REOPEN_FILE, [found.id])).rowCount === 1;
+    if (isOpen) {
       return {
         status: "resumed",
         fileId: formatId("f", found.id),

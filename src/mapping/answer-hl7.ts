@@ -152,7 +152,7 @@ export function answerHead(
     to: original.header,
     controlId: outcome.controlId,
     dateTime: formatHl7Timestamp(outcome.occurredAt, profile.results.timeZone),
-    characterSet: "UNICODE UTF-8",
+    characterSet: original.charset.name,
     ...(type === undefined
       ? {}
       : { type: { messageCode: type[0], triggerEvent: type[1], structure: type.join("_") } }),

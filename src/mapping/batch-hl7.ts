@@ -1,15 +1,19 @@
 import { createHash } from "node:crypto";
 import { encodeCrockford } from "../core/crockford.ts";
 import type { BatchOutline, Verdict } from "../core/intake.ts";
+import { encodeText } from "../formats/encode-text.ts";
+import type { Encoding } from "../formats/encoding.ts";
+import { decodeHl7 } from "../formats/hl7/charset.ts";
 import { Hl7Message } from "../formats/hl7/message.ts";
 import { assemble, createEcho } from "./echo.ts";
 import type { BatchResponse, ResultSettings } from "./profile.ts";
+import { charsetOf } from "./result-charset.ts";
 
 /** The answer to one message of a batch. */
 export interface BatchedAnswer {
   readonly verdict: Verdict;
   /** One message, or an accept and an application acknowledgement; empty where the sender wants none. */
-  readonly messages: readonly string[];
+  readonly messages: readonly Buffer[];
 }
 
 export interface BatchResponseRequest {
@@ -23,15 +27,16 @@ export interface BatchResponseRequest {
   readonly instanceCode: string;
   /** What the response answers and says; another text makes other control ids. */
   readonly seed: string | Buffer;
-  readonly settings: Pick<ResultSettings, "sender" | "receiver">;
+  readonly settings: Pick<ResultSettings, "sender" | "receiver" | "encoding">;
 }
 
 /**
  * The batch that answers a batch (HL7 chapter 2.10.3): sender and receiver change places, FHS-12 and BHS-12 refer to the
  * FHS-11 and BHS-11 that are answered, BTS-1 and FTS-1 count what is there. With `errors` it holds only the answers to
  * messages that were refused or wait, so that an empty one says that all went well. The same request gives the same bytes.
+ * Each message keeps the character set that its MSH-18 names; FHS and BHS, which can't name one, are written in that of the first, or else in UTF-8.
  */
-export function composeBatchResponse(request: BatchResponseRequest): string {
+export function composeBatchResponse(request: BatchResponseRequest): Buffer {
   const { outline, response } = request;
   const headers = new HeaderWriter(request);
   const bodies = shareOut(request).map(({ header, answers }) => {
@@ -39,12 +44,12 @@ export function composeBatchResponse(request: BatchResponseRequest): string {
     return { header, messages: told.flatMap(({ messages }) => messages) };
   });
   const batches = bodies.map(({ header, messages }, index) => {
-    const { text, separator } = headers.write("BHS", header, index + 1);
-    return `${text}${messages.join("")}BTS${separator}${messages.length}\r`;
+    const { bytes, separator } = headers.write("BHS", header, index + 1);
+    return Buffer.concat([bytes, ...messages, Buffer.from(`BTS${separator}${messages.length}\r`)]);
   });
-  if (outline.fileHeader === undefined) return batches.join("");
-  const { text, separator } = headers.write("FHS", outline.fileHeader, 0);
-  return `${text}${batches.join("")}FTS${separator}${batches.length}\r`;
+  if (outline.fileHeader === undefined) return Buffer.concat(batches);
+  const { bytes, separator } = headers.write("FHS", outline.fileHeader, 0);
+  return Buffer.concat([bytes, ...batches, Buffer.from(`FTS${separator}${batches.length}\r`)]);
 }
 
 /** Whether the sender of a batch has to see to a message. */
@@ -71,9 +76,15 @@ function shareOut({ outline, answers }: BatchResponseRequest): Share[] {
 /** Writes FHS and BHS. Their fields stand where those of MSH do, so they are read and written as one. */
 class HeaderWriter {
   readonly #request: BatchResponseRequest;
+  readonly #encoding: Encoding;
 
   constructor(request: BatchResponseRequest) {
     this.#request = request;
+    const first = request.answers.find(({ messages }) => messages.length > 0)?.messages[0];
+    this.#encoding =
+      first === undefined
+        ? charsetOf(request.settings.encoding, {}, undefined).encoding
+        : decodeHl7(first).encoding;
   }
 
   /** @param position 0 for the file, from 1 for its batches */
@@ -81,7 +92,7 @@ class HeaderWriter {
     name: "FHS" | "BHS",
     answered: string | undefined,
     position: number,
-  ): { readonly text: string; readonly separator: string } {
+  ): { readonly bytes: Buffer; readonly separator: string } {
     const { time, settings } = this.#request;
     const original = answered === undefined ? undefined : tryParse(answered);
     const { delimiters } = createEcho(original);
@@ -105,7 +116,9 @@ class HeaderWriter {
       ],
       delimiters,
     );
-    return { text: `${name}${msh.slice(3)}`, separator: delimiters.field };
+    const text = `${name}${msh.slice(3)}`;
+    const encoded = encodeText(text, this.#encoding);
+    return { bytes: encoded.ok ? encoded.bytes : Buffer.from(text, "utf8"), separator: delimiters.field };
   }
 
   /** FHS-11 and BHS-11: made of what is answered, so that a repeat has the same. At most 20 characters. */

@@ -62,7 +62,6 @@ const csvOrders: ProfileDefinition = {
   header: true,
   encoding: "auto",
   dateFormats: ["yyyy-MM-dd"],
-  groupBy: "order_number",
   wholeFile: false,
   operation: {
     from: "operation",

@@ -40,11 +40,27 @@ export function checkHeader(
       message: `${found}; this connector takes ${expected} only`,
     });
   }
+  const mode = header.processingMode;
+  const reason = NOT_CURRENT.get(mode ?? "");
+  if (mode !== undefined && reason !== undefined && !profile.processingModes.includes(mode)) {
+    problems.push({
+      code: "MAPPING_PROCESSING_MODE",
+      place: `${messagePlace}, MSH-11.2`,
+      message: `holds ${quote(mode)} (${reason}); what was ordered once is not done anew`,
+    });
+  }
   const { messageControlId } = header;
   const unfit = messageControlId === undefined ? undefined : findUnfit(messageControlId, "code");
   if (unfit) problems.push({ code: unfit.code, place: `${messagePlace}, MSH-10`, message: unfit.trouble });
   return problems;
 }
+
+/** MSH-11.2 (table 0207) of messages that are sent for another reason than that something is to be done now. */
+const NOT_CURRENT: ReadonlyMap<string, string> = new Map([
+  ["A", "archive"],
+  ["R", "restore from archive"],
+  ["I", "initial load"],
+]);
 
 /** Whether a version is one that a profile names (`2.5`), or a minor one of it (`2.5.1`). */
 function isVersionOf(version: string, known: string): boolean {

@@ -1,7 +1,8 @@
-import { asFailure, Failure, type Problem } from "../core/failures.ts";
+import { asFailure, type Problem } from "../core/failures.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import { type FieldPath, parsePath } from "../formats/hl7/path.ts";
 import { builtinProfiles } from "./builtin.ts";
+import { compileCsv } from "./compile-csv.ts";
 import { compileResults } from "./compile-results.ts";
 import { compileRules } from "./compile-rules.ts";
 import { compileControls } from "./control-codes.ts";
@@ -9,15 +10,7 @@ import { resolveChain } from "./extends-chain.ts";
 import { inheritProfile } from "./inherit.ts";
 import { parseMessageType } from "./message-type.ts";
 import { readSiteModule, type SiteModule } from "./module.ts";
-import type {
-  CompiledProfile,
-  ContainerKind,
-  ContainerSegment,
-  CsvProfile,
-  CsvReading,
-  Hl7Profile,
-  OrderRules,
-} from "./profile.ts";
+import type { CompiledProfile, ContainerKind, ContainerSegment, CsvProfile, Hl7Profile } from "./profile.ts";
 import { type Complain, profileProblem } from "./profile-problems.ts";
 import type { ProfileDefinition } from "./profile-schema.ts";
 import { placesOf, type ValueRule } from "./value.ts";
@@ -80,18 +73,16 @@ async function loadSiteModule(
   return undefined;
 }
 
-const HL7_KEYS = [
-  "accept",
-  "ignore",
-  "register",
-  "update",
-  "merge",
-  "cancel",
-  "control",
-  "versions",
-  "processingId",
+const CSV_KEYS = [
+  "delimiter",
+  "quote",
+  "header",
+  "dateFormats",
+  "groupBy",
+  "wholeFile",
+  "lastLineEnd",
+  "noRow",
 ] as const;
-const CSV_KEYS = ["delimiter", "quote", "header", "dateFormats", "groupBy", "wholeFile"] as const;
 
 function compileHl7(
   whole: ProfileDefinition,
@@ -121,6 +112,7 @@ function compileHl7(
     controls: compileControls(whole.cancel ?? [], whole.control ?? []),
     versions: whole.versions ?? [],
     processingId: whole.processingId,
+    processingModes: whole.processingModes ?? [],
     encoding: whole.encoding,
     rules,
     specimenLabel: ofSpecimen(rules.label),
@@ -155,82 +147,4 @@ function compileEach(each: string | readonly string[] | undefined, complain: Com
     }
     return [];
   });
-}
-
-function compileCsv(
-  whole: ProfileDefinition,
-  complain: Complain,
-): Omit<CsvProfile, "name" | "module" | "results"> {
-  for (const key of HL7_KEYS) {
-    if (whole[key] !== undefined) complain(key, "is for HL7 profiles");
-  }
-  if (whole.containers?.each !== undefined)
-    complain("containers.each", "is for HL7 profiles; a row is one container");
-  if (whole.subject?.priorCode !== undefined) complain("subject.priorCode", "is for HL7 profiles");
-  const header = whole.header ?? true;
-  const encoding = whole.encoding ?? "auto";
-  if (encoding !== "auto" && findEncoding(encoding) === undefined) {
-    complain("encoding", `${encoding} is no encoding that Cryobridge knows`);
-  }
-  const parsePlace = (text: string) => requireColumn(text, header);
-  const rules = compileRules<string>(whole, { parsePlace, dateFormats: whole.dateFormats }, complain);
-  if (whole.groupBy !== undefined) {
-    try {
-      requireColumn(whole.groupBy, header);
-    } catch (error) {
-      complain("groupBy", asFailure(error).message);
-    }
-  }
-  return {
-    format: "csv",
-    reading: {
-      delimiter: whole.delimiter ?? "auto",
-      quote: whole.quote ?? '"',
-      header,
-      encoding,
-      groupBy: whole.groupBy,
-      wholeFile: whole.wholeFile ?? false,
-      requiredColumns: listRequiredColumns(rules),
-      wishListLacks: listWishLacks(rules),
-    },
-    rules,
-  };
-}
-
-/** Columns of values that every order needs; a list of places needs only one of its columns. */
-function listRequiredColumns(rules: OrderRules<string>): string[][] {
-  const [operation] = rules.operation.sources;
-  const isRegistration = operation?.kind === "constant" && operation.value === "REGISTER";
-  const ofContainers = isRegistration ? [] : [rules.placerOrderNumber, rules.label];
-  const needed = [rules.operation, rules.facility, rules.subject.code, ...ofContainers];
-  return needed.flatMap(columnsOf);
-}
-
-/** The columns of which a value needs one; none when it can come from elsewhere. */
-function columnsOf(rule: ValueRule<string>): string[][] {
-  const columns = rule.sources.flatMap((source) => (source.kind === "place" ? [source.path] : []));
-  const hasOther = rule.fallback !== undefined || columns.length < rule.sources.length;
-  return hasOther || columns.length === 0 ? [] : [columns];
-}
-
-/** What a file without any order need not have; undefined where every row has the same operation. */
-function listWishLacks(rules: OrderRules<string>): CsvReading["wishListLacks"] {
-  if (!rules.operation.sources.some(({ kind }) => kind === "place")) return undefined;
-  return {
-    all: columnsOf(rules.facility).concat(columnsOf(rules.label)),
-    any: columnsOf(rules.subject.code),
-  };
-}
-
-function requireColumn(name: string, header: boolean | readonly string[]): string {
-  if (header === true) return name;
-  if (header === false) {
-    if (/^[1-9]\d{0,3}$/.test(name)) return name;
-    throw new Failure(
-      "CONFIG_INVALID",
-      `${name}: without a header line columns are called 1, 2, 3 and so on`,
-    );
-  }
-  if (header.includes(name)) return name;
-  throw new Failure("CONFIG_INVALID", `${name} is not among the columns that header lists`);
 }

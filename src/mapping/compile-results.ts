@@ -1,8 +1,11 @@
 import { asFailure } from "../core/failures.ts";
+import { isEncodable } from "../formats/encode-text.ts";
+import { findEncoding } from "../formats/encoding.ts";
 import { compileOverride, type FieldOverride } from "./field-overrides.ts";
 import type { ResultSettings } from "./profile.ts";
 import type { Complain } from "./profile-problems.ts";
 import type { ProfileDefinition, ResultsDefinition } from "./profile-schema.ts";
+import { isWide, type ResultEncoding } from "./result-charset.ts";
 import { isTimeZone } from "./timestamp.ts";
 
 const HL7_KEYS = [
@@ -32,6 +35,7 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
       `${timeZone} is no time zone; expected a name such as Europe/Vienna or an offset such as +02:00`,
     );
   }
+  const encoding = compileEncoding(whole.format, given, complain);
   return {
     format: given.format ?? "oru",
     formats: given.formats,
@@ -40,11 +44,57 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
     namespace: given.namespace ?? "CRYOBRIDGE",
     tell: new Set(given.tell ?? []),
     timeZone,
+    encoding,
+    byteOrderMark: given.byteOrderMark,
     version: given.version,
     sender: given.sender,
     receiver: given.receiver,
     statusMap: given.statusMap,
   };
+}
+
+/** Undefined for one that can't be. */
+function compileEncoding(
+  format: ProfileDefinition["format"],
+  { encoding: name, byteOrderMark, sender, receiver, namespace }: ResultsDefinition,
+  complain: Complain,
+): ResultEncoding | undefined {
+  const isCsv = format === "csv";
+  if (byteOrderMark !== undefined && !isCsv) complain("results.byteOrderMark", "is for CSV profiles");
+  if (name === "as-received") {
+    if (!isCsv) return name;
+    complain(
+      "results.encoding",
+      "as-received is for HL7 profiles; name a character set, such as windows-1252",
+    );
+    return undefined;
+  }
+  const encoding = findEncoding(name ?? "utf-8");
+  if (encoding === undefined) {
+    complain("results.encoding", `${name} is no encoding that Cryobridge knows`);
+    return undefined;
+  }
+  if (!isCsv && isWide(encoding)) {
+    complain(
+      "results.encoding",
+      `${encoding} is for CSV profiles: the header of an HL7 message is read byte by byte`,
+    );
+    return undefined;
+  }
+  if (byteOrderMark === true && encoding !== "utf-8" && !isWide(encoding))
+    complain("results.byteOrderMark", `is for UTF-8; ${encoding} has none`);
+  const constants = {
+    "sender.application": sender?.application,
+    "sender.facility": sender?.facility,
+    "receiver.application": receiver?.application,
+    "receiver.facility": receiver?.facility,
+    namespace,
+  };
+  for (const [key, value] of Object.entries(constants)) {
+    if (value === undefined || isEncodable(value, encoding)) continue;
+    complain(`results.${key}`, `holds a character that ${encoding} of results.encoding does not have`);
+  }
+  return encoding;
 }
 
 function compileFields(

@@ -12,6 +12,8 @@ import { compileValue, toValueObject, type ValueRule } from "./value.ts";
 export interface RuleSettings<P> {
   readonly parsePlace: (text: string) => P;
   readonly dateFormats: readonly string[] | undefined;
+  /** See `CompileSettings`. */
+  readonly whyNoJoin?: string | undefined;
 }
 
 /** The rules for every value of an order; what is missing or wrong goes to `complain`. */

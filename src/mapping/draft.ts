@@ -1,3 +1,4 @@
+import type { AssigningAuthority } from "../core/assigning-authority.ts";
 import type { FailureCode, Problem } from "../core/failures.ts";
 import { movesContainers, type Operation, type Order, type OrderSubject } from "../core/order.ts";
 import { phi } from "../core/phi.ts";
@@ -17,6 +18,8 @@ export interface Draft {
   readonly operation: Reading;
   readonly facility: Reading;
   readonly placerOrderNumber: Reading;
+  /** Who assigned the number. */
+  readonly placerAuthority?: AssigningAuthority | undefined;
   /** The identifier that a merge does away with; there for a merge alone. */
   readonly priorCode?: Reading | undefined;
   readonly subject: {
@@ -75,7 +78,10 @@ export function finishDraft(
   if (dateOfBirth !== undefined) subject.dateOfBirth = phi(dateOfBirth);
   const sources = listSources(draft, !hasContainers);
   const order: Writable<Order> = { operation, facilityCode, facilityId, subject, containers, sources };
-  if (number !== undefined) order.placerOrderNumber = number;
+  if (number !== undefined) {
+    order.placerOrderNumber = number;
+    if (draft.placerAuthority !== undefined) order.placerAuthority = draft.placerAuthority;
+  }
   if (priorCode !== undefined) order.priorSubjectCode = phi(priorCode);
   return { order };
 }

@@ -32,15 +32,25 @@ export interface Echo {
   field(segment: Segment | undefined, n: number): Raw | undefined;
 }
 
-/** An echo of a message, or of none, once retention has pruned it. */
-export function createEcho(message: Hl7Message | undefined): Echo {
+/** What an echo is read from and written in. */
+export interface EchoEncodings {
+  /** What the message was read in; what MSH-18 says unless given. */
+  readonly from?: string | undefined;
+  readonly to: Encoding;
+}
+
+/** An echo of a message, or of none, once retention has pruned it. Written in UTF-8 unless given otherwise. */
+export function createEcho(
+  message: Hl7Message | undefined,
+  encodings: EchoEncodings = { to: "utf-8" },
+): Echo {
   const from = message?.delimiters ?? STANDARD_DELIMITERS;
   const isComplete = from.escape !== "" && from.subcomponent !== "";
   const delimiters = isComplete ? from : STANDARD_DELIMITERS;
-  const encoding = findEncoding(message?.header.characterSet ?? "");
+  const encoding = findEncoding(encodings.from ?? message?.header.characterSet ?? "");
   const rewrite = (raw: string) => {
     const text = isComplete
-      ? decodeHex(raw, delimiters, encoding)
+      ? decodeHex(raw, delimiters, encoding, encodings.to)
       : reencode(raw, from, delimiters, encoding);
     return new Raw(encodeControls(text, delimiters));
   };
@@ -85,12 +95,17 @@ function putRaw(line: string, fields: readonly (Field | Raw)[], separator: strin
 }
 
 /**
- * What we send is UTF-8, where bytes of the original's character set would mean something else: `\XFC\` of ISO 8859-1
- * goes out as the letter. Escapes that stand for ASCII stay as they are.
+ * Where what we send is in another character set, bytes of the original's would mean something else: `\XFC\` of
+ * ISO 8859-1 goes out as the letter. Escapes that stand for ASCII stay as they are.
  */
-function decodeHex(raw: string, delimiters: Delimiters, encoding: Encoding | undefined): string {
+function decodeHex(
+  raw: string,
+  delimiters: Delimiters,
+  encoding: Encoding | undefined,
+  to: Encoding,
+): string {
   const mark = delimiters.escape;
-  if (encoding === undefined || encoding === "utf-8" || !raw.includes(`${mark}X`)) return raw;
+  if (encoding === undefined || encoding === to || !raw.includes(`${mark}X`)) return raw;
   const parts = raw.split(mark);
   let text = parts[0] ?? "";
   for (let i = 1; i < parts.length; i += 2) {

@@ -37,8 +37,8 @@ export function mapWishes(
     const mapped = finish(drafts);
     contents.push(mapped);
     for (const content of mapped.orders) {
-      const { placerOrderNumber, subject } = content;
-      wishes.push({ control, placerOrderNumber, subjectCode: subject.code, content });
+      const { placerOrderNumber, placerAuthority, subject } = content;
+      wishes.push({ control, placerOrderNumber, placerAuthority, subjectCode: subject.code, content });
     }
   }
   return { wishes, contents, problems: [...read.problems, ...findClashes(wishes, place)] };

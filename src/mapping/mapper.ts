@@ -4,6 +4,7 @@ import { mapRows } from "./map-csv.ts";
 import { mapHl7 } from "./map-hl7.ts";
 import { type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import type { Profile } from "./profile.ts";
+import { keptIfFit } from "./unfit.ts";
 
 export type { MappedMessage, MapperSettings, MessageName } from "./mapped-message.ts";
 
@@ -27,7 +28,11 @@ export function createMapper(profile: Profile, settings: MapperSettings): Mapper
   return {
     map: (message) => {
       const { content, place } = message;
-      if (content.kind === "unreadable") return refuse([...content.problems]);
+      if (content.kind === "unreadable") {
+        const number = keptIfFit(content.placerOrderNumber, "code");
+        const refused = refuse([...content.problems]);
+        return number === undefined ? refused : { ...refused, placerOrderNumber: number };
+      }
       try {
         if (content.kind === "csv") {
           if (profile.format === "csv") return mapRows(content.rows.reveal(), profile, settings);

@@ -119,6 +119,9 @@ function fromModuleOrder(order: ModuleOrder, draft: Draft, specifier: string): D
     operation: read(order.operation, draft.operation),
     facility: read(order.facility, draft.facility),
     placerOrderNumber: read(order.placerOrderNumber, draft.placerOrderNumber),
+    // Told beside the number that the message has; who assigned another one, the module knows.
+    placerAuthority:
+      order.placerOrderNumber === foundValue(draft.placerOrderNumber) ? draft.placerAuthority : undefined,
     subject: {
       code: read(order.subject.code, draft.subject.code),
       firstName: read(order.subject.firstName, draft.subject.firstName),

@@ -1,13 +1,14 @@
 import type { Problem } from "../core/failures.ts";
 import type { CsvRow } from "../core/intake.ts";
+import { readCode, readLabel, readName, readRow } from "./csv-codes.ts";
 import type { Draft } from "./draft.ts";
 import type { CsvProfile } from "./profile.ts";
-import { type Found, type Misfit, type Reading, readValue, type ValueRule } from "./value.ts";
+import type { Reading, ValueRule } from "./value.ts";
 
 /** Reads the one order that a group of rows makes up; every row is a container. */
 export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft {
   const problems: Problem[] = [];
-  const read = (rule: ValueRule<string>, readOne = readRow): Reading => {
+  const read = (rule: ValueRule<string>, readOne: ReadOne = readRow): Reading => {
     const readings = rows.map((row) => readOne(rule, row));
     const first = readings[0] ?? { status: "absent", place: "file" };
     const odd = readings.findIndex((reading) => !isSame(first, reading));
@@ -27,13 +28,13 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
     placerOrderNumber: read(rules.placerOrderNumber, readCode),
     subject: {
       code: read(rules.subject.code, readCode),
-      firstName: read(rules.subject.firstName),
-      lastName: read(rules.subject.lastName),
+      firstName: read(rules.subject.firstName, readName),
+      lastName: read(rules.subject.lastName, readName),
       dateOfBirth: read(rules.subject.dateOfBirth),
     },
   };
   const containers = rows.map((row) => ({
-    label: readCode(rules.label, row),
+    label: readLabel(rules.label, row),
     description: readRow(rules.description, row),
   }));
   // A registration has no containers. One that names some is told so, hence only those rows are listed.
@@ -57,36 +58,7 @@ export function missingColumns(rows: readonly CsvRow[], { reading }: CsvProfile)
   });
 }
 
-/** One value of one row, with its place. */
-export function readRow(rule: ValueRule<string>, row: CsvRow, find = findColumn): Reading {
-  const reading = readValue(rule, find, row);
-  if (reading.status !== "absent" || reading.place.startsWith("line ")) return reading;
-  return { status: "absent", place: `line ${row.line}, column ${rule.places}` };
-}
-
-/** A code of one row that things are found by: an order number, a subject code, a label. */
-export function readCode(rule: ValueRule<string>, row: CsvRow): Reading {
-  return readRow(rule, row, findCode);
-}
-
-/** A spreadsheet writes a long number so, and has dropped its last digits: two codes may have become one. */
-const SHORTENED = /^\s*-?\d(?:[.,]\d+)?E\+\d+\s*$/i;
-
-function findCode(column: string, isOnly: boolean, row: CsvRow): Found | Misfit | undefined {
-  const found = findColumn(column, isOnly, row);
-  if (found === undefined || "code" in found || !SHORTENED.test(found.value)) return found;
-  return {
-    place: found.place,
-    code: "MAPPING_VALUE_INVALID",
-    trouble:
-      "is a number that a spreadsheet has shortened, like 1.23E+05, expected the whole code; give the column the format Text, enter the codes anew and save the file again",
-  };
-}
-
-function findColumn(column: string, _isOnly: boolean, { line, values }: CsvRow): Found | Misfit | undefined {
-  const value = values.get(column);
-  return value === undefined ? undefined : { value, place: `line ${line}, column ${column}` };
-}
+type ReadOne = (rule: ValueRule<string>, row: CsvRow) => Reading;
 
 function isSame(one: Reading, other: Reading): boolean {
   const [a, b] = [one, other].map((reading) => (reading.status === "found" ? reading.value : reading.status));

@@ -6,7 +6,7 @@ import type { FieldPath } from "../formats/hl7/path.ts";
 import { listContainers, strayContainers } from "./containers-hl7.ts";
 import { type Draft, OPERATION_BY_TYPE } from "./draft.ts";
 import { findIn, findSingle, findSubjectCode, groupScopes } from "./find-hl7.ts";
-import { disagreeOnAuthority } from "./number-authority.ts";
+import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { quote } from "./transforms.ts";
 import { type Reading, readValue, type ValueRule } from "./value.ts";
@@ -46,6 +46,7 @@ export function readOrders(
       operation: first.operation,
       facility: first.facility,
       placerOrderNumber: first.number,
+      placerAuthority: authorityOf(same),
       subject,
       containers: readContainers(same, parts, profile),
       containerPlace: profile.containerPlace,
@@ -134,6 +135,8 @@ function readUnit(
   const problems: Problem[] = [];
   const unsupported = checkOrderControl(group.orc, control, profile, messagePlace);
   if (unsupported !== undefined) problems.push(unsupported);
+  const reported = checkResultStatus(group, control, messagePlace);
+  if (reported !== undefined) problems.push(reported);
   const scopes = groupScopes(group, shared);
   const read = (rule: ValueRule<FieldPath>, what: string): Reading => {
     let first: Reading | undefined;
@@ -186,19 +189,48 @@ function checkOrderControl(
   };
 }
 
+/** OBR-25 (table 0123) of results that are final or corrected, and of orders that were cancelled. */
+const REPORTED: ReadonlySet<string> = new Set(["F", "C", "X"]);
+
+/**
+ * A placer leaves OBR-25 empty in an order (HL7 chapter 4.5.3.25): what has the status of final results is a copy of a
+ * report, and to carry it out would do again what was done.
+ */
+function checkResultStatus(
+  { orc, obrs }: OrderGroup,
+  control: Control | undefined,
+  messagePlace: string,
+): Problem | undefined {
+  if (isChanging(control) || !isNew(orc)) return undefined;
+  const obr = obrs.find((each) => REPORTED.has(each.get(25) ?? ""));
+  if (obr === undefined) return undefined;
+  const which = obr.ordinal > 1 ? `[${obr.ordinal}]` : "";
+  return {
+    code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
+    place: `${messagePlace}, OBR${which}-25`,
+    message: `holds ${quote(obr.get(25) ?? "")}, the status of results of an order that has ended, where a new one has none; nothing was ordered`,
+  };
+}
+
+/** Whether ORC-1 asks for a new order, or says nothing. */
+function isNew(orc: Segment | undefined): boolean {
+  const code = orc?.get(1);
+  return code === undefined || code === "NW";
+}
+
 /** What the groups of one order must say alike. */
 function compareUnits(units: readonly Unit[], messagePlace: string): Problem[] {
   const [first, ...others] = units;
   if (first === undefined || others.length === 0) return [];
-  return others.flatMap((other) =>
-    [
-      disagree(first.operation, other.operation, "operation"),
-      disagree(first.facility, other.facility, "facility"),
-      disagreeOnAuthority(first, other),
-      // Troubles of the first group are told by its own values.
-      troubleOf(other.operation, "MAPPING_OPERATION_UNKNOWN"),
-      troubleOf(other.facility, "MAPPING_FACILITY_UNKNOWN"),
-    ].flatMap((problem) => (problem ? [{ ...problem, place: `${messagePlace}, ${problem.place}` }] : [])),
+  const found = others.flatMap((other) => [
+    disagree(first.operation, other.operation, "operation"),
+    disagree(first.facility, other.facility, "facility"),
+    // Troubles of the first group are told by its own values.
+    troubleOf(other.operation, "MAPPING_OPERATION_UNKNOWN"),
+    troubleOf(other.facility, "MAPPING_FACILITY_UNKNOWN"),
+  ]);
+  return [...found, disagreementOnAuthority(units)].flatMap((problem) =>
+    problem ? [{ ...problem, place: `${messagePlace}, ${problem.place}` }] : [],
   );
 }
 

@@ -1,29 +1,43 @@
 import type { OutcomeMessage } from "../core/outcome.ts";
+import { findEncoding } from "../formats/encoding.ts";
 import { type Hl7Header, Hl7Message } from "../formats/hl7/message.ts";
 import { createEcho, type Echo, type Raw } from "./echo.ts";
 import { isAcknowledgment } from "./message-type.ts";
 import type { Hl7Profile, ResultSettings } from "./profile.ts";
+import { charsetOf, isWide, type ResultCharset, type ResultEncoding } from "./result-charset.ts";
 
 /** The message that is answered, as far as it is there and readable. */
 export class Original {
   /** What an answer takes its own header from, with the profile's settings applied. */
   readonly header: Partial<Hl7Header>;
   readonly echo: Echo;
+  /** What a message about this one is written in. */
+  readonly charset: ResultCharset;
   /** Whether there is anything to answer to: an MSH that could be read, or at least its control id. */
   readonly isAnswerable: boolean;
+  readonly #answered: OutcomeMessage;
+  readonly #settings: ResultSettings;
   readonly #text: string | undefined;
   readonly #headed: Hl7Message | undefined;
   #message: Hl7Message | "unread" | undefined = "unread";
 
   constructor(answered: OutcomeMessage, settings: ResultSettings) {
+    this.#answered = answered;
+    this.#settings = settings;
     this.#text = answered.text?.reveal();
     // A message with a broken segment can still be answered as long as its first line is a header.
     const headed = tryParse(this.#text === undefined ? undefined : firstLine(this.#text)) ?? this.message;
     this.#headed = headed;
     const header: Partial<Hl7Header> = headed?.header ?? { messageControlId: answered.messageControlId };
     this.header = withSettings(header, settings);
-    this.echo = createEcho(headed);
+    this.charset = charsetOf(settings.encoding, answered, header.characterSet);
+    this.echo = createEcho(headed, { from: byteEncodingOf(answered), to: this.charset.encoding });
     this.isAnswerable = header.messageControlId !== undefined || headed !== undefined;
+  }
+
+  /** The same message, to be answered in another character set than the settings want. */
+  writtenIn(encoding: ResultEncoding): Original {
+    return new Original(this.#answered, { ...this.#settings, encoding });
   }
 
   /**
@@ -43,6 +57,12 @@ export class Original {
     if (this.#message === "unread") this.#message = tryParse(this.#text);
     return this.#message;
   }
+}
+
+/** What bytes of the message's own escapes mean; in UTF-16 they are what MSH-18 says, if anything. */
+function byteEncodingOf({ encoding }: OutcomeMessage): string | undefined {
+  const found = findEncoding(encoding ?? "");
+  return found === undefined || isWide(found) ? undefined : found;
 }
 
 /** What is left of the message that an outcome is about. */

@@ -31,7 +31,7 @@ interface Form {
 }
 
 interface FormMessage {
-  /** What stands before MSH-7, between it and MSH-10, between that and MSA-2, and after. */
+  /** What stands before MSH-7, between it and MSH-10, between that and MSA-2, and after; a character for each byte. */
   readonly pieces: readonly [string, string, string, string];
   readonly isLater: boolean;
 }
@@ -63,7 +63,7 @@ export const STAND_INS = {
 export class PreparedReplies {
   readonly #profile: Hl7Profile;
   readonly #settings: ReplySettings;
-  /** By the header without MSH-7 and MSH-10, the oldest first. */
+  /** By what it was read in and the header without MSH-7 and MSH-10, the oldest first. */
   readonly #formByHeader = new Map<string, Form | "seen once" | "none">();
 
   constructor(profile: Hl7Profile, settings: ReplySettings) {
@@ -76,19 +76,21 @@ export class PreparedReplies {
    * header comes for the second time, since one that is new with each message would cost more than it saves.
    *
    * @param text the whole message, decoded
+   * @param encoding what it was read in, which its header alone doesn't tell
    */
-  find(text: string): PreparedReply | undefined {
+  find(text: string, encoding?: string): PreparedReply | undefined {
     const end = text.indexOf("\r");
     if (end === -1 || end > MOST_CHARACTERS) return undefined;
     const match = HEADER.exec(text);
     if (match === null) return undefined;
     const [, parties = "", type = "", messageControlId = "", rest = ""] = match;
     // The first has four separators and the second three, so no two headers give the same.
-    const key = parties + type + rest;
+    const key = `${encoding}\r${parties}${type}${rest}`;
     let form = this.#formByHeader.get(key);
     if (form === undefined) this.#remember(key);
     if (form === "seen once") {
-      form = this.#makeForm(`MSH|^~\\&|${parties}${type}${STAND_INS.messageControlId}${rest}\r`) ?? "none";
+      const header = `MSH|^~\\&|${parties}${type}${STAND_INS.messageControlId}${rest}\r`;
+      form = this.#makeForm(header, encoding) ?? "none";
       this.#formByHeader.set(key, form);
     }
     if (form === undefined || form === "none") return undefined;
@@ -103,9 +105,10 @@ export class PreparedReplies {
   }
 
   /** Undefined unless the header alone says how its message is answered. */
-  #makeForm(header: string): Form | undefined {
+  #makeForm(header: string, encoding: string | undefined): Form | undefined {
     const profile = this.#profile;
-    const message = { messageId: "", connector: "", receivedAt: STAND_INS.occurredAt, text: phi(header) };
+    const read = { text: phi(header), encoding };
+    const message = { messageId: "", connector: "", receivedAt: STAND_INS.occurredAt, ...read };
     const original = readOriginal(message, profile.results);
     const { messageCode, triggerEvent } = original.header;
     // Any other type may be an acknowledgement, which is told by the segments that follow.
@@ -119,7 +122,7 @@ export class PreparedReplies {
     const time = formatHl7Timestamp(occurredAt, profile.results.timeZone);
     const messages: FormMessage[] = [];
     for (const bytes of replier.compose(answer, laterControlId)) {
-      const cut = cutApart(bytes.toString("utf8"), time);
+      const cut = cutApart(bytes.toString("latin1"), time);
       if (cut === undefined) return undefined;
       messages.push(cut);
     }
@@ -135,7 +138,7 @@ export class PreparedReplies {
   }
 }
 
-/** The pieces of an answer; undefined unless each stand-in is there once. */
+/** The pieces of an answer, whose bytes are read as a character each; undefined unless each stand-in is there once. */
 function cutApart(text: string, time: string): FormMessage | undefined {
   const { controlId, laterControlId, messageControlId } = STAND_INS;
   const isLater = text.includes(laterControlId);
@@ -177,6 +180,6 @@ class FilledForm implements PreparedReply {
       const id = isLater ? laterControlId() : controlId;
       text += beforeTime + time + beforeId + id + beforeTheirs + this.#messageControlId + end;
     }
-    return Buffer.from(text, "utf8");
+    return Buffer.from(text, "latin1");
   }
 }

@@ -14,8 +14,16 @@ const sourceSchema = z.union(
       .describe(
         "The place counts only when its field does not repeat, so that no repetition is picked by chance.",
       ),
+    z
+      .strictObject({
+        join: z.array(placeSchema).min(2, "expected two places at least"),
+        with: z.string().max(10, "expected at most 10 characters"),
+      })
+      .describe(
+        "HL7: the values of several places as one, with this text between: none without the first; of the others those that have a value.",
+      ),
   ],
-  { error: "expected a field path or column name, { value: … } or { only: … }" },
+  { error: "expected a field path or column name, { value: … }, { only: … } or { join: [ … ], with: … }" },
 );
 
 const sourcesSchema = z.union([sourceSchema, z.array(sourceSchema).min(1)], {
@@ -157,6 +165,18 @@ const resultsSchema = z.strictObject({
     .string()
     .optional()
     .describe("IANA zone or offset such as +02:00 of the timestamps; UTC unless set."),
+  encoding: z
+    .string()
+    .optional()
+    .describe(
+      "Character set of what is sent, such as utf-8 (unless set), windows-1252 or 8859/1; as-received for that of the message it is about (HL7).",
+    ),
+  byteOrderMark: z
+    .boolean()
+    .optional()
+    .describe(
+      "CSV: whether files in UTF-8 begin with a byte order mark, by which some spreadsheets know UTF-8.",
+    ),
   version: z
     .string()
     .regex(/^2\.[3-8](?:\.\d)?$/, "expected an HL7 version such as 2.5.1")
@@ -226,6 +246,12 @@ export const profileSchema = z.strictObject({
     .enum(["P", "T", "D"])
     .optional()
     .describe("HL7: MSH-11 must say this (production, training, debugging)."),
+  processingModes: z
+    .array(z.enum(["A", "R", "I"]))
+    .optional()
+    .describe(
+      "HL7: messages of an archive (A), restored from one (R) or of an initial load (I) that are taken all the same (MSH-11.2); none unless set.",
+    ),
   // CSV
   delimiter: z
     .enum([",", ";", "\t", "|", "auto"])
@@ -253,8 +279,22 @@ export const profileSchema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe("CSV: rows with the same value in this column make up one order."),
+    .describe(
+      "CSV: the column with the order number, by which rows make up one order. Only a reminder for readers: it has to be one that placerOrderNumber is read from.",
+    ),
   wholeFile: z.boolean().optional().describe("CSV: one bad row refuses the whole file."),
+  noRow: z
+    .array(z.string().min(1))
+    .optional()
+    .describe(
+      "CSV: regexes for whole lines of at most 100 characters that are no rows and are passed over, such as EOF or [-,]+; a row with an operation is never one.",
+    ),
+  lastLineEnd: z
+    .enum(["required", "optional"])
+    .optional()
+    .describe(
+      "CSV: whether a last line without a line end is refused where the file may be cut short in a value that counts; required unless set.",
+    ),
   // Both
   encoding: z
     .string()

@@ -7,6 +7,8 @@ import type { FieldOverride } from "./field-overrides.ts";
 import type { MessageTypePattern } from "./message-type.ts";
 import type { SiteModule } from "./module.ts";
 import type { ResultsDefinition, Tellable } from "./profile-schema.ts";
+import type { ResultEncoding } from "./result-charset.ts";
+import type { RowIdentity } from "./row-identity.ts";
 import type { ValueRule } from "./value.ts";
 
 /** The values every order is made of; `P` is a field path or a column name. */
@@ -53,6 +55,10 @@ export interface ResultSettings {
   readonly namespace: string;
   readonly tell: ReadonlySet<Tellable>;
   readonly timeZone: string;
+  /** UTF-8 unless set. */
+  readonly encoding?: ResultEncoding | undefined;
+  /** CSV: whether files in UTF-8 begin with a byte order mark. */
+  readonly byteOrderMark?: boolean | undefined;
   readonly version: string | undefined;
   readonly sender: ResultsDefinition["sender"];
   readonly receiver: ResultsDefinition["receiver"];
@@ -79,6 +85,8 @@ export interface Hl7Profile extends ProfileBase {
   readonly controls: ReadonlyMap<string, Control>;
   readonly versions: readonly string[];
   readonly processingId: "P" | "T" | "D" | undefined;
+  /** MSH-11.2 that is taken besides none and T. */
+  readonly processingModes: readonly string[];
   /** Overrides MSH-18 when the bytes are decoded. */
   readonly encoding: string | undefined;
   readonly rules: OrderRules<FieldPath>;
@@ -98,12 +106,24 @@ export interface CsvReading {
   readonly header: boolean | readonly string[];
   /** `auto` or an encoding's name. */
   readonly encoding: string;
-  /** Rows with the same value here make up one order; undefined: each row is an order. */
-  readonly groupBy: string | undefined;
+  /** Says which order a row belongs to. Those of one number make up one order; a row without one is an order of its own. */
+  readonly identify: (values: ReadonlyMap<string, string>) => RowIdentity;
+  /** The columns that order numbers are read from, for people. */
+  readonly numberColumns: readonly string[];
+  /** The columns that operations are read from; none where all rows have the same, or may have it from elsewhere. */
+  readonly operationColumns: readonly string[];
   /** One bad row refuses the whole file. */
   readonly wholeFile: boolean;
   /** Columns without which no row can be mapped; each entry lists the alternatives. */
   readonly requiredColumns: readonly (readonly string[])[];
+  /** Columns that a file may lack, but not under nearly the same name; each entry lists the alternatives. */
+  readonly optionalColumns: readonly (readonly string[])[];
+  /** Columns whose values may not be cut short: all that are read but operations and descriptions. */
+  readonly wholeColumns: readonly string[];
+  /** Lines that are no rows; tested on lines of bounded length, without blanks around. */
+  readonly noRow: readonly RegExp[];
+  /** Whether the sender never ends the last line, which is no sign of a cut then. */
+  readonly lastLineEnd: "required" | "optional";
   /**
    * Those of `requiredColumns` that a file which only wants something of earlier orders may lack: `all` of them are
    * missing then, and `any` may be. Undefined where the profile's rows can't want that.

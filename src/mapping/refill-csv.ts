@@ -1,5 +1,6 @@
 import type { RefillFile, ToldRefill } from "../core/refill.ts";
-import { encodeCsv } from "../formats/csv/encode.ts";
+import type { CsvValue } from "../formats/csv/encode.ts";
+import { type CsvWriting, encodeTable, spellValues } from "./csv-charset.ts";
 
 /** The columns of a file of refills, in their order. */
 export const refillColumns = [
@@ -15,11 +16,16 @@ export const refillColumns = [
 ] as const;
 
 /**
- * `refills-<number>.csv`, a row for each step, in UTF-8. `storage` and `storage_id` are empty where the service doesn't
- * tell the tank. Values that a spreadsheet would run as a formula are made harmless.
+ * `refills-<number>.csv`, a row for each step. `storage` and `storage_id` are empty where the service doesn't
+ * tell the tank. Values that a spreadsheet would run as a formula are made harmless. Characters that the
+ * file's character set doesn't have are spelled: tanks and procedures have their ids beside their names.
  */
-export function refillCsv(told: readonly ToldRefill[], number: number): RefillFile {
-  const rows = told.map(({ facilityCode, refill }) => [
+export function refillCsv(
+  told: readonly ToldRefill[],
+  number: number,
+  settings: CsvWriting = {},
+): RefillFile {
+  const rows = told.map(({ facilityCode, refill }): CsvValue[] => [
     facilityCode,
     refill.storageName,
     refill.storageId,
@@ -32,7 +38,11 @@ export function refillCsv(told: readonly ToldRefill[], number: number): RefillFi
   ]);
   return {
     fileName: `refills-${number}.csv`,
-    bytes: Buffer.from(encodeCsv(refillColumns, rows), "utf8"),
+    bytes: encodeTable(
+      refillColumns,
+      rows.map((row) => spellValues(row, settings)),
+      settings,
+    ),
     numbers: told.map((each) => each.number),
   };
 }

@@ -1,9 +1,10 @@
-import type { RefillFile, ToldRefill } from "../core/refill.ts";
+import { isEndedRefill, type RefillFile, type ToldRefill } from "../core/refill.ts";
 import { buildMessage, repeated, type SegmentSpec } from "../formats/hl7/build.ts";
 import { isVersionFrom } from "../formats/hl7/version.ts";
 import { safeName } from "./file-name.ts";
 import type { ResultSettings } from "./profile.ts";
 import { formatHl7Timestamp, formatServiceTimestamp } from "./timestamp.ts";
+import { encodeNews } from "./written.ts";
 
 /** Used where the profile names no version, or one that is older than the message (HL7 chapter 13 came with 2.4). */
 const DEFAULT_VERSION = "2.5.1";
@@ -17,20 +18,36 @@ const NORMAL = ["N", "Normal"] as const;
 
 /**
  * A step of a refill as an automated equipment notification, EAN^U09 (HL7 chapter 13.3.9): EQU names the tank, NDS says
- * what happened, and NTE-3 repeats `name: value` lines. The same step gives the same bytes.
+ * what happened, and NTE-3 repeats `name: value` lines. The same step gives the same bytes. Names that the character set
+ * of the results can't hold have it go out in UTF-8, as its MSH-18 then says, since nobody could compose it anew.
  */
 export function refillHl7(
   told: ToldRefill,
   settings: ResultSettings,
   processingId: "P" | "T" | "D",
 ): RefillFile {
+  return {
+    fileName: `refill-${safeName(told.refill.code ?? String(told.refill.id))}_${told.controlId}.hl7`,
+    bytes: encodeNews(settings.encoding, ({ name }) =>
+      buildMessage(segmentsOf(told, settings, processingId, name)),
+    ),
+    numbers: [told.number],
+  };
+}
+
+function segmentsOf(
+  told: ToldRefill,
+  settings: ResultSettings,
+  processingId: "P" | "T" | "D",
+  characterSet: string,
+): SegmentSpec[] {
   const { sender, receiver, timeZone } = settings;
   const version =
     settings.version !== undefined && isVersionFrom(settings.version, 2, 4)
       ? settings.version
       : DEFAULT_VERSION;
   const at = formatHl7Timestamp(told.occurredAt, timeZone);
-  const segments: SegmentSpec[] = [
+  return [
     [
       "MSH",
       sender?.application ?? "CRYOBRIDGE",
@@ -44,17 +61,12 @@ export function refillHl7(
       processingId,
       version,
       ...new Array<undefined>(5).fill(undefined),
-      "UNICODE UTF-8",
+      characterSet,
     ],
     ["EQU", equipmentOf(told), eventTime(told, timeZone, at), undefined, undefined, severityOf(told)],
     ["NDS", told.number, eventTime(told, timeZone, at), severityOf(told), codeOf(told)],
     ["NTE", 1, "L", repeated(...linesOf(told))],
   ];
-  return {
-    fileName: `refill-${safeName(told.refill.code ?? String(told.refill.id))}_${told.controlId}.hl7`,
-    bytes: Buffer.from(buildMessage(segments), "utf8"),
-    numbers: [told.number],
-  };
 }
 
 /** EQU-1, an EI: the tank's id, or its name, within the facility. It is required, so an untold tank is `UNKNOWN`. */
@@ -65,14 +77,13 @@ function equipmentOf({ facilityCode, refill }: ToldRefill): string[] {
 /** When it happened as far as the service tells, else when Cryobridge learned of it. */
 function eventTime({ refill }: ToldRefill, timeZone: string, otherwise: string): string {
   const { status, completedAt, startedAt, createdAt } = refill;
-  const told =
-    status === "COMPLETED"
-      ? completedAt
-      : status === "IN_PROGRESS"
-        ? startedAt
-        : status === "CREATED" || status === "PENDING"
-          ? createdAt
-          : undefined;
+  const told = isEndedRefill(status)
+    ? completedAt
+    : status === "IN_PROGRESS"
+      ? startedAt
+      : status === "CREATED" || status === "PENDING"
+        ? createdAt
+        : undefined;
   const written = told === undefined ? otherwise : formatServiceTimestamp(told, timeZone);
   return /^\d{14}[+-]\d{4}$/.test(written) ? written : otherwise;
 }

@@ -6,6 +6,7 @@ import { refusalCode } from "./error-condition.ts";
 import { isAnswer, type Original, readOriginal } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { withSiteFields } from "./site-fields.ts";
+import { encodeAnswer } from "./written.ts";
 
 /**
  * How answers on a connection look: `plain`, an ACK that every sender understands, or `order`, the application
@@ -47,10 +48,12 @@ export function createReplier(
     more: { readonly wants?: AckWants | undefined; readonly isFollowed?: boolean },
   ): Buffer => {
     const isOrder = form === "order" && code.startsWith("A") && original.isAnswerable;
-    const text = isOrder
-      ? composeAnswer(answer, original, profile, more.wants)
-      : composePlainAnswer(answer, original, profile, code, more);
-    return Buffer.from(withSiteFields(text, answer, original, profile), "utf8");
+    return encodeAnswer(original, (from) => {
+      const text = isOrder
+        ? composeAnswer(answer, from, profile, more.wants)
+        : composePlainAnswer(answer, from, profile, code, more);
+      return withSiteFields(text, answer, from, profile);
+    });
   };
   return {
     isWhole: (answer) =>

@@ -1,6 +1,7 @@
+import type { Problem } from "../core/failures.ts";
 import type { Outcome, OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
 import type { Control, WishAnswer } from "../core/wish.ts";
-import { encodeCsv } from "../formats/csv/encode.ts";
+import { type CsvWriting, encodeTable, fitRows } from "./csv-charset.ts";
 import { distinctName } from "./file-name.ts";
 import { isTold, type Profile, type WishOperation } from "./profile.ts";
 
@@ -27,9 +28,16 @@ export type CsvResultRow = Readonly<Record<(typeof csvResultColumns)[number], st
 /**
  * The rows that tell the lab about an outcome: one per container, and one for an order or message without any. Empty when
  * the profile does not tell it. `status` is the order's state, or `refused`, or `waiting` for one that no order
- * could be made of yet, or `duplicate` for a repeat that was recognised. Values are as they are; the file makes them safe for spreadsheets.
+ * could be made of yet, or `duplicate` for a repeat that was recognised. Values are as they are; the file makes them safe
+ * for spreadsheets. In `error`, which people read, characters that the file's character set doesn't have are spelled.
+ *
+ * @throws Failure RESULT_NOT_ENCODABLE where any other column holds one
  */
 export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
+  return fitRows(toRows(outcome, profile), ["error"], profile.results);
+}
+
+function toRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
   const updatedAt = outcome.occurredAt.toISOString();
   // Who wants something of an earlier order is always told what became of it.
   if (outcome.kind === "wishes") return outcome.answers.flatMap((answer) => wishRows(answer, updatedAt));
@@ -37,7 +45,7 @@ export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[
   switch (outcome.kind) {
     case "refused":
     case "waiting": {
-      const error = outcome.problems.map(({ place, message }) => `${place}: ${message}`).join("; ");
+      const error = reasonsOf(outcome.problems);
       return [
         {
           ...EMPTY,
@@ -57,15 +65,20 @@ export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[
   }
 }
 
-/** A result file for an input file: `<input name>.results-<n>.csv`, in UTF-8. */
+/**
+ * A result file for an input file: `<input name>.results-<n>.csv`.
+ *
+ * @throws Failure RESULT_NOT_ENCODABLE for rows that {@link csvResultRows} of the same settings did not make
+ */
 export function csvResultFile(
   inputName: string,
   number: number,
   rows: readonly CsvResultRow[],
+  settings: CsvWriting = {},
 ): { fileName: string; bytes: Buffer } {
   const cells = rows.map((row) => csvResultColumns.map((column) => row[column]));
-  const text = encodeCsv(csvResultColumns, cells);
-  return { fileName: `${distinctName(inputName)}.results-${number}.csv`, bytes: Buffer.from(text, "utf8") };
+  const bytes = encodeTable(csvResultColumns, cells, settings);
+  return { fileName: `${distinctName(inputName)}.results-${number}.csv`, bytes };
 }
 
 const EMPTY: CsvResultRow = {
@@ -94,6 +107,15 @@ const WORDS: Readonly<Partial<Record<Control, readonly [WishOperation, granted: 
     release: ["RELEASE", "released", "release_refused"],
     status: ["STATUS", "", "status_refused"],
   };
+
+/** An order may have thousands of bad rows, and many readers take no more than 32,000 characters in a cell. */
+const MOST_REASONS = 50;
+
+function reasonsOf(problems: readonly Problem[]): string {
+  const told = problems.slice(0, MOST_REASONS).map(({ place, message }) => `${place}: ${message}`);
+  const more = problems.length - told.length;
+  return [...told, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+}
 
 /** One row a wish, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
 function wishRows(

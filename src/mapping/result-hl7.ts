@@ -1,5 +1,6 @@
 import type { Outcome } from "../core/outcome.ts";
 import type { AckWants } from "../formats/hl7/ack.ts";
+import { encodeHl7 } from "../formats/hl7/encode.ts";
 import { composeAnswer } from "./answer-hl7.ts";
 import { assemble } from "./echo.ts";
 import { resultFileName } from "./file-name.ts";
@@ -10,10 +11,14 @@ import { statusContext } from "./result-parts.ts";
 import { specimenStatus } from "./result-ssu.ts";
 import { withSiteFields } from "./site-fields.ts";
 import { composeWishAnswer } from "./wish-answer-hl7.ts";
+import { encodeAnswer } from "./written.ts";
 
 /**
  * The HL7 message that tells the lab about an outcome, as a file to deliver; undefined when the profile does not tell
  * it, or when there was no readable MSH to answer. The same outcome gives the same bytes, whenever it is composed.
+ *
+ * @throws Failure RESULT_NOT_ENCODABLE for a result that the character set of the results can't hold; answers to messages
+ * go out in another one then
  */
 export function composeHl7(
   outcome: Outcome,
@@ -21,22 +26,31 @@ export function composeHl7(
 ): { fileName: string; bytes: Buffer } | undefined {
   if (profile.format !== "hl7") return undefined;
   const original = readOriginal(outcome.message, profile.results);
-  const text = composeText(outcome, original, profile);
-  if (text === undefined) return undefined;
-  const bytes = Buffer.from(withSiteFields(text, outcome, original, profile), "utf8");
+  if (!isComposed(outcome, original, profile)) return undefined;
+  const compose = (from: Original) =>
+    withSiteFields(composeText(outcome, from, profile), outcome, from, profile);
+  const bytes =
+    outcome.kind === "changed"
+      ? encodeHl7(compose(original), original.charset.encoding)
+      : encodeAnswer(original, compose);
   return { fileName: resultFileName(outcome), bytes };
 }
 
-function composeText(outcome: Outcome, original: Original, profile: Hl7Profile): string | undefined {
+/** Whether the lab is told, and there is something to answer to. */
+function isComposed(outcome: Outcome, original: Original, profile: Hl7Profile): boolean {
   // Who wants something of an earlier order is always told what became of it.
+  if (outcome.kind === "wishes") return true;
+  if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return false;
+  return outcome.kind === "changed" || (original.isAnswerable && !isAnswer(original, profile.accept));
+}
+
+function composeText(outcome: Outcome, original: Original, profile: Hl7Profile): string {
   if (outcome.kind === "wishes") return composeWishAnswer(outcome, original, profile);
-  if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return undefined;
   if (outcome.kind === "changed") {
     const context = statusContext(outcome, original, profile);
     const segments = context.format === "ssu" ? specimenStatus(context) : orderStatus(context);
     return assemble(segments, original.echo.delimiters);
   }
-  if (!original.isAnswerable || isAnswer(original, profile.accept)) return undefined;
   return composeAnswer(outcome, original, profile, wantsApplicationAck(original) ? ACCEPT_ACK : undefined);
 }
 

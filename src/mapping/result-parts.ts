@@ -74,7 +74,7 @@ export function statusHeader({ outcome, original, at, version, format }: StatusC
     header.processingId ?? "P",
     version,
     ...blank(5),
-    "UNICODE UTF-8",
+    original.charset.name,
   ];
 }
 

@@ -11,14 +11,15 @@ const MOST_CHARACTERS: Readonly<Record<ValueKind, number>> = { code: 200, name: 
 
 /**
  * Why a value is no fit for an order, in words that don't repeat it; undefined when it is fit. NUL and half a
- * surrogate pair can be kept nowhere. In a code every control character is refused: two codes that look alike must
- * be the same code. Elsewhere tabs, line ends and the like are left to the reader.
+ * surrogate pair can be kept nowhere. In a code every control character is refused, and whatever is not seen, such as a
+ * zero-width space or a space that doesn't break: two codes that look alike must be the same code. Elsewhere tabs, line
+ * ends and the like are left to the reader.
  */
 export function findUnfit(
   value: string,
   kind: ValueKind,
 ): { readonly code: FailureCode; readonly trouble: string } | undefined {
-  if (value.length <= MOST_CHARACTERS[kind] && isPlain(value)) return undefined;
+  if (value.length <= MOST_CHARACTERS[kind] && isPlain(value, kind)) return undefined;
   if (!value.isWellFormed()) {
     return { code: "MAPPING_CHARACTER_INVALID", trouble: "holds half of a character, expected whole ones" };
   }
@@ -26,6 +27,13 @@ export function findUnfit(
     return {
       code: "MAPPING_CHARACTER_INVALID",
       trouble: "holds a control character, expected a code without",
+    };
+  }
+  if (kind === "code" && UNSEEN.test(value)) {
+    return {
+      code: "MAPPING_CHARACTER_INVALID",
+      trouble:
+        "holds a character that is not seen, such as a zero-width or no-break space, expected a code without",
     };
   }
   if (value.includes("\0")) {
@@ -40,11 +48,22 @@ export function findUnfit(
   };
 }
 
-/** Whether it has neither control characters nor halves of surrogate pairs, as nearly every value. */
-function isPlain(value: string): boolean {
+/** Below it only the no-break space and the soft hyphen are unseen. */
+const FIRST_UNSEEN = 0x600;
+
+/** Format characters, and every blank but the ordinary space. */
+const UNSEEN = /[\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+
+/**
+ * Whether it has neither control characters nor halves of surrogate pairs, as nearly every value; for a code, nothing
+ * beyond the Latin letters that may be unseen either.
+ */
+function isPlain(value: string, kind: ValueKind): boolean {
+  const last = kind === "code" ? FIRST_UNSEEN : 0xd800;
   for (let at = 0; at < value.length; at++) {
     const unit = value.charCodeAt(at);
-    if (unit < 0x20 || (unit >= 0x7f && unit < 0xa0) || (unit >= 0xd800 && unit < 0xe000)) return false;
+    if (unit < 0x20 || (unit >= 0x7f && unit < 0xa0) || (unit >= last && unit < 0xe000)) return false;
+    if (kind === "code" && (unit === 0xa0 || unit === 0xad || unit >= 0xe000)) return false;
   }
   return true;
 }

@@ -29,7 +29,14 @@ export type Reading =
 
 /** One place of a first-of list; `P` is a parsed field path or a column. */
 export type Source<P> =
-  | { readonly kind: "place"; readonly path: P; readonly text: string; readonly isOnly: boolean }
+  | {
+      readonly kind: "place";
+      readonly path: P;
+      readonly text: string;
+      readonly isOnly: boolean;
+      /** Places whose values follow that of the first, each behind this text. */
+      readonly joined?: { readonly paths: readonly P[]; readonly between: string } | undefined;
+    }
   | { readonly kind: "constant"; readonly value: string };
 
 /** How one value is read; made from a profile by {@link compileValue}. */
@@ -59,6 +66,8 @@ export type Finder<P, S> = (path: P, isOnly: boolean, scope: S) => Found | Misfi
 export interface CompileSettings<P> extends TransformSettings {
   /** Reads a path or column; throws a Failure that says what is wrong with it. */
   readonly parsePlace: (text: string) => P;
+  /** Why no value may be one of several places; undefined where it may. */
+  readonly whyNoJoin?: string | undefined;
 }
 
 /** The object form of a value of a profile: a bare path or list only says where to look. */
@@ -94,6 +103,7 @@ export function placesOf(sources: readonly Source<unknown>[]): string {
 
 function compileSource<P>(source: SourceDefinition, settings: CompileSettings<P>): Source<P>[] {
   if (typeof source === "object" && "value" in source) return [{ kind: "constant", value: source.value }];
+  if (typeof source === "object" && "join" in source) return compileJoin(source, settings);
   const text = typeof source === "string" ? source : source.only;
   try {
     return [{ kind: "place", path: settings.parsePlace(text), text, isOnly: typeof source !== "string" }];
@@ -101,6 +111,46 @@ function compileSource<P>(source: SourceDefinition, settings: CompileSettings<P>
     settings.complain(error instanceof Error ? error.message : `cannot read ${text}`);
     return [];
   }
+}
+
+function compileJoin<P>(
+  { join, with: between }: { readonly join: readonly string[]; readonly with: string },
+  settings: CompileSettings<P>,
+): Source<P>[] {
+  if (settings.whyNoJoin !== undefined) {
+    settings.complain(settings.whyNoJoin);
+    return [];
+  }
+  const parts = join.flatMap((text) => compileSource(text, settings));
+  const [path, ...paths] = parts.flatMap((part) => (part.kind === "place" ? [part.path] : []));
+  if (path === undefined || parts.length < join.length) return [];
+  return [{ kind: "place", path, text: join.join(" with "), isOnly: false, joined: { paths, between } }];
+}
+
+/** The value of the first place, and behind it those of the others that have one; none without the first. */
+function findJoined<P, S>(
+  path: P,
+  { paths, between }: { readonly paths: readonly P[]; readonly between: string },
+  find: Finder<P, S>,
+  scope: S,
+): Found | Misfit | undefined {
+  const first = find(path, false, scope);
+  if (first === undefined || "code" in first || isNothing(first.value)) return first;
+  const found = [first];
+  for (const part of paths) {
+    const next = find(part, false, scope);
+    if (next === undefined) continue;
+    if ("code" in next) return next;
+    if (!isNothing(next.value)) found.push(next);
+  }
+  return {
+    value: found.map(({ value }) => value.trim()).join(between),
+    place: found.map(({ place }) => place).join(" and "),
+  };
+}
+
+function isNothing(value: string): boolean {
+  return value.trim() === "" || value.trim() === '""';
 }
 
 /** Reads a value: the first source that has one, then its transforms. A value of white space alone counts as none. */
@@ -111,7 +161,8 @@ export function readValue<P, S>(rule: ValueRule<P>, find: Finder<P, S>, scope: S
       first ??= { value: source.value, place: "constant of the profile" };
       break;
     }
-    const found = find(source.path, source.isOnly, scope);
+    const { path, joined } = source;
+    const found = joined ? findJoined(path, joined, find, scope) : find(path, source.isOnly, scope);
     if (found === undefined) continue;
     if ("code" in found) return { status: "bad", ...found };
     if (found.value.trim() === "") continue;

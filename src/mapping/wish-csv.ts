@@ -2,7 +2,7 @@ import type { FailureCode, Problem } from "../core/failures.ts";
 import type { CsvRow } from "../core/intake.ts";
 import { phi } from "../core/phi.ts";
 import type { Control, Wish } from "../core/wish.ts";
-import { readCode, readRow } from "./order-csv.ts";
+import { readCode, readRow } from "./csv-codes.ts";
 import { type CsvProfile, isWishOperation, type WishOperation } from "./profile.ts";
 import { findUnfit } from "./unfit.ts";
 import type { Reading } from "./value.ts";

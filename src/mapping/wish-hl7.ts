@@ -4,7 +4,7 @@ import type { Control, FillerNumber, Wish } from "../core/wish.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../formats/hl7/groups.ts";
 import type { Hl7Message } from "../formats/hl7/message.ts";
 import { findSingle, findSubjectCode, groupScopes } from "./find-hl7.ts";
-import { disagreeOnAuthority, type NumberedGroup } from "./number-authority.ts";
+import { authorityOf, disagreementOnAuthority, type NumberedGroup } from "./number-authority.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { findUnfit } from "./unfit.ts";
 import { type Reading, readValue } from "./value.ts";
@@ -63,15 +63,15 @@ function compareAuthorities(
   parts: OrderParts,
   profile: Hl7Profile,
 ): Problem[] {
-  const firstByNumber = new Map<string, NumberedGroup>();
-  return groups.flatMap(({ group }) => {
+  const groupsByNumber = new Map<string, NumberedGroup[]>();
+  for (const { group } of groups) {
     const [number] = readNumber(group, parts, profile);
-    if (number?.status !== "found") return [];
-    const own = { group, number };
-    const first = firstByNumber.get(number.value);
-    if (first === undefined) firstByNumber.set(number.value, own);
-    return (first && disagreeOnAuthority(first, own)) ?? [];
-  });
+    if (number?.status !== "found") continue;
+    const same = groupsByNumber.get(number.value);
+    if (same === undefined) groupsByNumber.set(number.value, [{ group, number }]);
+    else same.push({ group, number });
+  }
+  return [...groupsByNumber.values()].flatMap((same) => disagreementOnAuthority(same) ?? []);
 }
 
 /** The original's groups that a wish was read from, for answers that echo them. */
@@ -97,7 +97,7 @@ function readNames(
   parts: OrderParts,
   profile: Hl7Profile,
   complain: (problem: Problem) => void,
-): Pick<Wish, "placerOrderNumber" | "fillerNumber"> | undefined {
+): Pick<Wish, "placerOrderNumber" | "placerAuthority" | "fillerNumber"> | undefined {
   const [first, ...others] = readNumber(group, parts, profile);
   const bad = [first, ...others].find((reading) => reading?.status === "bad");
   if (bad?.status === "bad") {
@@ -124,8 +124,10 @@ function readNames(
     complain({ code: "MAPPING_VALUE_MISSING", place, message: text });
     return undefined;
   }
+  const placerAuthority = first && authorityOf([{ group, number: first }]);
   return {
     ...(placerOrderNumber === undefined ? {} : { placerOrderNumber }),
+    ...(placerAuthority === undefined ? {} : { placerAuthority }),
     ...(fillerNumber === undefined ? {} : { fillerNumber }),
   };
 }
@@ -151,8 +153,11 @@ function readFiller({ orc, obrs }: OrderGroup, { results }: Hl7Profile): FillerN
   return undefined;
 }
 
+/** One wish of each kind about an order; of several, one that tells who assigned the number. */
 function withoutRepeats(wishes: readonly Wish[]): Wish[] {
   const key = ({ control, placerOrderNumber, fillerNumber }: Wish) =>
     JSON.stringify([control, placerOrderNumber, fillerNumber?.kind, fillerNumber?.id]);
-  return [...new Map(wishes.map((wish) => [key(wish), wish])).values()];
+  return [...Map.groupBy(wishes, key).values()].flatMap(
+    (same) => same.find(({ placerAuthority }) => placerAuthority !== undefined) ?? same.slice(0, 1),
+  );
 }

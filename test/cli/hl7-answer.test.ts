@@ -112,3 +112,20 @@ describe("a frame with several messages that are no batch", () => {
     ]);
   });
 });
+
+it("answers in the character set of the message, and says so where that does", () => {
+  const sent = (declared: string) =>
+    Buffer.from(
+      `MSH|^~\\&|Zoë|NORTH|||20261122||ADT^A04|M-é|P|2.5||||||${declared}\rPID|1\r`,
+      declared === "8859/1" ? "latin1" : "utf8",
+    );
+  const answerTo = (declared: string) => {
+    return answerFrame(sent(declared), { answer: "AA", ordinal: 1, now: NOW }).replies[0] ?? Buffer.alloc(0);
+  };
+  const latin = answerTo("8859/1");
+  expect(latin.includes(Buffer.from("MSA|AA|M-\xe9\r", "latin1"))).toBe(true);
+  expect(latin.toString("latin1")).toContain("||||||8859/1\r");
+  const plain = answerTo("").toString("utf8");
+  expect(plain).toContain("|Zoë|");
+  expect(plain).toMatch(/\|P\|2\.5\rMSA\|AA\|M-é\r$/);
+});

@@ -120,6 +120,18 @@ describe("hl7 diff", () => {
     expect(stdout).toContain("PID-5.1  •••• -> ••••\n");
   });
 
+  it("ends with 0 when they are the same, 1 when they differ and 2 when it can't tell, as diff does", async () => {
+    const files = { "a.hl7": hl7Text(), "b.hl7": `${hl7Text()}NTE|1|L|x\r`, "none.hl7": "nothing\r" };
+    const statusOf = async (...words: string[]) => (await hl7(files, "diff", ...words)).status;
+    expect(await statusOf("@a.hl7", "@a.hl7")).toBe(0);
+    expect(await statusOf("@a.hl7", "@b.hl7")).toBe(1);
+    expect(await statusOf("@a.hl7", "@none.hl7")).toBe(2);
+    expect(await statusOf("@a.hl7", "@missing.hl7")).toBe(2);
+    expect(await statusOf("@a.hl7", "@missing.hl7", "--json")).toBe(2);
+    expect(await statusOf("@a.hl7", "@a.hl7", "--charset", "klingon")).toBe(2);
+    expect(await statusOf("@a.hl7")).toBe(2);
+  });
+
   it("compares files of as many messages only", async () => {
     const { status, stderr } = await hl7(
       { "a.hl7": hl7Text(), "b.hl7": hl7Text() + hl7Text() },
@@ -265,7 +277,7 @@ describe("hl7 send and hl7 listen", () => {
       await eventually(() => heard.includes("MSA|AA|MSG0001"));
       sender.destroy();
       expect(heard).not.toContain("MSA|AA|A1");
-      expect(printed()).toContain("message 1: ACK, answered with nothing\n");
+      await eventually(() => printed().includes("message 1: ACK, answered with nothing\n"));
     });
   });
 

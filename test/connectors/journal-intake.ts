@@ -9,10 +9,11 @@ import type {
   MessageVerdict,
 } from "../../src/core/intake.ts";
 
+type FileEnd = Parameters<Intake["closeFile"]>[1];
 type Entry =
   | { readonly type: "file"; readonly id: string; readonly key: string; readonly name: string }
   | { readonly type: "batch"; readonly fileId: string; readonly messages: readonly JournalMessage[] }
-  | { readonly type: "close"; readonly fileId: string; readonly status: "taken" | "refused" };
+  | { readonly type: "close"; readonly fileId: string; readonly status: "taken" | "refused" | "changed" };
 
 /** A message as the journal keeps it. */
 export interface JournalMessage {
@@ -47,7 +48,7 @@ export class JournalIntake implements Intake {
     this.#failIfToldTo();
     const key = `${file.connector} ${file.sha256}`;
     const known = this.#files.findLast((entry) => entry.key === key && this.statusOf(entry.id) !== "refused");
-    if (known && this.statusOf(known.id) === "taken") {
+    if (known && this.#endOf(known.id) === "taken") {
       const { id, name } = known;
       return { status: "duplicate", fileId: id, firstFileName: name, firstReceivedAt: new Date(0) };
     }
@@ -101,9 +102,10 @@ export class JournalIntake implements Intake {
     });
   }
 
-  async closeFile(fileId: string, end: { readonly status: "taken" | "refused" }): Promise<void> {
+  async closeFile(fileId: string, { status, problems }: FileEnd): Promise<void> {
     this.#failIfToldTo();
-    this.#commit({ type: "close", fileId, status: end.status });
+    const isChanged = problems.some(({ code }) => code === "FILE_CHANGED");
+    this.#commit({ type: "close", fileId, status: isChanged ? "changed" : status });
   }
 
   /** Every file: its name, how it ended, and its messages. */
@@ -116,6 +118,12 @@ export class JournalIntake implements Intake {
   }
 
   statusOf(fileId: string): "reading" | "taken" | "refused" {
+    const end = this.#endOf(fileId);
+    return end === "changed" ? "taken" : end;
+  }
+
+  /** A file that changed while it was read is closed as taken, and goes on when it comes with the same bytes. */
+  #endOf(fileId: string): "reading" | "taken" | "refused" | "changed" {
     const end = this.#entries.findLast((entry) => entry.type === "close" && entry.fileId === fileId);
     return end?.type === "close" ? end.status : "reading";
   }

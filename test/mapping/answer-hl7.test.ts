@@ -146,6 +146,7 @@ describe("a message that was refused", () => {
     ["MAPPING_MESSAGE_TYPE_UNSUPPORTED", "200"],
     ["MAPPING_VERSION_UNSUPPORTED", "203"],
     ["MAPPING_PROCESSING_ID", "202"],
+    ["MAPPING_PROCESSING_MODE", "202"],
     ["HL7_CONTINUED", "207"],
   ] as const)("for %s is rejected with AR and %s", async (code, condition) => {
     const outcome = refused([{ code, place: "message 1, MSH-9", message: "x" }], hl7Text("SIU^S12", []));

@@ -9,7 +9,10 @@ const FHS = "FHS|^~\\&|LIMS|NORTH|CRYO|STORE|20261121||orders||FILE-1";
 const BHS = "BHS|^~\\&|LIMS^1.2^ISO|NORTH|CRYO|STORE|20261121||morning||BATCH-1";
 
 const ack = (id: string) => `MSH|^~\\&|||||20261121||ACK|${id}|P|2.5\rMSA|AA|${id}\r`;
-const answer = (id: string, verdict: Verdict = "accepted") => ({ verdict, messages: [ack(id)] });
+const answer = (id: string, verdict: Verdict = "accepted") => ({
+  verdict,
+  messages: [Buffer.from(ack(id))],
+});
 
 function compose(outline: BatchOutline, more: Partial<BatchResponseRequest> = {}): string {
   return composeBatchResponse({
@@ -21,7 +24,7 @@ function compose(outline: BatchOutline, more: Partial<BatchResponseRequest> = {}
     seed: "f1",
     settings: { sender: undefined, receiver: undefined },
     ...more,
-  });
+  }).toString("utf8");
 }
 const linesOf = (text: string) => text.split("\r").slice(0, -1);
 
@@ -69,7 +72,9 @@ describe("the response to a batch", () => {
   });
 
   test("counts two messages where one was answered by an accept and an application acknowledgement", () => {
-    const answers = [{ verdict: "accepted", messages: [ack("A"), ack("B")] } as const];
+    const answers = [
+      { verdict: "accepted", messages: [ack("A"), ack("B")].map((text) => Buffer.from(text)) } as const,
+    ];
     expect(linesOf(compose({ batches: [{ header: BHS, messages: 1 }] }, { answers })).at(-1)).toBe("BTS|2");
   });
 
@@ -132,7 +137,9 @@ describe("the response to a batch", () => {
       );
       const { parts, problems } = splitHl7File(Buffer.from(response));
       expect(problems).toEqual([]);
-      expect(parts.map(({ raw }) => raw.toString())).toEqual(answers.map(({ messages }) => messages[0]));
+      expect(parts.map(({ raw }) => raw.toString())).toEqual(
+        answers.map(({ messages }) => messages[0]?.toString()),
+      );
       expect([..."\0\v\x1c"].filter((character) => response.includes(character))).toEqual([]);
       expect(linesOf(response)).toHaveLength(4 + 2 * count);
     });

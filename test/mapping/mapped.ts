@@ -114,7 +114,7 @@ export async function mapCsvFixture(file: URL): Promise<unknown[]> {
     const values = names
       ? new Map(names.map((name, i) => [name, item.row.values.get(String(i + 1)) ?? ""]))
       : item.row.values;
-    const key = values.get(reading.groupBy ?? "") || `line ${item.row.line}`;
+    const key = reading.identify(values).orderNumber || `line ${item.row.line}`;
     rowsByOrder.set(key, [...(rowsByOrder.get(key) ?? []), { line: item.row.line, values }]);
   }
   return [...rowsByOrder.values()].map((rows) => {

@@ -86,6 +86,28 @@ describe("an HL7 message", () => {
     expect((await map("ORM^O01", [PID, "ORC|NW|A-1|||IP", OBR])).verdict).toBe("accepted");
   });
 
+  test.each(["F", "C", "X"])(
+    "with the status %s of results that were reported is a copy of a report, and orders nothing anew",
+    async (status) => {
+      const reported = `${OBR}${"|".repeat(10)}${status}`;
+      for (const orc of [["ORC|NW|A-1"], ["ORC||A-1"], []]) {
+        const { verdict, problems } = await map("ORM^O01", [PID, ...orc, reported]);
+        expect(verdict).toBe("refused");
+        expect(problems).toMatchObject([
+          { code: "MAPPING_ORDER_CONTROL_UNSUPPORTED", place: "message 1, OBR-25" },
+        ]);
+      }
+    },
+  );
+
+  test("may have results on the way, and change or cancel an order that was reported on", async () => {
+    const withStatus = (status: string) => `${OBR}${"|".repeat(10)}${status}`;
+    for (const status of ["O", "I", "S", "P"])
+      expect((await map("ORM^O01", [PID, "ORC|NW|A-1", withStatus(status)])).verdict).toBe("accepted");
+    for (const control of ["XO", "CA"])
+      expect((await map("ORM^O01", [PID, `ORC|${control}|A-1`, withStatus("F")])).problems).toEqual([]);
+  });
+
   test.each([
     ["the first name", 'Beispiel^""||19800101', "PID-5.2"],
     ["the birth date", 'Beispiel^Anna||""', "PID-7"],
@@ -193,6 +215,42 @@ describe("an HL7 message", () => {
       processingId: "P",
     });
     expect(lenient.map(hl7Message(training)).verdict).toBe("accepted");
+  });
+
+  test.each([
+    ["A", "archive"],
+    ["R", "restore from archive"],
+    ["I", "initial load"],
+  ])("in the processing mode %s (%s) is refused, whatever it orders", async (mode, words) => {
+    const profile = await hl7Profile();
+    const types: [string, string[]][] = [
+      ["ORM^O01", [PID, "ORC|NW|A-1", OBR]],
+      ["ORM^O01", [PID, "ORC|CA|A-1", OBR]],
+      ["ADT^A28", [PID]],
+    ];
+    for (const [type, segments] of types) {
+      const message = hl7Message(hl7Text(type, segments).replace("|MSG-1|P|", `|MSG-1|P^${mode}|`));
+      const mapped = mapOne(profile, message);
+      expect([mapped.verdict, mapped.orders, mapped.wishes ?? []]).toEqual(["refused", [], []]);
+      expect(mapped.problems).toEqual([
+        {
+          code: "MAPPING_PROCESSING_MODE",
+          place: "message 1, MSH-11.2",
+          message: `holds "${mode}" (${words}); what was ordered once is not done anew`,
+        },
+      ]);
+    }
+  });
+
+  test("in a processing mode that the profile takes, or that means current processing, is taken", async () => {
+    const inMode = (mode: string) =>
+      hl7Message(hl7Text("ADT^A28", [PID]).replace("|MSG-1|P|", `|MSG-1|P^${mode}|`));
+    const initialLoad = await hl7Profile({ processingModes: ["I"] });
+    expect(mapOne(initialLoad, inMode("I")).verdict).toBe("accepted");
+    expect(mapOne(initialLoad, inMode("A")).verdict).toBe("refused");
+    // T is "current processing", and what no table knows says nothing against it.
+    for (const mode of ["T", "", "P"])
+      expect(mapOne(await hl7Profile(), inMode(mode)).verdict).toBe("accepted");
   });
 
   test.each(["SN", "NA", "RO", "PA", "XX"])("with ORC-1 %s is refused and says so", async (control) => {

@@ -42,6 +42,16 @@ describe("CSV results", () => {
     ]);
   });
 
+  test("tell the first fifty reasons, so that the cell stays one that readers take", async () => {
+    const problems = Array.from({ length: 5_000 }, (_, i) => ({
+      code: "CSV_ROW_RAGGED" as const,
+      place: `line ${i + 2}`,
+      message: "expected 9 columns, found 8",
+    }));
+    const [row] = csvResultRows(refused(problems), await csvProfile());
+    expect(row?.error).toMatch(/; line 51: expected 9 columns, found 8; and 4950 more$/);
+  });
+
   test("tell that an order was received, and that it was received before", async () => {
     const profile = await csvProfile();
     const statuses = [false, true].map((isDuplicate) => {

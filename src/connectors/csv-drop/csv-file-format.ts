@@ -6,7 +6,9 @@ import { type CsvItem, type CsvLimits, readCsv } from "../../formats/csv/read.ts
 import { surveyCsv } from "../../formats/csv/survey.ts";
 import type { CheckLine } from "../connector.ts";
 import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/format.ts";
-import { type KeyedRow, RowKeys } from "./order-key.ts";
+import { DoubtfulOrders } from "./doubtful-orders.ts";
+import { DoubtfulRows } from "./doubtful-rows.ts";
+import { type CsvRowItem, type Grouping, isRemark, RowKeys } from "./order-key.ts";
 import { OrderAssembler } from "./order-rows.ts";
 import { OrderSurvey, type ScatteredOrders } from "./order-survey.ts";
 import {
@@ -15,6 +17,7 @@ import {
   columnProblems,
   columnsOf,
   dialectOf,
+  lacksNumber,
   withColumnNames,
 } from "./reading.ts";
 
@@ -35,6 +38,12 @@ interface Survey {
   readonly dialect: CsvDialect;
   readonly header: CsvHeader;
   readonly scattered: ScatteredOrders;
+  /** Orders that an unreadable row may hold a row of: its line by the key's digest. */
+  readonly doubtful: ReadonlyMap<string, number>;
+  /** Whether a row wants something of an earlier order. */
+  readonly hasWish: boolean;
+  /** Why nothing of the file can be taken. */
+  readonly problems: readonly Problem[];
 }
 
 /** CSV files of any size: read as a stream, never held. Each order's rows make up one message. */
@@ -62,10 +71,15 @@ async function examine(source: Source): Promise<FileContent> {
   const refuse = (...problems: Problem[]): FileContent => ({ sha256, problems, batches: noBatches });
   try {
     const survey = await surveyFile(source);
-    const problems = columnProblems(survey.header, source.reading);
-    if (survey.scattered.isTooMuch) problems.push(tooScattered(source.reading.groupBy ?? ""));
+    const problems = [...columnProblems(survey.header, source.reading), ...survey.problems];
+    if (survey.scattered.isTooMuch) problems.push(tooScattered(source.reading));
     if (problems.length > 0) return refuse(...problems);
-    return { sha256, problems, batches: () => inBatches({ ...source, dialect: survey.dialect }, survey) };
+    return {
+      sha256,
+      problems,
+      isRepeatable: survey.hasWish,
+      batches: () => inBatches({ ...source, dialect: survey.dialect }, survey),
+    };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     return refuse({ code: error.code, place: "file", message: error.message });
@@ -87,38 +101,84 @@ async function surveyFile(source: Source): Promise<Survey> {
 }
 
 async function surveyOrders(source: Source): Promise<Survey> {
-  const survey = new OrderSurvey();
+  const { identify } = source.reading;
+  const orders = new OrderSurvey();
   let header: CsvHeader | undefined;
   let keys: RowKeys | undefined;
-  const count = (rows: readonly KeyedRow[]) => {
-    for (const { item, key } of rows) {
-      survey.add(key, Buffer.byteLength(item.kind === "row" ? item.row.raw : item.raw));
-    }
-  };
+  let hasWish = false;
+  let isAnyInDoubt = false;
+  let last: CsvRowItem | undefined;
   for await (const item of readRows(source)) {
-    if (item.kind !== "header") {
-      if (keys) count(keys.add(item));
-      continue;
+    if (item.kind === "header") {
+      header = item;
+      keys = new RowKeys(grouping(item, source));
+    } else if (keys) {
+      const isReadable = item.kind === "row";
+      const { key } = keys.add(item);
+      last = item;
+      orders.add(key, Buffer.byteLength(isReadable ? item.row.raw : item.raw), isReadable);
+      const identity = isReadable ? identify?.(item.row.values) : undefined;
+      isAnyInDoubt ||= !isReadable || (key === "" && identity !== undefined && lacksNumber(identity));
+      hasWish ||= identity?.isWish === true;
     }
-    header = item;
-    keys = rowKeys(item, source);
   }
-  if (!header || !keys) throw new Failure("CSV_EMPTY", "the file holds no header");
-  count(keys.end());
-  return { dialect: source.dialect, header, scattered: survey.result() };
+  if (!header) throw new Failure("CSV_EMPTY", "the file holds no header");
+  const found = { dialect: source.dialect, header, scattered: orders.result(), hasWish };
+  const cut = cutProblems(last, found.scattered);
+  const doubts = isAnyInDoubt
+    ? await findDoubtful(source, header, orders)
+    : { doubtful: new Map(), problems: [] };
+  return { ...found, ...doubts, problems: cut.length > 0 ? cut : doubts.problems };
+}
+
+/** The orders that may lack a row, since one that can't be read may be theirs; and why none is certain, if so. */
+async function findDoubtful(
+  source: Source,
+  header: CsvHeader,
+  orders: OrderSurvey,
+): Promise<Pick<Survey, "doubtful" | "problems">> {
+  const columns = columnsOf(header, source.reading);
+  const column = source.reading.numberColumns?.find((name) => columns.includes(name));
+  if (column === undefined) return { doubtful: new Map(), problems: [] };
+  const doubtful = new DoubtfulOrders(grouping(header, source), orders, column);
+  for await (const item of readRows(source)) {
+    if (item.kind === "header") continue;
+    doubtful.add(item);
+    if (doubtful.problem) return { doubtful: new Map(), problems: [doubtful.problem] };
+  }
+  return { doubtful: doubtful.lineByDigest, problems: [] };
+}
+
+/**
+ * Why nothing is taken of a file that was cut: it ends within a row, and where the rows of its orders needn't stand
+ * together, each of them may have had more. A quote that is never closed may be a cut as well; where the last line has its
+ * end, it counts as one only if orders are seen to be scattered.
+ */
+function cutProblems(last: CsvRowItem | undefined, { lastRowByDigest }: ScatteredOrders): Problem[] {
+  // Of a row that was too long to be kept nobody knows the end.
+  if (last?.kind !== "bad-row" || last.isCut) return [];
+  const { code } = last.problem;
+  // A sender that never ends the last line writes just that, and one whose quote is missing ends it.
+  const isCertain = !/[\r\n]$/.test(last.raw) && code !== "CSV_ROW_UNFINISHED";
+  const isPossible = code === "CSV_ROW_UNFINISHED" || code === "CSV_QUOTE_UNCLOSED";
+  if (!isCertain && !(isPossible && lastRowByDigest.size > 0)) return [];
+  if (isRemark(last)) return [];
+  const message =
+    "the file ends within a row, so it was cut short, and nobody knows which of its orders are whole; none was taken";
+  return [last.problem, { code: "CSV_ROW_UNFINISHED", place: "file", message }];
 }
 
 async function* inBatches(
   source: Source,
-  { header, scattered }: Survey,
+  { header, scattered, doubtful }: Survey,
 ): AsyncGenerator<readonly IncomingMessage[]> {
-  const keys = rowKeys(header, source);
-  const orders = new OrderAssembler(header.raw, scattered);
+  const keys = new RowKeys(grouping(header, source));
+  const orders = new OrderAssembler(header.raw, scattered, doubtful);
   let batch: IncomingMessage[] = [];
   let bytes = 0;
   for await (const item of readRows(source)) {
     if (item.kind === "header") continue;
-    for (const message of keys.add(item).flatMap((row) => orders.add(row))) {
+    for (const message of orders.add(keys.add(item))) {
       batch.push(message);
       bytes += message.raw.reveal().length;
       if (batch.length < BATCH_ORDERS && bytes < BATCH_BYTES) continue;
@@ -127,23 +187,26 @@ async function* inBatches(
       bytes = 0;
     }
   }
-  batch.push(...keys.end().flatMap((row) => orders.add(row)), ...orders.end());
+  batch.push(...orders.end());
   if (batch.length > 0) yield batch;
 }
 
 async function* readRows({ file, reading, dialect, limits }: Source): AsyncGenerator<CsvItem> {
-  for await (const item of readCsv(file.chunks(), dialect, limits)) yield withColumnNames(item, reading);
+  const rows = new DoubtfulRows(reading, dialect.quote);
+  for await (const item of readCsv(file.chunks(), dialect, limits)) {
+    yield* rows.add(withColumnNames(item, reading));
+  }
+  yield* rows.end();
 }
 
-function rowKeys(header: CsvHeader, { reading, dialect }: Source): RowKeys {
+function grouping(header: CsvHeader, { reading, dialect }: Source): Grouping {
   const columns = columnsOf(header, reading);
-  const groupBy =
-    reading.groupBy !== undefined && columns.includes(reading.groupBy) ? reading.groupBy : undefined;
-  return new RowKeys({ columns, delimiter: header.delimiter, groupBy, quote: dialect.quote });
+  return { header, columns, identify: reading.identify, quote: dialect.quote };
 }
 
-function tooScattered(groupBy: string): Problem {
-  const message = `rows with the same value in column "${groupBy}" must stand near each other; too many of them don't`;
+function tooScattered({ numberColumns = [] }: CsvReading): Problem {
+  const names = numberColumns.map((name) => `"${name}"`).join(" or ");
+  const message = `rows with the same value in column ${names} must stand near each other; too many of them don't`;
   return { code: "CSV_ORDERS_SCATTERED", place: "file", message };
 }
 

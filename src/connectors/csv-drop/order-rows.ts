@@ -13,6 +13,8 @@ const MOST_LINES_NAMED = 10;
 interface OrderRows {
   readonly key: string;
   readonly items: CsvRowItem[];
+  /** Lines of rows without a number that may be part of it. */
+  readonly continuations: number[];
   rowCount: number;
   bytes: number;
 }
@@ -24,28 +26,34 @@ interface OrderRows {
 export class OrderAssembler {
   readonly #header: string;
   readonly #scattered: ScatteredOrders;
+  readonly #doubtful: ReadonlyMap<string, number>;
   readonly #held = new Map<string, Map<string, OrderRows>>();
   #current: OrderRows | undefined;
   #row = 0;
   #ordinal = 0;
 
-  constructor(header: string, scattered: ScatteredOrders) {
+  /**
+   * @param doubtful by the key's digest, the line of an unreadable row that may hold a row of the order
+   */
+  constructor(header: string, scattered: ScatteredOrders, doubtful: ReadonlyMap<string, number> = new Map()) {
     this.#header = header;
     this.#scattered = scattered;
+    this.#doubtful = doubtful;
   }
 
   /** Takes the next row; gives the orders that are complete by it. */
-  add({ item, key }: KeyedRow): IncomingMessage[] {
+  add(row: KeyedRow): IncomingMessage[] {
+    const { key } = row;
     this.#row += 1;
     if (key !== "" && this.#current?.key === key) {
-      append(this.#current, item);
+      append(this.#current, row);
       return [];
     }
     const digest = orderDigest(key);
     const lastRow = key === "" ? undefined : this.#scattered.lastRowByDigest.get(digest);
-    if (lastRow !== undefined) return [...this.#endCurrent(), ...this.#hold(item, key, digest, lastRow)];
+    if (lastRow !== undefined) return [...this.#endCurrent(), ...this.#hold(row, digest, lastRow)];
     const done = this.#endCurrent();
-    this.#current = begin(key, item);
+    this.#current = begin(row);
     return done;
   }
 
@@ -54,12 +62,13 @@ export class OrderAssembler {
     return this.#endCurrent();
   }
 
-  #hold(item: CsvRowItem, key: string, digest: string, lastRow: number): IncomingMessage[] {
+  #hold(row: KeyedRow, digest: string, lastRow: number): IncomingMessage[] {
+    const { key } = row;
     const ordersByKey = this.#held.get(digest) ?? new Map<string, OrderRows>();
     this.#held.set(digest, ordersByKey);
     const rows = ordersByKey.get(key);
-    if (rows) append(rows, item);
-    else ordersByKey.set(key, begin(key, item));
+    if (rows) append(rows, row);
+    else ordersByKey.set(key, begin(row));
     if (this.#row < lastRow) return [];
     this.#held.delete(digest);
     return [...ordersByKey.values()].map((order) => this.#toMessage(order));
@@ -76,8 +85,14 @@ export class OrderAssembler {
     const place = placeOf(order.items.map(lineOf), order.rowCount);
     const text = this.#header + order.items.map((item) => withLineEnd(rawOf(item))).join("");
     const message = { ordinal: this.#ordinal, place, raw: phi(Buffer.from(text)) };
-    const problems = problemsOf(order, place);
-    if (problems.length > 0) return { ...message, content: { kind: "unreadable", problems } };
+    const doubt = order.key === "" ? undefined : this.#doubtful.get(orderDigest(order.key));
+    const problems = problemsOf(order, place, doubt);
+    if (problems.length > 0) {
+      // What stands in an unreadable row alone may be anything.
+      const isNumber = order.key !== "" && order.items.some(({ kind }) => kind === "row");
+      const number = isNumber ? { placerOrderNumber: order.key } : {};
+      return { ...message, content: { kind: "unreadable", problems, ...number } };
+    }
     const rows: CsvRow[] = order.items.flatMap((item) =>
       item.kind === "row" ? [{ line: item.row.line, values: item.row.values }] : [],
     );
@@ -85,26 +100,40 @@ export class OrderAssembler {
   }
 }
 
-function problemsOf(order: OrderRows, place: string): Problem[] {
+function problemsOf(order: OrderRows, place: string, doubt: number | undefined): Problem[] {
   if (order.rowCount > order.items.length) {
     const message = `expected at most ${MOST_ROWS} rows and ${MOST_BYTES} bytes in one order, found ${order.rowCount} rows and ${order.bytes} bytes`;
     return [{ code: "CSV_ORDER_TOO_LARGE", place, message }];
   }
-  const problems = order.items.flatMap((item) => (item.kind === "bad-row" ? [item.problem] : []));
-  if (problems.length === 0 || problems.length === order.items.length) return problems;
-  const message = `the order has ${order.items.length} rows, of which ${problems.length} could not be read; none was taken`;
-  return [...problems, { code: "CSV_ORDER_INCOMPLETE", place, message }];
+  const unread = order.items.flatMap((item) => (item.kind === "bad-row" ? [item.problem] : []));
+  if (unread.length === order.items.length) return unread;
+  const problems = [...unread, ...order.continuations.map(continuationProblem)];
+  if (unread.length > 0) {
+    const message = `the order has ${order.items.length} rows, of which ${unread.length} could not be read; none was taken`;
+    problems.push({ code: "CSV_ORDER_INCOMPLETE", place, message });
+  } else if (doubt !== undefined) {
+    const message = `line ${doubt} and what belongs to it could not be read, and may hold a row of this order; none was taken`;
+    problems.push({ code: "CSV_ORDER_INCOMPLETE", place, message });
+  }
+  return problems;
 }
 
-function begin(key: string, item: CsvRowItem): OrderRows {
-  const rows = { key, items: [], rowCount: 0, bytes: 0 };
-  append(rows, item);
+function continuationProblem(line: number): Problem {
+  const message =
+    "has no order number and stands below an order that it may be part of, so none of that was taken; write the number into each row";
+  return { code: "CSV_ORDER_INCOMPLETE", place: `line ${line}`, message };
+}
+
+function begin(row: KeyedRow): OrderRows {
+  const rows = { key: row.key, items: [], continuations: [], rowCount: 0, bytes: 0 };
+  append(rows, row);
   return rows;
 }
 
 /** Past the limits rows are only counted: the order will be refused, and the file itself is kept whole. */
-function append(order: OrderRows, item: CsvRowItem): void {
+function append(order: OrderRows, { item, isContinuation }: KeyedRow): void {
   order.rowCount += 1;
+  if (isContinuation && order.continuations.length < MOST_LINES_NAMED) order.continuations.push(lineOf(item));
   order.bytes += Buffer.byteLength(rawOf(item));
   const isFirst = order.items.length === 0;
   const fits = order.items.length + 1 === order.rowCount && order.rowCount <= MOST_ROWS;

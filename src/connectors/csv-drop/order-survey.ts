@@ -12,33 +12,44 @@ export interface ScatteredOrders {
 }
 
 /**
- * Finds the orders whose rows are scattered over a file of any size: keeps 12 bytes for each order, not its number.
+ * Finds the orders whose rows are scattered over a file of any size: keeps 13 bytes for each order, not its number.
  * Two orders with the same 64-bit digest would only both be gathered, by their real numbers, so nothing is mixed up.
  */
 export class OrderSurvey {
   #low = new Uint32Array(FIRST_SLOTS);
   #high = new Uint32Array(FIRST_SLOTS);
   #bytes = new Uint32Array(FIRST_SLOTS);
+  /** 1 where a row of the order could be read. */
+  #readable = new Uint8Array(FIRST_SLOTS);
   #used = 0;
   #row = 0;
   #scatteredBytes = 0;
   readonly #lastRowByDigest = new Map<string, number>();
-  #run: { key: string; low: number; high: number; bytes: number } | undefined;
+  #run: { key: string; low: number; high: number; bytes: number; isReadable: boolean } | undefined;
 
   /** Counts the next row. An empty key is an order of its own. */
-  add(key: string, rowBytes: number): void {
+  add(key: string, rowBytes: number, isReadable = true): void {
     this.#row += 1;
     if (this.#run?.key !== key || key === "") {
       this.#endRun();
-      this.#run = key === "" ? undefined : { key, ...digestOf(key), bytes: 0 };
+      this.#run = key === "" ? undefined : { key, ...digestOf(key), bytes: 0, isReadable: false };
       if (this.#run) this.#beginRun(this.#run);
     }
     if (!this.#run) return;
     this.#run.bytes += rowBytes;
+    this.#run.isReadable ||= isReadable;
     const digest = digestText(this.#run);
     if (!this.#lastRowByDigest.has(digest)) return;
     this.#lastRowByDigest.set(digest, this.#row);
     this.#scatteredBytes += rowBytes;
+  }
+
+  /** Whether a row with that key could be read. */
+  has(key: string): boolean {
+    if (key === "") return false;
+    if (this.#run?.key === key && this.#run.isReadable) return true;
+    const { low, high } = digestOf(key);
+    return this.#readable[this.#find(low, high)] === 1;
   }
 
   /** What was found in all rows so far. */
@@ -60,8 +71,9 @@ export class OrderSurvey {
 
   #endRun(): void {
     if (!this.#run) return;
-    const { low, high, bytes } = this.#run;
+    const { low, high, bytes, isReadable } = this.#run;
     const slot = this.#find(low, high);
+    if (isReadable) this.#readable[slot] = 1;
     if (this.#low[slot] === 0 && this.#high[slot] === 0) {
       this.#low[slot] = low;
       this.#high[slot] = high;
@@ -84,16 +96,18 @@ export class OrderSurvey {
   }
 
   #grow(): void {
-    const [low, high, bytes] = [this.#low, this.#high, this.#bytes];
+    const [low, high, bytes, readable] = [this.#low, this.#high, this.#bytes, this.#readable];
     this.#low = new Uint32Array(low.length * 2);
     this.#high = new Uint32Array(low.length * 2);
     this.#bytes = new Uint32Array(low.length * 2);
+    this.#readable = new Uint8Array(low.length * 2);
     for (let old = 0; old < low.length; old++) {
       if (low[old] === 0 && high[old] === 0) continue;
       const slot = this.#find(low[old] ?? 0, high[old] ?? 0);
       this.#low[slot] = low[old] ?? 0;
       this.#high[slot] = high[old] ?? 0;
       this.#bytes[slot] = bytes[old] ?? 0;
+      this.#readable[slot] = readable[old] ?? 0;
     }
   }
 }

@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import type { BigIntStats } from "node:fs";
 import { type FileHandle, lstat } from "node:fs/promises";
 import { Failure, type Problem } from "../../core/failures.ts";
@@ -46,7 +47,8 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
     });
     await assertUnchanged();
     await deps.step("read");
-    const file = { connector: deps.connector, fileName: claim.name, sha256: content.sha256, sizeBytes: size };
+    const sha256 = identityOf(content, claim);
+    const file = { connector: deps.connector, fileName: claim.name, sha256, sizeBytes: size };
     return await offer(claim, file, content, assertUnchanged, deps);
   } finally {
     await handle.close();
@@ -63,8 +65,7 @@ async function offer(
   await deps.beforeOpening?.(file.sha256);
   const opening = await deps.intake.openFile(file);
   await deps.step("opened");
-  const { sha256 } = file;
-  const { batch } = content;
+  const { batch, sha256 } = content;
   const about = (tally: Tally) => ({ claim, connector: deps.connector, sha256, batch, tally });
   if (opening.status === "duplicate") {
     const duplicateOf = { fileName: opening.firstFileName, receivedAt: opening.firstReceivedAt };
@@ -75,7 +76,7 @@ async function offer(
   try {
     const refusal = await wholeRefusal(content, committedThrough, deps);
     if (refusal) return closing("refused", fileId, about(refusal));
-    await acceptAll(content, fileId, committedThrough, taken, deps);
+    await acceptAll(content, { fileId, committedThrough, assertUnchanged }, taken, deps);
     await assertUnchanged();
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
@@ -120,10 +121,17 @@ async function inspectAll(content: FileContent, tally: Tally, deps: DecideDeps):
   tally.problems.unshift({ code: "FILE_WHOLE_REFUSED", place: "file", message });
 }
 
+/** A file as the ledger knows it. */
+interface OpenedInLedger {
+  readonly fileId: string;
+  readonly committedThrough: number;
+  /** Throws FILE_CHANGED. */
+  readonly assertUnchanged: () => Promise<void>;
+}
+
 async function acceptAll(
   content: FileContent,
-  fileId: string,
-  committedThrough: number,
+  { fileId, committedThrough, assertUnchanged }: OpenedInLedger,
   tally: Tally,
   deps: DecideDeps,
 ): Promise<void> {
@@ -134,10 +142,20 @@ async function acceptAll(
     const fresh = batch.filter((message) => message.ordinal > committedThrough);
     if (known.length > 0) tally.add(deps.intake.inspect(deps.connector, known));
     if (fresh.length > 0) {
+      // What was found out by the first look must hold for what is taken now.
+      await assertUnchanged();
       tally.add(await deps.intake.accept(fileId, deps.connector, fresh));
       await deps.step("accepted");
     }
   }
+}
+
+/**
+ * What the ledger knows a file by: its bytes, and where the same bytes may mean something anew, the drop as well, which a
+ * crash doesn't change.
+ */
+function identityOf({ sha256, isRepeatable }: FileContent, claim: Claim): string {
+  return isRepeatable ? hash("sha256", `${sha256} ${claim.id}`) : sha256;
 }
 
 /** Small files get small buffers: a folder may hold very many of them. */

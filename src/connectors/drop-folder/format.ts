@@ -15,6 +15,11 @@ export interface FileContent {
   readonly sha256: string;
   /** Why nothing of the file can be taken; empty when it can. */
   readonly problems: readonly Problem[];
+  /**
+   * Whether the same bytes may mean something anew, as a wish to hold an order does that was released in between. Its
+   * orders are told from repeats by their numbers; without it the same bytes are taken once.
+   */
+  readonly isRepeatable?: boolean | undefined;
   /** How its messages stand in batches; absent where they don't. */
   readonly batch?: BatchOutline | undefined;
   /** Its messages in order, in batches small enough for one commit each. */

@@ -1,5 +1,6 @@
 import { constants } from "node:fs";
 import { access, lstat, mkdir } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { dirname } from "node:path";
 import { Failure } from "../../core/failures.ts";
 import type { CheckLine } from "../connector.ts";
@@ -105,8 +106,18 @@ async function lookAtFolder(key: FolderKey, path: string): Promise<FolderState> 
     if (code === "ENOENT") return found(undefined);
     return found(
       undefined,
-      `can't be read and written (${code ?? "unknown"}): give this account the right to do so`,
+      `can't be read and written (${code ?? "unknown"}): give ${account()} the right to do so`,
     );
+  }
+}
+
+/** Whose rights count. */
+function account(): string {
+  try {
+    return `the account ${userInfo().username}`;
+  } catch {
+    // One without a name in the system's list.
+    return "this account";
   }
 }
 

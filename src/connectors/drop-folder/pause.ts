@@ -1,6 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
+import { formatMinute } from "../../core/utc-minute.ts";
 import { errnoOf } from "./file-ops.ts";
 
 const PAUSE_MS = { first: 500, longest: 30_000 };
@@ -30,6 +31,7 @@ export class Pause {
   #failures = 0;
   #untilMs = 0;
   #words: string | undefined;
+  #since: Date | undefined;
 
   constructor(clock: Clock, logger: Logger) {
     this.#clock = clock;
@@ -51,7 +53,8 @@ export class Pause {
     this.#failures += 1;
     const askedMs = error instanceof Failure ? (error.retryAfterMs ?? 0) : 0;
     this.#untilMs = this.#clock.monotonic() + Math.max(askedMs, backoffMs(PAUSE_MS, this.#failures));
-    this.#words = `intake is waiting: ${wordsOf(error)}`;
+    this.#since ??= new Date(this.#clock.now());
+    this.#words = `intake is waiting since ${formatMinute(this.#since)}: ${wordsOf(error)}`;
     if (this.#failures === 1) this.#logger.error({ err: error }, "intake is waiting");
   }
 
@@ -61,6 +64,7 @@ export class Pause {
     this.#failures = 0;
     this.#untilMs = 0;
     this.#words = undefined;
+    this.#since = undefined;
   }
 }
 

@@ -102,7 +102,7 @@ export class MllpListener {
     });
     server.on("tlsClientError", (error, socket) => {
       this.#failedHandshakes += 1;
-      this.#deps.logger.warn({ reason: error.message }, "a peer's TLS handshake failed");
+      this.#deps.logger.warn({ reason: handshakeReason(error) }, "a peer's TLS handshake failed");
       this.#handshakes.get(peerOf(socket))?.destroy();
     });
     await new Promise<void>((resolve, reject) => {
@@ -157,6 +157,24 @@ export class MllpListener {
     this.#turnedAway += 1;
     this.#deps.logger.warn({ reason }, "a connection was turned away");
   }
+}
+
+/** What commonly keeps a peer out, by the code of the error. */
+const HANDSHAKE_REASONS: Readonly<Record<string, string>> = {
+  ERR_SSL_WRONG_VERSION_NUMBER: "it speaks no TLS",
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: "it speaks no TLS",
+  ERR_SSL_HTTP_REQUEST: "it speaks HTTP, and no TLS",
+  ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE: "it shows no certificate",
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: "it doesn't trust our certificate's authority",
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: "it doesn't trust our certificate",
+  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: "it doesn't take our certificate",
+  ERR_SSL_UNSUPPORTED_PROTOCOL: "it speaks only older versions of TLS",
+  ECONNRESET: "it closed the connection",
+};
+
+function handshakeReason(error: Error): string {
+  const code = "code" in error ? String(error.code) : "";
+  return HANDSHAKE_REASONS[code] ?? error.message;
 }
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {

@@ -18,6 +18,13 @@ export function encodeCsv(columns: readonly string[], rows: readonly (readonly C
   });
 }
 
+/** A value as it was before {@link encodeCsv} put an apostrophe before it; any other stays as it is. */
+export function withoutGuard(text: string): string {
+  return text.length > 1 && text.startsWith("'") && FORMULA_STARTS.includes(text.charAt(1))
+    ? text.slice(1)
+    : text;
+}
+
 function harmless(value: CsvValue): string {
   if (value === undefined) return "";
   if (typeof value === "number") return String(value);

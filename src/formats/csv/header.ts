@@ -1,9 +1,15 @@
 import type { FailureCode } from "../../core/failures.ts";
 import { trimBlanks } from "./blank.ts";
 
-/** The column names of a first record, spaces around them left out; `1`, `2`, … when it is no header. */
+/**
+ * The column names of a first record, spaces around them left out; `1`, `2`, … when it is no header. What stands behind
+ * the last name is no column: many programs end each line with a delimiter.
+ */
 export function readHeader(cells: readonly string[], isHeader: boolean): readonly string[] {
-  return cells.map((cell, i) => (isHeader ? trimBlanks(cell) : String(i + 1)));
+  if (!isHeader) return cells.map((_, i) => String(i + 1));
+  const names = cells.map(trimBlanks);
+  const last = names.findLastIndex((name) => name !== "");
+  return last === -1 ? names : names.slice(0, last + 1);
 }
 
 /**

@@ -30,6 +30,8 @@ export type ReaderItem =
       readonly columns: readonly string[];
       readonly raw: string;
       readonly delimiter: string;
+      /** How many values each row has; more than `columns` where the last ones have no name, and are empty. */
+      readonly width: number;
     }
   | { readonly kind: "row"; readonly row: CsvRecord }
   | {
@@ -41,6 +43,10 @@ export type ReaderItem =
       readonly endLine: number;
       /** Its text; cut at the limit when it is too long. */
       readonly raw: string;
+      /** Whether the text was cut there, so that nobody knows what else it holds. */
+      readonly isCut: boolean;
+      /** Its values, where they could be told apart. */
+      readonly cells?: readonly string[] | undefined;
     }
   | { readonly kind: "bad-file"; readonly problem: Problem };
 
@@ -61,6 +67,8 @@ export class CsvReader {
   /** Records before this line are Excel's `sep=` line. */
   #firstLine = 1;
   #columns: readonly string[] | undefined;
+  /** How many values a row has: columns, and behind them what has no name and no values. */
+  #width = 0;
   #isOver = false;
 
   constructor(dialect: CsvDialect, limits: ReaderLimits = {}) {
@@ -160,31 +168,34 @@ export class CsvReader {
   #readRecord(record: RawRecord, cells: readonly string[] | undefined): ReaderItem[] {
     if (this.#columns === undefined) return this.#begin(record, cells);
     if (cells === undefined) {
-      const { line, endLine, raw } = record;
-      return [
-        { kind: "bad-row", problem: recordProblem(record, this.#limits.maxRowBytes), line, endLine, raw },
-      ];
+      const { line, endLine, raw, isCut } = record;
+      const problem = recordProblem(record, this.#limits.maxRowBytes);
+      return [{ kind: "bad-row", problem, line, endLine, raw, isCut }];
     }
     return this.#readRow(record, cells, this.#columns);
   }
 
   #readRow(
-    { line, endLine, raw }: RawRecord,
+    { line, endLine, raw, isCut }: RawRecord,
     cells: readonly string[],
     columns: readonly string[],
   ): ReaderItem[] {
     if (cells.every(isBlank)) return [];
-    if (cells.length !== columns.length) {
-      const problem: Problem = {
-        code: "CSV_ROW_RAGGED",
-        place: placeOf(line, endLine),
-        message: `expected ${columns.length} columns, found ${cells.length}`,
-      };
-      return [{ kind: "bad-row", problem, line, endLine, raw }];
+    const message = this.#misfit(cells, columns);
+    if (message !== undefined) {
+      const problem: Problem = { code: "CSV_ROW_RAGGED", place: placeOf(line, endLine), message };
+      return [{ kind: "bad-row", problem, line, endLine, raw, isCut, cells }];
     }
     const values = new Map<string, string>();
     for (let i = 0; i < columns.length; i++) values.set(columns[i] ?? "", cells[i] ?? "");
     return [{ kind: "row", row: { line, values, raw } }];
+  }
+
+  /** Why values don't belong to the columns one by one, in words; undefined when they do. */
+  #misfit(cells: readonly string[], columns: readonly string[]): string | undefined {
+    if (cells.length !== this.#width) return `expected ${this.#width} columns, found ${cells.length}`;
+    const nameless = cells.findIndex((cell, i) => i >= columns.length && !isBlank(cell));
+    return nameless === -1 ? undefined : `a value stands in column ${nameless + 1}, which has no name`;
   }
 
   /** The first record: the header, or without one the row that tells how many columns there are. */
@@ -194,11 +205,13 @@ export class CsvReader {
       return [this.#fail(code, place, message)];
     }
     const columns = readHeader(cells, this.#dialect.header);
+    this.#width = cells.length;
     const problem = headerProblem(columns, this.#maxColumns);
     if (problem) return [this.#fail(problem.code, placeOf(record.line, record.endLine), problem.message)];
     this.#columns = columns;
     const raw = this.#dialect.header ? record.raw : "";
-    const header: ReaderItem = { kind: "header", columns, raw, delimiter: this.#delimiter };
+    const width = cells.length;
+    const header: ReaderItem = { kind: "header", columns, raw, delimiter: this.#delimiter, width };
     return this.#dialect.header ? [header] : [header, ...this.#readRow(record, cells, columns)];
   }
 

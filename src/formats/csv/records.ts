@@ -8,6 +8,8 @@ export interface RawRecord {
   readonly raw: string;
   /** `unclosed`: the file ended inside a quoted value. */
   readonly condition: "whole" | "too-long" | "unclosed";
+  /** Whether `raw` is only the beginning of it. */
+  readonly isCut: boolean;
   /** Line on which its last quoted value began. */
   readonly quoteLine: number | undefined;
 }
@@ -142,6 +144,7 @@ export class RecordSplitter {
       endLine: isEnded ? this.#line - 1 : this.#line,
       raw,
       condition: isUnclosed ? "unclosed" : isTooLong ? "too-long" : "whole",
+      isCut: this.#isTooLong,
       quoteLine: this.#quoteLine,
     };
     this.#pending = "";

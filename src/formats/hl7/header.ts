@@ -10,6 +10,8 @@ export interface HeaderCodes {
   readonly structure?: string | undefined;
   /** MSH-11.1: P production, T training, D debugging. */
   readonly processingId: string | undefined;
+  /** MSH-11.2 (table 0207): A archive, R restore from archive, I initial load; empty or T for current processing. */
+  readonly processingMode?: string | undefined;
   /** MSH-12.1. */
   readonly version: string | undefined;
   /** MSH-3.1 and MSH-4.1. */
@@ -50,6 +52,7 @@ export function readHeaderCodes(msh: Segment): HeaderCodes {
     triggerEvent,
     structure,
     processingId: msh.get(11),
+    processingMode: msh.get(11, 1, 2),
     version: msh.get(12),
     sendingApplication,
     sendingFacility,

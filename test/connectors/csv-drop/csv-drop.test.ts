@@ -10,6 +10,7 @@ import type { DropFolderDeps } from "../../../src/connectors/drop-folder/setting
 import { eventually } from "../../support/eventually.ts";
 import { type DropWorld, deadIdentity, QUICK, withDropWorld } from "../drop-world.ts";
 import { JournalIntake } from "../journal-intake.ts";
+import { identifyBy } from "./identify.ts";
 
 const HEADER = "order_number,operation,container_label\n";
 
@@ -18,7 +19,11 @@ function csv(world: DropWorld, reading: CsvReading = {}, deps: Partial<DropFolde
     name: "bench",
     directories: world.directories,
     ...QUICK,
-    reading: { groupBy: "order_number", requiredColumns: [["order_number"], ["operation"]], ...reading },
+    reading: {
+      ...identifyBy("order_number"),
+      requiredColumns: [["order_number"], ["operation"]],
+      ...reading,
+    },
   };
   return createCsvDrop(settings, { ...world.deps, ...deps });
 }
@@ -69,6 +74,51 @@ describe("a CSV file that only cancels", () => {
       });
     }),
   );
+});
+
+describe("the same CSV file again", () => {
+  const dropTwice = (content: string, check: (world: DropWorld) => Promise<void>) =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world));
+      await world.drop("a.csv", content);
+      await world.settled();
+      await world.drop("b.csv", content);
+      await world.settled();
+      await check(world);
+    });
+
+  test("is taken once when it holds orders only", () =>
+    dropTwice(`${HEADER}1,STORE,L1\n`, async (world) => {
+      expect(world.intake.summary()).toHaveLength(1);
+      expect(await world.list("error")).toEqual(["b.csv.duplicate.json", "b.csv.duplicate.txt"]);
+    }));
+
+  test("is taken again when it wants something of an earlier order, which may have changed since", () =>
+    dropTwice(`${HEADER}1,CANCEL,\n`, async (world) => {
+      expect(world.intake.summary()).toMatchObject([
+        { status: "taken", messages: [{ place: "line 2" }] },
+        { status: "taken", messages: [{ place: "line 2" }] },
+      ]);
+      expect(await world.list("error")).toEqual([]);
+    }));
+
+  test("is the same drop after a crash, whatever it wants", () =>
+    withDropWorld(async (world) => {
+      await mkdir(world.directories.in, { recursive: true });
+      await world.drop("c.csv", `${HEADER}1,CANCEL,\n`);
+      const stopped = Promise.withResolvers<void>();
+      const steps = (step: string) => {
+        if (step !== "accepted") return;
+        stopped.resolve();
+        return stopForEver();
+      };
+      await csv(world, {}, { steps, identity: deadIdentity(currentIdentity()) }).start();
+      await stopped.promise;
+      const intake = new JournalIntake(world.journalPath);
+      await world.start(csv(world, {}, { intake }));
+      await world.settled();
+      expect(intake.summary()).toMatchObject([{ status: "taken", messages: [{ ordinal: 1 }] }]);
+    }));
 });
 
 describe("a CSV file", () => {
@@ -229,7 +279,7 @@ test("a large CSV file is never held in memory", () =>
     };
     await rename(path, join(world.directories.in, "large.csv"));
     await world.start(csv(world, {}, { intake }));
-    await eventually(() => isClosed, { withinMs: 50_000 });
+    await eventually(() => isClosed);
     expect(accepted).toBe(150_000);
     expect(mostBytes).toBeLessThan(200 * 1024 * 1024);
   }));

@@ -4,8 +4,11 @@ import { type CsvRowItem, RowKeys } from "../../../src/connectors/csv-drop/order
 import { OrderAssembler } from "../../../src/connectors/csv-drop/order-rows.ts";
 import { OrderSurvey } from "../../../src/connectors/csv-drop/order-survey.ts";
 import type { IncomingMessage } from "../../../src/core/intake.ts";
+import { identifyBy } from "./identify.ts";
 
-const GROUPING = { columns: ["order", "label"], groupBy: "order", delimiter: ",", quote: '"' };
+const COLUMNS = ["order", "label"];
+const { identify } = identifyBy("order");
+const GROUPING = { header: { delimiter: ",", width: 2 }, columns: COLUMNS, identify, quote: '"' };
 
 /** Rows written as `order,label`; one that ends in `!` could not be read. */
 function items(rows: readonly string[]): CsvRowItem[] {
@@ -14,7 +17,7 @@ function items(rows: readonly string[]): CsvRowItem[] {
     const raw = `${text}\n`;
     if (text.endsWith("!")) {
       const problem = { code: "CSV_ROW_RAGGED", place: `line ${line}`, message: "too many" } as const;
-      return { kind: "bad-row", problem, line, endLine: line, raw };
+      return { kind: "bad-row", problem, line, endLine: line, raw, isCut: false };
     }
     const [order = "", label = ""] = text.split(",");
     const values = new Map([
@@ -26,15 +29,15 @@ function items(rows: readonly string[]): CsvRowItem[] {
 }
 
 /** Both passes over the rows. */
-function assemble(rows: readonly string[], groupBy: string | null = "order"): IncomingMessage[] {
+function assemble(rows: readonly string[], isGrouped = true): IncomingMessage[] {
+  const grouping = isGrouped ? GROUPING : { ...GROUPING, identify: undefined };
   const survey = new OrderSurvey();
-  const surveyKeys = new RowKeys({ ...GROUPING, groupBy: groupBy ?? undefined });
-  for (const item of items(rows)) for (const { key } of surveyKeys.add(item)) survey.add(key, 10);
-  for (const { key } of surveyKeys.end()) survey.add(key, 10);
+  const surveyKeys = new RowKeys(grouping);
+  for (const item of items(rows)) survey.add(surveyKeys.add(item).key, 10);
   const assembler = new OrderAssembler("order,label\n", survey.result());
-  const keys = new RowKeys({ ...GROUPING, groupBy: groupBy ?? undefined });
-  const messages = items(rows).flatMap((item) => keys.add(item).flatMap((row) => assembler.add(row)));
-  return [...messages, ...keys.end().flatMap((row) => assembler.add(row)), ...assembler.end()];
+  const keys = new RowKeys(grouping);
+  const messages = items(rows).flatMap((item) => assembler.add(keys.add(item)));
+  return [...messages, ...assembler.end()];
 }
 
 function describeMessage({ ordinal, place, content }: IncomingMessage): string {
@@ -46,12 +49,24 @@ describe("rows of a CSV file", () => {
     expect(assemble(["A,1", "A,2", "B,1"]).map(describeMessage)).toEqual(["1 lines 2-3 csv", "2 line 4 csv"]);
   });
 
-  test("without an order number are an order each", () => {
+  test("without an order number are an order each above all orders", () => {
     expect(assemble([",1", ",2"]).map(describeMessage)).toEqual(["1 line 2 csv", "2 line 3 csv"]);
   });
 
+  test("without an order number refuse the order above, which they may be part of", () => {
+    const messages = assemble(["A,1", ",2", ",3", "B,1"]);
+    expect(messages.map(describeMessage)).toEqual(["1 lines 2-4 unreadable", "2 line 5 csv"]);
+    expect(messages[0]?.content).toMatchObject({
+      problems: [
+        { code: "CSV_ORDER_INCOMPLETE", place: "line 3" },
+        { code: "CSV_ORDER_INCOMPLETE", place: "line 4" },
+      ],
+      placerOrderNumber: "A",
+    });
+  });
+
   test("are an order each when nothing groups them", () => {
-    expect(assemble(["A,1", "A,2"], null)).toHaveLength(2);
+    expect(assemble(["A,1", "A,2"], false)).toHaveLength(2);
   });
 
   test("that stand apart are gathered, and come with the last of them", () => {
@@ -83,10 +98,19 @@ describe("rows of a CSV file", () => {
     ]);
   });
 
-  test("that can't be read and name no order count to the one in whose middle they stand", () => {
-    expect(
-      assemble(["A,1", "!", "A,2", "!", "B,1"].map((row) => (row === "!" ? ",!" : row))).map(describeMessage),
-    ).toEqual(["1 lines 2-4 unreadable", "2 line 5 unreadable", "3 line 6 csv"]);
+  test("that can't be read and name no order count to the one above", () => {
+    const rows = [",!", "A,1", ",!", "A,2", "B,1", ",!", "C,1"];
+    expect(assemble(rows).map(describeMessage)).toEqual([
+      "1 line 2 unreadable",
+      "2 lines 3-5 unreadable",
+      "3 lines 6-7 unreadable",
+      "4 line 8 csv",
+    ]);
+  });
+
+  test("that can't be read and name no order count to none when there are very many", () => {
+    const rows = ["A,1", "B,1", ...Array.from({ length: 150 }, () => ",!")];
+    expect(assemble(rows)).toHaveLength(2 + 50);
   });
 
   test("in too great a number are refused as an order without being held", () => {

@@ -1,10 +1,42 @@
 import { execFileSync } from "node:child_process";
-import { appendFile, link, mkdir, open, readFile, rename, symlink, writeFile } from "node:fs/promises";
+import {
+  appendFile,
+  link,
+  mkdir,
+  open,
+  readFile,
+  rename,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Step } from "../../../src/connectors/drop-folder/settings.ts";
+import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { machineHas } from "../../support/needs.ts";
 import { hl7Message, withDropWorld } from "../drop-world.ts";
+
+/** A writer that is slow by the connector's clock, whatever the machine is: that goes on as the writer says. */
+function slowWriter() {
+  let aheadMs = 0;
+  let isWriting = true;
+  const startedMs = systemClock.monotonic();
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => (isWriting ? startedMs : systemClock.monotonic()) + aheadMs,
+  };
+  const write = async (length: number, part: (from: number, to: number) => Promise<unknown>) => {
+    for (let from = 0; from < length; from += 16) {
+      await part(from, Math.min(from + 16, length));
+      aheadMs += 40;
+      await systemClock.sleep(20);
+    }
+    isWriting = false;
+  };
+  return { clock, write };
+}
 
 const DAY = /^\d{4}-\d\d-\d\d\//;
 
@@ -38,14 +70,12 @@ describe("a file in a drop folder", () => {
 
   test("is not taken while it grows, however slowly, and is taken whole afterwards", () =>
     withDropWorld(async (world) => {
-      await world.start(world.hl7({ settleMs: 150 }));
+      const { clock, write } = slowWriter();
+      await world.start(world.hl7({ settleMs: 150 }, { clock }));
       const path = join(world.directories.in, "slow.hl7");
       await writeFile(path, "");
       const content = hl7Message("S1") + hl7Message("S2");
-      for (let at = 0; at < content.length; at += 16) {
-        await appendFile(path, content.slice(at, at + 16));
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      await write(content.length, (from, to) => appendFile(path, content.slice(from, to)));
       await world.settled();
       expect(
         world.intake
@@ -58,14 +88,12 @@ describe("a file in a drop folder", () => {
 
   test("is not taken for whole because its final size is there from the first moment", () =>
     withDropWorld(async (world) => {
-      await world.start(world.hl7({ settleMs: 150 }));
+      const { clock, write } = slowWriter();
+      await world.start(world.hl7({ settleMs: 150 }, { clock }));
       const content = Buffer.from(hl7Message("P1") + hl7Message("P2"));
       const handle = await open(join(world.directories.in, "samba.hl7"), "w");
       await handle.truncate(content.length);
-      for (let at = 0; at < content.length; at += 16) {
-        await handle.write(content, at, Math.min(16, content.length - at), at);
-        await new Promise((resolve) => setTimeout(resolve, 20));
-      }
+      await write(content.length, (from, to) => handle.write(content, from, to - from, from));
       await handle.close();
       await world.settled();
       expect(world.intake.summary().map((file) => file.status)).toEqual(["taken"]);
@@ -94,6 +122,30 @@ describe("a file in a drop folder", () => {
       expect(world.intake.summary().at(-1)?.messages).toHaveLength(2);
       expect(world.intake.summary().at(-1)?.status).toBe("taken");
     }));
+
+  test.each(["opened", "accepted"] as const)(
+    "of which a program sets the time alone while it is read, behind the step %s, is taken all the same",
+    (behind) =>
+      withDropWorld(async (world) => {
+        let isTouched = false;
+        const steps = async (step: Step) => {
+          if (step !== behind || isTouched) return;
+          isTouched = true;
+          const [name = ""] = (await world.list("work")).filter((each) => each.endsWith(".hl7"));
+          await utimes(join(world.directories.work, name), new Date(0), new Date(0));
+        };
+        await world.start(world.hl7({}, { steps }));
+        const content = hl7Message("A") + hl7Message("B");
+        await world.drop("orders.hl7", content);
+        await world.settled();
+        expect(isTouched).toBe(true);
+        expect(world.intake.summary()).toMatchObject([
+          { status: "taken", messages: [{ raw: hl7Message("A") }, { raw: hl7Message("B") }] },
+        ]);
+        expect(await world.list("error")).toEqual([]);
+        expect((await world.list("archive")).map((name) => name.slice(11))).toEqual(["orders.hl7"]);
+      }),
+  );
 
   test("that is replaced by another of its name while it is read is taken, and the other too", () =>
     withDropWorld(async (world) => {
@@ -170,7 +222,8 @@ describe("a duplicate", () => {
       await world.drop("again.hl7", hl7Message("A"));
       await world.settled();
       expect(world.intake.summary()).toHaveLength(1);
-      expect((await world.list("archive")).map((name) => name.slice(11))).toEqual(["again.hl7", "first.hl7"]);
+      const archived = (await world.list("archive")).map((name) => name.slice(11));
+      expect(archived.sort()).toEqual(["again.hl7", "first.hl7"]);
       expect(await world.list("error")).toEqual(["again.hl7.duplicate.json", "again.hl7.duplicate.txt"]);
       expect(await world.read("error", "again.hl7.duplicate.txt")).toContain("as first.hl7");
     }));

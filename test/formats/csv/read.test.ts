@@ -43,6 +43,7 @@ describe("reading a CSV file", () => {
       columns: ["order_number", "subject_code"],
       raw: "order_number,subject_code\r\n",
       delimiter: ",",
+      width: 2,
       encoding: "utf-8",
     });
     expect(
@@ -160,6 +161,14 @@ describe("bad rows", () => {
     ]);
   });
 
+  it("are those with a value behind the last column that has a name", async () => {
+    const file = "a,b,,\n1,2,,\n3,4,,5\n6,7,\n";
+    expect(await rowsOf(file)).toEqual([["1", "2"]]);
+    expect(
+      (await read(file)).flatMap((item) => (item.kind === "bad-row" ? item.problem.message : [])),
+    ).toEqual(["a value stands in column 4, which has no name", "expected 4 columns, found 3"]);
+  });
+
   it("say how many columns were expected and found, and carry their text but no value in the words", async () => {
     const bad = (await read("a,b,c\nAnna,Larsen\n"))[1];
     expect(bad).toMatchObject({
@@ -215,7 +224,7 @@ describe("a CSV file that cannot be read", () => {
     ["holds blank lines only", "\n \r\n", {}, /^CSV_EMPTY: /],
     ["holds a byte order mark only", "\ufeff", {}, /^CSV_EMPTY: /],
     ["has a column without a name", "a,,c\n1,2,3\n", {}, /^CSV_HEADER_EMPTY: line 1: column 2 of 3 /],
-    ["has an empty last column", "a,b,\n1,2,3\n", {}, /^CSV_HEADER_EMPTY: line 1: column 3 of 3 /],
+    ["has a first column without a name", ",a,b\n1,2,3\n", {}, /^CSV_HEADER_EMPTY: line 1: column 1 of 3 /],
     ["has a column twice", "a,b, a\n1,2,3\n", {}, /^CSV_HEADER_DOUBLED: line 1: columns 1 and 3 /],
     [
       "has too many columns",

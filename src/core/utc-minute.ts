@@ -1,0 +1,4 @@
+/** A moment for people who may sit elsewhere than the machine: `2026-11-22 10:24 UTC`. */
+export function formatMinute(date: Date): string {
+  return `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
