@@ -4,15 +4,18 @@ import type pg from "pg";
 import { openBatches } from "./app/batches.ts";
 import { startCancelling } from "./app/cancelling.ts";
 import { createConnector, createMappers, profileOf } from "./app/connectors.ts";
+import { noteLeftBehind } from "./app/left-behind.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { openQueueBackend } from "./app/queue-backend.ts";
 import { openReception } from "./app/reception.ts";
 import { startRefills } from "./app/refills.ts";
 import { releaseAtStart } from "./app/release-waiting.ts";
+import type { Role } from "./app/roles.ts";
 import { openService } from "./app/service.ts";
 import { keepFindings } from "./app/service-findings.ts";
 import { serviceTrouble } from "./app/service-trouble.ts";
+import { keepTakenBack } from "./app/taken-back.ts";
 import { type Config, wayOfFacility } from "./config/config.ts";
 import type { Connector } from "./connectors/connector.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
@@ -21,6 +24,7 @@ import type { MessageVerdict } from "./core/intake.ts";
 import type { Logger } from "./core/logger.ts";
 import { composeMessages, composeTables } from "./jobs/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "./jobs/deliver.ts";
+import { DeliveryEvidence } from "./jobs/delivery-evidence.ts";
 import { type Feeder, startFeeder } from "./jobs/feeder.ts";
 import { createIntake, type IntakeDeps } from "./jobs/intake.ts";
 import { pollPauseMs } from "./jobs/polling.ts";
@@ -40,10 +44,6 @@ import type { Profile } from "./mapping/profile.ts";
 import type { ProfileDefinition } from "./mapping/profile-schema.ts";
 import type { ServiceClient } from "./service/client.ts";
 import type { ObservedCall } from "./service/transport.ts";
-
-/** What a daemon does: take orders in, work them off, show itself. */
-export const ROLES = ["intake", "worker", "console"] as const;
-export type Role = (typeof ROLES)[number];
 
 export interface DaemonOptions {
   readonly roles: ReadonlySet<Role>;
@@ -120,6 +120,7 @@ export async function startDaemon(
     const context: Context = { config, options, profiles, clock, logger, ledger, observers, onClose };
     const feeder: { current: Feeder | undefined } = { current: undefined };
     const { connectors, reception } = await createConnectors(context, () => feeder.current?.nudge());
+    if (options.roles.has("worker")) await noteLeftBehind(ledger.pool, config, logger);
     const worker = options.roles.has("worker") ? await startWorker(context, connectors) : undefined;
     feeder.current = worker?.feeder;
     if (options.roles.has("intake")) {
@@ -139,7 +140,7 @@ export async function startDaemon(
         return () => observers.delete(observer);
       },
       troubles: () => [
-        ...connectors.flatMap((connector) => connector.trouble ?? []),
+        ...connectors.flatMap(({ name, trouble }) => (trouble ? [`connector ${name}: ${trouble}`] : [])),
         ...(worker?.troubles() ?? []),
       ],
       journals: () => reception.journals(),
@@ -177,7 +178,10 @@ async function createConnectors(
   const intake = createIntake({ ...shared, batches });
   const reception = await openReception(config, { ...shared, ledger, clock, profiles });
   const connectors = config.connectors.map((connector) =>
-    createConnector(connector, profileOf(connector, profiles), { intake, reception, clock, logger }),
+    createConnector(connector, profileOf(connector, profiles), {
+      ...{ intake, reception, clock, logger },
+      takenBack: keepTakenBack(ledger.pool, logger),
+    }),
   );
   return { connectors, reception };
 }
@@ -283,7 +287,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     troubles: () => {
       const troubles: string[] = [];
       if (!lock.isHeld) troubles.push("the submitter's lock is not held: the database is away");
-      if (service.breaker.state === "open") troubles.push(serviceTrouble(service.breaker.cause));
+      if (service.breaker.opening) troubles.push(serviceTrouble(service.breaker.opening));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
         troubles.push("the feeder has not looked at the ledger for two minutes");
       return [...troubles, ...refills.troubles(), ...findings.troubles()];
@@ -385,6 +389,7 @@ function deliveryTargets(
             ? composeMessages(open, profile)
             : composeTables(open, profile, takeNumber),
         deliver: (file) => connector.deliver(file),
+        evidence: new DeliveryEvidence(),
       };
       return [[settings.name, target] as const];
     }),

@@ -6,20 +6,25 @@ import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import type { Intake, Reception } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
+import { findEncoding } from "../formats/encoding.ts";
 import { createMapper, type Mapper } from "../mapping/mapper.ts";
 import { isTold, type Profile, type ToldState } from "../mapping/profile.ts";
 import { createMllpConnector } from "./mllp-connector.ts";
+import type { TakenBack } from "./taken-back.ts";
 
 export interface ConnectorDeps {
   readonly intake: Intake;
   readonly reception: Reception;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Absent where nothing is delivered. */
+  readonly takenBack?: TakenBack | undefined;
 }
 
 /**
  * The profile that a connector's configuration names.
- * @throws Failure CONFIG_INVALID when it is of the other format, or does not tell what the connector's senders wait for.
+ * @throws Failure CONFIG_INVALID when it is of the other format, or does not tell what the connector's senders wait for;
+ * and when the connector's own encoding is none, since every message would be refused for that.
  */
 export function profileOf(connector: ConnectorConfig, profiles: ReadonlyMap<string, Profile>): Profile {
   const profile = profiles.get(connector.profile);
@@ -31,7 +36,17 @@ export function profileOf(connector: ConnectorConfig, profiles: ReadonlyMap<stri
     );
   }
   requireAnswersTold(connector, profile);
+  requireKnownEncoding(connector);
   return profile;
+}
+
+function requireKnownEncoding({ name, type, encoding }: ConnectorConfig): void {
+  if (encoding === undefined || (type === "csv-drop" && encoding === "auto")) return;
+  if (findEncoding(encoding) !== undefined) return;
+  throw new Failure(
+    "CONFIG_INVALID",
+    `connector ${name}: encoding: ${encoding} is no encoding that Cryobridge knows`,
+  );
 }
 
 const ANSWERS = ["acknowledged", "refused", "waiting"] as const satisfies readonly ToldState[];

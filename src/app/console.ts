@@ -1,21 +1,32 @@
 import type pg from "pg";
 import type { Daemon } from "../app.ts";
+import type { Config } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
 import type { MllpConnector } from "../connectors/mllp/mllp.ts";
 import type { ConsoleDeps, LedgerCounts, ListenerRow, OrderRow, Readiness } from "../console/deps.ts";
 import { createMetrics, type Metrics } from "../console/metrics.ts";
 import { type RunningConsole, startConsole } from "../console/server.ts";
+import { formatAuthority } from "../core/assigning-authority.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import { type ArrivalCount, countArrivals } from "../ledger/arrivals.ts";
+import { readAttention } from "../ledger/attention.ts";
+import { refusedWords } from "../ledger/database-words.ts";
 import { formatId } from "../ledger/ids.ts";
 import { listLatestOrders, listParkedOrders } from "../ledger/latest-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import { countOpenTasks } from "../ledger/tasks.ts";
-import { countDeliveries, countHeldDeliveries, countOrders } from "../ledger/views.ts";
+import {
+  countAsideDeliveries,
+  countHeldDeliveries,
+  countOpenDeliveries,
+  countOrders,
+} from "../ledger/views.ts";
+import { isSubmitterThere } from "../ledger/waiting.ts";
 import { listWaitingCodes } from "../ledger/waiting-messages.ts";
+import { readLeftBehind } from "./left-behind.ts";
 import { refillOverviewOf } from "./refills.ts";
 import { readServiceChanges } from "./service-findings.ts";
 
@@ -37,15 +48,10 @@ export async function openConsole(
   const metrics = createMetrics(version);
   const unwatch = watch(daemon, metrics);
   const deps: ConsoleDeps = {
+    ...ledgerView(pool, config, clock),
     readiness: () => readReadiness(daemon),
-    counts: () => readCounts(pool),
-    recentOrders: async (limit) => (await listLatestOrders(pool, limit)).map(toRow),
-    stuckOrders: async (limit) => (await listParkedOrders(pool, limit)).map(toRow),
-    refills: refillOverviewOf(pool, config.refills, clock),
-    waiting: () => listWaitingCodes(pool),
     listeners: () => daemon.connectors.flatMap(toListenerRow),
     journals: daemon.journals,
-    serviceChanges: () => readServiceChanges(pool, config),
     metrics,
     logger,
     clock,
@@ -58,6 +64,34 @@ export async function openConsole(
       unwatch();
       await running.close();
     },
+  };
+}
+
+/** What the console shows that the ledger alone tells, with or without a daemon. */
+export function ledgerView(
+  pool: pg.Pool,
+  config: Config,
+  clock: Clock,
+): Pick<
+  ConsoleDeps,
+  | "counts"
+  | "recentOrders"
+  | "stuckOrders"
+  | "refills"
+  | "waiting"
+  | "leftBehind"
+  | "attention"
+  | "serviceChanges"
+> {
+  return {
+    counts: () => readCounts(pool),
+    recentOrders: async (limit) => (await listLatestOrders(pool, limit)).map(toRow),
+    stuckOrders: async (limit) => (await listParkedOrders(pool, limit)).map(toRow),
+    refills: refillOverviewOf(pool, config.refills, clock),
+    waiting: () => listWaitingCodes(pool),
+    leftBehind: () => readLeftBehind(pool, config),
+    attention: () => readAttention(pool),
+    serviceChanges: () => readServiceChanges(pool, config),
   };
 }
 
@@ -80,15 +114,29 @@ function watch({ service, observe }: Daemon, metrics: Metrics): () => void {
 
 /** Orders can be taken while the database answers and no connector is in trouble; the service may be away meanwhile. */
 async function readReadiness(daemon: Daemon): Promise<Readiness> {
-  const reasons = daemon.troubles();
+  const troubles = daemon.troubles();
   const isIntakeWell = daemon.connectors.every((connector) => connector.trouble === undefined);
   try {
     const arrivals = await countArrivals(daemon.pool);
-    return { ready: isIntakeWell, reasons: [...reasons, ...tellStuck(arrivals)], arrivals };
+    const isWorkedOff = daemon.queues !== undefined || (await isSubmitterThere(daemon.pool));
+    const reasons = [...troubles, ...(isWorkedOff ? [] : [NO_WORKER]), ...tellStuck(arrivals)];
+    return { ready: isIntakeWell, reasons, arrivals };
   } catch (error) {
-    const words = error instanceof Failure ? error.message : "the ledger's database gives an error";
-    return { ready: false, reasons: [words, ...reasons] };
+    return { ready: false, reasons: [tellLedgerFailure(error), ...troubles] };
   }
+}
+
+/** For a daemon whose work another one does. */
+const NO_WORKER =
+  "no daemon with the role worker works on this ledger: orders are taken, and nothing is sent to the service or the lab until one is started";
+
+/** With the failure's code at its end, by which its mend is found. */
+function tellLedgerFailure(error: unknown): string {
+  if (error instanceof Failure) return `${error.message} (${error.code})`;
+  const refused = error instanceof Error ? refusedWords(error) : undefined;
+  return refused === undefined
+    ? "the ledger's database gives an error; the log says more"
+    : `the database answers, but ${refused} (LEDGER_REFUSED)`;
 }
 
 /** Orders are made within seconds of the answer; what lies for longer lies until somebody looks. */
@@ -104,10 +152,11 @@ function tellStuck(arrivals: readonly ArrivalCount[]): string[] {
 }
 
 async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
-  const [orders, deliveries, deliveriesHeld, tasks] = await Promise.all([
+  const [orders, deliveries, deliveriesHeld, deliveriesAside, tasks] = await Promise.all([
     countOrders(pool),
-    countDeliveries(pool),
+    countOpenDeliveries(pool),
     countHeldDeliveries(pool),
+    countAsideDeliveries(pool),
     countOpenTasks(pool),
   ]);
   const counts = new Map(orders.map(({ state, count }) => [state, count]));
@@ -122,6 +171,7 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
     deliveriesPending: deliveries.pending,
     deliveriesParked: deliveries.parked,
     deliveriesHeld,
+    deliveriesAside,
     tasks,
   };
 }
@@ -138,6 +188,7 @@ function toRow(order: LedgerOrder): OrderRow {
     operation: order.operation,
     facilityCode: order.facilityCode,
     placerOrderNumber: order.placerOrderNumber,
+    placerAuthority: order.placerAuthority && formatAuthority(order.placerAuthority),
     requestId: order.requestId,
     procedureId: order.procedureId,
     state: order.state,

@@ -9,11 +9,14 @@ import { Failure } from "../core/failures.ts";
 import type { Reception } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Profile } from "../mapping/profile.ts";
+import type { TakenBack } from "./taken-back.ts";
 
 export interface MllpConnectorDeps {
   readonly reception: Reception;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Absent where nothing is delivered. */
+  readonly takenBack?: TakenBack | undefined;
 }
 
 /**
@@ -37,7 +40,9 @@ export function createMllpConnector(
       },
       results: resultsOf(config, deps.clock),
     };
-    return createMllp(settings, deps);
+    const { takenBack } = deps;
+    const onTakenBack = takenBack && ((file: string, answer: string) => takenBack(name, file, answer));
+    return createMllp(settings, { ...deps, onTakenBack });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new Failure("CONFIG_INVALID", `connector ${name}: listen.allow: ${error.message}`);

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import type { Config } from "../config/config.ts";
 import { isConfigFailure } from "../config/problem.ts";
 import type { ProfileDefinition } from "../mapping/profile-schema.ts";
+import { checkFacilityNames } from "./check-facility-names.ts";
 import { checkConnectors, checkConsole, checkDataFolder, checkProfiles } from "./check-local.ts";
 import { checkDatabaseAndQueue } from "./check-remote.ts";
 import { Report } from "./check-report.ts";
@@ -17,6 +18,7 @@ export async function checkAll(session: Session, command: Command): Promise<Exit
   const config = configOf(session, report);
   if (config) {
     const profiles = await checkProfiles(config, report);
+    checkFacilityNames(config, report);
     const running = await checkDataFolder(config, session, report);
     await checkConnectors(config, profiles, { session, report, isRunning: running.has("intake") });
     await checkConsole(config, running.has("console"), report);

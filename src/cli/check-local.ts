@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { createConnector, profileOf } from "../app/connectors.ts";
 import { compileProfiles } from "../app/profiles.ts";
-import { ROLES, type Role } from "../app.ts";
+import { ROLES, type Role } from "../app/roles.ts";
 import type { Config } from "../config/config.ts";
 import { isConfigFailure } from "../config/problem.ts";
 import { asFailure, FAILURES } from "../core/failures.ts";
@@ -131,7 +131,11 @@ export async function checkDataFolder(
   return running;
 }
 
-/** The lock is taken for a moment, which is how it is seen to be free. */
+/**
+ * Whether a daemon does a role on a data folder. The lock is taken for a moment, which is how it is seen to be free.
+ *
+ * @throws Failure LEDGER_… when the folder isn't there or can't be used
+ */
 async function isRunning(dataDir: string, role: Role, session: Session): Promise<boolean> {
   try {
     const release = await acquireDaemonLock(dataDir, session.clock, role);

@@ -3,6 +3,7 @@ import { formatId } from "../ledger/ids.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import type { DeliveryView } from "../ledger/views.ts";
 import { reveal } from "./hidden.ts";
+import { numberJson } from "./order-number.ts";
 
 /** A reason with its mend, as JSON. Codes of a later release have no mend here. */
 export function reasonJson(
@@ -15,7 +16,7 @@ export function reasonJson(
 export function orderJson(order: LedgerOrder, mayShowPhi: boolean) {
   return {
     orderId: formatId("o", order.id),
-    placerOrderNumber: order.placerOrderNumber ?? null,
+    ...numberJson(order),
     operation: order.operation,
     facilityCode: order.facilityCode,
     facilityId: order.facilityId,

@@ -8,6 +8,7 @@ import { readConfig, withLedger } from "./configuration.ts";
 import { reveal } from "./hidden.ts";
 import { noteMore } from "./more-note.ts";
 import { orderJson } from "./order-json.ts";
+import { showNumber } from "./order-number.ts";
 import type { Paint, Session } from "./session.ts";
 import { type Cell, renderTable } from "./table.ts";
 import { localTime, parseSince, relativeTime } from "./times.ts";
@@ -71,7 +72,7 @@ export function orderTable(orders: readonly LedgerOrder[], session: Session): st
     ],
     orders.map((order): Cell[] => [
       formatId("o", order.id),
-      order.placerOrderNumber ?? "",
+      showNumber(order),
       order.operation,
       order.facilityCode,
       reveal(order.subject.code, session.mayShowPhi) ?? "",

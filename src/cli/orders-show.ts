@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
+import { formatAuthority } from "../core/assigning-authority.ts";
 import { Failure } from "../core/failures.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
 import { type KeptOrderAnswer, listOrderAnswers } from "../ledger/answers.ts";
@@ -198,6 +199,7 @@ function fieldsOf({ order, message }: OrderFile, session: Session): [string, str
     message && [message.fileName, message.place, message.messageType].filter(Boolean).join(", ");
   const isOpen = order.failure !== undefined || order.attempts > 0;
   return [
+    ["numbered by", order.placerAuthority && formatAuthority(order.placerAuthority)],
     ["facility", `${order.facilityCode} (${order.facilityId} at the service)`],
     ["subject", reveal(subject.code, show)],
     ["name", person || undefined],

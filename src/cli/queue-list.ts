@@ -1,7 +1,10 @@
 import type { Command } from "commander";
+import { readLeftBehind } from "../app/left-behind.ts";
+import { mendLeftBehind, needsPerson } from "../console/tell-left-behind.ts";
 import type { Failure } from "../core/failures.ts";
 import { type JobView, QUEUE_NAMES, type QueueName } from "../jobs/queues.ts";
 import { formatId } from "../ledger/ids.ts";
+import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import { findPausedQueues } from "../ledger/paused-queues.ts";
 import { countQueueWork, listRetryingOrders, type QueueWork } from "../ledger/queue-views.ts";
@@ -11,6 +14,7 @@ import { readConfig, withLedger } from "./configuration.ts";
 import { type ExitStatus, exitStatusOf } from "./exit-status.ts";
 import { withQueues } from "./open-queues.ts";
 import { deliveryJson, reasonJson } from "./order-json.ts";
+import { numberJson, showNumber } from "./order-number.ts";
 import { deliveryTable } from "./orders-show.ts";
 import { failureJson, toFailure } from "./report-failure.ts";
 import type { Session } from "./session.ts";
@@ -23,6 +27,7 @@ interface Overview {
   readonly paused: ReadonlySet<string>;
   readonly retrying: readonly LedgerOrder[];
   readonly deliveries: readonly DeliveryView[];
+  readonly leftBehind: readonly LeftBehind[];
   /** What BullMQ has; or why it can't be asked. */
   readonly jobs:
     | { readonly counts: Record<QueueName, Record<string, number>>; readonly list: readonly JobView[] }
@@ -45,6 +50,7 @@ export async function listQueueCommand(session: Session, command: Command): Prom
       paused: await findPausedQueues(pool),
       retrying: await listRetryingOrders(pool, limit),
       deliveries: await listOpenDeliveries(pool, limit),
+      leftBehind: await readLeftBehind(pool, config),
       jobs,
     };
   });
@@ -53,7 +59,7 @@ export async function listQueueCommand(session: Session, command: Command): Prom
   return "code" in overview.jobs ? exitStatusOf(overview.jobs.code) : undefined;
 }
 
-function overviewJson({ isDaemonThere, work, paused, retrying, deliveries, jobs }: Overview) {
+function overviewJson({ isDaemonThere, work, paused, retrying, deliveries, leftBehind, jobs }: Overview) {
   const bullmq = "code" in jobs ? undefined : jobs;
   return {
     isDaemonRunning: isDaemonThere,
@@ -65,13 +71,18 @@ function overviewJson({ isDaemonThere, work, paused, retrying, deliveries, jobs 
     })),
     retryingOrders: retrying.map((order) => ({
       orderId: formatId("o", order.id),
-      placerOrderNumber: order.placerOrderNumber ?? null,
+      ...numberJson(order),
       state: order.state,
       attempts: order.attempts,
       nextAt: order.nextAt.toISOString(),
       reason: reasonJson(order.failure),
     })),
     openDeliveries: deliveries.map(deliveryJson),
+    leftBehind: leftBehind.map((left) => ({
+      ...left,
+      since: left.since.toISOString(),
+      movedTo: left.movedTo ?? null,
+    })),
     jobs: bullmq?.list.map(jobJson) ?? null,
     ...("code" in jobs ? { error: failureJson(jobs) } : {}),
   };
@@ -83,7 +94,7 @@ export function jobJson(job: JobView) {
 }
 
 function print(overview: Overview, session: Session): void {
-  const { work, paused, retrying, deliveries, jobs } = overview;
+  const { work, paused, retrying, deliveries, leftBehind, jobs } = overview;
   if (!overview.isDaemonThere) {
     session.line(session.paint("yellow", "No daemon works on this ledger right now."));
     session.line();
@@ -116,8 +127,33 @@ function print(overview: Overview, session: Session): void {
     "Results that the lab doesn't have",
     deliveries.length === 0 ? [] : deliveryTable(deliveries, session),
   );
+  section(session, "Connectors that are not configured", leftBehindLines(leftBehind, session));
   if ("code" in jobs) session.note(`\n${jobs.message} (${jobs.code})\n  ${jobs.mend}`);
   else section(session, "Jobs in BullMQ", jobs.list.length === 0 ? [] : jobTable(jobs.list, session));
+}
+
+/** What waits of connectors that are gone, and below it how to go on. */
+function leftBehindLines(leftBehind: readonly LeftBehind[], session: Session): string[] {
+  if (leftBehind.length === 0) return [];
+  const now = session.clock.now();
+  const table = renderTable(
+    [
+      { title: "connector" },
+      { title: "results", isRight: true },
+      { title: "orders in work", isRight: true },
+      { title: "messages", isRight: true },
+      { title: "since" },
+      { title: "results go out through", isFlexible: true },
+    ],
+    leftBehind.map(({ connector, results, orders, messages, since, movedTo }) => [
+      connector,
+      ...[results, orders, messages].map(String),
+      relativeTime(since, now),
+      movedTo ?? "none",
+    ]),
+    session.width,
+  );
+  return [...table, ...leftBehind.filter(needsPerson).map((left) => `  ${mendLeftBehind(left)}`)];
 }
 
 function countsInWords(counts: Record<string, number>): string {
@@ -138,7 +174,7 @@ function retryTable(orders: readonly LedgerOrder[], session: Session): string[] 
     ],
     orders.map((order) => [
       formatId("o", order.id),
-      order.placerOrderNumber ?? "",
+      showNumber(order),
       order.state,
       String(order.attempts),
       order.nextAt.getTime() <= now ? "due now" : relativeTime(order.nextAt, now),

@@ -32,6 +32,17 @@ export function queueCommand(cli: Cli): Command {
     .option("-y, --yes", "don't ask")
     .addHelpText("after", '\nExample:\n  cryobridge queue remove d4 --reason "told by phone"')
     .action(toAction(cli, async () => (await import("./queue-change.ts")).removeCommand));
+  queue
+    .command("move")
+    .description(
+      "Have what waits of a connector that is configured no more told through another one of its type, and what its orders lead to later as well.",
+    )
+    .requiredOption("--from <connector>", "the name that is gone")
+    .requiredOption("--to <connector>", "one that is configured")
+    .option("--reason <text>", "why, for the audit")
+    .option("-y, --yes", "don't ask")
+    .addHelpText("after", "\nExample:\n  cryobridge queue move --from lims --to lims-new")
+    .action(toAction(cli, async () => (await import("./queue-move.ts")).moveCommand));
   for (const [name, description] of [
     ["pause", "Hand nothing new to a queue until it is resumed; intake goes on."],
     ["resume", "Let a paused queue go on."],

@@ -1,7 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import type { Command } from "commander";
 import { openConsole } from "../app/console.ts";
-import { type Daemon, ROLES, type Role, startDaemon } from "../app.ts";
+import { ROLES, type Role } from "../app/roles.ts";
+import { type Daemon, startDaemon } from "../app.ts";
 import { isFolderConnector } from "../config/config.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
@@ -12,6 +13,12 @@ import { VERSION } from "./version.ts";
 
 /** A stop that takes longer is cut: the ledger knows what was in hand. */
 const STOP_WITHIN_MS = 15_000;
+
+/**
+ * Who ends a whole group of processes signals the daemon itself and the go-between that passes signals on to it: what comes
+ * within so long is one request.
+ */
+const ONE_REQUEST_MS = 1_000;
 
 /**
  * `start`: runs until it is asked to stop, then ends what is in hand: status 0, or 1 when that takes too long, when a
@@ -82,10 +89,11 @@ type End = { readonly kind: "asked" } | { readonly kind: "fatal"; readonly failu
 function watchForEnd(session: Session, logger: Logger) {
   const first = Promise.withResolvers<End>();
   const second = Promise.withResolvers<void>();
-  let isAsked = false;
+  let askedAtMs: number | undefined;
   session.io.onStop?.(() => {
-    if (isAsked) second.resolve();
-    isAsked = true;
+    const nowMs = session.clock.monotonic();
+    if (askedAtMs === undefined) askedAtMs = nowMs;
+    else if (nowMs - askedAtMs > ONE_REQUEST_MS) second.resolve();
     first.resolve({ kind: "asked" });
   });
   session.io.onCrash?.((error) => {

@@ -5,6 +5,7 @@ import { closeTask, findTask, listOpenTasks, type Task } from "../ledger/tasks.t
 import { readConfig, withLedger } from "./configuration.ts";
 import type { ExitStatus } from "./exit-status.ts";
 import { noteMore } from "./more-note.ts";
+import { numberJson, showNumber } from "./order-number.ts";
 import { type Done, tellDone } from "./orders-change.ts";
 import type { Session } from "./session.ts";
 import { renderTable } from "./table.ts";
@@ -20,7 +21,7 @@ export async function listTasksCommand(session: Session, command: Command): Prom
     session.json({ tasks: tasks.map(taskJson), hasMore: found.length > limit });
     return;
   }
-  if (tasks.length === 0) session.line("There is nothing to be done.");
+  if (tasks.length === 0) session.line("No task is open. What else needs a person: cryobridge status");
   else for (const line of taskLines(tasks, session)) session.line(line);
   if (found.length > limit) noteMore(session, limit);
 }
@@ -53,8 +54,10 @@ export async function closeTasksCommand(session: Session, command: Command): Pro
 export function taskJson(task: Task) {
   return {
     taskId: task.taskId,
-    orderId: task.orderId,
-    placerOrderNumber: task.placerOrderNumber ?? null,
+    orderId: task.orderId ?? null,
+    messageId: task.messageId ?? null,
+    deliveryId: task.deliveryId ?? null,
+    ...numberJson(task),
     kind: task.kind,
     text: task.text,
     openedAt: task.openedAt.toISOString(),
@@ -69,15 +72,15 @@ export function taskLines(tasks: readonly Task[], session: Session): string[] {
   return renderTable(
     [
       { title: "id" },
-      { title: "order" },
+      { title: "about" },
       { title: "order number", isFlexible: true },
       { title: "since" },
       { title: "what", isFlexible: true },
     ],
     tasks.map((task) => [
       task.taskId,
-      task.orderId,
-      task.placerOrderNumber ?? "",
+      task.orderId ?? task.messageId ?? task.deliveryId ?? "",
+      showNumber(task),
       task.closedBy === undefined ? relativeTime(task.openedAt, now) : `done by ${task.closedBy}`,
       task.text,
     ]),

@@ -65,7 +65,7 @@ function whyReceived(order: LedgerOrder, { laneHolder, nowMs }: Surroundings): s
     return `Order ${laneHolder.orderId} of the same subject (${laneHolder.state}) came first and has to be submitted before it.`;
   }
   if (order.failure)
-    return `Try ${order.attempts} failed (${order.failure.code}), and the next one is due now.`;
+    return `Try ${order.attempts} failed: ${order.failure.text} (${order.failure.code}); the next one is due now.`;
   return "It is due and is handed to the submit queue as soon as there is room in it and the service is in reach.";
 }
 

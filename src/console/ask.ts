@@ -1,8 +1,13 @@
 import type { Clock } from "../core/clock.ts";
 import { asFailure, Failure } from "../core/failures.ts";
+import type { LedgerAttention } from "../ledger/attention.ts";
+import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { ConsoleDeps, LedgerCounts, Readiness, RefillOverview, ServiceChange } from "./deps.ts";
 import { tellJournals } from "./tell-journals.ts";
+
+/** What the questions below need of the console. */
+type Asked = Omit<ConsoleDeps, "metrics" | "listeners">;
 
 /** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
 const DEADLINE_MS = 5_000;
@@ -23,7 +28,7 @@ export async function withDeadline<T>(answer: Promise<T>, clock: Clock): Promise
 }
 
 /** Readiness as a fact: when it can't be found out, it is "not ready", with the reason. Journals tell theirs by themselves. */
-export async function askReadiness(deps: ConsoleDeps): Promise<Readiness> {
+export async function askReadiness(deps: Asked): Promise<Readiness> {
   const findings = tellJournals(deps.journals?.() ?? []);
   try {
     const readiness = await withDeadline(deps.readiness(), deps.clock);
@@ -36,7 +41,7 @@ export async function askReadiness(deps: ConsoleDeps): Promise<Readiness> {
 }
 
 /** The counts, or undefined while the ledger is out of reach. */
-export async function askCounts(deps: ConsoleDeps): Promise<LedgerCounts | undefined> {
+export async function askCounts(deps: Asked): Promise<LedgerCounts | undefined> {
   try {
     return await withDeadline(deps.counts(), deps.clock);
   } catch (error) {
@@ -46,7 +51,7 @@ export async function askCounts(deps: ConsoleDeps): Promise<LedgerCounts | undef
 }
 
 /** What is known of refills; undefined when none are followed, or while the ledger is out of reach. */
-export async function askRefills(deps: ConsoleDeps): Promise<RefillOverview | undefined> {
+export async function askRefills(deps: Asked): Promise<RefillOverview | undefined> {
   if (!deps.refills) return undefined;
   try {
     return await withDeadline(deps.refills(), deps.clock);
@@ -56,8 +61,19 @@ export async function askRefills(deps: ConsoleDeps): Promise<RefillOverview | un
   }
 }
 
+/** What waits of connectors that aren't configured; undefined where nobody looks, or while the ledger is out of reach. */
+export async function askLeftBehind(deps: Asked): Promise<readonly LeftBehind[] | undefined> {
+  if (!deps.leftBehind) return undefined;
+  try {
+    return await withDeadline(deps.leftBehind(), deps.clock);
+  } catch (error) {
+    deps.logger.warn({ err: error }, "what waits of former connectors could not be read");
+    return undefined;
+  }
+}
+
 /** What messages wait for; undefined where nobody looks, or while the ledger is out of reach. */
-export async function askWaiting(deps: ConsoleDeps): Promise<readonly WaitingCode[] | undefined> {
+export async function askWaiting(deps: Asked): Promise<readonly WaitingCode[] | undefined> {
   if (!deps.waiting) return undefined;
   try {
     return await withDeadline(deps.waiting(), deps.clock);
@@ -67,8 +83,19 @@ export async function askWaiting(deps: ConsoleDeps): Promise<readonly WaitingCod
   }
 }
 
+/** Failing results, paused queues and refused messages; undefined where nobody looks, or while the ledger is out of reach. */
+export async function askAttention(deps: Asked): Promise<LedgerAttention | undefined> {
+  if (!deps.attention) return undefined;
+  try {
+    return await withDeadline(deps.attention(), deps.clock);
+  } catch (error) {
+    deps.logger.warn({ err: error }, "what stands still could not be read");
+    return undefined;
+  }
+}
+
 /** What the service changed; undefined where nobody looks, or while the ledger is out of reach. */
-export async function askServiceChanges(deps: ConsoleDeps): Promise<readonly ServiceChange[] | undefined> {
+export async function askServiceChanges(deps: Asked): Promise<readonly ServiceChange[] | undefined> {
   if (!deps.serviceChanges) return undefined;
   try {
     return await withDeadline(deps.serviceChanges(), deps.clock);

@@ -5,7 +5,9 @@ import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { TankAge } from "../jobs/tanks.ts";
 import type { ArrivalCount } from "../ledger/arrivals.ts";
+import type { LedgerAttention } from "../ledger/attention.ts";
 import type { JournalState } from "../ledger/journal/journal.ts";
+import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { TaskCount } from "../ledger/tasks.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { Metrics } from "./metrics.ts";
@@ -32,6 +34,8 @@ export interface LedgerCounts {
   readonly deliveriesParked: number;
   /** Those of the pending ones that wait behind another one of their order, which is parked or was refused for now. */
   readonly deliveriesHeld: number;
+  /** Those of the pending ones that fail for a reason of their own, while others get through. */
+  readonly deliveriesAside: number;
   /** Things for a person to do that nobody has done, by kind; kinds without any are left out. */
   readonly tasks: readonly TaskCount[];
 }
@@ -44,6 +48,8 @@ export interface OrderRow {
   readonly operation: Operation;
   readonly facilityCode: string;
   readonly placerOrderNumber?: string | undefined;
+  /** Who assigned that number, as HL7 writes it: `LAB`, or `LAB^1.2.3^ISO`. */
+  readonly placerAuthority?: string | undefined;
   readonly requestId?: number | undefined;
   /** All that the service gives an order of its external surface, which has no request. */
   readonly procedureId?: number | undefined;
@@ -104,6 +110,10 @@ export interface ConsoleDeps {
   readonly serviceChanges?: (() => Promise<readonly ServiceChange[]>) | undefined;
   /** What messages wait for, oldest first. */
   readonly waiting?: (() => Promise<readonly WaitingCode[]>) | undefined;
+  /** Failing results, paused queues and refused messages. */
+  readonly attention?: (() => Promise<LedgerAttention>) | undefined;
+  /** What waits of connectors that aren't configured. */
+  readonly leftBehind?: (() => Promise<readonly LeftBehind[]>) | undefined;
   /** Connectors that listen for messages. */
   readonly listeners?: (() => readonly ListenerRow[]) | undefined;
   /** The journals in front of the ledger, by connector. */

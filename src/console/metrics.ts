@@ -2,11 +2,13 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { ORDER_STATES } from "../core/order-state.ts";
 import type { ArrivalCount } from "../ledger/arrivals.ts";
 import type { JournalState } from "../ledger/journal/journal.ts";
+import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import { addArrivalMetrics } from "./arrival-metrics.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, ServiceChange } from "./deps.ts";
 import { addDriftMetrics } from "./drift-metrics.ts";
 import { addJournalMetrics } from "./journal-metrics.ts";
+import { addLeftBehindMetrics } from "./left-behind-metrics.ts";
 import { addMllpMetrics } from "./mllp-metrics.ts";
 import { addRefillMetrics } from "./refill-metrics.ts";
 import { addTaskMetrics } from "./task-metrics.ts";
@@ -43,6 +45,8 @@ export interface Metrics {
     readonly serviceChanges?: readonly ServiceChange[] | undefined;
     /** Undefined while the ledger is out of reach. */
     readonly waiting?: readonly WaitingCode[] | undefined;
+    /** Undefined while the ledger is out of reach. */
+    readonly leftBehind?: readonly LeftBehind[] | undefined;
     readonly listeners?: readonly ListenerRow[] | undefined;
     readonly journals?: readonly JournalState[] | undefined;
     /** For ages, ms since the epoch. */
@@ -86,6 +90,11 @@ export function createMetrics(version: string): Metrics {
     labelNames: ["state"],
     registers,
   });
+  const aside = new Gauge({
+    name: "cryobridge_deliveries_aside",
+    help: "Pending results that fail for a reason of their own while others get through; the later ones of their orders wait.",
+    registers,
+  });
   const requests = new Counter({
     name: "cryobridge_service_requests_total",
     help: "Calls to the storage service, by route and outcome.",
@@ -117,8 +126,9 @@ export function createMetrics(version: string): Metrics {
   };
   const setCounts = (counts: LedgerCounts | undefined) => {
     ledgerUp.set(counts === undefined ? 0 : 1);
-    for (const gauge of [orders, oldest, deliveries]) gauge.reset();
-    if (counts === undefined) return;
+    for (const gauge of [orders, oldest, deliveries, aside]) gauge.reset();
+    if (counts === undefined) return aside.remove();
+    aside.set(counts.deliveriesAside);
     for (const state of ORDER_STATES) {
       orders.set({ state }, counts.byState[state]);
       if (WAITING.has(state)) oldest.set({ state }, counts.oldestSecondsByState[state] ?? 0);
@@ -131,6 +141,7 @@ export function createMetrics(version: string): Metrics {
   const setRefills = addRefillMetrics(registers);
   const setDrifts = addDriftMetrics(registers);
   const setWaiting = addWaitingMetrics(registers);
+  const setLeftBehind = addLeftBehindMetrics(registers);
   const setListeners = addMllpMetrics(registers);
   const setJournals = addJournalMetrics(registers);
   setBreaker("closed");
@@ -150,6 +161,7 @@ export function createMetrics(version: string): Metrics {
       setRefills(now.refills, nowMs);
       setDrifts(now.serviceChanges);
       setWaiting(now.waiting, nowMs);
+      setLeftBehind(now.leftBehind);
       setListeners(now.listeners ?? []);
       setJournals(now.journals ?? []);
       return registry.metrics();

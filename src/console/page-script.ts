@@ -16,6 +16,7 @@ const WORDS = { received: "Received", queued: "Queued", submitting: "Being submi
 const TONES = { completed: "good", parked: "bad", failed: "bad", rejected: "bad" };
 const byId = (id) => document.getElementById(id);
 let lastAnswerAt = 0;
+let isHeld = false;
 
 function el(tag, className, ...children) {
   const node = document.createElement(tag);
@@ -34,6 +35,36 @@ function since(iso, now) {
   node.dateTime = iso;
   node.title = new Date(iso).toLocaleString();
   return node;
+}
+function code(text) {
+  return text === null ? null : el("code", "", text);
+}
+const SIGNS = { act: ["\\u2717 ", "bad", "Needs a person"], wait: ["! ", "wait", "Goes on by itself"], look: ["\\u00b7 ", "", "Worth a look"] };
+let shownAttention = "";
+function attention(items, now) {
+  const box = byId("attention");
+  const ages = items.map(({ since: iso }) => (iso === null ? null : since(iso, now)));
+  // What is read aloud when it changes is written only then; ages change all the time.
+  const key = JSON.stringify(items.map(({ level, what }) => level + what));
+  if (key === shownAttention) {
+    const shown = box.querySelectorAll("time");
+    ages.filter((age) => age !== null).forEach((age, index) => { if (shown[index]) shown[index].textContent = age.textContent; });
+    return;
+  }
+  shownAttention = key;
+  box.replaceChildren(...items.map(({ level, what, mend, command }, index) => {
+    const [sign, tone, meaning] = SIGNS[level] ?? SIGNS.look;
+    const mark = el("span", "sign " + tone, sign);
+    mark.title = meaning;
+    const age = ages[index] === null ? [] : [" \\u00b7 for ", ages[index]];
+    const commandLine = command === null ? null : el("div", "command", code(command));
+    return el("li", level, mark, el("div", "", el("div", "what", what, ...age), mend === null ? null : el("div", "note", ...ticks(mend)), commandLine));
+  }));
+  box.hidden = items.length === 0;
+}
+// Commands stand between backticks.
+function ticks(text) {
+  return text.split("\\u0060").map((part, index) => (index % 2 === 1 ? code(part) : part));
 }
 function row(cells) {
   return el("tr", "", ...cells.map((cell) => (cell instanceof Node && cell.nodeName === "TD" ? cell : el("td", "", cell ?? ""))));
@@ -72,15 +103,21 @@ function stateBadge(state) {
 function reasonCell(reason) {
   if (!reason) return el("td", "", "");
   const code = reason.code ? el("span", "code", " " + reason.code) : null;
-  return el("td", "", reason.text, code);
+  return el("td", "", el("span", "", reason.text, code));
+}
+function mendCell(mend) {
+  return mend ? el("td", "", el("span", "", ...ticks(mend))) : el("td", "");
 }
 function numberAtService({ requestId, procedureId }) {
   if (requestId !== null) return String(requestId);
   return procedureId === null ? "" : "procedure " + procedureId;
 }
+function numberedBy({ placerAuthority }) {
+  return placerAuthority === null ? null : el("span", "note", " " + placerAuthority);
+}
 function orderCells(order) {
   return [
-    el("td", "", el("strong", "keep", order.placerOrderNumber ?? "(no number)"), el("br"), el("span", "code", order.orderId)),
+    el("td", "", el("strong", "keep", order.placerOrderNumber ?? "(no number)"), numberedBy(order), el("br"), el("span", "code", order.orderId)),
     el("td", "", order.operation, el("br"), el("span", "note", order.facilityCode)),
     order.connector,
   ];
@@ -89,6 +126,8 @@ function table(box, heads, rows, nothing) {
   if (rows === null) return box.replaceChildren(el("p", "empty", "The ledger does not answer."));
   if (rows.length === 0) return box.replaceChildren(el("p", "empty", nothing));
   const heading = heads.map((head) => { const th = el("th", "", head); th.scope = "col"; return th; });
+  // On a narrow screen each cell stands below its heading.
+  for (const each of rows) [...each.children].forEach((cell, index) => { cell.dataset.head = heads[index] ?? ""; });
   box.replaceChildren(el("table", "", el("thead", "", el("tr", "", ...heading)), el("tbody", "", ...rows)));
 }
 function show(status) {
@@ -96,18 +135,27 @@ function show(status) {
   const ready = byId("ready");
   ready.textContent = status.isReady ? "\\u2713 Taking orders" : "\\u2717 Not taking orders";
   ready.className = "badge " + (status.isReady ? "good" : "bad");
-  document.title = (status.isReady ? "" : "\\u2717 ") + "Cryobridge";
-  const reasons = byId("reasons");
-  reasons.hidden = status.reasons.length === 0;
-  // Screen readers say an alert whenever it is written.
-  if (reasons.textContent !== status.reasons.join(""))
-    reasons.replaceChildren(...status.reasons.map((reason) => el("p", "", reason)));
+  const needed = status.attention.filter(({ level }) => level === "act").length;
+  document.title = (status.isReady ? "" : "\\u2717 ") + (needed === 0 ? "" : "(" + needed + ") ") + "Cryobridge";
+  attention(status.attention, now);
   counts(status);
   const stuck = status.stuckOrders?.map((order) => row([
     ...orderCells(order), stateBadge(order.state), since(order.changedAt, now), reasonCell(order.reason),
-    el("td", "", el("span", "mend", order.reason?.mend ?? "")),
+    mendCell(order.reason?.mend),
   ])) ?? null;
+  const parked = status.states?.find(({ state }) => state === "parked")?.count ?? 0;
+  byId("more").hidden = stuck === null || stuck.length >= parked;
+  byId("more").replaceChildren("These wait longest. All " + parked + ": ", code("cryobridge orders list --state parked"));
   table(byId("stuck"), ["Order", "Asks for", "From", "State", "For", "Why", "What to do"], stuck, "Nothing is stuck.");
+  // Nothing is tried through a connector that isn't configured; the list at the top tells of it.
+  const gone = (status.leftBehind ?? []).map(({ connector }) => connector);
+  const failing = (status.failingDeliveries ?? []).filter(({ connector }) => !gone.includes(connector));
+  byId("failing").hidden = failing.length === 0;
+  table(byId("results"), ["Through", "Results", "State", "For", "Why", "What to do"], failing.map((each) => row([
+    el("td", "", el("strong", "keep", each.connector)), String(each.count),
+    el("td", "", el("span", "badge " + (each.state === "parked" ? "bad" : "wait"), each.state === "parked" ? "Parked" : "Tried again")),
+    since(each.since, now), reasonCell(each), mendCell(each.mend),
+  ])), "");
   const waiting = status.waitingMessages ?? [];
   byId("waiting").hidden = waiting.length === 0;
   table(byId("codes"), ["Waits for", "Code", "From", "Messages", "For"], waiting.map((each) => row([
@@ -135,14 +183,14 @@ async function refresh() {
     if (answer.status === 401) return location.reload();
     if (!answer.ok) throw new Error("HTTP " + answer.status);
     const status = await answer.json();
-    lastAnswerAt = Date.now();
     byId("silent").hidden = true;
-    // Nothing moves under someone who is marking an order number to copy it.
-    if (String(getSelection()) === "") show(status);
+    // Nothing moves under someone who is marking an order number to copy it; but what is old must not look new.
+    isHeld = String(getSelection()) !== "" && lastAnswerAt !== 0;
+    if (!isHeld) { show(status); lastAnswerAt = Date.now(); }
   } catch {
     byId("silent").hidden = false;
   } finally {
-    byId("updated").textContent = lastAnswerAt === 0 ? "no answer yet" : "as of " + new Date(lastAnswerAt).toLocaleTimeString();
+    byId("updated").textContent = lastAnswerAt === 0 ? "no answer yet" : "as of " + new Date(lastAnswerAt).toLocaleTimeString() + (isHeld ? ", held while text is marked" : "");
     setTimeout(refresh, PERIOD_MS);
   }
 }

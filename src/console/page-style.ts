@@ -16,6 +16,14 @@ h2 { font-size: 1.1rem; margin: 28px 0 8px; }
 .good { color: var(--good); } .bad { color: var(--bad); } .wait { color: var(--wait); }
 .alert { border: 2px solid var(--bad); border-radius: 8px; background: var(--bad-ground); margin: 14px 0 0; padding: 10px 14px; }
 .alert p { margin: 2px 0; }
+#attention { list-style: none; margin: 14px 0 0; padding: 0; border: 1px solid var(--line); border-radius: 8px; background: var(--card); }
+#attention li { display: flex; gap: 8px; padding: 10px 14px; border-top: 1px solid var(--line); border-left: 6px solid var(--line); overflow-wrap: anywhere; color: var(--ink); }
+#attention li:first-child { border-top: 0; border-top-left-radius: 8px; } #attention li:last-child { border-bottom-left-radius: 8px; }
+#attention li.act { border-left-color: var(--bad); } #attention li.wait { border-left-color: var(--wait); }
+#attention .what::first-letter { text-transform: uppercase; }
+.sign { font-weight: 700; min-width: 1em; }
+code { font-family: ui-monospace, Consolas, "DejaVu Sans Mono", monospace; font-size: .88em; }
+.command code { user-select: all; }
 .groups { display: grid; grid-template-columns: repeat(auto-fit, minmax(250px, 1fr)); gap: 12px; }
 .group { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 10px 14px; }
 .group h3 { font-size: .95rem; margin: 0 0 6px; color: var(--soft); }
@@ -30,13 +38,24 @@ h2 { font-size: 1.1rem; margin: 28px 0 8px; }
 .wide thead th { border-top: 0; font-size: .9rem; color: var(--soft); white-space: nowrap; }
 .wide tbody tr:nth-child(even) { background: color-mix(in srgb, var(--line) 22%, transparent); }
 .code { font-family: ui-monospace, Consolas, "DejaVu Sans Mono", monospace; font-size: .85rem; color: var(--soft); }
-.mend { display: block; }
+.wide strong, .wide td .note { display: inline-block; max-width: 26ch; white-space: normal; overflow-wrap: break-word; }
 .empty { padding: 12px 14px; margin: 0; }
 .keep { white-space: nowrap; }
 footer { max-width: 1240px; margin: 24px auto; padding: 0 20px; }
 button { font: inherit; padding: 4px 14px; border: 1px solid var(--line); border-radius: 6px; background: var(--card); color: var(--ink); cursor: pointer; }
 input { font: inherit; padding: 8px 10px; width: 100%; border: 1px solid var(--soft); border-radius: 6px; background: var(--card); color: var(--ink); }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+@media (max-width: 760px) {
+  .wide table, .wide tbody, .wide tr, .wide td { display: block; }
+  .wide thead { display: none; }
+  .wide tr { border-top: 1px solid var(--line); padding: 8px 12px; }
+  .wide td { border: 0; padding: 2px 0; display: grid; grid-template-columns: 7.5em 1fr; overflow-wrap: anywhere; }
+  .wide td::before { content: attr(data-head); grid-row: span 9; color: var(--soft); font-size: .9rem; }
+  .wide td > * { justify-self: start; grid-column: 2; }
+  .wide td br { display: none; }
+  .wide td:empty { display: none; }
+  .wide strong, .wide td .note { max-width: 100%; overflow-wrap: anywhere; }
+}
 .login { max-width: 420px; margin: 12vh auto 0; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 24px; }
 .login label { display: block; margin: 14px 0 4px; font-weight: 600; }
 .login button { margin-top: 14px; padding: 8px 20px; }

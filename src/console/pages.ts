@@ -29,7 +29,7 @@ export function statusPage(settings: { readonly version: string; readonly hasLog
 <main>
   <noscript><p class="alert">This page needs JavaScript. Without it: cryobridge orders list.</p></noscript>
   <div id="silent" class="alert" role="alert" hidden><p>The daemon does not answer. What stands below is old.</p></div>
-  <div id="reasons" class="alert" role="alert" hidden></div>
+  <ul id="attention" aria-label="What somebody should know" aria-live="polite" hidden></ul>
   <div id="tanks" hidden>
     <h2>Tanks that were not refilled for too long</h2>
     <div id="overdue" class="wide"></div>
@@ -48,6 +48,12 @@ export function statusPage(settings: { readonly version: string; readonly hasLog
   </div>
   <h2>What is stuck, and why</h2>
   <div id="stuck" class="wide"></div>
+  <p id="more" class="note" hidden></p>
+  <div id="failing" hidden>
+    <h2>Results that the lab doesn't have</h2>
+    <div id="results" class="wide"></div>
+    <p class="note"><code>cryobridge queue</code> lists them one by one; <code>cryobridge queue retry ID</code> tries one now.</p>
+  </div>
   <h2>Last changes</h2>
   <div id="recent" class="wide"></div>
 </main>

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { askCounts, askReadiness, askRefills, askServiceChanges, askWaiting } from "./ask.ts";
+import { askCounts, askLeftBehind, askReadiness, askRefills, askServiceChanges, askWaiting } from "./ask.ts";
 import { LoginAttempts } from "./attempts.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import { CONTENT_SECURITY_POLICY, loginPage, statusPage } from "./pages.ts";
@@ -19,12 +19,13 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
     return reply.code(ready ? 200 : 503).send({ ready, reasons });
   });
   app.get("/metrics", async (_request, reply) => {
-    const [readiness, counts, refills, serviceChanges, waiting] = await Promise.all([
+    const [readiness, counts, refills, serviceChanges, waiting, leftBehind] = await Promise.all([
       askReadiness(deps),
       askCounts(deps),
       askRefills(deps),
       askServiceChanges(deps),
       askWaiting(deps),
+      askLeftBehind(deps),
     ]);
     const nowMs = deps.clock.now();
     const text = await deps.metrics.render({
@@ -36,6 +37,7 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
       listeners: deps.listeners?.(),
       journals: deps.journals?.(),
       waiting,
+      leftBehind,
       nowMs,
     });
     return reply.type(deps.metrics.contentType).send(text);

@@ -4,6 +4,7 @@ import { asFailure, Failure } from "../core/failures.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import { type Refusal, refuse } from "./guard.ts";
+import { askOnceAtATime } from "./one-at-a-time.ts";
 import { loginPage } from "./pages.ts";
 import { addPageRoutes, addProgramRoutes, errorBody, sendPage } from "./routes.ts";
 
@@ -38,7 +39,7 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
   });
   app.server.maxConnections = MAX_CONNECTIONS;
   addSafety(app, settings, deps);
-  addProgramRoutes(app, settings, deps);
+  addProgramRoutes(app, settings, askOnceAtATime(deps));
   addPageRoutes(app, settings, deps);
   try {
     await app.listen({ host: settings.host.replace(/^\[(.*)\]$/, "$1"), port: settings.port });

@@ -3,6 +3,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { findDueDeliveries } from "../ledger/deliveries.ts";
 import { hastenFarOff } from "../ledger/far-off.ts";
+import { followMoves } from "../ledger/move-results.ts";
 import { findOpenConnectors } from "../ledger/outcomes.ts";
 import { findPausedQueues } from "../ledger/paused-queues.ts";
 import {
@@ -179,6 +180,7 @@ async function feedTrack(deps: FeederDeps, polledAtByFacility: Map<number, numbe
 }
 
 async function feedDeliver(deps: FeederDeps): Promise<void> {
+  await followMoves(deps.pool, [...deps.settings.connectors]);
   const open = await findOpenConnectors(deps.pool);
   const ripe = open.filter(
     ({ connector, oldestMs }) => oldestMs >= (deps.settings.gatherMsByConnector.get(connector) ?? 0),

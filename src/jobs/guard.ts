@@ -1,6 +1,6 @@
 import { Failure } from "../core/failures.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
-import { findLikeness, type Likeness } from "../ledger/same-containers.ts";
+import { findLikeness, type Likeness, type NumberHolder } from "../ledger/same-containers.ts";
 import type { ServiceContainer, ServiceSubject } from "../service/shapes.ts";
 import { decideDoubled } from "./decide-doubled.ts";
 import type { SubmitDeps } from "./submit-deps.ts";
@@ -14,21 +14,29 @@ export type Guarded = Likeness | "wait";
  * else can pass the same point with the same container meanwhile, whatever connector or batch the two came by.
  *
  * @returns "wait" when an earlier order still moves one of the containers the other way
- * @throws Failure ORDER_NUMBER_REUSED, ORDER_CONTAINER_IN_OPEN_ORDER, ORDER_CONTAINER_STORED_ALREADY or
- *   ORDER_CONTAINER_RETRIEVED_ALREADY, naming the other order and never the patient
+ * @throws Failure ORDER_NUMBER_REUSED, ORDER_NUMBER_OTHER_AUTHORITY, ORDER_CONTAINER_IN_OPEN_ORDER,
+ *   ORDER_CONTAINER_STORED_ALREADY or ORDER_CONTAINER_RETRIEVED_ALREADY, naming the other order and never the patient
  */
 export async function guardOrder(order: LedgerOrder, { pool, settings }: SubmitDeps): Promise<Guarded> {
   const likeness = await findLikeness(pool, order.id);
   if (likeness.numberHolder !== undefined && !likeness.overrides.has("number")) {
-    throw new Failure(
-      "ORDER_NUMBER_REUSED",
-      `order ${likeness.numberHolder} has the same order number and other content`,
-    );
+    throw numberTaken(likeness.numberHolder);
   }
   if (settings.sameContainer === "allow" || likeness.overrides.has("containers")) return likeness;
   const decision = decideDoubled(order, likeness.sameContainers);
   if (decision.kind === "park") throw new Failure(decision.code, decision.text);
   return decision.kind === "wait" ? "wait" : likeness;
+}
+
+function numberTaken({ name, authorities }: NumberHolder): Failure {
+  if (authorities === undefined) {
+    return new Failure("ORDER_NUMBER_REUSED", `order ${name} has the same order number and other content`);
+  }
+  const { its, own } = authorities;
+  return new Failure(
+    "ORDER_NUMBER_OTHER_AUTHORITY",
+    `order ${name} has the same order number of assigning authority ${its}, and this one of ${own}`,
+  );
 }
 
 /** The order's subject as it was found; `new` once it was registered for it, undefined where nobody asks. */

@@ -106,8 +106,8 @@ update wishes
 
 /** $1 order id, $2 actor, $3 reason. */
 const INSERT_WISH = `
-insert into wishes (connector, control, order_id, placer_order_number, actor, reason, state)
-select o.connector, 'cancel', o.id, o.placer_order_number, $2, $3, 'asked'
+insert into wishes (connector, control, order_id, placer_order_number, placer_authority, actor, reason, state)
+select o.connector, 'cancel', o.id, o.placer_order_number, o.placer_authority, $2, $3, 'asked'
   from orders o
  where o.id = $1`;
 

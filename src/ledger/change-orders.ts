@@ -7,6 +7,7 @@ import { insertOrderAnswer } from "./answers.ts";
 import { inTransaction } from "./database.ts";
 import { replaceContent } from "./order-content.ts";
 import { fromOrderRow, ORDER_COLUMNS, type OrderRow, type ServiceLink, snapshotOrder } from "./order-row.ts";
+import { recordOutcomes } from "./record-outcomes.ts";
 import { type NewTask, openTasks } from "./tasks.ts";
 import { answerWishes, decideWishes, type WishEffect } from "./wishes.ts";
 
@@ -146,17 +147,6 @@ select ${ORDER_COLUMNS},
   from orders o
  where o.id = any ($1)
  order by o.id`;
-
-/**
- * Facts to tell; $1 is a JSON array of {connector, message_id, order_id, kind, payload}. Their time is that of the clock: a
- * transaction that waited for an order's row began before what it waited for.
- */
-export const INSERT_OUTCOMES = `
-insert into outcomes (connector, message_id, order_id, kind, payload, occurred_at)
-select x.connector, x.message_id, x.order_id, x.kind, x.payload, clock_timestamp()
-  from rows from (jsonb_to_recordset($1::jsonb) as (connector text, message_id bigint, order_id bigint, kind text, payload jsonb))
-       with ordinality as x(connector, message_id, order_id, kind, payload, n)
- order by x.n`;
 
 function toParameter(change: OrderChange): Record<string, unknown> {
   const { to } = change;
@@ -328,12 +318,14 @@ async function updateOrders(
  */
 export async function insertOrderOutcomes(client: pg.PoolClient, orderIds: readonly number[]): Promise<void> {
   const { rows } = await client.query<OrderRow & { changed_by: number | null }>(ORDERS_TO_TELL, [orderIds]);
-  const outcomes = rows.map((row) => ({
-    connector: row.connector,
-    message_id: row.changed_by ?? row.message_id,
-    order_id: row.id,
-    kind: "changed",
-    payload: { order: snapshotOrder(fromOrderRow(row)) },
-  }));
-  await client.query(INSERT_OUTCOMES, [JSON.stringify(outcomes)]);
+  await recordOutcomes(
+    client,
+    rows.map((row) => ({
+      connector: row.connector,
+      message_id: row.changed_by ?? row.message_id,
+      order_ids: [row.id],
+      kind: "changed",
+      payload: { order: snapshotOrder(fromOrderRow(row)) },
+    })),
+  );
 }

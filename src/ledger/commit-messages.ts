@@ -10,6 +10,7 @@ import type { BatchSource, MessageBatch, MessageRecord } from "./message-record.
 import type { OrderSnapshot } from "./order-row.ts";
 import { recordWishes } from "./record-wishes.ts";
 import { isUnstorable, withoutUnstorable } from "./unstorable.ts";
+import { noteUnheardRefusals } from "./untold-refusals.ts";
 
 export type { MessageBatch, MessageRecord } from "./message-record.ts";
 
@@ -125,6 +126,7 @@ const insertLocked: Insert = async (client, batch, records) => {
   // A draft may repeat an order of this very batch, which is there only now.
   const earlier = await earlierOrders(client, drafts);
   await insertAnswers(client, batch.connector, drafts, earlier);
+  await noteUnheardRefusals(client, drafts);
   await recordWishes(client, batch.connector, drafts);
   return drafts.map((draft) => toVerdict(draft, earlier));
 };

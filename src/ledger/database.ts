@@ -1,6 +1,7 @@
 import pg from "pg";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import { unavailableWords } from "./database-words.ts";
 
 /** Where the ledger's PostgreSQL is: a URL, or the parts of one (`host` may be a socket folder). */
 export interface DatabaseConnection {
@@ -32,6 +33,11 @@ const TIMEOUTS = "-c statement_timeout=120s -c lock_timeout=60s -c idle_in_trans
  * after some 75 s and not after the two hours of the system. Ignored where the connection is a Unix socket.
  */
 export const LIVENESS = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=5";
+/**
+ * All of our statements are short. But where the planner knows a table little yet, it takes the recursive ones for endless, and
+ * a server that compiles what costs much (`jit`, on by default) then does so each time, for a second or two.
+ */
+const NO_COMPILING = "-c jit=off";
 /** A connection that died without a word is given up after this, ms; longer than any statement may take. */
 const QUERY_TIMEOUT_MS = 130_000;
 
@@ -117,7 +123,7 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
     ...settings.connection,
     max: settings.max,
     application_name: settings.connection.application_name ?? settings.applicationName,
-    options: `-c search_path=${settings.schema},public -c synchronous_commit=on -c timezone=UTC ${TIMEOUTS} ${LIVENESS}`,
+    options: `-c search_path=${settings.schema},public -c synchronous_commit=on -c timezone=UTC ${TIMEOUTS} ${LIVENESS} ${NO_COMPILING}`,
     types: TYPES,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 60_000,
@@ -151,6 +157,9 @@ const TRANSIENT_CODES = new Set([
 const TRANSIENT_WORDS =
   /terminated|Query read timeout|timeout exceeded when trying to connect|connection timeout|not queryable|Client was closed/i;
 
+/** SQLSTATE of a server without room. */
+const DISK_FULL = new Set(["53100"]);
+
 /** Turns a driver error into LEDGER_UNAVAILABLE when the server was out of reach, and leaves everything else as it is. */
 export function asLedgerFailure(error: unknown): unknown {
   if (error instanceof Failure || !(error instanceof Error)) return error;
@@ -159,7 +168,7 @@ export function asLedgerFailure(error: unknown): unknown {
     TRANSIENT_STATES.test(code) || TRANSIENT_CODES.has(code) || TRANSIENT_WORDS.test(error.message);
   if (!isTransient) return error;
   return new Failure("LEDGER_UNAVAILABLE", {
-    message: "the ledger's database can't be reached",
+    message: `the ledger's database can't be ${DISK_FULL.has(code) ? "written" : "reached"}: ${unavailableWords(code)}`,
     cause: error,
   });
 }

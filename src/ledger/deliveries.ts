@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { FailureCode } from "../core/failures.ts";
 import { run } from "./database.ts";
-import { HELD_DELIVERIES, isNotHeld } from "./held-deliveries.ts";
+import { HELD_DELIVERIES, heldDeliveries, isAnswerAlone, isNotHeld, ordersOf } from "./held-deliveries.ts";
 
 /** Something composed that the lab does not have yet. */
 export interface PendingDelivery {
@@ -9,10 +9,14 @@ export interface PendingDelivery {
   readonly fileName: string;
   readonly bytes: Buffer;
   readonly attempts: number;
-  /** Tries that the lab answered with an error. */
-  readonly errorAnswers: number;
+  /** Tries that failed for a reason of its own: the lab answered with an error, or took others meanwhile. */
+  readonly ownFailures: number;
+  /** Whether it is set aside because it alone fails. */
+  readonly isAside: boolean;
   /** The orders that it tells about. */
   readonly orderIds: readonly number[];
+  /** Says no more than that a message came, or waits: it holds back nothing, and goes out behind nothing later. */
+  readonly isAnswer: boolean;
 }
 
 /**
@@ -53,15 +57,17 @@ select c.name as connector
 /**
  * A connector's oldest pending deliveries, due or not: what an order went through is told in order, so the first that
  * isn't due holds up those behind it. Those that are held back are left out. $1 connector, $2 how many.
- * Indexes: deliveries_pending, outcomes_delivery.
+ * Indexes: deliveries_pending, outcomes_delivery, the primary key of outcome_orders.
  */
-const PENDING = `
-with recursive ${HELD_DELIVERIES}
+const pending = (held: string): string => `
+with recursive ${held}
 select d.id, d.file_name, d.bytes, d.attempts, d.error_answers, d.next_at <= now() as is_due,
-       (select coalesce(array_agg(distinct t.order_id), '{}')
+       d.error_answers > 0 and d.failure_code is not distinct from 'DELIVERY_FAILS_ALONE' as is_aside,
+       (select coalesce(array_agg(distinct told.order_id), '{}')
           from outcomes t
-         where t.delivery_id = d.id
-           and t.order_id is not null) as order_ids
+         cross join lateral (${ordersOf("t")}) told
+         where t.delivery_id = d.id) as order_ids,
+       exists (select from outcomes t where t.delivery_id = d.id and ${isAnswerAlone("t")}) as is_answer
   from deliveries d
  where d.connector between $1 and $1
    and d.state = 'pending'
@@ -69,7 +75,14 @@ select d.id, d.file_name, d.bytes, d.attempts, d.error_answers, d.next_at <= now
  order by d.connector, d.id
  limit $2`;
 
-/** The lab has it, and the timelines say so; $1 bigint[]. Index: the primary key, outcomes_delivery. */
+const PENDING = pending(HELD_DELIVERIES);
+/** The same without a delivery and what waits behind it; $3 its id. */
+const PENDING_BESIDE = pending(heldDeliveries("$3"));
+
+/**
+ * The lab has it, and the timelines say so, but for answers to a message as a whole; $1 bigint[]. Indexes: the primary key,
+ * outcomes_delivery, the primary key of outcome_orders.
+ */
 const DELIVERED = `
 with done as (
   update deliveries
@@ -82,10 +95,11 @@ with done as (
      and state = 'pending'
   returning id, file_name)
 insert into order_events (order_id, kind, detail)
-select t.order_id, 'told', jsonb_build_object('deliveryId', 'd' || done.id, 'file', done.file_name)
+select told.order_id, 'told', jsonb_build_object('deliveryId', 'd' || done.id, 'file', done.file_name)
   from done
   join outcomes t on t.delivery_id = done.id
- where t.order_id is not null
+ cross join lateral (${ordersOf("t")}) told
+ where t.kind in ('changed', 'wishes')
  order by t.id`;
 
 /** Not yet; $1 id, $2 ms until the next try, $3 code, $4 text, $5 1 for an error of its own, else 0. Index: the primary key. */
@@ -134,16 +148,20 @@ export async function isRefusedAlone(pool: pg.Pool, deliveryId: number): Promise
   return row?.is_alone === true;
 }
 
-/** $1 id. Index: the primary key. */
+/** $1 id, $2 connector. Index: the primary key. */
 const IS_PENDING = `
 select exists (select 1
                  from deliveries d
                 where d.id = $1
+                  and d.connector = $2
                   and d.state = 'pending') as is_pending`;
 
-/** Whether the lab is still to be told: a person may have given it up since it was listed, or another process told it. */
-export async function isStillPending(pool: pg.Pool, deliveryId: number): Promise<boolean> {
-  const [row] = await run<{ is_pending: boolean }>(pool, IS_PENDING, [deliveryId]);
+/**
+ * Whether the lab is still to be told through this connector: a person may have given it up, or moved it to another
+ * one, since it was listed, or another process told it.
+ */
+export async function isStillPending(pool: pg.Pool, deliveryId: number, connector: string): Promise<boolean> {
+  const [row] = await run<{ is_pending: boolean }>(pool, IS_PENDING, [deliveryId, connector]);
   return row?.is_pending === true;
 }
 
@@ -158,6 +176,20 @@ export async function listDueDeliveries(
   connector: string,
   limit: number,
 ): Promise<PendingDelivery[]> {
+  return listDue(pool, PENDING, [connector, limit]);
+}
+
+/** The same, but as if everything later about the orders of one delivery waited behind that. */
+export async function listDueBeside(
+  pool: pg.Pool,
+  connector: string,
+  limit: number,
+  deliveryId: number,
+): Promise<PendingDelivery[]> {
+  return listDue(pool, PENDING_BESIDE, [connector, limit, deliveryId]);
+}
+
+async function listDue(pool: pg.Pool, query: string, values: unknown[]): Promise<PendingDelivery[]> {
   const rows = await run<{
     id: number;
     file_name: string;
@@ -165,8 +197,10 @@ export async function listDueDeliveries(
     attempts: number;
     error_answers: number;
     is_due: boolean;
+    is_aside: boolean;
     order_ids: number[];
-  }>(pool, PENDING, [connector, limit]);
+    is_answer: boolean;
+  }>(pool, query, values);
   const held = rows.findIndex((row) => !row.is_due);
   const due = held === -1 ? rows : rows.slice(0, held);
   return due.map((row) => ({
@@ -174,8 +208,10 @@ export async function listDueDeliveries(
     fileName: row.file_name,
     bytes: row.bytes,
     attempts: row.attempts,
-    errorAnswers: row.error_answers,
+    ownFailures: row.error_answers,
+    isAside: row.is_aside,
     orderIds: row.order_ids,
+    isAnswer: row.is_answer,
   }));
 }
 
@@ -190,7 +226,7 @@ export async function postponeDelivery(
   failed: {
     readonly id: number;
     readonly nextInMs: number;
-    /** Whether the lab answered with an error that is about this one: others go on meanwhile. */
+    /** Whether it failed for a reason of its own: others go on meanwhile. */
     readonly isItsOwn: boolean;
     readonly code: FailureCode;
     readonly text: string;

@@ -9,11 +9,11 @@ import { type Act, INSERT_AUDIT } from "./operator.ts";
  */
 const LOCK_DELIVERY = "select from deliveries where id = $1 for update";
 
-/** A delivery that waits or is parked goes out now; $1 id. */
+/** A delivery that waits or is parked goes out now; one that fails alone is known to, so that it stops no others; $1 id. */
 const DELIVER_NOW = `
 update deliveries
    set state = 'pending',
-       error_answers = 0,
+       error_answers = case when failure_code = 'DELIVERY_FAILS_ALONE' then 1 else 0 end,
        next_at = now()
  where id = $1
    and state in ('pending', 'parked')

@@ -1,14 +1,15 @@
 import type pg from "pg";
 import type { CsvRow } from "../core/intake.ts";
 import { endedWithoutEffect } from "../core/order-state.ts";
-import { INSERT_EVENTS, INSERT_OUTCOMES } from "./change-orders.ts";
+import { INSERT_EVENTS } from "./change-orders.ts";
 import { prepared, together } from "./database.ts";
 import { forgetHeld, keysOf, recordHeld } from "./held-keys.ts";
 import { formatId, parseId } from "./ids.ts";
-import { CONFLICT_TEXT, draftSnapshot, isToldByReply, type MessageDraft } from "./message-drafts.ts";
+import { draftSnapshot, isToldByReply, type MessageDraft } from "./message-drafts.ts";
 import { type BatchSource, standingId } from "./message-record.ts";
 import { containerRows, contentOf, INSERT_CONTAINERS } from "./order-content.ts";
 import type { OrderSnapshot } from "./order-row.ts";
+import { type NewOutcome, recordOutcomes } from "./record-outcomes.ts";
 import { onlyWishes } from "./record-wishes.ts";
 
 /** $1.. arrays of one value a message. */
@@ -37,16 +38,16 @@ update messages m
 /** $1 JSON array of orders. A business key that appeared meanwhile makes the insert fail, and the batch is tried anew. */
 const INSERT_ORDERS = `
 insert into orders (id, message_id, position, connector, business_key, operation, facility_code, facility_id,
-                    placer_order_number, subject_code, prior_subject_code, subject, sources, content_digest, state,
-                    failure_code, failure_text)
+                    placer_order_number, placer_authority, subject_code, prior_subject_code, subject, sources,
+                    content_digest, state, failure_code, failure_text)
 select x.id, x.message_id, x.position, x.connector, x.business_key, x.operation, x.facility_code, x.facility_id,
-       x.placer_order_number, x.subject_code, x.prior_subject_code, x.subject, x.sources, decode(x.digest, 'hex'),
-       x.state, x.failure_code, x.failure_text
+       x.placer_order_number, x.placer_authority, x.subject_code, x.prior_subject_code, x.subject, x.sources,
+       decode(x.digest, 'hex'), x.state, x.failure_code, x.failure_text
   from jsonb_to_recordset($1::jsonb)
        as x(id bigint, message_id bigint, position integer, connector text, business_key text, operation text,
-            facility_code text, facility_id bigint, placer_order_number text, subject_code text,
-            prior_subject_code text, subject jsonb, sources jsonb, digest text, state text, failure_code text,
-            failure_text text)`;
+            facility_code text, facility_id bigint, placer_order_number text, placer_authority jsonb,
+            subject_code text, prior_subject_code text, subject jsonb, sources jsonb, digest text, state text,
+            failure_code text, failure_text text)`;
 
 /** Writes the messages with their orders and timeline entries, as the drafts decide, and who is held behind whom. */
 export async function insertDrafts(
@@ -132,7 +133,7 @@ async function insertOrders(
   drafts: readonly MessageDraft[],
 ): Promise<void> {
   const orders = drafts.flatMap((draft) =>
-    draft.orders.map(({ order, orderId, businessKey: key, digest, isConflict }, index) => {
+    draft.orders.map(({ order, orderId, businessKey: key, digest, conflict }, index) => {
       const { containers: _containers, ...content } = contentOf(order, digest);
       return {
         ...content,
@@ -142,9 +143,9 @@ async function insertOrders(
         connector,
         business_key: key,
         placer_order_number: order.placerOrderNumber,
-        state: isConflict ? "parked" : "received",
-        failure_code: isConflict ? "ORDER_NUMBER_REUSED" : undefined,
-        failure_text: isConflict ? CONFLICT_TEXT : undefined,
+        state: conflict ? "parked" : "received",
+        failure_code: conflict?.code,
+        failure_text: conflict?.text,
       };
     }),
   );
@@ -161,13 +162,11 @@ async function insertOrders(
 
 async function insertTimeline(client: pg.PoolClient, drafts: readonly MessageDraft[]): Promise<void> {
   const events = drafts.flatMap((draft) =>
-    draft.orders.map(({ orderId, isConflict }) => ({
+    draft.orders.map(({ orderId, conflict }) => ({
       order_id: orderId,
-      kind: isConflict ? "parked" : "received",
-      to_state: isConflict ? "parked" : "received",
-      detail: isConflict
-        ? { code: "ORDER_NUMBER_REUSED", text: CONFLICT_TEXT }
-        : { place: draft.record.message.place },
+      kind: conflict ? "parked" : "received",
+      to_state: conflict ? "parked" : "received",
+      detail: conflict ?? { place: draft.record.message.place },
     })),
   );
   const repeats = drafts.flatMap((draft) =>
@@ -188,18 +187,20 @@ export async function insertAnswers(
   drafts: readonly MessageDraft[],
   earlier: ReadonlyMap<number, OrderSnapshot[]>,
 ): Promise<void> {
-  const outcomes = drafts.flatMap((draft): Record<string, unknown>[] => {
+  const outcomes = drafts.flatMap((draft): NewOutcome[] => {
     const answer = { connector, message_id: draft.messageId };
     // Nothing is made of it; but a sender that was promised an application acknowledgement waits for that all the same.
     if (draft.verdict === "ignored" && draft.record.replyTo === undefined) return [];
     const conflicts = draft.orders
-      .filter((order) => order.isConflict)
-      .map((order) => ({
-        ...answer,
-        order_id: order.orderId,
-        kind: "changed",
-        payload: { order: draftSnapshot(order) },
-      }));
+      .filter(({ conflict }) => conflict !== undefined)
+      .map(
+        (order): NewOutcome => ({
+          ...answer,
+          order_ids: [order.orderId],
+          kind: "changed",
+          payload: { order: draftSnapshot(order) },
+        }),
+      );
     const ended = repeatedEnds(draft, earlier.get(draft.messageId) ?? []);
     const changes = [...conflicts, ...ended.map((end) => ({ ...answer, ...end }))];
     if (draft.record.isAnsweredInBatch || isToldByReply(draft)) return changes;
@@ -210,6 +211,7 @@ export async function insertAnswers(
       return [
         {
           ...answer,
+          order_ids: [],
           kind: draft.verdict,
           payload: {
             problems: draft.problems,
@@ -222,14 +224,15 @@ export async function insertAnswers(
     if (onlyWishes(draft)) return [];
     const fresh = draft.orders.map(draftSnapshot);
     const told = [...fresh, ...(earlier.get(draft.messageId) ?? [])];
-    const acknowledged = {
+    const acknowledged: NewOutcome = {
       ...answer,
+      order_ids: told.flatMap(({ orderId }) => parseId("o", orderId) ?? []),
       kind: "acknowledged",
       payload: { orders: told, isDuplicate: draft.verdict === "duplicate" },
     };
     return [acknowledged, ...changes];
   });
-  if (outcomes.length > 0) await client.query(INSERT_OUTCOMES, [JSON.stringify(outcomes)]);
+  await recordOutcomes(client, outcomes);
 }
 
 /**
@@ -239,10 +242,10 @@ export async function insertAnswers(
 function repeatedEnds(
   { repeatedOrderIds }: MessageDraft,
   earlier: readonly OrderSnapshot[],
-): Record<string, unknown>[] {
+): Pick<NewOutcome, "order_ids" | "kind" | "payload">[] {
   return earlier.flatMap((order) => {
     const id = parseId("o", order.orderId);
     if (id === undefined || !repeatedOrderIds.includes(id) || !endedWithoutEffect(order.state)) return [];
-    return [{ order_id: id, kind: "changed", payload: { order } }];
+    return [{ order_ids: [id], kind: "changed", payload: { order } }];
   });
 }

@@ -1,12 +1,18 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
-import type { Problem } from "../core/failures.ts";
+import {
+  type AssigningAuthority,
+  areOfTwoAuthorities,
+  formatAuthority,
+} from "../core/assigning-authority.ts";
+import type { FailureCode, Problem } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
 import { isTerminal, type OrderState } from "../core/order-state.ts";
 import type { Wish } from "../core/wish.ts";
 import { prepared, type Queryable, together } from "./database.ts";
 import { draftReplies, markReusedControlIds } from "./draft-replies.ts";
+import { EarlierConflicts } from "./earlier-conflicts.ts";
 import { type EarlierMessages, findEarlierMessages } from "./earlier-messages.ts";
 import { HeldKeys, keysOf } from "./held-keys.ts";
 import { formatId } from "./ids.ts";
@@ -18,10 +24,10 @@ import type { OrderSnapshot } from "./order-row.ts";
  * Orders that carry these business keys, each looked up by itself; $1 text[]. Index: orders (business_key).
  */
 export const FIND_BY_KEY = `
-select o.id, o.business_key, o.content_digest, o.state
+select o.id, o.business_key, o.content_digest, o.state, o.placer_authority
   from unnest($1::text[]) as x(business_key)
  cross join lateral (
-       select o.id, o.business_key, o.content_digest, o.state
+       select o.id, o.business_key, o.content_digest, o.state, o.placer_authority
          from orders o
         where o.business_key = x.business_key
         limit 1) o`;
@@ -55,7 +61,8 @@ export interface OrderDraft {
   readonly orderId: number;
   readonly businessKey: string | null;
   readonly digest: string;
-  readonly isConflict: boolean;
+  /** Why it is parked: an earlier order has its number, and it is no repeat of that. */
+  readonly conflict: { readonly code: FailureCode; readonly text: string } | undefined;
 }
 
 /**
@@ -101,7 +108,12 @@ export async function draftMessages(
   );
   if (batch.replayOf === undefined) markRepeatedMessages(drafts, earlier);
   markReusedControlIds(drafts, earlier);
-  decideOrders(batch.connector, drafts, { orderIds: ids.orders, held, known });
+  const conflicts = await EarlierConflicts.find(
+    client,
+    batch.connector,
+    listContradicting(batch.connector, records, known),
+  );
+  decideOrders(batch.connector, drafts, { orderIds: ids.orders, held, known, conflicts });
   await draftReplies(client, drafts);
   return drafts;
 }
@@ -152,6 +164,7 @@ interface KnownOrder {
   readonly orderId: number;
   readonly digest: string;
   readonly state: OrderState;
+  readonly authority: AssigningAuthority | undefined;
 }
 
 async function findKnownOrders(
@@ -171,13 +184,36 @@ async function findKnownOrders(
     business_key: string;
     content_digest: Buffer;
     state: OrderState;
+    placer_authority: AssigningAuthority | null;
   }>(client, "orders_by_key", FIND_BY_KEY, [[...keys]]);
   return new Map(
-    rows.map(({ id, business_key, content_digest, state }) => [
+    rows.map(({ id, business_key, content_digest, state, placer_authority }) => [
       business_key,
-      { orderId: id, digest: content_digest.toString("hex"), state },
+      {
+        orderId: id,
+        digest: content_digest.toString("hex"),
+        state,
+        authority: placer_authority ?? undefined,
+      },
     ]),
   );
+}
+
+/** The orders that say something else than those which have their numbers already. */
+function listContradicting(
+  connector: string,
+  records: readonly MessageRecord[],
+  known: ReadonlyMap<string, KnownOrder>,
+): { readonly number: string; readonly digest: string }[] {
+  if (known.size === 0) return [];
+  const orders = records.flatMap((record) => (record.verdict === "accepted" ? record.orders : []));
+  return orders.flatMap((order) => {
+    const first = known.get(businessKey(connector, order) ?? "");
+    const { placerOrderNumber: number } = order;
+    if (first === undefined || number === undefined) return [];
+    const digest = digestOrder(order);
+    return conflictWith(first, order, digest) ? [{ number, digest }] : [];
+  });
 }
 
 function decideOrders(
@@ -187,10 +223,12 @@ function decideOrders(
     orderIds,
     held,
     known,
+    conflicts,
   }: {
     readonly orderIds: readonly number[];
     readonly held: HeldKeys;
     readonly known: Map<string, KnownOrder>;
+    readonly conflicts: EarlierConflicts;
   },
 ): void {
   const waiting = new Set<number>();
@@ -200,15 +238,21 @@ function decideOrders(
     if (draft.verdict === "accepted") {
       const decided = draft.record.orders.map((order) => {
         const key = businessKey(connector, order);
-        return { order, key, digest: digestOrder(order), first: key === null ? undefined : known.get(key) };
+        const first = key === null ? undefined : known.get(key);
+        const digest = digestOrder(order);
+        const conflict = first && conflictWith(first, order, digest);
+        const same = conflict && conflicts.get(order, digest);
+        return same
+          ? { order, key, digest, first: same, conflict: undefined }
+          : { order, key, digest, first, conflict };
       });
       const { wishes = [] } = draft.record;
-      const repeatsAll = decided.every(({ first, digest }) => first?.digest === digest);
+      const repeatsAll = decided.every(({ first, conflict }) => first && !conflict);
       const mayPass = repeatsAll && wishes.every((wish) => needsNoOther(connector, wish, known));
       const before = mayPass ? undefined : held.findBefore(draft.messageId, keysOf(draft.record));
       if (before !== undefined) holdBehind(draft, before);
-      for (const { order, key, digest, first } of before === undefined ? decided : []) {
-        if (first?.digest === digest) {
+      for (const { order, key, digest, first, conflict } of before === undefined ? decided : []) {
+        if (first && !conflict) {
           draft.repeatedOrderIds.push(first.orderId);
           continue;
         }
@@ -218,9 +262,12 @@ function decideOrders(
           orderId,
           businessKey: first ? null : key,
           digest,
-          isConflict: first !== undefined,
+          conflict,
         });
-        if (key !== null && !first) known.set(key, { orderId, digest, state: "received" });
+        if (conflict) conflicts.add(order, digest, orderId);
+        if (key !== null && !first) {
+          known.set(key, { orderId, digest, state: "received", authority: order.placerAuthority });
+        }
       }
       if (before === undefined && decided.length > 0 && repeatsAll) draft.verdict = "duplicate";
     }
@@ -245,7 +292,25 @@ function needsNoOther(connector: string, wish: Wish, known: ReadonlyMap<string, 
   // A number of ours is that of an order which has left.
   if (key === null) return wish.fillerNumber !== undefined;
   const order = known.get(key);
-  return order !== undefined && !isTerminal(order.state);
+  if (order === undefined || isTerminal(order.state)) return false;
+  return !areOfTwoAuthorities(order.authority, wish.placerAuthority);
+}
+
+/**
+ * Why an order is no repeat of the one that has its number; undefined when it is one. A number of another authority is
+ * another number, even where all else is the same; but a site may have renamed its system, so it is for a person to say.
+ */
+function conflictWith(first: KnownOrder, order: Order, digest: string): OrderDraft["conflict"] {
+  const { placerAuthority: own } = order;
+  if (first.authority && own && areOfTwoAuthorities(first.authority, own)) {
+    const text = `an earlier order (${formatId("o", first.orderId)}) has the same order number of assigning authority ${formatAuthority(first.authority)}, and this one of ${formatAuthority(own)}`;
+    return { code: "ORDER_NUMBER_OTHER_AUTHORITY", text };
+  }
+  if (first.digest === digest) return undefined;
+  return {
+    code: "ORDER_NUMBER_REUSED",
+    text: "an earlier order has the same order number and other content",
+  };
 }
 
 /** The message that it repeats has no orders yet, so there is nothing to answer with: it waits by itself. */
@@ -277,19 +342,16 @@ function businessKey(
   return placerOrderNumber === undefined ? null : `${connector}\n${placerOrderNumber}`;
 }
 
-/** Why an order in conflict is parked. */
-export const CONFLICT_TEXT = "an earlier order has the same order number and other content";
-
 /** What the lab would be told of a new order. */
-export function draftSnapshot({ order, orderId, isConflict }: OrderDraft): OrderSnapshot {
+export function draftSnapshot({ order, orderId, conflict }: OrderDraft): OrderSnapshot {
   return {
     orderId: formatId("o", orderId),
     operation: order.operation,
     placerOrderNumber: order.placerOrderNumber,
     facilityCode: order.facilityCode,
     subjectCode: order.subject.code.reveal(),
-    state: isConflict ? "parked" : "received",
+    state: conflict ? "parked" : "received",
     containers: order.containers,
-    reason: isConflict ? { code: "ORDER_NUMBER_REUSED", text: CONFLICT_TEXT } : undefined,
+    reason: conflict,
   };
 }

@@ -154,6 +154,7 @@ export async function releaseOrder(
 /** What a person may decide to go past: an order that seems to do the same once more. */
 const OVERRIDABLE: Readonly<Partial<Record<FailureCode, Override>>> = {
   ORDER_NUMBER_REUSED: "number",
+  ORDER_NUMBER_OTHER_AUTHORITY: "number",
   ORDER_CONTAINER_IN_OPEN_ORDER: "containers",
   ORDER_CONTAINER_STORED_ALREADY: "containers",
   ORDER_CONTAINER_RETRIEVED_ALREADY: "containers",

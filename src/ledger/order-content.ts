@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
+import type { AssigningAuthority } from "../core/assigning-authority.ts";
 import type { Order } from "../core/order.ts";
 
 /** What an order asks for, as the ledger keeps it: plain JSON, with the patient's values in clear. */
@@ -9,6 +10,7 @@ export interface OrderContent {
   readonly facility_id: number;
   readonly subject_code: string;
   readonly prior_subject_code: string | undefined;
+  readonly placer_authority: AssigningAuthority | undefined;
   readonly subject: {
     readonly firstName: string | undefined;
     readonly lastName: string | undefined;
@@ -29,6 +31,7 @@ export function contentOf(order: Order, digest: string = digestOrder(order)): Or
     facility_id: order.facilityId,
     subject_code: subject.code.reveal(),
     prior_subject_code: order.priorSubjectCode?.reveal(),
+    placer_authority: order.placerAuthority,
     subject: {
       firstName: subject.firstName?.reveal(),
       lastName: subject.lastName?.reveal(),
@@ -40,7 +43,7 @@ export function contentOf(order: Order, digest: string = digestOrder(order)): Or
   };
 }
 
-/** Digest over everything an order asks for, whatever way it was written in the message; hex. */
+/** Digest over everything an order asks for, whatever way it was written in the message; who numbered it is no part. Hex. */
 export function digestOrder(order: Order): string {
   const { subject, priorSubjectCode } = order;
   const content = [
@@ -78,8 +81,8 @@ export function containerRows(
 /**
  * An order that the service doesn't have asks for something else from now on. The subject stays the same one, and so do
  * its name and birth date where the change tells none: nobody else's values are compared with the service's then. A new
- * generation, so that a call for the former content, should it ever show up late, is not taken for this one's; $1 JSON
- * array of {order_id} with a content. Index: the primary key.
+ * generation, so that a call for the former content, should it ever show up late, is not taken for this one's. Who assigned
+ * its number is known from then on, if it wasn't; $1 JSON array of {order_id} with a content. Index: the primary key.
  */
 const REPLACE_CONTENT = `
 update orders o
@@ -89,10 +92,12 @@ update orders o
        subject = o.subject || x.subject,
        sources = o.sources || x.sources,
        content_digest = decode(x.digest, 'hex'),
+       placer_authority = coalesce(o.placer_authority, x.placer_authority),
        overrides = '{}',
        generation = o.generation + 1
   from jsonb_to_recordset($1::jsonb)
-       as x(order_id bigint, operation text, facility_code text, facility_id bigint, subject jsonb, sources jsonb, digest text)
+       as x(order_id bigint, operation text, facility_code text, facility_id bigint, subject jsonb, sources jsonb, digest text,
+            placer_authority jsonb)
  where o.id = x.order_id`;
 
 /** $1 bigint[]. Index: the primary key. */

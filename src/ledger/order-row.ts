@@ -1,3 +1,4 @@
+import type { AssigningAuthority } from "../core/assigning-authority.ts";
 import type { FailureCode } from "../core/failures.ts";
 import type { Operation, OrderSubject } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
@@ -24,6 +25,8 @@ export interface LedgerOrder {
   readonly facilityCode: string;
   readonly facilityId: number;
   readonly placerOrderNumber: string | undefined;
+  /** Who assigned that number, as far as a message told. */
+  readonly placerAuthority: AssigningAuthority | undefined;
   readonly subject: OrderSubject;
   /** MERGE: the identifier that goes. */
   readonly priorSubjectCode: Phi | undefined;
@@ -69,7 +72,7 @@ export interface LedgerOrder {
 
 /** Columns of a {@link LedgerOrder}, for a query over `orders o`. */
 export const ORDER_COLUMNS = `
-  o.id, o.message_id, o.connector, o.operation, o.facility_code, o.facility_id, o.placer_order_number, o.subject_code,
+  o.id, o.message_id, o.connector, o.operation, o.facility_code, o.facility_id, o.placer_order_number, o.placer_authority, o.subject_code,
   o.prior_subject_code, o.subject, o.sources, o.state, o.failure_code, o.failure_text, o.version, o.generation, o.attempts, o.next_at, o.fence, o.intent,
   o.intent_at, (extract(epoch from now() - o.intent_at) * 1000)::double precision as intent_age_ms, o.looks, o.failed_looks, o.known_request_ids, o.former_ids, o.is_repost_approved, o.surface, o.request_id, o.procedure_id, o.procedure_code,
   o.remote_status, o.poll_interval_ms, o.missing_since, o.held_at, o.received_at, o.submitted_at, o.changed_at,
@@ -87,6 +90,7 @@ export interface OrderRow {
   facility_code: string;
   facility_id: number;
   placer_order_number: string | null;
+  placer_authority: AssigningAuthority | null;
   subject_code: string;
   prior_subject_code: string | null;
   subject: { firstName?: string; lastName?: string; dateOfBirth?: string };
@@ -166,6 +170,7 @@ export function fromOrderRow(row: OrderRow): LedgerOrder {
     facilityCode: row.facility_code,
     facilityId: row.facility_id,
     placerOrderNumber: row.placer_order_number ?? undefined,
+    placerAuthority: row.placer_authority ?? undefined,
     subject: toSubject(row.subject_code, row.subject),
     priorSubjectCode: wrap(row.prior_subject_code ?? undefined),
     containers: row.containers.map((container) => ({

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { run } from "./database.ts";
-import { HELD_DELIVERIES, WAITS_BEHIND } from "./held-deliveries.ts";
+import { HELD_DELIVERIES, ordersOf, WAITS_BEHIND } from "./held-deliveries.ts";
 import { formatId } from "./ids.ts";
 import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./order-row.ts";
 import type { DeliveryView } from "./views.ts";
@@ -64,10 +64,10 @@ const DELIVERY_BY_ID = `
 with recursive ${HELD_DELIVERIES}
 select d.id, d.connector, d.file_name, d.state, d.attempts, d.failure_code, d.failure_text, d.created_at, d.delivered_at,
        d.next_at, octet_length(d.bytes) as size_bytes,
-       (select coalesce(array_agg(distinct t.order_id order by t.order_id), '{}')
+       (select coalesce(array_agg(distinct told.order_id order by told.order_id), '{}')
           from outcomes t
-         where t.delivery_id = d.id
-           and t.order_id is not null) as order_ids,
+         cross join lateral (${ordersOf("t")}) told
+         where t.delivery_id = d.id) as order_ids,
        ${WAITS_BEHIND}
   from deliveries d
  where d.id = $1`;

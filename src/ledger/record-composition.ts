@@ -8,6 +8,7 @@ import {
   INSERT_DELIVERY,
   type UncomposedOutcome,
 } from "./outcomes.ts";
+import { noteUntoldRefusals } from "./untold-refusals.ts";
 
 /** Those of these outcomes that are composed anew, and the deliveries as which they are parked; $1 outcome ids. Index: the primary keys. */
 const PARKED_PLACES = `
@@ -98,6 +99,7 @@ export async function recordComposition(
     if (composition.untold.length > 0) {
       leftOver.push(...takePlace(composition.untold));
       await mark(null, composition.untold);
+      await noteUntoldRefusals(client, composition.untold);
     }
     if (leftOver.length > 0) await client.query(FORGET_DELIVERIES, [leftOver]);
   });

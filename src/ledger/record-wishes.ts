@@ -4,21 +4,22 @@ import { settleWishesWithin } from "./change-orders.ts";
 import { formatId } from "./ids.ts";
 import { isToldByReply, type MessageDraft } from "./message-drafts.ts";
 import { contentOf } from "./order-content.ts";
+import { recordOutcomes } from "./record-outcomes.ts";
 import { chooseForWishes } from "./refuse-wishes.ts";
 import type { PlacedWish } from "./wished-orders.ts";
 import { answerWishes, recordRefusals } from "./wishes.ts";
 
 /** $1 connector, $2 actor, $3 JSON array of wishes. */
 const INSERT_WISHES = `
-insert into wishes (message_id, position, connector, control, content, order_id, placer_order_number, filler_kind,
-                    filler_id, actor, state, failure_code, failure_text, decided_at)
+insert into wishes (message_id, position, connector, control, content, order_id, placer_order_number, placer_authority,
+                    filler_kind, filler_id, actor, state, failure_code, failure_text, decided_at)
 select x.message_id, x.position, $1, x.control, case when x.code is null then x.content end, x.order_id,
-       x.placer_order_number, x.filler_kind, x.filler_id, $2,
+       x.placer_order_number, x.placer_authority, x.filler_kind, x.filler_id, $2,
        case when x.code is null then 'asked' else 'unable' end, x.code, x.text,
        case when x.code is null then null else now() end
   from jsonb_to_recordset($3::jsonb)
        as x(message_id bigint, position integer, control text, content jsonb, order_id bigint, placer_order_number text,
-            filler_kind text, filler_id bigint, code text, text text)`;
+            placer_authority jsonb, filler_kind text, filler_id bigint, code text, text text)`;
 
 /** That somebody asked; $1 JSON array of {order_id, kind, detail}. */
 const INSERT_ASKED = `
@@ -33,13 +34,15 @@ select $1, x.action, x.target, x.detail
   from jsonb_to_recordset($2::jsonb) as x(action text, target text, detail jsonb)`;
 
 /**
- * Acknowledges messages that bring wishes alone, and of whose wishes none is answered yet; $1 bigint[], $2 whether they were
- * repeated. Index: outcomes_message.
+ * Messages that bring wishes alone, and of whose wishes none is answered yet, with the orders that these name; $1 bigint[].
+ * Indexes: outcomes_message, wishes (message_id, position).
  */
-const ACKNOWLEDGE = `
-insert into outcomes (connector, message_id, kind, payload, occurred_at)
-select m.connector, m.id, 'acknowledged', jsonb_build_object('orders', '[]'::jsonb, 'isDuplicate', $2::boolean),
-       clock_timestamp()
+const UNACKNOWLEDGED = `
+select m.id, m.connector,
+       (select coalesce(array_agg(distinct w.order_id), '{}')
+          from wishes w
+         where w.message_id = coalesce(m.duplicate_of, m.id)
+           and w.order_id is not null) as order_ids
   from messages m
  where m.id = any ($1)
    and not exists (select 1
@@ -48,13 +51,26 @@ select m.connector, m.id, 'acknowledged', jsonb_build_object('orders', '[]'::jso
                       and t.kind in ('acknowledged', 'wishes'))
  order by m.id`;
 
-/** The answers that a message got are given to its repetition as well, as of then; $1 JSON array of {message_id, first_id}. Index: outcomes_message. */
+/**
+ * The answers that a message got are given to its repetition as well, as of then; $1 JSON array of {message_id, first_id}.
+ * Indexes: outcomes_message, the primary key of outcome_orders.
+ */
 const REPEAT_ANSWERS = `
-insert into outcomes (connector, message_id, order_id, kind, payload, occurred_at)
-select t.connector, x.message_id, t.order_id, t.kind, t.payload, t.occurred_at
-  from jsonb_to_recordset($1::jsonb) as x(message_id bigint, first_id bigint)
-  join outcomes t on t.message_id = x.first_id and t.kind = 'wishes'
- order by x.message_id, t.id`;
+with again as materialized (
+  select nextval(pg_get_serial_sequence('outcomes', 'id')) as id, a.*
+    from (select x.message_id, t.id as first_id, t.connector, t.order_id, t.kind, t.payload, t.occurred_at
+            from jsonb_to_recordset($1::jsonb) as x(message_id bigint, first_id bigint)
+            join outcomes t on t.message_id = x.first_id and t.kind = 'wishes'
+           order by x.message_id, t.id) a),
+told as (
+  insert into outcomes (id, connector, message_id, order_id, kind, payload, occurred_at)
+  select a.id, a.connector, a.message_id, a.order_id, a.kind, a.payload, a.occurred_at
+    from again a)
+insert into outcome_orders (outcome_id, order_id)
+select a.id, s.order_id
+  from again a
+  join outcome_orders s on s.outcome_id = a.first_id
+ order by s.order_id, a.id`;
 
 /** Whether a message brings nothing but wishes about earlier orders: then their answers answer it. */
 export function onlyWishes({ record }: Pick<MessageDraft, "record">): boolean {
@@ -92,8 +108,28 @@ export async function recordWishes(
       (draft) => onlyWishes(draft) && !draft.record.isAnsweredInBatch && !isToldByReply(draft),
     );
     const messageIds = unanswered.map((draft) => draft.messageId);
-    if (messageIds.length > 0) await client.query(ACKNOWLEDGE, [messageIds, isRepeat]);
+    if (messageIds.length > 0) await acknowledge(client, messageIds, isRepeat);
   }
+}
+
+async function acknowledge(
+  client: pg.PoolClient,
+  messageIds: readonly number[],
+  isDuplicate: boolean,
+): Promise<void> {
+  const { rows } = await client.query<{ id: number; connector: string; order_ids: number[] }>(
+    UNACKNOWLEDGED,
+    [messageIds],
+  );
+  await recordOutcomes(
+    client,
+    rows.map(({ id, connector, order_ids }) => ({
+      ...{ connector, order_ids },
+      message_id: id,
+      kind: "acknowledged",
+      payload: { orders: [], isDuplicate },
+    })),
+  );
 }
 
 async function takeWishes(
@@ -113,6 +149,7 @@ async function takeWishes(
     content: wish.content && contentOf(wish.content),
     order_id: orderId,
     placer_order_number: wish.placerOrderNumber,
+    placer_authority: wish.placerAuthority,
     filler_kind: wish.fillerNumber?.kind,
     filler_id: wish.fillerNumber?.id,
     ...refusal,

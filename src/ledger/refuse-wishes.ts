@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { formatAuthority } from "../core/assigning-authority.ts";
 import { decideWish, isCancelling, refuseWish, type Wish, type WishRefusal } from "../core/wish.ts";
 import { formatId } from "./ids.ts";
 import { findMerges, type SubjectMerges } from "./subject-merges.ts";
@@ -6,6 +7,7 @@ import {
   chooseOrders,
   findLastHolds,
   findOrders,
+  isOfAnother,
   numberOf,
   type PlacedWish,
   type WishedOrder,
@@ -57,19 +59,24 @@ function refusalOf(
   named: readonly WishedOrder[],
   merges: SubjectMerges,
 ): WishRefusal | undefined {
-  const { control, fillerNumber, placerOrderNumber, content } = wish;
+  const { control, fillerNumber, placerOrderNumber, placerAuthority, content } = wish;
   const [order] = named;
   if (order === undefined) {
     const decision = decideWish(control, undefined, false);
     return decision.kind === "unable" ? decision.refusal : undefined;
   }
   const nothing = isCancelling(control) ? "nothing was cancelled" : "nothing was changed";
+  const differs = (text: string) => refuseWish(control, "ORDER_DIFFERS", `${text}; ${nothing}`);
+  if (order.placer_authority !== null && placerAuthority && isOfAnother(order, placerAuthority)) {
+    const standing = formatAuthority(order.placer_authority);
+    const asked = formatAuthority(placerAuthority);
+    return differs(`the order of this number is of assigning authority ${standing}, and this names ${asked}`);
+  }
   if (named.length > 1) {
     const ids = named.map(({ id }) => formatId("o", id)).join(", ");
     const text = `several orders have this number (${ids}), and nothing tells which is meant; ${nothing}`;
     return refuseWish(control, "ORDER_AMBIGUOUS", text);
   }
-  const differs = (text: string) => refuseWish(control, "ORDER_DIFFERS", `${text}; ${nothing}`);
   const code = otherCode(wish, order);
   // What an order asks for stays with its subject, so a change names it as the order does.
   if (code !== undefined && (content !== undefined || !merges.hasMerged(order, code))) {

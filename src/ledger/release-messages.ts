@@ -1,13 +1,13 @@
 import type pg from "pg";
 import type { Problem } from "../core/failures.ts";
 import type { MessageVerdict, Verdict } from "../core/intake.ts";
-import { INSERT_OUTCOMES } from "./change-orders.ts";
 import { type Insert, withInsert } from "./commit-messages.ts";
 import { inTransaction } from "./database.ts";
 import { forgetHeld } from "./held-keys.ts";
 import { formatId, parseId } from "./ids.ts";
 import type { MessageRecord } from "./message-record.ts";
 import { type Act, recordAudit } from "./operator.ts";
+import { recordOutcomes } from "./record-outcomes.ts";
 import { findMessage, listStoredMessages, type StoredMessage } from "./views.ts";
 
 /** One release at a time: two would lock the same messages in turn; any number of our own. */
@@ -192,13 +192,15 @@ export async function discardMessage(pool: pg.Pool, messageId: number, act: Act)
     if (rowCount === 0) return false;
     await forgetHeld(client, [messageId]);
     const [told] = (await client.query<{ number: string | null }>(NUMBER_OF, [messageId])).rows;
-    const outcome = {
-      connector: message.connector,
-      message_id: messageId,
-      kind: "refused",
-      payload: { problems: [problem], placerOrderNumber: told?.number ?? undefined },
-    };
-    await client.query(INSERT_OUTCOMES, [JSON.stringify([outcome])]);
+    await recordOutcomes(client, [
+      {
+        connector: message.connector,
+        message_id: messageId,
+        order_ids: [],
+        kind: "refused",
+        payload: { problems: [problem], placerOrderNumber: told?.number ?? undefined },
+      },
+    ]);
     const target = { target: formatId("m", messageId), detail: { reason: act.reason } };
     await recordAudit(client, act, "discard", [target]);
     return true;

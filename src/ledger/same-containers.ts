@@ -1,4 +1,9 @@
 import type pg from "pg";
+import {
+  type AssigningAuthority,
+  areOfTwoAuthorities,
+  formatAuthority,
+} from "../core/assigning-authority.ts";
 import type { OrderState } from "../core/order-state.ts";
 import { run } from "./database.ts";
 import { formatId } from "./ids.ts";
@@ -21,12 +26,20 @@ export interface SameContainer {
 /** A likeness that a person can decide to go past: another order has its number, or moves its containers. */
 export type Override = "number" | "containers";
 
+/** An order that had another one's number first. */
+export interface NumberHolder {
+  /** Such as `o17 (P-1001)`. */
+  readonly name: string;
+  /** The authorities that assigned the number to it and to the other one, where they are known to be two. */
+  readonly authorities: { readonly its: string; readonly own: string } | undefined;
+}
+
 /** What of the ledger decides whether an order would be done twice. */
 export interface Likeness {
   /** What a person decided to go past. */
   readonly overrides: ReadonlySet<Override>;
-  /** An order that has, or may come to, its effect and had the order number first, with other content. */
-  readonly numberHolder: string | undefined;
+  /** An order that has, or may come to, its effect and had the order number first, with other content or of another authority. */
+  readonly numberHolder: NumberHolder | undefined;
   /** Those whose orders ended without effect are left out; completed ones in the order in which they ended, then open ones. */
   readonly sameContainers: readonly SameContainer[];
 }
@@ -34,14 +47,10 @@ export interface Likeness {
 /** $1 order id. Indexes: the primary keys, orders (business_key), order_containers_lane. */
 export const FIND_LIKENESS = `
 select o.overrides,
-       case when o.business_key is null and o.placer_order_number is not null then
-         (select h.id
-            from orders h
-           where h.business_key = o.connector || E'\\n' || o.placer_order_number
-             and h.id <> o.id
-             and h.state not in ('rejected', 'cancelled', 'failed', 'discarded'))
-       end as holder_id,
+       holder.id as holder_id,
+       holder.placer_authority as holder_authority,
        o.placer_order_number,
+       o.placer_authority,
        (select coalesce(jsonb_agg(jsonb_build_object(
                  'position', mine.position, 'otherId', e.id, 'number', e.placer_order_number,
                  'operation', e.operation, 'state', e.state, 'containerId', c.container_id,
@@ -54,12 +63,21 @@ select o.overrides,
          where mine.order_id = o.id
            and e.state not in ('rejected', 'cancelled', 'failed', 'discarded')) as same
   from orders o
+  left join lateral (
+       select h.id, h.placer_authority
+         from orders h
+        where o.business_key is null
+          and h.business_key = o.connector || E'\\n' || o.placer_order_number
+          and h.id <> o.id
+          and h.state not in ('rejected', 'cancelled', 'failed', 'discarded')) holder on true
  where o.id = $1`;
 
 interface LikenessRow {
   overrides: Override[];
   holder_id: number | null;
+  holder_authority: AssigningAuthority | null;
   placer_order_number: string | null;
+  placer_authority: AssigningAuthority | null;
   same: {
     position: number;
     otherId: number;
@@ -74,13 +92,25 @@ interface LikenessRow {
 const nameOf = (id: number, number: string | null) =>
   number === null ? formatId("o", id) : `${formatId("o", id)} (${number})`;
 
+function holderOf(row: LikenessRow): NumberHolder | undefined {
+  if (row.holder_id === null) return undefined;
+  const { holder_authority: its, placer_authority: own } = row;
+  return {
+    name: nameOf(row.holder_id, row.placer_order_number),
+    authorities:
+      its && own && areOfTwoAuthorities(its, own)
+        ? { its: formatAuthority(its), own: formatAuthority(own) }
+        : undefined,
+  };
+}
+
 /** Other orders that ask for the same as this one, whatever connector they came through. */
 export async function findLikeness(pool: pg.Pool, orderId: number): Promise<Likeness> {
   const [row] = await run<LikenessRow>(pool, FIND_LIKENESS, [orderId]);
   if (!row) return { overrides: new Set(), numberHolder: undefined, sameContainers: [] };
   return {
     overrides: new Set(row.overrides),
-    numberHolder: row.holder_id === null ? undefined : nameOf(row.holder_id, row.placer_order_number),
+    numberHolder: holderOf(row),
     sameContainers: row.same.map(({ number, containerId, isAtService, ...same }) => ({
       ...same,
       otherName: nameOf(same.otherId, number),

@@ -1,19 +1,37 @@
 import type pg from "pg";
+import type { AssigningAuthority } from "../core/assigning-authority.ts";
 import { inTransaction, run } from "./database.ts";
 import { formatId } from "./ids.ts";
 import type { Act } from "./operator.ts";
 
-/** What a task is about: a wish of the lab that wasn't granted, or news about a subject that the service can't take. */
-export const TASK_KINDS = ["cancel", "hold", "release", "change", "update", "merge"] as const;
+/**
+ * What a task is about: a wish of the lab that wasn't granted, news about a subject that the service can't take, a message
+ * whose refusal its sender was not told, or a result that the lab took back after it had acknowledged it.
+ */
+export const TASK_KINDS = [
+  "cancel",
+  "hold",
+  "release",
+  "change",
+  "update",
+  "merge",
+  "refusal",
+  "taken_back",
+] as const;
 export type TaskKind = (typeof TASK_KINDS)[number];
 
-/** What a person is to do about an order. */
+/** What a person is to do about an order, a message or a result. */
 export interface Task {
   /** Such as `k3`. */
   readonly taskId: string;
-  /** Such as `o17`. */
-  readonly orderId: string;
+  /** Such as `o17`; undefined where it is about none. */
+  readonly orderId: string | undefined;
+  /** Such as `m12`. */
+  readonly messageId: string | undefined;
+  /** The result, such as `d4`. */
+  readonly deliveryId: string | undefined;
   readonly placerOrderNumber: string | undefined;
+  readonly placerAuthority: AssigningAuthority | undefined;
   readonly kind: TaskKind;
   readonly text: string;
   readonly openedAt: Date;
@@ -22,13 +40,13 @@ export interface Task {
 }
 
 const TASK_COLUMNS =
-  "k.id, k.order_id, o.placer_order_number, k.kind, k.text, k.opened_at, k.closed_at, k.closed_by";
+  "k.id, k.order_id, k.message_id, k.delivery_id, o.placer_order_number, o.placer_authority, k.kind, k.text, k.opened_at, k.closed_at, k.closed_by";
 
 /** Oldest first; $1 limit. Index: tasks_open. */
 const OPEN_TASKS = `
 select ${TASK_COLUMNS}
   from tasks k
-  join orders o on o.id = k.order_id
+  left join orders o on o.id = k.order_id
  where k.closed_at is null
  order by k.opened_at, k.id
  limit $1`;
@@ -37,7 +55,7 @@ select ${TASK_COLUMNS}
 const ORDER_TASKS = `
 select ${TASK_COLUMNS}
   from tasks k
-  join orders o on o.id = k.order_id
+  left join orders o on o.id = k.order_id
  where k.order_id = $1
  order by k.id`;
 
@@ -45,7 +63,7 @@ select ${TASK_COLUMNS}
 const TASK_BY_ID = `
 select ${TASK_COLUMNS}
   from tasks k
-  join orders o on o.id = k.order_id
+  left join orders o on o.id = k.order_id
  where k.id = $1`;
 
 /** How many are open of each kind, and the age of the oldest in seconds. Index: tasks_open. */
@@ -72,20 +90,26 @@ with closed as (
          closed_by = $2
    where id = $1
      and closed_at is null
-  returning id, order_id, kind),
+  returning id, order_id, message_id, delivery_id, kind),
  noted as (
   insert into order_events (order_id, kind, detail)
   select order_id, 'task_done', jsonb_strip_nulls(jsonb_build_object('actor', $2::text, 'task', $3::text, 'reason', $4::text))
-    from closed)
+    from closed
+   where order_id is not null)
 insert into audit (actor, action, target, detail)
-select $2, 'task-done', $3, jsonb_strip_nulls(jsonb_build_object('orderId', order_id, 'reason', $4::text))
+select $2, 'task-done', $3,
+       jsonb_strip_nulls(jsonb_build_object('orderId', order_id, 'messageId', message_id, 'deliveryId', delivery_id,
+                                            'reason', $4::text))
   from closed
 returning id`;
 
 interface TaskRow {
   id: number;
-  order_id: number;
+  order_id: number | null;
+  message_id: number | null;
+  delivery_id: number | null;
   placer_order_number: string | null;
+  placer_authority: AssigningAuthority | null;
   kind: Task["kind"];
   text: string;
   opened_at: Date;
@@ -95,8 +119,11 @@ interface TaskRow {
 
 const toTask = (row: TaskRow): Task => ({
   taskId: formatId("k", row.id),
-  orderId: formatId("o", row.order_id),
+  orderId: row.order_id === null ? undefined : formatId("o", row.order_id),
+  messageId: row.message_id === null ? undefined : formatId("m", row.message_id),
+  deliveryId: row.delivery_id === null ? undefined : formatId("d", row.delivery_id),
   placerOrderNumber: row.placer_order_number ?? undefined,
+  placerAuthority: row.placer_authority ?? undefined,
   kind: row.kind,
   text: row.text,
   openedAt: row.opened_at,
@@ -104,10 +131,10 @@ const toTask = (row: TaskRow): Task => ({
   closedBy: row.closed_by ?? undefined,
 });
 
-/** Something that a person is to be asked for. */
+/** Something that a person is to be asked for about an order. */
 export interface NewTask {
   readonly orderId: number;
-  readonly kind: TaskKind;
+  readonly kind: Exclude<TaskKind, "refusal" | "taken_back">;
   /** No patient's values. */
   readonly text: string;
 }

@@ -48,7 +48,7 @@ select e.at, e.kind, e.to_state, e.detail
  where e.order_id = $1
  order by e.id`;
 
-/** $1 order id. Index: outcomes_order. */
+/** $1 order id. Indexes: outcomes_order, outcomes_message, outcome_orders_order, the primary key. */
 const ORDER_DELIVERIES = `
 with recursive ${HELD_DELIVERIES}
 select distinct d.id, d.connector, d.file_name, d.state, d.attempts, d.failure_code, d.failure_text, d.created_at, d.delivered_at, d.next_at,
@@ -57,6 +57,7 @@ select distinct d.id, d.connector, d.file_name, d.state, d.attempts, d.failure_c
   join deliveries d on d.id = t.delivery_id
  where t.order_id = $1
     or (t.order_id is null and t.message_id = (select o.message_id from orders o where o.id = $1))
+    or t.id = any (array(select s.outcome_id from outcome_orders s where s.order_id = $1))
  order by d.id`;
 
 /** The call as it was sent; $1 order id. */
@@ -98,8 +99,18 @@ select count(distinct h.delivery_id)::integer as count
   from held h
  where h.delivery_id <> h.behind`;
 
-/** Deliveries by state. */
-const COUNT_DELIVERIES = "select d.state, count(*)::integer as count from deliveries d group by d.state";
+/** Index: deliveries_refused. */
+const COUNT_ASIDE = `
+select count(*)::integer as count
+  from deliveries d
+ where d.state = 'pending'
+   and d.error_answers > 0
+   and d.failure_code in ('MLLP_RESULT_ERROR', 'DELIVERY_FAILS_ALONE')`;
+
+/** However many were delivered, those aren't read. Indexes: deliveries_pending, deliveries_parked. */
+export const COUNT_OPEN_DELIVERIES = `
+select (select count(*)::integer from deliveries where state = 'pending') as pending,
+       (select count(*)::integer from deliveries where state = 'parked') as parked`;
 
 /** Deliveries that the lab does not have; $1 limit. Indexes: deliveries_pending, deliveries_parked. */
 const OPEN_DELIVERIES = `
@@ -131,7 +142,7 @@ export interface DeliveryView {
   readonly createdAt: Date;
   readonly deliveredAt: Date | undefined;
   readonly nextAt: Date;
-  /** The parked delivery of the same order, such as `d3`, that has to be delivered or given up first. */
+  /** The delivery of the same order, such as `d3`, that has to be delivered or given up first. */
   readonly waitsBehind: string | undefined;
 }
 
@@ -338,10 +349,14 @@ export async function countHeldDeliveries(pool: pg.Pool): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Deliveries by state. */
-export async function countDeliveries(pool: pg.Pool): Promise<Record<DeliveryView["state"], number>> {
-  const counts = { pending: 0, delivered: 0, parked: 0, dropped: 0 };
-  for (const row of await run<{ state: DeliveryView["state"]; count: number }>(pool, COUNT_DELIVERIES))
-    counts[row.state] = row.count;
-  return counts;
+/** How many results fail for a reason of their own, and are tried again by themselves. */
+export async function countAsideDeliveries(pool: pg.Pool): Promise<number> {
+  const [row] = await run<{ count: number }>(pool, COUNT_ASIDE);
+  return row?.count ?? 0;
+}
+
+/** How many results the lab doesn't have, by state. */
+export async function countOpenDeliveries(pool: pg.Pool): Promise<Record<"pending" | "parked", number>> {
+  const [row] = await run<Record<"pending" | "parked", number>>(pool, COUNT_OPEN_DELIVERIES);
+  return { pending: row?.pending ?? 0, parked: row?.parked ?? 0 };
 }

@@ -11,6 +11,7 @@ import {
 } from "../core/wish.ts";
 import type { OrderContent } from "./order-content.ts";
 import { fromOrderRow, ORDER_COLUMNS, type OrderRow, snapshotOrder } from "./order-row.ts";
+import { type NewOutcome, recordOutcomes } from "./record-outcomes.ts";
 import { openTasks } from "./tasks.ts";
 
 /** Open wishes about these orders, with the orders as they stand; $1 bigint[]. Index: wishes_open. */
@@ -70,14 +71,6 @@ const WISHED_ORDERS = `
 select ${ORDER_COLUMNS}
   from orders o
  where o.id = any ($1)`;
-
-/** $1 JSON array of {connector, message_id, order_id, payload}. */
-const INSERT_ANSWERS = `
-insert into outcomes (connector, message_id, order_id, kind, payload, occurred_at)
-select x.connector, x.message_id, x.order_id, 'wishes', x.payload, clock_timestamp()
-  from rows from (jsonb_to_recordset($1::jsonb) as (connector text, message_id bigint, order_id bigint, payload jsonb))
-       with ordinality as x(connector, message_id, order_id, payload, n)
- order by x.n`;
 
 /** What is to be done to an order that the service doesn't have. */
 export type WishEffect =
@@ -246,8 +239,7 @@ export async function answerWishes(client: pg.PoolClient, messageIds: readonly n
   const orderIds = [...new Set(rows.flatMap((row) => row.order_id ?? []))];
   const orders = await client.query<OrderRow>(WISHED_ORDERS, [orderIds]);
   const snapshots = new Map(orders.rows.map((row) => [row.id, snapshotOrder(fromOrderRow(row))]));
-  const outcomes = [...Map.groupBy(rows, (row) => row.message_id)].map(([messageId, wishes]) => {
-    const named = new Set(wishes.map((wish) => wish.order_id));
+  const outcomes = [...Map.groupBy(rows, (row) => row.message_id)].map(([messageId, wishes]): NewOutcome => {
     const answers = wishes.map((wish) => ({
       control: wish.control,
       placerOrderNumber: wish.placer_order_number ?? undefined,
@@ -260,13 +252,14 @@ export async function answerWishes(client: pg.PoolClient, messageIds: readonly n
         : snapshots.get(wish.order_id ?? 0),
     }));
     return {
-      connector: wishes[0]?.connector,
+      connector: (wishes[0] as WishRow).connector,
       message_id: messageId,
-      order_id: named.size === 1 ? [...named][0] : null,
+      order_ids: [...new Set(wishes.flatMap((wish) => wish.order_id ?? []))],
+      kind: "wishes",
       payload: { answers },
     };
   });
-  await client.query(INSERT_ANSWERS, [JSON.stringify(outcomes)]);
+  await recordOutcomes(client, outcomes);
   await client.query(MARK_ANSWERED, [rows.map((row) => row.id)]);
 }
 

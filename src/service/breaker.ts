@@ -12,11 +12,22 @@ export interface BreakerChange {
   readonly openMs?: number | undefined;
 }
 
+/** Why and since when calls are held back. */
+export interface Opening {
+  /** When it opened after having been closed; trials that failed since then don't change it. */
+  readonly since: Date;
+  readonly cause: FailureCode;
+  /** The message of the failure that opened it last, for an operator. */
+  readonly text: string;
+}
+
 /** What callers outside see of the circuit breaker. */
 export interface Breaker {
   readonly state: BreakerState;
   /** The failure that opened it, while it is not closed. */
   readonly cause: FailureCode | undefined;
+  /** What is known of its opening, while it is not closed. */
+  readonly opening: Opening | undefined;
   /** Calls back on each change until the returned function is called. */
   onChange(listener: (change: BreakerChange) => void): () => void;
 }
@@ -55,7 +66,7 @@ export class CircuitBreaker implements Breaker {
   readonly #listeners = new Set<(change: BreakerChange) => void>();
   readonly #stop = new AbortController();
   #state: BreakerState = "closed";
-  #cause: FailureCode | undefined;
+  #why: Opening | undefined;
   #failures = 0;
   /** Openings in a row; each lasts longer than the one before. */
   #openings = 0;
@@ -74,7 +85,11 @@ export class CircuitBreaker implements Breaker {
   }
 
   get cause(): FailureCode | undefined {
-    return this.#cause;
+    return this.#why?.cause;
+  }
+
+  get opening(): Opening | undefined {
+    return this.#why;
   }
 
   onChange(listener: (change: BreakerChange) => void): () => void {
@@ -109,7 +124,7 @@ export class CircuitBreaker implements Breaker {
 
   /** Lets a call through now instead of later: what kept calls back is said to be mended. */
   probeNow(): void {
-    if (this.#state === "open") this.#change({ state: "half-open", cause: this.#cause });
+    if (this.#state === "open") this.#change({ state: "half-open", cause: this.cause });
   }
 
   /** Ends the timer of an open breaker; used when the client closes. */
@@ -120,7 +135,7 @@ export class CircuitBreaker implements Breaker {
   #heldBack(): Failure {
     const leftMs = Math.max(1_000, this.#openUntil - this.#clock.monotonic());
     return new Failure("SERVICE_PAUSED", {
-      message: `calls to the service are held back after ${this.#cause ?? "failures"}; nothing was sent`,
+      message: `calls to the service are held back after ${this.cause ?? "failures"}; nothing was sent`,
       retryAfterMs: Math.ceil(leftMs),
     });
   }
@@ -130,7 +145,7 @@ export class CircuitBreaker implements Breaker {
     if (this.#state !== "closed" && !isProbe) return;
     this.#failures = 0;
     this.#openings = 0;
-    this.#cause = undefined;
+    this.#why = undefined;
     if (this.#state !== "closed") this.#change({ state: "closed" });
   }
 
@@ -145,15 +160,15 @@ export class CircuitBreaker implements Breaker {
     if (!TROUBLE.has(error.code) || (this.#state !== "closed" && !isProbe)) return;
     this.#failures += 1;
     if (isProbe || this.#failures >= THRESHOLD || error.code === "SERVICE_CREDENTIALS_REFUSED") {
-      this.#open(error.code, error.retryAfterMs ?? 0);
+      this.#open(error);
     }
   }
 
-  #open(cause: FailureCode, askedMs: number): void {
+  #open({ code: cause, message: text, retryAfterMs: askedMs = 0 }: Failure): void {
     const backoffMs = Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** Math.min(this.#openings, 20));
     const openMs = Math.ceil(Math.max(askedMs, backoffMs * (1 + this.#random() * 0.2)));
     this.#openings += 1;
-    this.#cause = cause;
+    this.#why = { since: this.#why?.since ?? new Date(this.#clock.now()), cause, text };
     this.#openUntil = this.#clock.monotonic() + openMs;
     this.#change({ state: "open", cause, openMs });
     const opening = ++this.#opening;

@@ -42,7 +42,9 @@ describe("orders cancel", () => {
       expect(result).toMatchObject({ id: "o1", isDone: false });
       expect(result.text).toContain("CANCEL_NOT_OFFERED");
       // Whoever asked is a person and has been told, so nobody else is asked.
-      expect((await lab.cli(["tasks"])).stdout).toBe("There is nothing to be done.\n");
+      expect((await lab.cli(["tasks"])).stdout).toBe(
+        "No task is open. What else needs a person: cryobridge status\n",
+      );
       const { stdout: shown } = await lab.cli(["orders", "show", "o1", "--json"]);
       expect(JSON.parse(shown).orders[0]).toMatchObject({ state: "submitted", wishes: [] });
     });
@@ -92,7 +94,9 @@ describe("tasks", () => {
       const { status, stdout } = await lab.cli(["tasks", "done", "k1", "--reason", "told the clinic"]);
       expect({ status, stdout }).toEqual({ status: 0, stdout: "✓ k1 is done\n" });
       expect((await lab.cli(["tasks", "done", "k1"])).status).toBe(1);
-      expect((await lab.cli(["tasks"])).stdout).toBe("There is nothing to be done.\n");
+      expect((await lab.cli(["tasks"])).stdout).toBe(
+        "No task is open. What else needs a person: cryobridge status\n",
+      );
       expect((await lab.cli(["orders", "show", "o1"])).stdout).toContain("has done task k1: told the clinic");
     }));
 
@@ -115,7 +119,10 @@ describe("preview", () => {
         (await lab.cli(["preview", file, "--connector", "bench", "--json"])).stdout,
       );
       expect(messages[0].wishes).toEqual([
-        { control: "cancel", placerOrderNumber: "C-1", fillerNumber: null, content: null },
+        {
+          ...{ control: "cancel", placerOrderNumber: "C-1", placerAuthority: null },
+          ...{ fillerNumber: null, content: null },
+        },
       ]);
     });
   });

@@ -63,6 +63,18 @@ describe("check --offline", () => {
       expect(status).toBe(3);
       expect(stdout).toMatch(/✗ configuration: .*lanes\.parkedBlock/);
       expect(stdout).toMatch(/✗ configuration: .*retention\.orders/);
+      expect(stdout.match(/Correct the lines that are named/g)).toHaveLength(1);
+    });
+  });
+
+  it("warns of a profile that gives a facility which has no id, and is still well", async () => {
+    await withFolder(async (folder) => {
+      const profiles = `profiles: { ours: { extends: builtin/hl7-orders, facility: { from: PV1-3.4, table: { A: NORTH, B: SOUTH } } } }`;
+      const { status, stdout } = await check(folder, configText(undefined, profiles), "--offline");
+      expect(status).toBe(0);
+      expect(stdout).toContain(
+        "! profile ours: facility gives SOUTH, which the section facilities doesn't have (it has NORTH)",
+      );
     });
   });
 
@@ -98,6 +110,30 @@ describe("check --offline", () => {
         "profile odd",
       ]);
       expect(lines.at(-1)?.subject).toBe("console");
+    });
+  });
+
+  it("tells with status 3 of character sets that nothing can be read or written in", async () => {
+    await withFolder(async (folder) => {
+      const profiles = "profiles: { odd: { extends: builtin/hl7-orders, results: { encoding: utf8x } } }";
+      const text = configText(undefined, profiles).replace(
+        "directory: ./csv",
+        "directory: ./csv, encoding: klingon",
+      );
+      const result = await check(folder, text, "--offline", "--json");
+      expect(result.status).toBe(3);
+      const failed = checksOf(result).filter((line) => line.result === "failed");
+      expect(failed.map(({ subject, detail }) => `${subject}: ${detail}`)).toEqual([
+        expect.stringMatching(
+          /^profile odd: .*results\.encoding: utf8x is no encoding that Cryobridge knows/,
+        ),
+      ]);
+      const reading = await check(folder, text.replace("utf8x", "utf8"), "--offline", "--json");
+      expect(reading.status).toBe(3);
+      expect(checksOf(reading).find(({ subject }) => subject === "connector bench")).toMatchObject({
+        result: "failed",
+        detail: expect.stringContaining("encoding: klingon is no encoding that Cryobridge knows"),
+      });
     });
   });
 

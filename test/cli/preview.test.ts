@@ -33,6 +33,53 @@ const HEADER =
 const row = (number: string, facility = "NORTH") =>
   `${number},RETRIEVAL,${facility},${PATIENT.code},${PATIENT.firstName},${PATIENT.lastName},${PATIENT.dateOfBirth},V-1,`;
 
+/** The configuration with results in a character set, for both connectors. */
+const inSet = (encoding: string) => ({
+  text: `${configText(undefined)}
+profiles:
+  site-hl7: { extends: builtin/hl7-orders, results: { encoding: ${encoding} } }
+  site-csv: { extends: builtin/csv-orders, results: { encoding: ${encoding} } }
+`
+    .replace("directory: ./hl7", "directory: ./hl7, profile: site-hl7")
+    .replace("directory: ./csv", "directory: ./csv, profile: site-csv"),
+});
+
+describe("preview with results in another character set", () => {
+  it("shows the answer in it, readable", async () => {
+    const content = hl7Text().replace("MSH|^~\\&|LIMS", "MSH|^~\\&|Zoë");
+    const { status, stdout } = await preview({ ...HL7, ...inSet("8859/1"), content });
+    expect(status).toBe(0);
+    expect(stdout).toContain("|8859/1");
+    expect(stdout).toContain("|Zoë|");
+  });
+
+  it("tells which of its results would be parked, and where the trouble is", async () => {
+    const content = hl7Text().replaceAll("VIAL-1", "ŁVIAL-1");
+    const { stdout } = await preview({ ...HL7, ...inSet("8859/1"), content });
+    expect(stdout).toContain("Its results would be parked:");
+    expect(stdout).toMatch(/OBX\[\d\]-5 holds a character that iso-8859-1 does not have/);
+    expect(stdout).toContain("RESULT_NOT_ENCODABLE");
+  });
+
+  it("tells so of rows, which have no answer in another set", async () => {
+    const content = `${HEADER}\n${row("Ł-1")}\n`;
+    const csv = { name: "o.csv", content, connector: "bench", ...inSet("windows-1252") };
+    const { stdout } = await preview(csv, "--json");
+    const [message] = JSON.parse(stdout).messages;
+    expect(message.answer).toBeNull();
+    expect(message.resultProblem).toMatchObject({
+      code: "RESULT_NOT_ENCODABLE",
+      message: "column order_number holds a character that windows-1252 does not have",
+    });
+  });
+
+  it("names a setting that no result can be written by, with status 3", async () => {
+    const { status, stderr } = await preview({ ...HL7, ...inSet("utf-16le") });
+    expect(status).toBe(3);
+    expect(stderr).toContain("results.encoding: utf-16le is for CSV profiles");
+  });
+});
+
 describe("preview of an HL7 file", () => {
   it("shows the order, the calls and the answer, with the patient hidden", async () => {
     const { status, stdout } = await preview(HL7);

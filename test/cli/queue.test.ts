@@ -40,6 +40,7 @@ describe("queue list", () => {
         "queues",
         "retryingOrders",
         "openDeliveries",
+        "leftBehind",
         "jobs",
       ]);
       expect(document.queues[0]).toEqual({

@@ -16,6 +16,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     facilityCode: "NORTH",
     facilityId: 12,
     placerOrderNumber: "C-1",
+    placerAuthority: undefined,
     subject: { code: phi("PAT-4711") },
     containers: [],
     sources: {},
@@ -86,6 +87,12 @@ describe("why is it waiting?", () => {
   it("still tells what a person has to do with a parked order while no daemon runs", () => {
     const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
     expect(why({ state: "parked", failure }, { isDaemonThere: false })).toContain("no such subject");
+  });
+
+  it("tells what its last try failed of also when the next one is due", () => {
+    expect(why({ failure: unreachable, attempts: 2 })).toBe(
+      "Try 2 failed: connection refused (SERVICE_UNREACHABLE); the next one is due now.",
+    );
   });
 
   it("names the paused queue that holds it back, and only that one", () => {

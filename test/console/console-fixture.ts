@@ -17,6 +17,7 @@ export function countsOf(given: Partial<Record<OrderState, number>> = {}): Ledge
     deliveriesPending: 0,
     deliveriesParked: 0,
     deliveriesHeld: 0,
+    deliveriesAside: 0,
     tasks: [],
   };
 }
@@ -28,6 +29,7 @@ export const PARKED: OrderRow = {
   operation: "STORE",
   facilityCode: "NORTH",
   placerOrderNumber: "P-1001",
+  placerAuthority: "LAB",
   state: "parked",
   changedAt: new Date("2026-11-21T08:00:00Z"),
   reason: { code: "CONFIG_INVALID", text: "the facility is not configured" },

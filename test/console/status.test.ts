@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { Status } from "../../src/console/status.ts";
+import type { FailureCode } from "../../src/core/failures.ts";
 import { countsOf, PARKED, TOKEN, withConsole } from "./console-fixture.ts";
 
 describe("/api/status", () => {
@@ -21,6 +22,7 @@ describe("/api/status", () => {
           {
             orderId: "o17",
             placerOrderNumber: "P-1001",
+            placerAuthority: "LAB",
             requestId: null,
             procedureId: null,
             changedAt: "2026-11-21T08:00:00.000Z",
@@ -41,6 +43,14 @@ describe("/api/status", () => {
     const row = { ...PARKED, subject: { code: "S-1", lastName: "Example" } };
     await withConsole({ deps: { recentOrders: async () => [row] } }, async ({ url }) => {
       expect(await (await fetch(`${url}/api/status`)).text()).not.toContain("Example");
+    });
+  });
+
+  it("lists parked orders also when one has a code that this release doesn't know", async () => {
+    const reason = { code: "OF_ANOTHER_RELEASE" as FailureCode, text: "it is so" };
+    await withConsole({ deps: { stuckOrders: async () => [{ ...PARKED, reason }] } }, async ({ url }) => {
+      const status = (await (await fetch(`${url}/api/status`)).json()) as Status;
+      expect(status.stuckOrders?.map((order) => order.reason)).toEqual([{ ...reason, mend: null }]);
     });
   });
 

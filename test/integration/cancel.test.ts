@@ -5,6 +5,7 @@ import { findOrders } from "../../src/ledger/views.ts";
 import type { FaultRule } from "../../src/simulator/fault-rule.ts";
 import type { CancelRoute, SimulatorOptions } from "../../src/simulator/options.ts";
 import { eventually } from "../support/eventually.ts";
+import { findPort } from "../support/find-port.ts";
 import { labCsv, omlO33, ormCancel } from "../support/lab-messages.ts";
 import { type ConfigParts, type Site, withSite } from "../support/with-daemon.ts";
 
@@ -232,9 +233,9 @@ describe.concurrent("a CSV file that cancels", () => {
       .join("");
   };
 
-  test("needs no more than number and operation, and is answered by a row of its own", () =>
-    withSite({ config: OFFERED, simulator: IDLE }, async (site) => {
-      const port = Number(new URL(site.simulator.url).port);
+  test("needs no more than number and operation, and is answered by a row of its own", async () => {
+    const port = await findPort();
+    await withSite({ config: OFFERED, simulator: { ...IDLE, port } }, async (site) => {
       await site.simulator.close();
       await site.start();
       await site.drop("csv", "orders.csv", labCsv([{ number: "A-1" }, { number: "A-2" }]));
@@ -247,8 +248,22 @@ describe.concurrent("a CSV file that cancels", () => {
       expect(rows).toMatch(/^A-1,CANCEL,S-A-1,,cancelled,/m);
       expect(rows).toMatch(/^A-9,CANCEL,,,cancel_refused,.*there is no such order/m);
       await site.simulator.listen(port);
-      await site.settled(2, ["cancelled", "submitted"], 40_000);
+      await site.settled(2, ["cancelled", "submitted"]);
       expect(site.simulator.control.requests()).toHaveLength(1);
+    });
+  });
+
+  test("is done when it comes again with the same bytes, after the order that it came before", () =>
+    withSite({ config: OFFERED, simulator: IDLE }, async (site) => {
+      await site.start();
+      const cancel = "order_number,operation\nA-1,CANCEL\n";
+      await site.drop("csv", "early.csv", cancel);
+      await eventually(async () => (await rowsOf(site, "early.csv")).includes("cancel_refused"));
+      await site.drop("csv", "orders.csv", labCsv([{ number: "A-1" }]));
+      await eventually(async () => (await site.orders()).length === 1);
+      await site.drop("csv", "late.csv", cancel);
+      await eventually(async () => (await rowsOf(site, "late.csv")).includes("A-1,CANCEL,S-A-1,,cancelled,"));
+      await site.settled(1, ["cancelled"]);
     }));
 
   test("is refused in the row when the order is completed already", () =>

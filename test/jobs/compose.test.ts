@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { composeMessages, composeTables } from "../../src/jobs/compose.ts";
 import { deliverConnector } from "../../src/jobs/deliver.ts";
+import { DeliveryEvidence } from "../../src/jobs/delivery-evidence.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
 import { listOpenOutcomes, takeResultNumber } from "../../src/ledger/outcomes.ts";
 import { findOrders, listOpenDeliveries } from "../../src/ledger/views.ts";
@@ -19,6 +20,7 @@ async function tell(pool: pg.Pool): Promise<string[]> {
   const got: string[] = [];
   const target = {
     composeAtOnce: 2_000,
+    evidence: new DeliveryEvidence(),
     compose: (open: Parameters<typeof composeTables>[0]) =>
       composeTables(open, profile, (name) => takeResultNumber(pool, "lims", name)),
     deliver: async ({ bytes }: { readonly bytes: Buffer }) => {

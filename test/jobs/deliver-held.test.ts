@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
 import { type DeliverDeps, deliverConnector } from "../../src/jobs/deliver.ts";
+import { DeliveryEvidence } from "../../src/jobs/delivery-evidence.ts";
 import { insertOrderOutcomes } from "../../src/ledger/change-orders.ts";
 import { findDueDeliveries } from "../../src/ledger/deliveries.ts";
 import { dropDelivery, retryDelivery } from "../../src/ledger/delivery-acts.ts";
@@ -56,6 +57,7 @@ async function aLab({ pool }: TestLedger, backoff = { firstMs: 1, maxMs: 1 }) {
   };
   const target = {
     composeAtOnce: 100,
+    evidence: new DeliveryEvidence(),
     compose,
     deliver: async ({ fileName }: { readonly fileName: string }) => {
       if (lab.refused.has(fileName)) throw new Failure("FILE_NAME_TAKEN", "another file has that name");

@@ -1,13 +1,16 @@
+import type pg from "pg";
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
 import { composeMessages } from "../../src/jobs/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../../src/jobs/deliver.ts";
+import { DeliveryEvidence } from "../../src/jobs/delivery-evidence.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
 import { openPool } from "../../src/ledger/database.ts";
 import { dropDelivery, retryDelivery } from "../../src/ledger/delivery-acts.ts";
+import { moveResults } from "../../src/ledger/move-results.ts";
 import type { OpenOutcome } from "../../src/ledger/outcomes.ts";
-import { countDeliveries, listOpenDeliveries } from "../../src/ledger/views.ts";
+import { listOpenDeliveries } from "../../src/ledger/views.ts";
 import { builtinProfiles } from "../../src/mapping/builtin.ts";
 import { compileProfile } from "../../src/mapping/compile-profile.ts";
 import { omlO33 } from "../support/lab-messages.ts";
@@ -28,6 +31,7 @@ async function aLab(fail: (name: string) => Failure | undefined = () => undefine
   const got: string[] = [];
   const target: DeliveryTarget = {
     composeAtOnce: 100,
+    evidence: new DeliveryEvidence(),
     compose: async (open: readonly OpenOutcome[]) => composeMessages(open, profile),
     deliver: async ({ fileName }) => {
       const failure = fail(fileName);
@@ -64,6 +68,19 @@ async function commitNumbered({ pool }: TestLedger, numbers: readonly string[]):
       message: aMessage(index + 1, omlO33({ number })),
     })),
   );
+}
+
+/** How many deliveries there are of each state. */
+async function countDeliveries(pool: pg.Pool): Promise<Record<string, number>> {
+  const { rows } = await pool.query<{ state: string; count: number }>(
+    "select state, count(*)::integer as count from deliveries group by state",
+  );
+  return {
+    pending: 0,
+    delivered: 0,
+    parked: 0,
+    ...Object.fromEntries(rows.map(({ state, count }) => [state, count])),
+  };
 }
 
 test("tells the lab what it was not told yet, once, in the order in which it happened", () =>
@@ -136,6 +153,23 @@ test("doesn't send what a person gave up while the lab took its time over an ear
     };
     await deliver(ledger, target);
     expect(lab.got.map((name) => name.split("_")[0])).toEqual(["A-1"]);
+  }));
+
+test("leaves to another connector what was moved there while the lab took its time over an earlier one", () =>
+  withLedger(async (ledger) => {
+    await commitNumbered(ledger, ["A-1", "A-2"]);
+    const lab = await aLab();
+    const target: DeliveryTarget = {
+      ...lab.target,
+      deliver: async (file) => {
+        await lab.target.deliver(file);
+        await moveResults(ledger.pool, { from: "lims", to: "other" }, { actor: "kim", reason: "renamed" });
+      },
+    };
+    await deliver(ledger, target);
+    await deliver(ledger, lab.target, { targetByConnector: new Map([["lims", lab.target]]) });
+    expect(lab.got.map((name) => name.split("_")[0])).toEqual(["A-1"]);
+    expect(await countDeliveries(ledger.pool)).toMatchObject({ delivered: 1, pending: 1 });
   }));
 
 test("composes and sends nothing from the moment on in which another process may", () =>

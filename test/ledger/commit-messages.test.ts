@@ -66,6 +66,19 @@ test("takes a refused file again after a mend", () =>
     expect(await openFile(pool, FILE)).toMatchObject({ status: "new", committedThrough: 0 });
   }));
 
+test("goes on with a file that changed while it was read, when it is there with the same bytes again", () =>
+  withLedger(async ({ pool }) => {
+    const { fileId } = await openFile(pool, FILE);
+    const records = [aRecord(1, [anOrder()])];
+    await commitMessages(pool, { fileId: parseId("f", fileId) as number, connector: "lims", records });
+    const problem = { code: "FILE_CHANGED", place: "file", message: "file changed" } as const;
+    await closeFile(pool, fileId, { status: "taken", problems: [problem] });
+    const resumed = { status: "resumed", fileId, committedThrough: 1 };
+    expect(await openFile(pool, FILE)).toEqual(resumed);
+    await closeFile(pool, fileId, { status: "taken", problems: [] });
+    expect(await openFile(pool, FILE)).toMatchObject({ status: "duplicate" });
+  }));
+
 test("makes no second order of the same message in another file", () =>
   withLedger(async ({ pool }) => {
     const register = anOrder({ operation: "REGISTER", placerOrderNumber: undefined, containers: [] });
@@ -136,6 +149,20 @@ test("parks an order whose number an earlier one has with other content, and tel
     ]);
     const outcomes = await listOpenOutcomes(pool, "lims", 10);
     expect(outcomes.map(({ outcome }) => outcome.kind)).toEqual(["acknowledged", "acknowledged", "changed"]);
+  }));
+
+test("takes a contradiction that comes again, as in a list that is sent each night, for the one that is parked", () =>
+  withLedger(async ({ pool }) => {
+    const other = anOrder({ containers: [{ label: "V-2", description: "" }] });
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    await commit(pool, [aRecord(2, [other]), aRecord(3, [other])]);
+    await commit(pool, [aRecord(4, [other])]);
+    const [parked, first, ...more] = await findOrders(pool, "A-1");
+    expect([parked?.state, first?.state, more]).toEqual(["parked", "received", []]);
+    const kinds = (await listEvents(pool, parked?.id ?? 0)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "repeated")).toHaveLength(2);
+    await commit(pool, [aRecord(5, [anOrder({ containers: [{ label: "V-3", description: "" }] })])]);
+    expect(await findOrders(pool, "A-1")).toHaveLength(3);
   }));
 
 test("lets two connectors use the same order number", () =>

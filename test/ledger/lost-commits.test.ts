@@ -2,6 +2,7 @@ import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { deliverConnector } from "../../src/jobs/deliver.ts";
+import { DeliveryEvidence } from "../../src/jobs/delivery-evidence.ts";
 import { toRows } from "../../src/ledger/arrival-rows.ts";
 import { findThrough, insertJournaled } from "../../src/ledger/arrivals.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
@@ -45,9 +46,14 @@ async function lose({ pool }: TestLedger, way: CutWay, lost: Lost): Promise<unkn
   const orphan = await cut;
   if (moment === "before") await orphan.isDone;
   await held?.isHeld();
-  const trying = next(pool).catch((error: unknown) => error);
+  let hasEnded = false;
+  const trying = next(pool)
+    .catch((error: unknown) => error)
+    .finally(() => {
+      hasEnded = true;
+    });
   if (held) {
-    await Promise.race([trying, isAwaited(pool)]);
+    await isAwaited(pool, () => hasEnded);
     await held.letGo();
   }
   const result = await trying;
@@ -136,6 +142,7 @@ describe("a result", () => {
     });
     const target = {
       composeAtOnce: 10,
+      evidence: new DeliveryEvidence(),
       compose,
       deliver: async ({ bytes }: { readonly bytes: Buffer }) => {
         got.push(bytes.toString());

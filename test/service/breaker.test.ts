@@ -53,6 +53,20 @@ describe("the circuit breaker", () => {
     expect(changes.map((change) => change.state)).toEqual(["open", "half-open", "closed"]);
   });
 
+  it("tells since when calls are held back, and the latest reason, until it closes", async () => {
+    const { clock, breaker, failTimes, fail, succeed } = setUp();
+    await failTimes(5);
+    const since = new Date(clock.now());
+    await clock.advance(5_000);
+    expect(breaker.state).toBe("half-open");
+    expect(breaker.opening).toEqual({ since, cause: "SERVICE_UNAVAILABLE", text: "x" });
+    await fail("SERVICE_UNREACHABLE");
+    expect(breaker.opening).toEqual({ since, cause: "SERVICE_UNREACHABLE", text: "x" });
+    await clock.advance(10_000);
+    await succeed();
+    expect(breaker.opening).toBeUndefined();
+  });
+
   it("stays open twice as long after each failed probe, up to five minutes", async () => {
     const { clock, changes, failTimes, fail } = setUp();
     await failTimes(5);

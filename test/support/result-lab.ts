@@ -19,16 +19,21 @@ const LONGEST_RESULT = 1_000_000;
  * Gives a test such a lab. It notes a result right before it acknowledges it.
  *
  * @param pauseMs how long it takes for the next acknowledgement
+ * @param chokesOn what it does with a result instead of taking it: `close` the connection, or say nothing
  */
 export async function withResultLab<T>(
   pauseMs: () => number,
   test: (lab: ResultLab) => Promise<T>,
+  chokesOn: (text: string) => "close" | "silence" | undefined = () => undefined,
 ): Promise<T> {
   const heard = new Map<string, string[]>();
   const sockets = new Set<Socket>();
   let count = 0;
   const acknowledge = async (socket: Socket, text: string) => {
     await systemClock.sleep(pauseMs());
+    const choke = chokesOn(text);
+    if (choke === "close") socket.destroy();
+    if (choke !== undefined) return;
     const { messageControlId = "" } = Hl7Message.parse(text).header;
     heard.set(messageControlId, [...(heard.get(messageControlId) ?? []), text]);
     count += 1;

@@ -1,7 +1,8 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { ROLES, startDaemon } from "../../src/app.ts";
+import { ROLES } from "../../src/app/roles.ts";
+import { startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { isTerminal } from "../../src/core/order-state.ts";
 import type { Surface } from "../../src/core/surface.ts";

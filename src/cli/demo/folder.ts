@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
 import { join, resolve, sep } from "node:path";
-import { ROLES } from "../../app.ts";
+import { ROLES } from "../../app/roles.ts";
 import type { Clock } from "../../core/clock.ts";
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";

@@ -20,27 +20,38 @@ export interface OutboxDeps {
 
 /**
  * Lets a result appear in the folder at once and whole, under its own name made harmless. The same file again
- * changes nothing. Throws FILE_NAME_TAKEN when other bytes stand there, FILE_SYSTEM_ERROR when it may work later.
+ * changes nothing. Throws FILE_NAME_TAKEN when other bytes stand there, FILE_SYSTEM_ERROR when the folder takes nothing for
+ * now, FILE_NOT_PLACED when it may be this name or what stands under it that is in the way.
  */
 export async function deliverFile(file: OutgoingFile, deps: OutboxDeps): Promise<void> {
   const final = join(deps.folder, safeFileName(file.fileName));
   const temporary = join(deps.folder, TEMPORARY + randomBytes(10).toString("hex"));
+  let isPlacing = false;
   try {
     await writeDurably(temporary, file.bytes);
     await deps.step("out-written");
+    isPlacing = true;
     const outcome = await publishWhole(deps.ops, temporary, final);
     await deps.step("out-linked");
     if (outcome === "taken" && !(await holds(final, file.bytes))) {
       throw new Failure("FILE_NAME_TAKEN", "the result folder holds a file of this name with other content");
     }
+    isPlacing = false;
     await rm(temporary, { force: true });
     await deps.step("out-unlinked");
     await deps.ops.syncFolder(deps.folder);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     if (error instanceof Failure) throw error;
-    const message = `${deps.folder} can't be written (${errnoOf(error) ?? "unknown error"})`;
-    throw new Failure("FILE_SYSTEM_ERROR", { message, cause: error });
+    const code = errnoOf(error) ?? "unknown error";
+    if (isPlacing) {
+      const message = `${deps.folder} took the file, but not under its name (${code})`;
+      throw new Failure("FILE_NOT_PLACED", { message, cause: error });
+    }
+    throw new Failure("FILE_SYSTEM_ERROR", {
+      message: `${deps.folder} can't be written (${code})`,
+      cause: error,
+    });
   }
 }
 

@@ -2,12 +2,13 @@ import { createServer } from "node:net";
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { BatchOutline, IncomingMessage, Peer, Received, Reception } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
+import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
 import { toMessage } from "../hl7-drop/hl7-file-format.ts";
 import { type ListenerDeps, type ListenerStatus, MllpListener } from "./listener.ts";
-import { MllpSender, type MllpSendSettings } from "./sender.ts";
+import { MllpSender, type MllpSendSettings, REMEMBERED } from "./sender.ts";
 import type { MllpListenSettings } from "./settings.ts";
 
 /** A connector that takes messages in by MLLP and sends results by MLLP, or puts them into a folder. */
@@ -28,6 +29,8 @@ export interface ResultFolder {
 
 export interface MllpDeps extends Pick<ListenerDeps, "clock" | "logger"> {
   readonly reception: Reception;
+  /** Told of a result that the lab answered with an error after it had acknowledged it. Must not throw. */
+  readonly onTakenBack?: ((fileName: string, answer: string) => void) | undefined;
 }
 
 /** What `status` tells beyond the interface of all connectors. */
@@ -64,7 +67,12 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
       throw error;
     }
   };
-  const sender = "put" in results ? undefined : new MllpSender(results, { clock, logger });
+  const fileNameByControlId = new Map<string, string>();
+  const onTakenBack = (controlId: string, answer: string) => {
+    const fileName = fileNameByControlId.get(controlId);
+    if (fileName !== undefined) deps.onTakenBack?.(fileName, answer);
+  };
+  const sender = "put" in results ? undefined : new MllpSender(results, { clock, logger, onTakenBack });
   let isListening = false;
   return {
     name,
@@ -87,7 +95,9 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
     ],
     deliver: async (file) => {
       if ("put" in results) return results.put(file);
-      await sender?.send(file.bytes, controlIdOf(file));
+      const controlId = controlIdOf(file);
+      remember(fileNameByControlId, controlId.trim(), file.fileName);
+      await sender?.send(file.bytes, controlId);
     },
     get trouble() {
       return undefined;
@@ -99,6 +109,15 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
       return listener.port;
     },
   };
+}
+
+/** As many as the sender knows again when a second answer comes. */
+function remember(fileNameByControlId: Map<string, string>, controlId: string, fileName: string): void {
+  fileNameByControlId.set(controlId, fileName);
+  for (const oldest of fileNameByControlId.keys()) {
+    if (fileNameByControlId.size <= REMEMBERED) break;
+    fileNameByControlId.delete(oldest);
+  }
 }
 
 /** The messages of a frame: one as a rule, several in a batch. A frame that can't be taken apart is kept whole. */
@@ -135,7 +154,7 @@ function splitReply(reply: Buffer): readonly Buffer[] {
 
 /** MSH-10 of a result. @throws Failure HL7_BUILD_INVALID when it has none, which no result of ours is without. */
 function controlIdOf(file: OutgoingFile): string {
-  const id = Hl7Message.parse(file.bytes.toString("utf8")).header.messageControlId;
+  const id = Hl7Message.parse(decodeHl7(file.bytes).text).header.messageControlId;
   if (id === undefined)
     throw new Failure("HL7_BUILD_INVALID", "a result without a control id can't be acknowledged");
   return id;

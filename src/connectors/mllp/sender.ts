@@ -18,12 +18,20 @@ export interface MllpSendSettings extends DialSettings {
 export interface SenderDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Told when the peer answers a message with an error that it had acknowledged before. Must not throw. */
+  readonly onTakenBack?: ((controlId: string, answer: string) => void) | undefined;
 }
 
 /** Acknowledgements are small; a peer that sends more talks of something else. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 /** Control ids whose second acknowledgement, such as AA after CA, is no surprise. */
-const REMEMBERED = 100;
+export const REMEMBERED = 100;
+
+/** A message that was answered. */
+interface Acknowledged {
+  readonly controlId: string;
+  readonly isTaken: boolean;
+}
 
 interface Waiting {
   /** Takes a frame that came; false when it is not for who waits. */
@@ -39,7 +47,7 @@ interface Waiting {
 export class MllpSender {
   readonly #settings: MllpSendSettings;
   readonly #deps: SenderDeps;
-  readonly #acknowledged: string[] = [];
+  readonly #acknowledged: Acknowledged[] = [];
   readonly #closing = new AbortController();
   #socket: Socket | undefined;
   #oddities = new Oddities();
@@ -64,7 +72,7 @@ export class MllpSender {
    * the peer met an error, MLLP_RESULT_REFUSED (AR, CR) when it will never take it.
    */
   async send(message: Buffer, controlId: string): Promise<void> {
-    const { code, condition } = await this.#inTurn(async () => {
+    const answer = await this.#inTurn(async () => {
       const isReused = this.#socket !== undefined;
       try {
         return await this.#exchangeNow(message, controlId);
@@ -73,11 +81,11 @@ export class MllpSender {
         return this.#exchangeNow(message, controlId);
       }
     });
-    if (code === "AA" || code === "CA") return;
-    const isRefused = code === "AR" || code === "CR";
+    if (isTaken(answer)) return;
+    const isRefused = answer.code === "AR" || answer.code === "CR";
     throw new Failure(
       isRefused ? "MLLP_RESULT_REFUSED" : "MLLP_RESULT_ERROR",
-      `${this.#peer}: the lab system answered ${code}${condition === undefined ? "" : ` (${condition})`}`,
+      `${this.#peer}: the lab system answered ${withCondition(answer)}`,
     );
   }
 
@@ -157,7 +165,7 @@ export class MllpSender {
     return this.#sendNow<Acknowledgment>(message, (resolve) => (_, heard) => {
       if (heard === undefined || heard.controlId !== id) return false;
       if (!isLast(heard)) return true;
-      this.#acknowledged.push(id);
+      this.#acknowledged.push({ controlId: id, isTaken: isTaken(heard) });
       if (this.#acknowledged.length > REMEMBERED) this.#acknowledged.shift();
       resolve(heard);
       return true;
@@ -271,8 +279,9 @@ export class MllpSender {
       );
       return;
     }
-    if (answer.controlId !== undefined && this.#acknowledged.includes(answer.controlId)) {
-      this.#hearAgain(answer, answer.controlId);
+    const before = this.#acknowledged.findLast(({ controlId }) => controlId === answer.controlId);
+    if (before) {
+      this.#hearAgain(answer, before);
       return;
     }
     this.#deps.logger.warn(
@@ -286,13 +295,15 @@ export class MllpSender {
     this.#hangUp(new Failure("MLLP_NO_ANSWER", `${this.#peer}: ${what}`));
   }
 
-  /** AA after CA says nothing new. Anything else comes too late to be sent again, and is left for a person to see. */
-  #hearAgain({ code, condition }: Acknowledgment, controlId: string): void {
-    if (code === "AA" || code === "CA") return;
+  /** AA after CA says nothing new. Anything else comes too late to be sent again, and is for a person to see to. */
+  #hearAgain(answer: Acknowledgment, before: Acknowledged): void {
+    if (isTaken(answer)) return;
+    const { code, condition } = answer;
     this.#deps.logger.warn(
-      { code, condition, messageControlId: controlId },
+      { code, condition, messageControlId: before.controlId },
       "the lab system met an error with a result that it had acknowledged before",
     );
+    if (before.isTaken) this.#deps.onTakenBack?.(before.controlId, withCondition(answer));
   }
 
   /** Ends the connection, and with it the waiting. */
@@ -303,3 +314,8 @@ export class MllpSender {
     this.#waiting?.fail(failure);
   }
 }
+
+const isTaken = ({ code }: Acknowledgment): boolean => code === "AA" || code === "CA";
+
+const withCondition = ({ code, condition }: Acknowledgment): string =>
+  condition === undefined ? code : `${code} (${condition})`;

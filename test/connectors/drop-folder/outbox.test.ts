@@ -71,6 +71,22 @@ describe("a result", () => {
       });
     }));
 
+  test.each(["EILSEQ", "EACCES", "ENAMETOOLONG"])(
+    "says that its name is in the way when only that fails (%s), and leaves nothing behind",
+    (code) =>
+      withDropWorld(async (world) => {
+        const link = async () => {
+          throw Object.assign(new Error("no such name"), { code });
+        };
+        const connector = await world.start(world.hl7({}, { fileOps: { link } }));
+        await expect(connector.deliver(FILE)).rejects.toMatchObject({
+          code: "FILE_NOT_PLACED",
+          class: "transient",
+        });
+        expect(await world.list("out")).toEqual([]);
+      }),
+  );
+
   test("never leaves the folder, whatever its name is made of", () =>
     withDropWorld(async (world) => {
       const connector = await world.start(world.hl7());

@@ -1,0 +1,203 @@
+import { FAILURES, type FailureCode } from "../core/failures.ts";
+import { formatMinute } from "../core/utc-minute.ts";
+import type { Status } from "./status.ts";
+
+/**
+ * One thing that somebody should know, in words without patients' data. `act`: a person is needed. `wait`: it goes on by
+ * itself once its cause is gone. `look`: worth a look.
+ */
+export interface Attention {
+  readonly level: "act" | "wait" | "look";
+  /** What is wrong, and what it affects. */
+  readonly what: string;
+  /** Since when, ISO 8601; null where `what` says it or nobody knows. */
+  readonly since: string | null;
+  /** What to do about it. */
+  readonly mend: string | null;
+  /** The command that shows more. */
+  readonly command: string | null;
+}
+
+type Facts = Omit<Status, "attention">;
+
+/**
+ * Everything in a status document that somebody should know, what needs a person first; empty when all is well.
+ *
+ * @param unread what the ledger should have told and didn't, in words
+ */
+export function tellAttention(status: Facts, unread: readonly string[]): Attention[] {
+  const found = [
+    ...status.reasons.map((what) => item("act", what, { mend: mendOf(what), command: "cryobridge check" })),
+    ...unreadOf(status, unread),
+    ...ordersOf(status),
+    ...deliveriesOf(status),
+    ...leftBehindOf(status),
+    ...waitingOf(status),
+    ...tasksOf(status),
+    ...pausesOf(status),
+    ...tanksOf(status),
+    ...refusalsOf(status),
+    ...changesOf(status),
+  ];
+  const order = ["act", "wait", "look"];
+  return found.sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
+}
+
+function item(
+  level: Attention["level"],
+  what: string,
+  more: Partial<Omit<Attention, "level" | "what">> = {},
+): Attention {
+  return { level, what, since: null, mend: null, command: null, ...more };
+}
+
+/** A ledger that is away altogether is among the reasons already. */
+function unreadOf({ isReady, states }: Facts, unread: readonly string[]): Attention[] {
+  if (unread.length === 0 || (!isReady && states === null)) return [];
+  return [
+    item(
+      "act",
+      `the ledger did not tell in time, or at all: ${unread.join(", ")}; more may be wrong than stands here`,
+      {
+        mend: "Look at the log, and whether the database is overloaded or something locks its tables.",
+      },
+    ),
+  ];
+}
+
+function ordersOf({ states, stuckOrders, generatedAt }: Facts): Attention[] {
+  const parked = states?.find(({ state }) => state === "parked");
+  if (!parked || parked.count === 0) return [];
+  const codes = Map.groupBy(stuckOrders ?? [], ({ reason }) => reason?.code ?? "UNCLASSIFIED");
+  // The list has the longest waiting ones only, so it can't be counted when there are more.
+  const isWhole = (stuckOrders?.length ?? 0) >= parked.count;
+  const named = [...codes].map(([code, orders]) => (isWhole ? `${code} ${orders.length}` : code));
+  const what = `${many(parked.count, "order waits", "orders wait")} for a person`;
+  return [
+    item("act", named.length === 0 ? what : `${what} (${named.join(", ")})`, {
+      since: before(generatedAt, parked.oldestSeconds),
+      mend: "`cryobridge orders show ID` says why; mend the cause, then retry, resolve or discard the order.",
+      command: "cryobridge orders list --state parked",
+    }),
+  ];
+}
+
+/** A lab system is back from a restart sooner; after that somebody over there has to know. */
+const LAB_AWAY_MS = 3_600_000;
+
+function deliveriesOf({ failingDeliveries, deliveries, leftBehind, generatedAt }: Facts): Attention[] {
+  const held = deliveries?.held ?? 0;
+  // Nothing is tried for a connector that isn't configured, and what waits of it is told by itself.
+  const gone = new Set(leftBehind?.map(({ connector }) => connector));
+  const tried = (failingDeliveries ?? []).filter(({ connector }) => !gone.has(connector));
+  const failing = tried.map(({ connector, state, count, since, code, text, mend }) => {
+    const isParked = state === "parked";
+    const isLong = Date.parse(generatedAt) - Date.parse(since) > LAB_AWAY_MS;
+    const isAlone = code === "DELIVERY_FAILS_ALONE" || code === "MLLP_RESULT_ERROR";
+    const behind = isAlone ? "later ones of the same orders wait" : "later ones wait behind it";
+    const tail = isParked ? "" : `; tried again by itself, and ${behind}`;
+    return item(
+      isParked || isLong ? "act" : "wait",
+      `the lab doesn't have ${many(count, "result", "results")} through ${connector}: ${text} (${code})${tail}`,
+      { since, mend, command: "cryobridge queue" },
+    );
+  });
+  if (held === 0) return failing;
+  const what = `${many(held, "result waits", "results wait")} behind another one of the same order`;
+  return [...failing, item("wait", what, { command: "cryobridge queue" })];
+}
+
+function leftBehindOf({ leftBehind }: Facts): Attention[] {
+  return (leftBehind ?? []).map(({ text, since, mend }) =>
+    item("act", text, { since, mend, command: "cryobridge queue" }),
+  );
+}
+
+function waitingOf({ waitingMessages }: Facts): Attention[] {
+  return (waitingMessages ?? [])
+    .filter(({ kind }) => kind !== "earlier")
+    .map(({ kind, code, connector, messages, since }) =>
+      item(
+        "act",
+        `${many(messages, "message", "messages")} through ${connector} ${messages === 1 ? "waits" : "wait"} for the ${kind} code ${code ?? ""}, which no table knows`,
+        {
+          since,
+          mend: "Teach the configuration the code; then restart the daemon, or use `cryobridge messages release`.",
+          command: "cryobridge messages waiting",
+        },
+      ),
+    );
+}
+
+function tasksOf({ tasks, generatedAt }: Facts): Attention[] {
+  if (!tasks || tasks.open === 0) return [];
+  return [
+    item("act", `${many(tasks.open, "task is", "tasks are")} open`, {
+      since: before(generatedAt, tasks.oldestSeconds),
+      mend: "See to it, then write that down with `cryobridge tasks done ID`.",
+      command: "cryobridge tasks",
+    }),
+  ];
+}
+
+function pausesOf({ pausedQueues }: Facts): Attention[] {
+  return (pausedQueues ?? []).map(({ queue, since, actor }) =>
+    item("act", `the queue ${queue} was paused by ${actor}: ${PAUSED[queue] ?? "its work waits"}`, {
+      since,
+      command: `cryobridge queue resume ${queue}`,
+    }),
+  );
+}
+
+const PAUSED: Readonly<Record<string, string>> = {
+  submit: "orders are taken, and nothing is sent to the service",
+  track: "the service isn't asked how orders stand",
+  deliver: "the lab gets no results",
+};
+
+function tanksOf({ overdueTanks }: Facts): Attention[] {
+  return (overdueTanks ?? []).map(({ storage, facilityCode, since }) =>
+    item("act", `tank ${storage} of ${facilityCode} was not refilled for too long`, {
+      since,
+      mend: "Call the facility.",
+      command: "cryobridge refills tanks",
+    }),
+  );
+}
+
+function refusalsOf({ refusals }: Facts): Attention[] {
+  return (refusals ?? []).map(({ connector, count, latestAt }) =>
+    item(
+      "look",
+      `${many(count, "message", "messages")} through ${connector} ${count === 1 ? "was" : "were"} refused within the last day, the latest at ${formatMinute(new Date(latestAt))}`,
+      {
+        mend: "Have the lab correct what it sends, or mend the profile and use `cryobridge messages replay ID`.",
+        command: `cryobridge messages list --verdict refused --connector ${connector} --since 1d`,
+      },
+    ),
+  );
+}
+
+/** A change of the last hour is among the reasons already. */
+function changesOf({ serviceChanges, reasons }: Facts): Attention[] {
+  const untold = (serviceChanges ?? []).filter(
+    ({ text }) => !reasons.some((reason) => reason.includes(text)),
+  );
+  return untold.map(({ text, changedAt }) =>
+    item("look", text, { since: changedAt, command: "cryobridge check" }),
+  );
+}
+
+/** The mend of the failure whose code ends a sentence, as in `… (LEDGER_UNAVAILABLE)`. */
+function mendOf(sentence: string): string | null {
+  const code = /[([]([A-Z]+_[A-Z_]+)[)\]]$/.exec(sentence)?.[1];
+  return FAILURES[code as FailureCode]?.mend ?? null;
+}
+
+function many(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? one : several}`;
+}
+
+function before(generatedAt: string, seconds: number | null): string | null {
+  return seconds === null ? null : new Date(Date.parse(generatedAt) - seconds * 1_000).toISOString();
+}

@@ -1,0 +1,77 @@
+import type pg from "pg";
+import type { Problem } from "../core/failures.ts";
+import { isToldByReply, type MessageDraft } from "./message-drafts.ts";
+
+/** Once for each message; $1 JSON array of {message_id, text}. Index: tasks_message. */
+const OPEN_REFUSAL_TASKS = `
+insert into tasks (message_id, kind, text)
+select x.message_id, 'refusal', x.text
+  from jsonb_to_recordset($1::jsonb) as x(message_id bigint, text text)
+on conflict (message_id) where message_id is not null do nothing`;
+
+/**
+ * Those of these outcomes that refuse a message which came over a connection, where no file tells of it either; $1 ids.
+ * Index: the primary keys.
+ */
+const REFUSALS_OVER_CONNECTIONS = `
+select m.id, m.problems
+  from outcomes t
+  join messages m on m.id = t.message_id
+ where t.id = any ($1)
+   and t.kind = 'refused'
+   and m.peer is not null`;
+
+/**
+ * Asks a person to see to refused messages whose senders want no answer that could say so (MSH-15 and MSH-16 NE or SU):
+ * nobody else would ever hear of them.
+ */
+export async function noteUnheardRefusals(
+  client: pg.PoolClient,
+  drafts: readonly MessageDraft[],
+): Promise<void> {
+  await openTasks(
+    client,
+    drafts.filter(isUnheard).map(({ messageId, problems }) => ({ messageId, problems })),
+  );
+}
+
+function isUnheard(draft: MessageDraft): boolean {
+  const { verdict, record, reply } = draft;
+  return verdict === "refused" && record.replyTo !== undefined && reply === undefined && isToldByReply(draft);
+}
+
+/**
+ * The same for messages that were acknowledged when they came and refused afterwards, and of which the profile tells
+ * nothing.
+ */
+export async function noteUntoldRefusals(
+  client: pg.PoolClient,
+  outcomeIds: readonly number[],
+): Promise<void> {
+  if (outcomeIds.length === 0) return;
+  const { rows } = await client.query<{ id: number; problems: Problem[] }>(REFUSALS_OVER_CONNECTIONS, [
+    outcomeIds,
+  ]);
+  await openTasks(
+    client,
+    rows.map(({ id, problems }) => ({ messageId: id, problems })),
+  );
+}
+
+async function openTasks(
+  client: pg.PoolClient,
+  refused: readonly { readonly messageId: number; readonly problems: readonly Problem[] }[],
+): Promise<void> {
+  if (refused.length === 0) return;
+  const tasks = refused.map(({ messageId, problems }) => ({
+    message_id: messageId,
+    text: `this message was refused, and its sender was not told: ${wordsOf(problems)}`,
+  }));
+  await client.query(OPEN_REFUSAL_TASKS, [JSON.stringify(tasks)]);
+}
+
+function wordsOf([first, ...others]: readonly Problem[]): string {
+  if (first === undefined) return "see messages show";
+  const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
+  return `${first.place}: ${first.message}${more}`;
+}

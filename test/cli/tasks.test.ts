@@ -1,0 +1,27 @@
+import { expect, it } from "vitest";
+import { withLab } from "./with-lab.ts";
+
+const MESSAGE = `
+insert into messages (id, connector, ordinal, place, sha256, format, verdict, peer)
+values (12, 'lims', 1, 'message 1', '\\x00', 'hl7', 'refused', '10.0.0.9')`;
+const TASKS = `
+insert into tasks (message_id, delivery_id, kind, text)
+values (12, null, 'refusal', 'its sender was not told'), (null, 4, 'taken_back', 'the lab system answered AE')`;
+
+it("tasks about messages and results are listed with those, and done like any other", () =>
+  withLab(async ({ cli, pool }) => {
+    await pool.query(MESSAGE);
+    await pool.query(
+      "insert into deliveries (id, connector, file_name, state) values (4, 'lims', 'r', 'delivered')",
+    );
+    await pool.query(TASKS);
+    const { stdout } = await cli(["tasks"]);
+    expect(stdout).toMatch(/^k1 +m12 +.*its sender was not told$/m);
+    expect(stdout).toMatch(/^k2 +d4 +.*the lab system answered AE$/m);
+    const { tasks } = JSON.parse((await cli(["tasks", "list", "--json"])).stdout);
+    expect(tasks).toMatchObject([
+      { taskId: "k1", orderId: null, messageId: "m12", deliveryId: null, kind: "refusal" },
+      { taskId: "k2", orderId: null, messageId: null, deliveryId: "d4", kind: "taken_back" },
+    ]);
+    expect((await cli(["tasks", "done", "k1", "k2"])).stdout).toBe("✓ k1 is done\n✓ k2 is done\n");
+  }));

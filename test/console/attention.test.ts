@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import type { ConsoleDeps } from "../../src/console/deps.ts";
+import type { Status } from "../../src/console/status.ts";
+import type { LedgerAttention } from "../../src/ledger/attention.ts";
+import { countsOf, PARKED, withConsole } from "./console-fixture.ts";
+
+const QUIET: LedgerAttention = { deliveries: [], pausedQueues: [], refusals: [] };
+const SINCE = new Date("2026-11-22T08:00:00Z");
+
+async function attentionOf(deps: Partial<ConsoleDeps>): Promise<Status["attention"]> {
+  let found: Status["attention"] = [];
+  await withConsole({ deps }, async ({ url }) => {
+    found = ((await (await fetch(`${url}/api/status`)).json()) as Status).attention;
+  });
+  return found;
+}
+
+describe("what somebody should know", () => {
+  it("is nothing when all is well", async () => {
+    expect(await attentionOf({ attention: async () => QUIET })).toEqual([]);
+  });
+
+  it("names a lab receiver that is down, and tells that results go on by themselves", async () => {
+    const text = "127.0.0.1:2576: ECONNREFUSED: nothing listens there";
+    const since = new Date(Date.now() - 60_000);
+    const down = {
+      connector: "lims",
+      state: "pending",
+      count: 3,
+      since,
+      code: "MLLP_UNREACHABLE",
+      text,
+    } as const;
+    expect(await attentionOf({ attention: async () => ({ ...QUIET, deliveries: [down] }) })).toEqual([
+      {
+        level: "wait",
+        what: `the lab doesn't have 3 results through lims: ${text} (MLLP_UNREACHABLE); tried again by itself, and later ones wait behind it`,
+        since: since.toISOString(),
+        mend: expect.stringContaining("Look whether the lab system listens"),
+        command: "cryobridge queue",
+      },
+    ]);
+  });
+
+  it("needs a person for a lab receiver that has been down for more than an hour", async () => {
+    const since = new Date(Date.now() - 61 * 60_000);
+    const down = { connector: "lims", state: "pending", count: 3, since, code: "X", text: "x" } as const;
+    const found = await attentionOf({ attention: async () => ({ ...QUIET, deliveries: [down] }) });
+    expect(found.map(({ level }) => level)).toEqual(["act"]);
+  });
+
+  it("doesn't say that results are tried again through a connector that is configured no more", async () => {
+    const failed = { state: "pending", count: 3, since: new Date(), code: "X", text: "x" } as const;
+    const rest = { results: 3, orders: 0, messages: 0, since: SINCE, movedTo: undefined };
+    const found = await attentionOf({
+      attention: async () => ({
+        ...QUIET,
+        deliveries: [
+          { ...failed, connector: "gone" },
+          { ...failed, connector: "lims" },
+        ],
+      }),
+      leftBehind: async () => [{ ...rest, connector: "gone" }],
+    });
+    expect(found.map(({ level, what }) => [level, what])).toEqual([
+      ["act", expect.stringContaining("the configuration names no connector gone")],
+      ["wait", expect.stringContaining("through lims: x (X); tried again by itself")],
+    ]);
+  });
+
+  it("has the mend of the failure that a reason ends with", async () => {
+    const readiness = async () => ({
+      ready: false,
+      reasons: ["intake is waiting: the disk [FILE_SYSTEM_ERROR]"],
+    });
+    const [found] = await attentionOf({ readiness });
+    expect(found).toMatchObject({ level: "act", mend: expect.stringContaining("Make room") });
+  });
+
+  it("says what the ledger did not tell, rather than that nobody is needed", async () => {
+    const late = () => Promise.reject(new Error("late"));
+    const found = await attentionOf({ counts: late, attention: late });
+    expect(found).toMatchObject([
+      {
+        level: "act",
+        what: "the ledger did not tell in time, or at all: how many orders and results wait, which results fail and which queues are paused; more may be wrong than stands here",
+      },
+    ]);
+  });
+
+  it("says once that the ledger is away", async () => {
+    const gone = () => Promise.reject(new Error("gone"));
+    const readiness = async () => ({ ready: false, reasons: ["the ledger is away (LEDGER_UNAVAILABLE)"] });
+    const found = await attentionOf({ readiness, counts: gone, stuckOrders: gone, attention: gone });
+    expect(found.map(({ what }) => what)).toEqual(["the ledger is away (LEDGER_UNAVAILABLE)"]);
+  });
+
+  it("says what a paused queue holds up, and how it is let go on", async () => {
+    const paused = { queue: "submit", pausedAt: SINCE, actor: "kim" };
+    const [found] = await attentionOf({ attention: async () => ({ ...QUIET, pausedQueues: [paused] }) });
+    expect(found).toMatchObject({
+      level: "act",
+      what: "the queue submit was paused by kim: orders are taken, and nothing is sent to the service",
+      command: "cryobridge queue resume submit",
+    });
+  });
+
+  it("has parked orders by their codes", async () => {
+    const [found] = await attentionOf({
+      counts: async () => ({ ...countsOf({ parked: 2 }), oldestSecondsByState: { parked: 60 } }),
+      stuckOrders: async () => [PARKED, { ...PARKED, orderId: "o18" }],
+    });
+    expect(found?.what).toBe("2 orders wait for a person (CONFIG_INVALID 2)");
+  });
+
+  it("begins with what needs a person, and ends with what only is worth a look", async () => {
+    const late = {
+      connector: "lims",
+      state: "pending",
+      count: 1,
+      since: new Date(),
+      code: "X",
+      text: "x",
+    } as const;
+    const found = await attentionOf({
+      attention: async () => ({
+        deliveries: [late],
+        pausedQueues: [{ queue: "track", pausedAt: SINCE, actor: "kim" }],
+        refusals: [{ connector: "bench", count: 1, latestAt: SINCE }],
+      }),
+    });
+    expect(found.map(({ level }) => level)).toEqual(["act", "wait", "look"]);
+    expect(found[2]?.what).toBe(
+      "1 message through bench was refused within the last day, the latest at 2026-11-22 08:00 UTC",
+    );
+  });
+
+  it("counts no codes of parked orders when the list holds a part of them only", async () => {
+    const [found] = await attentionOf({
+      counts: async () => countsOf({ parked: 5_000 }),
+      stuckOrders: async () => [PARKED],
+    });
+    expect(found?.what).toBe("5000 orders wait for a person (CONFIG_INVALID)");
+  });
+
+  it("has messages that wait for a code, but not those that wait behind them", async () => {
+    const wait = { connector: "bench", messages: 2, since: SINCE } as const;
+    const found = await attentionOf({
+      waiting: async () => [
+        { ...wait, kind: "facility", code: "WEST" },
+        { ...wait, kind: "earlier", code: undefined },
+      ],
+    });
+    expect(found.map(({ what }) => what)).toEqual([
+      "2 messages through bench wait for the facility code WEST, which no table knows",
+    ]);
+  });
+});

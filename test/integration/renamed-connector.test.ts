@@ -1,0 +1,48 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { listLeftBehind } from "../../src/ledger/left-behind.ts";
+import { moveResults } from "../../src/ledger/move-results.ts";
+import { eventually } from "../support/eventually.ts";
+import { omlO33 } from "../support/lab-messages.ts";
+import { withSite } from "../support/with-daemon.ts";
+
+const CONFIGURED = ["renamed", "csv"];
+
+test("orders of a connector that was renamed are carried out, and their results are told once a person says through which", () => {
+  const lines: string[] = [];
+  const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
+  return withSite({ simulator: { staff: { auto: false } }, logger }, async (site) => {
+    const { pool, configFile, simulator } = site;
+    const told = async () => (await site.results("hl7")).size;
+    const isAllTold = async () => {
+      const open =
+        "select from outcomes where not is_composed union all select from deliveries where state = 'pending'";
+      return (await pool.query(open)).rowCount === 0;
+    };
+    const before = await site.start();
+    await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }) + omlO33({ number: "A-2" }));
+    await site.settled(2, ["submitted"]);
+    await eventually(isAllTold);
+    await before.stop();
+    const sofar = await told();
+
+    // The folder stays where it was; only the name is another.
+    const config = await readFile(configFile, "utf8");
+    await writeFile(configFile, config.replace("- name: hl7\n", "- name: renamed\n"));
+    await site.start();
+    expect(lines.join("")).toContain("the configuration names no connector hl7");
+    const [first, second] = simulator.control.requests();
+    simulator.control.rejectRequest(first?.id ?? 0);
+    await eventually(async () => (await site.orders()).some(({ state }) => state === "rejected"));
+    const left = { connector: "hl7", results: 1, orders: 1, movedTo: undefined };
+    expect(await listLeftBehind(pool, CONFIGURED)).toMatchObject([left]);
+    expect(await told()).toBe(sofar);
+
+    expect(await moveResults(pool, { from: "hl7", to: "renamed" }, { actor: "kim" })).toBe(1);
+    await eventually(async () => (await told()) === sofar + 1);
+    simulator.control.rejectRequest(second?.id ?? 0);
+    await eventually(async () => (await told()) === sofar + 2);
+    await eventually(async () => (await listLeftBehind(pool, CONFIGURED)).length === 0);
+  });
+});

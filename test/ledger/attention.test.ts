@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import {
+  FAILING_DELIVERIES,
+  MESSAGES_LOOKED_AT,
+  RECENT_REFUSALS,
+  readAttention,
+} from "../../src/ledger/attention.ts";
+import { pauseQueue } from "../../src/ledger/pause-queues.ts";
+import { COUNT_OPEN_DELIVERIES, countOpenDeliveries } from "../../src/ledger/views.ts";
+import { withLedger } from "../support/with-ledger.ts";
+
+const DELIVERIES = `
+insert into deliveries (connector, file_name, bytes, state, attempts, failure_code, failure_text, created_at)
+select 'lims', 'r' || n, 'x', case when n <= 2 then 'parked' else 'pending' end, 1,
+       case when n <= 4 then 'MLLP_UNREACHABLE' end, case when n <= 4 then 'nothing listens there' end,
+       timestamptz '2026-11-22 08:00Z' + n * interval '1 minute'
+  from generate_series(1, 5) n`;
+
+test("results that were tried are told by connector, state and failure, with the oldest of each; others are not", () =>
+  withLedger(async ({ pool }) => {
+    await pool.query(DELIVERIES);
+    const tried = { connector: "lims", code: "MLLP_UNREACHABLE", text: "nothing listens there", count: 2 };
+    expect((await readAttention(pool)).deliveries).toEqual([
+      { ...tried, state: "parked", since: new Date("2026-11-22T08:01:00Z") },
+      { ...tried, state: "pending", since: new Date("2026-11-22T08:03:00Z") },
+    ]);
+  }));
+
+test("a paused queue is told with who paused it", () =>
+  withLedger(async ({ pool }) => {
+    await pauseQueue(pool, "deliver", { actor: "kim" });
+    expect((await readAttention(pool)).pausedQueues).toMatchObject([{ queue: "deliver", actor: "kim" }]);
+  }));
+
+const MESSAGES = `
+insert into messages (connector, place, ordinal, verdict, sha256, format, raw, received_at)
+select $1, 'line ' || n, n, $2, decode(md5($1 || n), 'hex'), 'csv', 'x', $3
+  from generate_series(1, $4::integer) n`;
+
+test("refusals of the last day are counted among the last messages only", () =>
+  withLedger(async ({ pool }) => {
+    const now = new Date();
+    const add = (connector: string, verdict: string, at: Date, count: number) =>
+      pool.query(MESSAGES, [connector, verdict, at, count]);
+    await add("early", "refused", now, 3);
+    await add("old", "refused", new Date(now.getTime() - 90_000_000), 5);
+    await add("lims", "accepted", now, MESSAGES_LOOKED_AT - 10);
+    await add("bench", "refused", now, 2);
+    const counted = (await readAttention(pool)).refusals.map(({ connector, count }) => [connector, count]);
+    expect(counted).toEqual([
+      ["bench", 2],
+      ["early", 3],
+    ]);
+    await add("lims2", "accepted", now, MESSAGES_LOOKED_AT);
+    expect((await readAttention(pool)).refusals).toEqual([]);
+  }));
+
+test("all are read from their indexes among many that need nobody", () =>
+  withLedger(async ({ pool }) => {
+    await pool.query(DELIVERIES);
+    await pool.query(
+      "insert into deliveries (connector, file_name, bytes, state) select 'lims', 'd' || n, 'x', 'delivered' from generate_series(1, 20000) n",
+    );
+    await pool.query(MESSAGES, ["lims", "accepted", new Date(), 20_000]);
+    await pool.query("analyze deliveries");
+    await pool.query("analyze messages");
+    const plan = async (sql: string, limit: number) =>
+      JSON.stringify((await pool.query(`explain (format json) ${sql}`, [limit])).rows);
+    expect(await plan(FAILING_DELIVERIES, 50)).not.toContain("Seq Scan");
+    expect(await plan(RECENT_REFUSALS, MESSAGES_LOOKED_AT)).not.toContain("Seq Scan");
+    const { rows } = await pool.query(`explain (format json) ${COUNT_OPEN_DELIVERIES}`);
+    expect(JSON.stringify(rows)).not.toContain("Seq Scan");
+    expect(await countOpenDeliveries(pool)).toEqual({ pending: 3, parked: 2 });
+  }));

@@ -1,0 +1,280 @@
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import type { AssigningAuthority } from "../../src/core/assigning-authority.ts";
+import { phi } from "../../src/core/phi.ts";
+import type { Wish } from "../../src/core/wish.ts";
+import { changeOrders } from "../../src/ledger/change-orders.ts";
+import { overrideOrder } from "../../src/ledger/operator.ts";
+import { releaseMessages } from "../../src/ledger/release-messages.ts";
+import { findLikeness } from "../../src/ledger/same-containers.ts";
+import { listOpenTasks } from "../../src/ledger/tasks.ts";
+import { findOrders } from "../../src/ledger/views.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { aCancel, answers, aWish, toldKinds } from "../support/wishes.ts";
+import { withLedger } from "../support/with-ledger.ts";
+
+const LAB = { namespaceId: "LAB" } as const;
+const EPIC = { namespaceId: "EPIC", universalId: "1.2.3", universalIdType: "ISO" } as const;
+const KIM = { actor: "kim", reason: "the lab says that it is another one" };
+
+/** Order 1 of an authority, of a subject whose vial has the same name. */
+const numbered = (placerAuthority: AssigningAuthority | undefined, parts = {}) =>
+  anOrder({ placerOrderNumber: "1", placerAuthority, ...parts });
+
+/** Commits orders of these authorities, each by a message of its own, and gives their ids. */
+const place = (pool: pg.Pool, ...authorities: (AssigningAuthority | undefined)[]) =>
+  commit(
+    pool,
+    authorities.map((authority, n) => aRecord(n + 1, [numbered(authority, { code: `S-${n}` })])),
+  ) as Promise<[number, number, number]>;
+
+/** The orders of number 1, oldest first, each with its state and why. */
+const orders = async (pool: pg.Pool) =>
+  (await findOrders(pool, "1")).toReversed().map(({ state, failure }) => [state, failure?.code]);
+
+describe("an order number that came before", () => {
+  test.each([
+    ["of the same authority", LAB, { namespaceId: "lab" }],
+    ["without an authority", LAB, undefined],
+    ["where the earlier order has none", undefined, LAB],
+    ["told by its name, and then by its universal id", LAB, { universalId: "9" }],
+  ])("%s is a repeat of the order", (_words, first, second) =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [numbered(first)])]);
+      await commit(pool, [aRecord(2, [numbered(second)])]);
+      expect(await orders(pool)).toEqual([["received", undefined]]);
+    }),
+  );
+
+  test("of another authority waits for a person, though the content is the same, and both are named", () =>
+    withLedger(async ({ pool }) => {
+      const [first] = await commit(pool, [aRecord(1, [numbered(LAB)])]);
+      const [second] = await commit(pool, [aRecord(2, [numbered(EPIC)])]);
+      expect(second).not.toBe(first);
+      const [, parked] = (await findOrders(pool, "1")).toReversed();
+      expect(parked).toMatchObject({
+        state: "parked",
+        placerAuthority: EPIC,
+        failure: {
+          code: "ORDER_NUMBER_OTHER_AUTHORITY",
+          text: `an earlier order (o${first}) has the same order number of assigning authority LAB, and this one of EPIC^1.2.3^ISO`,
+        },
+      });
+      expect(await toldKinds(pool)).toEqual(["acknowledged", "acknowledged", "changed parked"]);
+    }));
+
+  test("of another authority is seen within one batch, too", () =>
+    withLedger(async ({ pool }) => {
+      await place(pool, LAB, EPIC);
+      expect(await orders(pool)).toEqual([
+        ["received", undefined],
+        ["parked", "ORDER_NUMBER_OTHER_AUTHORITY"],
+      ]);
+    }));
+
+  test("of another authority waits for a person also when the earlier order has ended", () =>
+    withLedger(async ({ pool }) => {
+      const [first] = await place(pool, LAB);
+      await changeOrders(pool, [{ orderId: first, to: "cancelled" }]);
+      await commit(pool, [aRecord(9, [numbered(EPIC)])]);
+      expect(await orders(pool)).toEqual([
+        ["cancelled", undefined],
+        ["parked", "ORDER_NUMBER_OTHER_AUTHORITY"],
+      ]);
+    }));
+
+  test("of another authority waits once, however often a list comes again with the same numbers of both", () =>
+    withLedger(async ({ pool }) => {
+      const other = { containers: [{ label: "V-9", description: "" }] };
+      const list = [numbered(EPIC), numbered(EPIC, other), numbered(LAB, other)];
+      for (let night = 0; night < 3; night++) {
+        for (const [n, order] of list.entries()) await commit(pool, [aRecord(night * 10 + n + 1, [order])]);
+      }
+      expect(await orders(pool)).toEqual([
+        ["received", undefined],
+        ["parked", "ORDER_NUMBER_REUSED"],
+        ["parked", "ORDER_NUMBER_OTHER_AUTHORITY"],
+      ]);
+    }));
+
+  test("of another authority goes on when a person says why, and the submitter knows the reason until then", () =>
+    withLedger(async ({ pool }) => {
+      const [first, second] = await place(pool, LAB, EPIC);
+      expect((await findLikeness(pool, second)).numberHolder).toEqual({
+        name: `o${first} (1)`,
+        authorities: { its: "LAB", own: "EPIC^1.2.3^ISO" },
+      });
+      expect(await overrideOrder(pool, { id: second }, { actor: "kim" })).toBe("reason wanted");
+      expect(await overrideOrder(pool, { id: second }, KIM)).toBe("done");
+      expect((await orders(pool))[1]).toEqual(["received", undefined]);
+      expect((await findLikeness(pool, second)).overrides).toEqual(new Set(["number"]));
+    }));
+});
+
+describe("a wish about an order number", () => {
+  const wish = (placerAuthority: AssigningAuthority | undefined, parts: Partial<Wish> = {}) => ({
+    ...{ placerOrderNumber: "1", placerAuthority },
+    ...parts,
+  });
+  const states = async (pool: pg.Pool) => (await orders(pool)).map(([state]) => state);
+
+  test.each([
+    ["the order of its own authority, though the other one is open", LAB, EPIC, EPIC, [1]],
+    ["the order that tells none, where there is none of its own", LAB, undefined, EPIC, [1]],
+    ["the order of its own authority before one that tells none", undefined, LAB, LAB, [1]],
+  ])("is about %s", (_words, first, second, own, cancelled) =>
+    withLedger(async ({ pool }) => {
+      await place(pool, first, second);
+      await commit(pool, [aCancel(9, [wish(own)])]);
+      expect(await answers(pool)).toEqual([["CR"]]);
+      const found = (await states(pool)).flatMap((state, n) => (state === "cancelled" ? [n] : []));
+      expect(found).toEqual(cancelled);
+    }),
+  );
+
+  test("is about neither of two authorities where it tells none itself", () =>
+    withLedger(async ({ pool }) => {
+      await place(pool, LAB, EPIC);
+      await commit(pool, [aCancel(9, [wish(undefined)])]);
+      expect(await answers(pool)).toEqual([["CANCEL_ORDER_AMBIGUOUS"]]);
+    }));
+
+  test("is not about an order of which nobody has said yet that it is another than that of the other authority", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [numbered(LAB)])]);
+      const [second] = (await commit(pool, [aRecord(2, [numbered(EPIC)])])) as [number];
+      const asked = wish(EPIC, { subjectCode: phi("SUBJ-1") });
+      await commit(pool, [aCancel(8, [asked])]);
+      expect(await states(pool)).toEqual(["received", "parked"]);
+      expect((await listOpenTasks(pool, 10)).map(({ orderId }) => orderId)).toEqual([`o${second}`]);
+      await overrideOrder(pool, { id: second }, KIM);
+      await commit(pool, [aCancel(9, [asked])]);
+      expect(await answers(pool)).toEqual([["CANCEL_ORDER_AMBIGUOUS"], ["CR"]]);
+      expect(await states(pool)).toEqual(["received", "cancelled"]);
+    }));
+
+  test.each([
+    ["is about neither where both are open", "received", "received", "CANCEL_ORDER_AMBIGUOUS"],
+    ["is about the one that is open", "received", "discarded", "CR"],
+    ["is about the one of its own authority that is open", "cancelled", "received", "CR"],
+  ] as const)(
+    "of a subject that has the number without an authority as well %s",
+    (_words, untold, told, answer) =>
+      withLedger(async ({ pool }) => {
+        const [first] = (await commit(pool, [aRecord(1, [numbered(undefined)])])) as [number];
+        const corrected = numbered(LAB, { containers: [{ label: "V-2", description: "" }] });
+        const [second] = (await commit(pool, [aRecord(2, [corrected])])) as [number];
+        if (untold === "cancelled") await changeOrders(pool, [{ orderId: first, to: untold }]);
+        if (told === "discarded") await changeOrders(pool, [{ orderId: second, to: told }]);
+        await commit(pool, [aCancel(9, [wish(LAB, { subjectCode: phi("SUBJ-1") })])]);
+        expect(await answers(pool)).toEqual([[answer]]);
+        if (answer === "CR") expect(await states(pool)).not.toContain("received");
+      }),
+  );
+
+  test.each([
+    [
+      "is about neither of two authorities where it tells none itself, though one's order has ended",
+      "cancelled",
+      "CANCEL_ORDER_AMBIGUOUS",
+    ],
+    ["is about the other one where a person discarded one of them", "discarded", "CR"],
+  ] as const)("%s", (_words, ended, answer) =>
+    withLedger(async ({ pool }) => {
+      const [first] = (await commit(pool, [aRecord(1, [numbered(LAB)])])) as [number];
+      await commit(pool, [aRecord(2, [numbered(EPIC)])]);
+      await changeOrders(pool, [{ orderId: first, to: ended }]);
+      await commit(pool, [aCancel(9, [wish(undefined, { subjectCode: phi("SUBJ-1") })])]);
+      expect(await answers(pool)).toEqual([[answer]]);
+    }),
+  );
+
+  test.each([
+    ["cancel", "CANCEL_ORDER_DIFFERS", 1],
+    ["discontinue", "CANCEL_ORDER_DIFFERS", 1],
+    ["hold", "CONTROL_ORDER_DIFFERS", 1],
+    ["release", "CONTROL_ORDER_DIFFERS", 1],
+    ["status", "CONTROL_ORDER_DIFFERS", 0],
+  ] as const)(
+    "of another authority is refused when it is to %s it, and a person sees to it",
+    (control, code, tasks) =>
+      withLedger(async ({ pool }) => {
+        await place(pool, LAB);
+        await commit(pool, [aWish(9, control, [wish(EPIC, { subjectCode: phi("S-0") })])]);
+        expect(await answers(pool)).toEqual([[code]]);
+        expect(await states(pool)).toEqual(["received"]);
+        const { rows } = await pool.query(
+          "select failure_text as text, placer_authority as authority from wishes",
+        );
+        expect(rows[0].authority).toEqual(EPIC);
+        expect(rows[0].text).toContain(
+          "of assigning authority LAB, and this names EPIC^1.2.3^ISO; nothing was c",
+        );
+        const open = await listOpenTasks(pool, 10);
+        expect(open.map(({ placerAuthority }) => placerAuthority)).toEqual(tasks === 1 ? [LAB] : []);
+        const told = await pool.query(
+          "select payload #> '{answers,0,order}' as answered from outcomes where kind = 'wishes'",
+        );
+        expect(told.rows).toEqual([{ answered: null }]);
+      }),
+  );
+
+  test.each(["change", "replace"] as const)(
+    "of another authority is refused when it is to %s it",
+    (control) =>
+      withLedger(async ({ pool }) => {
+        await commit(pool, [aRecord(1, [numbered(LAB)])]);
+        const content = numbered(EPIC, { containers: [{ label: "V-2", description: "" }] });
+        await commit(pool, [aWish(9, control, [wish(EPIC, { content, subjectCode: content.subject.code })])]);
+        expect(await answers(pool)).toEqual([["CONTROL_ORDER_DIFFERS"]]);
+        expect((await findOrders(pool, "1"))[0]?.containers).toMatchObject([{ label: "V-1" }]);
+      }),
+  );
+
+  test("with a number of ours as well is about neither where that is an order of another authority", () =>
+    withLedger(async ({ pool }) => {
+      const ids = await place(pool, LAB, EPIC);
+      const request = { surface: "request", requestId: 7 } as const;
+      await changeOrders(pool, [{ orderId: ids[0], from: ["received"], to: "submitted", request }]);
+      await commit(pool, [aCancel(9, [wish(EPIC, { fillerNumber: { kind: "request", id: 7 } })])]);
+      expect(await answers(pool)).toEqual([["CANCEL_ORDER_DIFFERS"]]);
+      expect(await states(pool)).toEqual(["submitted", "parked"]);
+    }));
+
+  test("waits behind a message that waits for a code table where the order that is here is of another authority", () =>
+    withLedger(async ({ pool }) => {
+      await place(pool, LAB);
+      const waits = aRecord(7, [], {
+        verdict: "waiting",
+        problems: [
+          { code: "MAPPING_FACILITY_UNKNOWN", place: "MSH-4", message: "unknown", unknownCode: "WEST" },
+        ],
+        subjectCodes: [phi("S-1")],
+        orderNumbers: ["1"],
+      });
+      await commit(pool, [waits]);
+      const cancel = aCancel(9, [wish(EPIC, { subjectCode: phi("S-1") })]);
+      await commit(pool, [cancel]);
+      expect(await answers(pool)).toEqual([]);
+      const ordered = aRecord(7, [numbered(EPIC, { code: "S-1" })]);
+      await releaseMessages(pool, ({ ordinal }) => (ordinal === 7 ? ordered : cancel));
+      expect(await states(pool)).toEqual(["received", "cancelled"]);
+    }));
+
+  test("that changes the order says who numbered it from then on, where that was not known", () =>
+    withLedger(async ({ pool }) => {
+      const content = (placerAuthority: AssigningAuthority, label: string) =>
+        numbered(placerAuthority, { containers: [{ label, description: "" }] });
+      await commit(pool, [aRecord(1, [numbered(undefined)])]);
+      for (const [n, authority] of [LAB, { ...LAB, universalId: "9" }].entries()) {
+        const changed = content(authority, `V-${n + 5}`);
+        const { code: subjectCode } = changed.subject;
+        await commit(pool, [aWish(9 + n, "change", [wish(authority, { content: changed, subjectCode })])]);
+      }
+      const [changed] = await findOrders(pool, "1");
+      expect(changed?.containers).toMatchObject([{ label: "V-6" }]);
+      expect(changed?.placerAuthority).toEqual(LAB);
+      await commit(pool, [aCancel(20, [wish(EPIC)])]);
+      expect((await answers(pool)).at(-1)).toEqual(["CANCEL_ORDER_DIFFERS"]);
+    }));
+});

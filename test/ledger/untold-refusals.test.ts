@@ -1,0 +1,101 @@
+import type pg from "pg";
+import { expect, test } from "vitest";
+import { composeMessages } from "../../src/jobs/compose.ts";
+import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
+import { recordComposition } from "../../src/ledger/record-composition.ts";
+import { closeTask, countOpenTasks, listOpenTasks } from "../../src/ledger/tasks.ts";
+import { builtinProfiles } from "../../src/mapping/builtin.ts";
+import { compileProfile } from "../../src/mapping/compile-profile.ts";
+import type { ProfileDefinition } from "../../src/mapping/profile-schema.ts";
+import { eventually } from "../support/eventually.ts";
+import { omlO33 } from "../support/lab-messages.ts";
+import { withReceptions } from "../support/with-receptions.ts";
+
+/** An order whose birth date is a year alone, which is refused. */
+const wrong = (number: string, wants: string) =>
+  omlO33({ number, birth: "1985" }).replace("|||AL|NE||", `|||${wants}||`);
+
+async function profileTelling(tell: ProfileDefinition["results"]) {
+  const builtin = builtinProfiles["builtin/hl7-orders"];
+  if (!builtin) throw new Error("no built-in profile");
+  const definition = { ...builtin, results: { ...builtin.results, ...tell } };
+  const compiled = await compileProfile("telling", definition, { loadModule: async () => ({}) });
+  if (!compiled.ok) throw new Error("the profile has mistakes");
+  return compiled.profile;
+}
+
+test.each([["NE|NE"], ["NE|SU"], ["SU|SU"], ["SU|NE"]])(
+  "a person is asked to see to a refused message whose sender wants no answer that says so (%s)",
+  (wants) =>
+    withReceptions(async ({ pool, open }) => {
+      const reception = await open();
+      const [received] = await reception.take(wrong("A-1", wants));
+      expect(received).toMatchObject({ verdict: "refused", reply: undefined });
+      expect(await listOpenTasks(pool, 10)).toEqual([
+        expect.objectContaining({
+          kind: "refusal",
+          messageId: "m1",
+          orderId: undefined,
+          text: expect.stringContaining("PID-7"),
+        }),
+      ]);
+      expect(await countOpenTasks(pool)).toMatchObject([{ kind: "refusal", count: 1 }]);
+    }),
+);
+
+test.each(["|", "AL|NE", "AL|AL", "NE|AL", "ER|NE", "NE|ER"])(
+  "nobody is asked where the sender was told (%s), or where all was right",
+  (wants) =>
+    withReceptions(async ({ pool, open }) => {
+      const reception = await open();
+      const [received] = await reception.take(wrong("A-1", wants));
+      expect(received?.reply).toBeDefined();
+      await reception.take(omlO33({ number: "A-2" }).replace("|||AL|NE||", "|||NE|NE||"));
+      expect(await listOpenTasks(pool, 10)).toEqual([]);
+    }),
+);
+
+async function refuseOrders(pool: pg.Pool): Promise<void> {
+  await pool.query(
+    "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no' using errcode = '22023'; end $$",
+  );
+  await pool.query("create trigger refuse before insert on orders for each row execute function refuse()");
+}
+
+test.each([
+  ["that tells no refusals asks a person", ["completed"], ["refusal"], 0],
+  ["that tells refusals tells this one", ["completed", "refused"], [], 1],
+] as const)(
+  "of a message that was accepted with CA and refused afterwards a profile %s",
+  (_words, tell, kinds, deliveries) =>
+    withReceptions(async ({ pool, open }) => {
+      await refuseOrders(pool);
+      const reception = await open();
+      const [received] = await reception.take(omlO33({ number: "A-1" }));
+      expect(received?.reply?.toString()).toContain("MSA|CA|");
+      await reception.start();
+      await eventually(async () => (await listOpenOutcomes(pool, "hl7", 10)).length === 1);
+      const profile = await profileTelling({ tell: [...tell] });
+      const composition = composeMessages(await listOpenOutcomes(pool, "hl7", 10), profile);
+      await recordComposition(pool, "hl7", composition);
+      expect((await listOpenTasks(pool, 10)).map(({ kind }) => kind)).toEqual(kinds);
+      expect((await pool.query("select from deliveries")).rowCount).toBe(deliveries);
+    }),
+);
+
+test("what was seen to stays seen to, and the audit says by whom", () =>
+  withReceptions(async ({ pool, open }) => {
+    const reception = await open();
+    await reception.take(wrong("A-1", "NE|NE"));
+    expect(await closeTask(pool, 1, { actor: "kim", reason: "told by phone" })).toBe(true);
+    expect(await listOpenTasks(pool, 10)).toEqual([]);
+    const audit = await pool.query("select actor, action, target, detail from audit");
+    expect(audit.rows).toEqual([
+      {
+        actor: "kim",
+        action: "task-done",
+        target: "k1",
+        detail: { messageId: 1, reason: "told by phone" },
+      },
+    ]);
+  }));
