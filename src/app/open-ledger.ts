@@ -3,8 +3,10 @@ import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { type DatabaseConnection, openPool } from "../ledger/database.ts";
+import { isDaemonThere } from "../ledger/embedded/daemon-lock.ts";
 import { startEmbeddedPostgres } from "../ledger/embedded/embedded-postgres.ts";
 import { migrateLedger } from "../ledger/migrate.ts";
+import { ROLES } from "./roles.ts";
 
 /** The ledger, open for this process. */
 export interface OpenLedger {
@@ -25,7 +27,7 @@ export interface OpenLedgerOptions {
 
 /**
  * Opens the ledger that a configuration names, starting the embedded server where there is none, and brings its tables
- * up to date.
+ * up to date, unless another daemon works on them.
  *
  * @throws Failure LEDGER_… that says what is in the way.
  */
@@ -52,14 +54,30 @@ export async function openLedger(config: Config, options: OpenLedgerOptions): Pr
     options.logger,
   );
   const close = async () => {
-    await pool.end();
+    const ended = pool.end();
+    await (options.isDaemon ? ended : atMost(END_WITHIN_MS, ended, options.clock));
     await embedded?.stop();
   };
   try {
-    await migrateLedger(pool);
+    // A daemon has its roles' locks itself; the right to submit is looked at for it as well.
+    await migrateLedger(pool, options.isDaemon ? undefined : () => isOneThere(config.dataDir));
   } catch (error) {
     await close();
     throw error;
   }
   return { pool, connection, isEmbedded: embedded !== undefined, close };
+}
+
+/** A command that gave up on a database that hangs doesn't wait for its answer at the end either, ms. */
+const END_WITHIN_MS = 2_000;
+
+async function atMost(ms: number, work: Promise<void>, clock: Clock): Promise<void> {
+  const done = new AbortController();
+  const late = clock.sleep(ms, done.signal).catch(() => undefined);
+  await Promise.race([work, late]).finally(() => done.abort());
+}
+
+async function isOneThere(dataDir: string): Promise<boolean> {
+  for (const role of ROLES) if (await isDaemonThere(dataDir, role)) return true;
+  return false;
 }

@@ -3,15 +3,13 @@ import { readServiceChanges } from "../app/service-findings.ts";
 import type { Config } from "../config/config.ts";
 import { run } from "../ledger/database.ts";
 import { findPostgresPackage } from "../ledger/embedded/binaries.ts";
+import { checkLeftBehind } from "./check-left-behind.ts";
 import type { Report } from "./check-report.ts";
 import { hasLedger, withLedger } from "./configuration.ts";
 import { EXIT } from "./exit-status.ts";
 import { withQueues } from "./open-queues.ts";
 import type { Session } from "./session.ts";
 import { localTime } from "./times.ts";
-
-/** The oldest PostgreSQL that every statement of the ledger and the queue runs on. */
-const OLDEST_POSTGRES = 13;
 
 /** Connects to the database and asks for what the ledger's promises hang on; then looks at the queue. */
 export async function checkDatabaseAndQueue(config: Config, session: Session, report: Report): Promise<void> {
@@ -21,6 +19,7 @@ export async function checkDatabaseAndQueue(config: Config, session: Session, re
     await withLedger(session, config, async (ledger) => {
       await checkDatabase(ledger, report);
       await checkQueue(config, ledger, session, report);
+      await checkLeftBehind(config, ledger, report);
       await reportServiceChanges(config, ledger, session, report);
     });
   } catch (error) {
@@ -54,14 +53,7 @@ async function checkDatabase({ pool, isEmbedded }: OpenLedger, report: Report): 
     (await run<{ value: string }>(pool, "select current_setting($1) as value", [name]))[0]?.value ?? "";
   const version = await show("server_version");
   const place = isEmbedded ? "embedded PostgreSQL" : "PostgreSQL";
-  if (Number.parseInt(version, 10) < OLDEST_POSTGRES) {
-    report.add({
-      subject: "database",
-      result: "failed",
-      detail: `PostgreSQL ${version} is too old`,
-      mend: `Use PostgreSQL ${OLDEST_POSTGRES} or newer, or leave database.url out for the embedded one.`,
-    });
-  } else report.ok("database", `${place} ${version} answers, and the ledger's tables are up to date`);
+  report.ok("database", `${place} ${version} answers, and the ledger's tables are up to date`);
   const unsafe = unsafeSettings(
     new Map(await Promise.all(DURABILITY_SETTINGS.map(async (name) => [name, await show(name)] as const))),
   );

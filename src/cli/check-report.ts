@@ -23,6 +23,8 @@ export interface Finding {
 export class Report {
   readonly #session: Session;
   readonly #findings: Finding[] = [];
+  /** The mend of the findings told last, which follows once they are all told. */
+  #openMend: string | undefined;
 
   constructor(session: Session) {
     this.#session = session;
@@ -30,7 +32,17 @@ export class Report {
 
   add(finding: Finding): void {
     this.#findings.push(finding);
-    if (!this.#session.isJson) for (const line of this.#linesOf(finding)) this.#session.line(line);
+    if (this.#session.isJson) return;
+    const mend = finding.result === "ok" ? undefined : finding.mend;
+    if (mend !== this.#openMend) this.#tellMend();
+    for (const line of this.#linesOf(finding)) this.#session.line(line);
+    this.#openMend = mend;
+  }
+
+  /** Several findings in a row with one mend, such as the mistakes of a file, have it told once. */
+  #tellMend(): void {
+    if (this.#openMend !== undefined) this.#session.line(`    ${clean(this.#openMend)}`);
+    this.#openMend = undefined;
   }
 
   ok(subject: string, detail: string): void {
@@ -64,6 +76,7 @@ export class Report {
       }));
       this.#session.json({ isOk: failed.length === 0, checks });
     } else {
+      this.#tellMend();
       this.#session.line();
       const well =
         warnings === 0 ? "All is well." : `All is well but for what is marked with ${SIGNS.warning[0]}.`;
@@ -80,7 +93,6 @@ export class Report {
     const isMendTold = result !== "ok" && mend !== undefined;
     return [
       `${this.#session.paint(colour, sign)} ${clean(subject)}: ${clean(detail)}`,
-      ...(isMendTold ? [`    ${clean(mend)}`] : []),
       ...(wouldSet !== undefined && !isMendTold ? [`    would set ${clean(wouldSet)}`] : []),
     ];
   }

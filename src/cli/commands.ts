@@ -12,12 +12,14 @@ import { serviceCommand } from "./service.ts";
 import type { Cli } from "./session.ts";
 import { simulatorCommand } from "./simulator.ts";
 import { startCommand } from "./start.ts";
+import { statusCommand } from "./status.ts";
 import { tasksCommand } from "./tasks.ts";
 
 /** Every command, in the order in which the help lists them. A new one is a file of its own and a line here. */
 export const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   startCommand,
   checkCommand,
+  statusCommand,
   previewCommand,
   ordersCommand,
   messagesCommand,

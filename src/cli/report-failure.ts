@@ -1,23 +1,16 @@
 import { styleText } from "node:util";
 import { isConfigFailure } from "../config/problem.ts";
 import { asFailure, FAILURES, Failure } from "../core/failures.ts";
+import { refusedWords } from "../ledger/database-words.ts";
 import { clean } from "./clean.ts";
 import { type ExitStatus, exitStatusOf } from "./exit-status.ts";
 import type { Io } from "./io.ts";
 
-/** SQLSTATE classes of a server that answers but lets nobody in: wrong login, no such database, too old. */
-const REFUSED_STATES = /^(28|3D|0A|42501)/;
-
-/**
- * Any error as a Failure. A database that refuses the login comes as the driver's own error, whose text may quote what
- * it choked on, so only its code is told.
- */
+/** Any error as a Failure. A database that lets nobody in comes as the driver's own error. */
 export function toFailure(error: unknown): Failure {
-  if (error instanceof Error && "code" in error && REFUSED_STATES.test(String(error.code))) {
-    const message = `the database answers but does not let Cryobridge in (SQLSTATE ${error.code}): check user, password and name of the database`;
-    return new Failure("LEDGER_UNAVAILABLE", { message, cause: error });
-  }
-  return asFailure(error);
+  const refused = error instanceof Error ? refusedWords(error) : undefined;
+  if (refused === undefined || error instanceof Failure) return asFailure(error);
+  return new Failure("LEDGER_REFUSED", { message: `the database answers, but ${refused}`, cause: error });
 }
 
 /** Tells an error on standard error (or as JSON on standard output) and gives the exit status. */

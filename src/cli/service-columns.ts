@@ -1,4 +1,5 @@
 import type { Config } from "../config/config.ts";
+import { isZoneTold } from "../core/service-time.ts";
 import type { Surface } from "../core/surface.ts";
 import { isObject, linkedId, type RawObject, subjectCodeOf } from "../service/values.ts";
 import type { Column } from "./table.ts";
@@ -149,8 +150,7 @@ function number(title: string, field: string): ServiceColumn {
 function time(title: string, field: string): ServiceColumn {
   const cell = (record: RawObject) => {
     const told = record[field];
-    const hasZone = typeof told === "string" && /T.*(Z|[+-]\d{2}:?\d{2})$/i.test(told);
-    const at = hasZone ? new Date(told) : undefined;
+    const at = typeof told === "string" && isZoneTold(told) ? new Date(told) : undefined;
     return at && !Number.isNaN(at.getTime()) ? localTime(at) : inWords(told);
   };
   return { title, fields: [field], cell };

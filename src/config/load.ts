@@ -15,6 +15,9 @@ import { validate } from "./validate.ts";
 /** The profiles that need no file. */
 export const BUILTIN_PROFILE_NAMES = ["builtin/hl7-orders", "builtin/csv-orders"] as const;
 
+const WHERE_TO_NAME_IT =
+  "name the configuration with --config FILE or in CRYOBRIDGE_CONFIG, or copy config/cryobridge.yaml there and fill it in";
+
 export interface LoadOptions<P> {
   /** Usually `process.env`. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -34,7 +37,10 @@ export function loadConfig<P>(file: string, options: LoadOptions<P>): Config<P> 
   const baseDirectory = path.dirname(absolute);
   const lookUp = environment(options.env, baseDirectory);
   const read = readText(absolute);
-  if ("problem" in read) throw configFailure([problemAt(file, { line: 1, column: 1 }, [], read.problem)]);
+  if ("problem" in read) {
+    const message = read.isMissing ? `${read.problem}; ${WHERE_TO_NAME_IT}` : read.problem;
+    throw configFailure([problemAt(file, { line: 1, column: 1 }, [], message)]);
+  }
   const source = readSource(file, read.text, lookUp);
   if (!source.isReadable) throw configFailure(source.problems);
 

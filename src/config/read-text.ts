@@ -10,13 +10,15 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** The text of a configuration file, or why it can't be read. UTF-8 only, with or without a byte order mark. */
-export function readText(file: string): { readonly text: string } | { readonly problem: string } {
+export function readText(
+  file: string,
+): { readonly text: string } | { readonly problem: string; readonly isMissing?: boolean } {
   let bytes: Buffer;
   try {
     bytes = readFileSync(file);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-    return { problem: REASONS[code] ?? `the file can't be read (${code})` };
+    return { problem: REASONS[code] ?? `the file can't be read (${code})`, isMissing: code === "ENOENT" };
   }
   if (bytes.length > MAX_BYTES) return { problem: "the file is too large for a configuration" };
   const problem = "the file is not UTF-8 text; save it as UTF-8 in the editor";

@@ -54,7 +54,12 @@ function profileFindings(value: unknown, known: readonly string[]): Finding[] {
   return connectorsOf(value).flatMap(({ connector, path }) => {
     const profile = childOf(connector, "profile");
     if (typeof profile !== "string" || known.includes(profile)) return [];
-    return [{ path: [...path, "profile"], message: unknownWords("profile", profile, known, "there are") }];
+    const words = unknownWords("profile", profile, known, "there are");
+    const folder = at(value, ["profilesDir"]);
+    const place = /^[\w-]+$/.test(profile)
+      ? `; one of your own is the file ${typeof folder === "string" ? folder : "profiles"}/${profile}.yaml, or a section below profiles`
+      : "";
+    return [{ path: [...path, "profile"], message: `${words}${place}` }];
   });
 }
 

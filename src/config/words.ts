@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Leaf } from "./issues.ts";
 import { nearest } from "./nearest.ts";
-import { knownKeys, schemasAt } from "./schema-at.ts";
+import { childOf, knownKeys, schemasAt } from "./schema-at.ts";
 
 /** One sentence about a broken rule; `key` when it is about a key of the section rather than about its value. */
 export interface Verdict {
@@ -33,15 +33,14 @@ export function wordsFor(issue: Leaf, context: IssueContext): Verdict[] {
     return issue.keys.map((key) => ({ key, message: unknownWords("key", key, known, "known here") }));
   }
   if (context.value === undefined && issue.code !== "custom") {
-    return [{ message: `missing; expected ${expectation(schemas) ?? "a value"}` }];
+    return [{ message: missingWords(issue, schemas, context.root) }];
   }
   if (issue.message !== "") return [{ message: issue.message }];
   switch (issue.code) {
     case "invalid_value":
       return [{ message: choiceWords(issue.values.map(String), context.value, mayQuote) }];
     case "invalid_union": {
-      const choices =
-        "options" in issue && Array.isArray(issue.options) ? issue.options.map(String) : undefined;
+      const choices = optionsOf(issue);
       if (choices) return [{ message: choiceWords(choices, context.value, mayQuote) }];
       const mend = suggestion(context.value, fixedChoices(issue));
       return [
@@ -68,6 +67,24 @@ export function unknownWords(what: string, word: string, known: readonly string[
   return known.length > 0
     ? `unknown ${what} "${word}"; ${listedAs}: ${known.join(", ")}`
     : `unknown ${what} "${word}"`;
+}
+
+/** A key that decides what its section is gets its choices, and the key that it may have been meant by. */
+function missingWords(issue: Leaf, schemas: readonly z.core.$ZodType[], root: unknown): string {
+  const choices = optionsOf(issue);
+  if (!choices) return `missing; expected ${expectation(schemas) ?? "a value"}`;
+  const section = issue.path.slice(0, -1).reduce<unknown>(childOf, root);
+  const near = nearest(
+    String(issue.path.at(-1)),
+    typeof section === "object" ? Object.keys(section ?? {}) : [],
+  );
+  const slip = near === undefined ? "" : `; is "${near}" meant for it?`;
+  return `missing; expected one of ${choices.join(", ")}${slip}`;
+}
+
+/** The words that the key of a section may have, of which each stands for another form of it. */
+function optionsOf(issue: Leaf): string[] | undefined {
+  return "options" in issue && Array.isArray(issue.options) ? issue.options.map(String) : undefined;
 }
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {

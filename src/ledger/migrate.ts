@@ -4,22 +4,42 @@ import type pg from "pg";
 import { encodeCrockford } from "../core/crockford.ts";
 import { Failure } from "../core/failures.ts";
 import { inTransaction } from "./database.ts";
+import { SUBMITTER_LOCK } from "./submitter-lock.ts";
 
+const SCHEMA = "cryobridge";
 const FOLDER = new URL("./migrations/", import.meta.url);
 /** Serialises processes that start at the same time; any number of our own. */
 const MIGRATION_LOCK = 7_264_001;
+/** The oldest PostgreSQL that every statement of the ledger and the queue runs on. */
+const OLDEST_POSTGRES = 13;
+const FITNESS = `
+select current_setting('server_version') as version,
+       current_setting('server_version_num')::integer as number,
+       current_setting('server_encoding') as encoding`;
+
+/** Held to the end of the transaction, so that no daemon begins to submit meanwhile; $1 the submitter's key. */
+const TAKE_SUBMITTER_LOCK = "select pg_try_advisory_xact_lock($1) as is_ours";
 
 /**
- * Brings the ledger's schema to this release's state, in one transaction; several processes may call it at once.
+ * Brings the ledger's schema to this release's state, in one transaction; several processes may call it at once. A daemon
+ * of an earlier release would go on with statements made for its own tables, and leave rows that this release misreads: no
+ * ledger is changed under one that is at work.
  *
- * @throws Failure LEDGER_NEWER when a newer release has already changed the schema.
+ * @param isDaemonThere whether a daemon works that doesn't have the submitter's lock; asked only when there is something to do
+ * @throws Failure LEDGER_OLDER when the schema is of an earlier release and a daemon works on it
+ * @throws Failure LEDGER_NEWER when a newer release has already changed the schema; LEDGER_SERVER_UNFIT when the server is
+ *   too old or the database not in UTF-8.
  */
-export async function migrateLedger(pool: pg.Pool, schema = "cryobridge"): Promise<{ applied: string[] }> {
+export async function migrateLedger(
+  pool: pg.Pool,
+  isDaemonThere: () => Promise<boolean> = async () => false,
+): Promise<{ applied: string[] }> {
   const names = (await readdir(FOLDER)).filter((name) => name.endsWith(".sql")).sort();
   return inTransaction(pool, async (client) => {
+    await assertFit(client);
     await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
-    await client.query(`create schema if not exists "${schema}"`);
-    await client.query(`set local search_path to "${schema}", public`);
+    await client.query(`create schema if not exists "${SCHEMA}"`);
+    await client.query(`set local search_path to "${SCHEMA}", public`);
     await client.query(
       "create table if not exists migrations (name text primary key, sha256 text not null, applied_at timestamptz not null default now())",
     );
@@ -33,6 +53,12 @@ export async function migrateLedger(pool: pg.Pool, schema = "cryobridge"): Promi
       );
     }
     const applied = names.filter((name) => !done.has(name));
+    // Earlier releases take the same migration lock before they work, so none starts after this look.
+    if (applied.length > 0 && done.size > 0 && ((await isSubmitted(client)) || (await isDaemonThere())))
+      throw new Failure(
+        "LEDGER_OLDER",
+        `the ledger is of an earlier release (without ${applied.join(", ")}), and a daemon is at work on it; nothing was changed`,
+      );
     for (const name of applied) {
       const sql = await readFile(new URL(name, FOLDER), "utf8");
       await client.query(sql);
@@ -47,4 +73,24 @@ export async function migrateLedger(pool: pg.Pool, schema = "cryobridge"): Promi
     ]);
     return { applied };
   });
+}
+
+/** Names, and the words that the job queue brings along, fit into no other encoding; and a missing function has no good words. */
+async function assertFit(client: pg.PoolClient): Promise<void> {
+  const { rows } = await client.query<{ version: string; number: number; encoding: string }>(FITNESS);
+  const [found] = rows;
+  if (!found) return;
+  if (found.number < OLDEST_POSTGRES * 10_000)
+    throw new Failure(
+      "LEDGER_SERVER_UNFIT",
+      `PostgreSQL ${found.version} is too old; expected ${OLDEST_POSTGRES} or newer`,
+    );
+  if (found.encoding !== "UTF8")
+    throw new Failure("LEDGER_SERVER_UNFIT", `the database's encoding is ${found.encoding}; expected UTF8`);
+}
+
+/** Whether another process has the right to submit; else it is ours until the transaction ends. */
+async function isSubmitted(client: pg.PoolClient): Promise<boolean> {
+  const { rows } = await client.query<{ is_ours: boolean }>(TAKE_SUBMITTER_LOCK, [SUBMITTER_LOCK]);
+  return rows[0]?.is_ours !== true;
 }

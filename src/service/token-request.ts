@@ -7,6 +7,7 @@ import {
 } from "oauth4webapi";
 import { Failure } from "../core/failures.ts";
 import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
+import { reasonOf } from "./connection-words.ts";
 import { describeRefusal, readReport } from "./refusal.ts";
 import type { ServiceAuth } from "./settings.ts";
 import { parseExpiresIn } from "./token-life.ts";
@@ -99,8 +100,9 @@ async function exchange(
   if (result.kind === "answer") return parseAnswer(result.status, result.headers, result.body);
   if (result.why === "stopped") throw new Failure("SERVICE_STOPPED", "stopped while asking for a token");
   const what = result.isSent ? "gave no whole answer" : "could not be reached";
+  const why = result.why === "timeout" ? " in time" : `: ${reasonOf(result.why, result.error)}`;
   throw new Failure("SERVICE_TOKEN_UNAVAILABLE", {
-    message: `the token endpoint ${what} (${result.why})`,
+    message: `the token endpoint ${what}${why}`,
     cause: result.error,
   });
 }

@@ -5,6 +5,7 @@ import { type Phi, phi } from "../core/phi.ts";
 import { type Answer, parseAnswer, parseRetryAfter, serviceTime } from "./answer.ts";
 import type { CircuitBreaker } from "./breaker.ts";
 import { classify, type Seen, type Verdict } from "./classify.ts";
+import { reasonOf } from "./connection-words.ts";
 import type { CallKind } from "./error-rules.ts";
 import { keepAnswer, personalValues } from "./kept-answer.ts";
 import type { Limiter } from "./limiter.ts";
@@ -253,30 +254,4 @@ function callUrl(baseUrl: URL, call: Pick<Call<unknown>, "route" | "id" | "query
     .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(String(value).toWellFormed())}`)
     .join("&");
   return url;
-}
-
-/** Words for system and TLS error codes that operators meet; other codes are quoted as they are. */
-const WORDS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nothing listens at that address",
-  ENOTFOUND: "the host name is not known",
-  EAI_AGAIN: "the name server did not answer",
-  ECONNRESET: "the connection was reset",
-  EHOSTUNREACH: "there is no way to the host",
-  ENETUNREACH: "there is no way to the network",
-  UND_ERR_CONNECT_TIMEOUT: "the connection could not be made in time",
-  UND_ERR_SOCKET: "the connection was closed",
-  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed and not trusted",
-  SELF_SIGNED_CERT_IN_CHAIN: "its certificate comes from an authority that is not trusted",
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate comes from an authority that is not trusted",
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate comes from an authority that is not trusted",
-  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
-  CERT_HAS_EXPIRED: "its certificate has expired",
-};
-
-function reasonOf(why: string, error: Error): string {
-  if (why === "stopped") return "stopped";
-  if (why === "timeout") return "no whole answer in time";
-  if (why === "too_large") return "the answer is larger than allowed";
-  const code = "code" in error ? String(error.code) : error.name;
-  return WORDS[code] ?? `the connection failed (${code})`;
 }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { open, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { eventually } from "../support/eventually.ts";
 import { withDatabase } from "../support/with-database.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { runCli } from "./run-cli.ts";
@@ -17,22 +18,22 @@ function spawnCli(argv: readonly string[]): ChildProcess {
   });
 }
 
-/** Gathers what a process writes; `until` waits for a text in it. */
+/** Gathers what a process writes; `until` waits for a text in it, and fails at the end of it with what came instead. */
 function collect(stream: NodeJS.ReadableStream | null) {
   let text = "";
-  const waiting = new Map<string, () => void>();
+  let isEnded = false;
   stream?.on("data", (chunk) => {
     text += chunk;
-    for (const [wanted, resolve] of waiting) if (text.includes(wanted)) resolve();
+  });
+  stream?.on("end", () => {
+    isEnded = true;
   });
   return {
     text: () => text,
-    until: (wanted: string) =>
-      text.includes(wanted)
-        ? Promise.resolve()
-        : new Promise<void>((resolve) => {
-            waiting.set(wanted, resolve);
-          }),
+    until: async (wanted: string) => {
+      await eventually(() => isEnded || text.includes(wanted), { what: wanted });
+      expect(text).toContain(wanted);
+    },
   };
 }
 
@@ -67,8 +68,18 @@ describe("cryobridge start", () => {
       const health = await fetch(`${console.url}/healthz`);
       expect(health.status).toBe(200);
       child.kill("SIGTERM");
-      const [status] = await once(child, "exit");
+      const [status] = await once(child, "close");
       expect(status).toBe(0);
+      expect(log.text()).toContain('"msg":"stopped"');
+    });
+  });
+
+  it("takes two signals at once, as a supervisor sends them to a group of processes, for one request to stop", async () => {
+    await withDaemon(async ({ child, log }) => {
+      await log.until("cryobridge is running");
+      child.kill("SIGTERM");
+      child.kill("SIGINT");
+      expect((await once(child, "close"))[0]).toBe(0);
       expect(log.text()).toContain('"msg":"stopped"');
     });
   });
@@ -127,7 +138,7 @@ describe("the process", () => {
       withFolder(async (folder) => {
         const file = join(folder, "long.hl7");
         // All of it would take longer than the test may.
-        await writeFile(file, hl7Text().repeat(200_000));
+        await writeFile(file, hl7Text().repeat(500_000));
         const command = `{ "${process.execPath}" "${MAIN}" hl7 show "${file}"; echo "status $?" >&2; } | head -n 1`;
         const child = spawn("sh", ["-c", command], { stdio: ["ignore", "pipe", "pipe"] });
         const [out, err] = [collect(child.stdout), collect(child.stderr)];
@@ -135,6 +146,6 @@ describe("the process", () => {
         expect(out.text()).toMatch(/^message 1, line 1: [^\n]*\n$/);
         expect(err.text()).toBe("status 0\n");
       }),
-    15_000,
+    90_000,
   );
 });

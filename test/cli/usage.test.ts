@@ -143,7 +143,8 @@ describe("the exit status of a failure", () => {
       code: "28P01",
     });
     const failure = toFailure(error);
-    expect(failure.code).toBe("LEDGER_UNAVAILABLE");
+    expect(failure.code).toBe("LEDGER_REFUSED");
+    expect(exitStatusOf(failure.code)).toBe(4);
     expect(failure.message).not.toContain("kim");
   });
 });

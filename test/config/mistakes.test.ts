@@ -30,7 +30,7 @@ connectors:
       "9:10 facilities.SOUTH: expected the service's id of the facility, or a section { id, surface, subjects }; got a text",
       "11:5 connectors[0].directory: missing; expected folder shared with the lab system",
       '13:5 connectors[0].direktory: unknown key "direktory"; did you mean "directory"?',
-      '14:14 connectors[0].profile: unknown profile "hl7-ordrs"; there are: builtin/hl7-orders, builtin/csv-orders',
+      '14:14 connectors[0].profile: unknown profile "hl7-ordrs"; there are: builtin/hl7-orders, builtin/csv-orders; one of your own is the file profiles/hl7-ordrs.yaml, or a section below profiles',
     ]);
   });
 
@@ -58,6 +58,16 @@ connectors:
       "8:35 connectors[0].listen.allow[0]: expected an address such as 10.1.2.3 or a network such as 10.1.0.0/16",
       "8:54 connectors[0].listen.frame: expected a duration such as 500ms, 15s, 2m, 1h, 90d or 2y",
     ]);
+  });
+
+  it("are told with the choices when a connector doesn't say what it is, and with the key that may be meant", () => {
+    using folder = new ConfigFolder();
+    const text = `${SERVICE}${FACILITIES}connectors: [{ name: lims, typ: hl7-drop, directory: ./lims }, { name: b }]\n`;
+    const told = folder.told(text).map((line) => line.replace(/^\S+ /, ""));
+    expect(told).toContain(
+      'connectors[0].type: missing; expected one of hl7-drop, csv-drop, mllp; is "typ" meant for it?',
+    );
+    expect(told).toContain("connectors[1].type: missing; expected one of hl7-drop, csv-drop, mllp");
   });
 
   it("warns of a port for messages that other machines reach without TLS", () => {

@@ -83,7 +83,7 @@ describe("a file", () => {
 
   it("that is not there is named", () => {
     expect(() => loadConfig("/nowhere/cryobridge.yaml", { env: ENV, profileSchema })).toThrow(
-      "/nowhere/cryobridge.yaml:1:1: there is no such file",
+      /\/nowhere\/cryobridge\.yaml:1:1: there is no such file; name the configuration with --config FILE/,
     );
   });
 

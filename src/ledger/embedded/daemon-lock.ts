@@ -1,7 +1,8 @@
+import { realpath } from "node:fs/promises";
 import { type Clock, systemClock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
-import { openDataDir } from "./home.ts";
-import { tryLock } from "./lock.ts";
+import { isCode, openDataDir, unusable } from "./home.ts";
+import { isLocked, tryLock } from "./lock.ts";
 
 /**
  * Makes this process the one daemon of a data folder that does this role; the folder is made if missing. Held until the
@@ -18,4 +19,19 @@ export async function acquireDaemonLock(
   const attempt = await tryLock(folder, `daemon-${role}`, clock);
   if ("lock" in attempt) return attempt.lock.release;
   throw new Failure("LEDGER_IN_USE", `${folder} is in use by ${attempt.holder}, which does the role ${role}`);
+}
+
+/**
+ * Whether a daemon does this role on a data folder right now. It only looks: a daemon that starts meanwhile finds its lock
+ * free, and no folder is made.
+ *
+ * @throws Failure LEDGER_FOLDER_UNUSABLE when the folder can't be reached
+ */
+export async function isDaemonThere(dataDir: string, role: string): Promise<boolean> {
+  try {
+    return await isLocked(await realpath(dataDir), `daemon-${role}`);
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return false;
+    throw unusable(dataDir, error);
+  }
 }

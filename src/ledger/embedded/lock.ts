@@ -60,13 +60,37 @@ export async function tryLock(folder: string, name: string, clock: Clock): Promi
   };
 }
 
-/** Undefined where the system has no sockets outside the file system. */
-async function listenInKernel(folder: string, name: string): Promise<Server | "taken" | undefined> {
-  const hash = createHash("sha256").update(folder).digest("hex").slice(0, 32);
-  const address = { linux: `\0cryobridge/${hash}/${name}`, win32: `\\\\.\\pipe\\cryobridge-${hash}-${name}` };
-  if (process.platform !== "linux" && process.platform !== "win32") return undefined;
+/**
+ * Whether some process has the lock `name` of a folder. Unlike {@link tryLock} it takes nothing and writes nothing, so it is
+ * in nobody's way. Where the socket may not be asked, the lock counts as taken.
+ *
+ * @param folder as in {@link tryLock}
+ */
+export async function isLocked(folder: string, name: string): Promise<boolean> {
+  const address = kernelAddress(folder, name);
+  if (address !== undefined && (await isAnswered(address))) return true;
+  if (process.platform === "win32") return false;
+  const fileName = `${name}.lock`;
+  const reach = openReach(folder, fileName);
   try {
-    return await listen(address[process.platform]);
+    return await isAnswered(join(reach.folder, fileName));
+  } finally {
+    reach.close();
+  }
+}
+
+/** Undefined where the system has no sockets outside the file system. */
+function kernelAddress(folder: string, name: string): string | undefined {
+  const hash = createHash("sha256").update(folder).digest("hex").slice(0, 32);
+  if (process.platform === "linux") return `\0cryobridge/${hash}/${name}`;
+  return process.platform === "win32" ? `\\\\.\\pipe\\cryobridge-${hash}-${name}` : undefined;
+}
+
+async function listenInKernel(folder: string, name: string): Promise<Server | "taken" | undefined> {
+  const address = kernelAddress(folder, name);
+  if (address === undefined) return undefined;
+  try {
+    return await listen(address);
   } catch (error) {
     if (isCode(error, "EADDRINUSE", "EACCES")) return "taken";
     throw error;

@@ -1,7 +1,7 @@
-import { symlink } from "node:fs/promises";
+import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { acquireDaemonLock } from "../../../src/ledger/embedded/daemon-lock.ts";
+import { acquireDaemonLock, isDaemonThere } from "../../../src/ledger/embedded/daemon-lock.ts";
 import { machineHas } from "../../support/needs.ts";
 import { startProcess } from "../../support/process.ts";
 import { withFolder } from "../../support/with-folder.ts";
@@ -56,6 +56,36 @@ describe("the daemon lock of a data folder", () => {
       await release();
     }));
 
+  test("is seen by who only looks while its holder works or is stopped, and not once that was killed", () =>
+    withFolder(async (folder) => {
+      const holder = startHolder(folder);
+      await holder.nextLine();
+      expect(await isDaemonThere(folder, "worker")).toBe(true);
+      expect(await isDaemonThere(folder, "console")).toBe(false);
+      holder.child.kill("SIGSTOP");
+      expect(await isDaemonThere(folder, "worker")).toBe(true);
+      await holder.end("SIGKILL");
+      expect(await isDaemonThere(folder, "worker")).toBe(false);
+    }));
+
+  test("is left to a daemon that starts while others look", () =>
+    withFolder(async (folder) => {
+      let isStarting = true;
+      const look = async () => {
+        while (isStarting) await isDaemonThere(folder, "worker");
+      };
+      const looking = [look(), look(), look()];
+      for (let times = 0; times < 20; times++) await (await acquireDaemonLock(folder))();
+      isStarting = false;
+      await Promise.all(looking);
+    }));
+
+  test("is not looked for in a folder that isn't there, and none is made for that", () =>
+    withFolder(async (folder) => {
+      expect(await isDaemonThere(join(folder, "data"), "worker")).toBe(false);
+      expect(await readdir(folder)).toEqual([]);
+    }));
+
   test("is not shared by different folders", () =>
     withFolder(async (folder) => {
       const releases = [
@@ -90,6 +120,7 @@ describe("the daemon lock of a data folder", () => {
       const holder = startProcess("unshare", ["--net", process.execPath, LOCK_PROCESS, folder]);
       expect(await holder.nextLine()).toBe("locked");
       await expect(acquireDaemonLock(folder)).rejects.toMatchObject({ code: "LEDGER_IN_USE" });
+      expect(await isDaemonThere(folder, "worker")).toBe(true);
       await holder.end("SIGKILL");
       await (await acquireDaemonLock(folder))();
     }),

@@ -1,0 +1,125 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { ConsoleDeps } from "../../src/console/deps.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
+import { acquireDaemonLock } from "../../src/ledger/embedded/daemon-lock.ts";
+import { SUBMITTER_LOCK } from "../../src/ledger/submitter-lock.ts";
+import { TOKEN, withConsole } from "../console/console-fixture.ts";
+import { csvMessage, type Lab, PATIENT, withLab } from "./with-lab.ts";
+
+const PARKED = `
+update orders set state = 'parked', failure_code = 'SUBJECT_UNKNOWN', failure_text = 'there is no such subject',
+       changed_at = now() - interval '3 hours'`;
+
+/** The configuration's console is on this port. */
+async function setPort({ configFile }: Lab, port: number | string): Promise<void> {
+  const text = await readFile(configFile, "utf8");
+  await writeFile(configFile, text.replace("port: 0", `port: ${port}`));
+}
+
+/** A lab beside a console that a daemon on its data folder seems to have. */
+function withRunning(deps: Partial<ConsoleDeps>, body: (lab: Lab) => Promise<void>): Promise<void> {
+  return withConsole({ deps }, ({ url }) =>
+    withLab(async (lab) => {
+      await setPort(lab, new URL(url).port);
+      const release = await acquireDaemonLock(join(lab.folder, "data"), undefined, "console");
+      await body(lab).finally(release);
+    }),
+  );
+}
+
+test("says with status 4 that no daemon works, and what the ledger holds, without patients' data", () =>
+  withLab(async ({ cli, pool, take }) => {
+    await take("bench", [csvMessage(1)]);
+    await pool.query(PARKED);
+    const { status, stdout } = await cli(["status"]);
+    expect(status).toBe(4);
+    expect(stdout).toContain("✗ no daemon works on this ledger: nothing is taken in or sent until one is");
+    expect(stdout).toMatch(/✗ 1 order waits for a person .*\(SUBJECT_UNKNOWN 1\), since .* \(3h ago\)/);
+    expect(stdout).toContain("cryobridge orders list --state parked");
+    for (const value of Object.values(PATIENT)) expect(stdout).not.toContain(value);
+  }));
+
+test("shows what the running daemon's console says, with status 1 while a person is needed", () =>
+  withRunning(
+    { readiness: async () => ({ ready: true, reasons: ["the sea is rough"] }) },
+    async ({ cli }) => {
+      const { status, stdout } = await cli(["status"]);
+      expect(stdout).toContain("✓ Orders are taken.\n✗ the sea is rough\n");
+      expect(status).toBe(1);
+      const document = JSON.parse((await cli(["status", "--json"])).stdout);
+      expect(document).toMatchObject({ isDaemonRunning: true, version: "1.2.3", isReady: true });
+    },
+  ));
+
+test("says with status 0 that nobody is needed", () =>
+  withRunning({}, async ({ cli }) => {
+    expect(await cli(["status"])).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("Orders are taken.\n  Nobody is needed."),
+    });
+  }));
+
+test("shows the configuration's token to the console, and says when that is not the daemon's", () =>
+  withConsole({ settings: { token: TOKEN } }, ({ url }) =>
+    withLab(async (lab) => {
+      const { port } = new URL(url);
+      await setPort(lab, `${port}, token: ${TOKEN}`);
+      const release = await acquireDaemonLock(join(lab.folder, "data"), undefined, "console");
+      try {
+        expect((await lab.cli(["status"])).status).toBe(0);
+        await writeFile(
+          lab.configFile,
+          (await readFile(lab.configFile, "utf8")).replace(TOKEN, "another-token-than-at-the-start"),
+        );
+        const submitter = await lab.pool.connect();
+        await submitter.query("select pg_advisory_lock($1)", [SUBMITTER_LOCK]);
+        const { stdout, status } = await lab.cli(["status"]);
+        submitter.release(true);
+        expect(stdout).toContain("refuses the console.token of this configuration");
+        expect(stdout).toContain("It can't be told whether orders are taken.");
+        expect(status).toBe(1);
+      } finally {
+        await release();
+      }
+    }),
+  ));
+
+test("asks nobody on the console's port while no daemon is on this data folder", async () => {
+  let asked = 0;
+  const other = createServer((_request, response) => {
+    asked += 1;
+    response.end("{}");
+  });
+  await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
+  try {
+    await withLab(async (lab) => {
+      await setPort(lab, (other.address() as AddressInfo).port);
+      expect((await lab.cli(["status"])).status).toBe(4);
+    });
+    expect(asked).toBe(0);
+  } finally {
+    other.close();
+  }
+});
+
+test("says within seconds that the ledger gives no answer, and doesn't wait for it at its end", () =>
+  withLab(async ({ cli, pool }) => {
+    const other = await pool.connect();
+    await other.query("begin; lock table deliveries in access exclusive mode");
+    try {
+      // Ten times as fast as it is.
+      const sleep: Clock["sleep"] = (ms, signal) => systemClock.sleep(ms / 10, signal);
+      const startedAt = performance.now();
+      const { status, stderr } = await cli(["status"], { clock: { ...systemClock, sleep } });
+      expect(stderr).toContain("the ledger's database gives no answer in time (LEDGER_UNAVAILABLE)");
+      expect(status).toBe(4);
+      // The lock would be waited for 60 s.
+      expect(performance.now() - startedAt).toBeLessThan(40_000);
+    } finally {
+      other.release(true);
+    }
+  }));
