@@ -59,11 +59,11 @@ describe("preview", () => {
     withLab(async (lab) => {
       const { stdout } = await preview(lab, ormControl("XO", { number: "A-1", labels: ["V-2"] }));
       expect(stdout).toMatch(
-        /Wants order A-1 changed, as far as that is possible by then\n.*Order A-1: STORE/,
+        /Wants order A-1 \(LIMS\) changed, as far as that is possible by then\n.*Order A-1 \(LIMS\): STORE/,
       );
       expect(stdout).toMatch(/container {2}V-2/);
       expect((await preview(lab, ormControl("SS", { number: "A-1" }))).stdout).toContain(
-        "Asks how order A-1 stands",
+        "Asks how order A-1 (LIMS) stands",
       );
     }));
 

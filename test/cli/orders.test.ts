@@ -50,6 +50,7 @@ describe("orders list", () => {
         {
           orderId: "o1",
           placerOrderNumber: "C-1",
+          placerAuthority: null,
           operation: "STORE",
           facilityCode: "NORTH",
           facilityId: 12,
