@@ -42,6 +42,7 @@ import { recoverSubmissions } from "./ledger/submission.ts";
 import { acquireSubmitterLock, type SubmitterLock } from "./ledger/submitter-lock.ts";
 import type { Profile } from "./mapping/profile.ts";
 import type { ProfileDefinition } from "./mapping/profile-schema.ts";
+import { LONGEST_RETRY_MS } from "./service/answer.ts";
 import type { ServiceClient } from "./service/client.ts";
 import type { ObservedCall } from "./service/transport.ts";
 
@@ -84,8 +85,6 @@ const STOP_WITHIN_MS = 10_000;
 const WINDOW = 1_000;
 const TICK_MS = 1_000;
 const LEASE_MS = 300_000;
-/** As long as the service's `Retry-After` is followed. */
-const LONGEST_RETRY_MS = 3_600_000;
 const PRUNE_EVERY_MS = 3_600_000;
 /** No look at the ledger for so long means that the feeder hangs. */
 const FEEDER_SILENT_MS = 120_000;
@@ -177,11 +176,10 @@ async function createConnectors(
   const batches = await openBatches(config, profiles, ledger.pool);
   const intake = createIntake({ ...shared, batches });
   const reception = await openReception(config, { ...shared, ledger, clock, profiles });
+  const takenBack = keepTakenBack(ledger.pool, logger);
+  const deps = { intake, reception, clock, logger, takenBack };
   const connectors = config.connectors.map((connector) =>
-    createConnector(connector, profileOf(connector, profiles), {
-      ...{ intake, reception, clock, logger },
-      takenBack: keepTakenBack(ledger.pool, logger),
-    }),
+    createConnector(connector, profileOf(connector, profiles), deps),
   );
   return { connectors, reception };
 }

@@ -13,17 +13,17 @@ import type { Logger } from "../core/logger.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import { type ArrivalCount, countArrivals } from "../ledger/arrivals.ts";
 import { readAttention } from "../ledger/attention.ts";
-import { refusedWords } from "../ledger/database-words.ts";
-import { formatId } from "../ledger/ids.ts";
-import { listLatestOrders, listParkedOrders } from "../ledger/latest-orders.ts";
-import type { LedgerOrder } from "../ledger/order-row.ts";
-import { countOpenTasks } from "../ledger/tasks.ts";
 import {
   countAsideDeliveries,
   countHeldDeliveries,
   countOpenDeliveries,
   countOrders,
-} from "../ledger/views.ts";
+} from "../ledger/counts.ts";
+import { asRefusal } from "../ledger/database-words.ts";
+import { formatId } from "../ledger/ids.ts";
+import { listLatestOrders, listParkedOrders } from "../ledger/latest-orders.ts";
+import type { LedgerOrder } from "../ledger/order-row.ts";
+import { countOpenTasks } from "../ledger/tasks.ts";
 import { isSubmitterThere } from "../ledger/waiting.ts";
 import { listWaitingCodes } from "../ledger/waiting-messages.ts";
 import { readLeftBehind } from "./left-behind.ts";
@@ -132,11 +132,9 @@ const NO_WORKER =
 
 /** With the failure's code at its end, by which its mend is found. */
 function tellLedgerFailure(error: unknown): string {
-  if (error instanceof Failure) return `${error.message} (${error.code})`;
-  const refused = error instanceof Error ? refusedWords(error) : undefined;
-  return refused === undefined
-    ? "the ledger's database gives an error; the log says more"
-    : `the database answers, but ${refused} (LEDGER_REFUSED)`;
+  const failure = error instanceof Failure ? error : asRefusal(error);
+  if (failure === undefined) return "the ledger's database gives an error; the log says more";
+  return `${failure.message} (${failure.code})`;
 }
 
 /** Orders are made within seconds of the answer; what lies for longer lies until somebody looks. */

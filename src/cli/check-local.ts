@@ -8,6 +8,7 @@ import type { Config } from "../config/config.ts";
 import { isConfigFailure } from "../config/problem.ts";
 import { asFailure, FAILURES } from "../core/failures.ts";
 import type { Intake, Reception } from "../core/intake.ts";
+import { bareHost } from "../core/loopback.ts";
 import { acquireDaemonLock } from "../ledger/embedded/daemon-lock.ts";
 import type { Profile } from "../mapping/profile.ts";
 import type { ProfileDefinition } from "../mapping/profile-schema.ts";
@@ -178,7 +179,7 @@ async function nearestExisting(path: string): Promise<string> {
 /** Whether the console could listen; its port being taken is right while a daemon runs. */
 export async function checkConsole(config: Config, isConsoleRunning: boolean, report: Report): Promise<void> {
   const { port } = config.console;
-  const host = config.console.host.replace(/^\[(.*)\]$/, "$1");
+  const host = bareHost(config.console.host);
   const subject = "console";
   const code = await tryListen(host, port);
   if (code === undefined) return report.ok(subject, `${host}:${port} is free`);

@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
-import type { Status } from "../console/status.ts";
+import type { Status } from "../console/status-document.ts";
+import { bareHost } from "../core/loopback.ts";
 import { isDaemonThere } from "../ledger/embedded/daemon-lock.ts";
 
 /** The console answers within 5 s, whatever its ledger does. */
@@ -37,7 +38,7 @@ export async function askDaemon(
 }
 
 function addressOf({ console: { host, port } }: Config): string {
-  const name = host.replace(/^\[(.*)\]$/, "$1");
+  const name = bareHost(host);
   if (name === "0.0.0.0" || name === "localhost") return `http://127.0.0.1:${port}`;
   if (name === "::") return `http://[::1]:${port}`;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;

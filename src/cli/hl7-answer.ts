@@ -91,7 +91,7 @@ function answerMessage(
   const codes = [plan?.immediate, plan?.deferred].filter((code) => code !== undefined);
   const { delimiters } = createEcho(message);
   // In the sender's own character set, and with nothing in MSH-18 where the sender has nothing there.
-  const charset = charsetOf("as-received", { encoding }, header.characterSet);
+  const charset = charsetOf("as-received", encoding, header.characterSet);
   const named = header.characterSet === undefined ? {} : { characterSet: charset.name };
   const acks = codes.map((code, n) => {
     const controlId = `L${now.getTime()}${n}${ordinal}`.slice(0, 20);

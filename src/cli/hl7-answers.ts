@@ -1,7 +1,7 @@
-import { type Acknowledgment, readAcknowledgment } from "../connectors/mllp/acknowledgment.ts";
+import { type Acknowledgment, isTaken, readAcknowledgment } from "../connectors/mllp/acknowledgment.ts";
 import { splitHl7File } from "../formats/hl7/file.ts";
 import type { Sendable, SendableFrame } from "./hl7-sendable.ts";
-import { isTaken, type Sent } from "./hl7-sent.ts";
+import type { Sent } from "./hl7-sent.ts";
 
 /** What is known of one message of a frame. */
 interface Entry {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Acknowledgment } from "../connectors/mllp/acknowledgment.ts";
+import { type Acknowledgment, isTaken } from "../connectors/mllp/acknowledgment.ts";
 import { MllpSender } from "../connectors/mllp/sender.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import type { ExitStatus } from "./exit-status.ts";
@@ -8,7 +8,7 @@ import { sendFrame } from "./hl7-send-frame.ts";
 import { SendReport } from "./hl7-send-report.ts";
 import { readSendSettings, type SendOptions } from "./hl7-send-settings.ts";
 import { readSendable, readSendableFrame, type Sendable, withCarriageReturns } from "./hl7-sendable.ts";
-import { isTaken, type Sent } from "./hl7-sent.ts";
+import type { Sent } from "./hl7-sent.ts";
 import { readInput } from "./input-file.ts";
 import type { Session } from "./session.ts";
 

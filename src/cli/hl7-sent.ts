@@ -24,11 +24,6 @@ export interface Sent {
   readonly reason: string | undefined;
 }
 
-/** Whether an acknowledgement says that the message was taken. */
-export function isTaken({ code }: Acknowledgment): boolean {
-  return code === "AA" || code === "CA";
-}
-
 /** The lines of an acknowledgement, with what may be a patient's hidden unless it may be shown. */
 export function answerLines({ text }: Acknowledgment, mayShowPhi: boolean): string[] {
   return hideHl7(text.reveal(), mayShowPhi);

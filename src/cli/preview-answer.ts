@@ -46,13 +46,9 @@ export function composeAnswer(
   }
   if (mapped.verdict === "ignored") return undefined;
   const answered = answeredMessage(message, mapped, fileName, now);
-  const common = {
-    outcomeId: "t1",
-    controlId: SAMPLE_CONTROL_ID,
-    occurredAt: now,
-    // The daemon has no text either of a message that it can't read, and answers it in a batch or connection only.
-    message: message.content.kind === "unreadable" ? { ...answered, text: undefined } : answered,
-  };
+  // The daemon has no text either of a message that it can't read, and answers it in a batch or connection only.
+  const isReadable = message.content.kind !== "unreadable";
+  const common = outcomeAbout(isReadable ? answered : { ...answered, text: undefined }, now);
   const outcome: Outcome =
     mapped.verdict === "refused" || mapped.verdict === "waiting"
       ? { ...common, kind: mapped.verdict, problems: mapped.problems }
@@ -71,12 +67,7 @@ export function findUnwritable(
   mapped: MappedMessage,
   { fileName, profile, now }: AnswerParts,
 ): Problem | undefined {
-  const common = {
-    outcomeId: "t1",
-    controlId: SAMPLE_CONTROL_ID,
-    occurredAt: now,
-    message: answeredMessage(message, mapped, fileName, now),
-  };
+  const common = outcomeAbout(answeredMessage(message, mapped, fileName, now), now);
   try {
     for (const order of mapped.orders.map(toOutcomeOrder)) {
       // What is told sooner or later of every order that goes well.
@@ -112,7 +103,7 @@ export function composeReplies(
 ): readonly Buffer[] {
   const { verdict, problems } = mapped;
   const answered = answeredMessage(message, mapped, undefined, now);
-  const common = { outcomeId: "", controlId: SAMPLE_CONTROL_ID, occurredAt: now, message: answered };
+  const common = outcomeAbout(answered, now);
   const kind = ANSWER_BY_VERDICT[verdict];
   const answer: MessageAnswer =
     kind === "acknowledged"
@@ -138,6 +129,11 @@ export function answeredMessage(
     text: content.kind === "csv" ? undefined : phi(text),
     encoding: content.kind === "hl7" ? content.encoding : undefined,
   };
+}
+
+/** What every outcome of a preview has. */
+function outcomeAbout(message: OutcomeMessage, now: Date) {
+  return { outcomeId: "t1", controlId: SAMPLE_CONTROL_ID, occurredAt: now, message };
 }
 
 function toOutcomeOrder(order: MappedMessage["orders"][number], index: number): OutcomeOrder {

@@ -1,9 +1,10 @@
 import type { Command } from "commander";
 import type pg from "pg";
+import { readLeftBehind } from "../app/left-behind.ts";
 import type { Config, ConnectorConfig } from "../config/config.ts";
 import { countLeftBehind } from "../console/tell-left-behind.ts";
 import { Failure } from "../core/failures.ts";
-import { type LeftBehind, listLeftBehind } from "../ledger/left-behind.ts";
+import type { LeftBehind } from "../ledger/left-behind.ts";
 import { findKinds, type Move, moveResults } from "../ledger/move-results.ts";
 import { readConfig, withLedger } from "./configuration.ts";
 import { confirm } from "./confirm.ts";
@@ -56,11 +57,8 @@ function getTarget({ connectors }: Config, { from, to }: Move): ConnectorConfig 
 }
 
 /** @throws Failure CLI_NOT_FOUND when nothing is there to be told */
-async function getLeftBehind(pool: pg.Pool, { connectors }: Config, from: string): Promise<LeftBehind> {
-  const all = await listLeftBehind(
-    pool,
-    connectors.map(({ name }) => name),
-  );
+async function getLeftBehind(pool: pg.Pool, config: Config, from: string): Promise<LeftBehind> {
+  const all = await readLeftBehind(pool, config);
   const left = all.find(({ connector, results, orders }) => connector === from && results + orders > 0);
   if (left) return left;
   throw new Failure("CLI_NOT_FOUND", `no results and no orders of a connector ${from} wait`);

@@ -1,6 +1,5 @@
 import type { Command } from "commander";
 import { isEndedRefill } from "../core/refill.ts";
-import { isZoneTold } from "../core/service-time.ts";
 import { tankName } from "../jobs/tanks.ts";
 import { listRefills, type RefillView } from "../ledger/refill-views.ts";
 import { readConfig, withLedger } from "./configuration.ts";
@@ -8,7 +7,7 @@ import { noteMore } from "./more-note.ts";
 import { facilityIdOf, noteUnfollowed } from "./refill-facility.ts";
 import type { Paint, Session } from "./session.ts";
 import { type Cell, renderTable } from "./table.ts";
-import { localTime, parseSince, relativeTime } from "./times.ts";
+import { localTime, parseSince, relativeTime, serviceTime } from "./times.ts";
 
 interface ListOptions {
   readonly facility?: string;
@@ -86,20 +85,13 @@ function refillTable(refills: readonly RefillView[], session: Session): string[]
         { text: refill.status, paint: (text) => session.paint(paintsOf(refill.status), text) },
         localTime(changedAt),
         relativeTime(changedAt, now),
-        serviceTime(refill.completedAt),
+        serviceTime(refill.completedAt ?? ""),
         telling === undefined ? "" : telling.state === "delivered" ? telling.fileName : telling.state,
         remarkOf(view),
       ];
     }),
     session.width,
   );
-}
-
-/** A time of the service as the other times are shown; what is no time, or one without a zone, stays as it came. */
-function serviceTime(text: string | undefined): string {
-  if (text === undefined) return "";
-  const time = new Date(text);
-  return Number.isNaN(time.getTime()) || !isZoneTold(text) ? text : localTime(time);
 }
 
 function remarkOf({ refill, remoteStatus, missingSince, flagged }: RefillView): string {

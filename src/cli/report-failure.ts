@@ -1,16 +1,14 @@
 import { styleText } from "node:util";
 import { isConfigFailure } from "../config/problem.ts";
-import { asFailure, FAILURES, Failure } from "../core/failures.ts";
-import { refusedWords } from "../ledger/database-words.ts";
+import { asFailure, FAILURES, type Failure } from "../core/failures.ts";
+import { asRefusal } from "../ledger/database-words.ts";
 import { clean } from "./clean.ts";
 import { type ExitStatus, exitStatusOf } from "./exit-status.ts";
 import type { Io } from "./io.ts";
 
 /** Any error as a Failure. A database that lets nobody in comes as the driver's own error. */
 export function toFailure(error: unknown): Failure {
-  const refused = error instanceof Error ? refusedWords(error) : undefined;
-  if (refused === undefined || error instanceof Failure) return asFailure(error);
-  return new Failure("LEDGER_REFUSED", { message: `the database answers, but ${refused}`, cause: error });
+  return asRefusal(error) ?? asFailure(error);
 }
 
 /** Tells an error on standard error (or as JSON on standard output) and gives the exit status. */

@@ -1,9 +1,8 @@
 import type { Config } from "../config/config.ts";
-import { isZoneTold } from "../core/service-time.ts";
 import type { Surface } from "../core/surface.ts";
 import { isObject, linkedId, type RawObject, subjectCodeOf } from "../service/values.ts";
 import type { Column } from "./table.ts";
-import { localTime } from "./times.ts";
+import { serviceTime } from "./times.ts";
 
 /** What can be shown of the service. */
 export type Shown = "subjects" | "requests" | "procedures" | "containers" | "storage" | "location";
@@ -150,8 +149,7 @@ function number(title: string, field: string): ServiceColumn {
 function time(title: string, field: string): ServiceColumn {
   const cell = (record: RawObject) => {
     const told = record[field];
-    const at = typeof told === "string" && isZoneTold(told) ? new Date(told) : undefined;
-    return at && !Number.isNaN(at.getTime()) ? localTime(at) : inWords(told);
+    return typeof told === "string" ? serviceTime(told) : inWords(told);
   };
   return { title, fields: [field], cell };
 }

@@ -1,7 +1,8 @@
 import { ledgerView } from "../app/console.ts";
 import type { Config } from "../config/config.ts";
 import type { Attention } from "../console/attention.ts";
-import { readStatus, type Status } from "../console/status.ts";
+import { readStatus } from "../console/status.ts";
+import type { Status } from "../console/status-document.ts";
 import { Failure } from "../core/failures.ts";
 import { isSubmitterThere } from "../ledger/waiting.ts";
 import { clean } from "./clean.ts";

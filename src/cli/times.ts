@@ -1,11 +1,18 @@
 import { parseDuration } from "../core/duration.ts";
 import { Failure } from "../core/failures.ts";
+import { isZoneTold } from "../core/service-time.ts";
 
 /** Local time as ISO 8601 without its zone: `2026-11-21 16:28:05`. */
 export function localTime(date: Date): string {
   const two = (value: number) => String(value).padStart(2, "0");
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+/** A time of the service as local time; what is no time, or one without a zone, stays as it came. */
+export function serviceTime(text: string): string {
+  const time = new Date(text);
+  return isZoneTold(text) && !Number.isNaN(time.getTime()) ? localTime(time) : text;
 }
 
 /** How far a time is from now: `3m ago`, `in 45s`, `now` within a second. */

@@ -1,6 +1,6 @@
 import { FAILURES, type FailureCode } from "../core/failures.ts";
 import { formatMinute } from "../core/utc-minute.ts";
-import type { Status } from "./status.ts";
+import type { Status } from "./status-document.ts";
 
 /**
  * One thing that somebody should know, in words without patients' data. `act`: a person is needed. `wait`: it goes on by
@@ -85,12 +85,9 @@ function ordersOf({ states, stuckOrders, generatedAt }: Facts): Attention[] {
 /** A lab system is back from a restart sooner; after that somebody over there has to know. */
 const LAB_AWAY_MS = 3_600_000;
 
-function deliveriesOf({ failingDeliveries, deliveries, leftBehind, generatedAt }: Facts): Attention[] {
+function deliveriesOf({ failingDeliveries, deliveries, generatedAt }: Facts): Attention[] {
   const held = deliveries?.held ?? 0;
-  // Nothing is tried for a connector that isn't configured, and what waits of it is told by itself.
-  const gone = new Set(leftBehind?.map(({ connector }) => connector));
-  const tried = (failingDeliveries ?? []).filter(({ connector }) => !gone.has(connector));
-  const failing = tried.map(({ connector, state, count, since, code, text, mend }) => {
+  const failing = (failingDeliveries ?? []).map(({ connector, state, count, since, code, text, mend }) => {
     const isParked = state === "parked";
     const isLong = Date.parse(generatedAt) - Date.parse(since) > LAB_AWAY_MS;
     const isAlone = code === "DELIVERY_FAILS_ALONE" || code === "MLLP_RESULT_ERROR";

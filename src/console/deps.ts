@@ -123,6 +123,9 @@ export interface ConsoleDeps {
   readonly clock: Clock;
 }
 
+/** All that can be asked how things stand, with or without a daemon. */
+export type AskedDeps = Omit<ConsoleDeps, "metrics" | "listeners">;
+
 /** Where the console listens and who may look. */
 export interface ConsoleSettings {
   readonly host: string;

@@ -126,7 +126,7 @@ export function createMetrics(version: string): Metrics {
   };
   const setCounts = (counts: LedgerCounts | undefined) => {
     ledgerUp.set(counts === undefined ? 0 : 1);
-    for (const gauge of [orders, oldest, deliveries, aside]) gauge.reset();
+    for (const gauge of [orders, oldest, deliveries]) gauge.reset();
     if (counts === undefined) return aside.remove();
     aside.set(counts.deliveriesAside);
     for (const state of ORDER_STATES) {

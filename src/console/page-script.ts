@@ -37,7 +37,7 @@ function since(iso, now) {
   return node;
 }
 function code(text) {
-  return text === null ? null : el("code", "", text);
+  return el("code", "", text);
 }
 const SIGNS = { act: ["\\u2717 ", "bad", "Needs a person"], wait: ["! ", "wait", "Goes on by itself"], look: ["\\u00b7 ", "", "Worth a look"] };
 let shownAttention = "";
@@ -102,8 +102,8 @@ function stateBadge(state) {
 }
 function reasonCell(reason) {
   if (!reason) return el("td", "", "");
-  const code = reason.code ? el("span", "code", " " + reason.code) : null;
-  return el("td", "", el("span", "", reason.text, code));
+  const failureCode = reason.code ? el("span", "code", " " + reason.code) : null;
+  return el("td", "", el("span", "", reason.text, failureCode));
 }
 function mendCell(mend) {
   return mend ? el("td", "", el("span", "", ...ticks(mend))) : el("td", "");
@@ -147,9 +147,7 @@ function show(status) {
   byId("more").hidden = stuck === null || stuck.length >= parked;
   byId("more").replaceChildren("These wait longest. All " + parked + ": ", code("cryobridge orders list --state parked"));
   table(byId("stuck"), ["Order", "Asks for", "From", "State", "For", "Why", "What to do"], stuck, "Nothing is stuck.");
-  // Nothing is tried through a connector that isn't configured; the list at the top tells of it.
-  const gone = (status.leftBehind ?? []).map(({ connector }) => connector);
-  const failing = (status.failingDeliveries ?? []).filter(({ connector }) => !gone.includes(connector));
+  const failing = status.failingDeliveries ?? [];
   byId("failing").hidden = failing.length === 0;
   table(byId("results"), ["Through", "Results", "State", "For", "Why", "What to do"], failing.map((each) => row([
     el("td", "", el("strong", "keep", each.connector)), String(each.count),

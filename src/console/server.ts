@@ -1,7 +1,7 @@
 import type { AddressInfo } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import { asFailure, Failure } from "../core/failures.ts";
-import { isLoopbackHost } from "../core/loopback.ts";
+import { bareHost, isLoopbackHost } from "../core/loopback.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import { type Refusal, refuse } from "./guard.ts";
 import { askOnceAtATime } from "./one-at-a-time.ts";
@@ -42,7 +42,7 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
   addProgramRoutes(app, settings, askOnceAtATime(deps));
   addPageRoutes(app, settings, deps);
   try {
-    await app.listen({ host: settings.host.replace(/^\[(.*)\]$/, "$1"), port: settings.port });
+    await app.listen({ host: bareHost(settings.host), port: settings.port });
   } catch (error) {
     await app.close();
     throw listenFailure(error, settings);
@@ -126,7 +126,7 @@ function listenFailure(error: unknown, { host, port }: ConsoleSettings): Failure
 
 function addressOf(app: FastifyInstance, host: string): string {
   const { port } = app.server.address() as AddressInfo;
-  const name = host.replace(/^\[(.*)\]$/, "$1");
+  const name = bareHost(host);
   // The wildcard is no address to open.
   if (name === "0.0.0.0" || name === "::") return `http://localhost:${port}`;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;

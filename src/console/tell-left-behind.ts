@@ -6,11 +6,7 @@ export function needsPerson({ results, messages, movedTo }: LeftBehind): boolean
 }
 
 /** What waits of a connector, in words: `3 results and 1 order in work`. */
-export function countLeftBehind({
-  results,
-  orders,
-  messages,
-}: Pick<LeftBehind, "results" | "orders" | "messages">): string {
+export function countLeftBehind({ results, orders, messages }: LeftBehind): string {
   const parts = [
     ...(results > 0 ? [`${results} ${results === 1 ? "result" : "results"}`] : []),
     ...(orders > 0 ? [`${orders} ${orders === 1 ? "order" : "orders"} in work`] : []),

@@ -27,6 +27,15 @@ export function areOfTwoAuthorities(
   return differ(one.namespaceId, other.namespaceId) === true;
 }
 
+/** Both authorities, each as {@link formatAuthority} writes it, where two numbers are known to be of two. */
+export function formatTwoAuthorities(
+  one: AssigningAuthority | undefined,
+  other: AssigningAuthority | undefined,
+): readonly [one: string, other: string] | undefined {
+  if (one === undefined || other === undefined || !areOfTwoAuthorities(one, other)) return undefined;
+  return [formatAuthority(one), formatAuthority(other)];
+}
+
 /** Undefined where one is missing. */
 function differ(one: string | undefined, other: string | undefined): boolean | undefined {
   if (one === undefined || other === undefined) return undefined;

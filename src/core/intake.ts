@@ -7,7 +7,7 @@ export interface IncomingFile {
   readonly connector: string;
   /** The name it was dropped under; only ever shown, never used as a path. */
   readonly fileName: string;
-  /** SHA-256 of its bytes, hex. */
+  /** SHA-256 of its bytes, hex; where the same bytes may mean something anew, of those and the drop. */
   readonly sha256: string;
   readonly sizeBytes: number;
 }
@@ -18,6 +18,23 @@ export interface CsvRow {
   readonly line: number;
   /** Value by column name as the header spells it (or `1`, `2`, … without a header). */
   readonly values: ReadonlyMap<string, string>;
+}
+
+/** What a row of a CSV file says of the order that it belongs to. */
+export interface RowIdentity {
+  /**
+   * The order number as the profile reads it, without what is not seen in it; where the profile takes offence, what is left
+   * without quotation marks and decimals. Empty for none.
+   */
+  readonly orderNumber: string;
+  /** Whether it has to have one, which a row that only makes a subject known has not. */
+  readonly needsNumber: boolean;
+  /** Empty for none. */
+  readonly subjectCode: string;
+  /** Whether it wants something of an earlier order. */
+  readonly isWish: boolean;
+  /** Whether its operation is one of those that there are. */
+  readonly hasOperation: boolean;
 }
 
 /** How the messages of a file or frame stand in HL7 batches. */

@@ -72,6 +72,9 @@ export function isTerminal(state: OrderState): boolean {
   return (TERMINAL_STATES as readonly OrderState[]).includes(state);
 }
 
+/** The states of orders that haven't ended. */
+export const OPEN_STATES: readonly OrderState[] = ORDER_STATES.filter((state) => !isTerminal(state));
+
 /** Whether the order has ended and nothing of it was done. */
 export function endedWithoutEffect(state: OrderState): boolean {
   return WITHOUT_EFFECT.has(state);

@@ -1,5 +1,5 @@
 import iconv from "iconv-lite";
-import { decodeBytes, type Encoding } from "./encoding.ts";
+import { decodeBytes, type Encoding, isWide } from "./encoding.ts";
 
 /** Bytes, or where in the text (in UTF-16 units) the first character stands that the encoding does not have. */
 export type Encoded =
@@ -44,12 +44,10 @@ function numberOf(character: string): string {
 }
 
 function tryEncode(text: string, encoding: Encoding): Buffer | undefined {
-  const isAscii = isAsciiText(text);
-  const isWide = encoding === "utf-16le" || encoding === "utf-16be";
-  if (isAscii && !isWide) return Buffer.from(text, "latin1");
+  if (isAsciiText(text) && !isWide(encoding)) return Buffer.from(text, "latin1");
   if (encoding === "us-ascii" || !text.isWellFormed()) return undefined;
   const bytes = writeBytes(text, encoding);
-  if (encoding === "utf-8" || isWide) return bytes;
+  if (encoding === "utf-8" || isWide(encoding)) return bytes;
   const decoded = decodeBytes(bytes, encoding);
   return decoded.ok && decoded.text === text ? bytes : undefined;
 }

@@ -94,6 +94,11 @@ export function findEncoding(name: string): Encoding | undefined {
   return ENCODING_BY_NAME.get(name) ?? ENCODING_BY_ALIAS.get(name.toUpperCase().replace(/[^A-Z0-9]/g, ""));
 }
 
+/** Whether an encoding has two bytes or more for each character, so that no header can be read byte by byte. */
+export function isWide(encoding: Encoding): encoding is "utf-16le" | "utf-16be" {
+  return encoding === "utf-16le" || encoding === "utf-16be";
+}
+
 /** The byte order mark at the beginning, if there is one: its encoding and its length in bytes. */
 export function findByteOrderMark(bytes: Buffer): { encoding: Encoding; length: number } | undefined {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return { encoding: "utf-8", length: 3 };
@@ -115,7 +120,7 @@ export function decodeBytes(bytes: Buffer, encoding: Encoding): Decoded {
   if (encoding === "utf-8") {
     return isUtf8(bytes) ? { ok: true, text: bytes.toString("utf8") } : badAt(findBadUtf8(bytes));
   }
-  if (encoding === "utf-16le" || encoding === "utf-16be") return decodeUtf16(bytes, encoding);
+  if (isWide(encoding)) return decodeUtf16(bytes, encoding);
   if (MULTI_BYTE.includes(encoding)) return decodeMultiByte(bytes, encoding);
   if (isAscii(bytes)) return { ok: true, text: bytes.toString("latin1") };
   if (encoding.startsWith("iso-")) {

@@ -32,6 +32,9 @@ const MOST_FAILURES_ALONE = 10;
 /** What became of a try: a failure, or not. */
 type Tried = "delivered" | "gone" | Failure;
 
+/** Why one is parked or put off, as an operator sees it. */
+type Reason = Pick<Failure, "code" | "message" | "retryAfterMs">;
+
 /**
  * One round through deliveries of a connector, in their order.
  *
@@ -158,7 +161,7 @@ export class DeliveryRound {
     const witness = await this.#witnessOf(delivery, later);
     if (!witness) {
       // Nothing speaks for it or against it: it stands as it stood, and what comes later may pass it as before.
-      await this.#postpone(delivery, failure, { keepsAside: delivery.isAside });
+      await this.#postpone(delivery, delivery.isAside ? failsAlone(failure, failure.message) : failure);
       return false;
     }
     const met = await this.#sendAhead(witness);
@@ -224,8 +227,11 @@ export class DeliveryRound {
     // What a crash leaves unrecorded is told again, so what comes before it in its order must be recorded.
     if (delivery.orderIds.some((id) => this.#toldOrders.has(id))) await this.#record();
     // Minutes may have passed since it was listed, and a person may have given it up or moved it.
-    if (!(await isStillPending(this.#deps.pool, delivery.id, this.#connector))) return "gone";
-    if (delivery.isAnswer && (await dropOvertaken(this.#deps.pool, delivery.id))) return "gone";
+    const isWanted = await isStillPending(this.#deps.pool, delivery.id, this.#connector);
+    if (!isWanted || (delivery.isAnswer && (await dropOvertaken(this.#deps.pool, delivery.id)))) {
+      this.#target.evidence.forget(delivery.id);
+      return "gone";
+    }
     try {
       await this.#target.deliver(delivery);
     } catch (error) {
@@ -253,7 +259,7 @@ export class DeliveryRound {
     for (const id of delivery.orderIds) this.#heldOrders.add(id);
   }
 
-  async #park(delivery: PendingDelivery, { code, message }: Failure): Promise<void> {
+  async #park(delivery: PendingDelivery, { code, message }: Reason): Promise<void> {
     await parkDelivery(this.#deps.pool, { id: delivery.id, code, text: message });
     this.#target.evidence.forget(delivery.id);
     this.#hold(delivery);
@@ -261,36 +267,32 @@ export class DeliveryRound {
 
   /** Others got through, and this one does not. */
   async #setAside(delivery: PendingDelivery, failure: Failure): Promise<void> {
-    const reason = { code: "DELIVERY_FAILS_ALONE", text: `${failure.message}; others get through` } as const;
+    const reason = failsAlone(failure, `${failure.message}; others get through`);
     const isLast = delivery.ownFailures + 1 >= MOST_FAILURES_ALONE;
     this.#deps.logger.warn(
       { deliveryId: formatId("d", delivery.id), connector: this.#connector, isParked: isLast },
       "one result alone fails: others go on without it",
     );
     if (isLast) {
-      await parkDelivery(this.#deps.pool, { id: delivery.id, ...reason });
-      this.#target.evidence.forget(delivery.id);
-    } else {
-      const nextInMs = this.#pauseMs(delivery, failure);
-      await postponeDelivery(this.#deps.pool, { id: delivery.id, nextInMs, isItsOwn: true, ...reason });
+      await this.#park(delivery, reason);
+      return;
     }
+    await this.#postpone(delivery, reason, { isItsOwn: true });
     this.#hold(delivery);
   }
 
   async #postpone(
     delivery: PendingDelivery,
-    failure: Failure,
-    how: { readonly nextInMs?: number; readonly isItsOwn?: boolean; readonly keepsAside?: boolean } = {},
+    { code, message, retryAfterMs }: Reason,
+    how: { readonly nextInMs?: number; readonly isItsOwn?: boolean } = {},
   ): Promise<void> {
-    const { nextInMs = this.#pauseMs(delivery, failure), isItsOwn = false, keepsAside = false } = how;
-    const code = keepsAside ? "DELIVERY_FAILS_ALONE" : failure.code;
-    await postponeDelivery(this.#deps.pool, {
-      ...{ id: delivery.id, nextInMs, isItsOwn, code },
-      text: failure.message,
-    });
+    const { backoff, random, pool } = this.#deps;
+    const pauseMs = backoffMs(delivery.attempts + 1, backoff, random(), retryAfterMs);
+    const { nextInMs = pauseMs, isItsOwn = false } = how;
+    await postponeDelivery(pool, { id: delivery.id, nextInMs, isItsOwn, code, text: message });
   }
+}
 
-  #pauseMs({ attempts }: PendingDelivery, { retryAfterMs }: Failure): number {
-    return backoffMs(attempts + 1, this.#deps.backoff, this.#deps.random(), retryAfterMs);
-  }
+function failsAlone({ retryAfterMs }: Failure, message: string): Reason {
+  return { code: "DELIVERY_FAILS_ALONE", message, retryAfterMs };
 }

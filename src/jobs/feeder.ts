@@ -180,13 +180,15 @@ async function feedTrack(deps: FeederDeps, polledAtByFacility: Map<number, numbe
 }
 
 async function feedDeliver(deps: FeederDeps): Promise<void> {
-  await followMoves(deps.pool, [...deps.settings.connectors]);
+  const { connectors: configured } = deps.settings;
   const open = await findOpenConnectors(deps.pool);
+  // What is turned over to another connector is seen at the next look.
+  if (open.some(({ connector }) => !configured.has(connector))) await followMoves(deps.pool, [...configured]);
   const ripe = open.filter(
     ({ connector, oldestMs }) => oldestMs >= (deps.settings.gatherMsByConnector.get(connector) ?? 0),
   );
   const due = new Set([...ripe.map(({ connector }) => connector), ...(await findDueDeliveries(deps.pool))]);
-  const connectors = [...due].filter((connector) => deps.settings.connectors.has(connector));
+  const connectors = [...due].filter((connector) => configured.has(connector));
   await deps.queues.add(
     "deliver",
     connectors.map((connector) => ({ jobId: `deliver-${connector}`, data: { connector } })),

@@ -32,7 +32,7 @@ function numberTaken({ name, authorities }: NumberHolder): Failure {
   if (authorities === undefined) {
     return new Failure("ORDER_NUMBER_REUSED", `order ${name} has the same order number and other content`);
   }
-  const { its, own } = authorities;
+  const [its, own] = authorities;
   return new Failure(
     "ORDER_NUMBER_OTHER_AUTHORITY",
     `order ${name} has the same order number of assigning authority ${its}, and this one of ${own}`,

@@ -12,7 +12,8 @@ interface Entry {
 /**
  * Entries of a list that the ledger doesn't have after they were read one by one, so that they don't take the turn of
  * others in each reading. After the n-th time one is left alone for 1, 2, 4 … minutes, a day at most. A restart forgets
- * it, which costs a few reads. Times are by a clock that only goes forwards.
+ * it, which costs a few reads, and so does a day in which nobody asked for it: the list doesn't show it any more. Times are by
+ * a clock that only goes forwards.
  */
 export class PutOffReads {
   readonly #byId = new Map<number, Entry>();
@@ -43,10 +44,16 @@ export class PutOffReads {
     for (const id of ids) this.#putOff(id, nowMs, false);
   }
 
-  /** Entries that were read and are no refills, or none that the ledger keeps: that won't change within a day. */
-  notKept(ids: readonly number[], nowMs: number): void {
+  /** Entries that were read, at the end of a reading: whatever of them the ledger doesn't keep won't change within a day. */
+  wereRead(ids: readonly number[], nowMs: number): void {
     for (const id of ids)
       this.#byId.set(id, { times: this.times(id), untilMs: nowMs + LONGEST_MS, isOwed: false });
+    for (const [id, { untilMs }] of this.#byId) if (nowMs - untilMs > LONGEST_MS) this.#byId.delete(id);
+  }
+
+  /** How many entries it knows of. */
+  get size(): number {
+    return this.#byId.size;
   }
 
   #putOff(id: number, nowMs: number, isOwed: boolean): void {

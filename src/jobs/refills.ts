@@ -78,7 +78,7 @@ export async function readFacilityRefills(
   const told = [...reading.refills, ...followed.found];
   const tanks = await knowTanks(facility, told, isFull, deps, signal);
   await recordNews(facility, withTanks(told, tanks), gone, followed.missing, rules, deps);
-  deps.putOff.notKept(followed.readIds, deps.clock.monotonic());
+  deps.putOff.wereRead(followed.readIds, deps.clock.monotonic());
   const { pages, isComplete, hints } = reading;
   if (isComplete && followed.unreadCount === 0) {
     const tookMs = deps.clock.monotonic() - startedAt;

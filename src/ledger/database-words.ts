@@ -1,3 +1,5 @@
+import { Failure } from "../core/failures.ts";
+
 /** SQLSTATEs and system codes of a database that is away or takes nothing for now. */
 const UNAVAILABLE: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens at its address",
@@ -37,7 +39,7 @@ const CERTIFICATE = /CERT|UNABLE_TO_|SELF_SIGNED/;
  * Why a server that was reached can't be used, such as `refuses the user or the password (SQLSTATE 28P01)`; undefined for
  * any other error. The driver's own text is left out, since it may quote what it choked on.
  */
-export function refusedWords(error: Error): string | undefined {
+function refusedWords(error: Error): string | undefined {
   const code = "code" in error ? String(error.code) : "";
   const words = REFUSED.find(([pattern]) => pattern.test(code))?.[1];
   if (words !== undefined) return `${words} (SQLSTATE ${code})`;
@@ -45,4 +47,11 @@ export function refusedWords(error: Error): string | undefined {
   // The driver gives this one no code.
   if (/does not support SSL/i.test(error.message)) return "speaks no TLS, which sslmode asks for";
   return undefined;
+}
+
+/** LEDGER_REFUSED for the error of a server that answers and lets nobody in; undefined for any other error. */
+export function asRefusal(error: unknown): Failure | undefined {
+  const words = error instanceof Error && !(error instanceof Failure) ? refusedWords(error) : undefined;
+  if (words === undefined) return undefined;
+  return new Failure("LEDGER_REFUSED", { message: `the database answers, but ${words}`, cause: error });
 }

@@ -158,7 +158,7 @@ const TRANSIENT_WORDS =
   /terminated|Query read timeout|timeout exceeded when trying to connect|connection timeout|not queryable|Client was closed/i;
 
 /** SQLSTATE of a server without room. */
-const DISK_FULL = new Set(["53100"]);
+const DISK_FULL = "53100";
 
 /** Turns a driver error into LEDGER_UNAVAILABLE when the server was out of reach, and leaves everything else as it is. */
 export function asLedgerFailure(error: unknown): unknown {
@@ -168,7 +168,7 @@ export function asLedgerFailure(error: unknown): unknown {
     TRANSIENT_STATES.test(code) || TRANSIENT_CODES.has(code) || TRANSIENT_WORDS.test(error.message);
   if (!isTransient) return error;
   return new Failure("LEDGER_UNAVAILABLE", {
-    message: `the ledger's database can't be ${DISK_FULL.has(code) ? "written" : "reached"}: ${unavailableWords(code)}`,
+    message: `the ledger's database can't be ${code === DISK_FULL ? "written" : "reached"}: ${unavailableWords(code)}`,
     cause: error,
   });
 }

@@ -37,6 +37,15 @@ export const isAnswerAlone = (alias: string): string =>
                                and other.id <> ${alias}.id))`;
 
 /**
+ * Whether the delivery of that alias waits to be tried again after it failed for a reason of its own: the lab answered with
+ * an error, or others get through. Index: deliveries_refused.
+ */
+export const failedByItself = (alias: string): string =>
+  `${alias}.state = 'pending'
+     and ${alias}.error_answers > 0
+     and ${alias}.failure_code in ('MLLP_RESULT_ERROR', 'DELIVERY_FAILS_ALONE')`;
+
+/**
  * What is told of an order is told in the order in which it happened, so a result that is parked, or that failed for a
  * reason of its own (an error that the lab answered, or others get through) and that isn't due again yet, holds back the
  * later ones of its order, and one about several orders those of each of them, such as a file of results or an answer to
@@ -61,9 +70,7 @@ held(delivery_id, behind) as (
    union
   select k.id, k.id
     from deliveries k
-   where k.state = 'pending'
-     and k.error_answers > 0
-     and k.failure_code in ('MLLP_RESULT_ERROR', 'DELIVERY_FAILS_ALONE')
+   where ${failedByItself("k")}
      and k.next_at > now()
    union
   select later.delivery_id, h.behind

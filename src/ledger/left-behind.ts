@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { isTerminal, ORDER_STATES } from "../core/order-state.ts";
+import { OPEN_STATES } from "../core/order-state.ts";
 import { run } from "./database.ts";
 
 /** What the ledger holds of a connector that the configuration doesn't name any more. */
@@ -16,9 +16,6 @@ export interface LeftBehind {
   /** The connector that its results go out through, if a person moved them. */
   readonly movedTo: string | undefined;
 }
-
-/** The states of orders that haven't ended. */
-export const OPEN_STATES = ORDER_STATES.filter((state) => !isTerminal(state));
 
 /**
  * Goes from one connector's orders to the next one's, and counts those of connectors that aren't configured: a long ledger

@@ -1,14 +1,10 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
-import {
-  type AssigningAuthority,
-  areOfTwoAuthorities,
-  formatAuthority,
-} from "../core/assigning-authority.ts";
-import type { FailureCode, Problem } from "../core/failures.ts";
+import { areOfTwoAuthorities } from "../core/assigning-authority.ts";
+import type { Problem } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
-import { isTerminal, type OrderState } from "../core/order-state.ts";
+import { isTerminal } from "../core/order-state.ts";
 import type { Wish } from "../core/wish.ts";
 import { prepared, type Queryable, together } from "./database.ts";
 import { draftReplies, markReusedControlIds } from "./draft-replies.ts";
@@ -16,21 +12,17 @@ import { EarlierConflicts } from "./earlier-conflicts.ts";
 import { type EarlierMessages, findEarlierMessages } from "./earlier-messages.ts";
 import { HeldKeys, keysOf } from "./held-keys.ts";
 import { formatId } from "./ids.ts";
+import {
+  businessKey,
+  conflictWith,
+  findKnownOrders,
+  type KnownOrder,
+  listContradicting,
+  type NumberConflict,
+} from "./known-orders.ts";
 import { type BatchSource, type MessageRecord, standingId } from "./message-record.ts";
 import { digestOrder } from "./order-content.ts";
 import type { OrderSnapshot } from "./order-row.ts";
-
-/**
- * Orders that carry these business keys, each looked up by itself; $1 text[]. Index: orders (business_key).
- */
-export const FIND_BY_KEY = `
-select o.id, o.business_key, o.content_digest, o.state, o.placer_authority
-  from unnest($1::text[]) as x(business_key)
- cross join lateral (
-       select o.id, o.business_key, o.content_digest, o.state, o.placer_authority
-         from orders o
-        where o.business_key = x.business_key
-        limit 1) o`;
 
 /** Ids ahead of the insert, so that rows can refer to each other; $1 how many messages, $2 how many orders. */
 const TAKE_IDS = `
@@ -61,8 +53,7 @@ export interface OrderDraft {
   readonly orderId: number;
   readonly businessKey: string | null;
   readonly digest: string;
-  /** Why it is parked: an earlier order has its number, and it is no repeat of that. */
-  readonly conflict: { readonly code: FailureCode; readonly text: string } | undefined;
+  readonly conflict: NumberConflict | undefined;
 }
 
 /**
@@ -159,63 +150,6 @@ function markRepeatedMessages(
   }
 }
 
-/** An order that the ledger has, by its business key. */
-interface KnownOrder {
-  readonly orderId: number;
-  readonly digest: string;
-  readonly state: OrderState;
-  readonly authority: AssigningAuthority | undefined;
-}
-
-async function findKnownOrders(
-  client: pg.PoolClient,
-  connector: string,
-  records: readonly MessageRecord[],
-): Promise<Map<string, KnownOrder>> {
-  const keys = new Set(
-    records.flatMap(({ orders, wishes = [] }) =>
-      [...orders, ...wishes].map((each) => businessKey(connector, each)),
-    ),
-  );
-  keys.delete(null);
-  if (keys.size === 0) return new Map();
-  const { rows } = await prepared<{
-    id: number;
-    business_key: string;
-    content_digest: Buffer;
-    state: OrderState;
-    placer_authority: AssigningAuthority | null;
-  }>(client, "orders_by_key", FIND_BY_KEY, [[...keys]]);
-  return new Map(
-    rows.map(({ id, business_key, content_digest, state, placer_authority }) => [
-      business_key,
-      {
-        orderId: id,
-        digest: content_digest.toString("hex"),
-        state,
-        authority: placer_authority ?? undefined,
-      },
-    ]),
-  );
-}
-
-/** The orders that say something else than those which have their numbers already. */
-function listContradicting(
-  connector: string,
-  records: readonly MessageRecord[],
-  known: ReadonlyMap<string, KnownOrder>,
-): { readonly number: string; readonly digest: string }[] {
-  if (known.size === 0) return [];
-  const orders = records.flatMap((record) => (record.verdict === "accepted" ? record.orders : []));
-  return orders.flatMap((order) => {
-    const first = known.get(businessKey(connector, order) ?? "");
-    const { placerOrderNumber: number } = order;
-    if (first === undefined || number === undefined) return [];
-    const digest = digestOrder(order);
-    return conflictWith(first, order, digest) ? [{ number, digest }] : [];
-  });
-}
-
 function decideOrders(
   connector: string,
   drafts: readonly MessageDraft[],
@@ -296,23 +230,6 @@ function needsNoOther(connector: string, wish: Wish, known: ReadonlyMap<string, 
   return !areOfTwoAuthorities(order.authority, wish.placerAuthority);
 }
 
-/**
- * Why an order is no repeat of the one that has its number; undefined when it is one. A number of another authority is
- * another number, even where all else is the same; but a site may have renamed its system, so it is for a person to say.
- */
-function conflictWith(first: KnownOrder, order: Order, digest: string): OrderDraft["conflict"] {
-  const { placerAuthority: own } = order;
-  if (first.authority && own && areOfTwoAuthorities(first.authority, own)) {
-    const text = `an earlier order (${formatId("o", first.orderId)}) has the same order number of assigning authority ${formatAuthority(first.authority)}, and this one of ${formatAuthority(own)}`;
-    return { code: "ORDER_NUMBER_OTHER_AUTHORITY", text };
-  }
-  if (first.digest === digest) return undefined;
-  return {
-    code: "ORDER_NUMBER_REUSED",
-    text: "an earlier order has the same order number and other content",
-  };
-}
-
 /** The message that it repeats has no orders yet, so there is nothing to answer with: it waits by itself. */
 function notRepeated(draft: MessageDraft): void {
   draft.duplicateOf = undefined;
@@ -332,14 +249,6 @@ export function isToldByReply(draft: MessageDraft): boolean {
   if (!arrived) return replyTo?.isWhole(draft) === true;
   // It was answered as accepted: whatever else became of it is still to be told.
   return arrived.isTold && (draft.verdict === "accepted" || draft.verdict === "duplicate");
-}
-
-/** What tells an order from all others of its sender; null for one without a number. */
-function businessKey(
-  connector: string,
-  { placerOrderNumber }: Pick<Order, "placerOrderNumber">,
-): string | null {
-  return placerOrderNumber === undefined ? null : `${connector}\n${placerOrderNumber}`;
 }
 
 /** What the lab would be told of a new order. */

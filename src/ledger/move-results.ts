@@ -1,6 +1,6 @@
 import type pg from "pg";
+import { OPEN_STATES } from "../core/order-state.ts";
 import { inTransaction, run } from "./database.ts";
-import { OPEN_STATES } from "./left-behind.ts";
 import { type Act, INSERT_AUDIT } from "./operator.ts";
 
 /** What connectors are of, as far as what came through them tells. */

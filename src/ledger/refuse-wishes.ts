@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { formatAuthority } from "../core/assigning-authority.ts";
+import { formatTwoAuthorities } from "../core/assigning-authority.ts";
 import { decideWish, isCancelling, refuseWish, type Wish, type WishRefusal } from "../core/wish.ts";
 import { formatId } from "./ids.ts";
 import { findMerges, type SubjectMerges } from "./subject-merges.ts";
@@ -7,7 +7,6 @@ import {
   chooseOrders,
   findLastHolds,
   findOrders,
-  isOfAnother,
   numberOf,
   type PlacedWish,
   type WishedOrder,
@@ -67,9 +66,9 @@ function refusalOf(
   }
   const nothing = isCancelling(control) ? "nothing was cancelled" : "nothing was changed";
   const differs = (text: string) => refuseWish(control, "ORDER_DIFFERS", `${text}; ${nothing}`);
-  if (order.placer_authority !== null && placerAuthority && isOfAnother(order, placerAuthority)) {
-    const standing = formatAuthority(order.placer_authority);
-    const asked = formatAuthority(placerAuthority);
+  const authorities = formatTwoAuthorities(order.placer_authority ?? undefined, placerAuthority);
+  if (authorities) {
+    const [standing, asked] = authorities;
     return differs(`the order of this number is of assigning authority ${standing}, and this names ${asked}`);
   }
   if (named.length > 1) {

@@ -1,9 +1,5 @@
 import type pg from "pg";
-import {
-  type AssigningAuthority,
-  areOfTwoAuthorities,
-  formatAuthority,
-} from "../core/assigning-authority.ts";
+import { type AssigningAuthority, formatTwoAuthorities } from "../core/assigning-authority.ts";
 import type { OrderState } from "../core/order-state.ts";
 import { run } from "./database.ts";
 import { formatId } from "./ids.ts";
@@ -31,7 +27,7 @@ export interface NumberHolder {
   /** Such as `o17 (P-1001)`. */
   readonly name: string;
   /** The authorities that assigned the number to it and to the other one, where they are known to be two. */
-  readonly authorities: { readonly its: string; readonly own: string } | undefined;
+  readonly authorities: readonly [its: string, own: string] | undefined;
 }
 
 /** What of the ledger decides whether an order would be done twice. */
@@ -94,13 +90,9 @@ const nameOf = (id: number, number: string | null) =>
 
 function holderOf(row: LikenessRow): NumberHolder | undefined {
   if (row.holder_id === null) return undefined;
-  const { holder_authority: its, placer_authority: own } = row;
   return {
     name: nameOf(row.holder_id, row.placer_order_number),
-    authorities:
-      its && own && areOfTwoAuthorities(its, own)
-        ? { its: formatAuthority(its), own: formatAuthority(own) }
-        : undefined,
+    authorities: formatTwoAuthorities(row.holder_authority ?? undefined, row.placer_authority ?? undefined),
   };
 }
 

@@ -86,32 +86,6 @@ select m.id, m.connector, f.file_name, m.place, m.message_control_id, m.message_
  where m.id = any ($1)
  order by m.id`;
 
-/** Orders by state, with the age of the longest waiting one in seconds. Index: orders_state. */
-const COUNT_ORDERS = `
-select o.state, count(*)::integer as count, extract(epoch from now() - min(o.changed_at))::double precision as oldest_seconds
-  from orders o
- group by o.state`;
-
-/** Pending deliveries that wait behind another one. */
-const COUNT_HELD = `
-with recursive ${HELD_DELIVERIES}
-select count(distinct h.delivery_id)::integer as count
-  from held h
- where h.delivery_id <> h.behind`;
-
-/** Index: deliveries_refused. */
-const COUNT_ASIDE = `
-select count(*)::integer as count
-  from deliveries d
- where d.state = 'pending'
-   and d.error_answers > 0
-   and d.failure_code in ('MLLP_RESULT_ERROR', 'DELIVERY_FAILS_ALONE')`;
-
-/** However many were delivered, those aren't read. Indexes: deliveries_pending, deliveries_parked. */
-export const COUNT_OPEN_DELIVERIES = `
-select (select count(*)::integer from deliveries where state = 'pending') as pending,
-       (select count(*)::integer from deliveries where state = 'parked') as parked`;
-
 /** Deliveries that the lab does not have; $1 limit. Indexes: deliveries_pending, deliveries_parked. */
 const OPEN_DELIVERIES = `
 with recursive ${HELD_DELIVERIES}
@@ -333,30 +307,4 @@ export async function listStoredMessages(
     encoding: row.encoding ?? undefined,
     csvRows: row.csv_rows ?? undefined,
   }));
-}
-
-/** Orders by state, and for how many seconds the one that moved longest ago has been there. */
-export async function countOrders(
-  pool: pg.Pool,
-): Promise<{ state: OrderState; count: number; oldestSeconds: number }[]> {
-  const rows = await run<{ state: OrderState; count: number; oldest_seconds: number }>(pool, COUNT_ORDERS);
-  return rows.map((row) => ({ state: row.state, count: row.count, oldestSeconds: row.oldest_seconds }));
-}
-
-/** How many results wait behind another one of their order, which is parked or was answered with an error. */
-export async function countHeldDeliveries(pool: pg.Pool): Promise<number> {
-  const [row] = await run<{ count: number }>(pool, COUNT_HELD);
-  return row?.count ?? 0;
-}
-
-/** How many results fail for a reason of their own, and are tried again by themselves. */
-export async function countAsideDeliveries(pool: pg.Pool): Promise<number> {
-  const [row] = await run<{ count: number }>(pool, COUNT_ASIDE);
-  return row?.count ?? 0;
-}
-
-/** How many results the lab doesn't have, by state. */
-export async function countOpenDeliveries(pool: pg.Pool): Promise<Record<"pending" | "parked", number>> {
-  const [row] = await run<Record<"pending" | "parked", number>>(pool, COUNT_OPEN_DELIVERIES);
-  return { pending: row?.pending ?? 0, parked: row?.parked ?? 0 };
 }

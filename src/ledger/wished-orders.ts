@@ -166,10 +166,7 @@ function areNumberedByTwo({ placerAuthority }: Wish, orders: readonly WishedOrde
 }
 
 /** Whether the number is known to be of another authority than this one. */
-export function isOfAnother(
-  { placer_authority }: WishedOrder,
-  authority: AssigningAuthority | undefined,
-): boolean {
+function isOfAnother({ placer_authority }: WishedOrder, authority: AssigningAuthority | undefined): boolean {
   return areOfTwoAuthorities(placer_authority ?? undefined, authority);
 }
 

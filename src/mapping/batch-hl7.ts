@@ -34,7 +34,8 @@ export interface BatchResponseRequest {
  * The batch that answers a batch (HL7 chapter 2.10.3): sender and receiver change places, FHS-12 and BHS-12 refer to the
  * FHS-11 and BHS-11 that are answered, BTS-1 and FTS-1 count what is there. With `errors` it holds only the answers to
  * messages that were refused or wait, so that an empty one says that all went well. The same request gives the same bytes.
- * Each message keeps the character set that its MSH-18 names; FHS and BHS, which can't name one, are written in that of the first, or else in UTF-8.
+ * Each message keeps the character set that its MSH-18 names; FHS and BHS, which can't name one, are written in that of
+ * the first, or else in UTF-8.
  */
 export function composeBatchResponse(request: BatchResponseRequest): Buffer {
   const { outline, response } = request;
@@ -82,9 +83,7 @@ class HeaderWriter {
     this.#request = request;
     const first = request.answers.find(({ messages }) => messages.length > 0)?.messages[0];
     this.#encoding =
-      first === undefined
-        ? charsetOf(request.settings.encoding, {}, undefined).encoding
-        : decodeHl7(first).encoding;
+      first === undefined ? charsetOf(request.settings.encoding).encoding : decodeHl7(first).encoding;
   }
 
   /** @param position 0 for the file, from 1 for its batches */

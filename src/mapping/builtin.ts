@@ -1,4 +1,5 @@
-import type { ProfileDefinition, Tellable } from "./profile-schema.ts";
+import type { ProfileDefinition } from "./profile-schema.ts";
+import type { Tellable } from "./results-schema.ts";
 
 /** All but the steps on the way. */
 const TOLD = [

@@ -125,27 +125,27 @@ function listRequiredColumns(rules: OrderRules<string>): string[][] {
   const isRegistration = operation?.kind === "constant" && operation.value === "REGISTER";
   const ofContainers = isRegistration ? [] : [rules.placerOrderNumber, rules.label];
   const needed = [rules.operation, rules.facility, rules.subject.code, ...ofContainers];
-  return needed.flatMap(columnsOf);
+  return needed.flatMap(columnsNeeded);
 }
 
 /** The columns of which a value needs one; none when it can come from elsewhere. */
-function columnsOf(rule: ValueRule<string>): string[][] {
-  const columns = rule.sources.flatMap((source) => (source.kind === "place" ? [source.path] : []));
+function columnsNeeded(rule: ValueRule<string>): string[][] {
+  const columns = listColumns(rule);
   const hasOther = rule.fallback !== undefined || columns.length < rule.sources.length;
   return hasOther || columns.length === 0 ? [] : [columns];
 }
 
 /** The columns of operations; none where a row may have its operation from elsewhere. */
 function listOperationColumns({ operation }: OrderRules<string>): string[] {
-  return columnsOf(operation).flat();
+  return columnsNeeded(operation).flat();
 }
 
 /** What a file without any order need not have; undefined where every row has the same operation. */
 function listWishLacks(rules: OrderRules<string>): CsvReading["wishListLacks"] {
   if (!rules.operation.sources.some(({ kind }) => kind === "place")) return undefined;
   return {
-    all: columnsOf(rules.facility).concat(columnsOf(rules.label)),
-    any: columnsOf(rules.subject.code),
+    all: columnsNeeded(rules.facility).concat(columnsNeeded(rules.label)),
+    any: columnsNeeded(rules.subject.code),
   };
 }
 

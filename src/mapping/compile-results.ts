@@ -1,11 +1,12 @@
 import { asFailure } from "../core/failures.ts";
 import { isEncodable } from "../formats/encode-text.ts";
-import { findEncoding } from "../formats/encoding.ts";
+import { findEncoding, isWide } from "../formats/encoding.ts";
 import { compileOverride, type FieldOverride } from "./field-overrides.ts";
 import type { ResultSettings } from "./profile.ts";
 import type { Complain } from "./profile-problems.ts";
-import type { ProfileDefinition, ResultsDefinition } from "./profile-schema.ts";
-import { isWide, type ResultEncoding } from "./result-charset.ts";
+import type { ProfileDefinition } from "./profile-schema.ts";
+import type { ResultEncoding } from "./result-charset.ts";
+import type { ResultsDefinition } from "./results-schema.ts";
 import { isTimeZone } from "./timestamp.ts";
 
 const HL7_KEYS = [

@@ -1,9 +1,8 @@
 import { Failure } from "../core/failures.ts";
 import { type CsvValue, encodeCsv } from "../formats/csv/encode.ts";
 import { encodeText, isEncodable, spellOut } from "../formats/encode-text.ts";
-import type { Encoding } from "../formats/encoding.ts";
+import { type Encoding, isWide } from "../formats/encoding.ts";
 import type { ResultSettings } from "./profile.ts";
-import { isWide } from "./result-charset.ts";
 
 /** How a CSV file is written. */
 export type CsvWriting = Pick<ResultSettings, "encoding" | "byteOrderMark">;

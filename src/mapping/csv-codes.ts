@@ -1,7 +1,6 @@
 import type { CsvRow } from "../core/intake.ts";
 import { withoutGuard } from "../formats/csv/encode.ts";
-import type { Found, Misfit, Reading, ValueRule } from "./value.ts";
-import { readValue } from "./value.ts";
+import { type Found, type Misfit, type Reading, readValue, type ValueRule } from "./value.ts";
 
 /** One value of one row, with its place. */
 export function readRow(rule: ValueRule<string>, row: CsvRow, find = findColumn): Reading {

@@ -35,7 +35,7 @@ export interface Echo {
 /** What an echo is read from and written in. */
 export interface EchoEncodings {
   /** What the message was read in; what MSH-18 says unless given. */
-  readonly from?: string | undefined;
+  readonly from?: Encoding | undefined;
   readonly to: Encoding;
 }
 
@@ -47,7 +47,7 @@ export function createEcho(
   const from = message?.delimiters ?? STANDARD_DELIMITERS;
   const isComplete = from.escape !== "" && from.subcomponent !== "";
   const delimiters = isComplete ? from : STANDARD_DELIMITERS;
-  const encoding = findEncoding(encodings.from ?? message?.header.characterSet ?? "");
+  const encoding = encodings.from ?? findEncoding(message?.header.characterSet ?? "");
   const rewrite = (raw: string) => {
     const text = isComplete
       ? decodeHex(raw, delimiters, encoding, encodings.to)

@@ -3,12 +3,12 @@ import type { Control } from "../core/wish.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import type { FieldPath } from "../formats/hl7/path.ts";
+import { checkPlacing } from "./check-placing.ts";
 import { listContainers, strayContainers } from "./containers-hl7.ts";
 import { type Draft, OPERATION_BY_TYPE } from "./draft.ts";
 import { findIn, findSingle, findSubjectCode, groupScopes } from "./find-hl7.ts";
 import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
 import type { Hl7Profile } from "./profile.ts";
-import { quote } from "./transforms.ts";
 import { type Reading, readValue, type ValueRule } from "./value.ts";
 import { controlOf, isChanging } from "./wish-hl7.ts";
 
@@ -132,11 +132,7 @@ function readUnit(
   messagePlace: string,
 ): Unit {
   const { rules } = profile;
-  const problems: Problem[] = [];
-  const unsupported = checkOrderControl(group.orc, control, profile, messagePlace);
-  if (unsupported !== undefined) problems.push(unsupported);
-  const reported = checkResultStatus(group, control, messagePlace);
-  if (reported !== undefined) problems.push(reported);
+  const problems = isChanging(control) ? [] : checkPlacing(group, profile, messagePlace);
   const scopes = groupScopes(group, shared);
   const read = (rule: ValueRule<FieldPath>, what: string): Reading => {
     let first: Reading | undefined;
@@ -157,65 +153,6 @@ function readUnit(
     facility: read(rules.facility, "facility"),
     problems,
   };
-}
-
-/** ORC-5 (table 0038) of orders that were cancelled, discontinued, replaced, completed, or not found. */
-const ENDED: ReadonlySet<string> = new Set(["CA", "DC", "RP", "CM", "ER"]);
-
-/** ORC-1 (table 0119): a new order, or a change. Answering any other request as if it were one would do the opposite. */
-function checkOrderControl(
-  orc: Segment | undefined,
-  control: Control | undefined,
-  profile: Hl7Profile,
-  messagePlace: string,
-): Problem | undefined {
-  if (orc === undefined || isChanging(control)) return undefined;
-  const code = orc.get(1);
-  const which = orc.ordinal > 1 ? `[${orc.ordinal}]` : "";
-  if (code === undefined || code === "NW") {
-    const status = orc.get(5);
-    if (status === undefined || !ENDED.has(status)) return undefined;
-    return {
-      code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
-      place: `${messagePlace}, ORC${which}-5`,
-      message: `holds ${quote(status)}, the status of an order that has ended, and ORC${which}-1 ${code === undefined ? "is empty" : "asks for a new one"}; nothing was ordered or cancelled`,
-    };
-  }
-  const known = [...profile.controls.keys()].sort().join(", ");
-  return {
-    code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
-    place: `${messagePlace}, ORC${which}-1`,
-    message: `holds ${quote(code)}, expected NW (new order)${known === "" ? "" : ` or one of ${known}`}; nothing was changed or cancelled`,
-  };
-}
-
-/** OBR-25 (table 0123) of results that are final or corrected, and of orders that were cancelled. */
-const REPORTED: ReadonlySet<string> = new Set(["F", "C", "X"]);
-
-/**
- * A placer leaves OBR-25 empty in an order (HL7 chapter 4.5.3.25): what has the status of final results is a copy of a
- * report, and to carry it out would do again what was done.
- */
-function checkResultStatus(
-  { orc, obrs }: OrderGroup,
-  control: Control | undefined,
-  messagePlace: string,
-): Problem | undefined {
-  if (isChanging(control) || !isNew(orc)) return undefined;
-  const obr = obrs.find((each) => REPORTED.has(each.get(25) ?? ""));
-  if (obr === undefined) return undefined;
-  const which = obr.ordinal > 1 ? `[${obr.ordinal}]` : "";
-  return {
-    code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
-    place: `${messagePlace}, OBR${which}-25`,
-    message: `holds ${quote(obr.get(25) ?? "")}, the status of results of an order that has ended, where a new one has none; nothing was ordered`,
-  };
-}
-
-/** Whether ORC-1 asks for a new order, or says nothing. */
-function isNew(orc: Segment | undefined): boolean {
-  const code = orc?.get(1);
-  return code === undefined || code === "NW";
 }
 
 /** What the groups of one order must say alike. */

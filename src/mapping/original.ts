@@ -1,10 +1,10 @@
 import type { OutcomeMessage } from "../core/outcome.ts";
-import { findEncoding } from "../formats/encoding.ts";
+import { type Encoding, findEncoding, isWide } from "../formats/encoding.ts";
 import { type Hl7Header, Hl7Message } from "../formats/hl7/message.ts";
 import { createEcho, type Echo, type Raw } from "./echo.ts";
 import { isAcknowledgment } from "./message-type.ts";
 import type { Hl7Profile, ResultSettings } from "./profile.ts";
-import { charsetOf, isWide, type ResultCharset, type ResultEncoding } from "./result-charset.ts";
+import { charsetOf, type ResultCharset, type ResultEncoding } from "./result-charset.ts";
 
 /** The message that is answered, as far as it is there and readable. */
 export class Original {
@@ -30,7 +30,7 @@ export class Original {
     this.#headed = headed;
     const header: Partial<Hl7Header> = headed?.header ?? { messageControlId: answered.messageControlId };
     this.header = withSettings(header, settings);
-    this.charset = charsetOf(settings.encoding, answered, header.characterSet);
+    this.charset = charsetOf(settings.encoding, answered.encoding, header.characterSet);
     this.echo = createEcho(headed, { from: byteEncodingOf(answered), to: this.charset.encoding });
     this.isAnswerable = header.messageControlId !== undefined || headed !== undefined;
   }
@@ -60,7 +60,7 @@ export class Original {
 }
 
 /** What bytes of the message's own escapes mean; in UTF-16 they are what MSH-18 says, if anything. */
-function byteEncodingOf({ encoding }: OutcomeMessage): string | undefined {
+function byteEncodingOf({ encoding }: OutcomeMessage): Encoding | undefined {
   const found = findEncoding(encoding ?? "");
   return found === undefined || isWide(found) ? undefined : found;
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { CONTROL_CODES } from "./control-codes.ts";
+import { resultsSchema } from "./results-schema.ts";
 import { transformSchema } from "./transform-schema.ts";
 
 /** A field path (`PID-3[5=MR].1`) or, in a CSV profile, a column name. */
@@ -97,101 +98,6 @@ const containersSchema = z.strictObject({
     ),
   label: valueSchema.optional(),
   description: valueSchema.optional(),
-});
-
-/** What the lab can be told: the three answers to a message, and each state that an order can change to. */
-export const TELLABLE = [
-  "acknowledged",
-  "refused",
-  "waiting",
-  "submitted",
-  "accepted",
-  "in_progress",
-  "completed",
-  "rejected",
-  "cancelled",
-  "failed",
-  "parked",
-  "discarded",
-] as const;
-
-const statusSchema = z.strictObject({
-  "ORC-1": z.string().min(1).max(2).optional(),
-  "ORC-5": z.string().max(2).optional(),
-  "OBR-25": z.string().max(1).optional(),
-  "SAC-8": z.string().max(20).optional(),
-});
-
-/** Of {@link TELLABLE}, those that answer a message; the others are states of an order. */
-const ANSWERS = ["acknowledged", "refused", "waiting"] as const;
-const formatSchema = z.enum(["oru", "orm", "ssu"]);
-
-const fieldValueSchema = z.union([z.string(), z.partialRecord(z.enum(TELLABLE), z.string())], {
-  error: "expected a text, or a text for each state such as { rejected: … }",
-});
-
-const partySchema = z.strictObject({ application: z.string().optional(), facility: z.string().optional() });
-
-const resultsSchema = z.strictObject({
-  format: formatSchema
-    .optional()
-    .describe(
-      "ORU^R01 (what every lab system can file), ORM^O01 with ORC-1, or SSU^U03 with the places of containers.",
-    ),
-  formats: z
-    .partialRecord(z.enum(TELLABLE).exclude(ANSWERS), formatSchema)
-    .optional()
-    .describe("HL7: the format for single states, over `format`."),
-  fields: z
-    .record(z.string(), fieldValueSchema)
-    .optional()
-    .describe(
-      "HL7: fields of what is sent, by path, with the text that is to stand there instead; {name} puts in a value.",
-    ),
-  batchResponse: z
-    .enum(["all", "errors", "none"])
-    .optional()
-    .describe(
-      "HL7: how a batch (BHS) is answered: by one batch with all answers, with those that tell of errors, or by single answers. Single answers for files and all for connections unless set.",
-    ),
-  namespace: z
-    .string()
-    .min(1)
-    .max(20)
-    .optional()
-    .describe("Second component of our filler order number (ORC-3, OBR-3)."),
-  tell: z.array(z.enum(TELLABLE)).optional().describe("What is written back."),
-  timeZone: z
-    .string()
-    .optional()
-    .describe("IANA zone or offset such as +02:00 of the timestamps; UTC unless set."),
-  encoding: z
-    .string()
-    .optional()
-    .describe(
-      "Character set of what is sent, such as utf-8 (unless set), windows-1252 or 8859/1; as-received for that of the message it is about (HL7).",
-    ),
-  byteOrderMark: z
-    .boolean()
-    .optional()
-    .describe(
-      "CSV: whether files in UTF-8 begin with a byte order mark, by which some spreadsheets know UTF-8.",
-    ),
-  version: z
-    .string()
-    .regex(/^2\.[3-8](?:\.\d)?$/, "expected an HL7 version such as 2.5.1")
-    .optional()
-    .describe("MSH-12 of what is sent; the version of the message that is answered unless set."),
-  sender: partySchema
-    .optional()
-    .describe("MSH-3 and MSH-4 of what is sent; the original's receiver unless set."),
-  receiver: partySchema
-    .optional()
-    .describe("MSH-5 and MSH-6 of what is sent; the original's sender unless set."),
-  statusMap: z
-    .partialRecord(z.enum(TELLABLE), statusSchema)
-    .optional()
-    .describe("ORC-1, ORC-5, OBR-25 and SAC-8 by the state that is told."),
 });
 
 /**
@@ -316,6 +222,3 @@ export const profileSchema = z.strictObject({
 export type ProfileDefinition = z.infer<typeof profileSchema>;
 export type ValueDefinition = z.infer<typeof valueSchema>;
 export type SourceDefinition = z.infer<typeof sourceSchema>;
-export type ResultsDefinition = z.infer<typeof resultsSchema>;
-/** Something the lab can be told; see {@link TELLABLE}. */
-export type Tellable = (typeof TELLABLE)[number];

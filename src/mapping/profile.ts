@@ -1,4 +1,5 @@
 import type { Problem } from "../core/failures.ts";
+import type { RowIdentity } from "../core/intake.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { Control } from "../core/wish.ts";
@@ -6,9 +7,8 @@ import type { FieldPath, PathSelector } from "../formats/hl7/path.ts";
 import type { FieldOverride } from "./field-overrides.ts";
 import type { MessageTypePattern } from "./message-type.ts";
 import type { SiteModule } from "./module.ts";
-import type { ResultsDefinition, Tellable } from "./profile-schema.ts";
 import type { ResultEncoding } from "./result-charset.ts";
-import type { RowIdentity } from "./row-identity.ts";
+import type { ResultsDefinition, Tellable } from "./results-schema.ts";
 import type { ValueRule } from "./value.ts";
 
 /** The values every order is made of; `P` is a field path or a column name. */
@@ -108,7 +108,7 @@ export interface CsvReading {
   readonly encoding: string;
   /** Says which order a row belongs to. Those of one number make up one order; a row without one is an order of its own. */
   readonly identify: (values: ReadonlyMap<string, string>) => RowIdentity;
-  /** The columns that order numbers are read from, for people. */
+  /** The columns that order numbers are read from. */
   readonly numberColumns: readonly string[];
   /** The columns that operations are read from; none where all rows have the same, or may have it from elsewhere. */
   readonly operationColumns: readonly string[];

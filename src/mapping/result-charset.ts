@@ -1,5 +1,4 @@
-import type { OutcomeMessage } from "../core/outcome.ts";
-import { type Encoding, findEncoding } from "../formats/encoding.ts";
+import { type Encoding, findEncoding, isWide } from "../formats/encoding.ts";
 
 /** What results are written in; `as-received` is the character set of the message that they are about. */
 export type ResultEncoding = Encoding | "as-received";
@@ -18,23 +17,19 @@ export const UTF_8: ResultCharset = { encoding: "utf-8", name: "UNICODE UTF-8" }
  * How a message about another one is written. As received, MSH-18 names the character set as its sender does, where that
  * is what it was read in. UTF-16 has no place in MLLP, and its senders read UTF-8, so they get that.
  *
- * @param declared MSH-18 of the other one
+ * @param received what the other one was read in; none where it is about no other
+ * @param declared its MSH-18
  */
 export function charsetOf(
   wanted: ResultEncoding | undefined,
-  received: Pick<OutcomeMessage, "encoding">,
-  declared: string | undefined,
+  received?: string,
+  declared?: string,
 ): ResultCharset {
   if (wanted !== "as-received") return wanted === undefined ? UTF_8 : named(wanted);
-  const encoding = findEncoding(received.encoding ?? "");
+  const encoding = findEncoding(received ?? "");
   if (encoding === undefined || isWide(encoding)) return UTF_8;
   const isDeclared = declared !== undefined && findEncoding(declared) === encoding;
   return isDeclared ? { encoding, name: declared } : named(encoding);
-}
-
-/** Whether an encoding has two bytes or more for each character, so that no header can be read byte by byte. */
-export function isWide(encoding: Encoding): boolean {
-  return encoding.startsWith("utf-16");
 }
 
 /** HL7's own words (table 0211), where it has some. */

@@ -1,23 +1,6 @@
-import type { CsvRow } from "../core/intake.ts";
+import type { CsvRow, RowIdentity } from "../core/intake.ts";
 import { readCode, readRow } from "./csv-codes.ts";
 import { isOperation, isWishOperation, type OrderRules } from "./profile.ts";
-
-/** What a row says of the order that it belongs to. */
-export interface RowIdentity {
-  /**
-   * The order number as the profile reads it, without what is not seen in it; where the profile takes offence, what is left
-   * without quotation marks and decimals. Empty for none.
-   */
-  readonly orderNumber: string;
-  /** Whether it has to have one, which a row that only makes a subject known has not. */
-  readonly needsNumber: boolean;
-  /** Empty for none. */
-  readonly subjectCode: string;
-  /** Whether it wants something of an earlier order. */
-  readonly isWish: boolean;
-  /** Whether its operation is one of those that there are. */
-  readonly hasOperation: boolean;
-}
 
 /**
  * Says which order a row belongs to, by the same rules by which the order is read: rows that are put together by anything

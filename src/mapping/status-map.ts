@@ -1,5 +1,5 @@
 import type { ResultSettings, ToldState } from "./profile.ts";
-import type { Tellable } from "./profile-schema.ts";
+import type { Tellable } from "./results-schema.ts";
 
 /** The places in which HL7 tells how an order stands. Their tables share letters and nothing else. */
 export interface StatusCodes {

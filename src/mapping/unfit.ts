@@ -56,14 +56,14 @@ const UNSEEN = /[\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 
 /**
  * Whether it has neither control characters nor halves of surrogate pairs, as nearly every value; for a code, nothing
- * beyond the Latin letters that may be unseen either.
+ * either that may be unseen. What it says no to is looked at more closely.
  */
 function isPlain(value: string, kind: ValueKind): boolean {
-  const last = kind === "code" ? FIRST_UNSEEN : 0xd800;
+  const isCode = kind === "code";
   for (let at = 0; at < value.length; at++) {
     const unit = value.charCodeAt(at);
-    if (unit < 0x20 || (unit >= 0x7f && unit < 0xa0) || (unit >= last && unit < 0xe000)) return false;
-    if (kind === "code" && (unit === 0xa0 || unit === 0xad || unit >= 0xe000)) return false;
+    if (unit < 0x20 || (unit >= 0x7f && unit < 0xa0) || (unit >= 0xd800 && unit < 0xe000)) return false;
+    if (isCode && (unit === 0xa0 || unit === 0xad || unit >= FIRST_UNSEEN)) return false;
   }
   return true;
 }

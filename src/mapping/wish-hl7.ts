@@ -4,7 +4,7 @@ import type { Control, FillerNumber, Wish } from "../core/wish.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../formats/hl7/groups.ts";
 import type { Hl7Message } from "../formats/hl7/message.ts";
 import { findSingle, findSubjectCode, groupScopes } from "./find-hl7.ts";
-import { authorityOf, disagreementOnAuthority, type NumberedGroup } from "./number-authority.ts";
+import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { findUnfit } from "./unfit.ts";
 import { type Reading, readValue } from "./value.ts";
@@ -63,15 +63,13 @@ function compareAuthorities(
   parts: OrderParts,
   profile: Hl7Profile,
 ): Problem[] {
-  const groupsByNumber = new Map<string, NumberedGroup[]>();
-  for (const { group } of groups) {
+  const numbered = groups.flatMap(({ group }) => {
     const [number] = readNumber(group, parts, profile);
-    if (number?.status !== "found") continue;
-    const same = groupsByNumber.get(number.value);
-    if (same === undefined) groupsByNumber.set(number.value, [{ group, number }]);
-    else same.push({ group, number });
-  }
-  return [...groupsByNumber.values()].flatMap((same) => disagreementOnAuthority(same) ?? []);
+    return number?.status === "found" ? [{ group, number }] : [];
+  });
+  return [...Map.groupBy(numbered, ({ number }) => number.value).values()].flatMap(
+    (same) => disagreementOnAuthority(same) ?? [],
+  );
 }
 
 /** The original's groups that a wish was read from, for answers that echo them. */

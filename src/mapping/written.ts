@@ -28,7 +28,7 @@ export function encodeNews(
   wanted: ResultEncoding | undefined,
   compose: (charset: ResultCharset) => string,
 ): Buffer {
-  const charset = charsetOf(wanted, {}, undefined);
+  const charset = charsetOf(wanted);
   return tryToEncode(compose(charset), charset.encoding) ?? Buffer.from(compose(UTF_8), "utf8");
 }
 

@@ -53,7 +53,8 @@ function parseJson(text: string): unknown {
 }
 
 const SHORTEST_MS = 1_000;
-const LONGEST_MS = 3_600_000;
+/** Longer than this nobody has to wait, whatever the service asks for. */
+export const LONGEST_RETRY_MS = 3_600_000;
 
 /**
  * How long the service asks to be left alone, ms, from `Retry-After` (RFC 9110, 10.2.3): seconds, or a date which
@@ -67,7 +68,7 @@ export function parseRetryAfter(headers: IncomingHttpHeaders, nowMs: number): nu
   const until = Date.parse(text);
   if (seconds === undefined && Number.isNaN(until)) return undefined;
   const waitMs = seconds !== undefined ? seconds * 1_000 : until - (serviceTime(headers) ?? nowMs);
-  return Math.min(LONGEST_MS, Math.max(SHORTEST_MS, waitMs));
+  return Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_MS, waitMs));
 }
 
 /** The service's clock as its `Date` header tells it, ms since the epoch. */

@@ -186,13 +186,13 @@ export class BatchReader<T extends { readonly id: number }> {
     const queue = [...this.#open].slice(0, isForNow ? SINGLES_FOR_NOW : undefined);
     // A few calls tell whether it is the list alone that fails.
     if (this.#listFailure) await this.#readUntilAnswered(queue);
-    await this.#readEach(queue, () => this.#absent.length >= ABSENT_TO_CONFIRM && this.#found.size === 0);
+    await this.#readEach(queue, () => this.#absentCount >= ABSENT_TO_CONFIRM && this.#found.size === 0);
     await this.#confirmAbsent(queue);
     await this.#readEach(queue, () => false);
   }
 
   async #readUntilAnswered(queue: number[]): Promise<void> {
-    const isAnswered = () => this.#found.size + this.#absent.length > 0;
+    const isAnswered = () => this.#found.size + this.#absentCount > 0;
     while (!isAnswered() && this.#failuresInARow < FAILURES_IN_A_ROW) {
       const id = queue.shift();
       if (id === undefined) return;
@@ -240,22 +240,21 @@ export class BatchReader<T extends { readonly id: number }> {
    * entry only where something else can be read: one of the others, perhaps of the last ones, or else the list.
    */
   async #confirmAbsent(queue: number[]): Promise<void> {
-    if (this.#absent.length === 0) return;
+    if (this.#absentCount === 0) return;
     if (this.#listFailure) await this.#readEach(queue.splice(-ABSENT_TO_CONFIRM), () => false);
     if (this.#found.size > 0) return;
-    const absent = this.#absent;
     try {
       await fetchPage(this.#context, this.#listing({}), { page: 1, perPage: 1 }, this.#signal);
     } catch (error) {
+      for (const id of [...this.#missing, ...this.#refused.keys()]) this.#open.add(id);
       this.#missing.length = 0;
       this.#refused.clear();
-      for (const id of absent) this.#open.add(id);
       throw error;
     }
   }
 
-  get #absent(): readonly number[] {
-    return [...this.#missing, ...this.#refused.keys()];
+  get #absentCount(): number {
+    return this.#missing.length + this.#refused.size;
   }
 
   /** Keeps the entries that were asked for and tell enough; returns the ids of all. */

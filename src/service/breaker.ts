@@ -24,8 +24,6 @@ export interface Opening {
 /** What callers outside see of the circuit breaker. */
 export interface Breaker {
   readonly state: BreakerState;
-  /** The failure that opened it, while it is not closed. */
-  readonly cause: FailureCode | undefined;
   /** What is known of its opening, while it is not closed. */
   readonly opening: Opening | undefined;
   /** Calls back on each change until the returned function is called. */
@@ -84,10 +82,6 @@ export class CircuitBreaker implements Breaker {
     return this.#state;
   }
 
-  get cause(): FailureCode | undefined {
-    return this.#why?.cause;
-  }
-
   get opening(): Opening | undefined {
     return this.#why;
   }
@@ -124,7 +118,7 @@ export class CircuitBreaker implements Breaker {
 
   /** Lets a call through now instead of later: what kept calls back is said to be mended. */
   probeNow(): void {
-    if (this.#state === "open") this.#change({ state: "half-open", cause: this.cause });
+    if (this.#state === "open") this.#change({ state: "half-open", cause: this.#why?.cause });
   }
 
   /** Ends the timer of an open breaker; used when the client closes. */
@@ -135,7 +129,7 @@ export class CircuitBreaker implements Breaker {
   #heldBack(): Failure {
     const leftMs = Math.max(1_000, this.#openUntil - this.#clock.monotonic());
     return new Failure("SERVICE_PAUSED", {
-      message: `calls to the service are held back after ${this.cause ?? "failures"}; nothing was sent`,
+      message: `calls to the service are held back after ${this.#why?.cause ?? "failures"}; nothing was sent`,
       retryAfterMs: Math.ceil(leftMs),
     });
   }

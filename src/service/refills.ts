@@ -86,7 +86,6 @@ export async function readRefills(
   const { expectId } = search;
   const questions = questionsOf(search, [...context.settings.words.type]);
   const recent = recentQuestion(search);
-  if (search.hints.isTooLong && recent) questions.push(recent);
   const narrowest = questions[0]?.width;
   let pages = 0;
   let isComplete = true;
@@ -175,7 +174,8 @@ function questionsOf(search: RefillSearch, siteWords: readonly (readonly [string
     createdFrom === undefined
       ? []
       : [{ width: 0, query: { facilityId, type: word, createdAt_from: createdFrom } }];
-  if (hints.isTooLong && search.recentFrom !== undefined) return byTime;
+  const recent = recentQuestion(search);
+  if (hints.isTooLong && recent) return [...byTime, recent];
   const questions = [
     ...byTime,
     ...words.map((type) => ({ width: 1, query: { facilityId, type } })),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
-import type { Status } from "../../src/console/status.ts";
+import type { Status } from "../../src/console/status-document.ts";
 import type { LedgerAttention } from "../../src/ledger/attention.ts";
 import { countsOf, PARKED, withConsole } from "./console-fixture.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Status } from "../../src/console/status.ts";
+import type { Status } from "../../src/console/status-document.ts";
 import { Failure } from "../../src/core/failures.ts";
 import type { JournalState } from "../../src/ledger/journal/journal.ts";
 import { withConsole } from "./console-fixture.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { askOnceAtATime } from "../../src/console/one-at-a-time.ts";
-import type { Status } from "../../src/console/status.ts";
+import type { Status } from "../../src/console/status-document.ts";
 import { eventually } from "../support/eventually.ts";
 import { countsOf, depsOf, withConsole } from "./console-fixture.ts";
 

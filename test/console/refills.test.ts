@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RefillOverview } from "../../src/console/deps.ts";
-import type { Status } from "../../src/console/status.ts";
+import type { Status } from "../../src/console/status-document.ts";
 import type { TankAge } from "../../src/jobs/tanks.ts";
 import { withConsole } from "./console-fixture.ts";
 

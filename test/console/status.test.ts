@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import type { Status } from "../../src/console/status.ts";
+import type { Status } from "../../src/console/status-document.ts";
 import type { FailureCode } from "../../src/core/failures.ts";
 import { countsOf, PARKED, TOKEN, withConsole } from "./console-fixture.ts";
 

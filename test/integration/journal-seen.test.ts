@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
-import type { Status } from "../../src/console/status.ts";
+import type { Status } from "../../src/console/status-document.ts";
 import { eventually } from "../support/eventually.ts";
 import { type JournalSite, withJournalSite } from "../support/journal-site.ts";
 import { omlO33 } from "../support/lab-messages.ts";
@@ -69,7 +69,9 @@ describe.runIf(machineHas("linux")).concurrent("what a person or a monitor sees 
         });
         const { isReady, journals } = await readStatus(site);
         expect({ isReady, journals }).toMatchObject({ isReady: true, journals: [{ isUsable: false }] });
-        expect(await aboutJournal(site)).toEqual([expect.stringContaining("the journal of connector hl7 is out of use")]);
+        expect(await aboutJournal(site)).toEqual([
+          expect.stringContaining("the journal of connector hl7 is out of use"),
+        ]);
         expect((await site.journal()).includes(PATIENT)).toBe(true);
         limit("unlimited");
         await daemon.end("SIGTERM");

@@ -5,8 +5,8 @@ import {
   RECENT_REFUSALS,
   readAttention,
 } from "../../src/ledger/attention.ts";
+import { COUNT_OPEN_DELIVERIES, countOpenDeliveries } from "../../src/ledger/counts.ts";
 import { pauseQueue } from "../../src/ledger/pause-queues.ts";
-import { COUNT_OPEN_DELIVERIES, countOpenDeliveries } from "../../src/ledger/views.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const DELIVERIES = `

@@ -102,7 +102,7 @@ describe("an order number that came before", () => {
       const [first, second] = await place(pool, LAB, EPIC);
       expect((await findLikeness(pool, second)).numberHolder).toEqual({
         name: `o${first} (1)`,
-        authorities: { its: "LAB", own: "EPIC^1.2.3^ISO" },
+        authorities: ["LAB", "EPIC^1.2.3^ISO"],
       });
       expect(await overrideOrder(pool, { id: second }, { actor: "kim" })).toBe("reason wanted");
       expect(await overrideOrder(pool, { id: second }, KIM)).toBe("done");

@@ -88,7 +88,7 @@ describe("the circuit breaker", () => {
   it("opens at once for refused credentials", async () => {
     const { breaker, fail } = setUp();
     await fail("SERVICE_CREDENTIALS_REFUSED");
-    expect(breaker).toMatchObject({ state: "open", cause: "SERVICE_CREDENTIALS_REFUSED" });
+    expect(breaker).toMatchObject({ state: "open", opening: { cause: "SERVICE_CREDENTIALS_REFUSED" } });
   });
 
   it.each(["SERVICE_REFUSED", "SERVICE_NOT_FOUND", "SERVICE_STOPPED"] as const)(

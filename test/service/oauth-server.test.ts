@@ -172,7 +172,10 @@ describe("what the authorization server refuses", () => {
       expect(failure).toMatchObject({ code: "SERVICE_CREDENTIALS_REFUSED", class: "permanent" });
       expect(failure.message).toContain(code);
       expect(failure.message).not.toMatch(/wrong|lab-secret/);
-      expect(client.breaker).toMatchObject({ state: "open", cause: "SERVICE_CREDENTIALS_REFUSED" });
+      expect(client.breaker).toMatchObject({
+        state: "open",
+        opening: { cause: "SERVICE_CREDENTIALS_REFUSED" },
+      });
       expect(stub.seen).toHaveLength(0);
     }),
   );

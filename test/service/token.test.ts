@@ -158,7 +158,10 @@ describe("a 401 from the service", () => {
       await clock.advance(2_000);
       expect((await call).code).toBe("SERVICE_CREDENTIALS_REFUSED");
       expect(tokenCalls(stub)).toBe(2);
-      expect(client.breaker).toMatchObject({ state: "open", cause: "SERVICE_CREDENTIALS_REFUSED" });
+      expect(client.breaker).toMatchObject({
+        state: "open",
+        opening: { cause: "SERVICE_CREDENTIALS_REFUSED" },
+      });
     }, clock);
   });
 
@@ -282,7 +285,10 @@ it("looks at the file of a refused API token again within seconds, and lets a ca
         await clock.advance(60_000);
       }
       await client.getProcedure(1, never).catch(() => {});
-      expect(client.breaker).toMatchObject({ state: "open", cause: "SERVICE_CREDENTIALS_REFUSED" });
+      expect(client.breaker).toMatchObject({
+        state: "open",
+        opening: { cause: "SERVICE_CREDENTIALS_REFUSED" },
+      });
       token = "new-token";
       await clock.advance(5_000);
       await client.getProcedure(1, never);

@@ -157,11 +157,10 @@ export class DoubtfulOrders {
 
   /** Two values may have run together in it. */
   #lookWithin(cell: string, line: number, fewest: number): void {
-    if (this.#looksLikeNumber(cell)) return;
-    for (let at = fewest; at < cell.length && cell.length <= MOST_CHARACTERS; at++) {
-      for (const part of [cell.slice(0, at), cell.slice(-at)]) {
-        this.#note(part, line);
-      }
+    if (cell.length > MOST_CHARACTERS || this.#looksLikeNumber(cell)) return;
+    for (let at = fewest; at < cell.length; at++) {
+      this.#note(cell.slice(0, at), line);
+      this.#note(cell.slice(-at), line);
     }
   }
 }

@@ -1,6 +1,7 @@
 import { Failure, type FailureCode } from "../../core/failures.ts";
 import { trimBlanks } from "../../formats/csv/blank.ts";
 import type { CsvItem, CsvRecord } from "../../formats/csv/read.ts";
+import { placeOf } from "../../formats/csv/reader.ts";
 import { type CsvRowItem, cellsOf } from "./order-key.ts";
 import { type CsvHeader, type CsvReading, columnsOf } from "./reading.ts";
 
@@ -180,6 +181,6 @@ function badRow(
   { code, message, cells }: { code: FailureCode; message: string; cells?: readonly string[] },
 ): CsvItem {
   const endLine = line + (raw.trimEnd().match(/\r\n|\r|\n/g)?.length ?? 0);
-  const place = endLine > line ? `lines ${line}-${endLine}` : `line ${line}`;
-  return { kind: "bad-row", problem: { code, place, message }, line, endLine, raw, isCut: false, cells };
+  const problem = { code, place: placeOf(line, endLine), message };
+  return { kind: "bad-row", problem, line, endLine, raw, isCut: false, cells };
 }

@@ -1,5 +1,6 @@
+import type { RowIdentity } from "../../core/intake.ts";
 import type { CsvItem } from "../../formats/csv/read.ts";
-import type { CsvHeader, CsvReading, RowIdentity } from "./reading.ts";
+import { type CsvHeader, type CsvReading, lacksNumber } from "./reading.ts";
 
 export type CsvRowItem = Exclude<CsvItem, { kind: "header" }>;
 export type UnreadItem = Extract<CsvRowItem, { kind: "bad-row" }>;
@@ -74,9 +75,9 @@ export class RowKeys {
   }
 }
 
-/** Whether a row without a number may belong to the order above: not where it names another subject, or needs no number. */
+/** Whether a row without a number may belong to the order above: not where it names another subject, or lacks none. */
 function mayContinue(above: Above, row: RowIdentity): boolean {
-  if (!row.needsNumber || row.isWish || above.row?.isWish === true) return false;
+  if (!lacksNumber(row) || above.row?.isWish === true) return false;
   const subject = above.row?.subjectCode ?? "";
   return row.subjectCode === "" || subject === "" || row.subjectCode === subject;
 }

@@ -1,22 +1,9 @@
 import type { Problem } from "../../core/failures.ts";
+import type { RowIdentity } from "../../core/intake.ts";
 import { type CsvDialect, DEFAULT_DIALECT } from "../../formats/csv/dialect.ts";
 import type { CsvItem } from "../../formats/csv/read.ts";
 
 export type CsvHeader = Extract<CsvItem, { kind: "header" }>;
-
-/** What a row says of the order that it belongs to. */
-export interface RowIdentity {
-  /** Empty for none. */
-  readonly orderNumber: string;
-  /** Whether it has to have one. */
-  readonly needsNumber: boolean;
-  /** Empty for none. */
-  readonly subjectCode: string;
-  /** Whether it wants something of an earlier order. */
-  readonly isWish: boolean;
-  /** Whether its operation is one of those that there are. */
-  readonly hasOperation: boolean;
-}
 
 /** Whether a row has no number and should have one. */
 export function lacksNumber({ orderNumber, needsNumber, isWish }: RowIdentity): boolean {

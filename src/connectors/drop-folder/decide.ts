@@ -18,7 +18,7 @@ export interface DecideDeps {
   readonly format: FileFormat;
   readonly intake: Intake;
   readonly step: (step: Step) => Promise<void>;
-  /** Called with the digest of what was read, before the ledger is asked about it. */
+  /** Called with the digest that the ledger will know the file by, before it is asked about it. */
   readonly beforeOpening?: ((sha256: string) => Promise<void>) | undefined;
   /** Aborted when the connector stops: the file is then left where it is, between two batches. */
   readonly signal: AbortSignal;

@@ -16,6 +16,16 @@ export interface Acknowledgment {
   readonly text: Phi;
 }
 
+/** Whether it says that the peer has the message. */
+export function isTaken({ code }: Acknowledgment): boolean {
+  return code === "AA" || code === "CA";
+}
+
+/** The code with the error condition, for people: `AE (207)`. */
+export function withCondition({ code, condition }: Acknowledgment): string {
+  return condition === undefined ? code : `${code} (${condition})`;
+}
+
 const CODES: readonly string[] = ["AA", "AE", "AR", "CA", "CE", "CR"] satisfies AcknowledgmentCode[];
 
 /**

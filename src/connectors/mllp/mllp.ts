@@ -8,7 +8,7 @@ import { Hl7Message } from "../../formats/hl7/message.ts";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
 import { toMessage } from "../hl7-drop/hl7-file-format.ts";
 import { type ListenerDeps, type ListenerStatus, MllpListener } from "./listener.ts";
-import { MllpSender, type MllpSendSettings, REMEMBERED } from "./sender.ts";
+import { MllpSender, type MllpSendSettings } from "./sender.ts";
 import type { MllpListenSettings } from "./settings.ts";
 
 /** A connector that takes messages in by MLLP and sends results by MLLP, or puts them into a folder. */
@@ -67,12 +67,7 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
       throw error;
     }
   };
-  const fileNameByControlId = new Map<string, string>();
-  const onTakenBack = (controlId: string, answer: string) => {
-    const fileName = fileNameByControlId.get(controlId);
-    if (fileName !== undefined) deps.onTakenBack?.(fileName, answer);
-  };
-  const sender = "put" in results ? undefined : new MllpSender(results, { clock, logger, onTakenBack });
+  const sender = "put" in results ? undefined : new MllpSender(results, { clock, logger });
   let isListening = false;
   return {
     name,
@@ -95,9 +90,8 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
     ],
     deliver: async (file) => {
       if ("put" in results) return results.put(file);
-      const controlId = controlIdOf(file);
-      remember(fileNameByControlId, controlId.trim(), file.fileName);
-      await sender?.send(file.bytes, controlId);
+      const { bytes, fileName } = file;
+      await sender?.send(bytes, controlIdOf(file), (answer) => deps.onTakenBack?.(fileName, answer));
     },
     get trouble() {
       return undefined;
@@ -109,15 +103,6 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
       return listener.port;
     },
   };
-}
-
-/** As many as the sender knows again when a second answer comes. */
-function remember(fileNameByControlId: Map<string, string>, controlId: string, fileName: string): void {
-  fileNameByControlId.set(controlId, fileName);
-  for (const oldest of fileNameByControlId.keys()) {
-    if (fileNameByControlId.size <= REMEMBERED) break;
-    fileNameByControlId.delete(oldest);
-  }
 }
 
 /** The messages of a frame: one as a rule, several in a batch. A frame that can't be taken apart is kept whole. */

@@ -3,7 +3,8 @@ import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { encodeFrame, FrameReader } from "../../formats/hl7/mllp.ts";
-import { type Acknowledgment, readAcknowledgment } from "./acknowledgment.ts";
+import { type Acknowledgment, isTaken, readAcknowledgment, withCondition } from "./acknowledgment.ts";
+import { Answered, type OnTakenBack } from "./answered.ts";
 import { type DialSettings, describeError, dial } from "./dial.ts";
 import { Oddities } from "./oddities.ts";
 
@@ -18,20 +19,10 @@ export interface MllpSendSettings extends DialSettings {
 export interface SenderDeps {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Told when the peer answers a message with an error that it had acknowledged before. Must not throw. */
-  readonly onTakenBack?: ((controlId: string, answer: string) => void) | undefined;
 }
 
 /** Acknowledgements are small; a peer that sends more talks of something else. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
-/** Control ids whose second acknowledgement, such as AA after CA, is no surprise. */
-export const REMEMBERED = 100;
-
-/** A message that was answered. */
-interface Acknowledged {
-  readonly controlId: string;
-  readonly isTaken: boolean;
-}
 
 interface Waiting {
   /** Takes a frame that came; false when it is not for who waits. */
@@ -47,7 +38,7 @@ interface Waiting {
 export class MllpSender {
   readonly #settings: MllpSendSettings;
   readonly #deps: SenderDeps;
-  readonly #acknowledged: Acknowledged[] = [];
+  readonly #answered: Answered;
   readonly #closing = new AbortController();
   #socket: Socket | undefined;
   #oddities = new Oddities();
@@ -61,6 +52,7 @@ export class MllpSender {
   constructor(settings: MllpSendSettings, deps: SenderDeps) {
     this.#settings = settings;
     this.#deps = deps;
+    this.#answered = new Answered(deps.logger);
   }
 
   /**
@@ -68,17 +60,18 @@ export class MllpSender {
    * goes out once more over a new one: many lab systems close behind each acknowledgement, and the next message meets the
    * close. One that took it all the same sees the same bytes again.
    * @param controlId its MSH-10
+   * @param onTakenBack told when the peer answers with an error after it had acknowledged the message. Must not throw.
    * @throws Failure MLLP_UNREACHABLE or MLLP_NO_ANSWER when it should be sent again, MLLP_RESULT_ERROR (AE, CE) when
    * the peer met an error, MLLP_RESULT_REFUSED (AR, CR) when it will never take it.
    */
-  async send(message: Buffer, controlId: string): Promise<void> {
+  async send(message: Buffer, controlId: string, onTakenBack?: OnTakenBack): Promise<void> {
     const answer = await this.#inTurn(async () => {
       const isReused = this.#socket !== undefined;
       try {
-        return await this.#exchangeNow(message, controlId);
+        return await this.#exchangeNow(message, controlId, { onTakenBack });
       } catch (error) {
         if (!isReused || !this.#isCutOff) throw error;
-        return this.#exchangeNow(message, controlId);
+        return this.#exchangeNow(message, controlId, { onTakenBack });
       }
     });
     if (isTaken(answer)) return;
@@ -100,7 +93,7 @@ export class MllpSender {
     controlId: string,
     isLast?: (answer: Acknowledgment) => boolean,
   ): Promise<Acknowledgment> {
-    return this.#inTurn(() => this.#exchangeNow(message, controlId, isLast));
+    return this.#inTurn(() => this.#exchangeNow(message, controlId, { isLast }));
   }
 
   /**
@@ -159,14 +152,19 @@ export class MllpSender {
   #exchangeNow(
     message: Buffer,
     controlId: string,
-    isLast: (answer: Acknowledgment) => boolean = () => true,
+    {
+      isLast = () => true,
+      onTakenBack,
+    }: {
+      readonly isLast?: ((answer: Acknowledgment) => boolean) | undefined;
+      readonly onTakenBack?: OnTakenBack | undefined;
+    },
   ): Promise<Acknowledgment> {
     const id = controlId.trim();
     return this.#sendNow<Acknowledgment>(message, (resolve) => (_, heard) => {
       if (heard === undefined || heard.controlId !== id) return false;
       if (!isLast(heard)) return true;
-      this.#acknowledged.push({ controlId: id, isTaken: isTaken(heard) });
-      if (this.#acknowledged.length > REMEMBERED) this.#acknowledged.shift();
+      this.#answered.add(id, heard, onTakenBack);
       resolve(heard);
       return true;
     });
@@ -279,11 +277,7 @@ export class MllpSender {
       );
       return;
     }
-    const before = this.#acknowledged.findLast(({ controlId }) => controlId === answer.controlId);
-    if (before) {
-      this.#hearAgain(answer, before);
-      return;
-    }
+    if (this.#answered.hear(answer)) return;
     this.#deps.logger.warn(
       { code: answer.code },
       "the lab system acknowledged a message that was not sent now",
@@ -295,17 +289,6 @@ export class MllpSender {
     this.#hangUp(new Failure("MLLP_NO_ANSWER", `${this.#peer}: ${what}`));
   }
 
-  /** AA after CA says nothing new. Anything else comes too late to be sent again, and is for a person to see to. */
-  #hearAgain(answer: Acknowledgment, before: Acknowledged): void {
-    if (isTaken(answer)) return;
-    const { code, condition } = answer;
-    this.#deps.logger.warn(
-      { code, condition, messageControlId: before.controlId },
-      "the lab system met an error with a result that it had acknowledged before",
-    );
-    if (before.isTaken) this.#deps.onTakenBack?.(before.controlId, withCondition(answer));
-  }
-
   /** Ends the connection, and with it the waiting. */
   #hangUp(failure: Failure): void {
     const socket = this.#socket;
@@ -314,8 +297,3 @@ export class MllpSender {
     this.#waiting?.fail(failure);
   }
 }
-
-const isTaken = ({ code }: Acknowledgment): boolean => code === "AA" || code === "CA";
-
-const withCondition = ({ code, condition }: Acknowledgment): string =>
-  condition === undefined ? code : `${code} (${condition})`;

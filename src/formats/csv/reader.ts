@@ -210,7 +210,7 @@ export class CsvReader {
     if (problem) return [this.#fail(problem.code, placeOf(record.line, record.endLine), problem.message)];
     this.#columns = columns;
     const raw = this.#dialect.header ? record.raw : "";
-    const width = cells.length;
+    const width = this.#width;
     const header: ReaderItem = { kind: "header", columns, raw, delimiter: this.#delimiter, width };
     return this.#dialect.header ? [header] : [header, ...this.#readRow(record, cells, columns)];
   }
@@ -250,7 +250,8 @@ function quoteHint({ line, endLine, quoteLine }: RawRecord): string {
     : "";
 }
 
-function placeOf(line: number, endLine: number): string {
+/** Where a record stands, for people. */
+export function placeOf(line: number, endLine: number): string {
   return endLine > line ? `lines ${line}-${endLine}` : `line ${line}`;
 }
 

@@ -1,5 +1,5 @@
 import { Failure } from "../../core/failures.ts";
-import { decodeBytes, type Encoding, findByteOrderMark, findEncoding } from "../encoding.ts";
+import { decodeBytes, type Encoding, findByteOrderMark, findEncoding, isWide } from "../encoding.ts";
 
 export interface CharsetOptions {
   /** What the site says the sender really uses; goes before MSH-18. */
@@ -56,7 +56,7 @@ function chooseEncoding(raw: Buffer, options: CharsetOptions): Encoding {
 function requireEncoding(name: string, place: string): Encoding {
   const encoding = findEncoding(name);
   // A UTF-16 message was recognised by its zero bytes already: one that is readable byte by byte is none.
-  if (encoding !== undefined && !encoding.startsWith("utf-16")) return encoding;
+  if (encoding !== undefined && !isWide(encoding)) return encoding;
   const shown = JSON.stringify(name.slice(0, 32));
   throw new Failure(
     "HL7_CHARSET_UNKNOWN",

@@ -1,4 +1,5 @@
-import type { CsvReading, RowIdentity } from "../../../src/connectors/csv-drop/reading.ts";
+import type { CsvReading } from "../../../src/connectors/csv-drop/reading.ts";
+import type { RowIdentity } from "../../../src/core/intake.ts";
 
 /** A reading whose order numbers stand in one column; a subject may stand in `subject`, a wish in `operation`. */
 export function identifyBy(column: string): Required<Pick<CsvReading, "identify" | "numberColumns">> {

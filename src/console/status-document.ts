@@ -1,0 +1,122 @@
+import type { FailureCode } from "../core/failures.ts";
+import type { Operation } from "../core/order.ts";
+import type { OrderState } from "../core/order-state.ts";
+import type { JournalState } from "../ledger/journal/journal.ts";
+import type { WaitingCode } from "../ledger/waiting-messages.ts";
+import type { Attention } from "./attention.ts";
+
+/** The document of `/api/status`. Keys are stable; times are ISO 8601. */
+export interface Status {
+  readonly version: string;
+  readonly generatedAt: string;
+  readonly isReady: boolean;
+  readonly reasons: readonly string[];
+  /** All that somebody should know, in words, what needs a person first; empty when all is well. */
+  readonly attention: readonly Attention[];
+  /** Every state, in the order in which orders pass them; null while the ledger is out of reach. */
+  readonly states:
+    | readonly { readonly state: OrderState; readonly count: number; readonly oldestSeconds: number | null }[]
+    | null;
+  /** `held` of the pending ones wait behind another one of their order. */
+  readonly deliveries: {
+    readonly pending: number;
+    readonly parked: number;
+    readonly held: number;
+    /** Those of the pending ones that fail for a reason of their own, while others get through. */
+    readonly aside: number;
+  } | null;
+  /** Things for a person to do; null while the ledger is out of reach. */
+  readonly tasks: { readonly open: number; readonly oldestSeconds: number | null } | null;
+  /** Orders that need a person, longest waiting first; null while the ledger is out of reach. */
+  readonly stuckOrders: readonly StatusOrder[] | null;
+  /** The orders that changed last; null while the ledger is out of reach. */
+  readonly recentOrders: readonly StatusOrder[] | null;
+  /** What messages wait for, oldest first; null while the ledger is out of reach. */
+  readonly waitingMessages: readonly StatusWaiting[] | null;
+  /**
+   * Results that were tried and that the lab doesn't have, by connector and failure; null while that can't be told. Nothing
+   * is tried for connectors that aren't configured: theirs are among `leftBehind`.
+   */
+  readonly failingDeliveries: readonly StatusDeliveries[] | null;
+  /** Queues that an operator has paused; null while that can't be told. */
+  readonly pausedQueues:
+    | readonly { readonly queue: string; readonly since: string; readonly actor: string }[]
+    | null;
+  /** What was refused within a day among the last messages, by connector; null while that can't be told. */
+  readonly refusals:
+    | readonly { readonly connector: string; readonly count: number; readonly latestAt: string }[]
+    | null;
+  /** What waits of connectors that aren't configured; null while that can't be told. */
+  readonly leftBehind: readonly StatusLeftBehind[] | null;
+  /** Tanks that were not refilled for too long, longest first; null when no refills are followed. */
+  readonly overdueTanks: readonly StatusTank[] | null;
+  /** What the service changed in the last week, latest first; null while that can't be told. */
+  readonly serviceChanges:
+    | readonly { readonly finding: string; readonly text: string; readonly changedAt: string }[]
+    | null;
+  /** The journals in front of the ledger, by connector; empty where there are none. */
+  readonly journals: readonly JournalState[];
+}
+
+/** Messages that wait for the same code, in the status document. */
+export interface StatusWaiting {
+  readonly kind: WaitingCode["kind"];
+  readonly code: string | null;
+  readonly connector: string;
+  readonly messages: number;
+  readonly since: string;
+}
+
+/** Results with one failure, in the status document. */
+export interface StatusDeliveries {
+  readonly connector: string;
+  /** `pending` is tried again by itself, `parked` waits for a person. */
+  readonly state: "pending" | "parked";
+  readonly count: number;
+  readonly since: string;
+  readonly code: string;
+  readonly text: string;
+  readonly mend: string | null;
+}
+
+/** What waits of a connector that isn't configured, in the status document. */
+export interface StatusLeftBehind {
+  readonly connector: string;
+  readonly results: number;
+  readonly orders: number;
+  readonly messages: number;
+  readonly since: string;
+  readonly text: string;
+  readonly mend: string;
+}
+
+/** A tank in the status document. */
+export interface StatusTank {
+  readonly facilityCode: string;
+  readonly storageId: number | null;
+  /** Its name, or words that stand for it. */
+  readonly storage: string;
+  readonly lastRefillAt: string | null;
+  /** What its age is counted from: the last refill, or when it was first seen. */
+  readonly since: string;
+}
+
+/** An order in the status document. */
+export interface StatusOrder {
+  readonly orderId: string;
+  readonly placerOrderNumber: string | null;
+  /** Who assigned that number, where a message told. */
+  readonly placerAuthority: string | null;
+  readonly connector: string;
+  readonly operation: Operation;
+  readonly facilityCode: string;
+  readonly requestId: number | null;
+  readonly procedureId: number | null;
+  readonly state: OrderState;
+  readonly changedAt: string;
+  readonly reason: {
+    readonly code: FailureCode | null;
+    readonly text: string;
+    readonly mend: string | null;
+  } | null;
+}

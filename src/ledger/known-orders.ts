@@ -1,0 +1,111 @@
+import type pg from "pg";
+import { type AssigningAuthority, formatTwoAuthorities } from "../core/assigning-authority.ts";
+import type { FailureCode } from "../core/failures.ts";
+import type { Order } from "../core/order.ts";
+import type { OrderState } from "../core/order-state.ts";
+import { prepared } from "./database.ts";
+import { formatId } from "./ids.ts";
+import type { MessageRecord } from "./message-record.ts";
+import { digestOrder } from "./order-content.ts";
+
+/**
+ * Orders that carry these business keys, each looked up by itself; $1 text[]. Index: orders (business_key).
+ */
+export const FIND_BY_KEY = `
+select o.id, o.business_key, o.content_digest, o.state, o.placer_authority
+  from unnest($1::text[]) as x(business_key)
+ cross join lateral (
+       select o.id, o.business_key, o.content_digest, o.state, o.placer_authority
+         from orders o
+        where o.business_key = x.business_key
+        limit 1) o`;
+
+/** Why an order is parked: an earlier one has its number, and it is no repeat of that. */
+export interface NumberConflict {
+  readonly code: FailureCode;
+  readonly text: string;
+}
+
+/** An order that the ledger has, by its business key. */
+export interface KnownOrder {
+  readonly orderId: number;
+  readonly digest: string;
+  readonly state: OrderState;
+  readonly authority: AssigningAuthority | undefined;
+}
+
+/** The orders that have the numbers of what these messages bring or wish for, by their business keys. */
+export async function findKnownOrders(
+  client: pg.PoolClient,
+  connector: string,
+  records: readonly MessageRecord[],
+): Promise<Map<string, KnownOrder>> {
+  const keys = new Set(
+    records.flatMap(({ orders, wishes = [] }) =>
+      [...orders, ...wishes].map((each) => businessKey(connector, each)),
+    ),
+  );
+  keys.delete(null);
+  if (keys.size === 0) return new Map();
+  const { rows } = await prepared<{
+    id: number;
+    business_key: string;
+    content_digest: Buffer;
+    state: OrderState;
+    placer_authority: AssigningAuthority | null;
+  }>(client, "orders_by_key", FIND_BY_KEY, [[...keys]]);
+  return new Map(
+    rows.map(({ id, business_key, content_digest, state, placer_authority }) => [
+      business_key,
+      {
+        orderId: id,
+        digest: content_digest.toString("hex"),
+        state,
+        authority: placer_authority ?? undefined,
+      },
+    ]),
+  );
+}
+
+/** What tells an order from all others of its sender; null for one without a number. */
+export function businessKey(
+  connector: string,
+  { placerOrderNumber }: Pick<Order, "placerOrderNumber">,
+): string | null {
+  return placerOrderNumber === undefined ? null : `${connector}\n${placerOrderNumber}`;
+}
+
+/**
+ * Why an order is no repeat of the one that has its number; undefined when it is one. A number of another authority is
+ * another number, even where all else is the same; but a site may have renamed its system, so it is for a person to say.
+ */
+export function conflictWith(first: KnownOrder, order: Order, digest: string): NumberConflict | undefined {
+  const authorities = formatTwoAuthorities(first.authority, order.placerAuthority);
+  if (authorities) {
+    const [its, own] = authorities;
+    const text = `an earlier order (${formatId("o", first.orderId)}) has the same order number of assigning authority ${its}, and this one of ${own}`;
+    return { code: "ORDER_NUMBER_OTHER_AUTHORITY", text };
+  }
+  if (first.digest === digest) return undefined;
+  return {
+    code: "ORDER_NUMBER_REUSED",
+    text: "an earlier order has the same order number and other content",
+  };
+}
+
+/** The orders that say something else than those which have their numbers already. */
+export function listContradicting(
+  connector: string,
+  records: readonly MessageRecord[],
+  known: ReadonlyMap<string, KnownOrder>,
+): { readonly number: string; readonly digest: string }[] {
+  if (known.size === 0) return [];
+  const orders = records.flatMap((record) => (record.verdict === "accepted" ? record.orders : []));
+  return orders.flatMap((order) => {
+    const first = known.get(businessKey(connector, order) ?? "");
+    const { placerOrderNumber: number } = order;
+    if (first === undefined || number === undefined) return [];
+    const digest = digestOrder(order);
+    return conflictWith(first, order, digest) ? [{ number, digest }] : [];
+  });
+}
