@@ -32,7 +32,7 @@ import { pruneLedger } from "./jobs/prune.ts";
 import { type JobQueues, openQueues } from "./jobs/queues.ts";
 import type { RunningReception } from "./jobs/receive.ts";
 import { submitOrder } from "./jobs/submit.ts";
-import type { SubmitDeps } from "./jobs/submit-deps.ts";
+import type { Abandoned, SubmitDeps } from "./jobs/submit-deps.ts";
 import { type TrackDeps, trackFacility } from "./jobs/track.ts";
 import { acquireDaemonLock } from "./ledger/embedded/daemon-lock.ts";
 import { findInstanceCode, findLedgerSecret } from "./ledger/identity.ts";
@@ -235,14 +235,14 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   await queues.clear();
 
   const isServiceReachable = () => lock.isHeld && service.breaker.state !== "open";
-  const abandonedFences = new Set<number>();
+  const abandoned: Abandoned = { fences: new Set(), claims: new Set() };
   const feeder = startFeeder({
     pool: ledger.pool,
     queues,
     clock,
     logger,
     owner,
-    abandonedFences,
+    abandoned,
     isSubmitter: () => lock.isHeld,
     isServiceReachable,
     settings: {
@@ -266,7 +266,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     feeder,
     lock,
     owner,
-    abandonedFences,
+    abandoned,
     connectors,
     correlationKey: await findLedgerSecret(ledger.pool),
   });
@@ -299,14 +299,14 @@ interface JobParts {
   readonly feeder: Feeder;
   readonly lock: SubmitterLock;
   readonly owner: string;
-  readonly abandonedFences: Set<number>;
+  readonly abandoned: Abandoned;
   readonly connectors: readonly Connector[];
   readonly correlationKey: Buffer;
 }
 
 async function runJobs(context: Context, parts: JobParts): Promise<void> {
   const { config, clock, logger, ledger } = context;
-  const { queues, service, feeder, lock, owner, abandonedFences } = parts;
+  const { queues, service, feeder, lock, owner, abandoned } = parts;
   const backoff = { firstMs: 2_000, maxMs: 300_000 };
   const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
   const random = Math.random;
@@ -317,7 +317,7 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
     logger,
     random,
     owner,
-    abandonedFences,
+    abandoned,
     settings: {
       leaseMs: LEASE_MS,
       callTimeoutMs: config.service.timeoutMs,

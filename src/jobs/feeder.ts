@@ -17,6 +17,7 @@ import {
 } from "../ledger/submission.ts";
 import { findDueFacilities } from "../ledger/tracking.ts";
 import type { JobQueues, NewJob, QueueName } from "./queues.ts";
+import type { Abandoned } from "./submit-deps.ts";
 
 export interface FeederSettings {
   /** How many orders are in the submit queue's hands at most. */
@@ -41,8 +42,8 @@ export interface FeederDeps {
   readonly logger: Logger;
   /** This process, as the owner of orders in hand. */
   readonly owner: string;
-  /** Fences of orders that workers could not give back; see `SubmitDeps`. */
-  readonly abandonedFences: Set<number>;
+  /** What workers could not give back. */
+  readonly abandoned: Abandoned;
   /** Whether this process holds the submitter's lock right now; only then may it take orders from others' hands. */
   readonly isSubmitter: () => boolean;
   /** False while the service is known to be out of reach: then nothing that would call it is handed over. */
@@ -203,9 +204,10 @@ async function hasten({ pool, logger, settings }: FeederDeps): Promise<void> {
 
 /** Finds what was lost: jobs that a queue forgot, orders whose worker died. */
 async function sweep(deps: FeederDeps): Promise<void> {
-  const abandoned = [...deps.abandonedFences];
-  const released = await releaseExpired(deps.pool, deps.owner, abandoned);
-  for (const fence of abandoned) deps.abandonedFences.delete(fence);
+  const [fences, claims] = [[...deps.abandoned.fences], [...deps.abandoned.claims]];
+  const released = await releaseExpired(deps.pool, deps.owner, { fences, claims });
+  for (const fence of fences) deps.abandoned.fences.delete(fence);
+  for (const id of claims) deps.abandoned.claims.delete(id);
   if (released > 0) deps.logger.warn({ orders: released }, "orders whose worker died were taken back");
   const handedOver = await findHandedOver(deps.pool, { olderThanMs: LOST_AFTER_MS, limit: SWEEP_BATCH });
   if (handedOver.length === 0) return;

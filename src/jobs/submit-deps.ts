@@ -27,6 +27,14 @@ export interface SubmitSettings {
   readonly wayOf: (facilityId: number) => FacilityWay;
 }
 
+/** Orders in this process's hands that nobody works on, since the ledger was away; the feeder releases them. */
+export interface Abandoned {
+  /** Fences of orders that could not be given back. */
+  readonly fences: Set<number>;
+  /** Ids of orders whose claim was not answered: it may have come about all the same. */
+  readonly claims: Set<number>;
+}
+
 /** What the submit job is given. */
 export interface SubmitDeps {
   readonly pool: pg.Pool;
@@ -37,7 +45,6 @@ export interface SubmitDeps {
   readonly random: () => number;
   /** This process, as the owner of orders in hand. */
   readonly owner: string;
-  /** Fences of orders that could not be given back because the ledger was away; the feeder releases them. */
-  readonly abandonedFences: Set<number>;
+  readonly abandoned: Abandoned;
   readonly settings: SubmitSettings;
 }

@@ -19,7 +19,7 @@ export async function recordSubmitFailure(
   try {
     await recordDecision(order, error, deps);
   } catch (problem) {
-    if (order.fence !== undefined) deps.abandonedFences.add(order.fence);
+    if (order.fence !== undefined) deps.abandoned.fences.add(order.fence);
     throw problem;
   }
 }

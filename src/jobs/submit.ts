@@ -33,7 +33,7 @@ const LIST_LAG_MS = 900_000;
  */
 export async function submitOrder(due: DueOrder, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
   const claimedAt = deps.clock.monotonic();
-  const order = await claimOrder(deps.pool, due, deps.owner, deps.settings.leaseMs);
+  const order = await claim(due, deps);
   if (!order) return;
   const leaseEndsAt = claimedAt + deps.settings.leaseMs;
   try {
@@ -42,6 +42,18 @@ export async function submitOrder(due: DueOrder, deps: SubmitDeps, signal: Abort
     else await settleOrder(order, deps, signal);
   } catch (error) {
     await recordSubmitFailure(order, error, deps);
+  }
+}
+
+/** Takes an order in hand. One whose claim isn't answered is remembered: else it would lie idle for the whole lease. */
+async function claim(due: DueOrder, deps: SubmitDeps): Promise<LedgerOrder | undefined> {
+  try {
+    const order = await claimOrder(deps.pool, due, deps.owner, deps.settings.leaseMs);
+    if (order) deps.abandoned.claims.delete(order.id);
+    return order;
+  } catch (error) {
+    deps.abandoned.claims.add(due.orderId);
+    throw error;
   }
 }
 

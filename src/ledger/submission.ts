@@ -152,7 +152,7 @@ returning intent_at`;
 
 /**
  * What another process left in hand, and what this one has held for longer than its lease; $1 this process's owner name,
- * $2 fences that its workers gave up, $3 interruptions in a row after which a person is asked, since an order whose every
+ * $2 fences that its workers gave up, $5 orders whose claim it was not told of, $3 interruptions in a row after which a person is asked, since an order whose every
  * attempt ends its worker must not go round for ever. A new fence shuts out a worker that wakes up late. Index: orders_in_hand.
  */
 const RELEASE_ABANDONED = `
@@ -171,7 +171,7 @@ with released as (
          next_at = now()
    where state = 'submitting'
      and owner is not null
-     and (owner <> $1 or lease_until < now() or fence = any ($2))
+     and (owner <> $1 or lease_until < now() or fence = any ($2) or id = any ($5))
   returning id, state, intent),
  noted as (
   insert into order_events (order_id, kind, to_state, detail)
@@ -308,6 +308,12 @@ export async function recordIntent(
   return row?.intent_at;
 }
 
+/** What this process has in hand that none of its workers works on: by fence, or by order where the claim was not answered. */
+export interface AbandonedOrders {
+  readonly fences: readonly number[];
+  readonly claims: readonly number[];
+}
+
 interface Released {
   id: number;
   state: OrderState;
@@ -317,9 +323,9 @@ interface Released {
 async function release(
   client: pg.PoolClient,
   owner: string,
-  abandonedFences: readonly number[],
+  { fences, claims }: AbandonedOrders,
 ): Promise<Released[]> {
-  const values = [owner, abandonedFences, MOST_INTERRUPTIONS, INTERRUPTED_TEXT];
+  const values = [owner, fences, MOST_INTERRUPTIONS, INTERRUPTED_TEXT, claims];
   const { rows } = await client.query<Released>(RELEASE_ABANDONED, values);
   const parked = rows.filter((row) => row.state === "parked").map((row) => row.id);
   if (parked.length > 0) await insertOrderOutcomes(client, parked);
@@ -330,9 +336,9 @@ async function release(
 export async function releaseExpired(
   pool: pg.Pool,
   owner: string,
-  abandonedFences: readonly number[],
+  abandoned: AbandonedOrders,
 ): Promise<number> {
-  return inTransaction(pool, async (client) => (await release(client, owner, abandonedFences)).length);
+  return inTransaction(pool, async (client) => (await release(client, owner, abandoned)).length);
 }
 
 /**
@@ -344,7 +350,7 @@ export async function recoverSubmissions(
   owner: string,
 ): Promise<{ requeued: number; unsettled: number }> {
   return inTransaction(pool, async (client) => {
-    const released = await release(client, owner, []);
+    const released = await release(client, owner, { fences: [], claims: [] });
     const requeued = await client.query(REQUEUE_ALL);
     await client.query(FORGET_HANDOVERS);
     const unsettled = released.filter((row) => row.has_intent).length;

@@ -66,7 +66,7 @@ test("the feeder looks for it by itself", () =>
       clock: systemClock,
       logger: silent,
       owner: "test",
-      abandonedFences: new Set(),
+      abandoned: { fences: new Set(), claims: new Set() },
       isSubmitter: () => true,
       isServiceReachable: () => false,
       settings: {

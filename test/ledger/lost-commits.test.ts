@@ -217,7 +217,7 @@ describe("of an order's submission", () => {
         surface: "request",
       });
     /** As the feeder does with what a worker could not bring to its end. */
-    const giveBack = (pool: pg.Pool) => releaseExpired(pool, OWNER, [fence]);
+    const giveBack = (pool: pg.Pool) => releaseExpired(pool, OWNER, { fences: [fence], claims: [] });
     return { ...due, fence, intend, giveBack };
   };
   const state = (ledger: TestLedger) => all(ledger, "select state, intent, owner, request_id from orders");

@@ -247,7 +247,7 @@ describe("a claim", () => {
       const { fence } = await claimOne(pool);
       await pool.query("update orders set lease_until = now() - interval '1 s'");
       expect(await intend(pool, id as number, fence)).toBeUndefined();
-      expect(await releaseExpired(pool, "me", [])).toBe(1);
+      expect(await releaseExpired(pool, "me", { fences: [], claims: [] })).toBe(1);
       const changed = await changeOrders(pool, [
         { orderId: id as number, fence, to: "parked", failure: { code: "SUBJECT_UNKNOWN", text: "" } },
       ]);
@@ -259,8 +259,8 @@ describe("a claim", () => {
     withLedger(async ({ pool }) => {
       await commitOrders(pool, ["S"]);
       const { fence } = await claimOne(pool);
-      expect(await releaseExpired(pool, "me", [])).toBe(0);
-      expect(await releaseExpired(pool, "me", [fence])).toBe(1);
+      expect(await releaseExpired(pool, "me", { fences: [], claims: [] })).toBe(0);
+      expect(await releaseExpired(pool, "me", { fences: [fence], claims: [] })).toBe(1);
     }));
 });
 
