@@ -15,9 +15,9 @@ const SIMULATOR = {
 /** Slow enough that the load lasts for as long as the trouble does. */
 const SERVICE = { maxRequestsPerSecond: 120, timeout: "2s", settle: { looks: ["200ms", "1s"], after: "4s" } };
 
-/** All jobs, waiting or running, and BullMQ's own notes of its queues. */
+/** All jobs, waiting or running, and BullMQ's own notes of its queues; again where the server ends that for a deadlock. */
 async function wipeQueues(pool: pg.Pool): Promise<void> {
-  for (const table of ["job", "meta", "event"]) await pool.query(`delete from bullmq.${table}`);
+  for (const table of ["job", "meta", "event"]) await eventually(() => pool.query(`delete from bullmq.${table}`));
 }
 
 /** The running queues take their locks in another order, so the server may choose the drop to end a deadlock. */
