@@ -17,7 +17,8 @@ const SERVICE = { maxRequestsPerSecond: 120, timeout: "2s", settle: { looks: ["2
 
 /** All jobs, waiting or running, and BullMQ's own notes of its queues; again where the server ends that for a deadlock. */
 async function wipeQueues(pool: pg.Pool): Promise<void> {
-  for (const table of ["job", "meta", "event"]) await eventually(() => pool.query(`delete from bullmq.${table}`));
+  for (const table of ["job", "meta", "event"])
+    await eventually(() => pool.query(`delete from bullmq.${table}`));
 }
 
 /** The running queues take their locks in another order, so the server may choose the drop to end a deadlock. */
