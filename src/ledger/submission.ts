@@ -152,8 +152,9 @@ returning intent_at`;
 
 /**
  * What another process left in hand, and what this one has held for longer than its lease; $1 this process's owner name,
- * $2 fences that its workers gave up, $5 orders whose claim it was not told of, $3 interruptions in a row after which a person is asked, since an order whose every
- * attempt ends its worker must not go round for ever. A new fence shuts out a worker that wakes up late. Index: orders_in_hand.
+ * $2 fences that its workers gave up, $3 interruptions in a row after which a person is asked, since an order whose every
+ * attempt ends its worker must not go round for ever, $4 what that person is told, $5 orders whose claim was not answered.
+ * A new fence shuts out a worker that wakes up late. Index: orders_in_hand.
  */
 const RELEASE_ABANDONED = `
 with released as (

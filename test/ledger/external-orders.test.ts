@@ -1,5 +1,3 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
@@ -9,6 +7,7 @@ import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/operato
 import { linkOf } from "../../src/ledger/order-row.ts";
 import { claimOrder, findClaimed, recordIntent, takeWaiting } from "../../src/ledger/submission.ts";
 import { findOrders } from "../../src/ledger/views.ts";
+import { makeEarlierLedger } from "../support/earlier-ledger.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withDatabase } from "../support/with-database.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
@@ -162,13 +161,7 @@ test("a ledger of the first release is taken over with its open calls on the req
   withDatabase(async ({ connection }) => {
     const pool = openPool({ connection, schema: "cryobridge", max: 2, applicationName: "test" }, silent);
     try {
-      const folder = join(import.meta.dirname, "../../src/ledger/migrations");
-      await pool.query("create schema cryobridge");
-      await pool.query(
-        "create table migrations (name text primary key, sha256 text not null, applied_at timestamptz not null default now())",
-      );
-      await pool.query(await readFile(join(folder, "0001_initial.sql"), "utf8"));
-      await pool.query("insert into migrations (name, sha256) values ('0001_initial.sql', '')");
+      await makeEarlierLedger(pool, "0002");
       await pool.query(
         "insert into messages (connector, ordinal, place, sha256, format, verdict) values ('lims', 1, 'here', '', 'hl7', 'accepted')",
       );

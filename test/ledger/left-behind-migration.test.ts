@@ -1,9 +1,7 @@
-import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
+import { makeEarlierLedger } from "../support/earlier-ledger.ts";
 import { withDatabase } from "../support/with-database.ts";
-
-const FOLDER = new URL("../../src/ledger/migrations/", import.meta.url);
 
 /** A ledger of the release before, with a task that is open and one that is done. */
 const BEFORE = `
@@ -17,16 +15,9 @@ values (1, 'cancel', 'ask the staff', null, null), (1, 'hold', 'was asked', now(
 
 test("tasks of an earlier release stay what they are, and each is about one thing", () =>
   withDatabase(async ({ pool }) => {
+    await makeEarlierLedger(pool, "0014");
     const client = await pool.connect();
-    await client.query("create schema cryobridge");
     await client.query("set search_path to cryobridge");
-    await client.query(
-      "create table migrations (name text primary key, sha256 text not null, applied_at timestamptz not null default now())",
-    );
-    for (const name of (await readdir(FOLDER)).filter((each) => each < "0014").sort()) {
-      await client.query(await readFile(new URL(name, FOLDER), "utf8"));
-      await client.query("insert into migrations (name, sha256) values ($1, '')", [name]);
-    }
     await client.query(BEFORE);
     expect((await migrateLedger(pool)).applied).toContain("0014_left_behind.sql");
     const { rows } = await client.query(

@@ -1,9 +1,7 @@
-import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
+import { makeEarlierLedger } from "../support/earlier-ledger.ts";
 import { withDatabase } from "../support/with-database.ts";
-
-const FOLDER = new URL("../../src/ledger/migrations/", import.meta.url);
 
 /**
  * A ledger of the release before: orders 1 to 3 of message 1, a message that waited and became order 4, and messages with
@@ -39,17 +37,9 @@ values (1, 'lims', 1, null, 'acknowledged',
 
 test("what a ledger of an earlier release has still to tell is brought into its order, and nobody numbered its orders", () =>
   withDatabase(async ({ pool }) => {
+    await makeEarlierLedger(pool, "0013");
     const client = await pool.connect();
-    await client.query("create schema cryobridge");
     await client.query("set search_path to cryobridge");
-    await client.query(
-      "create table migrations (name text primary key, sha256 text not null, applied_at timestamptz not null default now())",
-    );
-    const earlier = (await readdir(FOLDER)).filter((name) => name < "0013").sort();
-    for (const name of earlier) {
-      await client.query(await readFile(new URL(name, FOLDER), "utf8"));
-      await client.query("insert into migrations (name, sha256) values ($1, '')", [name]);
-    }
     await client.query(BEFORE);
     const { applied } = await migrateLedger(pool);
     expect(applied).toContain("0013_number_authorities.sql");

@@ -1,9 +1,7 @@
-import { readdir, readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
+import { makeEarlierLedger } from "../support/earlier-ledger.ts";
 import { withDatabase } from "../support/with-database.ts";
-
-const FOLDER = new URL("../../src/ledger/migrations/", import.meta.url);
 
 /** A ledger of the release before, with a wish that is open and one that was answered. */
 const BEFORE = `
@@ -20,17 +18,9 @@ values ('lims', 1, 'cancellation', '{"answers": [{"placerOrderNumber": "A-2"}, {
 
 test("wishes to cancel of an earlier release are carried on, and those answered but not told are told", () =>
   withDatabase(async ({ pool }) => {
+    await makeEarlierLedger(pool, "0009");
     const client = await pool.connect();
-    await client.query("create schema cryobridge");
     await client.query("set search_path to cryobridge");
-    await client.query(
-      "create table migrations (name text primary key, sha256 text not null, applied_at timestamptz not null default now())",
-    );
-    const earlier = (await readdir(FOLDER)).filter((name) => name < "0009").sort();
-    for (const name of earlier) {
-      await client.query(await readFile(new URL(name, FOLDER), "utf8"));
-      await client.query("insert into migrations (name, sha256) values ($1, '')", [name]);
-    }
     await client.query(BEFORE);
     const { applied } = await migrateLedger(pool);
     expect(applied).toContain("0009_order_control.sql");
