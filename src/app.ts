@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type pg from "pg";
-import { openBatches } from "./app/batches.ts";
 import { startCancelling } from "./app/cancelling.ts";
-import { createConnector, createMappers, profileOf } from "./app/connectors.ts";
+import { createConnector, profileOf } from "./app/connectors.ts";
+import { openIntake } from "./app/intake.ts";
 import { noteLeftBehind } from "./app/left-behind.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { openQueueBackend } from "./app/queue-backend.ts";
-import { openReception } from "./app/reception.ts";
 import { startRefills } from "./app/refills.ts";
 import { releaseAtStart } from "./app/release-waiting.ts";
 import type { Role } from "./app/roles.ts";
@@ -26,17 +25,15 @@ import { composeMessages, composeTables } from "./jobs/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "./jobs/deliver.ts";
 import { DeliveryEvidence } from "./jobs/delivery-evidence.ts";
 import { type Feeder, startFeeder } from "./jobs/feeder.ts";
-import { createIntake, type IntakeDeps } from "./jobs/intake.ts";
+import type { IntakeDeps } from "./jobs/intake.ts";
 import { pollPauseMs } from "./jobs/polling.ts";
 import { pruneLedger } from "./jobs/prune.ts";
 import { type JobQueues, openQueues } from "./jobs/queues.ts";
-import type { RunningReception } from "./jobs/receive.ts";
 import { submitOrder } from "./jobs/submit.ts";
 import type { Abandoned, SubmitDeps } from "./jobs/submit-deps.ts";
 import { type TrackDeps, trackFacility } from "./jobs/track.ts";
 import { acquireDaemonLock } from "./ledger/embedded/daemon-lock.ts";
 import { findInstanceCode, findLedgerSecret } from "./ledger/identity.ts";
-import type { JournalState } from "./ledger/journal/journal.ts";
 import { takeResultNumber } from "./ledger/outcomes.ts";
 import { recoverSubmissions } from "./ledger/submission.ts";
 import { acquireSubmitterLock, type SubmitterLock } from "./ledger/submitter-lock.ts";
@@ -73,8 +70,6 @@ export interface Daemon {
   observe(observer: DaemonObserver): () => void;
   /** Why orders can't be taken or worked off right now; empty when all is well. */
   troubles(): string[];
-  /** How the journals in front of the ledger stand; empty where there are none. */
-  journals(): readonly JournalState[];
   /** Stops in the order in which work flows, and waits for what is in hand. */
   stop(): Promise<void>;
 }
@@ -118,14 +113,12 @@ export async function startDaemon(
     const observers = new Set<DaemonObserver>();
     const context: Context = { config, options, profiles, clock, logger, ledger, observers, onClose };
     const feeder: { current: Feeder | undefined } = { current: undefined };
-    const { connectors, reception } = await createConnectors(context, () => feeder.current?.nudge());
+    const connectors = await createConnectors(context, () => feeder.current?.nudge());
     if (options.roles.has("worker")) await noteLeftBehind(ledger.pool, config, logger);
     const worker = options.roles.has("worker") ? await startWorker(context, connectors) : undefined;
     feeder.current = worker?.feeder;
     if (options.roles.has("intake")) {
       await releaseAtStart(ledger.pool, config, profiles, logger);
-      onClose(() => reception.stop());
-      await reception.start();
       await startConnectors(connectors, onClose);
     }
     return {
@@ -142,7 +135,6 @@ export async function startDaemon(
         ...connectors.flatMap(({ name, trouble }) => (trouble ? [`connector ${name}: ${trouble}`] : [])),
         ...(worker?.troubles() ?? []),
       ],
-      journals: () => reception.journals(),
       stop,
     };
   } catch (error) {
@@ -166,22 +158,17 @@ interface Context {
 async function createConnectors(
   { config, profiles, clock, logger, ledger, observers }: Context,
   nudge: () => void,
-): Promise<{ readonly connectors: readonly Connector[]; readonly reception: RunningReception }> {
-  const mapperByConnector = createMappers(config, profiles);
+): Promise<readonly Connector[]> {
   const onCommitted: IntakeDeps["onCommitted"] = (connector, verdicts) => {
     nudge();
     for (const observer of observers) observer.messagesCommitted(connector, verdicts);
   };
-  const shared = { pool: ledger.pool, logger, mapperByConnector, onCommitted };
-  const batches = await openBatches(config, profiles, ledger.pool);
-  const intake = createIntake({ ...shared, batches });
-  const reception = await openReception(config, { ...shared, ledger, clock, profiles });
+  const intake = await openIntake(config, { pool: ledger.pool, clock, logger, profiles, onCommitted });
   const takenBack = keepTakenBack(ledger.pool, logger);
-  const deps = { intake, reception, clock, logger, takenBack };
-  const connectors = config.connectors.map((connector) =>
+  const deps = { intake, clock, logger, takenBack };
+  return config.connectors.map((connector) =>
     createConnector(connector, profileOf(connector, profiles), deps),
   );
-  return { connectors, reception };
 }
 
 async function startConnectors(connectors: readonly Connector[], onClose: Context["onClose"]): Promise<void> {

@@ -4,7 +4,7 @@ import { createCsvDrop } from "../connectors/csv-drop/csv-drop.ts";
 import { createHl7Drop } from "../connectors/hl7-drop/hl7-drop.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
-import type { Intake, Reception } from "../core/intake.ts";
+import type { Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import { createMapper, type Mapper } from "../mapping/mapper.ts";
@@ -14,7 +14,6 @@ import type { TakenBack } from "./taken-back.ts";
 
 export interface ConnectorDeps {
   readonly intake: Intake;
-  readonly reception: Reception;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Absent where nothing is delivered. */

@@ -11,7 +11,6 @@ import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
-import { type ArrivalCount, countArrivals } from "../ledger/arrivals.ts";
 import { readAttention } from "../ledger/attention.ts";
 import {
   countAsideDeliveries,
@@ -51,7 +50,6 @@ export async function openConsole(
     ...ledgerView(pool, config, clock),
     readiness: () => readReadiness(daemon),
     listeners: () => daemon.connectors.flatMap(toListenerRow),
-    journals: daemon.journals,
     metrics,
     logger,
     clock,
@@ -117,10 +115,9 @@ async function readReadiness(daemon: Daemon): Promise<Readiness> {
   const troubles = daemon.troubles();
   const isIntakeWell = daemon.connectors.every((connector) => connector.trouble === undefined);
   try {
-    const arrivals = await countArrivals(daemon.pool);
     const isWorkedOff = daemon.queues !== undefined || (await isSubmitterThere(daemon.pool));
-    const reasons = [...troubles, ...(isWorkedOff ? [] : [NO_WORKER]), ...tellStuck(arrivals)];
-    return { ready: isIntakeWell, reasons, arrivals };
+    const reasons = [...troubles, ...(isWorkedOff ? [] : [NO_WORKER])];
+    return { ready: isIntakeWell, reasons };
   } catch (error) {
     return { ready: false, reasons: [tellLedgerFailure(error), ...troubles] };
   }
@@ -135,18 +132,6 @@ function tellLedgerFailure(error: unknown): string {
   const failure = error instanceof Failure ? error : asRefusal(error);
   if (failure === undefined) return "the ledger's database gives an error; the log says more";
   return `${failure.message} (${failure.code})`;
-}
-
-/** Orders are made within seconds of the answer; what lies for longer lies until somebody looks. */
-const STUCK_SECONDS = 60;
-
-function tellStuck(arrivals: readonly ArrivalCount[]): string[] {
-  return arrivals
-    .filter(({ oldestSeconds }) => oldestSeconds > STUCK_SECONDS)
-    .map(
-      ({ connector, count }) =>
-        `${count} acknowledged messages of connector ${connector} have no orders yet: is it still configured, for HL7 over MLLP? The log says more`,
-    );
 }
 
 async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {

@@ -6,13 +6,13 @@ import { deliverFile, removeStaleTemporaries } from "../connectors/drop-folder/o
 import { createMllp, type MllpConnector, type MllpSettings } from "../connectors/mllp/mllp.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
-import type { Reception } from "../core/intake.ts";
+import type { Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Profile } from "../mapping/profile.ts";
 import type { TakenBack } from "./taken-back.ts";
 
 export interface MllpConnectorDeps {
-  readonly reception: Reception;
+  readonly intake: Intake;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Absent where nothing is delivered. */

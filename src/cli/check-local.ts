@@ -7,7 +7,7 @@ import { ROLES, type Role } from "../app/roles.ts";
 import type { Config } from "../config/config.ts";
 import { isConfigFailure } from "../config/problem.ts";
 import { asFailure, FAILURES } from "../core/failures.ts";
-import type { Intake, Reception } from "../core/intake.ts";
+import type { Intake } from "../core/intake.ts";
 import { bareHost } from "../core/loopback.ts";
 import { acquireDaemonLock } from "../ledger/embedded/daemon-lock.ts";
 import type { Profile } from "../mapping/profile.ts";
@@ -69,7 +69,6 @@ export async function checkConnectors(
       const profile = profileOf(settings, profiles);
       const connector = createConnector(settings, profile, {
         intake: noIntake,
-        reception: noReception,
         clock,
         logger,
       });
@@ -101,10 +100,6 @@ const noIntake: Intake = {
   accept: () => Promise.reject(new TypeError("a check takes no messages")),
   inspect: () => [],
   closeFile: () => Promise.reject(new TypeError("a check takes no files")),
-};
-
-const noReception: Reception = {
-  receive: () => Promise.reject(new TypeError("a check takes no messages")),
   answerBatch: () => undefined,
 };
 

@@ -69,7 +69,7 @@ export function answerFrame(frame: Buffer, settings: AnswerSettings): HeardFrame
     response: "all",
     time: formatHl7DateTime(settings.now),
     instanceCode: INSTANCE_CODE,
-    seed: `${settings.now.getTime()} ${settings.ordinal}`,
+    seed: [`${settings.now.getTime()} ${settings.ordinal}`],
     settings: { sender: undefined, receiver: undefined },
   });
   return { messages, isBatch: true, replies: [batch] };

@@ -55,7 +55,7 @@ export function createBatchPreview(
         response,
         time: formatHl7Timestamp(now, profile.results.timeZone),
         instanceCode: SAMPLE_INSTANCE,
-        seed: fileName,
+        seed: [fileName],
         settings: profile.results,
       });
       return {

@@ -46,7 +46,7 @@ const consoleSection = z.strictObject({
 
 /** The whole configuration file. Durations come out as milliseconds, sizes as bytes, credentials wrapped. */
 export const fileSchema = z.strictObject({
-  dataDir: filePath("Folder of the embedded database and its journal, and nothing else.").default("./data"),
+  dataDir: filePath("Folder of the embedded database, and nothing else.").default("./data"),
   processingId: z
     .enum(["P", "T", "D"])
     .default("P")

@@ -4,7 +4,6 @@ import type { LedgerAttention } from "../ledger/attention.ts";
 import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { AskedDeps, LedgerCounts, OrderRow, Readiness, RefillOverview, ServiceChange } from "./deps.ts";
-import { tellJournals } from "./tell-journals.ts";
 
 /** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
 const DEADLINE_MS = 5_000;
@@ -39,16 +38,14 @@ async function ask<T>(
   }
 }
 
-/** Readiness as a fact: when it can't be found out, it is "not ready", with the reason. Journals tell theirs by themselves. */
+/** Readiness as a fact: when it can't be found out, it is "not ready", with the reason. */
 export async function askReadiness(deps: AskedDeps): Promise<Readiness> {
-  const findings = tellJournals(deps.journals?.() ?? []);
   try {
-    const readiness = await withDeadline(deps.readiness(), deps.clock);
-    return { ...readiness, reasons: [...readiness.reasons, ...findings] };
+    return await withDeadline(deps.readiness(), deps.clock);
   } catch (error) {
     const failure = asFailure(error);
     deps.logger.warn({ err: failure }, "readiness could not be found out");
-    return { ready: false, reasons: [`${failure.message} (${failure.code})`, ...findings] };
+    return { ready: false, reasons: [`${failure.message} (${failure.code})`] };
   }
 }
 

@@ -4,9 +4,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { TankAge } from "../jobs/tanks.ts";
-import type { ArrivalCount } from "../ledger/arrivals.ts";
 import type { LedgerAttention } from "../ledger/attention.ts";
-import type { JournalState } from "../ledger/journal/journal.ts";
 import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { TaskCount } from "../ledger/tasks.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
@@ -16,11 +14,6 @@ import type { Metrics } from "./metrics.ts";
 export interface Readiness {
   readonly ready: boolean;
   readonly reasons: readonly string[];
-  /**
-   * Messages that were acknowledged and whose orders are still to be made; connectors without any are left out. Undefined
-   * while the ledger is out of reach.
-   */
-  readonly arrivals?: readonly ArrivalCount[] | undefined;
 }
 
 /** How much of what the ledger holds. */
@@ -116,8 +109,6 @@ export interface ConsoleDeps {
   readonly leftBehind?: (() => Promise<readonly LeftBehind[]>) | undefined;
   /** Connectors that listen for messages. */
   readonly listeners?: (() => readonly ListenerRow[]) | undefined;
-  /** The journals in front of the ledger, by connector. */
-  readonly journals?: (() => readonly JournalState[]) | undefined;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly clock: Clock;

@@ -1,13 +1,9 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { ORDER_STATES } from "../core/order-state.ts";
-import type { ArrivalCount } from "../ledger/arrivals.ts";
-import type { JournalState } from "../ledger/journal/journal.ts";
 import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
-import { addArrivalMetrics } from "./arrival-metrics.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, ServiceChange } from "./deps.ts";
 import { addDriftMetrics } from "./drift-metrics.ts";
-import { addJournalMetrics } from "./journal-metrics.ts";
 import { addLeftBehindMetrics } from "./left-behind-metrics.ts";
 import { addMllpMetrics } from "./mllp-metrics.ts";
 import { addRefillMetrics } from "./refill-metrics.ts";
@@ -37,8 +33,6 @@ export interface Metrics {
   render(now: {
     readonly isReady: boolean;
     readonly counts: LedgerCounts | undefined;
-    /** Undefined while the ledger is out of reach. */
-    readonly arrivals?: readonly ArrivalCount[] | undefined;
     /** Undefined when no refills are followed. */
     readonly refills?: RefillOverview | undefined;
     /** Undefined while the ledger is out of reach. */
@@ -48,7 +42,6 @@ export interface Metrics {
     /** Undefined while the ledger is out of reach. */
     readonly leftBehind?: readonly LeftBehind[] | undefined;
     readonly listeners?: readonly ListenerRow[] | undefined;
-    readonly journals?: readonly JournalState[] | undefined;
     /** For ages, ms since the epoch. */
     readonly nowMs?: number | undefined;
   }): Promise<string>;
@@ -137,13 +130,11 @@ export function createMetrics(version: string): Metrics {
     deliveries.set({ state: "parked" }, counts.deliveriesParked);
   };
   const setTasks = addTaskMetrics(registers);
-  const setArrivals = addArrivalMetrics(registers);
   const setRefills = addRefillMetrics(registers);
   const setDrifts = addDriftMetrics(registers);
   const setWaiting = addWaitingMetrics(registers);
   const setLeftBehind = addLeftBehindMetrics(registers);
   const setListeners = addMllpMetrics(registers);
-  const setJournals = addJournalMetrics(registers);
   setBreaker("closed");
   return {
     recordServiceRequest: ({ route, outcome, seconds }) => {
@@ -157,13 +148,11 @@ export function createMetrics(version: string): Metrics {
       ready.set(isReady ? 1 : 0);
       setCounts(counts);
       setTasks(counts);
-      setArrivals(now.arrivals);
       setRefills(now.refills, nowMs);
       setDrifts(now.serviceChanges);
       setWaiting(now.waiting, nowMs);
       setLeftBehind(now.leftBehind);
       setListeners(now.listeners ?? []);
-      setJournals(now.journals ?? []);
       return registry.metrics();
     },
     contentType: registry.contentType,

@@ -30,12 +30,10 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
     const nowMs = deps.clock.now();
     const text = await deps.metrics.render({
       isReady: readiness.ready,
-      arrivals: readiness.arrivals,
       counts,
       refills,
       serviceChanges,
       listeners: deps.listeners?.(),
-      journals: deps.journals?.(),
       waiting,
       leftBehind,
       nowMs,

@@ -1,7 +1,6 @@
 import type { FailureCode } from "../core/failures.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
-import type { JournalState } from "../ledger/journal/journal.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { Attention } from "./attention.ts";
 
@@ -54,8 +53,6 @@ export interface Status {
   readonly serviceChanges:
     | readonly { readonly finding: string; readonly text: string; readonly changedAt: string }[]
     | null;
-  /** The journals in front of the ledger, by connector; empty where there are none. */
-  readonly journals: readonly JournalState[];
 }
 
 /** Messages that wait for the same code, in the status document. */

@@ -109,7 +109,6 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
         ?.filter(({ changedAt }) => deps.clock.now() - changedAt.getTime() < CHANGE_SHOWN_MS)
         .map(({ finding, text, changedAt }) => ({ finding, text, changedAt: changedAt.toISOString() })) ??
       null,
-    journals: deps.journals?.() ?? [],
   };
   return { ...facts, attention: tellAttention(facts, unread) };
 }

@@ -110,14 +110,38 @@ export type FileOpening =
       readonly firstReceivedAt: Date;
     };
 
-/**
- * What a connector of files is given: the only way into Cryobridge. When `accept` resolves, the messages and their orders
- * are committed; only then may a file be moved.
- */
+/** A message with its verdict and what to answer over the connection that it came by. */
+export interface Accepted extends MessageVerdict {
+  /** What to answer at once; undefined where the sender wants nothing, and for files. */
+  readonly reply?: Buffer | undefined;
+}
+
+/** One connection of a sender: the same object for all that comes over it. */
+export interface Peer {
+  /** For people. */
+  readonly address: string;
+}
+
+/** Where messages come from: a file that was opened, or a connection. */
+export type MessageSource = { readonly connector: string } & (
+  | { readonly fileId: string }
+  | { readonly peer: Peer }
+);
+
+/** What connectors are given: the only way into Cryobridge. */
 export interface Intake {
   openFile(file: IncomingFile): Promise<FileOpening>;
-  /** Maps and commits a batch, in order. Throws a transient Failure when the ledger is out of reach; then nothing is committed. */
-  accept(fileId: string, connector: string, messages: readonly IncomingMessage[]): Promise<MessageVerdict[]>;
+  /**
+   * Maps messages and commits them with their orders, in order, and gives for each its verdict and what to answer: the same
+   * bytes for the same message. When it resolves all of that is on disk: only then may a file be moved, or a message be
+   * answered. Throws a transient Failure when the ledger is out of reach.
+   *
+   * Of a file it takes a batch, in one commit. What comes over connections shares commits with whatever else comes at that
+   * moment. What one peer brings is kept in its order: after a call that rejected, each later one for the same peer
+   * rejects, too, and the first messages of a large frame may be kept all the same. It has to come again over another
+   * connection.
+   */
+  accept(source: MessageSource, messages: readonly IncomingMessage[]): Promise<Accepted[]>;
   /** Maps a batch without keeping anything: the verdicts that `accept` would give, orders without ids. */
   inspect(connector: string, messages: readonly IncomingMessage[]): MessageVerdict[];
   /**
@@ -129,31 +153,6 @@ export interface Intake {
     end: { readonly status: "taken" | "refused"; readonly problems: readonly Problem[] },
     batch?: BatchOutline,
   ): Promise<void>;
-}
-
-/** A message that came over a connection, once that is durable. */
-export interface Received extends MessageVerdict {
-  /** What to answer at once; undefined where the sender wants nothing. */
-  readonly reply?: Buffer | undefined;
-}
-
-/** One connection of a sender: the same object for all that comes over it. */
-export interface Peer {
-  /** For people. */
-  readonly address: string;
-}
-
-/** What a connector whose messages come over connections is given instead. */
-export interface Reception {
-  /**
-   * Maps messages and keeps them durably, together with whatever else comes at that moment, and gives for each what to
-   * answer: the same bytes for the same message. Rejects when they may not be on disk; then nothing is to be answered.
-   * The orders of an accepted message may follow right after: none is named then.
-   *
-   * What one peer brings is kept in its order: after a call that rejected, each later one for the same peer rejects, too. It
-   * has to come again over another connection.
-   */
-  receive(connector: string, messages: readonly IncomingMessage[], peer: Peer): Promise<Received[]>;
   /**
    * What is sent instead of single answers to a frame that holds a batch: one message or, where the sender wants none,
    * nothing; the same bytes for the same frame. Undefined where the site wants single answers.
@@ -162,6 +161,6 @@ export interface Reception {
     connector: string,
     batch: BatchOutline,
     frame: Buffer,
-    received: readonly Received[],
+    accepted: readonly Accepted[],
   ): readonly Buffer[] | undefined;
 }

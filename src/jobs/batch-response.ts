@@ -81,7 +81,7 @@ export async function closeBatchFile(
     response,
     time: formatHl7Timestamp(last?.receivedAt ?? file.receivedAt, timeZone),
     instanceCode: deps.instanceCode,
-    seed: fileId,
+    seed: [fileId],
     settings: profile.results,
   });
   await closeFile(pool, fileId, end, {

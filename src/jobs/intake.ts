@@ -1,61 +1,172 @@
 import type pg from "pg";
-import type { IncomingMessage, Intake, MessageVerdict } from "../core/intake.ts";
+import type { Clock } from "../core/clock.ts";
+import { asFailure } from "../core/failures.ts";
+import type { Accepted, IncomingMessage, Intake, MessageVerdict, Peer } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { commitMessages, type MessageRecord } from "../ledger/commit-messages.ts";
 import { closeFile, openFile, requireFileId } from "../ledger/files.ts";
 import { formatId } from "../ledger/ids.ts";
 import type { Mapper, MessageName } from "../mapping/mapper.ts";
 import { type BatchFileDeps, closeBatchFile } from "./batch-response.ts";
+import { groupCommit } from "./group-commit.ts";
+import { mapInTurns, type Piece } from "./map-in-turns.ts";
+import { answerBatchFrame, type ConnectionReplies, replyTo } from "./replies.ts";
 
 /** What the intake is given. */
 export interface IntakeDeps {
   readonly pool: pg.Pool;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly mapperByConnector: ReadonlyMap<string, Mapper>;
   /** How batches of files are answered; by single answers when absent. */
   readonly batches?: BatchFileDeps | undefined;
+  /** How messages that come over connections are answered, by connector. */
+  readonly repliesByConnector?: ReadonlyMap<string, ConnectionReplies> | undefined;
   /** Called after each commit, with its verdicts. */
   readonly onCommitted: (connector: string, verdicts: readonly MessageVerdict[]) => void;
 }
 
-/** The way in: maps messages and commits them with their orders before anybody is told yes. */
+/** Enough to share a disk's sync among many connections, few enough that nobody waits long for the others' rows. */
+const GROUP = { items: 250, bytes: 4 * 1024 * 1024 };
+
+/** The way in: maps messages and commits them with their orders and answers before anybody is told yes. */
 export function createIntake(deps: IntakeDeps): Intake {
-  const toRecords = (connector: string, messages: readonly IncomingMessage[]): MessageRecord[] => {
+  const { pool, clock } = deps;
+  const mapperOf = (connector: string): Mapper => {
     const mapper = deps.mapperByConnector.get(connector);
     if (!mapper) throw new RangeError(`no connector ${connector}`);
+    return mapper;
+  };
+  const toFileRecord = (connector: string) => {
+    const mapper = mapperOf(connector);
     const answersBatches = deps.batches?.settingsByConnector.has(connector) === true;
-    return messages.map((message) => ({
+    return (message: IncomingMessage): MessageRecord => ({
       ...toRecord(mapper, message),
       isAnsweredInBatch: answersBatches && message.isInBatch === true,
-    }));
+    });
   };
+  const noteCommit = (connector: string, verdicts: readonly MessageVerdict[]) => {
+    logVerdicts(deps.logger, connector, verdicts);
+    deps.onCommitted(connector, verdicts);
+  };
+  const acceptFromPeerByConnector = new Map(
+    [...(deps.repliesByConnector ?? [])].map(([connector, replies]) => [
+      connector,
+      connectionIntake(connector, replies, mapperOf(connector), { pool, clock, noteCommit }),
+    ]),
+  );
   return {
-    openFile: (file) => openFile(deps.pool, file),
-    accept: async (fileId, connector, messages) => {
-      const records = toRecords(connector, messages);
-      const verdicts = await commitMessages(deps.pool, { fileId: requireFileId(fileId), connector, records });
-      logVerdicts(deps.logger, connector, verdicts);
-      deps.onCommitted(connector, verdicts);
-      return verdicts;
+    openFile: (file) => openFile(pool, file),
+    accept: async (source, messages) => {
+      const { connector } = source;
+      if ("peer" in source) {
+        const acceptFromPeer = acceptFromPeerByConnector.get(connector);
+        if (!acceptFromPeer)
+          throw new RangeError(`no connector ${connector} takes messages over connections`);
+        return acceptFromPeer(source.peer, messages);
+      }
+      const fileId = requireFileId(source.fileId);
+      const records: MessageRecord[] = [];
+      await mapInTurns(messages, toFileRecord(connector), (piece) => void records.push(...piece.records));
+      const accepted = await commitMessages(pool, { fileId, connector, records });
+      noteCommit(connector, accepted);
+      return accepted;
     },
     inspect: (connector, messages) =>
-      toRecords(connector, messages).map(({ message, verdict, messageControlId, problems, orders }) => ({
-        ordinal: message.ordinal,
-        place: message.place,
-        verdict,
-        messageControlId,
-        problems,
-        orders: orders.map(({ operation, placerOrderNumber }, index) => ({
-          orderId: formatId("o", index + 1),
-          operation,
-          placerOrderNumber,
+      messages
+        .map(toFileRecord(connector))
+        .map(({ message, verdict, messageControlId, problems, orders }) => ({
+          ordinal: message.ordinal,
+          place: message.place,
+          verdict,
+          messageControlId,
+          problems,
+          orders: orders.map(({ operation, placerOrderNumber }, index) => ({
+            orderId: formatId("o", index + 1),
+            operation,
+            placerOrderNumber,
+          })),
         })),
-      })),
     closeFile: (fileId, end, batch) =>
       batch && deps.batches
-        ? closeBatchFile(deps.pool, fileId, end, batch, deps.batches)
-        : closeFile(deps.pool, fileId, end),
+        ? closeBatchFile(pool, fileId, end, batch, deps.batches)
+        : closeFile(pool, fileId, end),
+    answerBatch: (connector, outline, frame, accepted) => {
+      const replies = deps.repliesByConnector?.get(connector);
+      return replies && answerBatchFrame(replies, outline, frame, accepted);
+    },
   };
+}
+
+/** Takes what comes over the connections of one connector: their messages share commits, in their order. */
+function connectionIntake(
+  connector: string,
+  replies: ConnectionReplies,
+  mapper: Mapper,
+  {
+    pool,
+    clock,
+    noteCommit,
+  }: Pick<IntakeDeps, "pool" | "clock"> & {
+    readonly noteCommit: (connector: string, verdicts: readonly MessageVerdict[]) => void;
+  },
+): (peer: Peer, messages: readonly IncomingMessage[]) => Promise<Accepted[]> {
+  const commit = groupCommit(
+    async (pieces: readonly (readonly MessageRecord[])[]) => {
+      const accepted = await commitPieces(pool, connector, pieces);
+      noteCommit(connector, accepted.flat());
+      return accepted;
+    },
+    GROUP,
+    // A database that is away is nobody's fault; anything else must not stop the messages beside it.
+    (error) => asFailure(error).class !== "transient",
+  );
+  /** The peers of whom a frame is being mapped; resolves once that is over. */
+  const mappingByPeer = new WeakMap<Peer, Promise<void>>();
+  return async (peer, messages) => {
+    const receivedAt = new Date(clock.now());
+    const map = (message: IncomingMessage): MessageRecord => ({
+      ...toRecord(mapper, message),
+      replyTo: replyTo({ connector, message, peer, receivedAt }, replies),
+    });
+    const commits: Promise<readonly Accepted[]>[] = [];
+    const hand = ({ records, bytes }: Piece) => {
+      const committing = commit(records, bytes, peer);
+      // Waited for below, once all of the frame is mapped.
+      committing.catch(() => undefined);
+      commits.push(committing);
+    };
+    const before = mappingByPeer.get(peer);
+    const mapping = before
+      ? before.then(() => mapInTurns(messages, map, hand))
+      : mapInTurns(messages, map, hand);
+    if (mapping) {
+      // The next frame of this peer is mapped behind this one, whether that comes out or not.
+      const over = mapping.catch(() => undefined);
+      mappingByPeer.set(peer, over);
+      await mapping;
+      if (mappingByPeer.get(peer) === over) mappingByPeer.delete(peer);
+    }
+    return (await Promise.all(commits)).flat();
+  };
+}
+
+async function commitPieces(
+  pool: pg.Pool,
+  connector: string,
+  pieces: readonly (readonly MessageRecord[])[],
+): Promise<Accepted[][]> {
+  // Messages of a commit are told apart by their ordinals.
+  let ordinal = 0;
+  const numbered = pieces.map((records) =>
+    records.map((record) => {
+      ordinal += 1;
+      return { ...record, message: { ...record.message, ordinal } };
+    }),
+  );
+  const accepted = await commitMessages(pool, { fileId: null, connector, records: numbered.flat() });
+  const byOrdinal = new Map(accepted.map((each) => [each.ordinal, each]));
+  return numbered.map((records) => records.flatMap(({ message }) => byOrdinal.get(message.ordinal) ?? []));
 }
 
 /** What mapping makes of a message, in the shape in which the ledger keeps it. */
@@ -101,7 +212,7 @@ export function asAnswered(record: MessageRecord): MessageRecord {
 }
 
 /** Says what became of messages, without a word of what is in them. */
-export function logVerdicts(logger: Logger, connector: string, verdicts: readonly MessageVerdict[]): void {
+function logVerdicts(logger: Logger, connector: string, verdicts: readonly MessageVerdict[]): void {
   const counts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0, waiting: 0 };
   for (const { verdict } of verdicts) counts[verdict] += 1;
   logger.info({ connector, ...counts }, "messages taken into the ledger");

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { asFailure, Failure, type Problem } from "../core/failures.ts";
-import type { MessageVerdict, Received } from "../core/intake.ts";
-import { asLedgerFailure, inTransaction, UNIQUE_VIOLATION } from "./database.ts";
+import { Failure, type Problem } from "../core/failures.ts";
+import type { Accepted, MessageVerdict } from "../core/intake.ts";
+import { inTransaction, UNIQUE_VIOLATION } from "./database.ts";
 import { earlierOrders, ordersByMessage } from "./earlier-orders.ts";
 import { insertAnswers, insertDrafts } from "./insert-messages.ts";
 import { lockControlIds } from "./lock-messages.ts";
@@ -38,7 +38,7 @@ const MAX_TRIES = 5;
  *
  * @throws Failure LEDGER_UNAVAILABLE when the database is out of reach.
  */
-export async function commitMessages(pool: pg.Pool, batch: MessageBatch): Promise<Received[]> {
+export async function commitMessages(pool: pg.Pool, batch: MessageBatch): Promise<Accepted[]> {
   return withInsert(pool, (client, insert) => commitWithin(client, batch, insert));
 }
 
@@ -82,9 +82,9 @@ export type Insert = (
   client: pg.PoolClient,
   batch: BatchSource,
   records: readonly MessageRecord[],
-) => Promise<Received[]>;
+) => Promise<Accepted[]>;
 
-async function commitWithin(client: pg.PoolClient, batch: MessageBatch, insert: Insert): Promise<Received[]> {
+async function commitWithin(client: pg.PoolClient, batch: MessageBatch, insert: Insert): Promise<Accepted[]> {
   const known = await findCommitted(client, batch);
   const fresh = batch.records.filter((record) => !known.has(record.message.ordinal));
   const verdicts = fresh.length > 0 ? await insert(client, batch, fresh) : [];
@@ -106,8 +106,8 @@ async function lockRepeatable(
 ): Promise<void> {
   if (replayOf !== undefined) return;
   const repeatable = records.filter(
-    ({ orders, wishes = [], replyTo, arrived }) =>
-      (replyTo !== undefined && arrived === undefined) ||
+    ({ orders, wishes = [], replyTo }) =>
+      replyTo !== undefined ||
       wishes.length > 0 ||
       orders.some((order) => order.placerOrderNumber === undefined),
   );
@@ -132,37 +132,22 @@ const insertLocked: Insert = async (client, batch, records) => {
 };
 
 /** Still one transaction: a message that can't be held is taken back to its savepoint and kept without its values. */
-function insertSingly(mayKeepRefused: (error: unknown) => boolean): Insert {
-  return async (client, batch, records) => {
-    const verdicts: Received[] = [];
-    await lockRepeatable(client, batch, records);
-    for (const record of records) {
-      await client.query("savepoint message");
-      try {
-        verdicts.push(...(await insertLocked(client, batch, [record])));
-      } catch (error) {
-        if (!mayKeepRefused(error)) throw error;
-        await client.query("rollback to savepoint message");
-        verdicts.push(...(await insertLocked(client, batch, [withoutUnstorable(record, error)])));
-      }
-      await client.query("release savepoint message");
+const insertOneByOne: Insert = async (client, batch, records) => {
+  const verdicts: Accepted[] = [];
+  await lockRepeatable(client, batch, records);
+  for (const record of records) {
+    await client.query("savepoint message");
+    try {
+      verdicts.push(...(await insertLocked(client, batch, [record])));
+    } catch (error) {
+      if (!isUnstorable(error)) throw error;
+      await client.query("rollback to savepoint message");
+      verdicts.push(...(await insertLocked(client, batch, [withoutUnstorable(record)])));
     }
-    return verdicts;
-  };
-}
-
-const insertOneByOne = insertSingly(isUnstorable);
-
-/** Messages that were answered must come to an end, whatever is the matter with one of them; an outage is nobody's fault. */
-export const insertEach = insertSingly((error) => {
-  if (asFailure(asLedgerFailure(error)).class === "transient" || isRace(error)) return false;
-  // What the database says of anything but values and rules about them (privileges, a damaged index) is no message's own.
-  return !isDatabaseError(error) || /^(22|23|54)/.test(error.code);
-});
-
-function isDatabaseError(error: unknown): error is Error & { readonly code: string } {
-  return error instanceof Error && "severity" in error && "code" in error;
-}
+    await client.query("release savepoint message");
+  }
+  return verdicts;
+};
 
 async function findCommitted(
   client: pg.PoolClient,
@@ -197,7 +182,7 @@ async function findCommitted(
   );
 }
 
-function toVerdict(draft: MessageDraft, earlier: ReadonlyMap<number, OrderSnapshot[]>): Received {
+function toVerdict(draft: MessageDraft, earlier: ReadonlyMap<number, OrderSnapshot[]>): Accepted {
   const fresh = draft.orders.map(draftSnapshot);
   return {
     ordinal: draft.record.message.ordinal,

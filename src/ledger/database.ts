@@ -202,13 +202,7 @@ export async function together<T extends readonly unknown[] | []>(
 ): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
   const { stream } = client.connection;
   stream.cork();
-  return settled(orUncork(stream, ask));
-}
-
-/** Waits for all of them, and only then throws the failure of the first that failed. */
-async function settled<T extends readonly unknown[] | []>(
-  statements: T,
-): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
+  const statements = orUncork(stream, ask);
   await Promise.allSettled(statements);
   return Promise.all(statements);
 }
@@ -234,27 +228,6 @@ export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) =>
     const result = await work(client);
     await client.query("commit");
     return result;
-  });
-}
-
-/**
- * The same for statements none of which needs the result of another: all of them leave in one write, with the commit, and
- * each sees what was there when its own turn came.
- *
- * @param ask asks for all of them before it returns; as in {@link together}, whose failures it has
- */
-export function inOneWrite<T extends readonly unknown[] | []>(
-  pool: pg.Pool,
-  ask: (client: pg.PoolClient) => T,
-): Promise<{ -readonly [K in keyof T]: Awaited<T[K]> }> {
-  return onConnection(pool, async (client) => {
-    const [, results] = await together(client, () => {
-      const begun = client.query("begin");
-      const asked = ask(client);
-      // Behind a statement that failed it undoes what came before.
-      return [begun, settled(asked), client.query("commit")];
-    });
-    return results;
   });
 }
 

@@ -17,9 +17,8 @@ export function markReusedControlIds(
 ): void {
   const lastByKey = new Map<string, MessageDraft>();
   for (const draft of drafts) {
-    const { messageControlId: controlId, sender, replyTo, arrived } = draft.record;
-    if (replyTo === undefined || arrived || controlId === undefined || draft.duplicateOf !== undefined)
-      continue;
+    const { messageControlId: controlId, sender, replyTo } = draft.record;
+    if (replyTo === undefined || controlId === undefined || draft.duplicateOf !== undefined) continue;
     const key = `${controlId}\n${sender ?? ""}`;
     const before = lastByKey.get(key);
     const isOther = before !== undefined && !before.sha256.equals(draft.sha256);
@@ -47,7 +46,7 @@ export async function draftReplies(client: pg.PoolClient, drafts: readonly Messa
   const repeats: MessageDraft[] = [];
   for (const draft of drafts) {
     const { record, messageId, verdict, problems, duplicateOf } = draft;
-    if (record.replyTo === undefined || record.arrived) continue;
+    if (record.replyTo === undefined) continue;
     if (duplicateOf !== undefined) repeats.push(draft);
     else draft.reply = record.replyTo.compose({ verdict, problems, messageId });
     byId.set(messageId, draft.reply ?? null);

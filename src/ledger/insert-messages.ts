@@ -6,7 +6,7 @@ import { prepared, together } from "./database.ts";
 import { forgetHeld, keysOf, recordHeld } from "./held-keys.ts";
 import { formatId, parseId } from "./ids.ts";
 import { draftSnapshot, isToldByReply, type MessageDraft } from "./message-drafts.ts";
-import { type BatchSource, standingId } from "./message-record.ts";
+import type { BatchSource } from "./message-record.ts";
 import { containerRows, contentOf, INSERT_CONTAINERS } from "./order-content.ts";
 import type { OrderSnapshot } from "./order-row.ts";
 import { type NewOutcome, recordOutcomes } from "./record-outcomes.ts";
@@ -24,7 +24,7 @@ select x.id, $1, $2, x.ordinal, x.place, x.control_id, x.message_type, x.sha256,
        as x(id, ordinal, place, control_id, message_type, sha256, raw, format, encoding, csv_rows, verdict, problems,
             duplicate_of, peer, reply, reuses, sender)`;
 
-/** What became of messages that waited or arrived; $1.. arrays of one value a message. Index: the primary key. */
+/** What became of messages that waited; $1.. arrays of one value a message. Index: the primary key. */
 const SETTLE_STANDING = `
 update messages m
    set verdict = x.verdict,
@@ -55,17 +55,18 @@ export async function insertDrafts(
   batch: BatchSource,
   drafts: readonly MessageDraft[],
 ): Promise<void> {
-  const isFresh = ({ record }: MessageDraft) => standingId(record) === undefined;
-  // One that arrived is in the ledger as accepted, and mostly stays so.
-  const isSettled = ({ record, verdict }: MessageDraft) =>
-    record.waitedAs !== undefined || (record.arrived !== undefined && verdict !== "accepted");
+  const hasWaited = ({ record }: MessageDraft) => record.waitedAs !== undefined;
   const held = drafts
     .filter(({ verdict }) => verdict === "waiting")
     .map(({ messageId, record }) => ({ messageId, keys: keysOf(record) }));
   // Rows come after those that they refer to.
   await together(client, () => [
-    insertMessages(client, batch, drafts.filter(isFresh)),
-    settleStanding(client, drafts.filter(isSettled)),
+    insertMessages(
+      client,
+      batch,
+      drafts.filter((draft) => !hasWaited(draft)),
+    ),
+    settleStanding(client, drafts.filter(hasWaited)),
     recordHeld(client, batch.connector, held),
     insertOrders(client, batch.connector, drafts),
     insertTimeline(client, drafts),

@@ -9,7 +9,7 @@ export interface LeftBehind {
   readonly results: number;
   /** Orders that haven't ended. They are submitted and followed all the same. */
   readonly orders: number;
-  /** Messages that wait for a code, or were acknowledged and have no orders yet. */
+  /** Messages that wait for a code. */
   readonly messages: number;
   /** When the oldest of all that came about. */
   readonly since: Date;
@@ -60,12 +60,7 @@ found(connector, results, orders, messages, since) as (
     from messages m
    where m.verdict = 'waiting'
      and m.connector <> all ($1)
-   group by m.connector
-   union all
-  select a.connector, 0, 0, sum(cardinality(a.message_ids)), min(a.arrived_at)
-    from arrivals a
-   where a.connector <> all ($1)
-   group by a.connector)
+   group by m.connector)
 select f.connector, sum(f.results)::integer as results, sum(f.orders)::integer as orders,
        sum(f.messages)::integer as messages, min(f.since) as since,
        (select v.moved_to from moved_connectors v where v.name = f.connector) as moved_to

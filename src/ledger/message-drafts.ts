@@ -20,7 +20,7 @@ import {
   listContradicting,
   type NumberConflict,
 } from "./known-orders.ts";
-import { type BatchSource, type MessageRecord, standingId } from "./message-record.ts";
+import type { BatchSource, MessageRecord } from "./message-record.ts";
 import { digestOrder } from "./order-content.ts";
 import type { OrderSnapshot } from "./order-row.ts";
 
@@ -66,27 +66,22 @@ export async function draftMessages(
   batch: BatchSource,
   records: readonly MessageRecord[],
 ): Promise<MessageDraft[]> {
-  const hashed = records.map((record) => ({
-    record,
-    sha256: record.arrived ? NO_DIGEST : digestOf(record),
-  }));
-  // One that arrived was compared with what came before it then, and would find itself now.
-  const uncompared = hashed.filter(({ record }) => record.arrived === undefined);
+  const hashed = records.map((record) => ({ record, sha256: digestOf(record) }));
   // Asked all at once, and answered in this order: who waits is locked before ids are taken.
   const [held, ids, earlier, known] = await together(client, () => [
     HeldKeys.find(client, batch.connector, records),
     takeIds(client, {
-      messages: records.filter((record) => standingId(record) === undefined).length,
+      messages: records.filter(({ waitedAs }) => waitedAs === undefined).length,
       orders: records.reduce((sum, record) => sum + record.orders.length, 0),
     }),
-    findEarlierMessages(client, batch.connector, uncompared),
+    findEarlierMessages(client, batch.connector, hashed),
     findKnownOrders(client, batch.connector, records),
   ]);
   const fresh = ids.messages;
   const drafts = hashed.map(
     ({ record, sha256 }): MessageDraft => ({
       record,
-      messageId: standingId(record) ?? (fresh.shift() as number),
+      messageId: record.waitedAs ?? (fresh.shift() as number),
       sha256,
       duplicateOf: undefined,
       reuses: undefined,
@@ -110,15 +105,12 @@ export async function draftMessages(
 }
 
 /** SHA-256 of a message's bytes. */
-export function digestOf({ message }: MessageRecord): Buffer {
+function digestOf({ message }: MessageRecord): Buffer {
   return hash("sha256", message.raw.reveal(), "buffer");
 }
 
-/** Of a message that arrived: its digest is in the ledger, and it is compared with nothing any more. */
-const NO_DIGEST = Buffer.alloc(0);
-
-/** New ids, ascending: of messages, of orders, or of both at once. */
-export async function takeIds(
+/** New ids, ascending. */
+async function takeIds(
   client: Queryable,
   counts: { readonly messages: number; readonly orders: number },
 ): Promise<{ messages: number[]; orders: number[] }> {
@@ -138,7 +130,7 @@ function markRepeatedMessages(
   const seen = new Map<string, number>();
   for (const draft of drafts) {
     const { messageControlId } = draft.record;
-    if (messageControlId === undefined || draft.verdict !== "accepted" || draft.record.arrived) continue;
+    if (messageControlId === undefined || draft.verdict !== "accepted") continue;
     const key = `${messageControlId}\n${draft.sha256.toString("hex")}`;
     const firstId = earlier.get(draft.record)?.sameId ?? seen.get(key);
     if (firstId === undefined) {
@@ -243,12 +235,9 @@ function holdBehind(draft: MessageDraft, messageId: number): void {
   draft.problems = [{ code: "MAPPING_EARLIER_WAITS", place: draft.record.message.place, message }];
 }
 
-/** Whether what was or will be answered on the connection is all that the lab is told of a message as a whole. */
+/** Whether what is answered on the connection is all that the lab is told of a message as a whole. */
 export function isToldByReply(draft: MessageDraft): boolean {
-  const { arrived, replyTo } = draft.record;
-  if (!arrived) return replyTo?.isWhole(draft) === true;
-  // It was answered as accepted: whatever else became of it is still to be told.
-  return arrived.isTold && (draft.verdict === "accepted" || draft.verdict === "duplicate");
+  return draft.record.replyTo?.isWhole(draft) === true;
 }
 
 /** What the lab would be told of a new order. */

@@ -30,20 +30,6 @@ export interface MessageRecord {
   readonly isAnsweredInBatch?: boolean | undefined;
   /** The message itself, which waited in the ledger and was mapped anew. */
   readonly waitedAs?: number | undefined;
-  /** The message itself, which arrived and was answered; its orders are made only now. */
-  readonly arrived?: ArrivedMessage | undefined;
-}
-
-/** What is known of a message that was committed and answered before its orders were made. */
-export interface ArrivedMessage {
-  readonly messageId: number;
-  /** Whether its answer was all that the sender is told of it as a whole, as long as it stays accepted. */
-  readonly isTold: boolean;
-}
-
-/** The ledger's number of a message that is in the ledger already. */
-export function standingId({ waitedAs, arrived }: MessageRecord): number | undefined {
-  return waitedAs ?? arrived?.messageId;
 }
 
 /** Where messages come from. */

@@ -17,7 +17,6 @@ update messages
                                     and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
                                          or o.changed_at > now() - $1 * interval '1 millisecond'))
                  and not exists (select 1 from outcomes t where t.message_id = m.id and not t.is_composed)
-                 and not exists (select 1 from (select unnest(a.message_ids) as id from arrivals a) as due where due.id = m.id)
                  and not exists (select 1
                                    from wishes w
                                   where w.message_id = m.id

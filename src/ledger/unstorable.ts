@@ -11,31 +11,20 @@ export function isUnstorable(error: unknown): boolean {
 }
 
 /**
- * A message with a value that the database can't hold, or that failed otherwise, as it is kept all the same: refused,
- * with its bytes, which may be anything. Each text of it that could be the one is left out; which it was, the database
- * doesn't say.
+ * A message with a value that the database can't hold, as it is kept: refused, with its bytes, which may be anything. Each
+ * text of it that could be the one is left out; which it was, the database doesn't say.
  */
-export function withoutUnstorable(
-  { message, waitedAs, arrived, replyTo }: MessageRecord,
-  error: unknown,
-): MessageRecord {
-  const problem: Problem = isUnstorable(error)
-    ? {
-        code: "LEDGER_VALUE_UNSTORABLE",
-        place: message.place,
-        message:
-          "one of its values can't be kept in the database: it is too long, or holds a character that is none",
-      }
-    : {
-        code: "UNCLASSIFIED",
-        place: message.place,
-        message: "its orders could not be made; the daemon's log says why",
-      };
+export function withoutUnstorable({ message, waitedAs, replyTo }: MessageRecord): MessageRecord {
+  const problem: Problem = {
+    code: "LEDGER_VALUE_UNSTORABLE",
+    place: message.place,
+    message:
+      "one of its values can't be kept in the database: it is too long, or holds a character that is none",
+  };
   const { content } = message;
   return {
     message: content.kind === "csv" ? { ...message, content: { kind: "csv", rows: phi([]) } } : message,
     waitedAs,
-    arrived,
     replyTo,
     verdict: "refused",
     problems: [problem],

@@ -25,8 +25,8 @@ export interface BatchResponseRequest {
   readonly time: string | undefined;
   /** Part of the control ids, so that two ledgers never give the same. */
   readonly instanceCode: string;
-  /** What the response answers and says; another text makes other control ids. */
-  readonly seed: string | Buffer;
+  /** What the response answers and says, part by part; another text makes other control ids. */
+  readonly seed: readonly (string | Buffer)[];
   readonly settings: Pick<ResultSettings, "sender" | "receiver" | "encoding">;
 }
 
@@ -78,9 +78,14 @@ function shareOut({ outline, answers }: BatchResponseRequest): Share[] {
 class HeaderWriter {
   readonly #request: BatchResponseRequest;
   readonly #encoding: Encoding;
+  /** SHA-256 of the seed, which may be a large frame: taken once, and not for each batch. */
+  readonly #seed: Buffer;
 
   constructor(request: BatchResponseRequest) {
     this.#request = request;
+    const seed = createHash("sha256");
+    for (const part of request.seed) seed.update(part);
+    this.#seed = seed.digest();
     const first = request.answers.find(({ messages }) => messages.length > 0)?.messages[0];
     this.#encoding =
       first === undefined ? charsetOf(request.settings.encoding).encoding : decodeHl7(first).encoding;
@@ -122,8 +127,8 @@ class HeaderWriter {
 
   /** FHS-11 and BHS-11: made of what is answered, so that a repeat has the same. At most 20 characters. */
   #controlId(position: number): string {
-    const { instanceCode, seed } = this.#request;
-    const digest = createHash("sha256").update(`${position}\n`).update(seed).digest();
+    const { instanceCode } = this.#request;
+    const digest = createHash("sha256").update(`${position}\n`).update(this.#seed).digest();
     return `CH${instanceCode}${encodeCrockford(digest).slice(0, 12)}`;
   }
 }

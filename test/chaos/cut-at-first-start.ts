@@ -1,6 +1,6 @@
 import { systemClock } from "../../src/core/clock.ts";
 import { createRandom, drawMs, type Spread } from "../../src/simulator/random.ts";
-import { withJournalSite } from "../support/journal-site.ts";
+import { withMllpSite } from "../support/mllp-site.ts";
 import { type Image, withDisk } from "../support/power-cut.ts";
 import { sendOrders } from "../support/send-orders.ts";
 import { endServer } from "../support/with-child-site.ts";
@@ -22,7 +22,7 @@ export async function runFirstStartWithCuts(plan: {
   const failed: string[] = [];
   for (let done = 0; done < plan.cuts; done += CUTS_AT_ONCE) {
     await withDisk(MEGABYTES, (disk) =>
-      withJournalSite(
+      withMllpSite(
         async (site) => {
           const images: Image[] = [];
           let daemon = site.start(["--role", "intake"]);

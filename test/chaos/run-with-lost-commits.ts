@@ -6,8 +6,8 @@ import { type Account, account, isAtItsEnd } from "../support/account.ts";
 import { type CutWay, type Orphan, withCutWay } from "../support/cut-way.ts";
 import { eventually } from "../support/eventually.ts";
 import { findPort } from "../support/find-port.ts";
-import { mllpConnector } from "../support/journal-site.ts";
 import { planLoad, seedRetrievals } from "../support/lab-load.ts";
+import { mllpConnector } from "../support/mllp-site.ts";
 import { sendOrders } from "../support/send-orders.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 

@@ -4,6 +4,7 @@ import type pg from "pg";
 import { createMappers } from "../../src/app/connectors.ts";
 import { compileProfiles } from "../../src/app/profiles.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import type { IncomingMessage, Intake, MessageVerdict } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
 import { createIntake } from "../../src/jobs/intake.ts";
@@ -59,7 +60,13 @@ export async function withLab<T>(test: (lab: Lab) => Promise<T>, more = ""): Pro
       await writeFile(configFile, configText(url, more));
       const config = loadConfig(configFile, { env: ENV, profileSchema });
       const mapperByConnector = createMappers(config, await compileProfiles(config));
-      const intake = createIntake({ pool, logger: silent, mapperByConnector, onCommitted: () => {} });
+      const intake = createIntake({
+        pool,
+        clock: systemClock,
+        logger: silent,
+        mapperByConnector,
+        onCommitted: () => {},
+      });
       let files = 0;
       return test({
         folder,
@@ -86,7 +93,7 @@ async function takeFile(
     sizeBytes: 1,
   };
   const { fileId } = await intake.openFile(file);
-  const verdicts = await intake.accept(fileId, connector, messages);
+  const verdicts = await intake.accept({ connector, fileId }, messages);
   await intake.closeFile(fileId, { status: "taken", problems: [] });
   return verdicts;
 }

@@ -6,6 +6,7 @@ import type {
   IncomingFile,
   IncomingMessage,
   Intake,
+  MessageSource,
   MessageVerdict,
 } from "../../src/core/intake.ts";
 
@@ -60,12 +61,10 @@ export class JournalIntake implements Intake {
     return { status: "new", fileId: id, committedThrough: 0 };
   }
 
-  async accept(
-    fileId: string,
-    connector: string,
-    messages: readonly IncomingMessage[],
-  ): Promise<MessageVerdict[]> {
+  async accept(source: MessageSource, messages: readonly IncomingMessage[]): Promise<MessageVerdict[]> {
     this.#failIfToldTo();
+    if (!("fileId" in source)) throw new TypeError("only files are dropped");
+    const { connector, fileId } = source;
     const verdicts = this.inspect(connector, messages);
     const kept = messages.map((message, i) => ({
       ordinal: message.ordinal,
@@ -106,6 +105,10 @@ export class JournalIntake implements Intake {
     this.#failIfToldTo();
     const isChanged = problems.some(({ code }) => code === "FILE_CHANGED");
     this.#commit({ type: "close", fileId, status: isChanged ? "changed" : status });
+  }
+
+  answerBatch(): undefined {
+    return undefined;
   }
 
   /** Every file: its name, how it ended, and its messages. */

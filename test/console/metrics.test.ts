@@ -30,19 +30,6 @@ describe("/metrics", () => {
     });
   });
 
-  it("tells how many acknowledged messages have no orders yet, and for how long", async () => {
-    const arrivals = [
-      { connector: "a", count: 2, oldestSeconds: 3 },
-      { connector: "b", count: 5, oldestSeconds: 70 },
-    ];
-    const readiness = async () => ({ ready: true, reasons: [], arrivals });
-    await withConsole({ deps: { readiness } }, async ({ url }) => {
-      const text = await scrape(url);
-      expect(text).toContain("cryobridge_messages_without_orders 7\n");
-      expect(text).toContain("cryobridge_message_without_orders_oldest_age_seconds 70\n");
-    });
-  });
-
   it("tells how many tasks wait for a person, and for how long", async () => {
     const counts = async () => ({
       ...countsOf(),

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { askOnceAtATime } from "../../src/console/one-at-a-time.ts";
 import type { Status } from "../../src/console/status-document.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
 import { countsOf, depsOf, withConsole } from "./console-fixture.ts";
 
@@ -12,16 +13,19 @@ test("a ledger that hangs is asked for its counts once, however many pages and m
     await answer.promise;
     return countsOf({ parked: asked });
   };
-  // Looked at by each request, in the moment in which it asks the ledger.
-  let requests = 0;
-  const journals = () => {
-    requests += 1;
-    return [];
+  // Each question has a deadline: a page asks four, a monitor two.
+  let questions = 0;
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (ms, signal) => {
+      questions += 1;
+      return systemClock.sleep(ms, signal);
+    },
   };
-  await withConsole({ deps: { counts, journals } }, async ({ url }) => {
+  await withConsole({ deps: { counts, clock } }, async ({ url }) => {
     const paths = ["/api/status", "/metrics", "/api/status", "/metrics"];
     const answers = paths.map((path) => fetch(`${url}${path}`));
-    await eventually(() => requests >= paths.length);
+    await eventually(() => questions >= 2 * 4 + 2 * 2);
     answer.resolve();
     for (const each of await Promise.all(answers)) expect(each.status).toBe(200);
     expect(asked).toBe(1);

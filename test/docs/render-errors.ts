@@ -60,7 +60,7 @@ const AREAS: readonly Area[] = [
   },
   {
     title: "Ledger and queue",
-    about: "The database that everything is kept in, the journal in front of it, and the queue beside it.",
+    about: "The database that everything is kept in, and the queue beside it.",
     prefixes: ["LEDGER", "JOURNAL", "QUEUE"],
   },
   {

@@ -4,13 +4,16 @@ import { expect, test } from "vitest";
 import { keepTakenBack } from "../../src/app/taken-back.ts";
 import { createMllp } from "../../src/connectors/mllp/mllp.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import type { Reception } from "../../src/core/intake.ts";
+import type { Intake } from "../../src/core/intake.ts";
 import { listOpenTasks } from "../../src/ledger/tasks.ts";
 import { eventually } from "../support/eventually.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 
-const noReception: Reception = {
-  receive: () => Promise.reject(new Error("nothing is received")),
+const noIntake: Intake = {
+  openFile: () => Promise.reject(new Error("nothing is taken in")),
+  accept: () => Promise.reject(new Error("nothing is taken in")),
+  inspect: () => [],
+  closeFile: () => Promise.reject(new Error("nothing is taken in")),
   answerBatch: () => undefined,
 };
 
@@ -70,7 +73,7 @@ test.each([
       };
       const connector = createMllp(
         { name: "lims", listen: LISTEN, results },
-        { clock: systemClock, logger: silent, reception: noReception, onTakenBack },
+        { clock: systemClock, logger: silent, intake: noIntake, onTakenBack },
       );
       await connector.deliver(file).catch(() => undefined);
       // All that came for the first one is heard before the second one is answered.

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
 import type { BatchOutline, IncomingMessage } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
 import { createIntake } from "../../src/jobs/intake.ts";
@@ -34,6 +35,7 @@ function withIntake(
     const settingsByConnector = new Map([["lims", { profile, response }]]);
     const intake = createIntake({
       pool,
+      clock: systemClock,
       logger: silent,
       mapperByConnector: new Map([["lims", createMapper(profile, { facilityIdByCode })]]),
       batches: { instanceCode: await findInstanceCode(pool), settingsByConnector },
@@ -56,7 +58,7 @@ describe("the response to a file's batches", () => {
   test("is written down when the file is closed and no sooner, and once however often that is repeated", () =>
     withIntake(async (intake, told) => {
       const { fileId } = await intake.openFile(FILE);
-      await intake.accept(fileId, "lims", [message(1)]);
+      await intake.accept({ connector: "lims", fileId }, [message(1)]);
       expect(await told()).toEqual({ deliveries: [], outcomes: [] });
       await intake.closeFile(fileId, TAKEN, outline(1));
       const first = await told();
@@ -68,7 +70,7 @@ describe("the response to a file's batches", () => {
   test("is written down once by two that close the file at the same time", () =>
     withIntake(async (intake, told) => {
       const { fileId } = await intake.openFile(FILE);
-      await intake.accept(fileId, "lims", [message(1)]);
+      await intake.accept({ connector: "lims", fileId }, [message(1)]);
       await Promise.all([1, 2].map(() => intake.closeFile(fileId, TAKEN, outline(1))));
       expect((await told()).deliveries).toHaveLength(1);
     }));
@@ -77,7 +79,7 @@ describe("the response to a file's batches", () => {
     withIntake(async (intake, told) => {
       const { fileId } = await intake.openFile(FILE);
       const messages = Array.from({ length: 401 }, (_, i) => message(i + 1));
-      await intake.accept(fileId, "lims", messages);
+      await intake.accept({ connector: "lims", fileId }, messages);
       await intake.closeFile(fileId, TAKEN, outline(401));
       const [text = ""] = (await told()).deliveries;
       const answered = text.split("\r").filter((line) => line.startsWith("MSA"));
@@ -94,7 +96,7 @@ describe("the response to a file's batches", () => {
         message: "byte 9 is not utf-8",
       } as const;
       const unread = { ...message(1), content: { kind: "unreadable", problems: [problem] } } as const;
-      await intake.accept(fileId, "lims", [unread]);
+      await intake.accept({ connector: "lims", fileId }, [unread]);
       await intake.closeFile(fileId, TAKEN, outline(1));
       expect((await told()).deliveries[0]).toContain("\rMSA|AE|MSG-A-1|message 1: byte 9 is not utf-8\r");
     }));
@@ -102,7 +104,9 @@ describe("the response to a file's batches", () => {
   test("tells a message that waits as one that is on hold", () =>
     withIntake(async (intake, told) => {
       const { fileId } = await intake.openFile(FILE);
-      await intake.accept(fileId, "lims", [message(1, omlO33({ number: "A-1", facility: "WEST" }))]);
+      await intake.accept({ connector: "lims", fileId }, [
+        message(1, omlO33({ number: "A-1", facility: "WEST" })),
+      ]);
       await intake.closeFile(fileId, TAKEN, outline(1));
       expect((await told()).deliveries[0]).toContain("\rORC|OH|A-1^LIMS|||HD\r");
     }));
@@ -113,7 +117,7 @@ describe("the response to a file's batches", () => {
   ] as const)("says so where only a part was taken of a file that %s", (_, status, code) =>
     withIntake(async (intake, told) => {
       const { fileId } = await intake.openFile(FILE);
-      await intake.accept(fileId, "lims", [message(1)]);
+      await intake.accept({ connector: "lims", fileId }, [message(1)]);
       const problems = [{ code, place: "file", message: "the rest is missing" }];
       await intake.closeFile(fileId, { status, problems }, outline(3));
       const [text = ""] = (await told()).deliveries;
@@ -127,7 +131,7 @@ describe("the response to a file's batches", () => {
   test("leaves messages that stand in no batch to single answers", () =>
     withIntake(async (intake, told) => {
       const { fileId } = await intake.openFile(FILE);
-      await intake.accept(fileId, "lims", [{ ...message(1), isInBatch: undefined }]);
+      await intake.accept({ connector: "lims", fileId }, [{ ...message(1), isInBatch: undefined }]);
       await intake.closeFile(fileId, TAKEN);
       expect(await told()).toEqual({ deliveries: [], outcomes: ["acknowledged"] });
     }));

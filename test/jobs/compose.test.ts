@@ -11,8 +11,8 @@ import { csvProfile, hl7Profile } from "../mapping/mapped.ts";
 import { eventually } from "../support/eventually.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { aWish } from "../support/wishes.ts";
+import { withIntakes } from "../support/with-intakes.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
-import { withReceptions } from "../support/with-receptions.ts";
 
 /** Tells all that is open in CSV files, and gives their rows as "order number, status". */
 async function tell(pool: pg.Pool): Promise<string[]> {
@@ -101,10 +101,10 @@ const order = (control: "NW" | "XO" | "RP", operation: string, label: string) =>
 test.each(["XO", "RP"] as const)(
   "what becomes of an order that was changed is told with the codes of the message that changed it (%s)",
   (control) =>
-    withReceptions(async ({ pool, open }) => {
-      const reception = await open();
-      await reception.take(order("NW", "CRYO-STORE", "V-1"));
-      await reception.take(order(control, "CRYO-RETRIEVE", "V-2"));
+    withIntakes(async ({ pool, open }) => {
+      const intake = await open();
+      await intake.take(order("NW", "CRYO-STORE", "V-1"));
+      await intake.take(order(control, "CRYO-RETRIEVE", "V-2"));
       const orderId = (await findOrders(pool, "A-1"))[0]?.id ?? 0;
       const isTold = true;
       await changeOrders(pool, [{ orderId, from: ["received"], to: "completed", isTold }]);
@@ -118,14 +118,14 @@ test.each(["XO", "RP"] as const)(
 );
 
 test("a change that was refused is echoed by no result", () =>
-  withReceptions(async ({ pool, open }) => {
-    const reception = await open();
-    await reception.take(order("NW", "CRYO-STORE", "V-1"));
+  withIntakes(async ({ pool, open }) => {
+    const intake = await open();
+    await intake.take(order("NW", "CRYO-STORE", "V-1"));
     await eventually(async () => (await findOrders(pool, "A-1")).length > 0);
     const orderId = (await findOrders(pool, "A-1"))[0]?.id ?? 0;
     const request = { surface: "request", requestId: 7 } as const;
     await changeOrders(pool, [{ orderId, from: ["received"], to: "submitted", request, isTold: true }]);
-    await reception.take(order("XO", "CRYO-RETRIEVE", "V-2"));
+    await intake.take(order("XO", "CRYO-RETRIEVE", "V-2"));
     await changeOrders(pool, [{ orderId, to: "completed", isTold: true }]);
     const { deliveries } = composeMessages(await listOpenOutcomes(pool, "hl7", 10), await hl7Profile());
     expect(deliveries.at(-1)?.bytes.toString()).toContain("|CRYO-STORE^as asked by NW|");

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import type { Received } from "../../src/core/intake.ts";
+import type { Accepted } from "../../src/core/intake.ts";
 import { type CutWay, holdFirstCommit, isAwaited, withCutWay } from "../support/cut-way.ts";
 import { adt, omlO33, ormCancel, ormControl } from "../support/lab-messages.ts";
-import { type Receptions, withReceptions } from "../support/with-receptions.ts";
+import { type Intakes, withIntakes } from "../support/with-intakes.ts";
 
 const order = (number: string, label = `V-${number}`) => omlO33({ number, labels: [label] });
 
@@ -17,8 +17,8 @@ const count = async (pool: pg.Pool, rows: string) =>
 
 const unavailable = { code: "LEDGER_UNAVAILABLE" };
 
-const withBoth = (run: (receptions: Receptions, way: CutWay) => Promise<void>) =>
-  withReceptions((receptions) => withCutWay(receptions, (way) => run(receptions, way)));
+const withBoth = (run: (intakes: Intakes, way: CutWay) => Promise<void>) =>
+  withIntakes((intakes) => withCutWay(intakes, (way) => run(intakes, way)));
 
 /**
  * Takes a message whose commit is held back, behind a connection that is cut; what it gives lets the commit come about, and
@@ -26,7 +26,7 @@ const withBoth = (run: (receptions: Receptions, way: CutWay) => Promise<void>) =
  */
 async function loseHeld(pool: pg.Pool, way: CutWay, take: () => Promise<unknown>) {
   const held = await holdFirstCommit(pool, "messages");
-  const cut = way.cutAt("insert_arrivals", "server");
+  const cut = way.cutAt("commit\0", "server", "insert_messages");
   await expect(take()).rejects.toMatchObject(unavailable);
   await held.isHeld();
   return async () => {
@@ -39,7 +39,7 @@ describe("a plain message whose commit nobody was told of is taken once, and ans
   const A1 = order("A-1");
 
   /** What the sender was told of its second try, and of its third. */
-  const expectOnce = async (pool: pg.Pool, second: readonly Received[], third: readonly Received[]) => {
+  const expectOnce = async (pool: pg.Pool, second: readonly Accepted[], third: readonly Accepted[]) => {
     expect(third[0]?.reply).toEqual(second[0]?.reply);
     expect(await count(pool, "messages where verdict = 'accepted' and message_control_id = 'MSG-A-1'")).toBe(
       1,
@@ -49,74 +49,62 @@ describe("a plain message whose commit nobody was told of is taken once, and ans
 
   test("when the commit comes about before it is sent again", () =>
     withBoth(async ({ pool, open }, way) => {
-      const reception = await open({}, way.pool);
-      const cut = way.cutAt("insert_arrivals", "server");
-      await expect(reception.take(A1)).rejects.toMatchObject(unavailable);
+      const intake = await open({}, way.pool);
+      const cut = way.cutAt("commit\0", "server", "insert_messages");
+      await expect(intake.take(A1)).rejects.toMatchObject(unavailable);
       await (await cut).isDone;
-      await expectOnce(pool, await reception.take(A1), await reception.take(A1));
+      await expectOnce(pool, await intake.take(A1), await intake.take(A1));
     }));
 
   test("when it comes about while it is sent again", () =>
     withBoth(async ({ pool, open }, way) => {
-      const reception = await open({}, way.pool);
-      const letGo = await loseHeld(pool, way, () => reception.take(A1));
-      const second = reception.take(A1);
+      const intake = await open({}, way.pool);
+      const letGo = await loseHeld(pool, way, () => intake.take(A1));
+      const second = intake.take(A1);
       await Promise.race([second, isAwaited(pool)]);
       await letGo();
-      await expectOnce(pool, await second, await reception.take(A1));
-    }));
-
-  test("when it comes about after it was sent again", () =>
-    withBoth(async ({ pool, open }, way) => {
-      const reception = await open({}, way.pool);
-      const cut = way.cutAt("insert_arrivals", "nobody");
-      await expect(reception.take(A1)).rejects.toMatchObject(unavailable);
-      const orphan = await cut;
-      const second = await reception.take(A1);
-      orphan.letGo();
-      await orphan.isDone;
-      await expectOnce(pool, second, await reception.take(A1));
+      await expectOnce(pool, await second, await intake.take(A1));
     }));
 
   test("when another daemon gets it the second time", () =>
     withBoth(async ({ pool, open }, way) => {
-      const [reception, other] = [await open({}, way.pool), await open()];
-      const letGo = await loseHeld(pool, way, () => reception.take(A1));
+      const [intake, other] = [await open({}, way.pool), await open()];
+      const letGo = await loseHeld(pool, way, () => intake.take(A1));
       const second = other.take(A1);
       await Promise.race([second, isAwaited(pool)]);
       await letGo();
-      await expectOnce(pool, await second, await reception.take(A1));
+      await expectOnce(pool, await second, await intake.take(A1));
     }));
 
   test("when the second time it comes beside a message that is not plain", () =>
     withBoth(async ({ pool, open }, way) => {
-      const reception = await open({}, way.pool);
-      const letGo = await loseHeld(pool, way, () => reception.take(A1));
-      const second = reception.take(A1);
-      const beside = reception.take(ormCancel({ number: "A-0" }));
+      const intake = await open({}, way.pool);
+      const letGo = await loseHeld(pool, way, () => intake.take(A1));
+      const second = intake.take(A1);
+      const beside = intake.take(ormCancel({ number: "A-0" }));
       await Promise.race([second, isAwaited(pool)]);
       await letGo();
       await beside;
-      await expectOnce(pool, await second, await reception.take(A1));
+      await expectOnce(pool, await second, await intake.take(A1));
     }));
 });
 
 test("one order comes of it when the sender gives the message another control id the second time", () =>
   withBoth(async ({ pool, open }, way) => {
-    const reception = await open({}, way.pool);
-    const letGo = await loseHeld(pool, way, () => reception.take(order("A-1")));
-    await reception.take(order("A-1").replace("|MSG-A-1|", "|MSG-A-1b|"));
+    const intake = await open({}, way.pool);
+    const letGo = await loseHeld(pool, way, () => intake.take(order("A-1")));
+    await intake.take(order("A-1").replace("|MSG-A-1|", "|MSG-A-1b|"));
     await letGo();
     // Whatever is about orders has those that came before it made.
-    await reception.take(ormCancel({ number: "A-0" }));
+    await intake.take(ormCancel({ number: "A-0" }));
     expect(await column(pool, "select placer_order_number from orders")).toEqual(["A-1"]);
   }));
 
 test("another message under its control id is refused where the site says so, also while its commit comes about", () =>
   withBoth(async ({ pool, open }, way) => {
-    const reception = await open({ reusedControlId: "refuse" }, way.pool);
-    const letGo = await loseHeld(pool, way, () => reception.take(order("A-1")));
-    const other = reception.take(order("A-2").replace("|MSG-A-2|", "|MSG-A-1|"));
+    const intake = await open({ reusedControlId: "refuse" }, way.pool);
+    const letGo = await loseHeld(pool, way, () => intake.take(order("A-1")));
+    const other = intake.take(order("A-2").replace("|MSG-A-2|", "|MSG-A-1|"));
     await Promise.race([other, isAwaited(pool)]);
     await letGo();
     expect(await other).toMatchObject([
@@ -146,12 +134,11 @@ const DECIDED = [
 ] as const;
 
 describe.each(DECIDED)("%s", (_, text, rows) => {
-  const begin = async ({ open }: Receptions, way: CutWay, reach: "server" | "nobody") => {
-    const reception = await open({}, way.pool);
-    await reception.take(order("A-1"));
-    // Beside it, so that orders without trouble aren't committed as they arrive.
+  const begin = async ({ open }: Intakes, way: CutWay, reach: "server" | "nobody") => {
+    const intake = await open({}, way.pool);
+    await intake.take(order("A-1"));
     const beside = ormControl("SC", { number: "A-0" });
-    const take = async () => (await Promise.all([reception.take(text), reception.take(beside)]))[0];
+    const take = async () => (await Promise.all([intake.take(text), intake.take(beside)]))[0];
     await (await open()).take(ormCancel({ number: "A-0" }));
     const cut = way.cutAt("commit\0", reach, "insert_messages");
     await expect(take()).rejects.toMatchObject(unavailable);
@@ -159,32 +146,32 @@ describe.each(DECIDED)("%s", (_, text, rows) => {
   };
 
   test("is had once when its commit comes about before it is sent again", () =>
-    withBoth(async (receptions, way) => {
-      const { orphan, take } = await begin(receptions, way, "server");
+    withBoth(async (intakes, way) => {
+      const { orphan, take } = await begin(intakes, way, "server");
       await orphan.isDone;
       const second = await take();
       expect((await take())[0]?.reply).toEqual(second[0]?.reply);
-      expect(await count(receptions.pool, rows)).toBe(1);
+      expect(await count(intakes.pool, rows)).toBe(1);
     }));
 
   test("is had once when its commit comes about while it is sent again", () =>
-    withBoth(async (receptions, way) => {
-      const { orphan, take } = await begin(receptions, way, "nobody");
+    withBoth(async (intakes, way) => {
+      const { orphan, take } = await begin(intakes, way, "nobody");
       const second = take();
-      await Promise.race([second, isAwaited(receptions.pool)]);
+      await Promise.race([second, isAwaited(intakes.pool)]);
       orphan.letGo();
       const told = await second;
       expect((await take())[0]?.reply).toEqual(told[0]?.reply);
-      expect(await count(receptions.pool, rows)).toBe(1);
+      expect(await count(intakes.pool, rows)).toBe(1);
     }));
 
   test("is had once when its commit never comes about", () =>
-    withBoth(async (receptions, way) => {
-      const { orphan, take } = await begin(receptions, way, "nobody");
+    withBoth(async (intakes, way) => {
+      const { orphan, take } = await begin(intakes, way, "nobody");
       const second = take();
       orphan.hangUp();
       const told = await second;
       expect((await take())[0]?.reply).toEqual(told[0]?.reply);
-      expect(await count(receptions.pool, rows)).toBe(1);
+      expect(await count(intakes.pool, rows)).toBe(1);
     }));
 });

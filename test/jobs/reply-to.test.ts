@@ -3,11 +3,11 @@ import { composeMessages } from "../../src/jobs/compose.ts";
 import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
 import { hl7Profile } from "../mapping/mapped.ts";
 import { adt, omlO33 } from "../support/lab-messages.ts";
-import { type TestReception, withReceptions } from "../support/with-receptions.ts";
+import { type TestIntake, withIntakes } from "../support/with-intakes.ts";
 
 /** The segments of what is answered to one message. */
-async function answer(reception: TestReception, text: string): Promise<string[]> {
-  const [received] = await reception.take(text);
+async function answer(intake: TestIntake, text: string): Promise<string[]> {
+  const [received] = await intake.take(text);
   return received?.reply?.toString("utf8").split("\r").slice(0, -1) ?? [];
 }
 
@@ -19,12 +19,12 @@ function withoutOwn(msh = ""): string[] {
 const wantingBoth = (number: string) => omlO33({ number }).replace("|||AL|NE||", "|||AL|AL||");
 
 test("the messages of a sender are answered alike from the first on, each for itself", () =>
-  withReceptions(async ({ open }) => {
-    const reception = await open();
+  withIntakes(async ({ open }) => {
+    const intake = await open();
     const [first = [], ...others] = [
-      await answer(reception, wantingBoth("A-1")),
-      await answer(reception, wantingBoth("A-2")),
-      await answer(reception, wantingBoth("A-3")),
+      await answer(intake, wantingBoth("A-1")),
+      await answer(intake, wantingBoth("A-2")),
+      await answer(intake, wantingBoth("A-3")),
     ];
     expect(first).toHaveLength(4);
     for (const [index, found] of others.entries()) {
@@ -41,29 +41,29 @@ test("the messages of a sender are answered alike from the first on, each for it
   }));
 
 test("a message that is refused is answered so, though those before it with its header were taken", () =>
-  withReceptions(async ({ open }) => {
-    const reception = await open();
-    for (const number of ["A-1", "A-2", "A-3"]) await reception.take(omlO33({ number }));
-    const [, msa] = await answer(reception, omlO33({ number: "A-4", birth: "1985" }));
+  withIntakes(async ({ open }) => {
+    const intake = await open();
+    for (const number of ["A-1", "A-2", "A-3"]) await intake.take(omlO33({ number }));
+    const [, msa] = await answer(intake, omlO33({ number: "A-4", birth: "1985" }));
     expect(msa).toMatch(/^MSA\|CE\|MSG-A-4\|.*PID-7/);
   }));
 
 test("a message that comes again gets the bytes that it got before", () =>
-  withReceptions(async ({ open }) => {
-    const reception = await open();
+  withIntakes(async ({ open }) => {
+    const intake = await open();
     const texts = ["A-1", "A-2", "A-3"].map((number) => omlO33({ number }));
     const firsts = [];
-    for (const text of texts) firsts.push(await answer(reception, text));
-    expect(await answer(reception, texts[2] ?? "")).toEqual(firsts[2]);
+    for (const text of texts) firsts.push(await answer(intake, text));
+    expect(await answer(intake, texts[2] ?? "")).toEqual(firsts[2]);
   }));
 
 test("only what is refused is told again with the results, where MSH-16 asks for errors alone", () =>
-  withReceptions(async ({ pool, open }) => {
-    const reception = await open({ applicationAck: "results" });
+  withIntakes(async ({ pool, open }) => {
+    const intake = await open({ applicationAck: "results" });
     const wantingErrors = (number: string, birth = "19900131") =>
       omlO33({ number, birth }).replace("|||AL|NE||", "|||AL|ER||");
-    for (const number of ["A-1", "A-2", "A-3"]) await reception.take(wantingErrors(number));
-    await reception.take(wantingErrors("A-4", "1985"));
+    for (const number of ["A-1", "A-2", "A-3"]) await intake.take(wantingErrors(number));
+    await intake.take(wantingErrors("A-4", "1985"));
     const { rows } = await pool.query<{ kind: string }>("select kind from outcomes");
     expect(rows).toEqual([{ kind: "refused" }]);
   }));
@@ -74,14 +74,14 @@ test.each([
 ])(
   "a message of a type that is left alone gets its application acknowledgement, too (MSH-15 %s, MSH-16 %s)",
   (...wants) =>
-    withReceptions(async ({ pool, open }) => {
+    withIntakes(async ({ pool, open }) => {
       const site = { extends: "builtin/hl7-orders", ignore: ["ADT^A11"] };
       const config = { profiles: { site } };
-      const reception = await open({ applicationAck: "results", profile: "site" }, undefined, { config });
+      const intake = await open({ applicationAck: "results", profile: "site" }, undefined, config);
       const text = adt("A28", { code: "S-1" })
         .replaceAll("A28", "A11")
         .replace("|P|2.5.1||||||", `|P|2.5.1|||${wants.join("|")}||`);
-      const [received] = await reception.take(text);
+      const [received] = await intake.take(text);
       expect(received?.verdict).toBe("ignored");
       const told = composeMessages(await listOpenOutcomes(pool, "hl7", 10), await hl7Profile());
       expect(told.deliveries.map(({ bytes }) => bytes.toString().split("\r")[1])).toEqual(["MSA|AA|A11-S-1"]);
@@ -89,10 +89,10 @@ test.each([
 );
 
 test("a message of a type that is left alone is told nothing beyond what it was answered", () =>
-  withReceptions(async ({ pool, open }) => {
+  withIntakes(async ({ pool, open }) => {
     const config = { profiles: { site: { extends: "builtin/hl7-orders", ignore: ["ADT^A11"] } } };
-    const reception = await open({ applicationAck: "results", profile: "site" }, undefined, { config });
-    const [received] = await reception.take(adt("A28", { code: "S-1" }).replaceAll("A28", "A11"));
+    const intake = await open({ applicationAck: "results", profile: "site" }, undefined, config);
+    const [received] = await intake.take(adt("A28", { code: "S-1" }).replaceAll("A28", "A11"));
     expect(received?.reply?.toString()).toContain("\rMSA|AA|A11-S-1\r");
     expect(await listOpenOutcomes(pool, "hl7", 10)).toEqual([]);
   }));

@@ -14,8 +14,8 @@ import { hl7Profile } from "../mapping/mapped.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { withIntakes } from "../support/with-intakes.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
-import { withReceptions } from "../support/with-receptions.ts";
 
 /** An order of somebody with a name, which came in Windows-1250, and a lab that takes its results. */
 async function aLab({ pool }: TestLedger, name: string) {
@@ -114,14 +114,14 @@ test("a result that its character set can't hold is parked with the place, and g
   }));
 
 test("what comes over a connection is answered in the character set that it was read in, from the first on", () =>
-  withReceptions(async ({ open }) => {
+  withIntakes(async ({ open }) => {
     const profiles = { site: { extends: "builtin/hl7-orders", results: { encoding: "as-received" } } };
-    const reception = await open({ profile: "site" }, undefined, { config: { profiles } });
+    const intake = await open({ profile: "site" }, undefined, { profiles });
     for (const number of ["A-1", "A-2", "A-3"]) {
       const text = omlO33({ number }).replace("MSH|^~\\&|LIMS", "MSH|^~\\&|ŁIMS");
       const content = { kind: "hl7", text: phi(text), encoding: "iso-8859-2" } as const;
       const message = { ordinal: 1, place: "message 1", raw: phi(Buffer.from(text)), content };
-      const [received] = await reception.receive("hl7", [message], { address: "127.0.0.1" });
+      const [received] = await intake.accept({ connector: "hl7", peer: { address: "127.0.0.1" } }, [message]);
       const reply = received?.reply ?? Buffer.alloc(0);
       expect(reply.includes(Buffer.from("|\xa3IMS|", "latin1"))).toBe(true);
       expect(decodeHl7(reply).encoding).toBe("iso-8859-2");

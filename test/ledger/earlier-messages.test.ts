@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { INSERT_ARRIVALS } from "../../src/ledger/arrivals.ts";
 import { commitMessages } from "../../src/ledger/commit-messages.ts";
 import { FIND_EARLIER } from "../../src/ledger/earlier-messages.ts";
 import { FIND_BY_KEY } from "../../src/ledger/known-orders.ts";
@@ -66,23 +65,6 @@ describe("what a message is compared with, among very many", () => {
         ),
       ]);
       expect(byKey).not.toMatch(/Seq Scan on orders/);
-    }));
-
-  test("is found by index too when a message arrives, by a plan that was made while the ledger was empty", () =>
-    withLedger(async ({ pool }) => {
-      const client = await pool.connect();
-      try {
-        await client.query("set plan_cache_mode = force_generic_plan");
-        await client.query(`prepare arrive as ${INSERT_ARRIVALS}`);
-        const { rows } = await client.query<{ "QUERY PLAN": string }>(
-          `explain execute arrive ('lims'${", null".repeat(15)})`,
-        );
-        const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
-        expect(plan).toMatch(/messages_control_id on messages/);
-        expect(plan).not.toMatch(/Seq Scan on messages/);
-      } finally {
-        client.release(true);
-      }
     }));
 
   test("costs no more when the sender gives all its messages one control id", () =>

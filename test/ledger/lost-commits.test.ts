@@ -3,8 +3,6 @@ import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { deliverConnector } from "../../src/jobs/deliver.ts";
 import { DeliveryEvidence } from "../../src/jobs/delivery-evidence.ts";
-import { toRows } from "../../src/ledger/arrival-rows.ts";
-import { findThrough, insertJournaled } from "../../src/ledger/arrivals.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
 import { commitMessages } from "../../src/ledger/commit-messages.ts";
 import { closeFile, openFile } from "../../src/ledger/files.ts";
@@ -12,7 +10,6 @@ import { parseId } from "../../src/ledger/ids.ts";
 import type { OpenOutcome } from "../../src/ledger/outcomes.ts";
 import { claimOrder, recordIntent, releaseExpired, takeWaiting } from "../../src/ledger/submission.ts";
 import { type CutWay, holdFirstCommit, isAwaited, withCutWay } from "../support/cut-way.ts";
-import { anArrival } from "../support/journals.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
 
@@ -300,18 +297,3 @@ describe("of an order's submission", () => {
       ]);
     }));
 });
-
-test.each(ALL)(
-  "messages of a journal that come into the ledger %s they are written again are there once",
-  (moment) =>
-    withBoth(async (ledger, way) => {
-      const rows = toRows([anArrival(1), anArrival(2)], 0);
-      const work = (pool: pg.Pool) => insertJournaled(pool, "lims", rows, 2);
-      const again = await lose(ledger, way, { moment, at: "insert_journaled", table: "messages", work });
-      // Whoever is told so asks the ledger how far it got.
-      if (moment !== "after") expect(again).toMatchObject({ code: "23505" });
-      expect(await all(ledger, "select id from messages order by id")).toEqual([{ id: 1 }, { id: 2 }]);
-      expect(await all(ledger, "select message_ids from arrivals")).toEqual([{ message_ids: [1, 2] }]);
-      expect(await findThrough(ledger.pool, "lims")).toBe(2);
-    }),
-);

@@ -1,4 +1,3 @@
-import type pg from "pg";
 import { expect, test } from "vitest";
 import { composeMessages } from "../../src/jobs/compose.ts";
 import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
@@ -7,9 +6,8 @@ import { closeTask, countOpenTasks, listOpenTasks } from "../../src/ledger/tasks
 import { builtinProfiles } from "../../src/mapping/builtin.ts";
 import { compileProfile } from "../../src/mapping/compile-profile.ts";
 import type { ProfileDefinition } from "../../src/mapping/profile-schema.ts";
-import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
-import { withReceptions } from "../support/with-receptions.ts";
+import { withIntakes } from "../support/with-intakes.ts";
 
 /** An order whose birth date is a year alone, which is refused. */
 const wrong = (number: string, wants: string) =>
@@ -27,9 +25,9 @@ async function profileTelling(tell: ProfileDefinition["results"]) {
 test.each([["NE|NE"], ["NE|SU"], ["SU|SU"], ["SU|NE"]])(
   "a person is asked to see to a refused message whose sender wants no answer that says so (%s)",
   (wants) =>
-    withReceptions(async ({ pool, open }) => {
-      const reception = await open();
-      const [received] = await reception.take(wrong("A-1", wants));
+    withIntakes(async ({ pool, open }) => {
+      const intake = await open();
+      const [received] = await intake.take(wrong("A-1", wants));
       expect(received).toMatchObject({ verdict: "refused", reply: undefined });
       expect(await listOpenTasks(pool, 10)).toEqual([
         expect.objectContaining({
@@ -46,47 +44,35 @@ test.each([["NE|NE"], ["NE|SU"], ["SU|SU"], ["SU|NE"]])(
 test.each(["|", "AL|NE", "AL|AL", "NE|AL", "ER|NE", "NE|ER"])(
   "nobody is asked where the sender was told (%s), or where all was right",
   (wants) =>
-    withReceptions(async ({ pool, open }) => {
-      const reception = await open();
-      const [received] = await reception.take(wrong("A-1", wants));
+    withIntakes(async ({ pool, open }) => {
+      const intake = await open();
+      const [received] = await intake.take(wrong("A-1", wants));
       expect(received?.reply).toBeDefined();
-      await reception.take(omlO33({ number: "A-2" }).replace("|||AL|NE||", "|||NE|NE||"));
+      await intake.take(omlO33({ number: "A-2" }).replace("|||AL|NE||", "|||NE|NE||"));
       expect(await listOpenTasks(pool, 10)).toEqual([]);
     }),
 );
 
-async function refuseOrders(pool: pg.Pool): Promise<void> {
-  await pool.query(
-    "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no' using errcode = '22023'; end $$",
-  );
-  await pool.query("create trigger refuse before insert on orders for each row execute function refuse()");
-}
-
 test.each([
   ["that tells no refusals asks a person", ["completed"], ["refusal"], 0],
   ["that tells refusals tells this one", ["completed", "refused"], [], 1],
-] as const)(
-  "of a message that was accepted with CA and refused afterwards a profile %s",
-  (_words, tell, kinds, deliveries) =>
-    withReceptions(async ({ pool, open }) => {
-      await refuseOrders(pool);
-      const reception = await open();
-      const [received] = await reception.take(omlO33({ number: "A-1" }));
-      expect(received?.reply?.toString()).toContain("MSA|CA|");
-      await reception.start();
-      await eventually(async () => (await listOpenOutcomes(pool, "hl7", 10)).length === 1);
-      const profile = await profileTelling({ tell: [...tell] });
-      const composition = composeMessages(await listOpenOutcomes(pool, "hl7", 10), profile);
-      await recordComposition(pool, "hl7", composition);
-      expect((await listOpenTasks(pool, 10)).map(({ kind }) => kind)).toEqual(kinds);
-      expect((await pool.query("select from deliveries")).rowCount).toBe(deliveries);
-    }),
+] as const)("of a refusal that goes out with the results a profile %s", (_words, tell, kinds, deliveries) =>
+  withIntakes(async ({ pool, open }) => {
+    const intake = await open({ applicationAck: "results" });
+    const [received] = await intake.take(wrong("A-1", "AL|AL"));
+    expect(received?.reply?.toString()).toContain("MSA|CA|");
+    const profile = await profileTelling({ tell: [...tell] });
+    const composition = composeMessages(await listOpenOutcomes(pool, "hl7", 10), profile);
+    await recordComposition(pool, "hl7", composition);
+    expect((await listOpenTasks(pool, 10)).map(({ kind }) => kind)).toEqual(kinds);
+    expect((await pool.query("select from deliveries")).rowCount).toBe(deliveries);
+  }),
 );
 
 test("what was seen to stays seen to, and the audit says by whom", () =>
-  withReceptions(async ({ pool, open }) => {
-    const reception = await open();
-    await reception.take(wrong("A-1", "NE|NE"));
+  withIntakes(async ({ pool, open }) => {
+    const intake = await open();
+    await intake.take(wrong("A-1", "NE|NE"));
     expect(await closeTask(pool, 1, { actor: "kim", reason: "told by phone" })).toBe(true);
     expect(await listOpenTasks(pool, 10)).toEqual([]);
     const audit = await pool.query("select actor, action, target, detail from audit");

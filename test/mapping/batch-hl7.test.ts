@@ -21,7 +21,7 @@ function compose(outline: BatchOutline, more: Partial<BatchResponseRequest> = {}
     response: "all",
     time: "20261121120000+0000",
     instanceCode: "ABC123",
-    seed: "f1",
+    seed: ["f1"],
     settings: { sender: undefined, receiver: undefined },
     ...more,
   }).toString("utf8");
@@ -121,7 +121,7 @@ describe("the response to a batch", () => {
   test("is the same for the same request, and has other control ids for another", () => {
     const outline = { batches: [{ header: BHS, messages: 0 }] };
     expect(compose(outline)).toBe(compose(outline));
-    expect(compose(outline, { seed: "f2" })).not.toBe(compose(outline));
+    expect(compose(outline, { seed: ["f2"] })).not.toBe(compose(outline));
   });
 
   test("is read back as a batch of right counts, whatever its header holds", () => {

@@ -5,7 +5,6 @@ import { decodeHl7 } from "../../src/formats/hl7/charset.ts";
 import { Hl7Message } from "../../src/formats/hl7/message.ts";
 import type { MessageAnswer } from "../../src/mapping/answer-hl7.ts";
 import { composeBatchResponse } from "../../src/mapping/batch-hl7.ts";
-import { PreparedReplies } from "../../src/mapping/prepared-reply.ts";
 import type { ProfileDefinition } from "../../src/mapping/profile-schema.ts";
 import { refillHl7 } from "../../src/mapping/refill-hl7.ts";
 import { createReplier } from "../../src/mapping/reply-hl7.ts";
@@ -180,20 +179,6 @@ describe("an answer", () => {
     expect(charset).toBe("8859/1");
     expect(text).toContain('holds "[U+0141]ód[U+017A]"');
   });
-
-  it("from a form has the bytes that the composer gives, for each set that the same header comes in", async () => {
-    const profile = await inSet("as-received");
-    const replies = new PreparedReplies(profile, { form: "plain", applicationAck: "connection" });
-    const text = orderOf("Laska").replace("|LIMS|", "|ŁIMS é|");
-    const values = { occurredAt: new Date(0), controlId: "CA1", laterControlId: () => "CL1" };
-    for (const encoding of ["iso-8859-2", "windows-1250", "utf-8"]) {
-      replies.find(text, encoding);
-      replies.find(text, encoding);
-      const expected = await reply(text, encoding, { encoding: "as-received" });
-      expect(readBack(expected).encoding).toBe(encoding);
-      expect(replies.find(text, encoding)?.compose(values)).toEqual(expected);
-    }
-  });
 });
 
 describe("a batch of answers", () => {
@@ -207,7 +192,7 @@ describe("a batch of answers", () => {
       response: "all",
       time: undefined,
       instanceCode: "ABC123",
-      seed: "f1",
+      seed: ["f1"],
       settings: { sender: undefined, receiver: undefined, encoding: "as-received" },
     });
     expect(bytes.toString("latin1").startsWith("BHS|^~\\&|Zoë|")).toBe(true);

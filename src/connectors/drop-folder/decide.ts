@@ -144,7 +144,7 @@ async function acceptAll(
     if (fresh.length > 0) {
       // What was found out by the first look must hold for what is taken now.
       await assertUnchanged();
-      tally.add(await deps.intake.accept(fileId, deps.connector, fresh));
+      tally.add(await deps.intake.accept({ connector: deps.connector, fileId }, fresh));
       await deps.step("accepted");
     }
   }

@@ -1,6 +1,6 @@
 import { createServer } from "node:net";
 import { asFailure, Failure } from "../../core/failures.ts";
-import type { BatchOutline, IncomingMessage, Peer, Received, Reception } from "../../core/intake.ts";
+import type { Accepted, BatchOutline, IncomingMessage, Intake, Peer } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
@@ -28,7 +28,7 @@ export interface ResultFolder {
 }
 
 export interface MllpDeps extends Pick<ListenerDeps, "clock" | "logger"> {
-  readonly reception: Reception;
+  readonly intake: Intake;
   /** Told of a result that the lab answered with an error after it had acknowledged it. Must not throw. */
   readonly onTakenBack?: ((fileName: string, answer: string) => void) | undefined;
 }
@@ -46,22 +46,22 @@ const STOP_WITHIN_MS = 10_000;
 /** Makes the connector; nothing is listened on before `start`. @throws RangeError for a bad entry of the address list. */
 export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnector {
   const { name, listen, results } = settings;
-  const { clock, reception } = deps;
+  const { clock, intake } = deps;
   const logger = deps.logger.child({ connector: name });
   const listener = new MllpListener(listen, {
     clock,
     logger,
     take: (frame, peer) => take(frame, peer),
     keepUnended: async (bytes, peer) => {
-      await reception.receive(name, [unendedMessage(bytes)], peer);
+      await intake.accept({ connector: name, peer }, [unendedMessage(bytes)]);
     },
   });
   const take = async (frame: Buffer, peer: Peer): Promise<readonly Buffer[]> => {
     try {
       const { messages, outline } = readFrame(frame, listen);
-      const received = await reception.receive(name, messages, peer);
-      const whole = outline && reception.answerBatch(name, outline, frame, received);
-      return whole ?? replyFrames(received);
+      const accepted = await intake.accept({ connector: name, peer }, messages);
+      const whole = outline && intake.answerBatch(name, outline, frame, accepted);
+      return whole ?? replyFrames(accepted);
     } catch (error) {
       logger.error({ err: asFailure(error) }, "messages can't be committed; their senders get no answer");
       throw error;
@@ -125,8 +125,8 @@ function unendedMessage(bytes: Buffer): IncomingMessage {
 }
 
 /** Each answer in a frame of its own. */
-function replyFrames(received: readonly Received[]): readonly Buffer[] {
-  return received.flatMap(({ reply }) => (reply === undefined ? [] : splitReply(reply)));
+function replyFrames(accepted: readonly Accepted[]): readonly Buffer[] {
+  return accepted.flatMap(({ reply }) => (reply === undefined ? [] : splitReply(reply)));
 }
 
 const NEXT_MESSAGE = Buffer.from("\rMSH");

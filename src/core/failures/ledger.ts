@@ -119,24 +119,6 @@ export const LEDGER_FAILURES = {
       "The ledger's tables are of an earlier release, and a daemon of that release is at work on them.",
     mend: "Restart the daemon with this release first, the one with the role worker before others: its start brings the tables up to date. Until then the earlier release's commands work.",
   },
-  JOURNAL_UNUSABLE: {
-    class: "permanent",
-    meaning:
-      "The folder postgres/journal in the data folder, where messages are put down before they are answered, can't be made, read or written.",
-    mend: "Correct the owner and rights of that folder and its files, or make room on the disk, and start again. Delete nothing there: it may hold acknowledged messages that are nowhere else.",
-  },
-  JOURNAL_DAMAGED: {
-    class: "permanent",
-    meaning:
-      "The first line of a file in the folder postgres/journal can't be read, so nobody knows whose acknowledged messages it holds.",
-    mend: "Move the file that is named out of the folder, keep it, and start again; then have the lab system send its last messages again. Those that are here already are recognised.",
-  },
-  JOURNAL_FOREIGN: {
-    class: "permanent",
-    meaning:
-      "A file in the folder postgres/journal belongs to another ledger or another connector; nothing of it was taken.",
-    mend: "Restore the whole data folder from one backup, or give the file its name back. If the ledger was made anew on purpose, move the file away: what it holds belonged to the old one.",
-  },
   QUEUE_UNAVAILABLE: {
     class: "transient",
     meaning: "The job queue's server did not answer in time.",

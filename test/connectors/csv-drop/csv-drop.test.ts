@@ -256,11 +256,7 @@ test("a large CSV file is never held in memory", () =>
     let mostBytes = 0;
     const intake = {
       openFile: async () => ({ status: "new", fileId: "1", committedThrough: 0 }) as const,
-      accept: async (
-        _file: string,
-        _connector: string,
-        messages: readonly { ordinal: number; place: string }[],
-      ) => {
+      accept: async (_source: unknown, messages: readonly { ordinal: number; place: string }[]) => {
         accepted += messages.length;
         const { heapUsed, external } = process.memoryUsage();
         mostBytes = Math.max(mostBytes, heapUsed + external);
@@ -276,6 +272,7 @@ test("a large CSV file is never held in memory", () =>
       closeFile: async () => {
         isClosed = true;
       },
+      answerBatch: () => undefined,
     };
     await rename(path, join(world.directories.in, "large.csv"));
     await world.start(csv(world, {}, { intake }));

@@ -205,6 +205,7 @@ function waitingIntake(intake: Intake, until: () => Promise<void>): Intake {
     accept: (...words) => until().then(() => intake.accept(...words)),
     inspect: (...words) => intake.inspect(...words),
     closeFile: (...words) => until().then(() => intake.closeFile(...words)),
+    answerBatch: (...words) => intake.answerBatch(...words),
   };
 }
 

@@ -49,10 +49,10 @@ describe("an error that nobody expected", () => {
     withDropWorld(async (world) => {
       const { intake } = world;
       const accept = intake.accept.bind(intake);
-      intake.accept = (fileId, name, messages) => {
+      intake.accept = (source, messages) => {
         const text = messages.map((message) => message.raw.reveal().toString()).join();
         if (text.includes("POISON")) throw new TypeError("a patient's name would stand here");
-        return accept(fileId, name, messages);
+        return accept(source, messages);
       };
       const connector = await world.start(world.hl7());
       await world.drop("poison.hl7", hl7Message("POISON"), 5);

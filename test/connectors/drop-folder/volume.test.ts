@@ -13,12 +13,13 @@ class CountingIntake implements Intake {
     this.files += 1;
     return { status: "new", fileId: String(this.files), committedThrough: 0 };
   };
-  accept: Intake["accept"] = async (_file, _connector, messages) => this.inspect("", messages);
+  accept: Intake["accept"] = async (_source, messages) => this.inspect("", messages);
   inspect: Intake["inspect"] = (_connector, messages) =>
     messages.map(({ ordinal, place }) => ({ ordinal, place, verdict: "accepted", problems: [], orders: [] }));
   closeFile: Intake["closeFile"] = async () => {
     this.closed += 1;
   };
+  answerBatch = () => undefined;
 }
 
 test("two thousand small files at once are all taken", () =>
