@@ -14,12 +14,12 @@ export function refillsCommand(cli: Cli): Command {
     .option("--since <time>", "only refills that changed since: 2h, 3d, or 2026-11-21T08:00")
     .option("--limit <n>", "at most so many", wholeNumber(1, 10_000), 50)
     .addHelpText("after", "\nExample:\n  cryobridge refills list --facility NORTH --since 7d")
-    .action(toAction(cli, async () => (await import("./refills-list.ts")).listRefillsCommand));
+    .action(toAction(cli, async () => (await import("./refills-run.ts")).listRefillsCommand));
   refills
     .command("tanks")
     .description("List tanks with their last completed refill, those without one for longest first.")
     .option("--facility <name>", "only tanks of this facility, by its name in the configuration")
     .addHelpText("after", "\nExample:\n  cryobridge refills tanks")
-    .action(toAction(cli, async () => (await import("./refills-tanks.ts")).listTanksCommand));
+    .action(toAction(cli, async () => (await import("./refills-run.ts")).listTanksCommand));
   return refills;
 }

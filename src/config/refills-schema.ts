@@ -1,17 +1,8 @@
 import { z } from "zod";
 import { parseDuration } from "../core/duration.ts";
-import { ENDED_REFILL, REFILL_STATUSES } from "../core/refill.ts";
 import { duration } from "./scalars.ts";
 
 const TANK_FORM = { error: "expected a duration such as 30d, at least 1s, or off" };
-
-const tell = z.strictObject({
-  connector: z.string().min(1).describe("Name of the connector whose out folder the lab reads."),
-  format: z
-    .enum(["csv", "hl7"])
-    .optional()
-    .describe("What the lab gets: csv or hl7. It follows from the connector and need not be set."),
-});
 
 /** The section `refills`: the liquid-nitrogen refills that are followed. Off when it is absent. */
 export const refillsSchema = z.strictObject({
@@ -20,12 +11,6 @@ export const refillsSchema = z.strictObject({
     .min(1, { error: "expected at least one facility, by its name in the section facilities" })
     .describe("The facilities whose refills are followed, by their names in the section facilities."),
   every: duration("How often the lists of refills are read.", { min: "100ms", max: "1d" }).prefault("10m"),
-  tell: tell.optional().describe("Where the lab is told of refills; nowhere when not set."),
-  statuses: z
-    .array(z.enum(REFILL_STATUSES))
-    .min(1)
-    .default([...ENDED_REFILL])
-    .describe("The statuses whose reaching is told to the lab."),
   alertAfter: duration("A tank without a completed refill for longer than this alerts.", {
     min: "1s",
   }).optional(),
@@ -49,9 +34,6 @@ export interface RefillsConfig {
   /** The lab's names of the facilities. */
   readonly facilities: readonly string[];
   readonly everyMs: number;
-  /** The connector through which the lab is told. */
-  readonly tellConnector?: string | undefined;
-  readonly statuses: readonly string[];
   readonly alertAfterMs?: number | undefined;
   /** `off`, or ms, by what a person wrote for the tank. */
   readonly limitByTank: ReadonlyMap<string, number | "off">;
@@ -65,8 +47,6 @@ export function toRefillsConfig(
   return {
     facilities: given.facilities,
     everyMs: given.every,
-    tellConnector: given.tell?.connector,
-    statuses: given.statuses,
     alertAfterMs: given.alertAfter,
     limitByTank: new Map(Object.entries(given.tanks)),
   };

@@ -3,7 +3,6 @@ import { isLoopbackHost } from "../core/loopback.ts";
 import { facilityFindings } from "./facility-rules.ts";
 import { type Finding, folderFindings } from "./folder-rules.ts";
 import type { Path } from "./problem.ts";
-import { refillFindings } from "./refill-rules.ts";
 import { childOf } from "./schema-at.ts";
 import { unknownWords } from "./words.ts";
 
@@ -152,4 +151,29 @@ export function at(value: unknown, path: Path): unknown {
 function durationAt(value: unknown, path: Path, otherwise: string): number | undefined {
   const text = at(value, path) ?? otherwise;
   return typeof text === "string" ? parseDuration(text) : undefined;
+}
+
+/** The section `refills` against the facilities that it names. */
+function refillFindings(value: unknown): Finding[] {
+  const facilities = childOf(value, "facilities");
+  const known = typeof facilities === "object" && facilities !== null ? Object.keys(facilities) : [];
+  const named = childOf(childOf(value, "refills"), "facilities");
+  const nameById = new Map<unknown, string>();
+  return (Array.isArray(named) ? named : []).flatMap((name: unknown, index): Finding[] => {
+    if (typeof name !== "string" || name === "") return [];
+    const path = ["refills", "facilities", index];
+    if (!known.includes(name)) {
+      return [{ path, message: unknownWords("facility", name, known, "facilities has") }];
+    }
+    const facility = childOf(facilities, name);
+    const id = childOf(facility, "id") ?? facility;
+    const other = nameById.get(id);
+    nameById.set(id, name);
+    if (other === undefined) return [];
+    const message =
+      other === name
+        ? `"${name}" is named twice`
+        : `"${other}" is the same facility (id ${String(id)}); expected one of the two names`;
+    return [{ path, message }];
+  });
 }

@@ -10,7 +10,7 @@ export const REFILL_STATUSES = [
 export type RefillStatus = (typeof REFILL_STATUSES)[number];
 
 /** Statuses that a refill never leaves. */
-export const ENDED_REFILL = ["COMPLETED", "CANCELLED", "FAILED"] as const satisfies readonly RefillStatus[];
+const ENDED_REFILL = ["COMPLETED", "CANCELLED", "FAILED"] as const satisfies readonly RefillStatus[];
 
 /** How far each status is on its way; those that end have the same rank, since none follows another. */
 const RANKS: Readonly<Record<RefillStatus, number>> = {
@@ -27,8 +27,7 @@ export function rankOf(status: string): number | undefined {
   return isRefillStatus(status) ? RANKS[status] : undefined;
 }
 
-/** Whether the specification has this status. */
-export function isRefillStatus(status: string): status is RefillStatus {
+function isRefillStatus(status: string): status is RefillStatus {
   return (REFILL_STATUSES as readonly string[]).includes(status);
 }
 
@@ -38,8 +37,8 @@ export function isEndedRefill(status: string): boolean {
 }
 
 /**
- * A liquid-nitrogen refill as the service tells it. No subject belongs to it; the name of who performed it is left
- * out on purpose. Parts that were not told are undefined.
+ * A liquid-nitrogen refill as the service shows it. No subject belongs to it; the name of who performed it is left
+ * out on purpose. Parts that were not shown are undefined.
  */
 export interface Refill {
   /** The procedure's id. */
@@ -62,25 +61,4 @@ export interface Refill {
 export interface Tank {
   readonly storageId: number;
   readonly name?: string | undefined;
-}
-
-/** A step of a refill that the lab is told about. */
-export interface ToldRefill {
-  /** The lab's name for the facility. */
-  readonly facilityCode: string;
-  readonly refill: Refill;
-  /** The ledger's number of this step: unique, and growing. */
-  readonly number: number;
-  /** MSH-10 of a message about it: the same for every repeat, at most 20 characters. */
-  readonly controlId: string;
-  /** When Cryobridge learned of it. */
-  readonly occurredAt: Date;
-}
-
-/** A file for the lab; its name and bytes never change again. */
-export interface RefillFile {
-  readonly fileName: string;
-  readonly bytes: Buffer;
-  /** The steps that it tells, by their numbers. */
-  readonly numbers: readonly number[];
 }

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Logger } from "../core/logger.ts";
 import { forgetOld } from "../ledger/prune.ts";
-import { forgetRefills } from "../ledger/refill-prune.ts";
+import { forgetRefills } from "../ledger/refills.ts";
 
 const BATCH = 1_000;
 

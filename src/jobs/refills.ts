@@ -1,123 +1,259 @@
 import type { Clock } from "../core/clock.ts";
-import { findNewestRefill } from "../ledger/refill-reads.ts";
+import { asFailure } from "../core/failures.ts";
+import type { Refill } from "../core/refill.ts";
+import { serviceTimeMs } from "../core/service-time.ts";
 import {
+  findNewestRefill,
+  findRefills,
+  type LedgerRefill,
+  listOpenRefills,
+  type RefillChange,
   type RefillFacility,
   type RefillSubscription,
-  recordRefillReading,
-  requireFullReading,
-} from "../ledger/refill-subscriptions.ts";
+  recordLooks,
+  recordRefills,
+} from "../ledger/refills.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { RefillHints } from "../service/refills.ts";
-import type { RefillRules } from "./refill-change.ts";
-import { type NewsDeps, recordNews } from "./refill-news.ts";
-import { followOthers, type SinglesDeps } from "./refill-singles.ts";
-import { knowTanks, type TankDeps, withTanks } from "./refill-tanks.ts";
+import { UNTOLD } from "../service/shapes.ts";
+import { decideRefill, isAnotherRefill } from "./refill-change.ts";
+import { knowTanks, type TankDeps, withTank } from "./tanks.ts";
 
 /** What reading refills is given. */
-export interface RefillDeps extends NewsDeps, SinglesDeps, TankDeps {
-  readonly service: Pick<ServiceClient, "readRefills" | "getRefill" | "listTanks" | "clockSkewMs">;
+export interface RefillDeps extends TankDeps {
+  readonly service: Pick<ServiceClient, "readRefills" | "getRefill" | "listTanks">;
   readonly clock: Clock;
-  readonly statuses: ReadonlySet<string>;
   /** How long the ledger keeps what is over, ms. */
   readonly keptMs: number;
 }
 
+export interface RefillWatchDeps extends RefillDeps {
+  readonly everyMs: number;
+  /** Whether this process may read right now: it holds the submitter's lock and the service is in reach. */
+  readonly mayRead: () => boolean;
+}
+
+/** The following of refills, until it is stopped. */
+export interface RefillWatch {
+  /** Which facilities can't be read, and why; one sentence each. */
+  troubles(): string[];
+  stop(): Promise<void>;
+}
+
+/** What one reading of a facility leaves for the next; a restart forgets it and reads the whole list. */
+export interface ReadingMemory {
+  /** When the last reading of the whole list began, ms since the epoch. */
+  wholeAtMs?: number;
+  hints: RefillHints;
+}
+
+/** While reading is not possible, it is looked again after this. */
+const WAIT_MS = 1_000;
+/** A list of more pages than that is read so much seldomer that it costs a page in two seconds at most. */
+const FREE_PAGES = 10;
+const MS_PER_PAGE = 2_000;
+/** A service may fail now and then; the third time in a row is reported. */
+const FAILURES_BEFORE_WORDS = 3;
+/** The whole list is read so often, so that whatever a filter left out is found. */
+const WHOLE_EVERY_MS = 86_400_000;
 /**
  * How far a reading goes back before the newest refill that is known. A list may show an entry late, and pages may
  * shift; within this time an entry is read again and again.
  */
 const OVERLAP_MS = 21_600_000;
-/** How far the database's clock, by which refills are forgotten, and this process's may be apart. */
-const OWN_CLOCKS_MS = 3_600_000;
-/** A refill that was created so much later than now was dated by a clock that is wrong. */
-const SERVICE_CLOCK_MS = 600_000;
+/** Refills that are open, of which the list shows no status, and that are asked for one by one in a reading. */
+const FOLLOWED_AT_ONCE = 200;
+/** Single reads that fail in a row before the rest is left for the next reading: five would hold up all calls. */
+const FAILURES_IN_A_ROW = 3;
+/** Changes in one statement. */
+const RECORD_BATCH = 500;
 
 /**
- * Reads a facility's refills once and records the news, each together with the file that tells the lab. May be
- * repeated at any time: what is recorded already is no news.
+ * Begins to read the refills of the facilities that are followed, each in its own rhythm and at once for a start. A
+ * reading that fails is made good by the next.
+ */
+export function watchRefills(facilities: readonly RefillSubscription[], deps: RefillWatchDeps): RefillWatch {
+  const stopping = new AbortController();
+  const troubleByFacility = new Map<number, string>();
+  const running = Promise.all(
+    facilities.map((facility) => watchFacility(facility, deps, stopping.signal, troubleByFacility)),
+  );
+  return {
+    troubles: () => [...troubleByFacility.values()],
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+async function watchFacility(
+  facility: RefillSubscription,
+  deps: RefillWatchDeps,
+  signal: AbortSignal,
+  troubleByFacility: Map<number, string>,
+): Promise<void> {
+  const { facilityId, facilityCode } = facility;
+  const memory: ReadingMemory = { hints: {} };
+  let failures = 0;
+  while (!signal.aborted) {
+    let waitMs = deps.everyMs;
+    if (!deps.mayRead()) {
+      waitMs = WAIT_MS;
+    } else {
+      try {
+        waitMs = nextMs(await readFacilityRefills(facility, memory, deps, signal), deps.everyMs);
+        failures = 0;
+        troubleByFacility.delete(facilityId);
+      } catch (error) {
+        if (signal.aborted) return;
+        failures += 1;
+        const failure = asFailure(error);
+        deps.logger.warn(
+          { facility: facilityCode, failures, err: failure },
+          "refills could not be read; the next reading makes up for it",
+        );
+        const words = `the refills of ${facilityCode} can't be read: ${failure.message} (${failure.code})`;
+        if (failures >= FAILURES_BEFORE_WORDS) troubleByFacility.set(facilityId, words);
+      }
+    }
+    await deps.clock.sleep(waitMs, signal).catch(() => undefined);
+  }
+}
+
+/** When a facility is read again: 500 pages every 10 minutes would be too much, so they are read every 17. */
+export function nextMs(pages: number, everyMs: number): number {
+  return pages <= FREE_PAGES ? everyMs : Math.max(everyMs, pages * MS_PER_PAGE);
+}
+
+/**
+ * Reads a facility's refills once and records what is new. May be repeated at any time: what is recorded already is
+ * not new.
  *
- * @returns how many pages the lists took, and what was left unread, in words that go on from the facility's name
+ * @returns how many pages the lists took
  * @throws Failure SERVICE_… and LEDGER_…; what was recorded by then stays, the rest is read again.
  */
 export async function readFacilityRefills(
-  subscription: RefillSubscription,
+  facility: RefillSubscription,
+  memory: ReadingMemory,
   deps: RefillDeps,
   signal: AbortSignal,
-): Promise<{ readonly pages: number; readonly unread: string | undefined }> {
-  const { facilityId, surface, facilityCode } = subscription;
-  const facility: RefillFacility = { facilityId, surface, facilityCode };
-  const isFull = subscription.isFullReadingDue;
-  const startedAt = deps.clock.monotonic();
-  const skewMs = deps.service.clockSkewMs ?? 0;
-  const newest = await findNewestRefill(
-    deps.pool,
-    facility,
-    new Date(deps.clock.now() + skewMs + SERVICE_CLOCK_MS),
-  );
-  const recentFrom = backFrom(newest?.createdTime ?? new Date(subscription.subscribedAt.getTime() + skewMs));
+): Promise<number> {
+  const { facilityId, surface, facilityCode } = facility;
+  const startedMs = deps.clock.now();
+  const { wholeAtMs = Number.NEGATIVE_INFINITY, hints } = memory;
+  const isWhole = Math.abs(startedMs - wholeAtMs) >= WHOLE_EVERY_MS;
+  const newest = await findNewestRefill(deps.pool, facility);
+  const sinceMs = newest?.createdTime.getTime() ?? memory.wholeAtMs ?? facility.subscribedAt.getTime();
   const reading = await deps.service.readRefills(
     {
       facilityId,
       surface,
-      createdFrom: isFull || !newest?.createdTime ? undefined : recentFrom,
-      recentFrom,
+      isWhole,
+      since: new Date(sinceMs - OVERLAP_MS).toISOString(),
       expectId: newest?.procedureId,
-      hints: hintsOf(subscription.hints, isFull),
+      hints,
     },
     signal,
   );
-  if (isFull && reading.hints.isTooLong) {
+  if (isWhole && reading.hints.isTooLong) {
     deps.logger.warn(
       { facility: facilityCode },
       "the list of procedures is too long to be read to its end; only what was created lately is read",
     );
   }
-  const rules = rulesOf(subscription, deps);
-  const followed = await followOthers(facility, reading.refills, reading.untoldIds, deps, signal);
   const gone = reading.isExpectedGone && newest ? [newest.procedureId] : [];
-  const told = [...reading.refills, ...followed.found];
-  const tanks = await knowTanks(facility, told, isFull, deps, signal);
-  await recordNews(facility, withTanks(told, tanks), gone, followed.missing, rules, deps);
-  deps.putOff.wereRead(followed.readIds, deps.clock.monotonic());
-  const { pages, isComplete, hints } = reading;
-  if (isComplete && followed.unreadCount === 0) {
-    const tookMs = deps.clock.monotonic() - startedAt;
-    await recordRefillReading(deps.pool, { facilityId, hints, isFull, tookMs });
-    return { pages, unread: undefined };
+  const missing = [...(await findRefills(deps.pool, surface, gone)).values()];
+  await recordLooks(deps.pool, missing, missing);
+  await recordShown(facility, reading.refills, isWhole, deps, signal);
+  memory.hints = reading.hints;
+  if (isWhole) memory.wholeAtMs = startedMs;
+  await followOthers(facility, reading.refills, deps, signal);
+  return reading.pages;
+}
+
+/** Records what refills as they were shown mean, the oldest first: the next reading begins at the newest one that is known. */
+async function recordShown(
+  facility: RefillSubscription,
+  refills: readonly Refill[],
+  isWhole: boolean,
+  deps: RefillDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pool, clock } = deps;
+  const tanks = await knowTanks(facility, refills, isWhole, deps, signal);
+  const rules = {
+    subscribedAtMs: facility.subscribedAt.getTime(),
+    keptFromMs: clock.now() - deps.keptMs,
+  };
+  const createdMs = ({ createdAt }: Refill) => serviceTimeMs(createdAt) ?? 0;
+  const sorted = refills.toSorted((a, b) => createdMs(a) - createdMs(b));
+  for (let start = 0; start < sorted.length; start += RECORD_BATCH) {
+    const batch = sorted.slice(start, start + RECORD_BATCH);
+    const ids = batch.map(({ id }) => id);
+    const knownById = await findRefills(pool, facility.surface, ids);
+    const changes = batch.flatMap((shown) => {
+      const known = knownById.get(shown.id);
+      // Where neither filter nor entry tells the facility, the first one that saw it has it.
+      const isOthers = known && known.facilityId !== facility.facilityId && !isAnotherRefill(known, shown);
+      return isOthers ? [] : (decideRefill(known, withTank(shown, tanks), rules) ?? []);
+    });
+    await recordRefills(pool, facility, changes);
+    for (const change of changes) warnOfFlagged(facility, change, deps);
   }
-  if (followed.unreadCount > 0) await requireFullReading(deps.pool, facilityId);
-  const unread = isComplete
-    ? `${followed.unreadCount} of which the list tells no status are still to be read one by one`
-    : "the list is too long to be read to its end, also by time of creation";
-  return { pages, unread };
 }
 
-function backFrom(time: Date): string {
-  return new Date(time.getTime() - OVERLAP_MS).toISOString();
+/**
+ * Asks one by one for those that are open and that the list shows no more, or without a status, the longest unseen
+ * first. One that can't be read keeps none of the others from being read; its turn comes again.
+ */
+async function followOthers(
+  facility: RefillSubscription,
+  shown: readonly Refill[],
+  deps: RefillDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const { pool, service, logger } = deps;
+  const { surface, facilityId, facilityCode } = facility;
+  const seen = shown.filter(({ status }) => status !== UNTOLD).map(({ id }) => id);
+  const open = await listOpenRefills(pool, facility, seen, FOLLOWED_AT_ONCE);
+  const looked: LedgerRefill[] = [];
+  const found: Refill[] = [];
+  const missing: LedgerRefill[] = [];
+  let failures = 0;
+  for (const known of open) {
+    if (failures >= FAILURES_IN_A_ROW) break;
+    const { id } = known.refill;
+    looked.push(known);
+    try {
+      const refill = await service.getRefill({ surface, facilityId, id }, signal);
+      if (refill) found.push(refill);
+      failures = 0;
+    } catch (error) {
+      const failure = asFailure(error);
+      if (signal.aborted) throw failure;
+      const isMissing = failure.code === "SERVICE_NOT_FOUND" || failure.code === "SERVICE_REFUSED";
+      if (isMissing) missing.push(known);
+      failures = isMissing ? 0 : failures + 1;
+      const fields = { facility: facilityCode, procedureId: id, err: failure };
+      if (!isMissing) logger.warn(fields, "a refill could not be read by its id; it is asked for again");
+    }
+  }
+  await recordLooks(pool, looked, missing);
+  await recordShown(facility, found, false, deps, signal);
 }
 
-/** A full reading tries the narrow questions anew, since a service may have changed. */
-function hintsOf(
-  { typeWord, width, isTooLong }: Readonly<Record<string, unknown>>,
-  isFull: boolean,
-): RefillHints {
-  return {
-    typeWord: typeof typeWord === "string" ? typeWord : undefined,
-    width: typeof width === "number" && !isFull ? width : undefined,
-    isTooLong: isTooLong === true && !isFull,
-  };
-}
-
-function rulesOf(subscription: RefillSubscription, deps: RefillDeps): RefillRules {
-  const { subscribedAt, firstReadAt, lastReadAt } = subscription;
-  const clockSkewMs = deps.service.clockSkewMs ?? 0;
-  // Whatever was over before the last reading was seen by it; what came later can't have been forgotten yet.
-  const seenUntilMs = (lastReadAt?.getTime() ?? 0) - OVERLAP_MS;
-  return {
-    subscribedAtMs: subscribedAt.getTime() + clockSkewMs,
-    clockSkewMs,
-    isFirstReading: firstReadAt === undefined,
-    forgottenBeforeMs: Math.min(deps.clock.now() - deps.keptMs + OWN_CLOCKS_MS, seenUntilMs),
-    statuses: deps.statuses,
-  };
+function warnOfFlagged(
+  { facilityCode }: RefillFacility,
+  { known, refill, isAnother, flagged }: RefillChange,
+  { logger }: RefillDeps,
+): void {
+  const fields = { facility: facilityCode, procedureId: refill.id, status: refill.status };
+  if (isAnother)
+    logger.warn(fields, "the service gave the id of an earlier refill to another one, which replaces it");
+  else if (flagged.length > (known?.flagged.length ?? 0))
+    logger.warn(
+      { ...fields, shown: flagged.at(-1) },
+      "the service shows a refill with a status that can't follow",
+    );
 }

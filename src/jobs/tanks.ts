@@ -1,11 +1,30 @@
 import type pg from "pg";
-import { listSubscriptions, type RefillSubscription } from "../ledger/refill-subscriptions.ts";
+import { asFailure } from "../core/failures.ts";
+import type { Logger } from "../core/logger.ts";
+import type { Refill } from "../core/refill.ts";
 import {
+  keepTanks,
   type ListedTank,
   listLastRefills,
   listListedTanks,
+  listSubscriptions,
+  type RefillFacility,
+  type RefillSubscription,
   type TankRefill,
-} from "../ledger/refill-views.ts";
+} from "../ledger/refills.ts";
+import type { ServiceClient } from "../service/client.ts";
+
+/** What looking for tanks is given. */
+export interface TankDeps {
+  readonly pool: pg.Pool;
+  readonly service: Pick<ServiceClient, "listTanks">;
+  readonly logger: Logger;
+  /**
+   * Whether the credential reaches the list of storage solutions, which belongs to the request surface. Where it
+   * doesn't, asking would be taken for a refused credential, and that holds up all calls.
+   */
+  readonly mayListTanks: (facilityId: number) => boolean;
+}
 
 /** When tanks alert. */
 export interface TankLimits {
@@ -19,7 +38,7 @@ export interface TankLimits {
 export interface TankAge {
   readonly facilityCode: string;
   readonly storageId: number | undefined;
-  /** Undefined for refills of which the service doesn't tell the tank: they count as one unknown tank of the facility. */
+  /** Undefined for refills of which the service doesn't name the tank: they count as one unknown tank of the facility. */
   readonly storageName: string | undefined;
   /** Undefined when none was ever seen. */
   readonly lastRefillAt: Date | undefined;
@@ -28,6 +47,44 @@ export interface TankAge {
   /** ms; undefined when it never alerts. */
   readonly limitMs: number | undefined;
   readonly isOverdue: boolean;
+}
+
+/**
+ * The tanks of a facility, listed anew with a whole reading or when a refill names one that is not known. When the
+ * list can't be read, what is known has to do.
+ */
+export async function knowTanks(
+  { facilityId, facilityCode }: RefillFacility,
+  refills: readonly Refill[],
+  isWhole: boolean,
+  { pool, service, logger, mayListTanks }: TankDeps,
+  signal: AbortSignal,
+): Promise<readonly ListedTank[]> {
+  const own = async () => (await listListedTanks(pool)).filter((tank) => tank.facilityId === facilityId);
+  const known = await own();
+  const knownIds = new Set(known.map(({ storageId }) => storageId));
+  const hasNew = refills.some(({ storageId }) => storageId !== undefined && !knownIds.has(storageId));
+  if (!mayListTanks(facilityId) || (!isWhole && !hasNew)) return known;
+  try {
+    await keepTanks(pool, facilityId, await service.listTanks(facilityId, signal));
+    return await own();
+  } catch (error) {
+    const failure = asFailure(error);
+    if (signal.aborted || failure.code.startsWith("LEDGER_")) throw failure;
+    logger.debug({ facility: facilityCode, err: failure }, "the tanks of a facility can't be listed");
+    return known;
+  }
+}
+
+/** A refill with the name of its tank where the service showed only its id, and the id where only the name. */
+export function withTank(refill: Refill, tanks: readonly ListedTank[]): Refill {
+  const { storageId, storageName } = refill;
+  const named = tanks.filter(({ name }) => name === storageName);
+  return {
+    ...refill,
+    storageId: storageId ?? (named.length === 1 ? named[0]?.storageId : undefined),
+    storageName: storageName ?? tanks.find((tank) => tank.storageId === storageId)?.name ?? undefined,
+  };
 }
 
 /** What is known of tanks; see {@link judgeTanks}. */
@@ -52,7 +109,7 @@ export async function readTankAges(pool: pg.Pool, limits: TankLimits, nowMs: num
 
 /**
  * How long ago each tank was refilled, and whether that is too long. A tank that is listed but was never refilled is
- * counted from when it was first seen, unless it can't be said to be without refills: where the service doesn't tell
+ * counted from when it was first seen, unless it can't be said to be without refills: where the service doesn't name
  * the tank of a refill, or lists the tank for several facilities, so that it isn't known whose it is.
  */
 export function judgeTanks(facts: TankFacts, limits: TankLimits, nowMs: number): TankAge[] {
@@ -77,13 +134,13 @@ function tanksOf(
     const own = listed.find(({ storageId }) => storageId === refill.storageId);
     return {
       facilityCode,
-      storageId: refill.storageId,
-      storageName: own?.name ?? refill.storageName,
+      storageId: refill.storageId ?? undefined,
+      storageName: own?.name ?? refill.storageName ?? undefined,
       lastRefillAt: refill.completedAt,
       since: refill.completedAt,
     };
   });
-  const isTankTold = !refills.some(isTankless);
+  const areTanksNamed = !refills.some(isTankless);
   const newestListing = Math.max(0, ...listed.map(({ listedAt }) => listedAt.getTime()));
   const never = listed
     .filter(({ storageId }) => !refills.some((refill) => refill.storageId === storageId))
@@ -95,19 +152,18 @@ function tanksOf(
       ({ storageId, name, firstSeenAt }): Tank => ({
         facilityCode,
         storageId,
-        storageName: name,
+        storageName: name ?? undefined,
         lastRefillAt: undefined,
         since: firstSeenAt,
       }),
     );
-  const known = isTankTold ? [...refilled, ...never] : refilled;
+  const known = areTanksNamed ? [...refilled, ...never] : refilled;
   if (known.length > 0) return known;
   const since = subscription.subscribedAt;
   return [{ facilityCode, storageId: undefined, storageName: undefined, lastRefillAt: undefined, since }];
 }
 
-const isTankless = ({ storageId, storageName }: TankRefill) =>
-  storageId === undefined && storageName === undefined;
+const isTankless = ({ storageId, storageName }: TankRefill) => storageId === null && storageName === null;
 
 /** One entry a tank: a service that tells its name sometimes or renamed it would else show it twice. */
 function latestByTank(refills: readonly TankRefill[]): TankRefill[] {
@@ -126,7 +182,7 @@ function limitOf(tank: Tank, { alertAfterMs, limitByTank }: TankLimits): number 
   return limit === "off" ? undefined : limit;
 }
 
-/** A tank's name for people: `Tank 4`, `tank 31`, or words that it isn't told. */
+/** A tank's name for people: `Tank 4`, `tank 31`, or words that it isn't known. */
 export function tankName({
   storageId,
   storageName,
@@ -135,5 +191,5 @@ export function tankName({
   readonly storageName?: string | undefined;
 }): string {
   if (storageName !== undefined) return storageName;
-  return storageId === undefined ? "(tank not told)" : `tank ${storageId}`;
+  return storageId === undefined ? "(tank not known)" : `tank ${storageId}`;
 }

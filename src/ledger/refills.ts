@@ -1,241 +1,334 @@
 import type pg from "pg";
-import { encodeCrockfordNumber } from "../core/crockford.ts";
-import { Failure } from "../core/failures.ts";
-import { isRefillStatus, type Refill, type RefillFile, type ToldRefill } from "../core/refill.ts";
+import type { Refill, Tank } from "../core/refill.ts";
 import { serviceTimeMs } from "../core/service-time.ts";
-import { inTransaction } from "./database.ts";
-import type { LedgerRefill } from "./refill-row.ts";
-import type { RefillFacility } from "./refill-subscriptions.ts";
+import type { Surface } from "../core/surface.ts";
+import { inTransaction, run } from "./database.ts";
 
-/** What happened to a refill. */
-export interface RefillStep {
-  readonly kind: "status" | "backward" | "unknown_status" | "missing" | "found" | "id_reused";
-  readonly status?: string | undefined;
-  /** Over before it was followed. */
-  readonly isHistory: boolean;
-  readonly isTold: boolean;
+/** A facility whose refills are followed. */
+export interface RefillFacility {
+  readonly facilityId: number;
+  /** The lab's name for it. */
+  readonly facilityCode: string;
+  readonly surface: Surface;
 }
 
-/** A refill as it is to be kept, and what happened to it. */
+/** A facility that is followed, and since when. */
+export interface RefillSubscription extends RefillFacility {
+  readonly subscribedAt: Date;
+}
+
+/** A refill as the ledger has it. */
+export interface LedgerRefill {
+  readonly ledgerId: number;
+  readonly facilityId: number;
+  /** The lab's name for the facility, as it was when the refill was first seen. */
+  readonly facilityCode: string;
+  readonly surface: Surface;
+  readonly refill: Refill;
+  /** How far it has come; see `rankOf`. 3 is an end. */
+  readonly reached: number;
+  /** The last word of the service. */
+  readonly remoteStatus: string;
+  /** Words of the service that were not believed, in their order. */
+  readonly flagged: readonly string[];
+  readonly firstSeenAt: Date;
+  readonly changedAt: Date;
+  /** Since when the service doesn't know it any more. */
+  readonly missingSince: Date | null;
+}
+
+/** A refill as it is to be kept. */
 export interface RefillChange {
   /** As the ledger had it when the change was decided; undefined for a new one. */
   readonly known: LedgerRefill | undefined;
   /** The service gave the id of the known one to this other refill, which takes its place. */
-  readonly isAnother?: boolean | undefined;
+  readonly isAnother: boolean;
   readonly refill: Refill;
   readonly reached: number;
   readonly remoteStatus: string;
-  readonly isMissing: boolean;
-  readonly steps: readonly RefillStep[];
+  readonly flagged: readonly string[];
+  /** Whether its status is another one, or was not believed; else only parts of it were added. */
+  readonly hasNews: boolean;
+  /** The status that counts as reached by this change. */
+  readonly counted: string | undefined;
 }
 
-/** How the lab is told. */
-export interface RefillTelling {
-  readonly connector: string;
-  /** Puts steps into files; `number` is the number of the next CSV file. Pure. */
-  readonly compose: (told: readonly ToldRefill[], number: number) => readonly RefillFile[];
+/** Which refills to list; all conditions hold together. */
+export interface RefillFilter {
+  readonly facilityId?: number | undefined;
+  /** Changed since. */
+  readonly since?: Date | undefined;
+  readonly limit: number;
 }
 
-/** Parts of a refill that both statements below set, from a row x of the parameter. */
-const RECORD = `jsonb_to_recordset($1::jsonb) as x(
-         id bigint, known_status text, known_remote_status text, procedure_id bigint, code text, storage_id bigint,
-         storage_name text, status text, reached smallint, remote_status text, created_at text, started_at text,
-         completed_at text, created_time timestamptz, completed_time timestamptz, error text, is_missing boolean,
-         has_news boolean, is_another boolean)`;
+/** The last completed refill of a tank. */
+export interface TankRefill {
+  readonly facilityId: number;
+  readonly storageId: number | null;
+  readonly storageName: string | null;
+  /** By the service's clock where it showed a time that has come, else when it was seen. */
+  readonly completedAt: Date;
+}
+
+/** A storage solution as it was listed. */
+export interface ListedTank {
+  readonly facilityId: number;
+  readonly storageId: number;
+  readonly name: string | null;
+  readonly firstSeenAt: Date;
+  readonly listedAt: Date;
+}
+
+/** $1 bigint[] of the facilities that are followed. */
+const UNSUBSCRIBE = "delete from refill_subscriptions where facility_id <> all ($1)";
 
 /**
- * What became of known refills; $1 JSON array, $2 facility, $3 its name. A row that another process has changed meanwhile
- * is left out. Index: the primary key.
+ * A facility that changes its surface begins anew, and a subscription never lies in the future, which a clock that was
+ * wrong can have left. $1 facility, $2 name, $3 surface.
  */
-const UPDATE_REFILLS = `
-update refills r
-   set facility_id = case when x.is_another then $2 else r.facility_id end,
-       facility_code = case when x.is_another then $3 else r.facility_code end,
-       code = case when x.is_another then x.code else coalesce(x.code, r.code) end,
-       storage_id = case when x.is_another then x.storage_id else coalesce(x.storage_id, r.storage_id) end,
-       storage_name = case when x.is_another then x.storage_name else coalesce(x.storage_name, r.storage_name) end,
-       status = x.status,
-       reached = x.reached,
-       remote_status = x.remote_status,
-       created_at = coalesce(x.created_at, r.created_at),
-       started_at = case when x.is_another then x.started_at else coalesce(x.started_at, r.started_at) end,
-       completed_at = case when x.is_another then x.completed_at else coalesce(x.completed_at, r.completed_at) end,
-       created_time = coalesce(x.created_time, r.created_time),
-       completed_time = case when x.is_another then x.completed_time else coalesce(x.completed_time, r.completed_time) end,
-       error = case when x.is_another then x.error else coalesce(x.error, r.error) end,
-       first_seen_at = case when x.is_another then now() else r.first_seen_at end,
-       changed_at = case when x.has_news then now() else r.changed_at end,
-       looked_at = now(),
-       missing_since = case when x.is_missing then coalesce(r.missing_since, now()) end
-  from ${RECORD}
- where r.id = x.id
-   and r.status = x.known_status
-   and r.remote_status = x.known_remote_status
-returning r.id, r.procedure_id`;
+const SUBSCRIBE = `
+insert into refill_subscriptions as s (facility_id, facility_code, surface)
+values ($1, $2, $3)
+on conflict (facility_id) do update
+   set facility_code = excluded.facility_code,
+       surface = excluded.surface,
+       subscribed_at = case when s.surface = excluded.surface then least(now(), s.subscribed_at) else now() end`;
 
-/** New refills; $1 JSON array, $2 facility, $3 its name, $4 surface. */
-const INSERT_REFILLS = `
-insert into refills (facility_id, facility_code, surface, procedure_id, code, storage_id, storage_name, status, reached,
-                     remote_status, created_at, started_at, completed_at, created_time, completed_time, error)
-select $2, $3, $4, x.procedure_id, x.code, x.storage_id, x.storage_name, x.status, x.reached,
-       x.remote_status, x.created_at, x.started_at, x.completed_at, x.created_time, x.completed_time, x.error
-  from ${RECORD}
-on conflict (surface, procedure_id) do nothing
-returning id, procedure_id`;
+const SUBSCRIPTIONS = `
+select s.facility_id as "facilityId", s.facility_code as "facilityCode", s.surface, s.subscribed_at as "subscribedAt"
+  from refill_subscriptions s
+ order by s.facility_id`;
 
-/** Numbers for steps, from the table's own series; $1 how many. */
-const NEXT_NUMBERS = `
-select nextval(pg_get_serial_sequence('refill_events', 'id')) as number
-  from generate_series(1, $1::integer)`;
+/** $1 facility, $2 JSON array of {storageId, name}. */
+const KEEP_TANKS = `
+insert into tanks as t (facility_id, storage_id, name)
+select $1, x."storageId", x.name
+  from jsonb_to_recordset($2::jsonb) as x("storageId" bigint, name text)
+on conflict (facility_id, storage_id) do update
+   set name = coalesce(excluded.name, t.name),
+       listed_at = now()`;
 
-/** $1 JSON array of {id, refill_id, kind, status, is_history, delivery_id}. */
-const INSERT_STEPS = `
-insert into refill_events (id, refill_id, kind, status, is_history, delivery_id)
-select x.id, x.refill_id, x.kind, x.status, x.is_history, x.delivery_id
-  from jsonb_to_recordset($1::jsonb) as x(id bigint, refill_id bigint, kind text, status text, is_history boolean,
-                                          delivery_id bigint)
- order by x.id`;
+const TANKS = `
+select t.facility_id as "facilityId", t.storage_id as "storageId", t.name, t.first_seen_at as "firstSeenAt",
+       t.listed_at as "listedAt"
+  from tanks t
+ order by t.facility_id, t.storage_id`;
 
-/** $1 facility, $2 text[] of statuses, one for each time that one was reached. */
-const COUNT_STEPS = `
+/** Columns of a {@link LedgerRefill} of a row r. */
+const REFILL = `
+       r.id as "ledgerId", r.facility_id as "facilityId", r.facility_code as "facilityCode", r.surface, r.reached,
+       r.remote_status as "remoteStatus", r.flagged, r.first_seen_at as "firstSeenAt", r.changed_at as "changedAt",
+       r.missing_since as "missingSince",
+       json_strip_nulls(json_build_object(
+         'id', r.procedure_id, 'code', r.code, 'status', r.status, 'storageId', r.storage_id,
+         'storageName', r.storage_name, 'createdAt', r.created_at, 'startedAt', r.started_at,
+         'completedAt', r.completed_at, 'error', r.error)) as refill`;
+
+/** $1 surface, $2 bigint[] of procedures. Index: unique (surface, procedure_id). */
+const REFILLS_BY_PROCEDURE = `
+select ${REFILL}
+  from refills r
+ where r.surface = $1
+   and r.procedure_id = any ($2)`;
+
+/** Those that were looked at longest ago; $1 facility, $2 surface, $3 procedures that were just seen, $4 limit. Index: refills_open. */
+const OPEN_REFILLS = `
+select ${REFILL}
+  from refills r
+ where r.facility_id = $1
+   and r.surface = $2
+   and r.reached < 3
+   and r.procedure_id <> all ($3)
+   and (r.missing_since is null or r.missing_since > now() - interval '7 days')
+ order by r.looked_at
+ limit $4`;
+
+/** A creation in the future was dated by a clock that is wrong. $1 facility, $2 surface. Index: refills_newest. */
+const NEWEST_REFILL = `
+select r.procedure_id as "procedureId", r.created_time as "createdTime"
+  from refills r
+ where r.facility_id = $1
+   and r.surface = $2
+   and r.missing_since is null
+   and r.created_time <= now() + interval '10 minutes'
+ order by r.created_time desc nulls last, r.id desc
+ limit 1`;
+
+/**
+ * Keeps changes and counts the statuses that were reached; $1 JSON array, $2 facility, $3 its name, $4 surface. A row that
+ * another process has changed meanwhile is left as it is.
+ */
+const RECORD_REFILLS = `
+with given as (
+  select *
+    from jsonb_to_recordset($1::jsonb) as x(
+         ledger_id bigint, known_status text, known_remote_status text, is_another boolean, has_news boolean,
+         counted text, procedure_id bigint, code text, storage_id bigint, storage_name text, status text,
+         reached smallint, remote_status text, flagged text[], created_at text, started_at text, completed_at text,
+         created_time timestamptz, completed_time timestamptz, error text)),
+updated as (
+  update refills r
+     set facility_id = $2, facility_code = case when x.is_another then $3 else r.facility_code end,
+         code = x.code, storage_id = x.storage_id, storage_name = x.storage_name, status = x.status,
+         reached = x.reached, remote_status = x.remote_status, flagged = x.flagged, created_at = x.created_at,
+         started_at = x.started_at, completed_at = x.completed_at, created_time = x.created_time,
+         completed_time = x.completed_time, error = x.error,
+         first_seen_at = case when x.is_another then now() else r.first_seen_at end,
+         changed_at = case when x.has_news then now() else r.changed_at end,
+         looked_at = now(), missing_since = null
+    from given x
+   where r.id = x.ledger_id
+     and r.status = x.known_status
+     and r.remote_status = x.known_remote_status
+  returning r.procedure_id),
+added as (
+  insert into refills (facility_id, facility_code, surface, procedure_id, code, storage_id, storage_name, status, reached,
+                       remote_status, flagged, created_at, started_at, completed_at, created_time, completed_time, error)
+  select $2, $3, $4, x.procedure_id, x.code, x.storage_id, x.storage_name, x.status, x.reached,
+         x.remote_status, x.flagged, x.created_at, x.started_at, x.completed_at, x.created_time, x.completed_time, x.error
+    from given x
+   where x.ledger_id is null
+  on conflict (surface, procedure_id) do nothing
+  returning procedure_id)
 insert into refill_counts as c (facility_id, status, count)
-select $1, x.status, count(*)
-  from unnest($2::text[]) as x(status)
- group by x.status
+select $2, x.counted, count(*)
+  from given x
+ where x.counted is not null
+   and x.procedure_id in (select procedure_id from updated union all select procedure_id from added)
+ group by x.counted
 on conflict (facility_id, status) do update set count = c.count + excluded.count`;
 
-/**
- * The number of the next CSV file of refills; $1 connector. No dropped file can have the name that it is counted under. A
- * connector that tells for the first time counts on from the others: it may be one of them under a new name, whose lab has
- * had those numbers. Another facility may have its first time at this moment. Index: the primary key, but for such a first
- * time.
- */
-const NEXT_FILE_NUMBER = `
-with next as (
-  update result_numbers
-     set last_number = last_number + 1
-   where connector = $1
-     and input_name = '/refills'
-  returning last_number),
-first as (
-  insert into result_numbers as n (connector, input_name, last_number)
-  select $1, '/refills', coalesce(max(r.last_number), 0) + 1
-    from result_numbers r
-   where r.input_name = '/refills'
-  having not exists (select 1 from next)
-  on conflict (connector, input_name) do update set last_number = n.last_number + 1
-  returning last_number)
-select last_number from next
- union all
-select last_number from first`;
+/** Refills that were asked for by their ids; $1 bigint[] of ledger ids, $2 those of them that the service doesn't know. */
+const LOOKED_AT = `
+update refills
+   set looked_at = now(),
+       changed_at = case when id = any ($2) and missing_since is null then now() else changed_at end,
+       missing_since = case when id = any ($2) then coalesce(missing_since, now()) else missing_since end
+ where id = any ($1)`;
 
-/** $1 connector, $2 file name, $3 bytes. */
-const INSERT_DELIVERY = `
-insert into deliveries (connector, file_name, bytes)
-values ($1, $2, $3)
+/** Latest change first; $1 facility, $2 since, $3 limit; null for any. */
+const LIST_REFILLS = `
+select ${REFILL}
+  from refills r
+ where ($1::bigint is null or r.facility_id = $1)
+   and ($2::timestamptz is null or r.changed_at >= $2)
+ order by r.changed_at desc, r.id desc
+ limit $3`;
+
+/** None was completed after the ledger learned of it: else a clock that runs ahead would put off an alert. Index: refills_completed. */
+const LAST_COMPLETED = `
+select distinct on (r.facility_id, r.storage_id, r.storage_name)
+       r.facility_id as "facilityId", r.storage_id as "storageId", r.storage_name as "storageName",
+       least(r.completed_time, r.changed_at) as "completedAt"
+  from refills r
+ where r.status = 'COMPLETED'
+ order by r.facility_id, r.storage_id, r.storage_name, least(r.completed_time, r.changed_at) desc`;
+
+const COUNTS = `
+select s.facility_code as "facilityCode", c.status, c.count
+  from refill_counts c
+  join refill_subscriptions s on s.facility_id = c.facility_id
+ order by s.facility_code, c.status`;
+
+/**
+ * Refills that were over long ago, but never the last completed one of a tank. One without any time stays: the service may
+ * list it again, and nothing would say that it is old. $1 ms, $2 how many. Index: refills_changed.
+ */
+const FORGET_REFILLS = `
+delete from refills
+ where id in (select r.id
+                from refills r
+               where r.reached = 3
+                 and r.changed_at < now() - $1 * interval '1 millisecond'
+                 and coalesce(r.completed_time, r.created_time) < now() - $1 * interval '1 millisecond'
+                 and (r.status <> 'COMPLETED'
+                      or exists (select 1
+                                   from refills later
+                                  where later.facility_id = r.facility_id
+                                    and later.storage_id is not distinct from r.storage_id
+                                    and later.storage_name is not distinct from r.storage_name
+                                    and later.status = 'COMPLETED'
+                                    and (least(later.completed_time, later.changed_at), later.id)
+                                        > (least(r.completed_time, r.changed_at), r.id)))
+               order by r.changed_at
+               limit $2)
 returning id`;
 
-/**
- * Keeps what became of a facility's refills, what happened, and the files that tell the lab, in one transaction: a step
- * is told exactly where it is recorded.
- *
- * @throws Failure LEDGER_CONTENDED when another process has recorded one of them meanwhile; nothing is kept then.
- */
+/** Follows these facilities from now on, and no others. Those that were followed before go on where they stood. */
+export async function subscribeRefills(pool: pg.Pool, facilities: readonly RefillFacility[]): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    await client.query(UNSUBSCRIBE, [facilities.map(({ facilityId }) => facilityId)]);
+    for (const { facilityId, facilityCode, surface } of facilities)
+      await client.query(SUBSCRIBE, [facilityId, facilityCode, surface]);
+  });
+}
+
+/** The facilities that are followed. */
+export function listSubscriptions(pool: pg.Pool): Promise<RefillSubscription[]> {
+  return run<RefillSubscription>(pool, SUBSCRIPTIONS);
+}
+
+/** Records the storage solutions that the service lists for a facility just now. */
+export async function keepTanks(pool: pg.Pool, facilityId: number, tanks: readonly Tank[]): Promise<void> {
+  if (tanks.length === 0) return;
+  // A page that shifts can show one of them twice, and a statement may change a row once only.
+  const byId = new Map(tanks.map((tank) => [tank.storageId, tank]));
+  await run(pool, KEEP_TANKS, [facilityId, JSON.stringify([...byId.values()])]);
+}
+
+/** Every storage solution that was ever listed. */
+export function listListedTanks(pool: pg.Pool): Promise<ListedTank[]> {
+  return run<ListedTank>(pool, TANKS);
+}
+
+/** Refills of a surface by the ids of their procedures. */
+export async function findRefills(
+  pool: pg.Pool,
+  surface: Surface,
+  procedureIds: readonly number[],
+): Promise<ReadonlyMap<number, LedgerRefill>> {
+  const found = await run<LedgerRefill>(pool, REFILLS_BY_PROCEDURE, [surface, procedureIds]);
+  return new Map(found.map((each) => [each.refill.id, each]));
+}
+
+/** Refills that are not over and were not among those just seen, the longest unseen first. */
+export function listOpenRefills(
+  pool: pg.Pool,
+  { facilityId, surface }: RefillFacility,
+  seenIds: readonly number[],
+  limit: number,
+): Promise<LedgerRefill[]> {
+  return run<LedgerRefill>(pool, OPEN_REFILLS, [facilityId, surface, seenIds, limit]);
+}
+
+/** The refill that was created last, as far as the ledger knows when each was. */
+export async function findNewestRefill(
+  pool: pg.Pool,
+  { facilityId, surface }: RefillFacility,
+): Promise<{ readonly procedureId: number; readonly createdTime: Date } | undefined> {
+  type Row = { readonly procedureId: number; readonly createdTime: Date };
+  return (await run<Row>(pool, NEWEST_REFILL, [facilityId, surface]))[0];
+}
+
+/** Keeps what became of a facility's refills; what another process has recorded meanwhile stays for the next reading. */
 export async function recordRefills(
   pool: pg.Pool,
-  facility: RefillFacility,
-  changes: readonly RefillChange[],
-  telling: RefillTelling | undefined,
-): Promise<void> {
-  if (changes.length === 0) return;
-  await inTransaction(pool, async (client) => {
-    const ledgerIdByProcedure = await keepRefills(client, facility, changes);
-    const steps = changes.flatMap(({ refill, steps: each }) => each.map((step) => ({ refill, step })));
-    if (steps.length === 0) return;
-    const { rows: numbers } = await client.query<{ number: number }>(NEXT_NUMBERS, [steps.length]);
-    const numbered = steps.map((each, index) => ({ ...each, number: numbers[index]?.number ?? 0 }));
-    const deliveryIdByNumber = telling
-      ? await keepFiles(client, facility, numbered, telling)
-      : new Map<number, number>();
-    const rows = numbered.map(({ refill, step, number }) => ({
-      id: number,
-      refill_id: ledgerIdByProcedure.get(refill.id),
-      kind: step.kind,
-      status: step.status,
-      is_history: step.isHistory,
-      delivery_id: deliveryIdByNumber.get(number),
-    }));
-    await client.query(INSERT_STEPS, [JSON.stringify(rows)]);
-    const reached = numbered.flatMap(({ step: { kind, isHistory, status } }) =>
-      kind === "status" && !isHistory && status !== undefined
-        ? [isRefillStatus(status) ? status : "OTHER"]
-        : [],
-    );
-    if (reached.length > 0) await client.query(COUNT_STEPS, [facility.facilityId, reached]);
-  });
-}
-
-async function keepRefills(
-  client: pg.PoolClient,
   { facilityId, facilityCode, surface }: RefillFacility,
   changes: readonly RefillChange[],
-): Promise<ReadonlyMap<number, number>> {
-  type Kept = { id: number; procedure_id: number };
-  const parameters = (some: readonly RefillChange[]) => JSON.stringify(some.map(toParameter));
-  const updates = changes.filter(({ known }) => known !== undefined);
-  const inserts = changes.filter(({ known }) => known === undefined);
-  const updated =
-    updates.length > 0
-      ? await client.query<Kept>(UPDATE_REFILLS, [parameters(updates), facilityId, facilityCode])
-      : { rows: [] };
-  const insertion = [parameters(inserts), facilityId, facilityCode, surface];
-  const inserted = inserts.length > 0 ? await client.query<Kept>(INSERT_REFILLS, insertion) : { rows: [] };
-  const kept = [...updated.rows, ...inserted.rows];
-  if (kept.length !== changes.length)
-    throw new Failure("LEDGER_CONTENDED", "another process has recorded the same refills at this moment");
-  return new Map(kept.map((row) => [row.procedure_id, row.id]));
+): Promise<void> {
+  if (changes.length === 0) return;
+  const given = JSON.stringify(changes.map(toRow));
+  await run(pool, RECORD_REFILLS, [given, facilityId, facilityCode, surface]);
 }
 
-/** Composes the files of the steps that are told; gives the delivery of each by its number. */
-async function keepFiles(
-  client: pg.PoolClient,
-  { facilityCode }: RefillFacility,
-  steps: readonly { readonly refill: Refill; readonly step: RefillStep; readonly number: number }[],
-  { connector, compose }: RefillTelling,
-): Promise<ReadonlyMap<number, number>> {
-  const toTell = steps.filter(({ step }) => step.isTold);
-  const deliveryIdByNumber = new Map<number, number>();
-  if (toTell.length === 0) return deliveryIdByNumber;
-  const { rows } = await client.query<{ instance_code: string; at: Date }>(
-    "select instance_code, now() as at from ledger",
-  );
-  const told = toTell.map(({ refill, step, number }): ToldRefill => {
-    return {
-      facilityCode,
-      refill: { ...refill, status: step.status ?? refill.status },
-      number,
-      controlId: `CR${rows[0]?.instance_code}${encodeCrockfordNumber(number).padStart(8, "0")}`,
-      occurredAt: rows[0]?.at ?? new Date(0),
-    };
-  });
-  const taken = await client.query<{ last_number: number }>(NEXT_FILE_NUMBER, [connector]);
-  for (const { fileName, bytes, numbers } of compose(told, taken.rows[0]?.last_number ?? 1)) {
-    const inserted = await client.query<{ id: number }>(INSERT_DELIVERY, [connector, fileName, bytes]);
-    for (const number of numbers) deliveryIdByNumber.set(number, inserted.rows[0]?.id ?? 0);
-  }
-  return deliveryIdByNumber;
-}
-
-function toParameter(change: RefillChange) {
-  const { known, refill, reached, remoteStatus, isMissing, steps } = change;
-  const timeOf = (text: string | undefined) => {
-    const ms = serviceTimeMs(text);
-    return ms === undefined ? undefined : new Date(ms).toISOString();
-  };
+function toRow({ known, refill, reached, remoteStatus, flagged, ...change }: RefillChange) {
   return {
-    id: known?.ledgerId,
+    ledger_id: known?.ledgerId,
     known_status: known?.refill.status,
     known_remote_status: known?.remoteStatus,
+    is_another: change.isAnother,
+    has_news: change.hasNews,
+    counted: change.counted,
     procedure_id: refill.id,
     code: refill.code,
     storage_id: refill.storageId,
@@ -243,14 +336,50 @@ function toParameter(change: RefillChange) {
     status: refill.status,
     reached,
     remote_status: remoteStatus,
+    flagged,
     created_at: refill.createdAt,
     started_at: refill.startedAt,
     completed_at: refill.completedAt,
     created_time: timeOf(refill.createdAt),
     completed_time: timeOf(refill.completedAt),
     error: refill.error,
-    is_missing: isMissing,
-    has_news: steps.length > 0,
-    is_another: change.isAnother ?? false,
   };
+}
+
+function timeOf(text: string | undefined): Date | undefined {
+  const ms = serviceTimeMs(text);
+  return ms === undefined ? undefined : new Date(ms);
+}
+
+/** Records that refills were asked for by their ids, and which of them the service doesn't know any more. */
+export async function recordLooks(
+  pool: pg.Pool,
+  looked: readonly LedgerRefill[],
+  missing: readonly LedgerRefill[],
+): Promise<void> {
+  const ids = (some: readonly LedgerRefill[]) => some.map(({ ledgerId }) => ledgerId);
+  if (looked.length > 0) await run(pool, LOOKED_AT, [ids(looked), ids(missing)]);
+}
+
+/** Refills, latest change first. */
+export function listRefills(pool: pg.Pool, filter: RefillFilter): Promise<LedgerRefill[]> {
+  const { facilityId = null, since = null, limit } = filter;
+  return run<LedgerRefill>(pool, LIST_REFILLS, [facilityId, since, limit]);
+}
+
+/** The last completed refill of each tank that has one; those without a tank count as one of each facility. */
+export function listLastRefills(pool: pg.Pool): Promise<TankRefill[]> {
+  return run<TankRefill>(pool, LAST_COMPLETED);
+}
+
+/** How often refills of the facilities that are followed reached a status. */
+export function countRefills(
+  pool: pg.Pool,
+): Promise<{ facilityCode: string; status: string; count: number }[]> {
+  return run(pool, COUNTS);
+}
+
+/** Forgets a batch of refills that retention allows; gives how many. */
+export async function forgetRefills(pool: pg.Pool, olderThanMs: number, limit: number): Promise<number> {
+  return (await run(pool, FORGET_REFILLS, [olderThanMs, limit])).length;
 }

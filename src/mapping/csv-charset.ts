@@ -54,9 +54,3 @@ export function fitRows<R extends Readonly<Record<string, string>>>(
     return unfit.length === 0 ? row : { ...row, ...Object.fromEntries(spelled) };
   });
 }
-
-/** Values that a file can hold, with all characters spelled that its character set doesn't have. */
-export function spellValues(values: readonly CsvValue[], writing: CsvWriting): CsvValue[] {
-  const encoding = encodingOf(writing);
-  return values.map((value) => (typeof value === "string" ? spellOut(value, encoding) : value));
-}

@@ -11,7 +11,7 @@ export interface ResultCharset {
 }
 
 /** Unless set otherwise, and for what is about no message. */
-export const UTF_8: ResultCharset = { encoding: "utf-8", name: "UNICODE UTF-8" };
+const UTF_8: ResultCharset = { encoding: "utf-8", name: "UNICODE UTF-8" };
 
 /**
  * How a message about another one is written. As received, MSH-18 names the character set as its sender does, where that

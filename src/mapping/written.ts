@@ -2,7 +2,6 @@ import { Failure } from "../core/failures.ts";
 import type { Encoding } from "../formats/encoding.ts";
 import { encodeHl7 } from "../formats/hl7/encode.ts";
 import type { Original } from "./original.ts";
-import { charsetOf, type ResultCharset, type ResultEncoding, UTF_8 } from "./result-charset.ts";
 
 /**
  * The bytes of an answer to a message. Its sender waits for it, so where the character set of the results can't hold
@@ -17,19 +16,6 @@ export function encodeAnswer(original: Original, compose: (original: Original) =
     encode(original.writtenIn("as-received")) ??
     Buffer.from(compose(original.writtenIn("utf-8")), "utf8")
   );
-}
-
-/**
- * The bytes of a message that is about no other, in the character set that is wanted, or in UTF-8 where that can't hold it.
- *
- * @param compose the text of the message, given what its MSH-18 says
- */
-export function encodeNews(
-  wanted: ResultEncoding | undefined,
-  compose: (charset: ResultCharset) => string,
-): Buffer {
-  const charset = charsetOf(wanted);
-  return tryToEncode(compose(charset), charset.encoding) ?? Buffer.from(compose(UTF_8), "utf8");
 }
 
 function tryToEncode(text: string, encoding: Encoding): Buffer | undefined {

@@ -1,13 +1,16 @@
 import { asFailure } from "../core/failures.ts";
+import { phi } from "../core/phi.ts";
 import type { Refill, Tank } from "../core/refill.ts";
 import type { Surface } from "../core/surface.ts";
 import type { ServiceContext } from "./context.ts";
 import { walkPages } from "./list.ts";
+import { maskText } from "./mask.ts";
 import { PROCEDURES } from "./procedures.ts";
-import { parseRefill, parseTank, type ReadRefill } from "./refill-shape.ts";
-import { UNTOLD } from "./shapes.ts";
+import { type ProcedureStatus, parseProcedure } from "./shapes.ts";
 import { getOne } from "./single.ts";
 import type { Query } from "./transport.ts";
+import { idOf, idValue, isObject, type RawObject, subjectCodeOf, textValue } from "./values.ts";
+import type { ServiceWords } from "./words.ts";
 
 /** Where each surface lists its procedures. */
 const ENDPOINTS: Readonly<Record<Surface, string>> = {
@@ -21,108 +24,103 @@ const TYPE_WORDS: Readonly<Record<Surface, readonly string[]>> = {
   external: ["REFILL"],
 };
 
+/** Longer texts are cut: none of these is free text. */
+const LONGEST_TEXT = 200;
+
 /** Which refills to read. */
 export interface RefillSearch {
   readonly facilityId: number;
   readonly surface: Surface;
-  /** Refills created before that may be left out; all of them when it is undefined. ISO 8601. */
-  readonly createdFrom?: string | undefined;
-  /**
-   * Where the list turns out too long to be read to its end, what was created since then is read instead: of all types,
-   * since the filter by type may be why it is so long. ISO 8601.
-   */
-  readonly recentFrom?: string | undefined;
-  /**
-   * A refill that is known to be in that time. A list without it was filtered in a way of the service's own, and the
-   * next wider question is asked.
-   */
+  /** Whether to read the whole list; else only what was created since `since`. */
+  readonly isWhole: boolean;
+  /** ISO 8601. */
+  readonly since: string;
+  /** A refill that must be in the list: where it is missing, a filter left out too much, and a wider question is asked. */
   readonly expectId?: number | undefined;
   /** What the last reading found out. */
   readonly hints: RefillHints;
 }
 
-/** What is remembered from one reading for the next; plain data, to be kept. */
+/** What one reading finds out for the next. */
 export interface RefillHints {
-  /** The spelling of the type by which refills were found. */
+  /** The service's spelling of the type. */
   readonly typeWord?: string | undefined;
-  /** The question that gave what was expected: 0 is the narrowest. */
-  readonly width?: number | undefined;
   /** The whole list is too long to be read; only what was created lately is asked for. */
   readonly isTooLong?: boolean | undefined;
 }
 
 /** What a reading found. */
 export interface RefillReading {
+  /** The status of an entry that tells none is `UNTOLD`. */
   readonly refills: readonly Refill[];
-  /** Entries that are too short to tell their status, to be read one by one. */
-  readonly untoldIds: readonly number[];
   readonly pages: number;
-  /** False when a list was too long to be read to its end, also that of what was created lately. */
-  readonly isComplete: boolean;
-  /** The refill that was expected is in no list any more, however wide. */
+  /** The refill that was expected is not in the whole list either. */
   readonly isExpectedGone: boolean;
   readonly hints: RefillHints;
 }
 
-/** A way of asking, from the narrowest to the widest. */
-interface Question {
-  readonly width: number;
-  readonly query: Query;
-}
-
 /**
- * The refills of a facility by the list of its surface. Every filter is a hint and looked at again: entries of another
- * type or facility are passed over. A filter that leaves out too much is noticed too, by what was expected, and then
- * the list is read by type alone, and at last without any filter but the facility's. A list that is too long, because the
- * service ignores the type, for example, is read by time alone.
- * @throws Failure those of `walkPages`, but SERVICE_LIST_TOO_LONG, which makes the reading incomplete.
+ * The refills of a facility by the list of its surface. Every filter is a hint and checked again: entries of another
+ * type or facility are passed over, and a filter that leaves out what is expected is left out next. A list that is too
+ * long, because the service ignores the type, for example, is read by time alone.
+ * @throws Failure those of `walkPages`; SERVICE_LIST_TOO_LONG only when what was created lately is too long as well.
  */
 export async function readRefills(
   context: ServiceContext,
   search: RefillSearch,
   signal: AbortSignal,
 ): Promise<RefillReading> {
+  const { facilityId, surface, expectId, hints } = search;
+  const { words } = context.settings;
   const found = new Map<number, ReadRefill>();
-  const { expectId } = search;
-  const questions = questionsOf(search, [...context.settings.words.type]);
-  const recent = recentQuestion(search);
-  const narrowest = questions[0]?.width;
+  const questions = questionsOf(search, words);
+  let isTooLong = hints.isTooLong === true && !search.isWhole;
+  let isWholeRead = false;
   let pages = 0;
-  let isComplete = true;
-  let width: number | undefined;
-  for (const question of questions) {
-    const walk = await walkInto(context, search, question, found, signal);
-    pages += walk.pages;
-    isComplete = walk.isComplete;
-    const isFound = expectId === undefined ? found.size > 0 : found.has(expectId);
-    if (isFound) width = question.width;
-    // What is asked more widely is no shorter.
-    if (isFound || !isComplete) break;
-  }
-  let isTooLong = search.hints.isTooLong === true;
-  if (!isComplete && !isTooLong && recent) {
-    const walk = await walkInto(context, search, recent, found, signal);
-    pages += walk.pages;
-    isComplete = walk.isComplete;
-    isTooLong = true;
+  for (let question = questions.shift(); question; question = questions.shift()) {
+    const isAsked = question.type !== undefined;
+    const listing = { endpoint: ENDPOINTS[surface], query: question, sensitive: [], ends: "empty" } as const;
+    try {
+      for await (const page of walkPages(context, listing, signal)) {
+        pages += 1;
+        const refills = page.flatMap((raw) => parseRefill(raw, words, { isAsked }) ?? []);
+        for (const refill of refills) if (!isElsewhere(refill, facilityId)) found.set(refill.id, refill);
+      }
+      isWholeRead = !isAsked && question.createdAt_from === undefined;
+    } catch (error) {
+      const failure = asFailure(error);
+      if (failure.code !== "SERVICE_LIST_TOO_LONG" || question.createdAt_from !== undefined) throw failure;
+      isTooLong = true;
+      // What is asked more widely is no shorter.
+      questions.splice(0, questions.length, { facilityId, createdAt_from: search.since });
+      continue;
+    }
+    if (expectId === undefined ? found.size > 0 : found.has(expectId)) break;
   }
   const all = [...found.values()];
-  const typeWord = all.find((each) => each.typeWord !== undefined)?.typeWord ?? search.hints.typeWord;
   return {
-    refills: all.filter(({ status }) => status !== UNTOLD).map(withoutExtras),
-    untoldIds: all.filter(({ status }) => status === UNTOLD).map(({ id }) => id),
+    refills: all.map(withoutExtras),
     pages,
-    isComplete,
-    // A question by time alone may leave out what is there, and no wider one was asked.
-    isExpectedGone: expectId !== undefined && !found.has(expectId) && isComplete && !isTooLong,
-    // Only a narrower question that failed says something about filters; one that was not asked doesn't. When even
-    // the widest did not find what was expected, it is gone, which says nothing about them either.
+    isExpectedGone: expectId !== undefined && !found.has(expectId) && isWholeRead,
     hints: {
-      typeWord,
-      width: width !== narrowest && width !== undefined ? width : search.hints.width,
-      ...(isTooLong ? { isTooLong } : {}),
+      typeWord: all.find(({ typeWord }) => typeWord !== undefined)?.typeWord ?? hints.typeWord,
+      isTooLong,
     },
   };
+}
+
+/** What to ask, the narrowest question first. */
+function questionsOf(
+  { facilityId, surface, isWhole, since, expectId, hints }: RefillSearch,
+  words: ServiceWords,
+): Query[] {
+  const own = [...words.type].flatMap(([theirs, ours]) => (ours === "REFILL" ? [theirs] : []));
+  const types = hints.typeWord === undefined ? [...TYPE_WORDS[surface], ...own] : [hints.typeWord];
+  const whole: Query[] = [...types.map((type) => ({ facilityId, type })), { facilityId }];
+  if (isWhole) return whole;
+  const recent = types.map((type) => ({ facilityId, type, createdAt_from: since }));
+  if (hints.isTooLong) return [...recent, { facilityId, createdAt_from: since }];
+  return expectId === undefined ? recent : [...recent, ...whole];
 }
 
 /**
@@ -165,55 +163,80 @@ export async function listTanks(
   return tanks;
 }
 
-function questionsOf(search: RefillSearch, siteWords: readonly (readonly [string, string])[]): Question[] {
-  const { facilityId, surface, createdFrom, hints } = search;
-  const own = siteWords.flatMap(([theirs, ours]) => (ours === "REFILL" ? [theirs] : []));
-  const words = hints.typeWord === undefined ? [...TYPE_WORDS[surface], ...own] : [hints.typeWord];
-  const [word] = words;
-  const byTime: Question[] =
-    createdFrom === undefined
-      ? []
-      : [{ width: 0, query: { facilityId, type: word, createdAt_from: createdFrom } }];
-  const recent = recentQuestion(search);
-  if (hints.isTooLong && recent) return [...byTime, recent];
-  const questions = [
-    ...byTime,
-    ...words.map((type) => ({ width: 1, query: { facilityId, type } })),
-    { width: 2, query: { facilityId } },
-  ];
-  return questions.filter(({ width }) => width >= (hints.width ?? 0));
+/** A refill as a list or a single read tells it. */
+interface ReadRefill extends Refill {
+  /** The facility that the entry names. */
+  readonly facilityId?: number | undefined;
+  /** The type in the service's own spelling, for asking by it. */
+  readonly typeWord?: string | undefined;
 }
 
-function recentQuestion({ facilityId, recentFrom }: RefillSearch): Question | undefined {
-  return recentFrom === undefined
-    ? undefined
-    : { width: 0, query: { facilityId, createdAt_from: recentFrom } };
+/**
+ * Reads a refill of either surface; undefined for a procedure of another type. An entry that tells no type counts as
+ * one only in an answer to a question for refills (`isAsked`), and only when nothing of an order stands in it.
+ */
+function parseRefill(
+  raw: RawObject,
+  words: ServiceWords,
+  { isAsked }: { readonly isAsked: boolean },
+): ReadRefill | undefined {
+  const procedure = parseProcedure(raw, words);
+  if (
+    !procedure ||
+    !(procedure.type === undefined ? isAsked && isBare(procedure, raw) : procedure.type === "REFILL")
+  )
+    return undefined;
+  const storage = storageOf(raw);
+  const performer = textValue.safeParse(raw.performedBy).data;
+  return {
+    id: procedure.id,
+    code: short(procedure.code),
+    status: short(procedure.status) ?? procedure.status,
+    storageId: storage?.storageId ?? procedure.storageId,
+    storageName: short(textValue.safeParse(raw.storageName).data ?? storage?.name),
+    createdAt: short(procedure.createdAt),
+    startedAt: short(procedure.startedAt),
+    completedAt: short(procedure.completedAt),
+    error:
+      procedure.error === undefined
+        ? undefined
+        : maskText(procedure.error, performer === undefined ? [] : [phi(performer)]),
+    facilityId: procedure.facilityId,
+    typeWord: textValue.safeParse(raw.type).data,
+  };
 }
 
-async function walkInto(
-  context: ServiceContext,
-  { surface, facilityId }: RefillSearch,
-  { query }: Question,
-  found: Map<number, ReadRefill>,
-  signal: AbortSignal,
-): Promise<{ pages: number; isComplete: boolean }> {
-  const listing = { endpoint: ENDPOINTS[surface], query, sensitive: [], ends: "empty" } as const;
-  const { words } = context.settings;
-  let pages = 0;
-  try {
-    for await (const page of walkPages(context, listing, signal)) {
-      pages += 1;
-      for (const raw of page) {
-        const refill = parseRefill(raw, words, { isAsked: query.type !== undefined });
-        if (refill && !isElsewhere(refill, facilityId)) found.set(refill.id, refill);
-      }
-    }
-    return { pages, isComplete: true };
-  } catch (error) {
-    const failure = asFailure(error);
-    if (failure.code !== "SERVICE_LIST_TOO_LONG") throw failure;
-    return { pages, isComplete: false };
-  }
+/** Reads a storage solution; undefined for anything without an integer id. */
+function parseTank(raw: RawObject): (Tank & { readonly facilityId?: number | undefined }) | undefined {
+  const storageId = idOf(raw);
+  if (storageId === undefined) return undefined;
+  const facility = isObject(raw.facility) ? raw.facility.id : raw.facilityId;
+  return {
+    storageId,
+    name: short(textValue.safeParse(raw.name).data),
+    facilityId: idValue.safeParse(facility).data,
+  };
+}
+
+function isBare(procedure: ProcedureStatus, raw: RawObject): boolean {
+  return (
+    procedure.requestId === undefined &&
+    (procedure.containerIds ?? []).length === 0 &&
+    subjectCodeOf(raw) === undefined
+  );
+}
+
+/** The tank under `storage`, as an object or as its name: how a refill names it is not specified. */
+function storageOf({
+  storage,
+}: RawObject): { storageId?: number | undefined; name?: string | undefined } | undefined {
+  if (isObject(storage)) return { storageId: idOf(storage), name: textValue.safeParse(storage.name).data };
+  return typeof storage === "string" ? { name: textValue.safeParse(storage).data } : undefined;
+}
+
+function short(text: string | undefined): string | undefined {
+  if (text === undefined || text === "") return undefined;
+  return text.length > LONGEST_TEXT ? text.slice(0, LONGEST_TEXT).toWellFormed() : text;
 }
 
 function isElsewhere(entry: { readonly facilityId?: number | undefined }, facilityId: number): boolean {

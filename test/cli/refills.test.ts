@@ -2,30 +2,25 @@ import { readFile, writeFile } from "node:fs/promises";
 import type pg from "pg";
 import { describe, expect, it } from "vitest";
 import type { Refill } from "../../src/core/refill.ts";
-import { keepTanks, subscribeRefills } from "../../src/ledger/refill-subscriptions.ts";
-import { recordRefills } from "../../src/ledger/refills.ts";
-import { refillCsv } from "../../src/mapping/refill-csv.ts";
+import { keepTanks, recordRefills, subscribeRefills } from "../../src/ledger/refills.ts";
 import { type Lab, withLab } from "./with-lab.ts";
 
 const NORTH = { facilityId: 12, facilityCode: "NORTH", surface: "request" } as const;
-const telling = {
-  connector: "bench",
-  compose: (told: Parameters<typeof refillCsv>[0], n: number) => [refillCsv(told, n)],
-};
 
 /** A refill that came to its end, as a reading would have recorded it. */
 async function record(pool: pg.Pool, parts: Partial<Refill> = {}): Promise<void> {
   const refill: Refill = { id: 77, status: "COMPLETED", storageId: 31, storageName: "Tank 4", ...parts };
-  const steps = [{ kind: "status", status: refill.status, isHistory: false, isTold: true }] as const;
   const change = {
     known: undefined,
+    isAnother: false,
     refill,
     reached: 3,
     remoteStatus: refill.status,
-    isMissing: false,
-    steps,
+    flagged: [],
+    hasNews: true,
+    counted: refill.status,
   };
-  await recordRefills(pool, NORTH, [change], telling);
+  await recordRefills(pool, NORTH, [change]);
 }
 
 /** A lab that follows the refills of NORTH, with one tank that was just refilled and one that never was. */
@@ -50,12 +45,12 @@ async function withRefills(test: (lab: Lab) => Promise<void>): Promise<void> {
 }
 
 describe("refills list", () => {
-  it("is what `refills` alone does: refills with tank, status and what the lab was told", () =>
+  it("is what `refills` alone does: refills with tank, status and reason", () =>
     withRefills(async ({ cli }) => {
       const { status, stdout, stderr } = await cli(["refills"]);
       expect([status, stderr]).toEqual([0, ""]);
-      expect(stdout).toMatch(/^ +77 +NORTH +Tank 4 +COMPLETED .* pending$/m);
-      expect(stdout).toMatch(/^ +78 +NORTH +Tank 4 +FAILED .* pending +valve is stuck$/m);
+      expect(stdout).toMatch(/^ +77 +NORTH +Tank 4 +COMPLETED .*$/m);
+      expect(stdout).toMatch(/^ +78 +NORTH +Tank 4 +FAILED .* +valve is stuck$/m);
     }));
 
   it("tells the same in JSON", () =>
@@ -74,7 +69,6 @@ describe("refills list", () => {
             error: "valve is stuck",
             missingSince: null,
             flagged: [],
-            told: { fileName: "refills-2.csv", state: "pending" },
           },
         ],
       });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { judgeTanks, type TankFacts, tankName } from "../../src/jobs/tanks.ts";
-import type { ListedTank, TankRefill } from "../../src/ledger/refill-views.ts";
+import type { ListedTank, TankRefill } from "../../src/ledger/refills.ts";
 
 const DAY = 86_400_000;
 const NOW = Date.parse("2026-11-21T12:00:00Z");
@@ -10,10 +10,6 @@ const NORTH = {
   facilityCode: "NORTH",
   surface: "request",
   subscribedAt: daysAgo(100),
-  firstReadAt: undefined,
-  lastReadAt: undefined,
-  isFullReadingDue: false,
-  hints: {},
 } as const;
 
 const listed = (storageId: number, name: string, parts: Partial<ListedTank> = {}): ListedTank => ({
@@ -24,14 +20,10 @@ const listed = (storageId: number, name: string, parts: Partial<ListedTank> = {}
   listedAt: daysAgo(0),
   ...parts,
 });
-const refilled = (
-  storageId: number | undefined,
-  days: number,
-  parts: Partial<TankRefill> = {},
-): TankRefill => ({
+const refilled = (storageId: number | null, days: number, parts: Partial<TankRefill> = {}): TankRefill => ({
   facilityId: 12,
   storageId,
-  storageName: undefined,
+  storageName: null,
   completedAt: daysAgo(days),
   ...parts,
 });
@@ -82,9 +74,9 @@ describe("tanks", () => {
     expect(judged({ listed: [listed(5, "Tank 5")] }, {}, 14)).toEqual(["Tank 5 30d overdue"]);
   });
 
-  test("that are listed are not judged where the service doesn't tell the tank of a refill", () => {
-    const facts = { lastRefills: [refilled(undefined, 2)], listed: [listed(5, "Tank 5")] };
-    expect(judged(facts, {}, 14)).toEqual(["(tank not told) 2d"]);
+  test("that are listed are not judged where the service doesn't name the tank of a refill", () => {
+    const facts = { lastRefills: [refilled(null, 2)], listed: [listed(5, "Tank 5")] };
+    expect(judged(facts, {}, 14)).toEqual(["(tank not known) 2d"]);
   });
 
   test("that are listed for two facilities and were never refilled are nobody's", () => {
@@ -98,7 +90,7 @@ describe("tanks", () => {
   });
 
   test("of a facility of which nothing at all is known stand for an unknown one since the subscription", () => {
-    expect(judged({}, {}, 14)).toEqual(["(tank not told) 100d overdue"]);
+    expect(judged({}, {}, 14)).toEqual(["(tank not known) 100d overdue"]);
   });
 
   test("that were renamed stay one tank under the newer name", () => {

@@ -1,32 +1,28 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import type { Refill } from "../../src/core/refill.ts";
-import { findRefills } from "../../src/ledger/refill-reads.ts";
-import { type RefillChange, recordRefills } from "../../src/ledger/refills.ts";
-import { refillCsv } from "../../src/mapping/refill-csv.ts";
-import { failureOf } from "../service/with-client.ts";
-import { eventually } from "../support/eventually.ts";
+import {
+  countRefills,
+  findRefills,
+  forgetRefills,
+  type RefillChange,
+  recordRefills,
+  subscribeRefills,
+} from "../../src/ledger/refills.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const NORTH = { facilityId: 12, facilityCode: "NORTH", surface: "external" } as const;
-const TELLING = { connector: "bench", compose: oneFile };
-
-function oneFile(...given: Parameters<typeof refillCsv>) {
-  return [refillCsv(...given)];
-}
 
 const change = (parts: Partial<RefillChange> & { refill: Refill }): RefillChange => ({
   known: undefined,
+  isAnother: false,
   reached: 3,
   remoteStatus: parts.refill.status,
-  isMissing: false,
-  steps: [{ kind: "status", status: parts.refill.status, isHistory: false, isTold: true }],
+  flagged: [],
+  hasNews: true,
+  counted: parts.refill.status,
   ...parts,
 });
-const filesOf = async (pool: pg.Pool) =>
-  (await pool.query<{ file_name: string }>("select file_name from deliveries order by id")).rows.map(
-    (row) => row.file_name,
-  );
 
 describe("recording refills", () => {
   test("keeps ids up to 2^53 and texts of any kind as they came", () =>
@@ -38,71 +34,83 @@ describe("recording refills", () => {
         storageId: Number.MAX_SAFE_INTEGER - 1,
         storageName: "Tank №4 '; --",
         createdAt: "not a time",
-        startedAt: undefined,
         completedAt: "2026-11-21T08:00:00+01:00",
-        error: undefined,
       };
-      await recordRefills(pool, NORTH, [change({ refill })], undefined);
+      await recordRefills(pool, NORTH, [change({ refill, flagged: ["a,b", 'c"}'] })]);
       const kept = (await findRefills(pool, "external", [refill.id])).get(refill.id);
+      expect(kept).toMatchObject({ ...NORTH, flagged: ["a,b", 'c"}'], missingSince: null });
       expect(kept?.refill).toEqual(refill);
     }));
 
-  test("gives way to another process that was first, with nothing told twice", () =>
+  test("leaves and counts nothing of what another process has recorded meanwhile, and keeps the rest", () =>
     withLedger(async ({ pool }) => {
-      const news = change({ refill: { id: 7, status: "COMPLETED" } });
-      await recordRefills(pool, NORTH, [news], TELLING);
-      const again = recordRefills(
-        pool,
-        NORTH,
-        [change({ refill: { id: 8, status: "FAILED" } }), news],
-        TELLING,
-      );
-      expect((await failureOf(again)).code).toBe("LEDGER_CONTENDED");
-      expect(await filesOf(pool)).toEqual(["refills-1.csv"]);
-      expect((await findRefills(pool, "external", [8])).size).toBe(0);
-    }));
-
-  test("gives way as well when the refill has moved on since it was read", () =>
-    withLedger(async ({ pool }) => {
-      const created = { id: 7, status: "CREATED" };
-      await recordRefills(pool, NORTH, [change({ refill: created, reached: 1 })], undefined);
+      await subscribeRefills(pool, [NORTH]);
+      const created = change({ refill: { id: 7, status: "CREATED" }, reached: 1 });
+      await recordRefills(pool, NORTH, [created]);
       const known = (await findRefills(pool, "external", [7])).get(7);
       const completed = change({ known, refill: { id: 7, status: "COMPLETED" } });
-      await recordRefills(pool, NORTH, [completed], TELLING);
-      expect((await failureOf(recordRefills(pool, NORTH, [completed], TELLING))).code).toBe(
-        "LEDGER_CONTENDED",
+      const failed = change({ refill: { id: 8, status: "FAILED" } });
+      await recordRefills(pool, NORTH, [completed]);
+      await recordRefills(pool, NORTH, [completed, created, failed]);
+      expect(await countRefills(pool)).toEqual(
+        ["COMPLETED", "CREATED", "FAILED"].map((status) => ({ facilityCode: "NORTH", status, count: 1 })),
       );
-      expect(await filesOf(pool)).toEqual(["refills-1.csv"]);
-    }));
-
-  test("numbers its first file behind that of another facility that has its first at the same moment", () =>
-    withLedger(async ({ pool }) => {
-      const other = await pool.connect();
-      await other.query("begin");
-      await other.query("insert into result_numbers values ('bench', '/refills', 1)");
-      const recorded = recordRefills(
-        pool,
-        NORTH,
-        [change({ refill: { id: 7, status: "COMPLETED" } })],
-        TELLING,
-      );
-      await eventually(async () => {
-        const { rowCount } = await pool.query(
-          "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-        );
-        return rowCount === 1;
-      });
-      await other.query("commit");
-      other.release();
-      await recorded;
-      expect(await filesOf(pool)).toEqual(["refills-2.csv"]);
+      expect((await findRefills(pool, "external", [7])).get(7)?.refill.status).toBe("COMPLETED");
     }));
 
   test("lets one procedure id stand for two refills on two surfaces", () =>
     withLedger(async ({ pool }) => {
       const refill = { id: 7, status: "COMPLETED" };
-      await recordRefills(pool, NORTH, [change({ refill })], TELLING);
-      await recordRefills(pool, { ...NORTH, surface: "request" }, [change({ refill })], TELLING);
-      expect(await filesOf(pool)).toEqual(["refills-1.csv", "refills-2.csv"]);
+      await recordRefills(pool, NORTH, [change({ refill })]);
+      await recordRefills(pool, { ...NORTH, surface: "request" }, [change({ refill })]);
+      for (const surface of ["request", "external"] as const)
+        expect((await findRefills(pool, surface, [7])).get(7)?.surface).toBe(surface);
+    }));
+});
+
+describe("retention of refills", () => {
+  const YEAR = 365 * 86_400_000;
+  /** Rows of refills by procedure: status, tank, and how many days ago each was completed and changed. */
+  const keep = async (
+    pool: pg.Pool,
+    rows: readonly [procedure: number, status: string, tank: number | null, days: number | null][],
+  ) => {
+    for (const [procedure, status, tank, days] of rows) {
+      const reached = ["COMPLETED", "FAILED"].includes(status) ? 3 : 1;
+      await pool.query(
+        `insert into refills (facility_id, facility_code, surface, procedure_id, storage_id, status, remote_status, reached,
+                              completed_time, changed_at)
+         values (12, 'NORTH', 'request', $1, $3, $2, $2, $4, now() - $5 * interval '1 day', now() - interval '900 days')`,
+        [procedure, status, tank, reached, days],
+      );
+    }
+  };
+  const kept = async (pool: pg.Pool) =>
+    (
+      await pool.query<{ procedure_id: number }>("select procedure_id from refills order by procedure_id")
+    ).rows.map((row) => row.procedure_id);
+
+  test("forgets what was over long ago, but never the last completed one of a tank", () =>
+    withLedger(async ({ pool }) => {
+      await keep(pool, [
+        [1, "COMPLETED", 31, 800],
+        [2, "COMPLETED", 31, 700],
+        [3, "COMPLETED", 32, 800],
+        [4, "FAILED", 31, 800],
+        [5, "COMPLETED", null, 800],
+        [6, "COMPLETED", null, 750],
+      ]);
+      expect(await forgetRefills(pool, YEAR, 100)).toBe(3);
+      expect(await kept(pool)).toEqual([2, 3, 6]);
+    }));
+
+  test("keeps what is open, what is young, and what has no time by which it would be known as old", () =>
+    withLedger(async ({ pool }) => {
+      await keep(pool, [
+        [1, "IN_PROGRESS", 31, 800],
+        [2, "FAILED", 31, 20],
+        [3, "FAILED", 31, null],
+      ]);
+      expect([await forgetRefills(pool, YEAR, 100), await kept(pool)]).toEqual([0, [1, 2, 3]]);
     }));
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import type { ProfileDefinition } from "../../src/mapping/profile-schema.ts";
-import { refillCsv } from "../../src/mapping/refill-csv.ts";
 import { csvResultFile, csvResultRows } from "../../src/mapping/result-csv.ts";
 import { failureOf } from "../formats/hl7/failure-of.ts";
 import { csvProfile } from "./mapped.ts";
@@ -52,14 +51,5 @@ describe("a CSV file of results", () => {
       code: "RESULT_NOT_ENCODABLE",
       message: `column ${column} holds a character that windows-1252 does not have`,
     });
-  });
-});
-
-describe("a CSV file of refills", () => {
-  it("spells what the set does not have, since ids stand beside names", () => {
-    const refill = { id: 5, status: "FAILED", storageId: 3, storageName: "Łódź" };
-    const told = { number: 1, controlId: "CR1", facilityCode: "NORTH", occurredAt: new Date(0), refill };
-    const { bytes } = refillCsv([told], 1, { encoding: "iso-8859-1" });
-    expect(bytes.toString("latin1")).toContain("NORTH,[U+0141]ód[U+017A],3,5,");
   });
 });

@@ -2,9 +2,7 @@ import fc from "fast-check";
 import { test as base, describe, expect } from "vitest";
 import type { Problem } from "../../src/core/failures.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
-import type { ToldRefill } from "../../src/core/refill.ts";
 import type { ProfileDefinition } from "../../src/mapping/profile-schema.ts";
-import { refillHl7 } from "../../src/mapping/refill-hl7.ts";
 import { composeHl7 } from "../../src/mapping/result-hl7.ts";
 import { machineHas } from "../support/needs.ts";
 import { clientReading, ourReading, pythonReading, type Reading } from "../support/peer-readings.ts";
@@ -58,14 +56,6 @@ const ORDER = {
     },
   })),
 } as const;
-
-const REFILL: ToldRefill = {
-  facilityCode: "NORTH",
-  refill: { id: 77, code: "P-77", status: "FAILED", storageId: 31, storageName: `Tank ${HARD}`, error: HARD },
-  number: 5,
-  controlId: "CR7K3MZQ00000005",
-  occurredAt: new Date("2026-11-21T08:10:30Z"),
-};
 
 /** Which answer an order message gets, in which versions it may come. */
 const ANSWERS = [
@@ -195,14 +185,6 @@ describe.runIf(machineHas("mllp_send"))("python-hl7 and node-hl7-client read lik
       python,
     );
     expect([typeOf(read), ...valuesAt(read, "MSA-2")]).toEqual(["ACK^A04", "MSG-1"]);
-  });
-
-  test("a step of a refill", async ({ python }) => {
-    const { results: settings } = await hl7Profile();
-    const { bytes } = refillHl7(REFILL, settings, "P");
-    const read = await readByAll(bytes.toString("utf8"), python);
-    expect(typeOf(read)).toBe("EAN^U09");
-    expect(valuesAt(read, "NTE-3")).toContain(`storage: Tank ${HARD}`);
   });
 
   test("results that are written with the delimiters of the sender", async ({ python }) => {

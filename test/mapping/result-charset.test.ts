@@ -1,12 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Outcome, OutcomeOrder } from "../../src/core/outcome.ts";
-import type { ToldRefill } from "../../src/core/refill.ts";
 import { decodeHl7 } from "../../src/formats/hl7/charset.ts";
 import { Hl7Message } from "../../src/formats/hl7/message.ts";
 import type { MessageAnswer } from "../../src/mapping/answer-hl7.ts";
 import { composeBatchResponse } from "../../src/mapping/batch-hl7.ts";
 import type { ProfileDefinition } from "../../src/mapping/profile-schema.ts";
-import { refillHl7 } from "../../src/mapping/refill-hl7.ts";
 import { createReplier } from "../../src/mapping/reply-hl7.ts";
 import { composeHl7 } from "../../src/mapping/result-hl7.ts";
 import { failureOf } from "../formats/hl7/failure-of.ts";
@@ -197,31 +195,6 @@ describe("a batch of answers", () => {
     });
     expect(bytes.toString("latin1").startsWith("BHS|^~\\&|Zoë|")).toBe(true);
     expect(bytes.includes(Buffer.concat(answers))).toBe(true);
-  });
-});
-
-describe("a refill", () => {
-  const told = (storageName: string): ToldRefill => ({
-    number: 1,
-    controlId: "CR1",
-    facilityCode: "NORTH",
-    occurredAt: new Date("2026-11-20T10:15:00Z"),
-    refill: { id: 5, status: "FAILED", storageName, error: "Łódź" },
-  });
-
-  it("is told in the set of the results, its words spelled", async () => {
-    const { results } = await inSet("8859/1");
-    const { charset, text } = readBack(refillHl7(told("Tank ü"), results, "P").bytes);
-    expect(charset).toBe("8859/1");
-    expect(text).toContain("EQU|Tank ü^NORTH|");
-    expect(text).toContain("error: [U+0141]ód[U+017A]");
-  });
-
-  it("is told in UTF-8 where its tank has a name that the set can't hold", async () => {
-    const { results } = await inSet("8859/1");
-    const { charset, text } = readBack(refillHl7(told("Ł"), results, "P").bytes);
-    expect(charset).toBe("UNICODE UTF-8");
-    expect(text).toContain("EQU|Ł^NORTH|");
   });
 });
 

@@ -1,17 +1,15 @@
 import type pg from "pg";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Surface } from "../../src/core/surface.ts";
-import { composeRefills } from "../../src/jobs/compose-refills.ts";
-import { PutOffReads } from "../../src/jobs/put-off-reads.ts";
-import { type RefillDeps, readFacilityRefills } from "../../src/jobs/refills.ts";
+import { type ReadingMemory, type RefillDeps, readFacilityRefills } from "../../src/jobs/refills.ts";
 import {
+  countRefills,
+  type LedgerRefill,
+  listRefills,
   listSubscriptions,
   type RefillSubscription,
   subscribeRefills,
-} from "../../src/ledger/refill-subscriptions.ts";
-import { builtinProfiles } from "../../src/mapping/builtin.ts";
-import { compileProfile } from "../../src/mapping/compile-profile.ts";
-import type { Profile } from "../../src/mapping/profile.ts";
+} from "../../src/ledger/refills.ts";
 import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
@@ -25,28 +23,20 @@ export interface RefillLab {
   readonly deps: RefillDeps;
   /** A tank of the facility. */
   readonly tankId: number;
-  /** Reads once, as the daemon would. */
+  /** Reads once, as the daemon would; a restart forgets what one reading leaves for the next. */
   read(parts?: Partial<RefillDeps>): Promise<void>;
+  restart(): void;
   subscription(): Promise<RefillSubscription>;
+  /** What the ledger has, the latest change first. */
+  refills(): Promise<LedgerRefill[]>;
+  /** How often each status was reached. */
+  counts(): Promise<Record<string, number>>;
   /** Creates a refill and brings it to its end. */
   refill(end?: "complete" | "fail" | "cancel"): number;
-  /** Files for the lab, in their order: name and text. */
-  files(): Promise<{ name: string; text: string }[]>;
-}
-
-/** A built-in profile, compiled. */
-export async function builtinProfile(format: "csv" | "hl7"): Promise<Profile> {
-  const name = format === "csv" ? "builtin/csv-orders" : "builtin/hl7-orders";
-  const loadModule = () => Promise.reject(new Error("there is no module"));
-  const compiled = await compileProfile(name, builtinProfiles[name] ?? {}, { loadModule });
-  if (!compiled.ok) throw new Error("the built-in profile doesn't compile");
-  return compiled.profile;
 }
 
 export interface RefillLabOptions {
   readonly surface?: Surface;
-  readonly format?: "csv" | "hl7";
-  readonly statuses?: readonly string[];
   readonly simulator?: SimulatorOptions;
 }
 
@@ -55,7 +45,7 @@ export async function withRefillLab<T>(
   options: RefillLabOptions,
   test: (lab: RefillLab) => Promise<T>,
 ): Promise<T> {
-  const { surface = "request", format = "csv" } = options;
+  const { surface = "request" } = options;
   return withLedger(async ({ pool }) => {
     const idle = { staff: { auto: false }, device: { auto: false } } as const;
     const simulator = await createSimulator({ ...idle, ...options.simulator, port: 0 });
@@ -68,18 +58,15 @@ export async function withRefillLab<T>(
       },
       { clock: systemClock, logger: silent },
     );
-    const compose = composeRefills(await builtinProfile(format), "P");
     const deps: RefillDeps = {
       pool,
       service,
       clock: systemClock,
       logger: silent,
-      telling: { connector: "bench", compose },
-      statuses: new Set(options.statuses ?? ["COMPLETED", "CANCELLED", "FAILED"]),
       mayListTanks: () => true,
       keptMs: 2 * 365 * 86_400_000,
-      putOff: new PutOffReads(),
     };
+    let memory: ReadingMemory = { hints: {} };
     const { control } = simulator;
     const tankId = control.storages().find(({ facilityId }) => facilityId === 12)?.id ?? 0;
     const subscription = async () => {
@@ -99,6 +86,7 @@ export async function withRefillLab<T>(
         read: async (parts = {}) => {
           await readFacilityRefills(
             await subscription(),
+            memory,
             { ...deps, ...parts },
             new AbortController().signal,
           );
@@ -111,12 +99,12 @@ export async function withRefillLab<T>(
           else control.cancelProcedure(id);
           return id;
         },
-        files: async () => {
-          const { rows } = await pool.query<{ file_name: string; bytes: Buffer }>(
-            "select file_name, bytes from deliveries order by id",
-          );
-          return rows.map((row) => ({ name: row.file_name, text: row.bytes.toString("utf8") }));
+        restart: () => {
+          memory = { hints: {} };
         },
+        refills: () => listRefills(pool, { limit: 1_000 }),
+        counts: async () =>
+          Object.fromEntries((await countRefills(pool)).map(({ status, count }) => [status, count])),
       });
     } finally {
       await service.close();

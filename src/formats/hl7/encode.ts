@@ -78,7 +78,6 @@ const CODED_FIELDS: Readonly<Record<string, readonly number[]>> = {
   OBR: [4],
   OBX: [3],
   SPM: [4],
-  NDS: [4],
 };
 
 /** Text, alternate text and original text of a coded value. */
