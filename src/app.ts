@@ -29,11 +29,12 @@ import type { IntakeDeps } from "./jobs/intake.ts";
 import { pollPauseMs } from "./jobs/polling.ts";
 import { pruneLedger } from "./jobs/prune.ts";
 import { type JobQueues, openQueues } from "./jobs/queues.ts";
-import { submitOrder } from "./jobs/submit.ts";
+import { submitBatch } from "./jobs/submit.ts";
 import type { Abandoned, SubmitDeps } from "./jobs/submit-deps.ts";
 import { type TrackDeps, trackFacility } from "./jobs/track.ts";
 import { acquireDaemonLock } from "./ledger/embedded/daemon-lock.ts";
 import { findInstanceCode, findLedgerSecret } from "./ledger/identity.ts";
+import { openOrderWriter } from "./ledger/order-writer.ts";
 import { takeResultNumber } from "./ledger/outcomes.ts";
 import { recoverSubmissions } from "./ledger/submission.ts";
 import { acquireSubmitterLock, type SubmitterLock } from "./ledger/submitter-lock.ts";
@@ -78,6 +79,14 @@ export interface Daemon {
 const STOP_WITHIN_MS = 10_000;
 /** Orders handed to the submit queue at once: enough to keep workers busy, few enough to stay quick to claim. */
 const WINDOW = 1_000;
+/** Batches of orders that are worked on at the same time: while one ends, the next is under way. */
+const BATCHES_AT_ONCE = 2;
+/**
+ * Orders of a batch for each call that may be under way at once, and at most: more in hand share their commits, but each
+ * also waits for its turn to call, while its lease runs.
+ */
+const ORDERS_A_CALL = 4;
+const MOST_ORDERS_A_BATCH = 64;
 const TICK_MS = 1_000;
 const LEASE_MS = 300_000;
 const PRUNE_EVERY_MS = 3_600_000;
@@ -234,6 +243,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     isServiceReachable,
     settings: {
       window: WINDOW,
+      batchSize: Math.min(config.service.concurrency * ORDERS_A_CALL, MOST_ORDERS_A_BATCH),
       tickMs: TICK_MS,
       pollPauseMs: pollPauseMs(config.service.polling),
       longestPauseMs: Math.max(config.service.polling.maxMs, config.service.settle.afterMs, LONGEST_RETRY_MS),
@@ -299,6 +309,7 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
   const random = Math.random;
   const submit: SubmitDeps = {
     pool: ledger.pool,
+    writer: openOrderWriter(ledger.pool),
     service,
     clock,
     logger,
@@ -336,10 +347,10 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
     targetByConnector: deliveryTargets(context, parts.connectors),
     mayDeliver: () => lock.isHeld,
   };
-  await queues.work("submit", config.service.concurrency, async (due, signal) => {
+  await queues.work("submit", BATCHES_AT_ONCE, async ({ batch }, signal) => {
     // Without the lock another process may submit from the same ledger.
     if (!lock.isHeld) return;
-    await submitOrder(due, submit, signal);
+    await submitBatch(batch, submit, signal);
     feeder.nudge();
   });
   await queues.work(

@@ -8,7 +8,6 @@ import { findOpenConnectors } from "../ledger/outcomes.ts";
 import { findPausedQueues } from "../ledger/paused-queues.ts";
 import {
   countQueued,
-  type DueOrder,
   findHandedOver,
   putBack,
   releaseExpired,
@@ -22,6 +21,8 @@ import type { Abandoned } from "./submit-deps.ts";
 export interface FeederSettings {
   /** How many orders are in the submit queue's hands at most. */
   readonly window: number;
+  /** How many orders make a job of the submit queue at most. */
+  readonly batchSize: number;
   /** The longest time between two looks at the ledger, ms. */
   readonly tickMs: number;
   /** How long a facility is left alone between two polls, ms. */
@@ -136,34 +137,34 @@ export function startFeeder(deps: FeederDeps): Feeder {
   };
 }
 
-/** The deterministic job of an order: the same hand-over never makes two. */
-export function submitJob(due: DueOrder): NewJob<"submit"> {
-  return { jobId: `submit-o${due.orderId}-v${due.version}`, data: due };
+/** The deterministic job of a batch: the same hand-over never makes two. */
+function submitJob(batch: number): NewJob<"submit"> {
+  return { jobId: `submit-b${batch}`, data: { batch } };
 }
 
 async function feedSubmit(deps: FeederDeps): Promise<void> {
   const { window, doesParkedBlock } = deps.settings;
-  const queued = await countQueued(deps.pool);
-  if (queued <= window / 2) {
-    const waiting = await takeWaiting(deps.pool, { limit: window - queued, doesParkedBlock });
-    await addOrPutBack(deps, waiting);
+  let room = window - (await countQueued(deps.pool));
+  const take = (limit: number) => takeWaiting(deps.pool, { limit, doesParkedBlock });
+  const waiting: number[] = [];
+  for (let isMore = room >= window / 2; isMore; ) {
+    const limit = Math.min(deps.settings.batchSize, room);
+    const taken = limit > 0 ? await take(limit) : undefined;
+    if (taken) waiting.push(taken.batch);
+    room -= taken?.orderIds.length ?? 0;
+    isMore = taken?.orderIds.length === limit;
   }
-  const unsettled = await takeUnsettled(deps.pool, window);
+  await addOrPutBack(deps, waiting);
   // Lost calls hold up their lanes, so they go ahead of what waits for its first try.
-  await deps.queues.add(
-    "submit",
-    unsettled.map((due) => ({ ...submitJob(due), isUrgent: true })),
-  );
+  const unsettled = await takeUnsettled(deps.pool, deps.settings.batchSize);
+  if (unsettled) await deps.queues.add("submit", [{ ...submitJob(unsettled.batch), isUrgent: true }]);
 }
 
-async function addOrPutBack(deps: FeederDeps, waiting: readonly DueOrder[]): Promise<void> {
+async function addOrPutBack(deps: FeederDeps, batches: readonly number[]): Promise<void> {
   try {
-    await deps.queues.add("submit", waiting.map(submitJob));
+    await deps.queues.add("submit", batches.map(submitJob));
   } catch (error) {
-    await putBack(
-      deps.pool,
-      waiting.map((due) => due.orderId),
-    );
+    await putBack(deps.pool, batches);
     throw error;
   }
 }
@@ -211,13 +212,10 @@ async function sweep(deps: FeederDeps): Promise<void> {
   if (released > 0) deps.logger.warn({ orders: released }, "orders whose worker died were taken back");
   const handedOver = await findHandedOver(deps.pool, { olderThanMs: LOST_AFTER_MS, limit: SWEEP_BATCH });
   if (handedOver.length === 0) return;
-  const jobIdOf = (due: DueOrder) => submitJob(due).jobId;
+  const jobIdOf = (batch: number) => submitJob(batch).jobId;
   const existing = await deps.queues.findExisting("submit" satisfies QueueName, handedOver.map(jobIdOf));
-  const lost = handedOver.filter((due) => !existing.has(jobIdOf(due)));
-  await putBack(
-    deps.pool,
-    lost.map((due) => due.orderId),
-  );
+  const lost = handedOver.filter((batch) => !existing.has(jobIdOf(batch)));
+  await putBack(deps.pool, lost);
   if (lost.length > 0)
     deps.logger.warn({ jobs: lost.length }, "the queue had lost jobs; their orders are handed over again");
 }

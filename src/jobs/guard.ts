@@ -1,31 +1,32 @@
 import { Failure } from "../core/failures.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
-import { findLikeness, type Likeness, type NumberHolder } from "../ledger/same-containers.ts";
+import type { Likeness, NumberHolder } from "../ledger/same-containers.ts";
 import type { ServiceContainer, ServiceSubject } from "../service/shapes.ts";
 import { decideDoubled } from "./decide-doubled.ts";
 import type { SubmitDeps } from "./submit-deps.ts";
-
-/** What the guard found out before anything was sent, for the look at the service that follows. */
-export type Guarded = Likeness | "wait";
 
 /**
  * Stops an order that would do once more what was asked for before; see {@link decideDoubled}. It is asked when the
  * order's turn in its lane has come, right before the first call: the lane has one order in hand at a time, so nobody
  * else can pass the same point with the same container meanwhile, whatever connector or batch the two came by.
  *
+ * @param likeness of the order, read since it was claimed
  * @returns "wait" when an earlier order still moves one of the containers the other way
  * @throws Failure ORDER_NUMBER_REUSED, ORDER_NUMBER_OTHER_AUTHORITY, ORDER_CONTAINER_IN_OPEN_ORDER,
  *   ORDER_CONTAINER_STORED_ALREADY or ORDER_CONTAINER_RETRIEVED_ALREADY, naming the other order and never the patient
  */
-export async function guardOrder(order: LedgerOrder, { pool, settings }: SubmitDeps): Promise<Guarded> {
-  const likeness = await findLikeness(pool, order.id);
+export function guardOrder(
+  order: LedgerOrder,
+  likeness: Likeness,
+  { settings }: Pick<SubmitDeps, "settings">,
+): "pass" | "wait" {
   if (likeness.numberHolder !== undefined && !likeness.overrides.has("number")) {
     throw numberTaken(likeness.numberHolder);
   }
-  if (settings.sameContainer === "allow" || likeness.overrides.has("containers")) return likeness;
+  if (settings.sameContainer === "allow" || likeness.overrides.has("containers")) return "pass";
   const decision = decideDoubled(order, likeness.sameContainers);
   if (decision.kind === "park") throw new Failure(decision.code, decision.text);
-  return decision.kind === "wait" ? "wait" : likeness;
+  return decision.kind === "wait" ? "wait" : "pass";
 }
 
 function numberTaken({ name, authorities }: NumberHolder): Failure {

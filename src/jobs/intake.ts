@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import { asFailure } from "../core/failures.ts";
+import { groupCommit } from "../core/group-commit.ts";
 import type { Accepted, IncomingMessage, Intake, MessageVerdict, Peer } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { commitMessages, type MessageRecord } from "../ledger/commit-messages.ts";
@@ -8,7 +9,6 @@ import { closeFile, openFile, requireFileId } from "../ledger/files.ts";
 import { formatId } from "../ledger/ids.ts";
 import type { Mapper, MessageName } from "../mapping/mapper.ts";
 import { type BatchFileDeps, closeBatchFile } from "./batch-response.ts";
-import { groupCommit } from "./group-commit.ts";
 import { mapInTurns, type Piece } from "./map-in-turns.ts";
 import { answerBatchFrame, type ConnectionReplies, replyTo } from "./replies.ts";
 

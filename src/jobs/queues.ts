@@ -13,7 +13,7 @@ import type { Logger } from "../core/logger.ts";
 
 /** The queues and what their jobs carry: ids only, never a patient's values. */
 export interface JobData {
-  submit: { readonly orderId: number; readonly version: number };
+  submit: { readonly batch: number };
   track: { readonly facilityId: number };
   deliver: { readonly connector: string };
 }

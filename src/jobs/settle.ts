@@ -1,7 +1,7 @@
 import { Failure } from "../core/failures.ts";
 import type { Surface } from "../core/surface.ts";
 import { wasCallTaken } from "../ledger/answers.ts";
-import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
+import type { OrderChange } from "../ledger/change-orders.ts";
 import type { LedgerOrder, ServiceLink } from "../ledger/order-row.ts";
 import { countEmptySettlements } from "../ledger/settlements.ts";
 import { findClaimed, isLaneUnsettled } from "../ledger/submission.ts";
@@ -26,7 +26,7 @@ export async function settleOrder(order: LedgerOrder, deps: SubmitDeps, signal: 
     order.intent === "subject"
       ? await settleSubject(order, deps, signal)
       : await settleRequest(order, deps, signal);
-  await changeOrders(deps.pool, [{ ...change, orderId: order.id, fence: order.fence, isReleased: true }]);
+  await deps.writer.change({ ...change, orderId: order.id, fence: order.fence, isReleased: true });
 }
 
 type Settlement = Omit<OrderChange, "orderId">;

@@ -2,13 +2,11 @@ import { Failure, type FailureCode } from "../core/failures.ts";
 import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
 import { formatId } from "../ledger/ids.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
+import type { Likeness } from "../ledger/same-containers.ts";
 import { findSubjectOrders, type SubjectOrder } from "../ledger/subject-orders.ts";
-import { isSubjectJustRegistered } from "../ledger/subject-registrations.ts";
 import { findDifferences } from "./subject.ts";
 import type { SubmitDeps } from "./submit-deps.ts";
 
-/** A subject that was just registered may be missing from the service's list for so long. */
-const LIST_LAG_MS = 900_000;
 /** The lab is told so many order numbers at most; the tasks name every order. */
 const MOST_NUMBERS = 10;
 
@@ -19,13 +17,25 @@ const MOST_NUMBERS = 10;
  *
  * @throws Failure SUBJECT_NOT_LISTED_YET, and those of the look
  */
-export async function takeNews(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+export async function takeNews(
+  order: LedgerOrder,
+  likeness: Likeness,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const changes =
-    order.operation === "MERGE" ? await merge(order, deps, signal) : [await update(order, deps, signal)];
+    order.operation === "MERGE"
+      ? await merge(order, deps, signal)
+      : [await update(order, likeness, deps, signal)];
   await changeOrders(deps.pool, changes);
 }
 
-async function update(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<OrderChange> {
+async function update(
+  order: LedgerOrder,
+  { isSubjectJustRegistered }: Likeness,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<OrderChange> {
   const unable = (text: string) => end(order, { code: "SUBJECT_UPDATE_NOT_OFFERED", kind: "update", text });
   if (deps.settings.wayOf(order.facilityId).subjects === "none") {
     return unable(
@@ -34,7 +44,7 @@ async function update(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal)
   }
   const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
   if (known === undefined) {
-    if (!(await isSubjectJustRegistered(deps.pool, order.id, LIST_LAG_MS))) {
+    if (!isSubjectJustRegistered) {
       return end(order, "the storage service doesn't know the subject, so there is nothing to update");
     }
     const text = "the subject was registered, but the service doesn't list it yet";

@@ -2,6 +2,7 @@ import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { FacilityWay } from "../core/surface.ts";
+import type { OrderWriter } from "../ledger/order-writer.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Settle } from "./looks.ts";
@@ -31,13 +32,15 @@ export interface SubmitSettings {
 export interface Abandoned {
   /** Fences of orders that could not be given back. */
   readonly fences: Set<number>;
-  /** Ids of orders whose claim was not answered: it may have come about all the same. */
+  /** Batches whose claim was not answered: it may have been committed nevertheless. */
   readonly claims: Set<number>;
 }
 
 /** What the submit job is given. */
 export interface SubmitDeps {
   readonly pool: pg.Pool;
+  /** Records steps of orders, with commits shared by all that are worked on. */
+  readonly writer: OrderWriter;
   readonly service: ServiceClient;
   readonly clock: Clock;
   readonly logger: Logger;

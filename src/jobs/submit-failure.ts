@@ -1,5 +1,5 @@
 import { asFailure, type Failure } from "../core/failures.ts";
-import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
+import type { OrderChange } from "../ledger/change-orders.ts";
 import { formatId } from "../ledger/ids.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import { findIntent } from "../ledger/submission.ts";
@@ -86,7 +86,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
       isTold: true,
     };
   })();
-  await changeOrders(deps.pool, [change]);
+  await deps.writer.change(change);
   log.info({ decision: decision.kind, attempt: attempts, isLook }, "a step of the order failed");
 }
 

@@ -1,10 +1,10 @@
 import { asFailure, Failure } from "../core/failures.ts";
 import { isSubjectNews } from "../core/order.ts";
 import type { Surface } from "../core/surface.ts";
-import { changeOrders } from "../ledger/change-orders.ts";
+import type { OrderChange } from "../ledger/change-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
-import { isSubjectJustRegistered } from "../ledger/subject-registrations.ts";
-import { claimOrder, type DueOrder, isEarlierStoreThere, recordIntent } from "../ledger/submission.ts";
+import { findLikenesses, type Likeness } from "../ledger/same-containers.ts";
+import { claimBatch, isEarlierStoreThere } from "../ledger/submission.ts";
 import { requestBody } from "../service/request-body.ts";
 import { sensitiveOf } from "../service/subjects.ts";
 import { create } from "./create.ts";
@@ -23,36 +23,49 @@ import { takeNews } from "./subject-news.ts";
 import type { SubmitDeps } from "./submit-deps.ts";
 import { recordSubmitFailure } from "./submit-failure.ts";
 
-/** A container that was stored this recently, or a subject registered, may be missing from the service's list for a while. */
+/** A container that was stored this recently may be missing from the service's list for a while. */
 const LIST_LAG_MS = 900_000;
 
 /**
- * Takes one order as far as the service's procedure request, or on the external surface its procedure. Runs at least
- * once: after a crash or an answer that never came, the intent in the ledger says that a call may have left, and the
- * service is searched before anything is sent again. Does nothing when the order has moved on since the job was made.
+ * Takes the orders of a batch, each of another lane, as far as the service's procedure request, or on the external surface
+ * its procedure. Runs at least once: what of the batch has moved on since the job was made is not in it any more.
  */
-export async function submitOrder(due: DueOrder, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
-  const claimedAt = deps.clock.monotonic();
-  const order = await claim(due, deps);
-  if (!order) return;
-  const leaseEndsAt = claimedAt + deps.settings.leaseMs;
+export async function submitBatch(batch: number, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+  const leaseEndsAt = deps.clock.monotonic() + deps.settings.leaseMs;
+  const orders = await claim(batch, deps);
+  const fresh = orders.filter(({ intent }) => intent === undefined);
+  const likenessById = await findLikenesses(
+    deps.pool,
+    fresh.map(({ id }) => id),
+  );
+  await Promise.all(
+    orders.map((order) =>
+      submitOrder({ order, leaseEndsAt, likeness: likenessById.get(order.id) }, deps, signal),
+    ),
+  );
+}
+
+/**
+ * Takes one order that this worker has claimed as far as it gets. After a crash or an answer that never came, the intent in
+ * the ledger says that a call may have left, and the service is searched before anything is sent again.
+ */
+async function submitOrder(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
   try {
-    const step = { order, leaseEndsAt };
-    if (order.intent === undefined) await submitFresh(step, deps, signal);
-    else await settleOrder(order, deps, signal);
+    if (step.order.intent === undefined) await submitFresh(step, deps, signal);
+    else await settleOrder(step.order, deps, signal);
   } catch (error) {
-    await recordSubmitFailure(order, error, deps);
+    await recordSubmitFailure(step.order, error, deps);
   }
 }
 
-/** Takes an order in hand. One whose claim isn't answered is remembered: else it would lie idle for the whole lease. */
-async function claim(due: DueOrder, deps: SubmitDeps): Promise<LedgerOrder | undefined> {
+/** Takes a batch in hand. One whose claim isn't answered is remembered: else it would lie idle for the whole lease. */
+async function claim(batch: number, deps: SubmitDeps): Promise<LedgerOrder[]> {
   try {
-    const order = await claimOrder(deps.pool, due, deps.owner, deps.settings.leaseMs);
-    if (order) deps.abandoned.claims.delete(order.id);
-    return order;
+    const orders = await claimBatch(deps.pool, batch, deps.owner, deps.settings.leaseMs);
+    deps.abandoned.claims.delete(batch);
+    return orders;
   } catch (error) {
-    deps.abandoned.claims.add(due.orderId);
+    deps.abandoned.claims.add(batch);
     throw error;
   }
 }
@@ -61,53 +74,67 @@ async function claim(due: DueOrder, deps: SubmitDeps): Promise<LedgerOrder | und
 interface Step {
   readonly order: LedgerOrder;
   readonly leaseEndsAt: number;
+  /** Read since the order was claimed; absent where a lost call is looked for. */
+  readonly likeness: Likeness | undefined;
 }
 
 async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
-  const { order } = step;
-  if (isSubjectNews(order.operation)) return takeNews(order, deps, signal);
-  const guarded = await guardOrder(order, deps);
-  if (guarded === "wait") return putOff(order, deps);
-  const subject = await ensureSubject(step, deps, signal);
+  const { order, likeness } = step;
+  if (likeness === undefined) throw new TypeError(`order o${order.id} is not in the ledger`);
+  if (isSubjectNews(order.operation)) return takeNews(order, likeness, deps, signal);
+  if (guardOrder(order, likeness, deps) === "wait") return putOff(order, deps);
+  const subject = await ensureSubject(step, likeness, deps, signal);
+  // Recorded together with the intent that follows, where nothing in between can fail.
+  const registered: OrderChange | undefined =
+    subject === "new"
+      ? {
+          orderId: order.id,
+          fence: order.fence,
+          isIntentSettled: true,
+          event: { kind: "subject_registered" },
+        }
+      : undefined;
   if (order.operation === "REGISTER") {
-    await changeOrders(deps.pool, [
-      {
-        orderId: order.id,
-        fence: order.fence,
-        to: "completed",
-        failure: null,
-        isReleased: true,
-        isIntentSettled: true,
-        event: { kind: "registered" },
-        isTold: true,
-      },
-    ]);
+    if (registered) await deps.writer.change(registered);
+    await deps.writer.change({
+      orderId: order.id,
+      fence: order.fence,
+      to: "completed",
+      failure: null,
+      isReleased: true,
+      isIntentSettled: true,
+      event: { kind: "registered" },
+      isTold: true,
+    });
     return;
   }
   const containerIds =
     order.operation === "RETRIEVAL" ? await resolveContainers(order, subject, deps, signal) : [];
   if (containerIds === "not yet stored") return putOff(order, deps);
-  await guardStored(order, subject, guarded, deps, signal);
-  await createRequest(step, containerIds, deps, signal);
+  await guardStored(order, subject, likeness, deps, signal);
+  await createRequest(step, { containerIds, registered }, deps, signal);
 }
 
 /** Gives the order back until the earlier one may have ended. */
 async function putOff(order: LedgerOrder, deps: SubmitDeps): Promise<void> {
-  await changeOrders(deps.pool, [
-    {
-      orderId: order.id,
-      fence: order.fence,
-      to: "received",
-      attempts: 0,
-      nextInMs: deps.settings.firstPollMs,
-      isReleased: true,
-      event: { kind: "waits", detail: { for: "an earlier order that still moves the container" } },
-    },
-  ]);
+  await deps.writer.change({
+    orderId: order.id,
+    fence: order.fence,
+    to: "received",
+    attempts: 0,
+    nextInMs: deps.settings.firstPollMs,
+    isReleased: true,
+    event: { kind: "waits", detail: { for: "an earlier order that still moves the container" } },
+  });
 }
 
 /** Finds or registers the subject; undefined where the service is not asked about subjects. */
-async function ensureSubject(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<SubjectAtService> {
+async function ensureSubject(
+  step: Step,
+  likeness: Likeness,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<SubjectAtService> {
   const { order } = step;
   const { subjects } = deps.settings.wayOf(order.facilityId);
   if (subjects === "none") {
@@ -119,7 +146,7 @@ async function ensureSubject(step: Step, deps: SubmitDeps, signal: AbortSignal):
     requireSameSubject(order.subject, known);
     return known;
   }
-  if (await isSubjectJustRegistered(deps.pool, order.id, LIST_LAG_MS)) {
+  if (likeness.isSubjectJustRegistered) {
     throw new Failure(
       "SUBJECT_NOT_LISTED_YET",
       "the subject was registered, but the service doesn't list it yet",
@@ -133,9 +160,6 @@ async function ensureSubject(step: Step, deps: SubmitDeps, signal: AbortSignal):
   await intend(step, { intent: "subject", knownRequestIds: [], body: undefined }, deps);
   requireLease(step, deps);
   await registerUnlessThere(order, deps, signal);
-  await changeOrders(deps.pool, [
-    { orderId: order.id, fence: order.fence, isIntentSettled: true, event: { kind: "subject_registered" } },
-  ]);
   return "new";
 }
 
@@ -204,45 +228,50 @@ async function resolveContainers(
     position,
     containerId: idsByLabel.get(label)?.[0] as number,
   }));
-  await changeOrders(deps.pool, [{ orderId: order.id, fence: order.fence, containers }]);
+  await deps.writer.change({ orderId: order.id, fence: order.fence, containers });
   return containers.map((container) => container.containerId);
 }
 
 async function createRequest(
   step: Step,
-  containerIds: readonly number[],
+  prepared: { readonly containerIds: readonly number[]; readonly registered: OrderChange | undefined },
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const { order } = step;
   const { surface } = deps.settings.wayOf(order.facilityId);
-  const request = toNewRequest(order, containerIds, deps);
+  const request = toNewRequest(order, prepared.containerIds, deps);
   // Without a token, only what was there before tells an older request from the one that is about to be made.
   // The external surface shows the exact containers of each procedure, and its list can't be asked by subject.
-  const knownRequestIds =
-    surface === "request" && request.ref === undefined
-      ? await deps.service.snapshotRequestIds(order.facilityId, order.subject.code, request.type, signal)
-      : [];
+  const needsSnapshot = surface === "request" && request.ref === undefined;
+  // Reading may fail, and a registration that isn't recorded could be made twice.
+  if (needsSnapshot && prepared.registered) await deps.writer.change(prepared.registered);
+  const knownRequestIds = needsSnapshot
+    ? await deps.service.snapshotRequestIds(order.facilityId, order.subject.code, request.type, signal)
+    : [];
   const body = requestBody(request, deps.settings.correlation, surface);
-  await intend(step, { intent: "request", knownRequestIds, body, surface }, deps);
+  await intend(
+    step,
+    { intent: "request", knownRequestIds, body, surface },
+    deps,
+    needsSnapshot ? undefined : prepared.registered,
+  );
   const beforeSend = () => requireLease(step, deps);
   const sensitive = sensitiveOf(order.subject);
   const created = await create({ surface, order, request, beforeSend, sensitive }, deps, signal);
-  await changeOrders(deps.pool, [
-    {
-      orderId: order.id,
-      fence: order.fence,
-      to: "submitted",
-      failure: null,
-      ...created,
-      attempts: 0,
-      nextInMs: deps.settings.firstPollMs,
-      isReleased: true,
-      isIntentSettled: true,
-      event: { kind: "submitted", detail: { ...created.request } },
-      isTold: true,
-    },
-  ]);
+  await deps.writer.change({
+    orderId: order.id,
+    fence: order.fence,
+    to: "submitted",
+    failure: null,
+    ...created,
+    attempts: 0,
+    nextInMs: deps.settings.firstPollMs,
+    isReleased: true,
+    isIntentSettled: true,
+    event: { kind: "submitted", detail: { ...created.request } },
+    isTold: true,
+  });
 }
 
 /**
@@ -258,10 +287,11 @@ async function intend(
     readonly surface?: Surface;
   },
   deps: SubmitDeps,
+  after?: OrderChange,
 ): Promise<void> {
   const { id: orderId, fence } = step.order;
   if (fence === undefined) throw new TypeError(`order o${orderId} was claimed without a fence`);
-  const recordedAt = await recordIntent(deps.pool, { orderId, fence, ...what });
+  const recordedAt = await deps.writer.intend({ orderId, fence, ...what }, after);
   if (recordedAt === undefined) throw leaseLost();
 }
 

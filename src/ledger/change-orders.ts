@@ -197,6 +197,7 @@ export async function changeOrdersWithin(
   client: pg.PoolClient,
   changes: readonly OrderChange[],
 ): Promise<Set<number>> {
+  if (changes.length === 0) return new Set();
   const rows = await updateOrders(client, changes);
   const changed = new Set(rows.map((row) => row.id));
   const applied = changes.filter((change) => changed.has(change.orderId));

@@ -32,6 +32,8 @@ export interface NumberHolder {
 
 /** What of the ledger decides whether an order would be done twice. */
 export interface Likeness {
+  /** Whether the service confirmed a registration of the order's subject so recently that it may not list it yet. */
+  readonly isSubjectJustRegistered: boolean;
   /** What a person decided to go past. */
   readonly overrides: ReadonlySet<Override>;
   /** An order that has, or may come to, its effect and had the order number first, with other content or of another authority. */
@@ -40,9 +42,13 @@ export interface Likeness {
   readonly sameContainers: readonly SameContainer[];
 }
 
-/** $1 order id. Indexes: the primary keys, orders (business_key), order_containers_lane. */
+/**
+ * $1 order ids, $2 ms within which a registration counts as recent.
+ * Indexes: the primary keys, orders (business_key), order_containers_lane, orders_subject, order_events_order.
+ */
 export const FIND_LIKENESS = `
-select o.overrides,
+select o.id,
+       o.overrides,
        holder.id as holder_id,
        holder.placer_authority as holder_authority,
        o.placer_order_number,
@@ -57,7 +63,15 @@ select o.overrides,
           join order_containers c on c.lane = mine.lane and c.label = mine.label and c.order_id <> mine.order_id
           join orders e on e.id = c.order_id
          where mine.order_id = o.id
-           and e.state not in ('rejected', 'cancelled', 'failed', 'discarded')) as same
+           and e.state not in ('rejected', 'cancelled', 'failed', 'discarded')) as same,
+       exists (
+         select 1
+           from orders r
+           join order_events e on e.order_id = r.id
+          where r.subject_code = o.subject_code
+            and r.facility_id = o.facility_id
+            and e.kind = 'subject_registered'
+            and e.at > now() - $2 * interval '1 millisecond') as is_just_registered
   from orders o
   left join lateral (
        select h.id, h.placer_authority
@@ -66,9 +80,14 @@ select o.overrides,
           and h.business_key = o.connector || E'\\n' || o.placer_order_number
           and h.id <> o.id
           and h.state not in ('rejected', 'cancelled', 'failed', 'discarded')) holder on true
- where o.id = $1`;
+ where o.id = any ($1)`;
+
+/** A subject that was registered this recently may be missing from the service's list. */
+const REGISTERED_WITHIN_MS = 900_000;
 
 interface LikenessRow {
+  id: number;
+  is_just_registered: boolean;
   overrides: Override[];
   holder_id: number | null;
   holder_authority: AssigningAuthority | null;
@@ -96,11 +115,18 @@ function holderOf(row: LikenessRow): NumberHolder | undefined {
   };
 }
 
-/** Other orders that ask for the same as this one, whatever connector they came through. */
-export async function findLikeness(pool: pg.Pool, orderId: number): Promise<Likeness> {
-  const [row] = await run<LikenessRow>(pool, FIND_LIKENESS, [orderId]);
-  if (!row) return { overrides: new Set(), numberHolder: undefined, sameContainers: [] };
+/** Other orders that ask for the same as these, whatever connector they came through; by order id. */
+export async function findLikenesses(
+  pool: pg.Pool,
+  orderIds: readonly number[],
+): Promise<ReadonlyMap<number, Likeness>> {
+  const rows = await run<LikenessRow>(pool, FIND_LIKENESS, [orderIds, REGISTERED_WITHIN_MS]);
+  return new Map(rows.map((row) => [row.id, toLikeness(row)]));
+}
+
+function toLikeness(row: LikenessRow): Likeness {
   return {
+    isSubjectJustRegistered: row.is_just_registered,
     overrides: new Set(row.overrides),
     numberHolder: holderOf(row),
     sameContainers: row.same.map(({ number, containerId, isAtService, ...same }) => ({

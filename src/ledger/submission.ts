@@ -2,13 +2,14 @@ import type pg from "pg";
 import type { OrderState } from "../core/order-state.ts";
 import type { Surface } from "../core/surface.ts";
 import { insertOrderOutcomes } from "./change-orders.ts";
-import { inTransaction, run } from "./database.ts";
+import { inTransaction, type Queryable, run } from "./database.ts";
 import { fromOrderRow, type Intent, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./order-row.ts";
 
-/** An order handed to the submit queue. A job with an older version than the order's is stale. */
-export interface DueOrder {
-  readonly orderId: number;
-  readonly version: number;
+/** Orders handed to the submit queue together. An order that is handed over anew gets another batch. */
+export interface Batch {
+  readonly batch: number;
+  /** In ascending order. */
+  readonly orderIds: readonly number[];
 }
 
 /**
@@ -22,7 +23,8 @@ export interface DueOrder {
  * Indexes: orders_waiting, orders_lane.
  */
 export const TAKE_WAITING = `
-with due as (
+with fresh as materialized (select nextval('batches') as batch),
+due as (
   select o.id
     from orders o
    where o.state = 'received'
@@ -59,18 +61,19 @@ with due as (
      for update of o skip locked)
 update orders o
    set state = 'queued',
-       version = o.version + 1,
+       batch = fresh.batch,
        queued_at = now()
-  from due
+  from due, fresh
  where o.id = due.id
-returning o.id, o.version`;
+returning o.id, o.batch`;
 
 /**
  * Hands over orders whose lost call is to be looked for, one at a time in each lane: the earliest of those that may have
  * a call under way, so that two of them never take each other's request for their own. $1 how many. Index: orders_in_hand.
  */
 const TAKE_UNSETTLED = `
-with due as (
+with fresh as materialized (select nextval('batches') as batch),
+due as (
   select o.id
     from orders o
    where o.state = 'submitting'
@@ -89,71 +92,74 @@ with due as (
    limit $1
      for update of o skip locked)
 update orders o
-   set version = o.version + 1,
+   set batch = fresh.batch,
        handed_over_at = now()
-  from due
+  from due, fresh
  where o.id = due.id
-returning o.id, o.version`;
+returning o.id, o.batch`;
 
 /** How many orders are in the queue's hands. Index: orders_in_hand. */
 const COUNT_QUEUED = "select count(*)::integer as count from orders where state = 'queued'";
 
-/** Orders handed over longer than $1 ms ago that no worker has taken; $2 how many. Index: orders_in_hand. */
+/** Batches handed over longer than $1 ms ago of which no worker has taken some order; $2 how many. Index: orders_in_hand. */
 const FIND_HANDED_OVER = `
-select o.id, o.version
+select distinct o.batch
   from orders o
  where (o.state = 'queued' and o.queued_at < now() - $1 * interval '1 millisecond')
     or (o.state = 'submitting' and o.owner is null and o.handed_over_at < now() - $1 * interval '1 millisecond')
- order by o.id
+ order by o.batch
  limit $2`;
 
-/** Puts back orders whose job is gone; $1 bigint[]. */
+/** Puts back orders of batches whose job is gone; $1 bigint[]. Index: orders_batch. */
 const PUT_BACK = `
 update orders
    set state = case when state = 'queued' then 'received' else state end,
        handed_over_at = null
- where id = any ($1)
+ where batch = any ($1)
    and (state = 'queued' or (state = 'submitting' and owner is null))`;
 
 /**
- * $1 id, $2 version, $3 owner, $4 lease in ms. Nothing is returned for a stale job or an order in other hands. To look for
- * a lost call is no further attempt: what is tried after it has failed no more often.
+ * $1 batch, $2 owner, $3 lease in ms. Nothing is returned for a stale job or orders in other hands. To look for a lost call
+ * is no further attempt: what is tried after it has failed no more often. Index: orders_batch.
  */
 const CLAIM = `
 update orders o
    set state = 'submitting',
-       owner = $3,
+       owner = $2,
        fence = nextval('fences'),
-       lease_until = now() + $4 * interval '1 millisecond',
+       lease_until = now() + $3 * interval '1 millisecond',
        handed_over_at = null,
        attempts = o.attempts + case when o.intent is null then 1 else 0 end
- where o.id = $1
-   and o.version = $2
+ where o.batch = $1
    and (o.state = 'queued' or (o.state = 'submitting' and o.owner is null))
 returning ${ORDER_COLUMNS}`;
 
-/** Intent before the call; $1 id, $2 fence, $3 intent, $4 known request ids, $5 body as JSON, $6 surface of a request. */
-const RECORD_INTENT = `
-update orders
-   set intent = $3,
+/**
+ * Intents before their calls; $1 JSON array of {id, fence, intent, known, sent, surface}, the last two absent for a subject.
+ * Index: the primary key.
+ */
+const RECORD_INTENTS = `
+update orders o
+   set intent = x.intent,
        intent_at = now(),
        looks = 0,
        failed_looks = 0,
-       known_request_ids = $4,
+       known_request_ids = x.known,
        -- The two surfaces number what they make each in their own way.
-       former_ids = case when $6::text is null or $6 = surface then former_ids else '{}' end,
-       surface = coalesce($6, surface),
-       sent = coalesce($5::jsonb, sent)
- where id = $1
-   and fence = $2
-   and state = 'submitting'
-   and lease_until > now()
-returning intent_at`;
+       former_ids = case when x.surface is null or x.surface = o.surface then o.former_ids else '{}' end,
+       surface = coalesce(x.surface, o.surface),
+       sent = coalesce(x.sent, o.sent)
+  from jsonb_to_recordset($1::jsonb) as x(id bigint, fence bigint, intent text, known bigint[], sent jsonb, surface text)
+ where o.id = x.id
+   and o.fence = x.fence
+   and o.state = 'submitting'
+   and o.lease_until > now()
+returning o.id, o.intent_at`;
 
 /**
  * What another process left in hand, and what this one has held for longer than its lease; $1 this process's owner name,
  * $2 fences that its workers gave up, $3 interruptions in a row after which a person is asked, since an order whose every
- * attempt ends its worker must not go round for ever, $4 what that person is told, $5 orders whose claim was not answered.
+ * attempt ends its worker must not go round for ever, $4 what that person is told, $5 batches whose claim was not answered.
  * A new fence shuts out a worker that wakes up late. Index: orders_in_hand.
  */
 const RELEASE_ABANDONED = `
@@ -172,7 +178,7 @@ with released as (
          next_at = now()
    where state = 'submitting'
      and owner is not null
-     and (owner <> $1 or lease_until < now() or fence = any ($2) or id = any ($5))
+     and (owner <> $1 or lease_until < now() or fence = any ($2) or batch = any ($5))
   returning id, state, intent),
  noted as (
   insert into order_events (order_id, kind, to_state, detail)
@@ -224,26 +230,33 @@ select procedure_id as claimed
    and procedure_id = any ($1)
    and id <> $2`;
 
-const toDue = (row: { id: number; version: number }): DueOrder => ({ orderId: row.id, version: row.version });
+interface HandedOver {
+  id: number;
+  batch: number;
+}
 
-/** Moves waiting orders into the submit queue's hands. */
+function toBatch(rows: readonly HandedOver[]): Batch | undefined {
+  const [first] = rows;
+  return first && { batch: first.batch, orderIds: rows.map(({ id }) => id).sort((a, b) => a - b) };
+}
+
+/** Moves waiting orders into the submit queue's hands, as one batch of at most `limit`; undefined when none is due. */
 export async function takeWaiting(
   pool: pg.Pool,
   options: { readonly limit: number; readonly doesParkedBlock: boolean },
-): Promise<DueOrder[]> {
+): Promise<Batch | undefined> {
   const holders: OrderState[] = [
     "received",
     "queued",
     "submitting",
     ...(options.doesParkedBlock ? (["parked"] as const) : []),
   ];
-  const rows = await run<{ id: number; version: number }>(pool, TAKE_WAITING, [options.limit, holders]);
-  return rows.map(toDue).sort((a, b) => a.orderId - b.orderId);
+  return toBatch(await run<HandedOver>(pool, TAKE_WAITING, [options.limit, holders]));
 }
 
 /** Hands over orders whose lost call is due to be looked for; they stay as they are until a worker takes them. */
-export async function takeUnsettled(pool: pg.Pool, limit: number): Promise<DueOrder[]> {
-  return (await run<{ id: number; version: number }>(pool, TAKE_UNSETTLED, [limit])).map(toDue);
+export async function takeUnsettled(pool: pg.Pool, limit: number): Promise<Batch | undefined> {
+  return toBatch(await run<HandedOver>(pool, TAKE_UNSETTLED, [limit]));
 }
 
 /** How many orders are queued right now. */
@@ -252,64 +265,69 @@ export async function countQueued(pool: pg.Pool): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Orders that were handed over more than `olderThanMs` ago and wait for a worker: their jobs may have been lost. */
+/** Batches handed over more than `olderThanMs` ago of which orders wait for a worker: their jobs may have been lost. */
 export async function findHandedOver(
   pool: pg.Pool,
   options: { readonly olderThanMs: number; readonly limit: number },
-): Promise<DueOrder[]> {
-  const rows = await run<{ id: number; version: number }>(pool, FIND_HANDED_OVER, [
-    options.olderThanMs,
-    options.limit,
-  ]);
-  return rows.map(toDue);
+): Promise<number[]> {
+  const rows = await run<{ batch: number }>(pool, FIND_HANDED_OVER, [options.olderThanMs, options.limit]);
+  return rows.map(({ batch }) => batch);
 }
 
-/** Puts orders whose jobs are gone back to waiting. */
-export async function putBack(pool: pg.Pool, orderIds: readonly number[]): Promise<void> {
-  await run(pool, PUT_BACK, [orderIds]);
+/** Puts orders of batches whose jobs are gone back to waiting. */
+export async function putBack(pool: pg.Pool, batches: readonly number[]): Promise<void> {
+  await run(pool, PUT_BACK, [batches]);
 }
 
-/** Takes the order for this worker; undefined when the job is stale or the order is in other hands. */
-export async function claimOrder(
+/** Takes what of a batch still waits for this worker, in ascending order of the orders' ids. */
+export async function claimBatch(
   pool: pg.Pool,
-  due: DueOrder,
+  batch: number,
   owner: string,
   leaseMs: number,
-): Promise<LedgerOrder | undefined> {
-  const [row] = await run<OrderRow>(pool, CLAIM, [due.orderId, due.version, owner, leaseMs]);
-  return row && fromOrderRow(row);
+): Promise<LedgerOrder[]> {
+  const rows = await run<OrderRow>(pool, CLAIM, [batch, owner, leaseMs]);
+  return rows.map(fromOrderRow).sort((a, b) => a.id - b.id);
+}
+
+/** A call that changes the service and is about to leave. */
+export interface NewIntent {
+  readonly orderId: number;
+  readonly fence: number;
+  readonly intent: Intent;
+  readonly knownRequestIds: readonly number[];
+  /** What is sent, for the record; undefined for a subject. */
+  readonly body: unknown;
+  /** Where a request goes; a lost call is looked for there, whatever the configuration says by then. */
+  readonly surface?: Surface | undefined;
 }
 
 /**
- * Writes down that a call which changes the service is about to leave. On disk when it resolves.
+ * Writes down that calls which change the service are about to leave, in a transaction of the caller's.
  *
- * @returns when, by the database's clock; undefined when the order is no longer this worker's: then nothing may be sent.
+ * @returns when, by the database's clock, by order id. An order that isn't there is no longer this worker's: nothing may
+ * be sent for it.
  */
-export async function recordIntent(
-  pool: pg.Pool,
-  intent: {
-    readonly orderId: number;
-    readonly fence: number;
-    readonly intent: Intent;
-    readonly knownRequestIds: readonly number[];
-    readonly body: unknown;
-    /** Where a request goes; a lost call is looked for there, whatever the configuration says by then. */
-    readonly surface?: Surface | undefined;
-  },
-): Promise<Date | undefined> {
-  const body = intent.body === undefined ? null : JSON.stringify(intent.body);
-  const [row] = await run<{ intent_at: Date }>(pool, RECORD_INTENT, [
-    intent.orderId,
-    intent.fence,
-    intent.intent,
-    intent.knownRequestIds,
-    body,
-    intent.surface ?? null,
+export async function recordIntents(
+  client: Queryable,
+  intents: readonly NewIntent[],
+): Promise<ReadonlyMap<number, Date>> {
+  if (intents.length === 0) return new Map();
+  const list = intents.map(({ orderId, fence, intent, knownRequestIds, body, surface }) => ({
+    id: orderId,
+    fence,
+    intent,
+    known: knownRequestIds,
+    sent: body,
+    surface,
+  }));
+  const { rows } = await client.query<{ id: number; intent_at: Date }>(RECORD_INTENTS, [
+    JSON.stringify(list),
   ]);
-  return row?.intent_at;
+  return new Map(rows.map(({ id, intent_at }) => [id, intent_at]));
 }
 
-/** What this process has in hand that none of its workers works on: by fence, or by order where the claim was not answered. */
+/** What this process has in hand that none of its workers works on: by fence, or by batch where the claim was not answered. */
 export interface AbandonedOrders {
   readonly fences: readonly number[];
   readonly claims: readonly number[];

@@ -8,12 +8,14 @@ import { benchHl7Files } from "./hl7-files.ts";
 import { benchMllp } from "./mllp.ts";
 import { benchOrders } from "./orders.ts";
 import { type BenchReport, formatReport, isKept } from "./report.ts";
+import { benchSubmit } from "./submit.ts";
 
 const BENCHES: Readonly<Record<string, () => BenchReport | Promise<BenchReport>>> = {
   hl7: benchHl7,
   "hl7-files": benchHl7Files,
   mllp: benchMllp,
   csv: () => benchCsv(Number(process.env.BENCH_CSV_MB ?? 200)),
+  submit: () => benchSubmit(Number(process.env.BENCH_SUBMIT ?? 3_000)),
   orders: () => benchOrders(Number(process.env.BENCH_ORDERS ?? 10_000)),
 };
 

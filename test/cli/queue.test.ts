@@ -68,7 +68,7 @@ describe("queue show", () => {
     await withLab(async ({ cli, take }) => {
       await take("bench", [csvMessage(1)]);
       expect((await cli(["queue", "show", "o1"])).stdout).toContain("Order o1 (C-1)");
-      expect((await cli(["queue", "show", "submit-o1-v1"])).status).toBe(5);
+      expect((await cli(["queue", "show", "submit-b1"])).status).toBe(5);
     });
   });
 });

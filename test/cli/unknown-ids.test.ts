@@ -16,7 +16,7 @@ const IN_LEDGER: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "messages show": [["m99"], ["99"]],
   "messages replay": [["m99"]],
   "messages discard": [["m99", "--reason", "why"]],
-  "queue show": [["o99"], ["d99"], ["submit-o99-v1"]],
+  "queue show": [["o99"], ["d99"], ["submit-b99"]],
   "queue retry": [["o99"], ["d99"]],
   "queue remove": [["o99"], ["d99"]],
   "tasks done": [["k99"]],

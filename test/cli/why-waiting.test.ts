@@ -22,7 +22,6 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     sources: {},
     state: "received",
     failure: undefined,
-    version: 0,
     generation: 1,
     attempts: 0,
     nextAt: inMs(-1_000),

@@ -69,9 +69,9 @@ async function closeAll(opened: readonly JobQueues[]): Promise<void> {
   for (const queues of opened) await queues.close(500);
 }
 
-const job = (orderId: number, version = 1) => ({
-  jobId: `submit-o${orderId}-v${version}`,
-  data: { orderId, version },
+const job = (batch: number) => ({
+  jobId: `submit-b${batch}`,
+  data: { batch },
 });
 
 const SERVERS: readonly (readonly [string, boolean, WithServer])[] = [
@@ -86,8 +86,8 @@ describe.each(SERVERS)("job queues on %s", (_name, isThere, withServer) => {
       await queues.add("submit", [job(1), job(2)]);
       await queues.add("submit", [job(1)]);
       expect((await queues.list("submit", 10)).map(({ jobId }) => jobId).sort()).toEqual([
-        "submit-o1-v1",
-        "submit-o2-v1",
+        "submit-b1",
+        "submit-b2",
       ]);
     }),
   );
@@ -97,8 +97,8 @@ describe.each(SERVERS)("job queues on %s", (_name, isThere, withServer) => {
       const queues = await open();
       await queues.add("submit", [job(1), job(2)]);
       await queues.add("track", [{ jobId: "track-f12", data: { facilityId: 12 } }]);
-      const found = await queues.findExisting("submit", ["submit-o1-v1", "submit-o1-v2", "submit-o2-v1"]);
-      expect([...found].sort()).toEqual(["submit-o1-v1", "submit-o2-v1"]);
+      const found = await queues.findExisting("submit", ["submit-b1", "submit-b3", "submit-b2"]);
+      expect([...found].sort()).toEqual(["submit-b1", "submit-b2"]);
       const counts = await queues.counts();
       expect([counts.submit.waiting, counts.track.waiting, counts.deliver.waiting]).toEqual([2, 1, 0]);
       const [shown] = await queues.list("track", 10);
@@ -115,8 +115,8 @@ describe.each(SERVERS)("job queues on %s", (_name, isThere, withServer) => {
     withServer(async ({ open }) => {
       const queues = await open();
       const ran: number[] = [];
-      await queues.work("submit", 4, async ({ orderId }) => {
-        ran.push(orderId);
+      await queues.work("submit", 4, async ({ batch }) => {
+        ran.push(batch);
       });
       await queues.add(
         "submit",
@@ -134,9 +134,9 @@ describe.each(SERVERS)("job queues on %s", (_name, isThere, withServer) => {
     withServer(async ({ open }) => {
       const queues = await open();
       const ran: number[] = [];
-      await queues.work("submit", 1, async ({ orderId }) => {
-        ran.push(orderId);
-        if (orderId === 1) throw new Error("broken");
+      await queues.work("submit", 1, async ({ batch }) => {
+        ran.push(batch);
+        if (batch === 1) throw new Error("broken");
       });
       await queues.add("submit", [job(1), job(2)]);
       await eventually(() => ran.length === 2);
@@ -200,8 +200,8 @@ describe.each(SERVERS)("job queues on %s", (_name, isThere, withServer) => {
       withServer(async ({ open, crash, start }) => {
         const queues = await open();
         const ran: string[] = [];
-        await queues.work("submit", 2, async ({ orderId }) => {
-          ran.push(`o${orderId}`);
+        await queues.work("submit", 2, async ({ batch }) => {
+          ran.push(`b${batch}`);
         });
         await queues.work("track", 1, async ({ facilityId }) => {
           ran.push(`f${facilityId}`);
@@ -214,7 +214,7 @@ describe.each(SERVERS)("job queues on %s", (_name, isThere, withServer) => {
         await eventually(async () =>
           queues.add("track", [{ jobId: "track-f12", data: { facilityId: 12 } }]).then(() => true),
         );
-        await eventually(() => ran.includes("o2") && ran.includes("f12"));
+        await eventually(() => ran.includes("b2") && ran.includes("f12"));
       }),
   );
 
@@ -253,8 +253,8 @@ test("queues on PostgreSQL make their tables anew when somebody dropped them", (
     const queues = await openQueues({ kind: "postgres", pool }, silent);
     try {
       const ran: number[] = [];
-      await queues.work("submit", 2, async ({ orderId }) => {
-        ran.push(orderId);
+      await queues.work("submit", 2, async ({ batch }) => {
+        ran.push(batch);
       });
       // The server may end it for a deadlock with what the workers ask at this moment.
       await eventually(() => pool.query("drop schema bullmq cascade"));

@@ -71,6 +71,7 @@ test("the feeder looks for it by itself", () =>
       isServiceReachable: () => false,
       settings: {
         window: 10,
+        batchSize: 10,
         tickMs: 20,
         pollPauseMs: 1_000,
         longestPauseMs: HOUR,

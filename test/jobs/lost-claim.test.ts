@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { submitOrder } from "../../src/jobs/submit.ts";
+import { submitBatch } from "../../src/jobs/submit.ts";
 import type { SubmitDeps } from "../../src/jobs/submit-deps.ts";
-import { releaseExpired, takeWaiting } from "../../src/ledger/submission.ts";
+import { releaseExpired } from "../../src/ledger/submission.ts";
 import { withCutWay } from "../support/cut-way.ts";
+import { handOver } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 
@@ -14,15 +15,15 @@ test("an order whose claim came about unheard, since the connection broke, is gi
     withCutWay(ledger, async (way) => {
       const { pool } = ledger;
       await commit(pool, [aRecord(1, [anOrder({ placerOrderNumber: "A-1" })])]);
-      const [due] = await takeWaiting(pool, { limit: 1, doesParkedBlock: false });
+      const [due] = await handOver(pool);
       if (due === undefined) throw new Error("nothing is due");
       const abandoned = { fences: new Set<number>(), claims: new Set<number>() };
       // The service and the settings are not asked for before the order is claimed.
       const deps = { pool: way.pool, clock: systemClock, logger: silent, owner: OWNER, abandoned };
       const settings = { leaseMs: 300_000 };
       const cut = way.cutAt("set state = 'submitting'", "server");
-      const submitting = submitOrder(
-        due,
+      const submitting = submitBatch(
+        due.batch,
         { ...deps, settings } as unknown as SubmitDeps,
         AbortSignal.timeout(60_000),
       );

@@ -21,7 +21,6 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     sources: {},
     state: "submitted",
     failure: undefined,
-    version: 1,
     generation: 1,
     attempts: 0,
     nextAt: new Date(0),

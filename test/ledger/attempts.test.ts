@@ -1,14 +1,9 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
-import {
-  claimOrder,
-  recordIntent,
-  recoverSubmissions,
-  takeUnsettled,
-  takeWaiting,
-} from "../../src/ledger/submission.ts";
+import { claimBatch, recoverSubmissions, takeUnsettled } from "../../src/ledger/submission.ts";
 import { findOrders } from "../../src/ledger/views.ts";
+import { claimNext, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -16,17 +11,15 @@ const attempts = async (pool: pg.Pool) => (await findOrders(pool, "A-1"))[0]?.at
 
 /** An order in a worker's hands, with a call that may have left. */
 async function called(pool: pg.Pool): Promise<{ orderId: number; fence: number }> {
-  const [due] = await takeWaiting(pool, { limit: 1, doesParkedBlock: false });
-  const order = due && (await claimOrder(pool, due, "me", 60_000));
-  if (order?.fence === undefined) throw new Error("nothing to claim");
+  const order = await claimNext(pool);
   const call = { orderId: order.id, fence: order.fence, intent: "request", surface: "request" } as const;
   await recordIntent(pool, { ...call, knownRequestIds: [], body: {} });
   return call;
 }
 
 async function looked(pool: pg.Pool): Promise<{ orderId: number; fence: number | undefined }> {
-  const [due] = await takeUnsettled(pool, 1);
-  const order = due && (await claimOrder(pool, due, "me", 60_000));
+  const due = await takeUnsettled(pool, 1);
+  const [order] = due ? await claimBatch(pool, due.batch, "me", 60_000) : [];
   if (!order) throw new Error("nothing to look for");
   return { orderId: order.id, fence: order.fence };
 }
@@ -56,8 +49,7 @@ describe("attempts", () => {
   test("count a call that a crash interrupted, and no step before it or look after it", () =>
     withLedger(async ({ pool }) => {
       await commit(pool, [aRecord(1, [anOrder()])]);
-      const [due] = await takeWaiting(pool, { limit: 1, doesParkedBlock: false });
-      if (due) await claimOrder(pool, due, "me", 60_000);
+      await claimNext(pool);
       await recoverSubmissions(pool, "next");
       expect(await attempts(pool)).toBe(0);
       await called(pool);

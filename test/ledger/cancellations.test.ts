@@ -10,9 +10,10 @@ import {
 } from "../../src/ledger/cancellations.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
 import { discardOrder, retryOrder } from "../../src/ledger/operator.ts";
-import { claimOrder, recordIntent, takeWaiting } from "../../src/ledger/submission.ts";
+import { claimBatch } from "../../src/ledger/submission.ts";
 import { closeTask, countOpenTasks, listOpenTasks } from "../../src/ledger/tasks.ts";
 import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import { claimNext, handOver, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { aCancel, answers, toldKinds } from "../support/wishes.ts";
 import { withLedger } from "../support/with-ledger.ts";
@@ -23,8 +24,6 @@ const BOTH = new Set(["request", "external"] as const);
 const CANCEL = [{ control: "cancel", placerOrderNumber: "A-1" }] as const;
 const GONE = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
 
-const take = (pool: pg.Pool) => takeWaiting(pool, { limit: 100, doesParkedBlock: false });
-
 async function only(pool: pg.Pool, number = "A-1") {
   const [order] = await findOrders(pool, number);
   if (!order) throw new Error(`no order ${number}`);
@@ -33,9 +32,7 @@ async function only(pool: pg.Pool, number = "A-1") {
 
 /** An order in a worker's hands; with an intent, its call may have left. */
 async function claim(pool: pg.Pool, intent?: "subject" | "request") {
-  const [due] = await take(pool);
-  const order = due && (await claimOrder(pool, due, "me", LEASE_MS));
-  if (order?.fence === undefined) throw new Error("nothing to claim");
+  const order = await claimNext(pool);
   const { id: orderId, fence } = order;
   const call = { orderId, fence, knownRequestIds: [], body: {}, surface: "request" } as const;
   if (intent) await recordIntent(pool, { ...call, intent });
@@ -67,7 +64,7 @@ describe("a wish to cancel an order that nothing has left of", () => {
       await commit(pool, [aRecord(1, [anOrder()])]);
       await commit(pool, [aCancel(2, CANCEL)]);
       expect(await only(pool)).toMatchObject({ state: "cancelled", failure: { code: "ORDER_CANCELLED" } });
-      expect(await take(pool)).toEqual([]);
+      expect(await handOver(pool)).toEqual([]);
       expect(await toldKinds(pool)).toEqual(["acknowledged", "changed cancelled", "wishes"]);
       expect(await answers(pool)).toEqual([["CR"]]);
     }));
@@ -89,9 +86,9 @@ describe("a wish to cancel an order that nothing has left of", () => {
   test("makes the queue's job for it stale", () =>
     withLedger(async ({ pool }) => {
       await commit(pool, [aRecord(1, [anOrder()])]);
-      const [due] = await take(pool);
+      const [due] = await handOver(pool);
       await commit(pool, [aCancel(2, CANCEL)]);
-      expect(due && (await claimOrder(pool, due, "me", LEASE_MS))).toBeUndefined();
+      expect(await claimBatch(pool, due?.batch as number, "me", LEASE_MS)).toEqual([]);
     }));
 
   test("takes it from a worker that is about to call, which then may not", () =>
@@ -133,7 +130,7 @@ describe("a wish to cancel an order that nothing has left of", () => {
       const orders = ["A-1", "A-2"].map((placerOrderNumber) => anOrder({ placerOrderNumber }));
       const ids = await commit(pool, [aRecord(1, orders)]);
       await commit(pool, [aCancel(2, CANCEL)]);
-      expect((await take(pool)).map((due) => due.orderId)).toEqual([ids[1]]);
+      expect((await handOver(pool)).map((due) => due.orderId)).toEqual([ids[1]]);
     }));
 });
 
@@ -238,7 +235,7 @@ describe("a wish to cancel while a call may be under way", () => {
       await commit(pool, [aCancel(2, CANCEL)]);
       await changeOrders(pool, [{ orderId, fence, to: "received", isReleased: true, isIntentSettled: true }]);
       expect((await only(pool)).state).toBe("cancelled");
-      expect(await take(pool)).toEqual([]);
+      expect(await handOver(pool)).toEqual([]);
       expect(await answers(pool)).toEqual([["CR"]]);
     }));
 

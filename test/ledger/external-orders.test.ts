@@ -5,9 +5,10 @@ import { openPool } from "../../src/ledger/database.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/operator.ts";
 import { linkOf } from "../../src/ledger/order-row.ts";
-import { claimOrder, findClaimed, recordIntent, takeWaiting } from "../../src/ledger/submission.ts";
+import { findClaimed } from "../../src/ledger/submission.ts";
 import { findOrders } from "../../src/ledger/views.ts";
 import { makeEarlierLedger } from "../support/earlier-ledger.ts";
+import { claimNext, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withDatabase } from "../support/with-database.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
@@ -99,9 +100,7 @@ describe("an order of the external surface", () => {
       expect(await only(pool)).toMatchObject({ state: "received", formerIds: [7], procedureId: undefined });
       const intend = async (surface: "request" | "external") => {
         await pool.query("update orders set state = 'received', owner = null, next_at = now()");
-        const [due] = await takeWaiting(pool, { limit: 1, doesParkedBlock: false });
-        const order = due && (await claimOrder(pool, due, "me", 60_000));
-        const fence = order?.fence ?? 0;
+        const { fence } = await claimNext(pool);
         const call = { intent: "request", knownRequestIds: [], body: {} } as const;
         await recordIntent(pool, { orderId: id as number, fence, ...call, surface });
         return (await only(pool)).formerIds;

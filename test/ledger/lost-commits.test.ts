@@ -7,9 +7,11 @@ import { changeOrders } from "../../src/ledger/change-orders.ts";
 import { commitMessages } from "../../src/ledger/commit-messages.ts";
 import { closeFile, openFile } from "../../src/ledger/files.ts";
 import { parseId } from "../../src/ledger/ids.ts";
+import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import type { OpenOutcome } from "../../src/ledger/outcomes.ts";
-import { claimOrder, recordIntent, releaseExpired, takeWaiting } from "../../src/ledger/submission.ts";
+import { claimBatch, releaseExpired } from "../../src/ledger/submission.ts";
 import { type CutWay, holdFirstCommit, isAwaited, withCutWay } from "../support/cut-way.ts";
+import { handOver } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
 
@@ -193,19 +195,24 @@ describe("a result", () => {
   );
 });
 
+const INTEND = "set intent = x.intent";
+
 describe("of an order's submission", () => {
   const OWNER = "me";
   const begin = async ({ pool }: TestLedger) => {
     await commit(pool, [aRecord(1, [anOrder()])]);
-    const [due] = await takeWaiting(pool, { limit: 1, doesParkedBlock: false });
+    const [due] = await handOver(pool);
     if (!due) throw new Error("nothing is due");
-    return { due, claim: (by: pg.Pool, owner = OWNER) => claimOrder(by, due, owner, 60_000) };
+    return {
+      due,
+      claim: async (by: pg.Pool, owner = OWNER) => (await claimBatch(by, due.batch, owner, 60_000))[0],
+    };
   };
   const claimed = async (ledger: TestLedger) => {
     const { due, claim } = await begin(ledger);
     const fence = (await claim(ledger.pool))?.fence ?? 0;
     const intend = (pool: pg.Pool) =>
-      recordIntent(pool, {
+      openOrderWriter(pool).intend({
         ...due,
         fence,
         intent: "request",
@@ -222,7 +229,7 @@ describe("of an order's submission", () => {
   test.each(ALL)("a claim that comes about %s another one leaves the order in one hand", (moment) =>
     withBoth(async (ledger, way) => {
       const { claim } = await begin(ledger);
-      const lost = { moment, at: "lease_until = now() + $4", table: "orders", work: claim };
+      const lost = { moment, at: "lease_until = now() + $3", table: "orders", work: claim };
       const again = await lose(ledger, way, { ...lost, next: (pool) => claim(pool, "another") });
       const [row] = await all(ledger, "select owner, fence from orders");
       if (moment === "after")
@@ -231,17 +238,14 @@ describe("of an order's submission", () => {
     }),
   );
 
-  test.each(ALL)(
-    "an intent that comes about %s the order is given back is looked for, or is none",
-    (moment) =>
-      withBoth(async (ledger, way) => {
-        const { intend, giveBack } = await claimed(ledger);
-        const lost = { moment, at: "intent = $3", table: "orders", work: intend, next: giveBack };
-        await lose(ledger, way, lost);
-        const none = { state: "received", intent: null, owner: null, request_id: null };
-        const open = { state: "submitting", intent: "request", owner: null, request_id: null };
-        expect(await state(ledger)).toEqual([moment === "after" ? none : open]);
-      }),
+  test.each(NOT_AFTER)("an intent that comes about %s the order is given back is looked for", (moment) =>
+    withBoth(async (ledger, way) => {
+      const { intend, giveBack } = await claimed(ledger);
+      const lost = { moment, at: COMMIT, since: INTEND, table: "orders", work: intend, next: giveBack };
+      await lose(ledger, way, lost);
+      const open = { state: "submitting", intent: "request", owner: null, request_id: null };
+      expect(await state(ledger)).toEqual([open]);
+    }),
   );
 
   test.each(NOT_AFTER)(

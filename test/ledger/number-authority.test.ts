@@ -6,7 +6,7 @@ import type { Wish } from "../../src/core/wish.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
 import { overrideOrder } from "../../src/ledger/operator.ts";
 import { releaseMessages } from "../../src/ledger/release-messages.ts";
-import { findLikeness } from "../../src/ledger/same-containers.ts";
+import { findLikenesses } from "../../src/ledger/same-containers.ts";
 import { listOpenTasks } from "../../src/ledger/tasks.ts";
 import { findOrders } from "../../src/ledger/views.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
@@ -100,14 +100,14 @@ describe("an order number that came before", () => {
   test("of another authority goes on when a person says why, and the submitter knows the reason until then", () =>
     withLedger(async ({ pool }) => {
       const [first, second] = await place(pool, LAB, EPIC);
-      expect((await findLikeness(pool, second)).numberHolder).toEqual({
+      expect((await findLikenesses(pool, [second])).get(second)?.numberHolder).toEqual({
         name: `o${first} (1)`,
         authorities: ["LAB", "EPIC^1.2.3^ISO"],
       });
       expect(await overrideOrder(pool, { id: second }, { actor: "kim" })).toBe("reason wanted");
       expect(await overrideOrder(pool, { id: second }, KIM)).toBe("done");
       expect((await orders(pool))[1]).toEqual(["received", undefined]);
-      expect((await findLikeness(pool, second)).overrides).toEqual(new Set(["number"]));
+      expect((await findLikenesses(pool, [second])).get(second)?.overrides).toEqual(new Set(["number"]));
     }));
 });
 

@@ -5,17 +5,16 @@ import { phi } from "../../src/core/phi.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/operator.ts";
 import {
-  claimOrder,
-  type DueOrder,
-  recordIntent,
+  claimBatch,
+  putBack,
   recoverSubmissions,
   releaseExpired,
   TAKE_WAITING,
   takeUnsettled,
-  takeWaiting,
 } from "../../src/ledger/submission.ts";
 import { findOrders, listEvents } from "../../src/ledger/views.ts";
 import { findLaneHolder } from "../../src/ledger/waiting.ts";
+import { claimNext, handOver, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -29,15 +28,6 @@ async function commitOrders(pool: pg.Pool, subjects: readonly string[]): Promise
     pool,
     orders.map((order, index) => aRecord(index + 1, [order])),
   );
-}
-
-const take = (pool: pg.Pool, doesParkedBlock = false) => takeWaiting(pool, { limit: 100, doesParkedBlock });
-
-async function claimOne(pool: pg.Pool, owner = "me"): Promise<{ due: DueOrder; fence: number }> {
-  const [due] = await take(pool);
-  const order = due && (await claimOrder(pool, due, owner, LEASE_MS));
-  if (!due || order?.fence === undefined) throw new Error("nothing to claim");
-  return { due, fence: order.fence };
 }
 
 const intend = (pool: pg.Pool, orderId: number, fence: number) =>
@@ -72,14 +62,13 @@ async function commitMerges(pool: pg.Pool, pairs: readonly (readonly [string, st
 
 /** Hands over all that may be, and ends it. */
 async function takeAndEndAll(pool: pg.Pool): Promise<number[]> {
-  const due = await take(pool);
-  for (const each of due) {
-    const order = await claimOrder(pool, each, "me", LEASE_MS);
-    await changeOrders(pool, [
-      { orderId: each.orderId, fence: order?.fence, to: "completed", isReleased: true },
-    ]);
-  }
-  return due.map(({ orderId }) => orderId);
+  const [due] = await handOver(pool);
+  const orders = due ? await claimBatch(pool, due.batch, "me", LEASE_MS) : [];
+  const ends = orders.map(
+    ({ id, fence }) => ({ orderId: id, fence, to: "completed", isReleased: true }) as const,
+  );
+  await changeOrders(pool, ends);
+  return orders.map(({ id }) => id);
 }
 
 describe("a chain of merges", () => {
@@ -119,8 +108,8 @@ describe("a chain of merges", () => {
       ]);
       const failure = { code: "SERVICE_REFUSED", text: "" } as const;
       await changeOrders(pool, [{ orderId: first as number, to: "parked", failure }]);
-      expect(await take(pool, true)).toEqual([]);
-      expect((await take(pool)).map(({ orderId }) => orderId)).toEqual([second]);
+      expect(await handOver(pool, true)).toEqual([]);
+      expect((await handOver(pool)).map(({ orderId }) => orderId)).toEqual([second]);
     }));
 });
 
@@ -128,14 +117,14 @@ describe("a lane", () => {
   test("hands over one order of a subject at a time, the oldest first", () =>
     withLedger(async ({ pool }) => {
       const ids = await commitOrders(pool, ["S", "S", "T", "S"]);
-      expect((await take(pool)).map((due) => due.orderId)).toEqual([ids[0], ids[2]]);
-      expect(await take(pool)).toEqual([]);
+      expect((await handOver(pool)).map((due) => due.orderId)).toEqual([ids[0], ids[2]]);
+      expect(await handOver(pool)).toEqual([]);
     }));
 
   test("goes on once the order ahead is submitted", () =>
     withLedger(async ({ pool }) => {
       const [first, second] = await commitOrders(pool, ["S", "S"]);
-      const { fence } = await claimOne(pool);
+      const { fence } = await claimNext(pool);
       await changeOrders(pool, [
         {
           orderId: first as number,
@@ -145,17 +134,17 @@ describe("a lane", () => {
           isReleased: true,
         },
       ]);
-      expect((await take(pool)).map((due) => due.orderId)).toEqual([second]);
+      expect((await handOver(pool)).map((due) => due.orderId)).toEqual([second]);
     }));
 
   test("waits behind an order that waits for its next try", () =>
     withLedger(async ({ pool }) => {
       const [first] = await commitOrders(pool, ["S", "S"]);
-      const { fence } = await claimOne(pool);
+      const { fence } = await claimNext(pool);
       await changeOrders(pool, [
         { orderId: first as number, fence, to: "received", nextInMs: 60_000, isReleased: true },
       ]);
-      expect(await take(pool)).toEqual([]);
+      expect(await handOver(pool)).toEqual([]);
     }));
 
   test("waits while a later order that overtook it may have a call under way", () =>
@@ -163,10 +152,10 @@ describe("a lane", () => {
       const [first, second] = await commitOrders(pool, ["S", "S"]);
       const failure = { code: "SUBJECT_UNKNOWN", text: "" } as const;
       await changeOrders(pool, [{ orderId: first as number, to: "parked", failure }]);
-      const { fence } = await claimOne(pool);
+      const { fence } = await claimNext(pool);
       await intend(pool, second as number, fence);
       await retryOrder(pool, await only(pool, "A-1"), OPERATOR);
-      expect(await take(pool)).toEqual([]);
+      expect(await handOver(pool)).toEqual([]);
     }));
 
   test("is held up by a parked order only where the site wants it", () =>
@@ -174,8 +163,8 @@ describe("a lane", () => {
       const [first, second] = await commitOrders(pool, ["S", "S"]);
       const failure = { code: "SUBJECT_UNKNOWN", text: "" } as const;
       await changeOrders(pool, [{ orderId: first as number, to: "parked", failure }]);
-      expect(await take(pool, true)).toEqual([]);
-      expect((await take(pool)).map((due) => due.orderId)).toEqual([second]);
+      expect(await handOver(pool, true)).toEqual([]);
+      expect((await handOver(pool)).map((due) => due.orderId)).toEqual([second]);
     }));
 
   test("never has two orders before their submission, whatever happens to them", () =>
@@ -197,16 +186,16 @@ describe("a lane", () => {
             const lane = (id: number) => subjects[ids.indexOf(id)];
             const done: number[] = [];
             while (done.length < ids.length) {
-              const taken = await take(pool);
-              expect(new Set(taken.map((due) => lane(due.orderId))).size).toBe(taken.length);
-              for (const due of taken) {
-                const order = await claimOrder(pool, due, "me", LEASE_MS);
+              const [due] = await handOver(pool);
+              const taken = due ? await claimBatch(pool, due.batch, "me", LEASE_MS) : [];
+              expect(new Set(taken.map(({ id }) => lane(id))).size).toBe(taken.length);
+              for (const { id, fence } of taken) {
                 const isDone = coins.next().value === true;
-                if (isDone) done.push(due.orderId);
+                if (isDone) done.push(id);
                 await changeOrders(pool, [
                   {
-                    orderId: due.orderId,
-                    fence: order?.fence,
+                    orderId: id,
+                    fence,
                     to: isDone ? "completed" : "received",
                     nextInMs: 0,
                     isReleased: true,
@@ -224,27 +213,30 @@ describe("a lane", () => {
 });
 
 describe("a claim", () => {
-  test("is refused to a job that carries an older version", () =>
+  test("of a batch that was handed over before takes nothing", () =>
     withLedger(async ({ pool }) => {
       await commitOrders(pool, ["S"]);
-      const [due] = await take(pool);
-      expect(await claimOrder(pool, { ...(due as DueOrder), version: 0 }, "me", LEASE_MS)).toBeUndefined();
+      const [first] = await handOver(pool);
+      await putBack(pool, [first?.batch as number]);
+      const [second] = await handOver(pool);
+      expect(await claimBatch(pool, first?.batch as number, "me", LEASE_MS)).toEqual([]);
+      expect(await claimBatch(pool, second?.batch as number, "me", LEASE_MS)).toHaveLength(1);
     }));
 
   test("is given to one of many workers", () =>
     withLedger(async ({ pool }) => {
       await commitOrders(pool, ["S"]);
-      const [due] = await take(pool);
+      const [due] = await handOver(pool);
       const claims = await Promise.all(
-        Array.from({ length: 8 }, (_, n) => claimOrder(pool, due as DueOrder, `w${n}`, LEASE_MS)),
+        Array.from({ length: 8 }, (_, n) => claimBatch(pool, due?.batch as number, `w${n}`, LEASE_MS)),
       );
-      expect(claims.filter((order) => order !== undefined)).toHaveLength(1);
+      expect(claims.flat()).toHaveLength(1);
     }));
 
   test("that has run out allows neither a call nor an outcome", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);
-      const { fence } = await claimOne(pool);
+      const { fence } = await claimNext(pool);
       await pool.query("update orders set lease_until = now() - interval '1 s'");
       expect(await intend(pool, id as number, fence)).toBeUndefined();
       expect(await releaseExpired(pool, "me", { fences: [], claims: [] })).toBe(1);
@@ -258,7 +250,7 @@ describe("a claim", () => {
   test("that its worker gave up is taken back at once", () =>
     withLedger(async ({ pool }) => {
       await commitOrders(pool, ["S"]);
-      const { fence } = await claimOne(pool);
+      const { fence } = await claimNext(pool);
       expect(await releaseExpired(pool, "me", { fences: [], claims: [] })).toBe(0);
       expect(await releaseExpired(pool, "me", { fences: [fence], claims: [] })).toBe(1);
     }));
@@ -268,29 +260,29 @@ describe("after a crash", () => {
   test("orders without an intent wait for their turn again", () =>
     withLedger(async ({ pool }) => {
       await commitOrders(pool, ["S", "T"]);
-      const [first] = await take(pool);
-      await claimOrder(pool, first as DueOrder, "the dead", LEASE_MS);
+      await claimNext(pool, "the dead");
+      await handOver(pool);
       expect(await recoverSubmissions(pool, "me")).toEqual({ requeued: 2, unsettled: 0 });
-      expect(await take(pool)).toHaveLength(2);
+      expect(await handOver(pool)).toHaveLength(2);
     }));
 
   test("orders whose call may have left are looked for, and not sent", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);
-      const { fence } = await claimOne(pool, "the dead");
+      const { fence } = await claimNext(pool, "the dead");
       await intend(pool, id as number, fence);
       expect(await recoverSubmissions(pool, "me")).toEqual({ requeued: 0, unsettled: 1 });
-      expect(await take(pool)).toEqual([]);
-      expect((await takeUnsettled(pool, 10)).map((due) => due.orderId)).toEqual([id]);
+      expect(await handOver(pool)).toEqual([]);
+      expect((await takeUnsettled(pool, 10))?.orderIds).toEqual([id]);
     }));
 
   test("a later order of the same lane waits until the lost call is settled", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S", "S"]);
-      const { fence } = await claimOne(pool, "the dead");
+      const { fence } = await claimNext(pool, "the dead");
       await intend(pool, id as number, fence);
       await recoverSubmissions(pool, "me");
-      expect(await take(pool)).toEqual([]);
+      expect(await handOver(pool)).toEqual([]);
     }));
 });
 
@@ -298,7 +290,7 @@ describe("a person", () => {
   test("has a parked order whose call may have left looked for before it is sent again", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);
-      const { fence } = await claimOne(pool);
+      const { fence } = await claimNext(pool);
       await intend(pool, id as number, fence);
       const failure = { code: "SUBMIT_UNCERTAIN", text: "" } as const;
       await changeOrders(pool, [{ orderId: id as number, fence, to: "parked", failure, isReleased: true }]);
@@ -309,7 +301,7 @@ describe("a person", () => {
         surface: "request",
         isRepostApproved: true,
       });
-      expect(await takeUnsettled(pool, 10)).toHaveLength(1);
+      expect((await takeUnsettled(pool, 10))?.orderIds).toHaveLength(1);
     }));
 
   test("links a parked order to a request found by hand, which no other order may have", () =>
@@ -336,7 +328,7 @@ describe("a person", () => {
   test("can't discard an order that the service is working on", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);
-      const { fence } = await claimOne(pool);
+      const { fence } = await claimNext(pool);
       const request = { surface: "request", requestId: 5 } as const;
       await changeOrders(pool, [
         { orderId: id as number, fence, to: "submitted", request, isReleased: true },
@@ -347,7 +339,7 @@ describe("a person", () => {
   test("is asked for a reason to discard an order that the service may have all the same", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);
-      const { fence } = await claimOne(pool);
+      const { fence } = await claimNext(pool);
       await intend(pool, id as number, fence);
       const failure = { code: "SUBMIT_UNCERTAIN", text: "" } as const;
       await changeOrders(pool, [{ orderId: id as number, fence, to: "parked", failure, isReleased: true }]);
@@ -364,7 +356,7 @@ describe("a person", () => {
       await changeOrders(pool, [{ orderId: id as number, to: "parked", failure }]);
       const seen = await only(pool);
       await retryOrder(pool, seen, OPERATOR);
-      const { fence } = await claimOne(pool);
+      const { fence } = await claimNext(pool);
       await intend(pool, id as number, fence);
       await changeOrders(pool, [{ orderId: id as number, fence, to: "parked", failure, isReleased: true }]);
       await retryOrder(pool, seen, OPERATOR);
@@ -374,7 +366,7 @@ describe("a person", () => {
   test("who links an order to another request has it followed by that one's procedure", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);
-      const { fence } = await claimOne(pool);
+      const { fence } = await claimNext(pool);
       const request = { surface: "request", requestId: 5 } as const;
       await changeOrders(pool, [
         { orderId: id as number, fence, to: "submitted", request, procedureId: 66, isReleased: true },

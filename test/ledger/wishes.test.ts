@@ -6,9 +6,10 @@ import { changeOrders, changeOrdersWithin } from "../../src/ledger/change-orders
 import { releaseOrder, retryOrder } from "../../src/ledger/operator.ts";
 import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
 import { forgetOld } from "../../src/ledger/prune.ts";
-import { claimOrder, recordIntent, takeWaiting } from "../../src/ledger/submission.ts";
+import { claimBatch } from "../../src/ledger/submission.ts";
 import { listOpenTasks } from "../../src/ledger/tasks.ts";
 import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import { claimNext, handOver, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { aWish, toldKinds } from "../support/wishes.ts";
 import { withLedger } from "../support/with-ledger.ts";
@@ -19,8 +20,6 @@ const OTHER = anOrder({ containers: [{ label: "V-2", description: "straw" }] });
 const TO_OTHER = [{ ...ITS_NUMBER[0], subjectCode: phi("SUBJ-1"), content: OTHER }] as const;
 const OPERATOR = { actor: "test", reason: "the ward rang" };
 
-const take = (pool: pg.Pool, doesParkedBlock = false) => takeWaiting(pool, { limit: 100, doesParkedBlock });
-
 async function only(pool: pg.Pool, number = "A-1") {
   const [order] = await findOrders(pool, number);
   if (!order) throw new Error(`no order ${number}`);
@@ -28,9 +27,7 @@ async function only(pool: pg.Pool, number = "A-1") {
 }
 
 async function claim(pool: pg.Pool) {
-  const [due] = await take(pool);
-  const order = due && (await claimOrder(pool, due, "me", LEASE_MS));
-  if (order?.fence === undefined) throw new Error("nothing to claim");
+  const order = await claimNext(pool);
   return { orderId: order.id, fence: order.fence };
 }
 
@@ -61,7 +58,7 @@ describe("an order on hold", () => {
     withLedger(async ({ pool }) => {
       await ordered(pool);
       await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
-      expect(await take(pool)).toEqual([]);
+      expect(await handOver(pool)).toEqual([]);
       expect(await lastAnswer(pool)).toMatchObject({
         control: "hold",
         refusal: undefined,
@@ -73,16 +70,16 @@ describe("an order on hold", () => {
         refusal: undefined,
         order: { isHeld: false },
       });
-      expect(await take(pool)).toHaveLength(1);
+      expect(await handOver(pool)).toHaveLength(1);
     }));
 
   test("is taken out of the queue's hands, and its job does nothing", () =>
     withLedger(async ({ pool }) => {
       await ordered(pool);
-      const [due] = await take(pool);
+      const [due] = await handOver(pool);
       await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
       expect((await only(pool)).state).toBe("received");
-      expect(due && (await claimOrder(pool, due, "me", LEASE_MS))).toBeUndefined();
+      expect(await claimBatch(pool, due?.batch as number, "me", LEASE_MS)).toEqual([]);
     }));
 
   test("is taken from a worker that has not called yet, which can neither call nor park it any more", () =>
@@ -112,8 +109,8 @@ describe("an order on hold", () => {
     withLedger(async ({ pool }) => {
       const later = anOrder({ placerOrderNumber: "A-2", containers: [{ label: "V-9", description: "" }] });
       await commit(pool, [aRecord(1, [anOrder()]), aWish(2, "hold", ITS_NUMBER), aRecord(3, [later])]);
-      expect(await take(pool, true)).toEqual([]);
-      expect(await take(pool)).toHaveLength(1);
+      expect(await handOver(pool, true)).toEqual([]);
+      expect(await handOver(pool)).toHaveLength(1);
       expect((await only(pool, "A-2")).state).toBe("queued");
     }));
 
@@ -124,7 +121,7 @@ describe("an order on hold", () => {
       expect(await retryOrder(pool, { id }, OPERATOR)).toBe("not applicable");
       expect(await releaseOrder(pool, { id }, OPERATOR)).toBe("done");
       expect(await releaseOrder(pool, { id }, OPERATOR)).toBe("not applicable");
-      expect(await take(pool)).toHaveLength(1);
+      expect(await handOver(pool)).toHaveLength(1);
       const { rows } = await pool.query("select action, detail from audit order by id desc limit 1");
       expect(rows).toEqual([{ action: "release", detail: { reason: OPERATOR.reason } }]);
     }));
@@ -137,7 +134,7 @@ describe("an order on hold", () => {
       await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
       expect((await only(pool)).state).toBe("parked");
       await retryOrder(pool, { id }, OPERATOR);
-      expect(await take(pool)).toEqual([]);
+      expect(await handOver(pool)).toEqual([]);
     }));
 });
 
@@ -188,7 +185,7 @@ describe("an order that is changed", () => {
       const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
       expect(await changeOrders(pool, [{ ...mine, to: "parked", failure }])).toEqual(new Set());
       expect(await only(pool)).toMatchObject({ state: "received", generation: 2, attempts: 0 });
-      expect(await take(pool)).toHaveLength(1);
+      expect(await handOver(pool)).toHaveLength(1);
     }));
 
   test("waits while a call is under way, and is changed once that is known to have had no effect", () =>
@@ -362,7 +359,7 @@ const STANDINGS = {
 const facts = async (pool: pg.Pool, orderId: number) =>
   (
     await pool.query(
-      `select o.state, o.request_id, o.intent, o.held_at, o.generation, o.fence, o.version, o.next_at,
+      `select o.state, o.request_id, o.intent, o.held_at, o.generation, o.fence, o.next_at,
               encode(o.content_digest, 'hex') as digest,
               (select jsonb_agg(c.label) from order_containers c where c.order_id = o.id) as labels
          from orders o where o.id = $1`,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { groupCommit } from "../../src/jobs/group-commit.ts";
+import { groupCommit } from "../../src/core/group-commit.ts";
 
 const LIMITS = { items: 3, bytes: 100 };
 

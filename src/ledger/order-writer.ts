@@ -1,0 +1,82 @@
+import type pg from "pg";
+import { Failure } from "../core/failures.ts";
+import { groupCommit } from "../core/group-commit.ts";
+import { changeOrdersWithin, type OrderChange } from "./change-orders.ts";
+import { inTransaction } from "./database.ts";
+import { type NewIntent, recordIntents } from "./submission.ts";
+
+/** What is recorded of one order at once: the change first, and then the intent of its next call. */
+interface Step {
+  readonly change?: OrderChange | undefined;
+  readonly intent?: NewIntent | undefined;
+}
+
+interface Written {
+  readonly isChanged: boolean;
+  readonly intentAt: Date | undefined;
+}
+
+/**
+ * Records steps of orders that are worked on at the same time, each as if it were alone, with shared commits: while one
+ * is under way, what comes meanwhile gathers for the next. A hundred orders in flight cost a few statements and flushes
+ * instead of hundreds. An order has one step under way at a time.
+ */
+export interface OrderWriter {
+  /**
+   * Applies one change; see `changeOrders`.
+   *
+   * @returns false when its conditions no longer hold: somebody else has moved the order on
+   * @throws Failure REQUEST_CLAIMED, LEDGER_UNAVAILABLE
+   */
+  change(change: OrderChange): Promise<boolean>;
+  /**
+   * Writes down that a call which changes the service is about to leave, after a change of the same order where one is
+   * given. On disk when it resolves.
+   *
+   * @returns when, by the database's clock; undefined when the order is no longer this worker's: then nothing may be sent
+   * @throws Failure LEDGER_UNAVAILABLE
+   */
+  intend(intent: NewIntent, after?: OrderChange): Promise<Date | undefined>;
+}
+
+/** Steps of one commit at most. */
+const MOST_STEPS = 256;
+
+/** Opens a writer on a pool, of which it uses one connection at a time. */
+export function openOrderWriter(pool: pg.Pool): OrderWriter {
+  const commit = groupCommit<Step, Written>(
+    (steps) => inTransaction(pool, (client) => write(client, steps)),
+    { items: MOST_STEPS, bytes: Number.POSITIVE_INFINITY },
+    mayBeOnesFault,
+  );
+  // Each step is a source of its own: one that fails stops none of the same order's later ones.
+  const record = (step: Step) => commit(step, 0, step);
+  return {
+    change: async (change) => (await record({ change })).isChanged,
+    intend: async (intent, after) => (await record({ change: after, intent })).intentAt,
+  };
+}
+
+async function write(client: pg.PoolClient, steps: readonly Step[]): Promise<Written[]> {
+  const changed = await changeOrdersWithin(
+    client,
+    steps.flatMap(({ change }) => change ?? []),
+  );
+  const intentAtById = await recordIntents(
+    client,
+    steps.flatMap(({ intent }) => intent ?? []),
+  );
+  return steps.map(({ change, intent }) => ({
+    isChanged: change !== undefined && changed.has(change.orderId),
+    intentAt: intent && intentAtById.get(intent.orderId),
+  }));
+}
+
+/** SQLSTATE of one of two transactions that waited for each other. */
+const DEADLOCK = "40P01";
+
+/** A ledger that is out of reach is nobody's fault; a deadlock is that of one order that two transactions hold. */
+function mayBeOnesFault(error: unknown): boolean {
+  if (!(error instanceof Failure) || error.code !== "LEDGER_UNAVAILABLE") return true;
+  return error.cause instanceof Error && "code" in error.cause && error.cause.code === DEADLOCK;
+}

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import type { OrderChange } from "../../src/ledger/change-orders.ts";
+import { openOrderWriter } from "../../src/ledger/order-writer.ts";
+import { claimBatch } from "../../src/ledger/submission.ts";
+import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import { handOver } from "../support/hand-over.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { type TestLedger, withLedger } from "../support/with-ledger.ts";
+
+/** Orders of different subjects, all in one worker's hands. */
+async function inHand({ pool }: TestLedger, count: number) {
+  const orders = Array.from({ length: count }, (_, n) =>
+    anOrder({ code: `S-${n}`, placerOrderNumber: `A-${n}` }),
+  );
+  await commit(pool, [aRecord(1, orders)]);
+  const [due] = await handOver(pool);
+  const claimed = await claimBatch(pool, due?.batch as number, "me", 60_000);
+  return claimed.map(({ id, fence }) => ({ orderId: id, fence: fence as number }));
+}
+
+const submitted = (requestId: number): Omit<OrderChange, "orderId"> => ({
+  to: "submitted",
+  request: { surface: "request", requestId },
+  isReleased: true,
+  isIntentSettled: true,
+  event: { kind: "submitted" },
+});
+
+const INTENT = {
+  intent: "request",
+  knownRequestIds: [4],
+  body: { type: "STORE" },
+  surface: "request",
+} as const;
+
+test("steps of orders that are recorded at the same time share their transactions", () =>
+  withLedger(async (ledger) => {
+    const { pool } = ledger;
+    const mine = await inHand(ledger, 40);
+    const writer = openOrderWriter(pool);
+    await Promise.all(mine.map((each) => writer.intend({ ...each, ...INTENT })));
+    await Promise.all(mine.map((each, n) => writer.change({ ...each, ...submitted(n + 1) })));
+    // xmin is the transaction that wrote a row: the first step goes alone, what comes meanwhile together.
+    const { rows } = await pool.query("select distinct xmin::text, state from orders");
+    expect(rows.length).toBeLessThanOrEqual(2);
+    expect(new Set(rows.map(({ state }) => state))).toEqual(new Set(["submitted"]));
+  }));
+
+test("a step whose order is another's is refused alone, and the others of its transaction are recorded", () =>
+  withLedger(async (ledger) => {
+    const { pool } = ledger;
+    const [first, second, third] = await inHand(ledger, 3);
+    if (!first || !second || !third) throw new Error("three orders were claimed");
+    const writer = openOrderWriter(pool);
+    const results = await Promise.allSettled([
+      writer.change({ ...first, ...submitted(7) }),
+      writer.change({ ...second, ...submitted(7) }),
+      writer.change({ ...third, fence: third.fence + 99, ...submitted(8) }),
+    ]);
+    expect(results).toMatchObject([
+      { status: "fulfilled", value: true },
+      { status: "rejected", reason: { code: "REQUEST_CLAIMED" } },
+      { status: "fulfilled", value: false },
+    ]);
+    const states = await Promise.all(["A-0", "A-1", "A-2"].map((number) => findOrders(pool, number)));
+    expect(states.flat().map(({ state }) => state)).toEqual(["submitted", "submitting", "submitting"]);
+  }));
+
+test("an intent is written behind the change that comes with it, and not for an order in other hands", () =>
+  withLedger(async (ledger) => {
+    const { pool } = ledger;
+    const [mine, lost] = await inHand(ledger, 2);
+    if (!mine || !lost) throw new Error("two orders were claimed");
+    await pool.query("update orders set fence = nextval('fences') where id = $1", [lost.orderId]);
+    const writer = openOrderWriter(pool);
+    const registered = (orderId: number, fence: number) =>
+      ({ orderId, fence, isIntentSettled: true, event: { kind: "subject_registered" } }) as const;
+    const [at, none] = await Promise.all(
+      [mine, lost].map((each) => writer.intend({ ...each, ...INTENT }, registered(each.orderId, each.fence))),
+    );
+    expect(at).toBeInstanceOf(Date);
+    expect(none).toBeUndefined();
+    expect((await findOrders(pool, "A-0"))[0]).toMatchObject({ intent: "request", knownRequestIds: [4] });
+    expect((await findOrders(pool, "A-1"))[0]).toMatchObject({ intent: undefined });
+    const kinds = async (id: number) => (await listEvents(pool, id)).map(({ kind }) => kind);
+    expect(await kinds(mine.orderId)).toContain("subject_registered");
+    expect(await kinds(lost.orderId)).not.toContain("subject_registered");
+  }));
