@@ -15,11 +15,15 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
     `a call got no definite answer${reason(detail)}; the service is searched for what it did`,
   again: (detail) =>
     `try ${text(detail.attempt) ?? "?"} failed${reason(detail)}; the next${inMs(detail.nextInMs)}`,
+  refused_for_now: (detail) =>
+    `try ${text(detail.attempt) ?? "?"} was refused for now${reason(detail)}; the service is checked for it before the next one, which${inMs(detail.nextInMs)}`,
   looked: (detail) => `${lookWords(detail)}; the next look${inMs(detail.nextInMs)}`,
   settled: (detail) =>
-    detail.found === "subject"
-      ? "the lost call had registered the subject; the order goes on"
-      : `the lost call had no effect${after(detail.looks, ", found in ", " looks")}; the order goes on`,
+    detail.isRefused === true
+      ? "the service shows nothing of the refused call; the order is sent again"
+      : detail.found === "subject"
+        ? "the lost call had registered the subject; the order goes on"
+        : `the lost call had no effect${after(detail.looks, ", found in ", " looks")}; the order goes on`,
   adopted: (detail) => `the lost call had made ${linkWords(detail)}; it is this order's`,
   status: (detail) => `the service says ${text(detail.status) ?? "nothing new"}`,
   unknown_status: (detail) =>

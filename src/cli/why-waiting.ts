@@ -81,6 +81,10 @@ function whySubmitting(order: LedgerOrder, { nowMs }: Surroundings): string {
   }
   const creation = order.surface === "external" ? "creation of the procedure" : "procedure request";
   const what = order.intent === "subject" ? "registration of the subject" : creation;
+  if (order.isRefused) {
+    const said = order.failure ? `: ${order.failure.text} (${order.failure.code})` : "";
+    return `Try ${order.attempts} was refused${said}; the service is checked for it before it is sent again, ${relativeTime(order.nextAt, nowMs)}.`;
+  }
   if (order.failure || order.looks > 0) {
     const looks = order.looks === 0 ? "" : `, ${order.looks} ${order.looks === 1 ? "time" : "times"} so far`;
     return `The answer to the ${what} never came, so the service is searched for what it did before anything is sent again${looks}; next look ${relativeTime(order.nextAt, nowMs)}.`;

@@ -125,8 +125,10 @@ export const serviceSchema = z.strictObject({
   settle: settle.prefault({}).describe("What follows a call whose answer never came."),
   notExecuted: z
     .array(z.int().min(400).max(599).describe("An HTTP status."))
-    .default([429, 503])
-    .describe("HTTP statuses that are known to mean: nothing was done."),
+    .default([429])
+    .describe(
+      "HTTP statuses that are known to mean: nothing was done. 429 always belongs to them; name 503 only where no gateway answers it after it has passed a call on.",
+    ),
   errors: errorRulesSchema,
   correlation: z
     .enum(["token", "labels"])

@@ -31,6 +31,8 @@ export interface FailureDetails {
   readonly place?: string | undefined;
   /** How long the other side asked to be left alone, ms. */
   readonly retryAfterMs?: number | undefined;
+  /** The call left, and an answer to it came back. */
+  readonly isAnswered?: boolean | undefined;
   /** The service's answer, for an operator; masked already. */
   readonly answer?: KeptAnswer | undefined;
   readonly cause?: unknown;
@@ -42,6 +44,11 @@ export class Failure extends Error {
   readonly code: FailureCode;
   readonly class: FailureClass;
   readonly retryAfterMs: number | undefined;
+  /**
+   * The call left and was answered, though perhaps by a gateway: also after an answer which says that nothing was done, a
+   * call that changes the service is repeated only after a look at the service.
+   */
+  readonly isAnswered: boolean;
   /** Where in a message, as problems name it; undefined where that isn't known. */
   readonly place: string | undefined;
   /** Private, so that no logger, inspector or serialiser that walks an error's properties comes across it. */
@@ -53,6 +60,7 @@ export class Failure extends Error {
     this.code = code;
     this.class = FAILURES[code].class;
     this.retryAfterMs = given.retryAfterMs;
+    this.isAnswered = given.isAnswered === true;
     this.place = given.place;
     this.#answer = given.answer;
   }

@@ -50,6 +50,12 @@ async function settleRequest(order: LedgerOrder, deps: SubmitDeps, signal: Abort
   const matches = free(found.matches);
   const candidates = free(found.candidates);
   const [certain] = matches;
+  const taken = found.matches.flatMap((id) => {
+    const holder = claimed.get(id);
+    return holder === undefined ? [] : [`${WORD[surface]} ${id} is this order's, but order ${holder} has it`];
+  });
+  // Whose is whose is for a person to find out; a repeat would double one of the two.
+  if (taken.length > 0 && matches.length === 0) return park("SUBMIT_UNCERTAIN", taken.join("; "));
   if (certain !== undefined && matches.length === 1) return adopt(toLink(surface, certain), deps);
   if (matches.length > 1) {
     const text = `${WORDS[surface]} ${matches.join(", ")} could all be this order's`;
@@ -71,6 +77,7 @@ async function settleRequest(order: LedgerOrder, deps: SubmitDeps, signal: Abort
 }
 
 /** What each surface makes of an order. */
+const WORD = { request: "request", external: "procedure" } as const satisfies Record<Surface, string>;
 const WORDS = { request: "requests", external: "procedures" } as const satisfies Record<Surface, string>;
 
 function toLink(surface: Surface, id: number): ServiceLink {
@@ -86,7 +93,7 @@ async function findCreated(
   const containerIds = order.containers.flatMap((container) => container.containerId ?? []);
   const lost = {
     ...toNewRequest(order, containerIds, deps),
-    sentAfter: order.intentAt ?? order.receivedAt,
+    sentAfter: order.calledAt ?? order.intentAt ?? order.receivedAt,
     knownIds: new Set([...order.knownRequestIds, ...order.formerIds]),
   };
   return surface === "request"
@@ -111,6 +118,11 @@ function describe(
 const MOST_ROUNDS = 5;
 
 async function afterEmptyLook(order: LedgerOrder, deps: SubmitDeps): Promise<Settlement> {
+  if (order.isRefused) {
+    // The answer said so, and the service shows nothing else.
+    const event = { kind: "settled", detail: { found: "nothing", isRefused: true } };
+    return { ...backToWaiting(event), failure: undefined };
+  }
   const next = planLook(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.settle);
   if (next !== "believed") return lookAgain(order, next.nextInMs, "nothing");
   // A service that takes an order and never shows it would be sent it again and again.

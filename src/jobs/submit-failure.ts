@@ -7,7 +7,9 @@ import { decideRetry } from "./retry.ts";
 import type { SubmitDeps } from "./submit-deps.ts";
 
 /**
- * Records what a failed step means for its order: try again, look for what a lost call did, or ask a person.
+ * Records what a failed step means for its order: try again, look for what a lost call did, or ask a person. A call that was
+ * answered is never simply made again, though the answer says that nothing was done: a gateway may have said so after it had
+ * passed the call on. Its intent stays, and the service is looked at before the next call.
  *
  * When even that can't be recorded, because the ledger is away, the order is remembered as abandoned.
  */
@@ -48,11 +50,24 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
   );
   const reason = { code: failure.code, text: failure.message };
   const common = { orderId: order.id, fence: order.fence, isReleased: true, answer: failure.answer };
+  const isUnsent = intent === "request" && !mayHaveLeft && !failure.isAnswered;
+  const isRefused = intent === "request" && !mayHaveLeft && failure.isAnswered;
   const change = ((): OrderChange => {
+    if (isRefused && decision.kind === "again") {
+      const { nextInMs } = decision;
+      return {
+        ...common,
+        from: ["submitting"],
+        isRefused: true,
+        nextInMs,
+        failure: reason,
+        event: { kind: "refused_for_now", detail: { ...reason, attempt: order.attempts, nextInMs } },
+      };
+    }
     if (decision.kind === "settle" || (mayHaveLeft && decision.kind === "again")) {
       const nextInMs =
         decision.kind === "again"
-          ? Math.min(decision.nextInMs, LONGEST_SETTLE_PAUSE_MS)
+          ? Math.max(Math.min(decision.nextInMs, LONGEST_SETTLE_PAUSE_MS), failure.retryAfterMs ?? 0)
           : (deps.settings.settle.looksMs[0] ?? deps.settings.settle.afterMs);
       return {
         ...common,
@@ -74,6 +89,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
         nextInMs: decision.nextInMs,
         failure: reason,
         isIntentSettled: true,
+        isUnsent,
         event,
       };
     }
@@ -82,6 +98,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
       to: "parked",
       failure: reason,
       isIntentSettled: !mayHaveLeft,
+      isUnsent,
       event: { kind: "parked", detail: reason },
       isTold: true,
     };

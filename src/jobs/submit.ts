@@ -243,7 +243,9 @@ async function createRequest(
   const request = toNewRequest(order, prepared.containerIds, deps);
   // Without a token, only what was there before tells an older request from the one that is about to be made.
   // The external surface shows the exact containers of each procedure, and its list can't be asked by subject.
-  const needsSnapshot = surface === "request" && request.ref === undefined;
+  // It is taken before the first call and kept: what that one made must not pass for older than the second.
+  const isFirst = order.calledAt === undefined || order.surface !== surface;
+  const needsSnapshot = isFirst && surface === "request" && request.ref === undefined;
   // Reading may fail, and a registration that isn't recorded could be made twice.
   if (needsSnapshot && prepared.registered) await deps.writer.change(prepared.registered);
   const knownRequestIds = needsSnapshot

@@ -43,6 +43,12 @@ export interface OrderChange {
   /** The intended call is known to have had no effect, or its effect was found. */
   readonly isIntentSettled?: boolean | undefined;
   readonly isRepostApproved?: boolean | undefined;
+  /** The call was answered, and the answer says that nothing was done. */
+  readonly isRefused?: boolean | undefined;
+  /** The intended call never left: not a byte of it. */
+  readonly isUnsent?: boolean | undefined;
+  /** An earlier call to create its request is to be looked for once more before another one leaves. */
+  readonly isIntentReopened?: boolean | undefined;
   /** `true`: not found at the service just now; `false`: it is there. */
   readonly isMissing?: boolean | undefined;
   readonly containers?:
@@ -88,9 +94,11 @@ update orders o
                       else o.held_at end,
        interruptions = case when x.releases then 0 else o.interruptions end,
        lease_until = case when x.releases then null else o.lease_until end,
-       intent = case when x.settles_intent then null else o.intent end,
-       intent_at = case when x.settles_intent then null else o.intent_at end,
-       known_request_ids = case when x.settles_intent then '{}' else o.known_request_ids end,
+       intent = case when x.settles_intent then null when x.reopens_intent then 'request' else o.intent end,
+       intent_at = case when x.settles_intent then null when x.reopens_intent then o.called_at else o.intent_at end,
+       -- The first call's time and what was there before it stay, for a look before the next call.
+       called_at = case when x.is_unsent and o.called_at = o.intent_at then null else o.called_at end,
+       is_refused = case when x.settles_intent then false else coalesce(x.is_refused, o.is_refused) end,
        is_repost_approved = case when x.settles_intent then false
                                  else coalesce(x.approves_repost, o.is_repost_approved) end,
        missing_since = case when x.is_missing then coalesce(o.missing_since, now())
@@ -100,7 +108,8 @@ update orders o
          order_id bigint, fence bigint, "from" text[], "to" text, failure_code text, failure_text text,
          clears_failure boolean, surface text, request_id bigint, procedure_id bigint, procedure_code text,
          remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, looks integer,
-         failed_looks integer, releases boolean, takes_back boolean, is_held boolean, settles_intent boolean, approves_repost boolean,
+         failed_looks integer, releases boolean, takes_back boolean, is_held boolean, settles_intent boolean, reopens_intent boolean,
+         approves_repost boolean, is_refused boolean, is_unsent boolean,
          is_missing boolean)
  where o.id = x.order_id
    and (x.fence is null or o.fence = x.fence)
@@ -174,6 +183,9 @@ function toParameter(change: OrderChange): Record<string, unknown> {
     takes_back: change.isTakenBack === true,
     is_held: change.isHeld,
     settles_intent: change.isIntentSettled === true,
+    reopens_intent: change.isIntentReopened === true,
+    is_refused: change.isRefused,
+    is_unsent: change.isUnsent === true,
     approves_repost: change.isRepostApproved,
     is_missing: change.isMissing,
   };

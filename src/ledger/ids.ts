@@ -13,3 +13,11 @@ export function parseId(kind: IdKind, text: string): number | undefined {
   const match = FORM.exec(text);
   return match?.[1] === kind ? Number(match[2]) : undefined;
 }
+
+/** An order in sentences: `o17`, or `o17 (P-1001)` with its placer order number. */
+export function nameOrder(id: number, placerOrderNumber: string | null | undefined): string {
+  const name = formatId("o", id);
+  return placerOrderNumber === null || placerOrderNumber === undefined
+    ? name
+    : `${name} (${placerOrderNumber})`;
+}

@@ -27,6 +27,8 @@ update orders
    set generation = generation + 1,
        overrides = '{}',
        former_ids = array_remove(array_append(former_ids, coalesce(request_id, procedure_id)), null),
+       called_at = null,
+       known_request_ids = '{}',
        request_id = null,
        procedure_id = null,
        procedure_code = null,
@@ -131,6 +133,11 @@ export async function retryOrder(
     if (order.state !== "parked") return "hasten";
     if (linkOf(order) !== undefined)
       return { ...common, from: ["parked"], to: "submitted", isMissing: false };
+    // A call that was refused is looked for too, before another one leaves: the refusal may have been a gateway's.
+    if (order.intent === undefined && order.calledAt !== undefined) {
+      const reopened = { isIntentReopened: true, isRefused: true };
+      return { ...common, ...reopened, from: ["parked"], to: "submitting", isReleased: true };
+    }
     if (order.intent !== undefined) {
       return { ...common, from: ["parked"], to: "submitting", isRepostApproved: true, isReleased: true };
     }

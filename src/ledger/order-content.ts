@@ -94,6 +94,8 @@ update orders o
        content_digest = decode(x.digest, 'hex'),
        placer_authority = coalesce(o.placer_authority, x.placer_authority),
        overrides = '{}',
+       called_at = null,
+       known_request_ids = '{}',
        generation = o.generation + 1
   from jsonb_to_recordset($1::jsonb)
        as x(order_id bigint, operation text, facility_code text, facility_id bigint, subject jsonb, sources jsonb, digest text,

@@ -48,11 +48,15 @@ export interface LedgerOrder {
   readonly looks: number;
   /** Searches in a row that failed themselves. */
   readonly failedLooks: number;
-  /** Requests of this subject and type that were there before the intended call. */
+  /** Requests of this subject and type that were there before the first call to create what the order asks for now. */
   readonly knownRequestIds: readonly number[];
   /** Requests or procedures that the service made of it before a person had it done anew. */
   readonly formerIds: readonly number[];
   readonly isRepostApproved: boolean;
+  /** When the first call to create what the order asks for now left; undefined while none has. */
+  readonly calledAt: Date | undefined;
+  /** The latest call was answered, and the answer says that nothing was done. */
+  readonly isRefused: boolean;
   /** The surface that its latest call went to; undefined before the first. */
   readonly surface: Surface | undefined;
   readonly requestId: number | undefined;
@@ -74,7 +78,7 @@ export const ORDER_COLUMNS = `
   o.id, o.message_id, o.connector, o.operation, o.facility_code, o.facility_id, o.placer_order_number, o.placer_authority, o.subject_code,
   o.prior_subject_code, o.subject, o.sources, o.state, o.failure_code, o.failure_text, o.generation, o.attempts, o.next_at, o.fence, o.intent,
   o.intent_at, (extract(epoch from now() - o.intent_at) * 1000)::double precision as intent_age_ms, o.looks, o.failed_looks, o.known_request_ids, o.former_ids, o.is_repost_approved, o.surface, o.request_id, o.procedure_id, o.procedure_code,
-  o.remote_status, o.poll_interval_ms, o.missing_since, o.held_at, o.received_at, o.submitted_at, o.changed_at,
+  o.called_at, o.is_refused, o.remote_status, o.poll_interval_ms, o.missing_since, o.held_at, o.received_at, o.submitted_at, o.changed_at,
   (select coalesce(jsonb_agg(jsonb_build_object('position', c.position, 'label', c.label, 'description', c.description,
                                                 'containerId', c.container_id, 'location', c.location)
                              order by c.position), '[]')
@@ -109,6 +113,8 @@ export interface OrderRow {
   known_request_ids: number[];
   former_ids: number[];
   is_repost_approved: boolean;
+  called_at: Date | null;
+  is_refused: boolean;
   surface: Surface | null;
   request_id: number | null;
   procedure_id: number | null;
@@ -193,6 +199,8 @@ export function fromOrderRow(row: OrderRow): LedgerOrder {
     knownRequestIds: row.known_request_ids,
     formerIds: row.former_ids,
     isRepostApproved: row.is_repost_approved,
+    calledAt: row.called_at ?? undefined,
+    isRefused: row.is_refused,
     surface: row.surface ?? undefined,
     requestId: row.request_id ?? undefined,
     procedureId: row.procedure_id ?? undefined,

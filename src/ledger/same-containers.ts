@@ -2,7 +2,7 @@ import type pg from "pg";
 import { type AssigningAuthority, formatTwoAuthorities } from "../core/assigning-authority.ts";
 import type { OrderState } from "../core/order-state.ts";
 import { run } from "./database.ts";
-import { formatId } from "./ids.ts";
+import { nameOrder } from "./ids.ts";
 
 /** A container of an order, and another order of the same facility and subject that names it too. */
 export interface SameContainer {
@@ -104,13 +104,10 @@ interface LikenessRow {
   }[];
 }
 
-const nameOf = (id: number, number: string | null) =>
-  number === null ? formatId("o", id) : `${formatId("o", id)} (${number})`;
-
 function holderOf(row: LikenessRow): NumberHolder | undefined {
   if (row.holder_id === null) return undefined;
   return {
-    name: nameOf(row.holder_id, row.placer_order_number),
+    name: nameOrder(row.holder_id, row.placer_order_number),
     authorities: formatTwoAuthorities(row.holder_authority ?? undefined, row.placer_authority ?? undefined),
   };
 }
@@ -131,7 +128,7 @@ function toLikeness(row: LikenessRow): Likeness {
     numberHolder: holderOf(row),
     sameContainers: row.same.map(({ number, containerId, isAtService, ...same }) => ({
       ...same,
-      otherName: nameOf(same.otherId, number),
+      otherName: nameOrder(same.otherId, number),
       containerId: containerId ?? undefined,
       isAtService: isAtService === true,
     })),

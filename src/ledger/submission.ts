@@ -3,6 +3,7 @@ import type { OrderState } from "../core/order-state.ts";
 import type { Surface } from "../core/surface.ts";
 import { insertOrderOutcomes } from "./change-orders.ts";
 import { inTransaction, type Queryable, run } from "./database.ts";
+import { nameOrder } from "./ids.ts";
 import { fromOrderRow, type Intent, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./order-row.ts";
 
 /** Orders handed to the submit queue together. An order that is handed over anew gets another batch. */
@@ -144,7 +145,13 @@ update orders o
        intent_at = now(),
        looks = 0,
        failed_looks = 0,
-       known_request_ids = x.known,
+       is_refused = false,
+       -- What was there before the first call tells for good what a call may have made, until the surface is another one.
+       known_request_ids = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface)
+                                then o.known_request_ids
+                                else x.known end,
+       called_at = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface) then o.called_at
+                        else now() end,
        -- The two surfaces number what they make each in their own way.
        former_ids = case when x.surface is null or x.surface = o.surface then o.former_ids else '{}' end,
        surface = coalesce(x.surface, o.surface),
@@ -216,7 +223,7 @@ select exists (
 
 /** Other orders that hold these requests; $1 request ids, $2 order id. Index: orders_request. */
 const CLAIMED_REQUESTS = `
-select request_id as claimed
+select request_id as claimed, id, placer_order_number
   from orders
  where surface = 'request'
    and request_id = any ($1)
@@ -224,7 +231,7 @@ select request_id as claimed
 
 /** Other orders that hold these procedures of the external surface; $1 procedure ids, $2 order id. Index: orders_external_procedure. */
 const CLAIMED_PROCEDURES = `
-select procedure_id as claimed
+select procedure_id as claimed, id, placer_order_number
   from orders
  where surface = 'external'
    and procedure_id = any ($1)
@@ -391,16 +398,22 @@ export async function isEarlierStoreThere(
   return row?.is_there === true;
 }
 
-/** Which of these requests, or procedures on the external surface, belong to other orders already. */
+/**
+ * Which of these requests, or procedures on the external surface, belong to other orders already; with the name of the
+ * order that has each, such as `o17 (P-1001)`.
+ */
 export async function findClaimed(
   pool: pg.Pool,
   surface: Surface,
   ids: readonly number[],
   orderId: number,
-): Promise<Set<number>> {
+): Promise<ReadonlyMap<number, string>> {
   const query = surface === "request" ? CLAIMED_REQUESTS : CLAIMED_PROCEDURES;
-  const rows = await run<{ claimed: number }>(pool, query, [ids, orderId]);
-  return new Set(rows.map((row) => row.claimed));
+  const rows = await run<{ claimed: number; id: number; placer_order_number: string | null }>(pool, query, [
+    ids,
+    orderId,
+  ]);
+  return new Map(rows.map((row) => [row.claimed, nameOrder(row.id, row.placer_order_number)]));
 }
 
 /** The order's intent as it stands; $1 id, $2 fence. */

@@ -60,7 +60,7 @@ export interface ServiceSettings {
   readonly filters?: FilterPolicy | undefined;
   /** The site's own words for statuses and types. */
   readonly words?: GivenWords | undefined;
-  /** Statuses that the site knows to mean: nothing was done. Default 429 and 503; 429 always belongs to them. */
+  /** Statuses that the site knows to mean: nothing was done. 429 always belongs to them, and is all of them by default. */
   readonly notExecuted?: readonly number[] | undefined;
   /** What the site knows of further error answers; the first rule that fits goes before everything else. */
   readonly errors?: readonly ErrorRule[] | undefined;
@@ -128,7 +128,7 @@ export function resolveSettings(settings: ServiceSettings): ResolvedSettings {
     unpaged: new Set(settings.unpaged),
     filters: settings.filters ?? "auto",
     words: toServiceWords(settings.words),
-    notExecuted: new Set([429, ...(settings.notExecuted ?? [503])]),
+    notExecuted: new Set([429, ...(settings.notExecuted ?? [])]),
     errors: settings.errors ?? [],
     containerLabelFields: settings.containerLabelFields ?? ["name", "sampleContainerId", "label"],
     correlation: settings.correlation ?? "token",

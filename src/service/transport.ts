@@ -64,14 +64,16 @@ export interface ObservedCall {
 }
 
 /**
- * Carries calls: breaker, concurrency and rate, token, exchange, verdict. Repeats nothing, except that an answer which
- * refuses the token, and so says that nothing was done (a 401, or what a site's rule calls `credentials`), makes it
- * take a new token and send the call a second and last time.
+ * Carries calls: breaker, concurrency and rate, token, exchange, verdict. Repeats nothing, except that a read whose token
+ * is refused (a 401, or what a site's rule calls `credentials`) is sent a second and last time with a new token. A call
+ * that changes the service is never sent twice: its token is renewed too, and the caller looks at the service first.
  */
 export class Transport {
   readonly #parts: TransportParts;
   readonly #counts = new Map<string, number>();
   #clockSkewMs: number | undefined;
+  /** The token that each source gave after it had been refused to a call that changes the service. */
+  readonly #renewedForWrite = new WeakMap<TokenSource, string>();
 
   constructor(parts: TransportParts) {
     this.#parts = parts;
@@ -93,8 +95,9 @@ export class Transport {
 
   /**
    * Makes one call.
-   * @throws Failure by the table in `classify.ts`; SERVICE_PAUSED, SERVICE_STOPPED, SERVICE_BUSY and the token's
-   * failures when nothing was sent; whatever `beforeSend` or `read` throws.
+   * @throws Failure by the table in `classify.ts`; SERVICE_TOKEN_REFUSED when a call that changes the service came with a
+   * token that is refused, and a new one was taken; SERVICE_PAUSED, SERVICE_STOPPED, SERVICE_BUSY and the token's failures
+   * when nothing was sent, or (`isAnswered`) after such a refusal; whatever `beforeSend` or `read` throws.
    */
   async call<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
     const { breaker, limiter } = this.#parts;
@@ -120,6 +123,7 @@ export class Transport {
     let token = await tokens.get(signal);
     let seen = await this.#exchange(call, token, signal);
     if (this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED") {
+      if (call.method !== "GET") return this.#refuseWrite(call, { seen, tokens, token }, signal);
       token = await tokens.renew(token, signal);
       await limiter.turn(signal);
       seen = await this.#exchange(call, token, signal);
@@ -127,6 +131,31 @@ export class Transport {
     const isRefused = this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED";
     if ("answer" in seen && seen.answer.status !== 401 && !isRefused) tokens.accepted(token);
     return this.#judge(call, seen);
+  }
+
+  /**
+   * A call that changes the service was answered with a refusal of its token. A new token is taken for the next try; when
+   * the one refused had been taken for the same reason, it isn't the token that is wrong.
+   */
+  async #refuseWrite(
+    call: Call<unknown>,
+    refused: { readonly seen: Seen; readonly tokens: TokenSource; readonly token: string },
+    signal: AbortSignal,
+  ): Promise<never> {
+    const { seen, tokens, token } = refused;
+    const isAgain = this.#renewedForWrite.get(tokens) === token;
+    try {
+      this.#renewedForWrite.set(tokens, await tokens.renew(token, signal));
+    } catch (error) {
+      if (!(error instanceof Failure)) throw answered(new Failure("SERVICE_STOPPED", STOPPED_RENEWING));
+      throw answered(error);
+    }
+    if (isAgain) this.#judge(call, seen);
+    const status = "answer" in seen ? seen.answer.status : 401;
+    throw new Failure("SERVICE_TOKEN_REFUSED", {
+      message: `${name(call)}: status ${status} refused the access token; a new one was taken`,
+      isAnswered: true,
+    });
   }
 
   async #exchange<T>(call: Call<T>, token: string, signal: AbortSignal): Promise<Seen> {
@@ -184,7 +213,9 @@ export class Transport {
       });
     }
     const retryAfterMs = parseRetryAfter(seen.answer.headers, clock.now());
-    if (code === "SERVICE_BUSY" && retryAfterMs !== undefined) limiter.pause(retryAfterMs);
+    // Whatever a 503 says of this call, it says when the next ones are welcome.
+    const isPause = code === "SERVICE_BUSY" || seen.answer.status === 503;
+    if (isPause && retryAfterMs !== undefined) limiter.pause(retryAfterMs);
     const sensitive = sensitiveOf(call);
     const said = describeRefusal(seen.answer, sensitive);
     const isRedirect = seen.answer.status >= 300 && seen.answer.status < 400;
@@ -194,9 +225,17 @@ export class Transport {
     throw new Failure(code, {
       message: `${name(call)}: ${meaningOf(code)}status ${seen.answer.status}${detail}`,
       retryAfterMs,
+      isAnswered: true,
       answer: isWorthKeeping(code) ? keepAnswer(call, seen.answer, sensitive) : undefined,
     });
   }
+}
+
+const STOPPED_RENEWING = "stopped while a new access token was taken";
+
+/** The same failure, of a call that was answered. */
+function answered({ code, message, retryAfterMs, cause }: Failure): Failure {
+  return new Failure(code, { message, retryAfterMs, isAnswered: true, cause });
 }
 
 /** `POST /api/subjects`: how a call is named in messages and counters, without any value. */

@@ -34,6 +34,8 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     knownRequestIds: [],
     formerIds: [],
     isRepostApproved: false,
+    calledAt: undefined,
+    isRefused: false,
     surface: "request",
     requestId: undefined,
     procedureId: undefined,

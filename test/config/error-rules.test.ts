@@ -86,6 +86,9 @@ describe("a rule that is dangerous", () => {
   it("is also a status in the short form that a gateway may give too late", () => {
     using folder = new ConfigFolder();
     const text = MINIMAL.replace("  auth:", "  notExecuted: [429, 503, 502]\n  auth:");
-    expect(folder.load(text).warnings.map(({ path }) => path)).toEqual(["service.notExecuted[2]"]);
+    expect(folder.load(text).warnings.map(({ path }) => path)).toEqual([
+      "service.notExecuted[1]",
+      "service.notExecuted[2]",
+    ]);
   });
 });

@@ -18,7 +18,7 @@ describe("a valid configuration", () => {
         listEnvelope: "auto",
         polling: { firstMs: 60_000, maxMs: 900_000, factor: 1.5 },
         settle: { looksMs: [5_000, 30_000], afterMs: 900_000, retrievals: "park" },
-        notExecuted: [429, 503],
+        notExecuted: [429],
         correlation: "token",
         cancel: {},
       },

@@ -5,7 +5,7 @@ import type { CallKind } from "../../src/service/error-rules.ts";
 const READ: CallKind = { method: "GET", route: "/api/procedures/{id}" };
 const WRITE: CallKind = { method: "POST", route: "/api/procedure-requests", creates: "STORE" };
 /** The notExecuted of the configuration's defaults. */
-const POLICY = { notExecuted: new Set([429, 503]), errors: [] };
+const POLICY = { notExecuted: new Set([429]), errors: [] };
 
 const BODIES = { json: '{"message":"x"}', html: "<html>x</html>", empty: "", other: "x" } as const;
 

@@ -33,6 +33,8 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     knownRequestIds: [],
     formerIds: [],
     isRepostApproved: false,
+    calledAt: undefined,
+    isRefused: false,
     surface: "request",
     requestId: 5,
     procedureId: undefined,

@@ -224,7 +224,7 @@ describe("a look whether it is cancelled", () => {
         return true;
       };
       const looked = client.lookForCancel({ ...target, procedureId: 77 }, never);
-      expect((await failureOf(looked)).code).toBe("SERVICE_BUSY");
+      expect((await failureOf(looked)).code).toBe("SERVICE_UNAVAILABLE");
     }));
 
   it("asks the external surface's list by facility and type", () =>

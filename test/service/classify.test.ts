@@ -5,7 +5,7 @@ import { type Answer, parseAnswer } from "../../src/service/answer.ts";
 import { classify, type ErrorPolicy, MEANINGS } from "../../src/service/classify.ts";
 import type { CallKind, ErrorRule, Method } from "../../src/service/error-rules.ts";
 
-const BUILT_IN: ErrorPolicy = { notExecuted: new Set([429, 503]), errors: [] };
+const BUILT_IN: ErrorPolicy = { notExecuted: new Set([429]), errors: [] };
 const READ: CallKind = { method: "GET", route: "/api/procedures/{id}" };
 const STORE: CallKind = { method: "POST", route: "/api/procedure-requests", creates: "STORE" };
 const RETRIEVAL: CallKind = { ...STORE, creates: "RETRIEVAL" };
@@ -51,7 +51,7 @@ describe("what an answer means by the built-in table", () => {
           call.creates === "RETRIEVAL" &&
           seen.shape === "json" &&
           /"validation.error"/i.test(JSON.stringify(seen.json));
-        const isKnown = [401, 429, 503, ...REFUSED].includes(seen.status);
+        const isKnown = [401, 429, ...REFUSED].includes(seen.status);
         const isUnsurePage = PAGE_IS_UNSURE.includes(seen.status) && seen.shape === "html";
         expect(isValidationError || (isKnown && !isUnsurePage)).toBe(true);
       }),

@@ -260,7 +260,6 @@ describe("a request that was certainly not created", () => {
     [409, "SERVICE_REFUSED"],
     [422, "SERVICE_REFUSED"],
     [429, "SERVICE_BUSY"],
-    [503, "SERVICE_BUSY"],
   ])("answers status %i as %s, sent once", (status, code) =>
     withStub(async (stub, client) => {
       stub.intercept = (_request, response) => {
@@ -317,16 +316,19 @@ describe("a request that was certainly not created", () => {
       },
     ));
 
-  it("is ambiguous for 503 where the site doesn't know it to mean that nothing was done", () =>
+  it("is told by 503 only where the site knows it to mean that nothing was done", () =>
     withStub(
       async (stub, client) => {
         stub.intercept = (_request, response) => {
           send(response, 503, {});
           return true;
         };
-        expect((await failureOf(client.createRequest(store, never))).code).toBe("SERVICE_NO_ANSWER");
+        expect(await failureOf(client.createRequest(store, never))).toMatchObject({
+          code: "SERVICE_BUSY",
+          isAnswered: true,
+        });
       },
-      { notExecuted: [] },
+      { notExecuted: [429, 503] },
     ));
 
   it("isn't sent when the check right before it fails", () =>

@@ -178,6 +178,8 @@ describe("the credential of the external surface", () => {
           send(response, isRefused ? 401 : 201, isRefused ? {} : created());
           return true;
         };
+        const refused = await failureOf(client.external.createProcedure(store, never));
+        expect(refused).toMatchObject({ code: "SERVICE_TOKEN_REFUSED", isAnswered: true });
         expect(await client.external.createProcedure(store, never)).toMatchObject({ procedureId: 5 });
         expect(stub.seen.map(({ headers }) => headers.authorization)).toEqual([
           "Bearer first",

@@ -251,7 +251,7 @@ describe("an answer that goes along with a failure", () => {
         type: "STORE",
         subjectCode: "[masked]",
       });
-      stub.intercept = refusing({ code: "BUSY_NOW" }, 503);
+      stub.intercept = refusing({ code: "BUSY_NOW" }, 429);
       expect((await failureOf(client.createRequest(store, never))).answer).toBeUndefined();
     }));
 

@@ -136,17 +136,25 @@ describe.each<TokenKind>(["opaque", "jwt"])(
       }),
     );
 
-    it("renews once and repeats once when a token was revoked, also for a call that creates something", () =>
+    it("renews once when a token was revoked, and repeats a read by itself and no call that creates something", () =>
       withOAuth({ tokens }, async ({ server, stub, client }) => {
         await client.getProcedure(1, never);
         await server.revoke(bearerOf(stub, -1));
         stub.seen.length = 0;
-        await client.createRequest(
-          { type: "RETRIEVAL", facilityId: 1, subjectCode: phi("S-1"), containerIds: [1] },
-          never,
-        );
+        const request = {
+          type: "RETRIEVAL",
+          facilityId: 1,
+          subjectCode: phi("S-1"),
+          containerIds: [1],
+        } as const;
+        expect((await failureOf(client.createRequest(request, never))).code).toBe("SERVICE_TOKEN_REFUSED");
         expect(server.tokenRequests).toHaveLength(2);
-        expect(stub.count("POST /api/procedure-requests")).toBe(2);
+        expect(stub.count("POST /api/procedure-requests")).toBe(1);
+        await client.createRequest(request, never);
+        expect(server.tokenRequests).toHaveLength(2);
+        await server.revoke(bearerOf(stub, -1));
+        await client.getProcedure(1, never);
+        expect(server.tokenRequests).toHaveLength(3);
         expect(stub.rows["procedure-requests"]).toHaveLength(1);
       }));
 

@@ -48,6 +48,6 @@ it("judges the token endpoint by the same rules", () => {
 
 it("always counts 429 among the statuses that mean nothing was done", () => {
   const baseUrl = "https://storage.lan";
-  expect([...resolveSettings({ baseUrl, auth }).notExecuted]).toEqual([429, 503]);
+  expect([...resolveSettings({ baseUrl, auth }).notExecuted]).toEqual([429]);
   expect([...resolveSettings({ baseUrl, auth, notExecuted: [] }).notExecuted]).toEqual([429]);
 });

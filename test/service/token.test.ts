@@ -49,7 +49,7 @@ function withOAuth(
 describe("asking for a token", () => {
   it("proves the client by HTTP Basic with both parts form-encoded (RFC 6749, 2.3.1)", () =>
     withOAuth(async (stub, client) => {
-      issueTokens(stub, { expires_in: 3_600 });
+      issueTokens(stub, { expires_in: 3_600 }, () => true);
       await client.checkToken(never);
       const [request] = stub.seen;
       const credentials = Buffer.from(request!.headers.authorization!.slice(6), "base64").toString();
@@ -60,7 +60,7 @@ describe("asking for a token", () => {
   it("proves the client in the body, with scope and audience", () =>
     withOAuth(
       async (stub, client) => {
-        issueTokens(stub, { expires_in: 3_600 });
+        issueTokens(stub, { expires_in: 3_600 }, () => true);
         await client.checkToken(never);
         expect(Object.fromEntries(new URLSearchParams(stub.seen[0]!.body))).toEqual({
           grant_type: "client_credentials",
@@ -76,7 +76,7 @@ describe("asking for a token", () => {
 
   it("asks once for 50 callers that start together", () =>
     withOAuth(async (stub, client) => {
-      issueTokens(stub, { expires_in: 3_600 });
+      issueTokens(stub, { expires_in: 3_600 }, () => true);
       await Promise.all(Array.from({ length: 50 }, () => client.checkToken(never)));
       expect(tokenCalls(stub)).toBe(1);
     }));
@@ -129,7 +129,7 @@ describe("a 401 from the service", () => {
     }, clock);
   });
 
-  it("lets a creation go on once, since a 401 says that nothing was done", () =>
+  it("takes a new token after a creation, and leaves it to the caller to look before the next one", () =>
     withOAuth(async (stub, client) => {
       let revoked = "";
       issueTokens(stub, { expires_in: 3_600 }, (token) => token !== revoked);
@@ -143,9 +143,43 @@ describe("a 401 from the service", () => {
         subjectCode: (await import("../../src/core/phi.ts")).phi("S"),
         containerIds: [1],
       } as const;
+      expect(await failureOf(client.createRequest(request, never))).toMatchObject({
+        code: "SERVICE_TOKEN_REFUSED",
+        class: "transient",
+        isAnswered: true,
+      });
+      expect(stub.count("POST /api/procedure-requests")).toBe(1);
       await client.createRequest(request, never);
       expect(stub.count("POST /api/procedure-requests")).toBe(2);
       expect(stub.rows["procedure-requests"]).toHaveLength(1);
+    }));
+
+  it("is the credentials' fault when a creation is refused with the new token as well", () =>
+    withOAuth(async (stub, client) => {
+      issueTokens(stub, { expires_in: 3_600 }, () => true);
+      stub.rows.storage = [];
+      const isCreation = (method: string | undefined) => method === "POST";
+      const before = stub.intercept;
+      stub.intercept = (request, response, body) => {
+        if (!isCreation(request.method) || request.url === "/oauth/token") {
+          return before(request, response, body);
+        }
+        send(response, 401, {});
+        return true;
+      };
+      const request = {
+        type: "RETRIEVAL",
+        facilityId: 1,
+        subjectCode: (await import("../../src/core/phi.ts")).phi("S"),
+        containerIds: [1],
+      } as const;
+      await client.getInventory(1, never).catch(() => {});
+      expect((await failureOf(client.createRequest(request, never))).code).toBe("SERVICE_TOKEN_REFUSED");
+      await client.getInventory(1, never).catch(() => {});
+      expect(await failureOf(client.createRequest(request, never))).toMatchObject({
+        code: "SERVICE_CREDENTIALS_REFUSED",
+        isAnswered: true,
+      });
     }));
 
   it("slows down and gives up when each fresh token is refused", () => {
@@ -303,7 +337,7 @@ describe("an answer that a site's rule calls `credentials`", () => {
   it("has the token renewed and the call repeated once, as a 401 does", () =>
     withOAuth(
       async (stub, client) => {
-        issueTokens(stub, { expires_in: 3_600 });
+        issueTokens(stub, { expires_in: 3_600 }, () => true);
         const issue = stub.intercept;
         let isExpired = false;
         stub.intercept = (request, response, body) => {

@@ -17,8 +17,8 @@ export const SERVICE_FAILURES = {
   SERVICE_BUSY: {
     class: "transient",
     meaning:
-      "The service asked to be left alone for a while (status 429, or one listed in `service.notExecuted`); nothing was done.",
-    mend: "Nothing: it is tried again when the service said; if it happens often, lower `service.maxRequestsPerSecond`.",
+      "The service asked to be left alone for a while (status 429, or one listed in `service.notExecuted`); by that answer nothing was done.",
+    mend: "Nothing: it is tried again when the service said, after a look whether the service has it all the same; if it happens often, lower `service.maxRequestsPerSecond`.",
   },
   SERVICE_PAUSED: {
     class: "transient",
@@ -57,6 +57,12 @@ export const SERVICE_FAILURES = {
     meaning:
       "The service or its token endpoint refused the client's credentials; submitting stops until they are right.",
     mend: "Correct `service.auth` (or `service.externalAuth`) or its secret file; secrets are read again by themselves and work goes on.",
+  },
+  SERVICE_TOKEN_REFUSED: {
+    class: "transient",
+    meaning:
+      "The service refused the access token of a call that changes something, and a new token was taken; by that answer nothing was done.",
+    mend: "Nothing: the service is searched for what the call may have done all the same, then it is sent again.",
   },
   SERVICE_TOKEN_UNAVAILABLE: {
     class: "transient",

@@ -1,0 +1,197 @@
+import { describe, expect, test } from "vitest";
+import { retryOrder } from "../../src/ledger/operator.ts";
+import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import { eventually } from "../support/eventually.ts";
+import { omlO33, ormCancel } from "../support/lab-messages.ts";
+import { type Site, withSite } from "../support/with-daemon.ts";
+
+const PATHS = { request: "/api/procedure-requests", external: "/api/v1/external/procedures" } as const;
+type Surface = keyof typeof PATHS;
+type Operation = "CRYO-STORE" | "CRYO-RETRIEVE";
+
+/** Short, so that a test that waits for the settle time is quick. */
+const SETTLE = { looks: ["50ms", "200ms"], after: "4s" };
+
+/** The facility's subject with a stored container, which a retrieval needs; a storage has the same subject. */
+function seed(site: Site, code = "S-1"): void {
+  const subject = {
+    facilityId: 12,
+    code,
+    firstName: "Ada",
+    lastName: "Example",
+    dateOfBirth: "1990-01-31",
+  };
+  site.simulator.control.addSubject(subject);
+  site.simulator.control.addContainer({ facilityId: 12, subjectCode: code, name: "V-OLD" });
+}
+
+const order = (operation: Operation, number = "A-1", subject = "S-1") =>
+  omlO33({ number, subject, operation, labels: [operation === "CRYO-STORE" ? "V-NEW" : "V-OLD"] });
+
+const STATUSES = [429, 500, 502, 503, 504];
+const BODIES: readonly FaultRule["body"][] = [undefined, "html", "empty"];
+const answers = STATUSES.flatMap((status) => BODIES.map((body) => ({ status, body })));
+const ways = (["request", "external"] as const).flatMap((surface) =>
+  (["CRYO-STORE", "CRYO-RETRIEVE"] as const).flatMap((operation) =>
+    (["token", "labels"] as const).map((correlation) => ({ surface, operation, correlation })),
+  ),
+);
+
+const configOf = (surface: Surface, service: Record<string, unknown>) => ({
+  service: { surface, timeout: "3s", settle: SETTLE, ...service },
+});
+
+async function kinds(site: Site, number = "A-1"): Promise<string[]> {
+  const [found] = await findOrders(site.pool, number);
+  return found ? (await listEvents(site.pool, found.id)).map((event) => event.kind) : [];
+}
+
+describe.concurrent("a gateway that passes the call on and then answers that it failed", () => {
+  test.each(ways)(
+    "doubles nothing and needs no person, whatever its answer is: %j",
+    ({ surface, operation, correlation }) => {
+      // What the site says of 503 changes nothing: the service is looked at before the call is repeated.
+      const config = configOf(surface, { correlation, notExecuted: [429, 503] });
+      const faults = answers.map(
+        ({ status, body }, skip): FaultRule => ({
+          method: "POST",
+          path: PATHS[surface],
+          skip,
+          times: 1,
+          status,
+          executed: true,
+          body,
+        }),
+      );
+      return withSite({ config, simulator: { faults } }, async (site) => {
+        for (const index of answers.keys()) seed(site, `S-${index}`);
+        await site.start();
+        for (const index of answers.keys()) {
+          await site.drop("hl7", `${index}.hl7`, order(operation, `A-${index}`, `S-${index}`));
+        }
+        const orders = await site.settled(answers.length, ["completed", "parked"]);
+        expect(orders.map(({ state }) => state)).toEqual(answers.map(() => "completed"));
+        const { doubled, journal, faults: met } = site.simulator.tally();
+        expect(doubled).toEqual([]);
+        expect(journal).toHaveLength(answers.length);
+        expect(Object.values(met)).toEqual(answers.map(() => 1));
+        for (const index of answers.keys()) expect(await kinds(site, `A-${index}`)).toContain("adopted");
+      });
+    },
+  );
+
+  test("doubles nothing where it answers 503 and the configuration says nothing of it", async () => {
+    for (const operation of ["CRYO-STORE", "CRYO-RETRIEVE"] as const) {
+      const fault = { method: "POST", path: PATHS.request, status: 503, executed: true, times: 3 } as const;
+      await withSite(
+        { config: configOf("request", {}), simulator: { faults: [{ ...fault, body: "html" }] } },
+        async (site) => {
+          seed(site);
+          await site.start();
+          await site.drop("hl7", "a.hl7", order(operation));
+          const [found] = await site.settled(1, ["completed", "parked"]);
+          expect(found?.state).toBe("completed");
+          expect(site.simulator.tally().journal).toHaveLength(1);
+        },
+      );
+    }
+  });
+});
+
+describe.concurrent("a call that was answered and not carried out", () => {
+  test.each(ways)("is made again after one look: %j", ({ surface, operation, correlation }) =>
+    withSite(
+      {
+        config: configOf(surface, { correlation, settle: { ...SETTLE, after: "10m" } }),
+        simulator: {
+          faults: [{ method: "POST", path: PATHS[surface], times: 2, status: 429, retryAfter: 0 }],
+        },
+      },
+      async (site) => {
+        seed(site);
+        await site.start();
+        await site.drop("hl7", "a.hl7", order(operation));
+        const [found] = await site.settled(1, ["completed", "parked"]);
+        expect(found?.state).toBe("completed");
+        expect(site.simulator.tally().journal).toHaveLength(1);
+        const seen = await kinds(site);
+        expect(seen.filter((kind) => kind === "refused_for_now" || kind === "settled")).toEqual([
+          "refused_for_now",
+          "settled",
+          "refused_for_now",
+          "settled",
+        ]);
+        expect(seen).not.toContain("looked");
+      },
+    ),
+  );
+
+  test("is made again after one look when its token was refused", () =>
+    withSite(
+      {
+        config: configOf("request", { settle: { ...SETTLE, after: "10m" } }),
+        simulator: { faults: [{ method: "POST", path: PATHS.request, times: 1, revokeToken: true }] },
+      },
+      async (site) => {
+        seed(site);
+        await site.start();
+        await site.drop("hl7", "a.hl7", order("CRYO-STORE"));
+        const [found] = await site.settled(1, ["completed", "parked"]);
+        expect(found?.state).toBe("completed");
+        expect(site.simulator.tally().journal).toHaveLength(1);
+        expect(await kinds(site)).toEqual(expect.arrayContaining(["refused_for_now", "settled"]));
+      },
+    ));
+
+  test("can be cancelled by the lab meanwhile only once it is known that the service has nothing of it", () =>
+    withSite(
+      {
+        config: configOf("request", {}),
+        simulator: {
+          staff: { auto: false },
+          faults: [
+            { method: "POST", path: PATHS.request, times: 1, status: 429, retryAfter: 3, executed: true },
+          ],
+        },
+      },
+      async (site) => {
+        seed(site);
+        await site.start();
+        await site.drop("hl7", "a.hl7", order("CRYO-STORE"));
+        await eventually(async () => (await kinds(site)).includes("refused_for_now"));
+        await site.drop("hl7", "c.hl7", ormCancel({ number: "A-1", subject: "S-1" }));
+        const [found] = await site.settled(1, ["submitted", "cancelled"]);
+        // The service has it and offers no call to cancel: that is what the lab is told, and not that it is cancelled.
+        expect(found?.state).toBe("submitted");
+        await eventually(async () => (await kinds(site)).includes("cancel_refused"));
+      },
+    ));
+});
+
+describe.concurrent("a call that was refused for good", () => {
+  test.each(ways)(
+    "is looked for before a person's retry makes it again: %j",
+    ({ surface, operation, correlation }) =>
+      withSite(
+        {
+          config: configOf(surface, { correlation }),
+          simulator: {
+            faults: [{ method: "POST", path: PATHS[surface], times: 1, status: 422, executed: true }],
+          },
+        },
+        async (site) => {
+          seed(site);
+          await site.start();
+          await site.drop("hl7", "a.hl7", order(operation));
+          const [parked] = await site.settled(1, ["parked"]);
+          expect(parked?.failure?.code).toBe("SERVICE_REFUSED");
+          if (!parked) throw new Error("no order");
+          expect(await retryOrder(site.pool, parked, { actor: "test" })).toBe("done");
+          await site.settled(1);
+          expect(site.simulator.tally().journal).toHaveLength(1);
+          expect(await kinds(site)).toContain("adopted");
+        },
+      ),
+  );
+});

@@ -1,0 +1,94 @@
+import type pg from "pg";
+import { describe, expect, test } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
+import { settleOrder } from "../../src/jobs/settle.ts";
+import type { SubmitDeps } from "../../src/jobs/submit-deps.ts";
+import { changeOrders } from "../../src/ledger/change-orders.ts";
+import type { LedgerOrder } from "../../src/ledger/order-row.ts";
+import { openOrderWriter } from "../../src/ledger/order-writer.ts";
+import { claimBatch, takeUnsettled } from "../../src/ledger/submission.ts";
+import { findOrders } from "../../src/ledger/views.ts";
+import type { ServiceClient } from "../../src/service/client.ts";
+import type { SettleFindings } from "../../src/service/settle.ts";
+import { claimNext, recordIntent } from "../support/hand-over.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { silent, withLedger } from "../support/with-ledger.ts";
+
+/** What a look finds, at a service that is asked nothing else. */
+function depsOf(pool: pg.Pool, found: SettleFindings): SubmitDeps {
+  const service: Partial<ServiceClient> = { findCreatedRequest: async () => found };
+  return {
+    pool,
+    writer: openOrderWriter(pool),
+    service: service as ServiceClient,
+    clock: systemClock,
+    logger: silent,
+    random: () => 0,
+    owner: "me",
+    abandoned: { fences: new Set(), claims: new Set() },
+    settings: {
+      leaseMs: 60_000,
+      callTimeoutMs: 1_000,
+      backoff: { firstMs: 1, maxMs: 2 },
+      settle: { looksMs: [1], afterMs: 1, retrievals: "park" },
+      firstPollMs: 60_000,
+      subjectRequires: [],
+      correlation: "token",
+      correlationKey: Buffer.from("key"),
+      sameContainer: "park",
+      wayOf: () => ({ surface: "request", subjects: "none" }),
+    },
+  };
+}
+
+/** The order with a call that may have left, in a worker's hands for the next look. */
+async function withLostCall(pool: pg.Pool): Promise<LedgerOrder> {
+  const order = await claimNext(pool);
+  const call = { orderId: order.id, fence: order.fence, intent: "request", surface: "request" } as const;
+  await recordIntent(pool, { ...call, knownRequestIds: [], body: {} });
+  await changeOrders(pool, [{ ...call, from: ["submitting"], nextInMs: 0, isReleased: true }]);
+  return claimUnsettled(pool);
+}
+
+async function claimUnsettled(pool: pg.Pool): Promise<LedgerOrder> {
+  await pool.query("update orders set handed_over_at = null");
+  const due = await takeUnsettled(pool, 1);
+  const [order] = due ? await claimBatch(pool, due.batch, "me", 60_000) : [];
+  if (!order) throw new Error("nothing to look for");
+  return order;
+}
+
+const never = new AbortController().signal;
+
+describe("a certain match that another order has", () => {
+  /** Order A-2 with a lost call, beside A-1 which is followed by request 17. */
+  async function besideHolder(pool: pg.Pool): Promise<LedgerOrder> {
+    const [holder] = await commit(pool, [aRecord(1, [anOrder({ code: "S-OTHER" })])]);
+    await pool.query(
+      "update orders set state = 'submitted', surface = 'request', request_id = 17 where id = $1",
+      [holder],
+    );
+    await commit(pool, [aRecord(2, [anOrder({ placerOrderNumber: "A-2" })])]);
+    return withLostCall(pool);
+  }
+
+  test("parks the order before its call is made again, naming the request and the other order", () =>
+    withLedger(async ({ pool }) => {
+      let order = await besideHolder(pool);
+      for (let look = 0; look < 4 && order.state === "submitting"; look += 1) {
+        await settleOrder(order, depsOf(pool, { matches: [17], candidates: [] }), never);
+        order = (await findOrders(pool, "A-2"))[0] as LedgerOrder;
+        if (order.state === "submitting") order = await claimUnsettled(pool);
+      }
+      expect(order).toMatchObject({ state: "parked", intent: "request" });
+      expect(order.failure?.code).toBe("SUBMIT_UNCERTAIN");
+      expect(order.failure?.text).toMatch(/^request 17 is this order's, but order o\d+ \(A-1\) has it$/);
+    }));
+
+  test("doesn't keep the order from another request that is its own beside it", () =>
+    withLedger(async ({ pool }) => {
+      const order = await besideHolder(pool);
+      await settleOrder(order, depsOf(pool, { matches: [17, 23], candidates: [] }), never);
+      expect((await findOrders(pool, "A-2"))[0]).toMatchObject({ state: "submitted", requestId: 23 });
+    }));
+});
