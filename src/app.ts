@@ -33,7 +33,7 @@ import { submitBatch } from "./jobs/submit.ts";
 import type { Abandoned, SubmitDeps } from "./jobs/submit-deps.ts";
 import { type TrackDeps, trackFacility } from "./jobs/track.ts";
 import { acquireDaemonLock } from "./ledger/embedded/daemon-lock.ts";
-import { findInstanceCode, findLedgerSecret } from "./ledger/identity.ts";
+import { findInstanceCode } from "./ledger/identity.ts";
 import { openOrderWriter } from "./ledger/order-writer.ts";
 import { takeResultNumber } from "./ledger/outcomes.ts";
 import { recoverSubmissions } from "./ledger/submission.ts";
@@ -265,7 +265,6 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     owner,
     abandoned,
     connectors,
-    correlationKey: await findLedgerSecret(ledger.pool),
   });
   startPruning(context);
   const { pool } = ledger;
@@ -298,7 +297,6 @@ interface JobParts {
   readonly owner: string;
   readonly abandoned: Abandoned;
   readonly connectors: readonly Connector[];
-  readonly correlationKey: Buffer;
 }
 
 async function runJobs(context: Context, parts: JobParts): Promise<void> {
@@ -324,7 +322,6 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
       firstPollMs: config.service.polling.firstMs,
       subjectRequires: config.service.subjectRequires,
       correlation: config.service.correlation,
-      correlationKey: parts.correlationKey,
       sameContainer: config.guards.sameContainer,
       wayOf,
     },

@@ -66,7 +66,7 @@ async function settleRequest(order: LedgerOrder, deps: SubmitDeps, signal: Abort
     const isAlone = !(await isLaneUnsettled(deps.pool, order.id));
     if (only !== undefined && candidates.length === 1 && isAlone) return adopt(toLink(surface, only), deps);
   }
-  const evidence = describe(surface, candidates, found.traces ?? []);
+  const evidence = describe(surface, candidates, found);
   if (evidence === undefined) return afterEmptyLook(order, deps);
   const next = planLook(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.settle);
   if (next !== "believed") return lookAgain(order, next.nextInMs, evidence);
@@ -105,8 +105,12 @@ async function findCreated(
 function describe(
   surface: Surface,
   candidates: readonly number[],
-  traces: readonly number[],
+  { marked = [], traces = [] }: SettleFindings,
 ): string | undefined {
+  const ours = marked.filter((id) => candidates.includes(id));
+  if (ours.length > 0) {
+    return `${ours.length === 1 ? WORD[surface] : WORDS[surface]} ${ours.join(", ")} at the service ${ours.length === 1 ? "carries" : "carry"} the order's mark, but the service doesn't show its labels with it`;
+  }
   if (candidates.length > 0) {
     return `${WORDS[surface]} ${candidates.join(", ")} could be this order's, but nothing proves it`;
   }

@@ -21,7 +21,6 @@ export interface SubmitSettings {
   readonly subjectRequires: readonly SubjectField[];
   /** Whether a short token in the containers' descriptions ties a request to its order. */
   readonly correlation: "token" | "labels";
-  readonly correlationKey: Buffer;
   /** What becomes of an order for a container that another one moves, or has moved, the same way. */
   readonly sameContainer: "park" | "allow";
   /** How orders of a facility, by the service's id for it, go to the service. */

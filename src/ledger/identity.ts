@@ -1,13 +1,6 @@
 import type pg from "pg";
 import { run } from "./database.ts";
 
-/** The key of this ledger's correlation tokens. */
-export async function findLedgerSecret(pool: pg.Pool): Promise<Buffer> {
-  const [row] = await run<{ secret: Buffer }>(pool, "select secret from ledger");
-  if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");
-  return row.secret;
-}
-
 /** Six characters that tell this ledger from every other. */
 export async function findInstanceCode(pool: pg.Pool): Promise<string> {
   const [row] = await run<{ instance_code: string }>(pool, "select instance_code from ledger");

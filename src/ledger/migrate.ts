@@ -67,9 +67,8 @@ export async function migrateLedger(
         createHash("sha256").update(sql).digest("hex"),
       ]);
     }
-    await client.query("insert into ledger (instance_code, secret) values ($1, $2) on conflict do nothing", [
+    await client.query("insert into ledger (instance_code) values ($1) on conflict do nothing", [
       encodeCrockford(randomBytes(4)).slice(0, 6),
-      randomBytes(32),
     ]);
     return { applied };
   });

@@ -24,7 +24,8 @@ select $1, $2, x.target, coalesce(x.detail, '{}')
 /** A failed order is sent as a new request; the old one stays in the timeline and is never adopted again. $1 id. */
 const RESET_FAILED = `
 update orders
-   set generation = generation + 1,
+   set mark = new_mark(),
+       former_marks = array_append(former_marks, mark),
        overrides = '{}',
        former_ids = array_remove(array_append(former_ids, coalesce(request_id, procedure_id)), null),
        called_at = null,

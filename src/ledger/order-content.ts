@@ -81,7 +81,7 @@ export function containerRows(
 /**
  * An order that the service doesn't have asks for something else from now on. The subject stays the same one, and so do
  * its name and birth date where the change tells none: nobody else's values are compared with the service's then. A new
- * generation, so that a call for the former content, should it ever show up late, is not taken for this one's. Who assigned
+ * mark, so that a call for the former content, should it ever show up late, is not taken for this one's. Who assigned
  * its number is known from then on, if it wasn't; $1 JSON array of {order_id} with a content. Index: the primary key.
  */
 const REPLACE_CONTENT = `
@@ -96,7 +96,8 @@ update orders o
        overrides = '{}',
        called_at = null,
        known_request_ids = '{}',
-       generation = o.generation + 1
+       mark = new_mark(),
+       former_marks = array_append(o.former_marks, o.mark)
   from jsonb_to_recordset($1::jsonb)
        as x(order_id bigint, operation text, facility_code text, facility_id bigint, subject jsonb, sources jsonb, digest text,
             placer_authority jsonb)

@@ -34,8 +34,8 @@ export interface LedgerOrder {
   readonly sources: Readonly<Record<string, string>>;
   readonly state: OrderState;
   readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
-  /** Counts a person's decisions to have a failed order done anew, from 1. */
-  readonly generation: number;
+  /** By which its request is known at the service; another one once it asks for something else, or is done anew. */
+  readonly mark: string;
   /** Starts of the current step that did not end it. */
   readonly attempts: number;
   readonly nextAt: Date;
@@ -76,7 +76,7 @@ export interface LedgerOrder {
 /** Columns of a {@link LedgerOrder}, for a query over `orders o`. */
 export const ORDER_COLUMNS = `
   o.id, o.message_id, o.connector, o.operation, o.facility_code, o.facility_id, o.placer_order_number, o.placer_authority, o.subject_code,
-  o.prior_subject_code, o.subject, o.sources, o.state, o.failure_code, o.failure_text, o.generation, o.attempts, o.next_at, o.fence, o.intent,
+  o.prior_subject_code, o.subject, o.sources, o.state, o.failure_code, o.failure_text, o.mark, o.attempts, o.next_at, o.fence, o.intent,
   o.intent_at, (extract(epoch from now() - o.intent_at) * 1000)::double precision as intent_age_ms, o.looks, o.failed_looks, o.known_request_ids, o.former_ids, o.is_repost_approved, o.surface, o.request_id, o.procedure_id, o.procedure_code,
   o.called_at, o.is_refused, o.remote_status, o.poll_interval_ms, o.missing_since, o.held_at, o.received_at, o.submitted_at, o.changed_at,
   (select coalesce(jsonb_agg(jsonb_build_object('position', c.position, 'label', c.label, 'description', c.description,
@@ -101,7 +101,7 @@ export interface OrderRow {
   state: OrderState;
   failure_code: FailureCode | null;
   failure_text: string | null;
-  generation: number;
+  mark: string;
   attempts: number;
   next_at: Date;
   fence: number | null;
@@ -187,7 +187,7 @@ export function fromOrderRow(row: OrderRow): LedgerOrder {
     sources: row.sources,
     state: row.state,
     failure: row.failure_code === null ? undefined : { code: row.failure_code, text: row.failure_text ?? "" },
-    generation: row.generation,
+    mark: row.mark,
     attempts: row.attempts,
     nextAt: row.next_at,
     fence: row.fence ?? undefined,

@@ -3,11 +3,19 @@ import { listSubjectContainers } from "./containers.ts";
 import type { ServiceContext } from "./context.ts";
 import { hasRef } from "./correlation.ts";
 import { EXTERNAL_PROCEDURES, getExternalProcedure } from "./external-procedures.ts";
-import { ageOf, judgeStore, type Likeness, type LostRequest, tokenOf } from "./likeness.ts";
+import {
+  ageOf,
+  hasMark,
+  judgeContainers,
+  judgeStore,
+  type Likeness,
+  type LostRequest,
+  tokenOf,
+} from "./likeness.ts";
 import { untilStable, walkPages } from "./list.ts";
 import { requireIds } from "./list-query.ts";
 import { hasSameContainerIds } from "./requests.ts";
-import type { SettleFindings } from "./settle.ts";
+import { type SettleFindings, sortFindings } from "./settle.ts";
 import { type ProcedureStatus, parseProcedure, type ServiceContainer } from "./shapes.ts";
 import { isOtherType } from "./values.ts";
 
@@ -16,11 +24,11 @@ import { isOtherType } from "./values.ts";
  * created. Reads only. Nothing found means "not listed now": whether that is believed is the caller's rule.
  *
  * The list is asked by facility and type, the two filters that the specification names; its entries tell the subject
- * and not the containers, so each of the subject's is read by its id. STORE: certain by the order's token in a
- * description, there or in the list of the subject's containers; without tokens by the exact set of labels on a
- * procedure that is new. RETRIEVAL: certain by the exact set of containers on one that is new.
+ * and not the containers, so each of the subject's is read by its id. STORE: certain by the order's mark in a description,
+ * there or in the list of the subject's containers, together with its exact labels; without marks by the exact set of labels
+ * on a procedure that is new. RETRIEVAL: certain by the exact set of containers on one that is new.
  *
- * Containers that carry the token while no procedure does are `traces`: proof of an effect, though not of its place.
+ * Containers that carry the mark while no procedure does are `traces`: proof of an effect, though not of its place.
  * That list may leave out what isn't stored yet, so finding none there proves nothing.
  */
 export async function findCreatedProcedure(
@@ -32,16 +40,14 @@ export async function findCreatedProcedure(
   const containersOnce = onlyOnce(() =>
     listSubjectContainers(context, { surface: "external", subjectCode: lost.subjectCode }, signal),
   );
-  const matches: number[] = [];
-  const candidates: number[] = [];
+  const likenesses = new Map<number, Likeness>();
   for (const entry of listed.values()) {
     if (lost.knownIds.has(entry.id)) continue;
-    const likeness = await judge(context, lost, entry, containersOnce, signal);
-    if (likeness === "certain") matches.push(entry.id);
-    else if (likeness === "possible") candidates.push(entry.id);
+    likenesses.set(entry.id, await judge(context, lost, entry, containersOnce, signal));
   }
-  const isUnseen = matches.length + candidates.length === 0;
-  return { matches, candidates, traces: isUnseen ? await findTraces(context, lost, containersOnce) : [] };
+  const found = sortFindings(likenesses);
+  const isUnseen = found.matches.length + found.candidates.length === 0;
+  return { ...found, traces: isUnseen ? await findTraces(context, lost, containersOnce) : [] };
 }
 
 /** One full walk: the entries of that facility, subject and type, and those that don't tell one of them. */
@@ -96,9 +102,14 @@ async function judge(
     return isSame && age === "newer" ? "certain" : "possible";
   }
   const byEntry = judgeStore(context, lost, entry, age);
-  if (byEntry === "certain" || byEntry === "none") return byEntry;
-  const tokened = await tokenedIds(context, lost, containers);
-  return entry.containerIds?.some((id) => tokened.includes(id)) ? "certain" : "possible";
+  if (byEntry === "certain" || byEntry === "marked" || byEntry === "none") return byEntry;
+  const ref = tokenOf(context, lost);
+  if (ref === undefined) return "possible";
+  const listedContainers = await crossCheck(containers);
+  const made = judgeContainers(lost, ref, entry.containerIds ?? [], listedContainers);
+  // The entry has shown the labels already; only the mark was missing.
+  if (byEntry === "possible" && made === "marked") return "certain";
+  return made === "possible" && hasMark(entry, ref) ? "marked" : made;
 }
 
 async function readListed(
@@ -124,7 +135,7 @@ async function findTraces(
   return lost.type === "STORE" ? tokenedIds(context, lost, containers) : [];
 }
 
-/** The subject's containers that carry the order's token. */
+/** The subject's containers that carry the order's mark. */
 async function tokenedIds(
   context: ServiceContext,
   lost: Extract<LostRequest, { type: "STORE" }>,
@@ -132,11 +143,15 @@ async function tokenedIds(
 ): Promise<number[]> {
   const ref = tokenOf(context, lost);
   if (ref === undefined) return [];
+  const listed = await crossCheck(containers);
+  return listed.filter((each) => hasRef(each.description ?? "", ref)).map((each) => each.id);
+}
+
+/** A cross-check only: a list that this service has no use for, such as one without subjects, proves nothing. */
+async function crossCheck(containers: Containers): Promise<readonly ServiceContainer[]> {
   try {
-    const listed = await containers();
-    return listed.filter((each) => hasRef(each.description ?? "", ref)).map((each) => each.id);
+    return await containers();
   } catch (error) {
-    // A cross-check only: a list that this service has no use for, such as one without subjects, proves nothing.
     if (error instanceof Failure && error.class === "permanent") return [];
     throw error;
   }

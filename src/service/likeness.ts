@@ -1,6 +1,7 @@
 import type { ServiceContext } from "./context.ts";
-import { hasAnyRef, hasRef, type NewRequest } from "./correlation.ts";
+import { findMarks, hasRef, type NewRequest } from "./correlation.ts";
 import { hasSameContainerIds, hasSameLabels, type Told } from "./requests.ts";
+import type { ServiceContainer } from "./shapes.ts";
 
 /** A creation whose answer never came. */
 export type LostRequest = NewRequest & {
@@ -10,8 +11,11 @@ export type LostRequest = NewRequest & {
   readonly knownIds: ReadonlySet<number>;
 };
 
-/** Whether something at the service is what a lost creation made. */
-export type Likeness = "certain" | "possible" | "none";
+/**
+ * Whether something at the service is what a lost creation made. `marked`: it carries the order's mark, and the service shows
+ * other labels with it, or none: somebody may have corrected or copied it, so a person decides.
+ */
+export type Likeness = "certain" | "marked" | "possible" | "none";
 
 /** Whether something was created after ours was sent, as far as its `createdAt` can tell. */
 export type Age = "older" | "newer" | "unknown";
@@ -32,7 +36,10 @@ export function ageOf(
   return createdAt < sentAt - CLOCK_MARGIN_MS ? "older" : "newer";
 }
 
-/** Judges a storage by what the entry tells; undefined when it tells no containers. */
+/**
+ * Judges a storage by what the entry tells: certain by the order's mark together with exactly its labels. Undefined when it
+ * tells too little, which reading it by its id, or its containers, may change.
+ */
 export function judgeStore(
   context: ServiceContext,
   lost: Extract<LostRequest, { type: "STORE" }>,
@@ -40,16 +47,48 @@ export function judgeStore(
   age: Age,
 ): Likeness | undefined {
   const ref = tokenOf(context, lost);
-  const descriptions = entry.containers?.map((each) => each.description ?? "") ?? [];
-  if (ref !== undefined && descriptions.some((each) => hasRef(each, ref))) return "certain";
-  // Another order of ours, whatever its labels.
-  if (ref !== undefined && descriptions.some(hasAnyRef)) return "none";
-  if (age === "older") return "none";
   const hasLabels = hasSameLabels(lost, entry);
+  if (ref !== undefined && hasMark(entry, ref)) {
+    return hasLabels === undefined ? undefined : hasLabels ? "certain" : "marked";
+  }
+  // Another order's, whatever its labels; unless the lab itself sent that mark, as a description that it had from us before.
+  if (ref !== undefined && hasOtherMark(lost, entry)) return "none";
+  if (age === "older") return "none";
   if (hasLabels === undefined) return undefined;
   if (!hasLabels) return "none";
-  // Same labels, new, but without our token: a look-alike, or descriptions that the service cuts.
+  // Same labels, new, but without our mark: a look-alike, or descriptions that the service cuts.
   return ref === undefined && age === "newer" ? "certain" : "possible";
+}
+
+/** Whether a container of the entry carries the order's mark. */
+export function hasMark(entry: Told, ref: string): boolean {
+  return entry.containers?.some(({ description = "" }) => hasRef(description, ref)) === true;
+}
+
+function hasOtherMark(lost: Extract<LostRequest, { type: "STORE" }>, entry: Told): boolean {
+  const sent = new Set(lost.containers.flatMap(({ description }) => findMarks(description)));
+  const shown = entry.containers?.flatMap(({ description = "" }) => findMarks(description)) ?? [];
+  return shown.some((mark) => !sent.has(mark));
+}
+
+/**
+ * Judges a storage by the containers that it made, as the service lists them.
+ *
+ * @param ids all its containers; some may not be among those listed
+ */
+export function judgeContainers(
+  lost: Extract<LostRequest, { type: "STORE" }>,
+  ref: string,
+  ids: readonly number[],
+  listed: readonly ServiceContainer[],
+): "certain" | "marked" | "possible" {
+  const made = listed.filter(({ id }) => ids.includes(id));
+  if (!made.some(({ description = "" }) => hasRef(description, ref))) return "possible";
+  const isExact =
+    made.length === ids.length &&
+    made.length === lost.containers.length &&
+    lost.containers.every(({ label }) => made.filter(({ labels }) => labels.includes(label)).length === 1);
+  return isExact ? "certain" : "marked";
 }
 
 /** Judges a retrieval by what the entry tells; undefined when it tells no containers. */
@@ -64,7 +103,7 @@ export function judgeRetrieval(
   return isSame ? "certain" : "none";
 }
 
-/** The order's correlation token, where the site lets it be used. */
+/** The order's mark, where the site lets it be used. */
 export function tokenOf(
   context: ServiceContext,
   lost: Extract<LostRequest, { type: "STORE" }>,

@@ -20,7 +20,7 @@ export interface PlannedCall {
 }
 
 /** Stands for the token, which is made from the order's id in the ledger. */
-const REF_SAMPLE = "XXXXXXXXXXXX";
+const REF_SAMPLE = "XXXX-XXXXXXXXXX";
 
 /** By the request surface, with subjects registered: what the specification describes first. */
 const USUAL: FacilityWay = { surface: "request", subjects: "register" };

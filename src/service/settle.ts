@@ -1,8 +1,16 @@
 import { Failure } from "../core/failures.ts";
 import { listSubjectContainers } from "./containers.ts";
 import type { ServiceContext } from "./context.ts";
-import { hasRef } from "./correlation.ts";
-import { ageOf, judgeRetrieval, judgeStore, type Likeness, type LostRequest, tokenOf } from "./likeness.ts";
+import {
+  ageOf,
+  hasMark,
+  judgeContainers,
+  judgeRetrieval,
+  judgeStore,
+  type Likeness,
+  type LostRequest,
+  tokenOf,
+} from "./likeness.ts";
 import { getProcedure } from "./procedures.ts";
 import { getRequest, hasSameContainerIds } from "./requests.ts";
 import { searchRequests } from "./search-requests.ts";
@@ -15,6 +23,8 @@ export interface SettleFindings {
   readonly matches: readonly number[];
   /** Requests that may be this order's, but could as well be someone else's. */
   readonly candidates: readonly number[];
+  /** Those of the candidates that carry the order's mark, but not with its labels alone as far as the service shows. */
+  readonly marked?: readonly number[] | undefined;
   /** Containers that prove the creation had an effect although nothing else shows it (external surface). */
   readonly traces?: readonly number[] | undefined;
 }
@@ -23,8 +33,8 @@ export interface SettleFindings {
  * Looks in all statuses for what a creation without an answer may have created. Reads only. Nothing found means
  * "not listed now": whether that is believed is the caller's rule, since lists can lag.
  *
- * STORE: certain by the order's token in a description; without tokens by the exact set of labels on a request
- * that is new. RETRIEVAL: certain by the exact set of containers where the service tells them (the request itself
+ * STORE: certain by the order's mark in a description together with its exact labels; without marks by the exact set of
+ * labels on a request that is new. RETRIEVAL: certain by the exact set of containers where the service tells them (the request itself
  * or, once accepted, its procedure); else each new request of that subject is possible.
  */
 export async function findCreatedRequest(
@@ -33,15 +43,20 @@ export async function findCreatedRequest(
   signal: AbortSignal,
 ): Promise<SettleFindings> {
   const listed = await searchRequests(context, lost, signal);
-  const matches: number[] = [];
-  const candidates: number[] = [];
+  const likenesses = new Map<number, Likeness>();
   for (const entry of listed.values()) {
-    if (lost.knownIds.has(entry.id)) continue;
-    const likeness = await judge(context, lost, entry, signal);
-    if (likeness === "certain") matches.push(entry.id);
-    else if (likeness === "possible") candidates.push(entry.id);
+    if (!lost.knownIds.has(entry.id)) likenesses.set(entry.id, await judge(context, lost, entry, signal));
   }
-  return { matches, candidates };
+  return sortFindings(likenesses);
+}
+
+/** What was found, by how much it is like the lost one. */
+export function sortFindings(likenesses: ReadonlyMap<number, Likeness>): SettleFindings {
+  const ids = (...wanted: readonly Likeness[]) =>
+    [...likenesses].filter(([, likeness]) => wanted.includes(likeness)).map(([id]) => id);
+  const marked = ids("marked");
+  const found = { matches: ids("certain"), candidates: ids("marked", "possible") };
+  return marked.length > 0 ? { ...found, marked } : found;
 }
 
 async function judge(
@@ -62,7 +77,10 @@ async function judge(
   const byEntry =
     lost.type === "STORE" ? judgeStore(context, lost, entry, age) : judgeRetrieval(lost, entry, age);
   if (byEntry !== undefined) return byEntry;
-  return judgeByProcedure(context, lost, entry.procedureId ?? listed.procedureId, signal);
+  const byProcedure = await judgeByProcedure(context, lost, entry.procedureId ?? listed.procedureId, signal);
+  const ref = lost.type === "STORE" ? tokenOf(context, lost) : undefined;
+  const isMarked = ref !== undefined && (hasMark(listed, ref) || hasMark(entry, ref));
+  return isMarked && byProcedure !== "certain" ? "marked" : byProcedure;
 }
 
 /** The last source: an accepted request's procedure names containers, and the containers carry our descriptions. */
@@ -87,6 +105,5 @@ async function judgeByProcedure(
     { surface: "request", subjectCode: lost.subjectCode },
     signal,
   );
-  const isOurs = containers.some((each) => ids.includes(each.id) && hasRef(each.description ?? "", ref));
-  return isOurs ? "certain" : "possible";
+  return judgeContainers(lost, ref, ids, containers);
 }

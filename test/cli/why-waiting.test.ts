@@ -22,7 +22,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     sources: {},
     state: "received",
     failure: undefined,
-    generation: 1,
+    mark: "7K3M-ZQ0VX9TB4D",
     attempts: 0,
     nextAt: inMs(-1_000),
     fence: undefined,

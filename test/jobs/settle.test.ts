@@ -34,7 +34,6 @@ function depsOf(pool: pg.Pool, found: SettleFindings): SubmitDeps {
       firstPollMs: 60_000,
       subjectRequires: [],
       correlation: "token",
-      correlationKey: Buffer.from("key"),
       sameContainer: "park",
       wayOf: () => ({ surface: "request", subjects: "none" }),
     },

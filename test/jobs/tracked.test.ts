@@ -21,7 +21,7 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     sources: {},
     state: "submitted",
     failure: undefined,
-    generation: 1,
+    mark: "7K3M-ZQ0VX9TB4D",
     attempts: 0,
     nextAt: new Date(0),
     fence: undefined,

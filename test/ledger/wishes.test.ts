@@ -176,15 +176,17 @@ describe("an order that is changed", () => {
       expect((await pool.query("select content from wishes")).rows).toEqual([{ content: null }]);
     }));
 
-  test("is taken from a worker that still has the former content, and gets a token of its own", () =>
+  test("is taken from a worker that still has the former content, and gets a mark of its own", () =>
     withLedger(async ({ pool }) => {
       await ordered(pool);
       const mine = await claim(pool);
+      const before = (await only(pool)).mark;
       await commit(pool, [aWish(2, "change", TO_OTHER)]);
       expect(await intend(pool, mine)).toBeUndefined();
       const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
       expect(await changeOrders(pool, [{ ...mine, to: "parked", failure }])).toEqual(new Set());
-      expect(await only(pool)).toMatchObject({ state: "received", generation: 2, attempts: 0 });
+      expect(await only(pool)).toMatchObject({ state: "received", attempts: 0 });
+      expect((await only(pool)).mark).not.toBe(before);
       expect(await handOver(pool)).toHaveLength(1);
     }));
 
@@ -359,7 +361,7 @@ const STANDINGS = {
 const facts = async (pool: pg.Pool, orderId: number) =>
   (
     await pool.query(
-      `select o.state, o.request_id, o.intent, o.held_at, o.generation, o.fence, o.next_at,
+      `select o.state, o.request_id, o.intent, o.held_at, o.mark, o.fence, o.next_at,
               encode(o.content_digest, 'hex') as digest,
               (select jsonb_agg(c.label) from order_containers c where c.order_id = o.id) as labels
          from orders o where o.id = $1`,

@@ -10,7 +10,7 @@ const store: NewRequest = {
   facilityId: 12,
   subjectCode: phi("SUBJ-CANARY"),
   containers: [{ label: "V-1", description: "2 straws" }],
-  ref: "7K3MZQ0VX9TB",
+  ref: "7K3M-ZQ0VX9TB4D",
 };
 const retrieval: NewRequest = {
   type: "RETRIEVAL",
@@ -59,7 +59,7 @@ describe("a request that is created", () => {
         type: "STORE",
         facilityId: 12,
         subjectCode: "SUBJ-CANARY",
-        sampleContainers: [{ sampleContainerId: "V-1", description: "2 straws [ref 7K3MZQ0VX9TB]" }],
+        sampleContainers: [{ sampleContainerId: "V-1", description: "2 straws [ref 7K3M-ZQ0VX9TB4D]" }],
       });
       expect(stub.seen[0]!.headers).toMatchObject({
         authorization: "Bearer secret-api-token",

@@ -12,7 +12,7 @@ const store: NewRequest = {
     { label: "V-1", description: "2 straws" },
     { label: "V-2", description: "" },
   ],
-  ref: "7K3MZQ0VX9TB",
+  ref: "7K3M-ZQ0VX9TB4D",
 };
 const retrieval: NewRequest = {
   type: "RETRIEVAL",
@@ -28,8 +28,8 @@ const created = (given: Row = {}): Row => ({
   facility: { id: 12, name: "North" },
   subject: { id: 1, code: "SUBJ-CANARY" },
   sampleContainers: [
-    { id: 71, name: "V-1", description: "2 straws [ref 7K3MZQ0VX9TB]" },
-    { id: 72, name: "V-2", description: "[ref 7K3MZQ0VX9TB]" },
+    { id: 71, name: "V-1", description: "2 straws [ref 7K3M-ZQ0VX9TB4D]" },
+    { id: 72, name: "V-2", description: "[ref 7K3M-ZQ0VX9TB4D]" },
   ],
   createdAt: "2026-11-21T10:00:00Z",
   ...given,
@@ -61,8 +61,8 @@ describe("a procedure that is created on the external surface", () => {
           facilityId: 12,
           subjectCode: "SUBJ-CANARY",
           sampleContainers: [
-            { name: "V-1", description: "2 straws [ref 7K3MZQ0VX9TB]" },
-            { name: "V-2", description: "[ref 7K3MZQ0VX9TB]" },
+            { name: "V-1", description: "2 straws [ref 7K3M-ZQ0VX9TB4D]" },
+            { name: "V-2", description: "[ref 7K3M-ZQ0VX9TB4D]" },
           ],
         })}`,
       ]);

@@ -21,7 +21,7 @@ const retrieved = (id: number, ids: readonly number[], given: Row = {}): Row =>
 function found(
   lost: LostRequest,
   procedures: Row[],
-  expected: { matches: number[]; candidates: number[]; traces?: number[] },
+  expected: { matches: number[]; candidates: number[]; marked?: number[]; traces?: number[] },
   containers: Row[] = [],
 ): Promise<void> {
   return withExternal({ procedures, containers }, async (_stub, client) => {
@@ -31,7 +31,7 @@ function found(
 
 describe("a lost storage on the external surface", () => {
   it("is found by its token among look-alikes of the same subject", () =>
-    found(store(), [stored(1, {}, "AAAAAAAAAAAA"), stored(2), stored(3, { subjectCode: "S-5" })], {
+    found(store(), [stored(1, {}, "AAAA-AAAAAAAAAA"), stored(2), stored(3, { subjectCode: "S-5" })], {
       matches: [2],
       candidates: [],
     }));
@@ -66,6 +66,31 @@ describe("a lost storage on the external surface", () => {
     found(store(), [stored(5, {}, null)], { matches: [5], candidates: [] }, [
       { id: 50, name: "V-1", subjectCode: "S-4", description: `a [ref ${REF}]` },
     ]));
+
+  it("is for a person to tell where its mark stands beside other labels, or none", async () => {
+    const ofLabels = (labels: readonly (string | undefined)[]) => ({
+      sampleContainers: labels.map((name, at) => ({ id: 50 + at, name, description: `a [ref ${REF}]` })),
+    });
+    const expected = { matches: [], candidates: [5], marked: [5] };
+    await found(store(), [stored(5, ofLabels(["V-1"]))], expected);
+    await found(store(), [stored(5, ofLabels(["V-7", "V-8"]))], expected);
+    await found(store(), [stored(5, ofLabels([undefined, undefined]))], expected);
+    await found(store(), [stored(5, { sampleContainers: [{ id: 50 }, { id: 51 }] })], expected, [
+      { id: 50, name: "V-1", subjectCode: "S-4", description: `a [ref ${REF}]` },
+      { id: 51, name: "V-9", subjectCode: "S-4", description: `a [ref ${REF}]` },
+    ]);
+  });
+
+  it("is certain where the list of containers alone shows its mark and its labels", () =>
+    found(
+      store(),
+      [stored(5, { sampleContainers: [{ id: 50 }, { id: 51 }] })],
+      { matches: [5], candidates: [] },
+      [
+        { id: 50, name: "V-1", subjectCode: "S-4", description: `a [ref ${REF}]` },
+        { id: 51, name: "V-2", subjectCode: "S-4", description: "a" },
+      ],
+    ));
 
   it("leaves traces where its containers are listed and no procedure is", () =>
     found(store(), [], { matches: [], candidates: [], traces: [50] }, [

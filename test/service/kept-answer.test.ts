@@ -222,7 +222,7 @@ describe("an answer that goes along with a failure", () => {
     facilityId: 12,
     subjectCode: phi("SUBJ-CANARY"),
     containers: [{ label: "V-1", description: "2 straws of Jane" }],
-    ref: "7K3MZQ0VX9TB",
+    ref: "7K3M-ZQ0VX9TB4D",
   } as const;
 
   it("is kept of a refusal and of an answer that leaves it open, and of nothing that passes by itself", () =>

@@ -67,7 +67,7 @@ describe("a service that refuses parameters which it doesn't know", () => {
   it("still finds a lost request, by looking at each entry itself", () =>
     withStub(async (stub, client) => {
       strict(stub, (name) => ["page", "perPage", "status"].includes(name));
-      const ref = "7K3MZQ0VX9TB";
+      const ref = "7K3M-ZQ0VX9TB4D";
       stub.rows["procedure-requests"] = [
         ...requests(3),
         {

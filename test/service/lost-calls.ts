@@ -2,7 +2,7 @@ import { phi } from "../../src/core/phi.ts";
 import type { LostRequest } from "../../src/service/likeness.ts";
 
 /** The correlation token of the lost call. */
-export const REF = "7K3MZQ0VX9TB";
+export const REF = "7K3M-ZQ0VX9TB4D";
 /** When it was sent. */
 export const sentAfter = new Date("2026-11-21T10:00:00Z");
 /** A lost creation that stores two containers, with what a test sets. */

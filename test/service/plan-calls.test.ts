@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Order } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
-import { hasRef, refToken, withRef } from "../../src/service/correlation.ts";
+import { findMarks, hasRef, withRef } from "../../src/service/correlation.ts";
 import { planCalls } from "../../src/service/plan-calls.ts";
 
 const settings = { baseUrl: "https://storage.example.org", auth: { apiToken: "t" } };
@@ -39,7 +39,7 @@ describe("the calls that an order would make", () => {
           type: "STORE",
           facilityId: 12,
           subjectCode: "S-4",
-          sampleContainers: [{ sampleContainerId: "V-1", description: "2 straws [ref XXXXXXXXXXXX]" }],
+          sampleContainers: [{ sampleContainerId: "V-1", description: "2 straws [ref XXXX-XXXXXXXXXX]" }],
         },
       },
     ]);
@@ -68,7 +68,7 @@ describe("the calls that an order would make", () => {
       type: "STORE",
       facilityId: 12,
       subjectCode: "S-4",
-      sampleContainers: [{ name: "V-1", description: "2 straws [ref XXXXXXXXXXXX]" }],
+      sampleContainers: [{ name: "V-1", description: "2 straws [ref XXXX-XXXXXXXXXX]" }],
     });
   });
 
@@ -95,13 +95,13 @@ describe("the calls that an order would make", () => {
   });
 });
 
-describe("the correlation token", () => {
-  it("is the same for the same order, another for another order or secret, and readable aloud", () => {
-    const token = refToken("o17", "secret");
-    expect(token).toMatch(/^[0-9A-HJKMNP-TV-Z]{12}$/);
-    expect(refToken("o17", "secret")).toBe(token);
-    const others = Array.from({ length: 2_000 }, (_, index) => refToken(`o${index + 100}`, "secret"));
-    expect(new Set([...others, token, refToken("o17", "other")]).size).toBe(2_002);
+describe("the mark of an order", () => {
+  it("is found in descriptions, of whatever order it is", () => {
+    expect(findMarks("a [ref 7K3M-ZQ0VX9TB4D], b [ref 0000-0000000001]")).toEqual([
+      "7K3M-ZQ0VX9TB4D",
+      "0000-0000000001",
+    ]);
+    expect(findMarks("a [ref 7K3M-ZQ0VX9TB4] [ref 7K3M-ZQ0VX9TBIL] [ref XXXXXXXXXXXX]")).toEqual([]);
   });
 
   it("stands once at the end of a description, also of an empty one", () => {

@@ -40,7 +40,7 @@ const ignoreFilters = (stub: StubService) => {
 describe("a lost storage request", () => {
   it("is found by its token among look-alikes", () =>
     withRequests(
-      [stored(1, {}, "AAAAAAAAAAAA"), stored(2), stored(3, { subjectCode: "S-5" })],
+      [stored(1, {}, "AAAA-AAAAAAAAAA"), stored(2), stored(3, { subjectCode: "S-5" })],
       async (_stub, client) => {
         const found = await client.findCreatedRequest(store(), never);
         expect(found.matches).toEqual([2]);
@@ -84,7 +84,7 @@ describe("a lost storage request", () => {
 
   it("is found where the list shows only open ones, accepted ones among them, unless asked for others", () =>
     withRequests(
-      [stored(4, { status: "ACCEPTED" }, "AAAAAAAAAAAA"), stored(5, { status: "REJECTED" })],
+      [stored(4, { status: "ACCEPTED" }, "AAAA-AAAAAAAAAA"), stored(5, { status: "REJECTED" })],
       async (stub, client) => {
         const all = stub.rows["procedure-requests"]!;
         stub.intercept = (request) => {
@@ -129,9 +129,55 @@ describe("a lost storage request", () => {
     }));
 
   it("isn't taken from a request with another order's token, though labels are the same", () =>
-    withRequests([stored(6, {}, "AAAAAAAAAAAA")], async (_stub, client) => {
+    withRequests([stored(6, {}, "AAAA-AAAAAAAAAA")], async (_stub, client) => {
       expect(await client.findCreatedRequest(store(), never)).toEqual({ matches: [], candidates: [] });
     }));
+
+  const others = (labels: readonly (string | undefined)[]): Row => ({
+    sampleContainers: labels.map((label) => ({ sampleContainerId: label, description: `a [ref ${REF}]` })),
+  });
+
+  it.each([
+    ["other labels", others(["V-7", "V-8"])],
+    ["one label of two", others(["V-1"])],
+    ["one label more", others(["V-1", "V-2", "V-3"])],
+    ["no labels", others([undefined, undefined])],
+  ])("is for a person to tell where its mark stands beside %s", (_words, row) =>
+    withRequests([stored(5, row)], async (_stub, client) => {
+      const found = await client.findCreatedRequest(store(), never);
+      expect(found).toEqual({ matches: [], candidates: [5], marked: [5] });
+    }),
+  );
+
+  it("is for a person to tell where its mark stands in the list and labels only in other containers", () =>
+    withRequests([stored(5, { status: "ACCEPTED", procedureId: 50 })], async (stub, client) => {
+      stub.options = { entry: ({ sampleContainers: _hidden, ...row }) => row };
+      stub.rows.procedures = [{ id: 50, sampleContainerIds: [500] }];
+      stub.rows["procedure-requests"] = [stored(5, { ...others([undefined]), procedureId: 50 })];
+      stub.rows["sample-containers"] = [
+        { id: 500, name: "V-9", subjectCode: "S-4", description: `a [ref ${REF}]` },
+      ];
+      const found = await client.findCreatedRequest(store(), never);
+      expect(found).toEqual({ matches: [], candidates: [5], marked: [5] });
+    }));
+
+  it("isn't ruled out by a mark that the lab itself sent, as a description that it had from us before", () =>
+    withRequests(
+      // The service has cut the descriptions, and our own mark with them.
+      [
+        stored(5, {
+          sampleContainers: ["V-1", "V-2"].map((label) => ({
+            sampleContainerId: label,
+            description: "a [ref AAAA-AAAAAAAAAA]",
+          })),
+        }),
+      ],
+      async (_stub, client) => {
+        const containers = ["V-1", "V-2"].map((label) => ({ label, description: "a [ref AAAA-AAAAAAAAAA]" }));
+        const found = await client.findCreatedRequest(store({ containers }), never);
+        expect(found).toEqual({ matches: [], candidates: [5] });
+      },
+    ));
 
   it("is told by its exact labels where no token is used", () =>
     withRequests(
@@ -170,9 +216,10 @@ describe("a lost storage request", () => {
         procedureId,
         createdAt,
       });
-      stub.rows.procedures = [{ id: 50, sampleContainerIds: [500] }];
+      stub.rows.procedures = [{ id: 50, sampleContainerIds: [500, 501] }];
       stub.rows["sample-containers"] = [
         { id: 500, name: "V-1", subjectCode: "S-4", description: `a [ref ${REF}]` },
+        { id: 501, name: "V-2", subjectCode: "S-4", description: `[ref ${REF}]` },
       ];
       stub.intercept = (request, response) => {
         const id = Number(/procedure-requests\/(\d+)$/.exec(request.url ?? "")?.[1]);
@@ -247,7 +294,7 @@ describe("a list that can't be trusted", () => {
       let id = 0;
       stub.intercept = (request) => {
         if (request.url?.includes("page=1&"))
-          stub.rows["procedure-requests"]!.push(stored(++id, {}, "AAAAAAAAAAAA"));
+          stub.rows["procedure-requests"]!.push(stored(++id, {}, "AAAA-AAAAAAAAAA"));
         return false;
       };
       const failure = await failureOf(client.findCreatedRequest(store(), never));
@@ -256,7 +303,7 @@ describe("a list that can't be trusted", () => {
 
   it("isn't believed complete when `page` is ignored and the page is full", () =>
     withRequests(
-      Array.from({ length: 40 }, (_, index) => stored(index + 1, {}, "AAAAAAAAAAAA")),
+      Array.from({ length: 40 }, (_, index) => stored(index + 1, {}, "AAAA-AAAAAAAAAA")),
       async (stub, client) => {
         stub.options = { honours: () => false };
         expect((await failureOf(client.findCreatedRequest(store(), never))).code).toBe(
@@ -268,7 +315,7 @@ describe("a list that can't be trusted", () => {
 
   it("isn't believed complete when `page` and `perPage` are ignored and there is a default page", () =>
     withRequests(
-      Array.from({ length: 40 }, (_, index) => stored(index + 1, {}, "AAAAAAAAAAAA")),
+      Array.from({ length: 40 }, (_, index) => stored(index + 1, {}, "AAAA-AAAAAAAAAA")),
       async (stub, client) => {
         stub.options = { cap: 10, honours: () => false };
         const failure = await failureOf(client.findCreatedRequest(store(), never));

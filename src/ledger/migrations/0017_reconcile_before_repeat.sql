@@ -6,3 +6,30 @@ alter table orders
   -- The latest call was answered with a refusal that says nothing was done: one empty look is enough to send it again.
   add column is_refused boolean not null default false;
 update orders set called_at = intent_at where intent = 'request';
+
+-- Characters of Crockford's base 32, five random bits each; 15 at most. Byte 6 of a UUID holds its version.
+create function random_code(length integer) returns text language sql volatile set search_path = pg_catalog as $$
+  with random as materialized (select uuid_send(gen_random_uuid()) as bytes)
+  select string_agg(substr('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 1 + (get_byte(r.bytes, n) & 31), 1), '' order by n)
+    from random r, unnest((array[0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15])[1:length]) as n
+$$;
+
+alter table ledger
+  drop column secret,
+  -- What all marks of this ledger begin with.
+  add column mark_prefix text not null default random_code(4);
+
+-- The mark of an order in the descriptions of its containers. It is random, so that a ledger that was restored from an older
+-- copy gives none again.
+create function new_mark() returns text language sql volatile set search_path from current as $$
+  select l.mark_prefix || '-' || random_code(10)
+    from ledger l
+$$;
+
+alter table orders
+  drop column generation,
+  add column mark text not null default new_mark(),
+  -- The marks that it had before it asked for something else, or was done anew.
+  add column former_marks text[] not null default '{}';
+create unique index orders_mark on orders (mark);
+create index orders_former_marks on orders using gin (former_marks) where former_marks <> '{}';
