@@ -323,6 +323,7 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
       subjectRequires: config.service.subjectRequires,
       correlation: config.service.correlation,
       sameContainer: config.guards.sameContainer,
+      labelOfTwoSubjects: config.guards.labelOfTwoSubjects,
       wayOf,
     },
   };

@@ -40,7 +40,10 @@ export interface Config<P = unknown> {
   readonly retention: { readonly messagesMs: number; readonly ordersMs: number };
   readonly lanes: { readonly parkedBlocks: boolean };
   readonly mapping: { readonly unknownCodes: "wait" | "refuse" };
-  readonly guards: { readonly sameContainer: "park" | "allow" };
+  readonly guards: {
+    readonly sameContainer: "park" | "allow";
+    readonly labelOfTwoSubjects: "park" | "allow";
+  };
   readonly log: LogSettings;
   /** What works but is unwise, such as a credential in clear text. Shown at start and by `cryobridge check`. */
   readonly warnings: readonly ConfigProblem[];

@@ -110,6 +110,12 @@ export const fileSchema = z.strictObject({
         .describe(
           "An order for a container that an open order of the same kind names, that is stored already or was retrieved already: park it for a person, or allow it.",
         ),
+      labelOfTwoSubjects: z
+        .enum(["park", "allow"])
+        .default("park")
+        .describe(
+          "An order with a label that an open order of another subject of the same facility has, or that is stored for one: park it for a person, or allow it where labels are unique only within a subject.",
+        ),
     })
     .prefault({})
     .describe("What stops an order before anything is sent."),

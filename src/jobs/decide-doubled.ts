@@ -61,10 +61,12 @@ export function decideDoubled(
   return opposite.length > 0 ? { kind: "wait" } : { kind: "go" };
 }
 
-function nameContainer({ position }: SameContainer): string {
+/** A container of an order in texts for people. */
+export function nameContainer({ position }: Pick<SameContainer, "position">): string {
   return `container ${position}`;
 }
 
-function inWords({ state }: SameContainer): string {
+/** How another order stands, in texts for people. */
+export function inWords({ state }: Pick<SameContainer, "state">): string {
   return state === "parked" ? "parked" : state === "received" ? "waiting" : state.replace("_", " ");
 }

@@ -1,32 +1,60 @@
 import { Failure } from "../core/failures.ts";
+import type { LabelHolder } from "../ledger/label-subjects.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import type { Likeness, NumberHolder } from "../ledger/same-containers.ts";
 import type { ServiceContainer, ServiceSubject } from "../service/shapes.ts";
-import { decideDoubled } from "./decide-doubled.ts";
-import type { SubmitDeps } from "./submit-deps.ts";
+import { decideDoubled, inWords, nameContainer } from "./decide-doubled.ts";
+import type { SubmitDeps, SubmitSettings } from "./submit-deps.ts";
 
 /**
  * Stops an order that would do once more what was asked for before; see {@link decideDoubled}. It is asked when the
  * order's turn in its lane has come, right before the first call: the lane has one order in hand at a time, so nobody
  * else can pass the same point with the same container meanwhile, whatever connector or batch the two came by.
  *
- * @param likeness of the order, read since it was claimed
+ * @param likeness of the order, read since it was claimed, as `labelHolder`: an order of another subject with one of its labels
  * @returns "wait" when an earlier order still moves one of the containers the other way
  * @throws Failure ORDER_NUMBER_REUSED, ORDER_NUMBER_OTHER_AUTHORITY, ORDER_CONTAINER_IN_OPEN_ORDER,
- *   ORDER_CONTAINER_STORED_ALREADY or ORDER_CONTAINER_RETRIEVED_ALREADY, naming the other order and never the patient
+ *   ORDER_CONTAINER_STORED_ALREADY, ORDER_CONTAINER_RETRIEVED_ALREADY or ORDER_LABEL_OF_OTHER_SUBJECT, naming the other
+ *   order and never the patient
  */
 export function guardOrder(
   order: LedgerOrder,
   likeness: Likeness,
+  labelHolder: LabelHolder | undefined,
   { settings }: Pick<SubmitDeps, "settings">,
 ): "pass" | "wait" {
   if (likeness.numberHolder !== undefined && !likeness.overrides.has("number")) {
     throw numberTaken(likeness.numberHolder);
   }
-  if (settings.sameContainer === "allow" || likeness.overrides.has("containers")) return "pass";
-  const decision = decideDoubled(order, likeness.sameContainers);
-  if (decision.kind === "park") throw new Failure(decision.code, decision.text);
-  return decision.kind === "wait" ? "wait" : "pass";
+  const isGuarded = settings.sameContainer === "park" && !likeness.overrides.has("containers");
+  const decision = isGuarded ? decideDoubled(order, likeness.sameContainers) : undefined;
+  if (decision?.kind === "park") throw new Failure(decision.code, decision.text);
+  if (labelHolder && needsFreeLabels(order, likeness, settings)) throw labelTaken(labelHolder);
+  return decision?.kind === "wait" ? "wait" : "pass";
+}
+
+/** Whether the order's labels may be those of no other subject. */
+export function needsFreeLabels(
+  order: Pick<LedgerOrder, "containers">,
+  { overrides }: Pick<Likeness, "overrides">,
+  { labelOfTwoSubjects }: Pick<SubmitSettings, "labelOfTwoSubjects">,
+): boolean {
+  return labelOfTwoSubjects === "park" && !overrides.has("label") && order.containers.length > 0;
+}
+
+/**
+ * Why an order stops whose label belongs to a container of another subject of the facility: it may be for the wrong
+ * patient. Subjects have lanes of their own, so two orders can pass the guard at one moment; the one whose intent is
+ * written down first, with the labels locked, goes on.
+ */
+export function labelTaken(holder: LabelHolder): Failure {
+  const container = nameContainer(holder);
+  return new Failure(
+    "ORDER_LABEL_OF_OTHER_SUBJECT",
+    holder.state === "completed"
+      ? `the label of ${container} is that of another subject's container, which was stored by ${holder.otherName} and has not been retrieved since`
+      : `the label of ${container} is in ${holder.otherName} of another subject too, which is ${inWords(holder)}`,
+  );
 }
 
 function numberTaken({ name, authorities }: NumberHolder): Failure {

@@ -23,6 +23,8 @@ export interface SubmitSettings {
   readonly correlation: "token" | "labels";
   /** What becomes of an order for a container that another one moves, or has moved, the same way. */
   readonly sameContainer: "park" | "allow";
+  /** What becomes of an order with a label that a container of another subject of the facility has. */
+  readonly labelOfTwoSubjects: "park" | "allow";
   /** How orders of a facility, by the service's id for it, go to the service. */
   readonly wayOf: (facilityId: number) => FacilityWay;
 }

@@ -2,6 +2,7 @@ import { asFailure, Failure } from "../core/failures.ts";
 import { isSubjectNews } from "../core/order.ts";
 import type { Surface } from "../core/surface.ts";
 import type { OrderChange } from "../ledger/change-orders.ts";
+import { findLabelHolders, type LabelHolder } from "../ledger/label-subjects.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
 import { findLikenesses, type Likeness } from "../ledger/same-containers.ts";
 import { claimBatch, isEarlierStoreThere } from "../ledger/submission.ts";
@@ -14,6 +15,8 @@ import {
   guardStored,
   idsByLabelOf,
   isOneSubjects,
+  labelTaken,
+  needsFreeLabels,
   type SubjectAtService,
 } from "./guard.ts";
 import { toNewRequest } from "./new-request.ts";
@@ -31,18 +34,8 @@ const LIST_LAG_MS = 900_000;
  * its procedure. Runs at least once: what of the batch has moved on since the job was made is not in it any more.
  */
 export async function submitBatch(batch: number, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
-  const leaseEndsAt = deps.clock.monotonic() + deps.settings.leaseMs;
-  const orders = await claim(batch, deps);
-  const fresh = orders.filter(({ intent }) => intent === undefined);
-  const likenessById = await findLikenesses(
-    deps.pool,
-    fresh.map(({ id }) => id),
-  );
-  await Promise.all(
-    orders.map((order) =>
-      submitOrder({ order, leaseEndsAt, likeness: likenessById.get(order.id) }, deps, signal),
-    ),
-  );
+  const steps = await claim(batch, deps);
+  await Promise.all(steps.map((step) => submitOrder(step, deps, signal)));
 }
 
 /**
@@ -58,14 +51,27 @@ async function submitOrder(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   }
 }
 
-/** Takes a batch in hand. One whose claim isn't answered is remembered: else it would lie idle for the whole lease. */
-async function claim(batch: number, deps: SubmitDeps): Promise<LedgerOrder[]> {
+/**
+ * Takes a batch in hand, and reads what the guards need to know. A batch of which the claim isn't answered, or that can't
+ * be read, is remembered: else it would lie idle for the whole lease.
+ */
+async function claim(batch: number, deps: SubmitDeps): Promise<Step[]> {
+  const { pool, owner, settings, abandoned, clock } = deps;
+  const leaseEndsAt = clock.monotonic() + settings.leaseMs;
   try {
-    const orders = await claimBatch(deps.pool, batch, deps.owner, deps.settings.leaseMs);
-    deps.abandoned.claims.delete(batch);
-    return orders;
+    const orders = await claimBatch(pool, batch, owner, settings.leaseMs);
+    const fresh = orders.flatMap(({ id, intent }) => (intent === undefined ? [id] : []));
+    const likenesses = await findLikenesses(pool, fresh);
+    const labelHolders = await findLabelHolders(pool, settings.labelOfTwoSubjects === "park" ? fresh : []);
+    abandoned.claims.delete(batch);
+    return orders.map((order) => ({
+      order,
+      leaseEndsAt,
+      likeness: likenesses.get(order.id),
+      labelHolder: labelHolders.get(order.id),
+    }));
   } catch (error) {
-    deps.abandoned.claims.add(batch);
+    abandoned.claims.add(batch);
     throw error;
   }
 }
@@ -76,13 +82,15 @@ interface Step {
   readonly leaseEndsAt: number;
   /** Read since the order was claimed; absent where a lost call is looked for. */
   readonly likeness: Likeness | undefined;
+  /** Read together with it. */
+  readonly labelHolder: LabelHolder | undefined;
 }
 
 async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
   const { order, likeness } = step;
   if (likeness === undefined) throw new TypeError(`order o${order.id} is not in the ledger`);
   if (isSubjectNews(order.operation)) return takeNews(order, likeness, deps, signal);
-  if (guardOrder(order, likeness, deps) === "wait") return putOff(order, deps);
+  if (guardOrder(order, likeness, step.labelHolder, deps) === "wait") return putOff(order, deps);
   const subject = await ensureSubject(step, likeness, deps, signal);
   // Recorded together with the intent that follows, where nothing in between can fail.
   const registered: OrderChange | undefined =
@@ -112,7 +120,12 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
     order.operation === "RETRIEVAL" ? await resolveContainers(order, subject, deps, signal) : [];
   if (containerIds === "not yet stored") return putOff(order, deps);
   await guardStored(order, subject, likeness, deps, signal);
-  await createRequest(step, { containerIds, registered }, deps, signal);
+  await createRequest(
+    step,
+    { containerIds, registered, needsFreeLabels: needsFreeLabels(order, likeness, deps.settings) },
+    deps,
+    signal,
+  );
 }
 
 /** Gives the order back until the earlier one may have ended. */
@@ -234,7 +247,11 @@ async function resolveContainers(
 
 async function createRequest(
   step: Step,
-  prepared: { readonly containerIds: readonly number[]; readonly registered: OrderChange | undefined },
+  prepared: {
+    readonly containerIds: readonly number[];
+    readonly registered: OrderChange | undefined;
+    readonly needsFreeLabels: boolean;
+  },
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -254,7 +271,7 @@ async function createRequest(
   const body = requestBody(request, deps.settings.correlation, surface);
   await intend(
     step,
-    { intent: "request", knownRequestIds, body, surface },
+    { intent: "request", knownRequestIds, body, surface, needsFreeLabels: prepared.needsFreeLabels },
     deps,
     needsSnapshot ? undefined : prepared.registered,
   );
@@ -287,14 +304,16 @@ async function intend(
     readonly knownRequestIds: readonly number[];
     readonly body: unknown;
     readonly surface?: Surface;
+    readonly needsFreeLabels?: boolean;
   },
   deps: SubmitDeps,
   after?: OrderChange,
 ): Promise<void> {
   const { id: orderId, fence } = step.order;
   if (fence === undefined) throw new TypeError(`order o${orderId} was claimed without a fence`);
-  const recordedAt = await deps.writer.intend({ orderId, fence, ...what }, after);
-  if (recordedAt === undefined) throw leaseLost();
+  const result = await deps.writer.intend({ orderId, fence, ...what }, after);
+  if (result.kind === "not ours") throw leaseLost();
+  if (result.kind === "label taken") throw labelTaken(result.by);
 }
 
 /** A call may wait for its turn after the intent was written: right before it leaves, the lease is looked at again. */

@@ -3,6 +3,7 @@ import { Failure } from "../core/failures.ts";
 import { groupCommit } from "../core/group-commit.ts";
 import { changeOrdersWithin, type OrderChange } from "./change-orders.ts";
 import { inTransaction } from "./database.ts";
+import { findLabelHolders, type LabelHolder, lockLabels } from "./label-subjects.ts";
 import { type NewIntent, recordIntents } from "./submission.ts";
 
 /** What is recorded of one order at once: the change first, and then the intent of its next call. */
@@ -11,9 +12,18 @@ interface Step {
   readonly intent?: NewIntent | undefined;
 }
 
+/** What became of an intent. */
+export type IntentResult =
+  /** It is on disk, since `at` by the database's clock: the call may leave. */
+  | { readonly kind: "recorded"; readonly at: Date }
+  /** The order is no longer this worker's. Nothing may be sent. */
+  | { readonly kind: "not ours" }
+  /** An order of another subject has one of its labels. Nothing may be sent. */
+  | { readonly kind: "label taken"; readonly by: LabelHolder };
+
 interface Written {
   readonly isChanged: boolean;
-  readonly intentAt: Date | undefined;
+  readonly intent: IntentResult;
 }
 
 /**
@@ -33,10 +43,11 @@ export interface OrderWriter {
    * Writes down that a call which changes the service is about to leave, after a change of the same order where one is
    * given. On disk when it resolves.
    *
-   * @returns when, by the database's clock; undefined when the order is no longer this worker's: then nothing may be sent
+   * With `needsFreeLabels` nobody else passes that guard for one of the order's labels until the intent is written down.
+   *
    * @throws Failure LEDGER_UNAVAILABLE
    */
-  intend(intent: NewIntent, after?: OrderChange): Promise<Date | undefined>;
+  intend(intent: NewIntent, after?: OrderChange): Promise<IntentResult>;
 }
 
 /** Steps of one commit at most. */
@@ -53,7 +64,7 @@ export function openOrderWriter(pool: pg.Pool): OrderWriter {
   const record = (step: Step) => commit(step, 0, step);
   return {
     change: async (change) => (await record({ change })).isChanged,
-    intend: async (intent, after) => (await record({ change: after, intent })).intentAt,
+    intend: async (intent, after) => (await record({ change: after, intent })).intent,
   };
 }
 
@@ -62,14 +73,29 @@ async function write(client: pg.PoolClient, steps: readonly Step[]): Promise<Wri
     client,
     steps.flatMap(({ change }) => change ?? []),
   );
-  const intentAtById = await recordIntents(
+  const intents = steps.flatMap(({ intent }) => intent ?? []);
+  const guarded = intents.flatMap(({ orderId, needsFreeLabels }) => (needsFreeLabels ? [orderId] : []));
+  await lockLabels(client, guarded);
+  const holders = await findLabelHolders(client, guarded);
+  const recordedAt = await recordIntents(
     client,
-    steps.flatMap(({ intent }) => intent ?? []),
+    intents.filter(({ orderId }) => !holders.has(orderId)),
   );
   return steps.map(({ change, intent }) => ({
     isChanged: change !== undefined && changed.has(change.orderId),
-    intentAt: intent && intentAtById.get(intent.orderId),
+    intent: resultOf(intent, holders, recordedAt),
   }));
+}
+
+function resultOf(
+  intent: NewIntent | undefined,
+  holders: ReadonlyMap<number, LabelHolder>,
+  recordedAt: ReadonlyMap<number, Date>,
+): IntentResult {
+  const by = intent && holders.get(intent.orderId);
+  if (by) return { kind: "label taken", by };
+  const at = intent && recordedAt.get(intent.orderId);
+  return at ? { kind: "recorded", at } : { kind: "not ours" };
 }
 
 /** SQLSTATE of one of two transactions that waited for each other. */

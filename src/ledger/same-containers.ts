@@ -19,8 +19,11 @@ export interface SameContainer {
   readonly containerId: number | undefined;
 }
 
-/** A likeness that a person can decide to go past: another order has its number, or moves its containers. */
-export type Override = "number" | "containers";
+/**
+ * A match that a person can decide to go past: another order has its number, moves its containers, or has one of its labels
+ * under another subject.
+ */
+export type Override = "number" | "containers" | "label";
 
 /** An order that had another one's number first. */
 export interface NumberHolder {

@@ -307,6 +307,8 @@ export interface NewIntent {
   readonly body: unknown;
   /** Where a request goes; a lost call is looked for there, whatever the configuration says by then. */
   readonly surface?: Surface | undefined;
+  /** Whether it is only written down while no label of the order is another subject's. */
+  readonly needsFreeLabels?: boolean | undefined;
 }
 
 /**

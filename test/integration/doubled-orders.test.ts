@@ -47,16 +47,15 @@ describe.concurrent("an order for a container that is in an open order of the sa
       expect(told).toContain(`container 2 is in o${first.id} (A-1)`);
     }));
 
-  test("goes on when its label only belongs to another patient, or to another facility", () =>
+  test("goes on when its label only belongs to another facility", () =>
     withSite({ simulator: NO_STAFF }, async (site) => {
       await site.start();
       const orders = [
         { number: "A-1", subject: "S-1" },
-        { number: "A-2", subject: "S-2" },
-        { number: "A-3", subject: "S-1", facility: "SOUTH" },
+        { number: "A-2", subject: "S-1", facility: "SOUTH" },
       ].map((order) => ({ ...order, labels: ["V-1"] }));
       await site.drop("csv", "a.csv", labCsv(orders));
-      expect(await site.settled(3, ["submitted"])).toHaveLength(3);
+      expect(await site.settled(2, ["submitted"])).toHaveLength(2);
     }));
 
   test("is one of many that come at the same moment by both connectors, of which one is sent", () =>
@@ -115,6 +114,76 @@ describe.concurrent("an order for a container that is in an open order of the sa
       await site.start();
       const orders = ["A-1", "A-2"].map((number) => ({ number, subject: "S-1", labels: ["V-1"] }));
       await site.drop("csv", "a.csv", labCsv(orders));
+      expect(await site.settled(2, ["submitted"])).toHaveLength(2);
+    }));
+});
+
+describe.concurrent("an order with the label of another subject's container", () => {
+  const vialOf = (
+    subject: string,
+    number: string,
+    more: Partial<Parameters<typeof labCsv>[0][number]> = {},
+  ) => labCsv([{ number, subject, labels: ["V-1"], ...more }]);
+
+  test("is parked before its subject is registered, whatever connector it came through, and the lab is told", () =>
+    withSite({}, async (site) => {
+      await site.start();
+      await site.drop("hl7", "a.hl7", omlO33({ number: "A-1", subject: "S-1", labels: ["V-1"] }));
+      await inState(site, "A-1", "completed");
+      await site.drop("csv", "b.csv", vialOf("S-2", "B-1"));
+      const parked = await inState(site, "B-1", "parked");
+      const first = await find(site, "A-1");
+      const text = `the label of container 1 is that of another subject's container, which was stored by o${first.id} (A-1) and has not been retrieved since`;
+      expect(parked.failure).toEqual({ code: "ORDER_LABEL_OF_OTHER_SUBJECT", text });
+      expect(requestsOf(site)).toEqual(["STORE"]);
+      expect(site.simulator.control.subjects().map(({ code }) => code)).toEqual(["S-1"]);
+      const told = await eventually(async () =>
+        [...(await site.results("csv")).values()].find((result) => result.includes(",parked,")),
+      );
+      expect(told).toContain(`stored by o${first.id} (A-1)`);
+    }));
+
+  test("is one of many that come at the same moment by both connectors, of which one is sent", () =>
+    withSite({ simulator: NO_STAFF }, async (site) => {
+      const order = (number: string) => ({ number, subject: `S-${number}`, labels: ["V-1"] });
+      const numbers = (letter: string) => Array.from({ length: 10 }, (_, n) => `${letter}-${n}`);
+      await site.drop("csv", "c.csv", labCsv(numbers("C").map(order)));
+      for (const number of numbers("H")) await site.drop("hl7", `${number}.hl7`, omlO33(order(number)));
+      await site.start();
+      const orders = await site.settled(20, ["submitted", "parked"]);
+      expect(orders.filter(({ state }) => state === "submitted")).toHaveLength(1);
+      expect(requestsOf(site)).toEqual(["STORE"]);
+    }));
+
+  test("goes on by a retry once the container was retrieved", () =>
+    withSite({}, async (site) => {
+      await site.start();
+      await site.drop("csv", "a.csv", vialOf("S-1", "A-1"));
+      await inState(site, "A-1", "completed");
+      await site.drop("csv", "b.csv", vialOf("S-2", "B-1"));
+      const parked = await inState(site, "B-1", "parked");
+      await site.drop("csv", "c.csv", vialOf("S-1", "A-2", { operation: "CRYO-RETRIEVE" }));
+      await inState(site, "A-2", "completed");
+      await retryOrder(site.pool, parked, BY);
+      await inState(site, "B-1", "completed");
+    }));
+
+  test("is sent when a person says so, and asks no more of it than that", () =>
+    withSite({ simulator: NO_STAFF }, async (site) => {
+      await site.start();
+      await site.drop("csv", "a.csv", vialOf("S-1", "A-1"));
+      await inState(site, "A-1", "submitted");
+      await site.drop("csv", "b.csv", vialOf("S-2", "B-1"));
+      const parked = await inState(site, "B-1", "parked");
+      expect(await overrideOrder(site.pool, parked, BY)).toBe("done");
+      await inState(site, "B-1", "submitted");
+      expect(requestsOf(site)).toEqual(["STORE", "STORE"]);
+    }));
+
+  test("is sent where the site allows it", () =>
+    withSite({ simulator: NO_STAFF, config: { guards: { labelOfTwoSubjects: "allow" } } }, async (site) => {
+      await site.start();
+      for (const number of ["1", "2"]) await site.drop("csv", `${number}.csv`, vialOf(`S-${number}`, number));
       expect(await site.settled(2, ["submitted"])).toHaveLength(2);
     }));
 });
@@ -221,7 +290,7 @@ describe.concurrent("an order for a container that was moved before", () => {
 
 describe.concurrent("an order whose number an earlier one has with other content", () => {
   const two = labCsv([{ number: "A-1", subject: "S-1" }]);
-  const other = labCsv([{ number: "A-1", subject: "S-2" }]);
+  const other = labCsv([{ number: "A-1", subject: "S-2", labels: ["V-2"] }]);
   const parkedOf = (site: Site) =>
     eventually(async () => (await findOrders(site.pool, "A-1")).find(({ state }) => state === "parked"));
 

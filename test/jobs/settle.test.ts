@@ -35,6 +35,7 @@ function depsOf(pool: pg.Pool, found: SettleFindings): SubmitDeps {
       subjectRequires: [],
       correlation: "token",
       sameContainer: "park",
+      labelOfTwoSubjects: "park",
       wayOf: () => ({ surface: "request", subjects: "none" }),
     },
   };

@@ -78,8 +78,8 @@ test("an intent is written behind the change that comes with it, and not for an 
     const [at, none] = await Promise.all(
       [mine, lost].map((each) => writer.intend({ ...each, ...INTENT }, registered(each.orderId, each.fence))),
     );
-    expect(at).toBeInstanceOf(Date);
-    expect(none).toBeUndefined();
+    expect(at).toMatchObject({ kind: "recorded", at: expect.any(Date) });
+    expect(none).toEqual({ kind: "not ours" });
     expect((await findOrders(pool, "A-0"))[0]).toMatchObject({ intent: "request", knownRequestIds: [4] });
     expect((await findOrders(pool, "A-1"))[0]).toMatchObject({ intent: undefined });
     const kinds = async (id: number) => (await listEvents(pool, id)).map(({ kind }) => kind);

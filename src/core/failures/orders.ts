@@ -31,6 +31,12 @@ export const ORDER_FAILURES = {
       "One of the containers that the order wants retrieved was retrieved before, and has not been stored again since.",
     mend: "Check the label with the lab; discard the order, or `cryobridge orders retry ID --override --reason TEXT` where it was put back by hand.",
   },
+  ORDER_LABEL_OF_OTHER_SUBJECT: {
+    class: "permanent",
+    meaning:
+      "A label of the order belongs to a container of another subject of the same facility, which an order that is not at its end names, or which was stored and has not been retrieved since. Nothing was sent.",
+    mend: "Find out whose container it is before anything is moved: the order may be for the wrong patient. Discard the wrong order. `cryobridge orders retry ID --override --reason TEXT` has it done where two subjects do have containers with one label. Where the labels of a facility are unique only within a subject, set `guards.labelOfTwoSubjects: allow`.",
+  },
   ORDER_TRIED_TOO_OFTEN: {
     class: "permanent",
     meaning: "A step of the order failed many times for a reason that nobody classified.",
