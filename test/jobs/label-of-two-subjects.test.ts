@@ -1,0 +1,70 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
+import type { Phi } from "../../src/core/phi.ts";
+import { submitOrder } from "../../src/jobs/submit.ts";
+import type { SubmitDeps } from "../../src/jobs/submit-deps.ts";
+import { takeWaiting } from "../../src/ledger/submission.ts";
+import { findOrders } from "../../src/ledger/views.ts";
+import type { ServiceClient } from "../../src/service/client.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { byRequest } from "../support/ways.ts";
+import { silent, withLedger } from "../support/with-ledger.ts";
+
+const never = new AbortController().signal;
+
+test("an order is not sent when another subject's order for its label overtook it between its first look and its call", () =>
+  withLedger(async ({ pool }) => {
+    const orders = ["S-1", "S-2"].map((code) => anOrder({ code, placerOrderNumber: `A-${code}` }));
+    await commit(
+      pool,
+      orders.map((order, n) => aRecord(n + 1, [order])),
+    );
+    const [earlier, later] = await takeWaiting(pool, { limit: 2, doesParkedBlock: false });
+    if (!earlier || !later) throw new Error("two orders are due");
+    // The later one finds the label free, since the earlier one is not seen yet.
+    await pool.query("update orders set state = 'cancelled' where id = $1", [earlier.orderId]);
+    const sent: string[] = [];
+    const service: Partial<ServiceClient> = {
+      findSubject: async (_facilityId: number, code: Phi) => {
+        if (code.reveal() === "S-2") {
+          await pool.query("update orders set state = 'queued' where id = $1", [earlier.orderId]);
+          await submitOrder(earlier, deps, never);
+        }
+        return { id: 1 };
+      },
+      listSubjectContainers: async () => [],
+      createRequest: async ({ subjectCode }) => {
+        sent.push(subjectCode.reveal());
+        return { requestId: 1000 + sent.length, status: "PENDING" };
+      },
+    };
+    const deps: SubmitDeps = {
+      pool,
+      service: service as ServiceClient,
+      clock: systemClock,
+      logger: silent,
+      random: () => 0.5,
+      owner: "me",
+      abandoned: { fences: new Set(), claims: new Set() },
+      settings: {
+        leaseMs: 300_000,
+        callTimeoutMs: 1_000,
+        backoff: { firstMs: 1_000, maxMs: 1_000 },
+        settle: { looksMs: [1_000], afterMs: 1_000, retrievals: "park" },
+        firstPollMs: 60_000,
+        subjectRequires: [],
+        correlation: "token",
+        correlationKey: Buffer.alloc(32, 1),
+        sameContainer: "park",
+        labelOfTwoSubjects: "park",
+        wayOf: byRequest,
+      },
+    };
+    await submitOrder(later, deps, never);
+    const [parked] = await findOrders(pool, "A-S-2");
+    expect([sent, parked?.state, parked?.failure?.code]).toEqual([
+      ["S-1"],
+      "parked",
+      "ORDER_LABEL_OF_OTHER_SUBJECT",
+    ]);
+  }));
