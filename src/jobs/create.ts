@@ -46,13 +46,18 @@ export async function create(
   };
 }
 
-/** The ids that a STORE answer gives the order's containers, by their labels; a label that is there twice tells nothing. */
+/**
+ * The ids that a STORE answer gives the order's containers, by their labels. A label that is there twice tells nothing, nor
+ * does an id that stands with several labels.
+ */
 export function identify(
   ours: LedgerOrder["containers"],
   theirs: readonly ProcedureContainer[],
 ): NonNullable<OrderChange["containers"]> {
   return ours.flatMap(({ position, label }) => {
     const [only, ...others] = theirs.filter((each) => each.label === label);
-    return only?.id === undefined || others.length > 0 ? [] : [{ position, containerId: only.id }];
+    if (only?.id === undefined || others.length > 0) return [];
+    const isShared = theirs.filter(({ id }) => id === only.id).length > 1;
+    return isShared ? [] : [{ position, containerId: only.id }];
   });
 }

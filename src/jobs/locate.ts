@@ -1,8 +1,9 @@
+import type { Clock } from "../core/clock.ts";
 import { asFailure, type Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
 import { serviceTimeMs } from "../core/service-time.ts";
-import type { FacilityWay } from "../core/surface.ts";
+import type { FacilityWay, Surface } from "../core/surface.ts";
 import type { OrderChange } from "../ledger/change-orders.ts";
 import { formatId } from "../ledger/ids.ts";
 import type { LedgerContainer, LedgerOrder } from "../ledger/order-row.ts";
@@ -39,8 +40,9 @@ export interface LocationLook {
    * - `tell`: everything is known, or was looked for often enough; the order is completed with what is known.
    * - `look_again`: the service had an answer, but not this one; it counts as one of the order's `attempts`.
    * - `wait`: the service could not be asked, which counts for nothing.
+   * - `go_on`: the round's time was over before every location was asked for; the next round goes on with this look.
    */
-  readonly next: "tell" | "look_again" | "wait";
+  readonly next: "tell" | "look_again" | "wait" | "go_on";
 }
 
 export interface LocateDeps {
@@ -51,8 +53,19 @@ export interface LocateDeps {
   /** How many orders are looked at at once. */
   readonly concurrency: number;
   readonly logger: Logger;
+  readonly clock: Pick<Clock, "monotonic">;
   /** How orders of a facility, by the service's id for it, go to the service. */
   readonly wayOf: (facilityId: number) => FacilityWay;
+}
+
+/** One round of looks. */
+export interface LocateRound<T extends Completed> {
+  /** For how long calls are begun, ms; the news of other orders wait for the end of the round. */
+  readonly forMs: number;
+  /** Looks that the round before left unfinished, by order id; afterwards those of this round. */
+  readonly unfinished: Map<number, Look>;
+  /** Takes each look as soon as it is over, or the round's time is; the next order's begins when it has. */
+  readonly record: (item: T, look: LocationLook) => Promise<void>;
 }
 
 /**
@@ -66,24 +79,36 @@ const CLOCK_MARGIN_MS = 48 * 3_600_000;
 /**
  * Finds out where the containers of completed orders stand, as far as earlier looks left it open. Only stored ones
  * stand anywhere. An outage never ends the search; what the service does not tell does, after {@link MOST_LOOKS} looks.
+ * An order with many containers takes no more than the round's time from the others.
  *
- * @returns a look by order id, for each order.
+ * @returns whether each order was looked at to the end; the others are for the next round
  */
-export async function lookForLocations(
-  completed: readonly Completed[],
+export async function lookForLocations<T extends Completed>(
+  completed: readonly T[],
+  { forMs, unfinished, record }: LocateRound<T>,
   deps: LocateDeps,
   signal: AbortSignal,
-): Promise<Map<number, LocationLook>> {
-  const looks = new Map<number, LocationLook>();
+): Promise<boolean> {
+  const before = new Map(unfinished);
+  unfinished.clear();
+  const endsAt = deps.clock.monotonic() + forMs;
+  const isOver = () => deps.clock.monotonic() >= endsAt;
   const queue = completed.values();
   const work = async () => {
     for (const item of queue) {
       signal.throwIfAborted();
-      looks.set(item.order.id, await lookForOrder(item, deps, signal));
+      const { id } = item.order;
+      const look = before.get(id) ?? new Look(item.order, deps, signal);
+      const isWhole = await look.go(item.procedure, isOver);
+      if (!isWhole) unfinished.set(id, look);
+      await record(item, look.result(isWhole));
+      // The next one is left to the next round, which begins with those that are due for longest.
+      if (isOver()) return;
     }
   };
-  await Promise.all(Array.from({ length: Math.max(1, deps.concurrency) }, work));
-  return looks;
+  const ended = await Promise.allSettled(Array.from({ length: Math.max(1, deps.concurrency) }, work));
+  for (const each of ended) if (each.status === "rejected") throw each.reason;
+  return unfinished.size === 0 && queue.next().done === true;
 }
 
 /** What the timeline says of an order that is told without some locations; undefined when none is missing. */
@@ -93,68 +118,90 @@ export function describeUnlocated(unlocated: readonly Unlocated[]): string | und
   return `not every location is known (${each.join("; ")})`;
 }
 
-async function lookForOrder(
-  { order, procedure }: Completed,
-  deps: LocateDeps,
-  signal: AbortSignal,
-): Promise<LocationLook> {
-  if (order.operation !== "STORE") return { containers: [], unlocated: [], next: "tell" };
-  const look = new Look(order, deps, signal);
-  look.take(procedure?.containers ?? []);
-  await look.identify(procedure);
-  await look.locate();
-  return look.result();
-}
-
-/** One look for the containers of one order; what fails for one of them leaves the others alone. */
-class Look {
+/**
+ * One look for the containers of one order; what fails for one of them leaves the others alone. A container's id and
+ * location are taken only where the service shows them together with its label: an id alone may be another container's,
+ * however many there are.
+ */
+export class Look {
   readonly #order: Completed["order"];
   readonly #deps: LocateDeps;
   readonly #signal: AbortSignal;
   readonly #known = new Map<number, Known>();
   readonly #unlocated = new Map<number, string>();
+  /** What contradicts itself: nothing more is asked about it in this look, and what was known of it is forgotten. */
+  readonly #doubtful = new Set<number>();
+  /** Whose location was asked for in this look. */
+  readonly #asked = new Set<number>();
   readonly #failures: Failure[] = [];
+  /** The ids by which locations are asked for; undefined until the containers are identified. */
+  #askedIds: ReadonlyMap<number, number> | undefined;
 
   constructor(order: Completed["order"], deps: LocateDeps, signal: AbortSignal) {
     this.#order = order;
     this.#deps = deps;
     this.#signal = signal;
     for (const { position, containerId, location } of order.containers) {
-      if (containerId !== undefined) this.#known.set(position, { position, containerId, location });
+      if (containerId === undefined && location === undefined) continue;
+      this.#known.set(position, { position, containerId, location });
     }
   }
 
   /**
-   * Takes what a procedure of the external surface itself tells of the order's containers, by id or else by label: a
-   * completed one carries their locations (specification, External rule 3).
+   * Looks, or goes on with a look that was cut short.
+   * @returns false when the time was over first
    */
-  take(told: readonly ProcedureContainer[]): void {
-    for (const { position, label, containerId } of this.#order.containers) {
-      const [mine, ...others] =
-        containerId === undefined
-          ? told.filter((each) => each.label === label)
-          : told.filter((each) => each.id === containerId);
-      if (!mine || others.length > 0) continue;
-      const location = this.#known.get(position)?.location ?? mine.location;
-      if (mine.id !== undefined || location) {
-        this.#known.set(position, { position, containerId: mine.id, location });
+  async go(procedure: Completed["procedure"], isOver: () => boolean): Promise<boolean> {
+    if (this.#order.operation !== "STORE") return true;
+    if (this.#askedIds === undefined) {
+      this.#take(procedure?.containers ?? []);
+      this.#forgetUnnamed(procedure?.containerIds ?? []);
+      await this.#identify(procedure?.containerIds ?? []);
+      this.#doubtShared();
+      this.#askedIds = await this.#findAskedIds();
+    }
+    return this.#locate(this.#askedIds, isOver);
+  }
+
+  /**
+   * Takes what a procedure of the external surface itself tells of the order's containers, by their labels: a completed
+   * one carries their locations (specification, External rule 3). An entry without a label is known by an id that was
+   * seen with the label before.
+   */
+  #take(told: readonly ProcedureContainer[]): void {
+    for (const { position, label } of this.#order.containers) {
+      const known = this.#known.get(position);
+      const named = told.filter((each) => each.label === label);
+      const same = told.filter((each) => each.id !== undefined && each.id === known?.containerId);
+      if (same.some((each) => each.label !== undefined && each.label !== label)) {
+        this.#doubt(position, "the procedure shows its container with another label");
+        continue;
       }
+      const [mine, ...others] = named.length === 1 ? named : same;
+      if (!mine || others.length > 0) continue;
+      const containerId = mine.id ?? known?.containerId;
+      const location = (containerId === known?.containerId ? known?.location : undefined) ?? mine.location;
+      if (containerId !== undefined || location)
+        this.#known.set(position, { position, containerId, location });
+    }
+  }
+
+  /** An id that the procedure doesn't name is none of what it stored. */
+  #forgetUnnamed(named: readonly number[]): void {
+    if (named.length === 0) return;
+    for (const { position, containerId } of [...this.#known.values()]) {
+      if (containerId !== undefined && !named.includes(containerId)) this.#known.delete(position);
     }
   }
 
   /** Finds the service's ids of containers that have none yet: by their labels, among those that the procedure names. */
-  async identify(procedure: Completed["procedure"]): Promise<void> {
-    const nameless = this.#order.containers.filter(({ position }) => !this.#known.has(position));
-    const named = procedure?.containerIds ?? [];
-    const [first] = nameless;
-    const [only] = named;
-    if (first === undefined) return;
-    if (only !== undefined && named.length === 1 && this.#order.containers.length === 1) {
-      this.#known.set(first.position, { position: first.position, containerId: only });
-      return;
-    }
+  async #identify(named: readonly number[]): Promise<void> {
+    const nameless = this.#order.containers.filter(
+      ({ position }) => !this.#known.has(position) && !this.#doubtful.has(position),
+    );
+    if (nameless.length === 0) return;
     const labels = nameless.map(({ label }) => label);
-    const listed = await this.#try(nameless, () => this.#listOwn(labels));
+    const listed = await this.#try(nameless, () => this.#listOwn(labels, this.#order.surface ?? "request"));
     if (!listed) return;
     if (!isOneSubjects(listed)) {
       const text = "the service lists containers of several subjects with the order's subject code";
@@ -169,19 +216,70 @@ class Look {
       if (containerId !== undefined && candidates.length === 1) {
         this.#known.set(position, { position, containerId });
       } else {
-        const many = candidates.length > 1 ? "several containers" : "no container";
-        this.#unlocated.set(position, `the service lists ${many} with its label`);
+        this.#unlocated.set(position, wordsForCandidates(candidates, listed));
       }
     }
+  }
+
+  /** One container has one label: where two labels of the order lead to one id, neither is believed. */
+  #doubtShared(): void {
+    for (const same of Map.groupBy(this.#known.values(), ({ containerId }) => containerId).values()) {
+      if (same.length < 2 || same[0]?.containerId === undefined) continue;
+      for (const { position } of same) {
+        this.#doubt(position, "the service has one container for several labels of the order");
+      }
+    }
+  }
+
+  #doubt(position: number, text: string): void {
+    this.#known.delete(position);
+    this.#doubtful.add(position);
+    this.#unlocated.set(position, text);
+  }
+
+  /**
+   * By which ids locations are asked for, on the request surface. What the external one calls a container may be another
+   * one's id there, so the labels are looked up once more.
+   */
+  async #findAskedIds(): Promise<ReadonlyMap<number, number>> {
+    const askedIds = new Map<number, number>();
+    const open = this.#order.containers.filter(({ position }) => {
+      const known = this.#known.get(position);
+      return known !== undefined && known.location === undefined;
+    });
+    if (!this.#isExternal) {
+      for (const { position } of open) {
+        const id = this.#known.get(position)?.containerId;
+        if (id !== undefined) askedIds.set(position, id);
+      }
+      return askedIds;
+    }
+    if (open.length === 0) return askedIds;
+    if (!this.#mayAskForLocations) {
+      for (const { position } of open)
+        this.#unlocated.set(position, "the procedure doesn't tell its location");
+      return askedIds;
+    }
+    const labels = open.map(({ label }) => label);
+    const listed = await this.#try(open, () => this.#listOwn(labels, "request"));
+    if (!listed) return askedIds;
+    const idsByLabel = idsByLabelOf(isOneSubjects(listed) ? listed : [], labels);
+    for (const { position, label } of open) {
+      const ids = idsByLabel.get(label) ?? [];
+      const [id] = ids;
+      if (id !== undefined && ids.length === 1) askedIds.set(position, id);
+      else this.#unlocated.set(position, wordsForCandidates(ids, listed));
+    }
+    return askedIds;
   }
 
   /**
    * The containers that can be the subject's. A list is asked by the subject's code, which somebody else may have at
    * another facility; where its entries tell whose they are, the subject is looked up to know which are ours.
    */
-  async #listOwn(labels: readonly string[]): Promise<readonly ServiceContainer[]> {
+  async #listOwn(labels: readonly string[], surface: Surface): Promise<readonly ServiceContainer[]> {
     const { facilityId, subject } = this.#order;
-    const calls = this.#isExternal ? this.#deps.service.external : this.#deps.service;
+    const calls = surface === "external" ? this.#deps.service.external : this.#deps.service;
     const listed = await calls.listSubjectContainers(subject.code, this.#signal);
     const isTold = listed.some(
       (each) => each.subjectId !== undefined && each.labels.some((label) => labels.includes(label)),
@@ -191,27 +289,23 @@ class Look {
     return known ? containersOf(known, listed) : [];
   }
 
-  /** Reads the locations that are not known yet. */
-  async locate(): Promise<void> {
-    for (const { position } of this.#order.containers) {
-      const { containerId, location } = this.#known.get(position) ?? {};
-      if (containerId === undefined || location !== undefined) continue;
-      if (!this.#mayAskForLocations) {
-        this.#unlocated.set(position, "the procedure doesn't tell its location");
-        continue;
-      }
-      const found = await this.#try([{ position }], () =>
-        this.#deps.service.getLocation(containerId, this.#signal),
-      );
-      if (found) this.#takeLocation(position, containerId, found);
+  /** Reads the locations that are not known yet, until the time is over. */
+  async #locate(ids: ReadonlyMap<number, number>, isOver: () => boolean): Promise<boolean> {
+    for (const [position, id] of ids) {
+      if (this.#asked.has(position)) continue;
+      if (isOver()) return false;
+      const found = await this.#try([{ position }], () => this.#deps.service.getLocation(id, this.#signal));
+      this.#asked.add(position);
+      if (found) this.#takeLocation(position, found);
     }
+    return true;
   }
 
   /**
    * A location without a place will get one. A container that was stored, retrieved and stored again may for a moment
    * have that of the first time; where it stays the only one it is told, with a word about it.
    */
-  #takeLocation(position: number, containerId: number, location: ContainerLocation): void {
+  #takeLocation(position: number, location: ContainerLocation): void {
     const isLastLook = this.#order.attempts + 1 >= MOST_LOOKS;
     if (!isPlace(location)) {
       this.#unlocated.set(position, "the service tells no place of it");
@@ -219,6 +313,7 @@ class Look {
     }
     const isOld = this.#isFromBefore(location);
     if (isOld) this.#unlocated.set(position, "the service tells a place from before the order");
+    const containerId = this.#known.get(position)?.containerId;
     if (!isOld || isLastLook) this.#known.set(position, { position, containerId, location });
   }
 
@@ -241,11 +336,18 @@ class Look {
     return this.#order.attempts > 0 && this.#deps.wayOf(this.#order.facilityId).subjects !== "none";
   }
 
-  result(): LocationLook {
+  /** What is known by now; a look that was cut short says nothing of what is still to be asked for. */
+  result(isWhole: boolean): LocationLook {
+    if (this.#order.operation !== "STORE") return { containers: [], unlocated: [], next: "tell" };
     const unlocated = [...this.#unlocated]
       .map(([position, text]) => ({ position, text }))
       .sort((a, b) => a.position - b.position);
-    const containers = [...this.#known.values()].sort((a, b) => a.position - b.position);
+    const forgotten = this.#order.containers.flatMap(({ position, containerId, location }) => {
+      const wasKnown = containerId !== undefined || location !== undefined;
+      return wasKnown && !this.#known.has(position) ? [{ position, isForgotten: true }] : [];
+    });
+    const containers = [...this.#known.values(), ...forgotten].sort((a, b) => a.position - b.position);
+    if (!isWhole) return { containers, unlocated, next: "go_on" };
     const next = this.#next();
     if (unlocated.length > 0) {
       this.#deps.logger.warn(
@@ -282,6 +384,14 @@ class Look {
 /** An answer of a shape that nobody knows is an answer: waiting for another one could take for ever. */
 function isOutage(failure: Failure): boolean {
   return failure.class === "transient" && failure.code !== "SERVICE_SHAPE_UNKNOWN";
+}
+
+function wordsForCandidates(candidates: readonly number[], listed: readonly ServiceContainer[]): string {
+  if (candidates.length > 1) return "the service lists several containers with its label";
+  const isUnlabelled = listed.length > 0 && listed.every(({ labels }) => labels.length === 0);
+  return isUnlabelled
+    ? "the service lists containers without any of the fields of service.containerLabelFields"
+    : "the service lists no container with its label";
 }
 
 function wordsFor(failure: Failure): string {

@@ -7,7 +7,8 @@ import type { LedgerOrder } from "../ledger/order-row.ts";
 import { findDueTracked, postponeTracked } from "../ledger/tracking.ts";
 import type { BatchRead } from "../service/batch-reader.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { describeUnlocated, type LocationLook, lookForLocations } from "./locate.ts";
+import { groupCommit } from "./group-commit.ts";
+import { describeUnlocated, type LocationLook, type Look, lookForLocations } from "./locate.ts";
 import { nextPollMs, type Polling, pollPauseMs } from "./polling.ts";
 import { readNews } from "./read-news.ts";
 import { type RemoteProcedure, readTracked, type Tracked } from "./tracked.ts";
@@ -27,17 +28,19 @@ export interface TrackDeps {
 
 /** Orders read in one go; the rest follow at once. */
 const BATCH = 2_000;
-/** Completed orders whose locations are looked up before what is known is written down. */
-const LOCATE_BATCH = 100;
+/** Completed orders that are recorded in one transaction. */
+const COMPLETED_BATCH = 100;
 /** A request or procedure that the service doesn't know, or doesn't let us read, for so long is a person's business. */
 const MISSING_TOO_LONG_MS = 86_400_000;
 
 /**
  * Asks the service about a facility's orders that are due, in batches, and records the news. Requests are followed to
  * their acceptance, then their procedures to the end; what is accepted meanwhile is read on in the same pass. Orders of
- * the external surface are procedures from the beginning.
+ * the external surface are procedures from the beginning. Where the locations of completed orders take longer than the
+ * pause between two looks, the news of the other orders are read in between.
  */
 export async function trackFacility(facilityId: number, deps: TrackDeps, signal: AbortSignal): Promise<void> {
+  const unfinished = new Map<number, Look>();
   for (;;) {
     signal.throwIfAborted();
     const due = await findDueTracked(deps.pool, {
@@ -46,18 +49,19 @@ export async function trackFacility(facilityId: number, deps: TrackDeps, signal:
       limit: BATCH,
     });
     if (due.length === 0) return;
-    const found = await trackBatch(facilityId, due, deps, signal);
+    const { found, isWhole } = await trackBatch(facilityId, due, unfinished, deps, signal);
     // What could not be read now will hardly be readable a moment later.
-    if (due.length < BATCH || found === 0) return;
+    if ((due.length < BATCH && isWhole) || found === 0) return;
   }
 }
 
 async function trackBatch(
   facilityId: number,
   due: readonly LedgerOrder[],
+  unfinished: Map<number, Look>,
   deps: TrackDeps,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<{ readonly found: number; readonly isWhole: boolean }> {
   const news = await readNews(facilityId, due, deps, signal);
   reportUnread(facilityId, news.reads, deps.logger);
   const quiet: { orderId: number; intervalMs: number }[] = [];
@@ -78,18 +82,22 @@ async function trackBatch(
   await postponeTracked(deps.pool, unread, { isSeen: false });
   await postponeTracked(deps.pool, quiet, { isSeen: true });
   await changeOrders(deps.pool, changes);
-  for (let start = 0; start < completed.length; start += LOCATE_BATCH) {
-    const batch = completed.slice(start, start + LOCATE_BATCH);
-    const looks = await lookForLocations(batch, deps, signal);
-    await changeOrders(
-      deps.pool,
-      batch.flatMap(({ order, tracked }) => {
-        const look = looks.get(order.id);
-        return look ? [completionChange(order, tracked, look, deps)] : [];
-      }),
-    );
-  }
-  return news.reads.reduce((sum, read) => sum + read.found.size, 0);
+  const record = groupCommit(
+    async (ended: readonly OrderChange[]) => {
+      await changeOrders(deps.pool, ended);
+      return ended.map(() => undefined);
+    },
+    { items: COMPLETED_BATCH, bytes: Number.POSITIVE_INFINITY },
+    () => false,
+  );
+  const round = {
+    forMs: pollPauseMs(deps.polling),
+    unfinished,
+    record: ({ order, tracked }: (typeof completed)[number], look: LocationLook) =>
+      record(completionChange(order, tracked, look, deps), 0, order),
+  };
+  const isWhole = await lookForLocations(completed, round, deps, signal);
+  return { found: news.reads.reduce((sum, read) => sum + read.found.size, 0), isWhole };
 }
 
 /** What could not be read is asked for again; an operator sees that it happened. */
@@ -153,6 +161,7 @@ function completionChange(
   deps: TrackDeps,
 ): OrderChange {
   const { containers, unlocated, next } = look;
+  if (next === "go_on") return { orderId: order.id, from: [order.state], containers, nextInMs: 0 };
   const since = order.missingSince;
   const isLongAgo = since !== undefined && deps.clock.now() - since.getTime() > MISSING_TOO_LONG_MS;
   if (next === "tell" || isLongAgo) {

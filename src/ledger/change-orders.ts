@@ -56,6 +56,8 @@ export interface OrderChange {
         readonly position: number;
         readonly containerId?: number | undefined;
         readonly location?: ContainerLocation | undefined;
+        /** What was known of it by now turned out to be doubtful. */
+        readonly isForgotten?: boolean | undefined;
       }[]
     | undefined;
   /** The service's answer that a person may want to see; kept with `failure` as what it was taken to mean. */
@@ -116,12 +118,13 @@ update orders o
    and (x."from" is null or o.state = any (x."from"))
 returning o.id`;
 
-/** What became known of containers; $1 is a JSON array of {order_id, position, container_id, location}. Index: the primary key. */
+/** What became known of containers; $1 is a JSON array of {order_id, position, container_id, location, forgets}. Index: the primary key. */
 const CHANGE_CONTAINERS = `
 update order_containers c
-   set container_id = coalesce(x.container_id, c.container_id),
-       location = coalesce(x.location, c.location)
-  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, position integer, container_id bigint, location jsonb)
+   set container_id = case when x.forgets then null else coalesce(x.container_id, c.container_id) end,
+       location = case when x.forgets then null else coalesce(x.location, c.location) end
+  from jsonb_to_recordset($1::jsonb)
+       as x(order_id bigint, position integer, container_id bigint, location jsonb, forgets boolean)
  where c.order_id = x.order_id
    and c.position = x.position`;
 
@@ -219,6 +222,7 @@ export async function changeOrdersWithin(
       position: container.position,
       container_id: container.containerId,
       location: container.location,
+      forgets: container.isForgotten === true,
     })),
   );
   if (containers.length > 0) await client.query(CHANGE_CONTAINERS, [JSON.stringify(containers)]);

@@ -1,7 +1,15 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
 import { phi } from "../../src/core/phi.ts";
-import { type Completed, describeUnlocated, lookForLocations } from "../../src/jobs/locate.ts";
+import {
+  type Completed,
+  describeUnlocated,
+  type LocateDeps,
+  type LocationLook,
+  type Look,
+  lookForLocations,
+} from "../../src/jobs/locate.ts";
 import type { LedgerContainer } from "../../src/ledger/order-row.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { type StubService, send } from "../service/stub-service.ts";
@@ -31,10 +39,25 @@ function anOrder(more: Partial<Completed["order"]> = {}): Completed["order"] {
   };
 }
 
-async function look(client: ServiceClient, order: Completed["order"], containerIds?: readonly number[]) {
-  const deps = { service: client, concurrency: 2, logger: silent, wayOf: byRequest };
-  const procedure = containerIds ? { containerIds } : undefined;
-  return (await lookForLocations([{ order, procedure }], deps, never)).get(order.id);
+async function look(
+  client: ServiceClient,
+  order: Completed["order"],
+  procedure?: Completed["procedure"] | readonly number[],
+  wayOf: LocateDeps["wayOf"] = byRequest,
+): Promise<LocationLook> {
+  const deps = { service: client, concurrency: 2, logger: silent, clock: systemClock, wayOf };
+  const looks: LocationLook[] = [];
+  const round = {
+    forMs: 600_000,
+    unfinished: new Map(),
+    record: async (_item: Completed, ended: LocationLook) => void looks.push(ended),
+  };
+  const named = Array.isArray(procedure) ? { containerIds: procedure } : procedure;
+  const item = { order, procedure: named as Completed["procedure"] };
+  expect(await lookForLocations([item], round, deps, never)).toBe(true);
+  const [ended] = looks;
+  if (looks.length !== 1 || !ended) throw new Error("one look is recorded");
+  return ended;
 }
 
 const row = (id: number) => ({ id, name: `V-${id}`, subjectCode: "S-1", storageName: `Tank ${id}` });
@@ -142,9 +165,7 @@ describe("looking for the containers of a completed order", () => {
     withStub(async (stub, client) => {
       stub.rows["sample-containers"] = [owned(1, 40, "V-1"), owned(2, 50, "V-2")];
       const way = { surface: "request", subjects: "none" } as const;
-      const deps = { service: client, concurrency: 2, logger: silent, wayOf: () => way };
-      const order = anOrder();
-      const found = (await lookForLocations([{ order, procedure: undefined }], deps, never)).get(order.id);
+      const found = await look(client, anOrder(), undefined, () => way);
       expect(found).toMatchObject({ containers: [], next: "look_again" });
       expect(found?.unlocated[0]?.text).toBe(
         "the service lists containers of several subjects with the order's subject code",
@@ -217,6 +238,157 @@ describe("looking for the containers of a completed order", () => {
         ],
       });
       expect(stub.seen.map(({ url }) => url)).toEqual(["/api/sample-containers/2/location"]);
+    }));
+
+  test("of one container takes no id from the procedure, whose container has another label", () =>
+    withStub(async (stub, client) => {
+      stub.rows["sample-containers"] = [{ ...row(9), name: "V-9" }];
+      const found = await look(client, anOrder({ containers: [vial(1)] }), [9]);
+      expect(found).toEqual({
+        containers: [],
+        unlocated: [{ position: 1, text: "the service lists no container with its label" }],
+        next: "look_again",
+      });
+      expect(stub.seen.map(({ url }) => url).join()).not.toContain("location");
+    }));
+
+  test("takes no place where the service never shows a label", () =>
+    withStub(async (stub, client) => {
+      stub.rows["sample-containers"] = [{ id: 1, subjectCode: "S-1", storageName: "Tank 1" }];
+      const found = await look(client, anOrder({ containers: [vial(1)], attempts: 4 }), [1]);
+      expect(found).toMatchObject({ containers: [], next: "tell" });
+      expect(describeUnlocated(found.unlocated)).toContain("service.containerLabelFields");
+    }));
+
+  test("forgets an id that the procedure doesn't name, and finds the one of the label", () =>
+    withStub(async (stub, client) => {
+      stub.rows["sample-containers"] = [row(1), { ...row(2), name: "V-1" }];
+      const order = anOrder({ containers: [vial(1, { containerId: 1 })] });
+      expect(await look(client, order, [2])).toMatchObject({
+        containers: [{ position: 1, containerId: 2, location: { storageName: "Tank 2" } }],
+        next: "tell",
+      });
+    }));
+
+  test("takes neither of two labels for which the service has one container", () =>
+    withStub(async (stub, client) => {
+      stub.rows["sample-containers"] = [{ ...row(1), label: "V-2" }];
+      const found = await look(client, anOrder());
+      expect(found.containers).toEqual([]);
+      expect(found.unlocated.map(({ text }) => text)).toEqual([
+        "the service has one container for several labels of the order",
+        "the service has one container for several labels of the order",
+      ]);
+    }));
+
+  describe("of the external surface", () => {
+    const place = (storageName: string) => ({ storageName });
+    const external = (more: Partial<Completed["order"]> = {}) => anOrder({ surface: "external", ...more });
+    const known = () => [vial(1, { containerId: 1 }), vial(2, { containerId: 2 })];
+
+    test("takes the places that the procedure shows with the labels", () =>
+      withStub(async (stub, client) => {
+        const containers = [
+          { id: 2, label: "V-2", location: place("Tank B") },
+          { id: 1, label: "V-1", location: place("Tank A") },
+        ];
+        expect(await look(client, external(), { containers, containerIds: [2, 1] })).toMatchObject({
+          containers: [
+            { position: 1, containerId: 1, location: { storageName: "Tank A" } },
+            { position: 2, containerId: 2, location: { storageName: "Tank B" } },
+          ],
+          next: "tell",
+        });
+        expect(stub.seen).toEqual([]);
+      }));
+
+    test("takes the place of an entry without a label by the id that stood with the label before", () =>
+      withStub(async (_stub, client) => {
+        const containers = [
+          { id: 1, location: place("Tank A") },
+          { id: 2, location: place("Tank B") },
+        ];
+        const found = await look(client, external({ containers: known() }), {
+          containers,
+          containerIds: [1, 2],
+        });
+        expect(found.containers).toMatchObject([
+          { location: place("Tank A") },
+          { location: place("Tank B") },
+        ]);
+      }));
+
+    test.each([
+      ["another label", "V-9"],
+      ["the label of another container of the order", "V-2"],
+    ])("takes no place from an entry that shows the id with %s, and forgets the id", (_what, label) =>
+      withStub(async (stub, client) => {
+        stub.rows["sample-containers"] = [row(1)];
+        const containers = [{ id: 1, label, location: place("Tank X") }];
+        const order = external({ containers: [vial(1, { containerId: 1 })], attempts: 1 });
+        expect(await look(client, order, { containers, containerIds: [1] })).toEqual({
+          containers: [{ position: 1, isForgotten: true }],
+          unlocated: [{ position: 1, text: "the procedure shows its container with another label" }],
+          next: "look_again",
+        });
+        expect(stub.seen).toEqual([]);
+      }),
+    );
+
+    test("asks the request surface for the container that has the label there, whatever its id is", () =>
+      withStub(async (stub, client) => {
+        // The request surface numbers them in its own way.
+        stub.rows["sample-containers"] = [
+          { ...row(1), name: "V-9" },
+          { ...row(7), name: "V-1" },
+        ];
+        const order = external({ containers: [vial(1, { containerId: 1 })], attempts: 1 });
+        const found = await look(client, order);
+        expect(found.containers).toMatchObject([{ containerId: 1, location: { storageName: "Tank 7" } }]);
+        expect(stub.seen.map(({ url }) => url)).not.toContain("/api/sample-containers/1/location");
+      }));
+  });
+
+  test("stops when the round's time is over, and goes on where it stopped, asking for nothing twice", () =>
+    withStub(async (stub, client) => {
+      const labels = Array.from({ length: 5 }, (_, n) => n + 1);
+      stub.rows["sample-containers"] = labels.map(row);
+      let nowMs = 0;
+      const service = new Proxy(client, {
+        get: (target, name) => {
+          if (name === "getLocation") nowMs += 1_000;
+          return Reflect.get(target, name);
+        },
+      });
+      const deps = {
+        service,
+        concurrency: 1,
+        logger: silent,
+        clock: { monotonic: () => nowMs },
+        wayOf: byRequest,
+      };
+      const unfinished = new Map<number, Look>();
+      const rounds: string[] = [];
+      const large = { order: anOrder({ containers: labels.map((n) => vial(n)) }), procedure: undefined };
+      const small = { order: anOrder({ id: 8, containers: [vial(2)] }), procedure: undefined };
+      stub.intercept = (request, response) => {
+        const isFirst = request.url === "/api/sample-containers/1/location";
+        if (isFirst) notFound(response);
+        return isFirst;
+      };
+      const go = async (...items: Completed[]) => {
+        const record = async ({ order }: Completed, { containers, next }: LocationLook) => {
+          const located = containers.filter(({ location }) => location !== undefined);
+          rounds.push(`${order.id} ${next} ${located.length}`);
+        };
+        return lookForLocations(items, { forMs: 2_000, unfinished, record }, deps, never);
+      };
+      expect(await go(large, small)).toBe(false);
+      expect(await go(small, large)).toBe(false);
+      expect(await go(large)).toBe(true);
+      expect(rounds).toEqual(["7 go_on 1", "8 tell 1", "7 go_on 2", "7 look_again 4"]);
+      const asked = stub.seen.map(({ url }) => url).filter((url) => url.includes("location"));
+      expect(asked).toHaveLength(labels.length + 1);
     }));
 
   test("holds no patient's values in its words", () =>

@@ -228,6 +228,7 @@ describe("the locations of a completed order of the external surface", () => {
 
   test("are asked for on the request surface when the procedure still doesn't tell them", () =>
     withLab(async (lab) => {
+      lab.simulator.control.behave({ listedContainers: "all" });
       await completedWithoutPlaces(lab);
       await lab.track();
       await lab.track();

@@ -49,13 +49,22 @@ async function withLab<T>(run: (lab: Lab) => Promise<T>): Promise<T> {
   });
 }
 
+/** Each message has a number of its own, or it would count as a repeat. */
+let messages = 0;
+
 /** An order that the service has as a request of its own. */
 async function submitted(
   { pool, simulator, service }: Lab,
   code = "SUBJ-1",
+  {
+    number = "A-1",
+    labels = ["V-1"],
+  }: { readonly number?: string; readonly labels?: readonly string[] } = {},
 ): Promise<{ orderId: number; requestId: number }> {
-  const order = anOrder({ code });
-  const [orderId] = await commit(pool, [aRecord(1, [order])]);
+  const containers = labels.map((label) => ({ label, description: "vial" }));
+  const order = anOrder({ code, placerOrderNumber: number, containers });
+  messages += 1;
+  const [orderId] = await commit(pool, [aRecord(messages, [order])]);
   simulator.control.addSubject({
     facilityId: 12,
     code,
@@ -138,6 +147,59 @@ describe("following orders", () => {
         [orderId],
       );
       expect(JSON.stringify(rows)).toContain("ORDER_PLACE_NOT_TOLD");
+    }));
+
+  test("records the ends of other orders while the many locations of a large one are still being read, each once", () =>
+    withLab(async (lab) => {
+      const { control } = lab.simulator;
+      const complete = (requestId: number) => {
+        const { id } = control.acceptRequest(requestId);
+        control.startProcedure(id);
+        control.completeProcedure(id);
+      };
+      const labels = Array.from({ length: 60 }, (_, n) => `L-${n + 1}`);
+      const large = await submitted(lab, "SUBJ-1", { number: "A-1", labels });
+      complete(large.requestId);
+      const small = await submitted(lab, "SUBJ-2", { number: "A-2", labels: ["V-1"] });
+      let nowMs = 0;
+      let reads = 0;
+      const recorded: string[] = [];
+      const service = new Proxy(lab.service, {
+        get: (target, name) => {
+          if (name !== "getLocation") return Reflect.get(target, name);
+          return async (...given: Parameters<ServiceClient["getLocation"]>) => {
+            // A slow service: the other order ends while the locations of the large one are read.
+            nowMs += 1_000;
+            reads += 1;
+            if (reads === 5) {
+              complete(small.requestId);
+              await due(lab.pool);
+            }
+            const { rows } = await lab.pool.query(
+              "select placer_order_number from orders where state = 'completed'",
+            );
+            recorded.push(rows.map((row) => row.placer_order_number).join());
+            return target.getLocation(...given);
+          };
+        },
+      });
+      const clock = { ...systemClock, monotonic: () => nowMs };
+      const deps: TrackDeps = {
+        pool: lab.pool,
+        service,
+        logger: silent,
+        clock,
+        polling: POLLING,
+        concurrency: 1,
+        wayOf: byRequest,
+      };
+      await trackFacility(12, deps, new AbortController().signal);
+      expect(recorded.indexOf("A-2")).toBeLessThan(40);
+      expect([recorded.includes("A-2"), reads]).toEqual([true, labels.length + 1]);
+      const { rows } = await lab.pool.query("select 1 from order_containers where location is not null");
+      expect(rows).toHaveLength(labels.length + 1);
+      const { rows: states } = await lab.pool.query("select distinct state from orders");
+      expect(states).toEqual([{ state: "completed" }]);
     }));
 
   test("lengthens the interval of an order without news", () =>
