@@ -54,8 +54,8 @@ export async function openConsole(
     logger,
     clock,
   };
-  const { host, port, token } = config.console;
-  const running = await startConsole({ host, port, token: token?.reveal(), version }, deps);
+  const { host, port, token, trustedProxies } = config.console;
+  const running = await startConsole({ host, port, token: token?.reveal(), trustedProxies, version }, deps);
   return {
     url: running.url,
     close: async () => {

@@ -36,7 +36,12 @@ export interface Config<P = unknown> {
   /** Without a url: the embedded server under `dataDir`. */
   readonly database: { readonly url?: Secret | undefined };
   readonly queue: QueueConfig;
-  readonly console: { readonly host: string; readonly port: number; readonly token?: Secret | undefined };
+  readonly console: {
+    readonly host: string;
+    readonly port: number;
+    readonly token?: Secret | undefined;
+    readonly trustedProxies: readonly string[];
+  };
   readonly retention: { readonly messagesMs: number; readonly ordersMs: number };
   readonly lanes: { readonly parkedBlocks: boolean };
   readonly mapping: { readonly unknownCodes: "wait" | "refuse" };

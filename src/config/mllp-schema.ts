@@ -23,7 +23,8 @@ const sendTls = z.strictObject({
     .describe("Name that the lab system's certificate must have, when it is not host."),
 });
 
-const address = z
+/** An address or a network, in text. */
+export const address = z
   .string()
   .regex(/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/, {
     error: "expected an address such as 10.1.2.3 or a network such as 10.1.0.0/16",

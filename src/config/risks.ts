@@ -28,6 +28,7 @@ export function riskFindings(value: unknown, isFromEnvironment: (path: Path) => 
     ...plainLinkFindings(value),
     ...baseUrlFindings(value),
     ...openListenerFindings(value),
+    ...plainConsoleFindings(value),
     ...errorRiskFindings(value),
     ...subjectRiskFindings(value),
   ];
@@ -92,6 +93,16 @@ function openListenerFindings(value: unknown): Finding[] {
       "other machines send to this port without TLS; set listen.tls, and listen.allow for who may connect";
     return [{ path: ["connectors", index, "listen", "host"], message }];
   });
+}
+
+/** The console speaks plain HTTP: its token, and what it shows, can be read on the way. */
+function plainConsoleFindings(value: unknown): Finding[] {
+  const path = ["console", "host"];
+  const host = at(value, path);
+  if (typeof host !== "string" || isLoopbackHost(host)) return [];
+  const message =
+    "other machines reach the console over plain HTTP, on which its token can be read; leave it at 127.0.0.1 and put a proxy with TLS on this machine before it (console.trustedProxies), or keep others from the port, as a container does that publishes it to its host alone";
+  return [{ path, message }];
 }
 
 function urlAt(value: unknown, path: Path): URL | undefined {

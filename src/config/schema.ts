@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { connectorsSchema } from "./connector-schema.ts";
 import { facilitiesSchema } from "./facility-schema.ts";
+import { address } from "./mllp-schema.ts";
 import { refillsSchema } from "./refills-schema.ts";
 import { duration, filePath, host, port, secret, secretUrl } from "./scalars.ts";
 import { serviceSchema } from "./service-schema.ts";
@@ -42,6 +43,12 @@ const consoleSection = z.strictObject({
     `Token for the console and its API, at least 16 characters; write it as \${NAME}.`,
     16,
   ).optional(),
+  trustedProxies: z
+    .array(address)
+    .default([])
+    .describe(
+      "Proxies with TLS before the console: their X-Forwarded-For and X-Forwarded-Proto are believed, nobody else's.",
+    ),
 });
 
 /** The whole configuration file. Durations come out as milliseconds, sizes as bytes, credentials wrapped. */

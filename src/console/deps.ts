@@ -124,6 +124,8 @@ export interface ConsoleSettings {
   readonly port: number;
   /** Wanted of everybody when set; has to be set when other machines can reach `host`. */
   readonly token?: string | undefined;
+  /** Addresses and networks of proxies whose word of who asks, and over TLS or not, is taken; none by default. */
+  readonly trustedProxies?: readonly string[] | undefined;
   /** Shown on the page and in the metrics. */
   readonly version: string;
 }

@@ -1,9 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { Clock } from "../core/clock.ts";
+import type { Logger } from "../core/logger.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
-import { cookieOf, isEqual, isSessionValid, SESSION_COOKIE } from "./session.ts";
+import { LoginAttempts } from "./attempts.ts";
+import { cookieOf, isEqual, SESSION_COOKIE, Sessions } from "./session.ts";
 
 /** Why a request is turned away. */
-export type Refusal = "host" | "cross-site" | "token";
+export type Refusal = "host" | "cross-site" | "token" | "too many";
 
 /** A request as the guard sees it. */
 export interface GuardedRequest {
@@ -11,6 +14,8 @@ export interface GuardedRequest {
   /** Path without query. */
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
+  /** The address of the one who asks. */
+  readonly address: string;
 }
 
 /** What the guard holds requests against. */
@@ -19,32 +24,78 @@ export interface GuardSettings {
   readonly token?: string | undefined;
 }
 
-/**
- * Decides whether a request may be answered; undefined when it may.
- *
- * - On loopback the Host header must name this machine: a web page that rebinds its own name to 127.0.0.1 would
- *   otherwise read the console through the visitor's browser.
- * - A form that another site sends is refused.
- * - With a token, everything but `/healthz` and the login itself wants it: as bearer, or the session it was
- *   exchanged for. Never in the URL, where it would end up in histories and proxy logs.
- */
-export function refuse(request: GuardedRequest, settings: GuardSettings, nowMs: number): Refusal | undefined {
-  if (request.path === "/healthz") return undefined;
-  if (isLoopbackHost(settings.host) && !isOwnHost(request.headers.host)) return "host";
-  if (request.headers["sec-fetch-site"] === "cross-site" && request.method !== "GET") return "cross-site";
-  if (settings.token === undefined || request.path === "/login") return undefined;
-  return hasToken(request.headers, settings.token, nowMs) ? undefined : "token";
+/** Without it these can be asked for: one is for monitors, the others begin and end what stands for it. */
+const WITHOUT_TOKEN = new Set(["/login", "/logout"]);
+
+/** Who may look: by the token, or by the session that it was exchanged for. Wrong tokens are counted, however they come. */
+export class Guard {
+  readonly #settings: GuardSettings;
+  readonly #logger: Logger;
+  readonly #attempts: LoginAttempts;
+  readonly #sessions: Sessions;
+
+  constructor(
+    settings: GuardSettings,
+    { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  ) {
+    this.#settings = settings;
+    this.#logger = logger;
+    this.#attempts = new LoginAttempts(clock);
+    this.#sessions = new Sessions(clock);
+  }
+
+  /**
+   * Decides whether a request may be answered; undefined when it may.
+   *
+   * - On loopback the Host header must name this machine: a web page that rebinds its own name to 127.0.0.1 would
+   *   otherwise read the console through the visitor's browser.
+   * - A form that another site sends is refused.
+   * - With a token, everything but `/healthz`, signing in and signing out wants it: as bearer, or the session it was
+   *   exchanged for. Never in the URL, where it would end up in histories and proxy logs.
+   */
+  refuse({ method, path, headers, address }: GuardedRequest): Refusal | undefined {
+    const { host, token } = this.#settings;
+    if (path === "/healthz") return undefined;
+    if (isLoopbackHost(host) && !isOwnHost(headers.host)) return "host";
+    if (headers["sec-fetch-site"] === "cross-site" && method !== "GET") return "cross-site";
+    if (token === undefined || WITHOUT_TOKEN.has(path)) return undefined;
+    const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
+    if (bearer !== undefined) return this.#compare(bearer, token, address);
+    const session = sessionOf(headers);
+    return session !== undefined && this.#sessions.isOpen(session) ? undefined : "token";
+  }
+
+  /** Exchanges the token for a session. */
+  signIn(given: string, address: string): { readonly session: string } | { readonly refusal: Refusal } {
+    const { token } = this.#settings;
+    const refusal = token === undefined ? "token" : this.#compare(given, token, address);
+    return refusal === undefined ? { session: this.#sessions.begin() } : { refusal };
+  }
+
+  /** Ends the session of a request, for every copy of its cookie. */
+  signOut(headers: IncomingHttpHeaders): void {
+    const session = sessionOf(headers);
+    if (session !== undefined) this.#sessions.end(session);
+  }
+
+  /** Whoever has guessed too often isn't told either that a guess was right. */
+  #compare(given: string, token: string, address: string): Refusal | undefined {
+    if (this.#attempts.isBlocked(address)) return "too many";
+    if (isEqual(given, token)) return undefined;
+    this.#attempts.recordFailure(address);
+    this.#logger.warn({ peer: address }, "console: a wrong token was given");
+    return "token";
+  }
 }
 
-function hasToken(headers: IncomingHttpHeaders, token: string, nowMs: number): boolean {
-  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
-  if (bearer !== undefined) return isEqual(bearer, token);
-  const session = cookieOf(headers.cookie, SESSION_COOKIE);
-  return session !== undefined && isSessionValid(token, session, nowMs);
+function sessionOf(headers: IncomingHttpHeaders): string | undefined {
+  return cookieOf(headers.cookie, SESSION_COOKIE);
 }
 
-/** The port may differ: an SSH tunnel has its own. */
-function isOwnHost(host: string | undefined): boolean {
-  const url = URL.parse(`http://${host ?? ""}`);
-  return url !== null && isLoopbackHost(url.hostname);
+/** A name or an IPv4 address, or an IPv6 address in brackets; and a port, which an SSH tunnel has of its own. */
+const HOST = /^([\w.-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+
+function isOwnHost(header: string | undefined): boolean {
+  const name = HOST.exec(header ?? "")?.[1];
+  return name !== undefined && isLoopbackHost(name);
 }

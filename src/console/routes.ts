@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { askCounts, askLeftBehind, askReadiness, askRefills, askServiceChanges, askWaiting } from "./ask.ts";
-import { LoginAttempts } from "./attempts.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
+import type { Guard } from "./guard.ts";
 import { CONTENT_SECURITY_POLICY, loginPage, statusPage } from "./pages.ts";
-import { isEqual, issueSession, SESSION_COOKIE, SESSION_SECONDS } from "./session.ts";
+import type { Peer } from "./peer.ts";
+import { SESSION_COOKIE, SESSION_SECONDS } from "./session.ts";
 import { readStatus } from "./status.ts";
 
 /** What an error answer holds, in JSON. */
@@ -43,10 +44,20 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
   app.get("/api/status", () => readStatus(deps, settings.version));
 }
 
+/** Who may look, and who asks. */
+export interface Doors {
+  readonly guard: Guard;
+  readonly whoAsks: (request: FastifyRequest) => Peer;
+}
+
+export const TOO_MANY_TRIES = "Too many tries. Wait a minute.";
+
 /** The page and its login: what people open. */
-export function addPageRoutes(app: FastifyInstance, settings: ConsoleSettings, deps: ConsoleDeps): void {
-  const { token, version } = settings;
-  const attempts = new LoginAttempts(deps.clock);
+export function addPageRoutes(
+  app: FastifyInstance,
+  { token, version }: ConsoleSettings,
+  { guard, whoAsks }: Doors,
+): void {
   app.get("/", (_request, reply) => sendPage(reply, statusPage({ version, hasLogin: token !== undefined })));
   if (token === undefined) return;
 
@@ -56,24 +67,23 @@ export function addPageRoutes(app: FastifyInstance, settings: ConsoleSettings, d
     (_request, body, done) => done(null, new URLSearchParams(String(body))),
   );
   app.post("/login", (request: FastifyRequest, reply) => {
-    if (attempts.isBlocked(request.ip)) {
-      return sendPage(
-        reply.code(429).header("retry-after", "60"),
-        loginPage("Too many tries. Wait a minute."),
-      );
-    }
+    const { address, isSecure } = whoAsks(request);
     const given = request.body instanceof URLSearchParams ? request.body.get("token") : null;
-    if (given === null || !isEqual(given, token)) {
-      attempts.recordFailure(request.ip);
-      deps.logger.warn({ peer: request.ip }, "console: a wrong token was given");
-      return sendPage(reply.code(401), loginPage("That is not the token."));
+    const answer = guard.signIn(given ?? "", address);
+    if ("session" in answer) {
+      const cookie = sessionCookie(answer.session, { seconds: SESSION_SECONDS, isSecure });
+      return reply.header("set-cookie", cookie).redirect("/", 303);
     }
-    const session = issueSession(token, deps.clock.now());
-    return reply.header("set-cookie", sessionCookie(session, SESSION_SECONDS)).redirect("/", 303);
+    if (answer.refusal === "too many") {
+      return sendPage(reply.code(429).header("retry-after", "60"), loginPage(TOO_MANY_TRIES));
+    }
+    return sendPage(reply.code(401), loginPage("That is not the token."));
   });
-  app.post("/logout", (_request, reply) =>
-    reply.header("set-cookie", sessionCookie("", 0)).redirect("/", 303),
-  );
+  app.post("/logout", (request, reply) => {
+    guard.signOut(request.headers);
+    const cookie = sessionCookie("", { seconds: 0, isSecure: whoAsks(request).isSecure });
+    return reply.header("set-cookie", cookie).redirect("/", 303);
+  });
 }
 
 /** Sends a page with its security policy. */
@@ -84,6 +94,11 @@ export function sendPage(reply: FastifyReply, html: string): FastifyReply {
     .send(html);
 }
 
-function sessionCookie(value: string, maxAgeSeconds: number): string {
-  return `${SESSION_COOKIE}=${value}; Path=/; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+/** Where the browser speaks TLS it never sends the session without it. */
+function sessionCookie(
+  value: string,
+  { seconds, isSecure }: { readonly seconds: number; readonly isSecure: boolean },
+): string {
+  const secure = isSecure ? "; Secure" : "";
+  return `${SESSION_COOKIE}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }

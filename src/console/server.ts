@@ -1,12 +1,22 @@
 import type { AddressInfo } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
+import { type AddressList, readAddressList } from "../core/address-list.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import { bareHost, isLoopbackHost } from "../core/loopback.ts";
+import { limitConnections } from "./connections.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
-import { type Refusal, refuse } from "./guard.ts";
+import { Guard, type Refusal } from "./guard.ts";
 import { askOnceAtATime } from "./one-at-a-time.ts";
 import { loginPage } from "./pages.ts";
-import { addPageRoutes, addProgramRoutes, errorBody, sendPage } from "./routes.ts";
+import { peerOf } from "./peer.ts";
+import {
+  addPageRoutes,
+  addProgramRoutes,
+  type Doors,
+  errorBody,
+  sendPage,
+  TOO_MANY_TRIES,
+} from "./routes.ts";
 
 /** A console that is listening. */
 export interface RunningConsole {
@@ -18,7 +28,16 @@ export interface RunningConsole {
 
 /** Tokens and forms are small; there is nothing to upload. */
 const MAX_BODY_BYTES = 4_096;
+/** Of one address; a browser opens six, a monitor one. */
+const MAX_CONNECTIONS_PER_PEER = 20;
 const MAX_CONNECTIONS = 200;
+/** For a request's headers from the connection's beginning, and for the whole request, ms. */
+const HEADERS_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+/** How long a connection stays open between two requests, ms: longer than the page's own pause. */
+const KEEP_ALIVE_MS = 10_000;
+/** After so long without a byte either way a connection is closed, ms: an answer takes 5 s at most. */
+const SILENCE_TIMEOUT_MS = 30_000;
 
 /**
  * Starts the console.
@@ -31,16 +50,26 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
       `console.host ${settings.host} can be reached by other machines`,
     );
   }
+  const proxies = readProxies(settings.trustedProxies ?? []);
   const app = Fastify({
     logger: false,
     bodyLimit: MAX_BODY_BYTES,
-    requestTimeout: 10_000,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionTimeout: SILENCE_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS, connectionsCheckingInterval: 1_000 },
     forceCloseConnections: true,
   });
-  app.server.maxConnections = MAX_CONNECTIONS;
-  addSafety(app, settings, deps);
+  limitConnections(app.server, {
+    inAll: MAX_CONNECTIONS,
+    perPeer: MAX_CONNECTIONS_PER_PEER,
+    isProxy: (address) => proxies?.includes(address) === true,
+  });
+  const guard = new Guard(settings, deps);
+  const whoAsks = ({ socket, headers }: FastifyRequest) => peerOf(socket.remoteAddress, headers, proxies);
+  addSafety(app, { guard, whoAsks }, deps);
   addProgramRoutes(app, settings, askOnceAtATime(deps));
-  addPageRoutes(app, settings, deps);
+  addPageRoutes(app, settings, { guard, whoAsks });
   try {
     await app.listen({ host: bareHost(settings.host), port: settings.port });
   } catch (error) {
@@ -50,7 +79,18 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
   return { url: addressOf(app, settings.host), close: () => app.close() };
 }
 
-function addSafety(app: FastifyInstance, settings: ConsoleSettings, deps: ConsoleDeps): void {
+/** @throws Failure CONFIG_INVALID for an entry that is no address */
+function readProxies(entries: readonly string[]): AddressList | undefined {
+  if (entries.length === 0) return undefined;
+  try {
+    return readAddressList(entries);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Failure("CONFIG_INVALID", `console.trustedProxies: ${error.message}`);
+  }
+}
+
+function addSafety(app: FastifyInstance, { guard, whoAsks }: Doors, deps: ConsoleDeps): void {
   app.addHook("onRequest", async (request, reply) => {
     reply.headers({
       "cache-control": "no-store",
@@ -61,11 +101,9 @@ function addSafety(app: FastifyInstance, settings: ConsoleSettings, deps: Consol
       "cross-origin-resource-policy": "same-origin",
       "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
     });
-    const refusal = refuse(
-      { method: request.method, path: pathOf(request), headers: request.headers },
-      settings,
-      deps.clock.now(),
-    );
+    const { method, headers } = request;
+    const { address } = whoAsks(request);
+    const refusal = guard.refuse({ method, path: pathOf(request), headers, address });
     return refusal === undefined ? undefined : turnAway(refusal, request, reply);
   });
   app.setNotFoundHandler((_request, reply) =>
@@ -91,6 +129,10 @@ function turnAway(refusal: Refusal, request: FastifyRequest, reply: FastifyReply
         .send(errorBody("HOST_REFUSED", "this console answers to localhost and 127.0.0.1 only"));
     case "cross-site":
       return reply.code(403).send(errorBody("CROSS_SITE", "the form was sent by another site"));
+    case "too many":
+      reply.code(429).header("retry-after", "60");
+      if (pathOf(request) === "/") return sendPage(reply, loginPage(TOO_MANY_TRIES));
+      return reply.send(errorBody("TOO_MANY_TRIES", TOO_MANY_TRIES));
     case "token":
       reply.code(401).header("www-authenticate", 'Bearer realm="cryobridge"');
       if (pathOf(request) === "/") return sendPage(reply, loginPage());

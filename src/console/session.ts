@@ -1,22 +1,43 @@
-import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Clock } from "../core/clock.ts";
 
 export const SESSION_COOKIE = "cryobridge_session";
 /** A working day; then the token is asked for again. */
 export const SESSION_SECONDS = 12 * 3_600;
+/** Beyond this many the oldest ends, so that the list can't grow without end. */
+const MAX_SESSIONS = 1_000;
 
 /**
- * What a browser keeps instead of the token: its end and a seal over it, made with the token. It needs no memory, so
- * it outlives a restart; a new token ends all sessions.
+ * Who signed in: what a browser keeps instead of the token is a random number that means something here alone. Signing out
+ * ends it for every copy of it, and so does a restart.
  */
-export function issueSession(token: string, nowMs: number): string {
-  const endsAt = String(Math.floor(nowMs / 1_000) + SESSION_SECONDS);
-  return `${endsAt}.${seal(token, endsAt)}`;
-}
+export class Sessions {
+  readonly #clock: Clock;
+  /** By the digest of the number, when it ends (monotonic ms); the oldest first. */
+  readonly #endsAtByDigest = new Map<string, number>();
 
-/** Whether a session was issued under this token and has not ended. */
-export function isSessionValid(token: string, session: string, nowMs: number): boolean {
-  const [endsAt = "", given = ""] = session.split(".", 2);
-  return isEqual(given, seal(token, endsAt)) && Number(endsAt) * 1_000 > nowMs;
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Begins a session and gives what the browser is to keep. */
+  begin(): string {
+    const session = randomBytes(32).toString("base64url");
+    this.#endsAtByDigest.set(digestOf(session), this.#clock.monotonic() + SESSION_SECONDS * 1_000);
+    const [oldest] = this.#endsAtByDigest.keys();
+    if (this.#endsAtByDigest.size > MAX_SESSIONS && oldest !== undefined) this.#endsAtByDigest.delete(oldest);
+    return session;
+  }
+
+  /** Whether a session was begun here and has not ended. */
+  isOpen(session: string): boolean {
+    const endsAt = this.#endsAtByDigest.get(digestOf(session));
+    return endsAt !== undefined && endsAt > this.#clock.monotonic();
+  }
+
+  end(session: string): void {
+    this.#endsAtByDigest.delete(digestOf(session));
+  }
 }
 
 /** Compares in a time that tells nothing about the texts. */
@@ -34,6 +55,6 @@ export function cookieOf(header: string | undefined, name: string): string | und
   return undefined;
 }
 
-function seal(token: string, endsAt: string): string {
-  return createHmac("sha256", token).update(`console session until ${endsAt}`).digest("base64url");
+function digestOf(session: string): string {
+  return createHash("sha256").update(session).digest("base64url");
 }

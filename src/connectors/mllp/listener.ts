@@ -1,9 +1,9 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
+import { type AddressList, readAddressList } from "../../core/address-list.ts";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
-import { type AddressList, readAddressList } from "./address-list.ts";
 import { BackPressure } from "./back-pressure.ts";
 import { type ConnectionDeps, MllpConnection, type MllpCounts } from "./connection.ts";
 import type { MllpListenSettings } from "./settings.ts";

@@ -1,0 +1,84 @@
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import type { RunningConsole } from "../../src/console/server.ts";
+import { TOKEN, withConsole } from "./console-fixture.ts";
+
+const LOCKED = { settings: { token: TOKEN } };
+
+/** Opens connections one after the other, each with the same beginning of a request, or nothing. */
+async function open({ url }: RunningConsole, count: number, text = ""): Promise<Socket[]> {
+  const { hostname, port } = new URL(url);
+  const sockets: Socket[] = [];
+  for (let n = 0; n < count; n++) {
+    const socket = connect(Number(port), hostname);
+    socket.on("error", () => undefined).resume();
+    await once(socket, "connect");
+    if (text !== "") socket.write(text);
+    sockets.push(socket);
+  }
+  return sockets;
+}
+
+const health = async ({ url }: RunningConsole) =>
+  (await fetch(`${url}/healthz`, { headers: { connection: "close" }, signal: AbortSignal.timeout(4_000) }))
+    .status;
+
+describe("connections that ask for nothing", () => {
+  it.each([
+    ["nothing", ""],
+    ["half a request line", "GET /hea"],
+    ["headers without an end", "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-"],
+    [
+      "a form without an end",
+      "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\ntoken=",
+    ],
+  ])("don't keep others from /healthz, however many send %s", async (_what, text) => {
+    await withConsole(LOCKED, async (running) => {
+      const sockets = await open(running, 300, text);
+      expect(await health(running)).toBe(200);
+      for (const socket of sockets) socket.destroy();
+    });
+  });
+
+  it("are closed within seconds", async () => {
+    await withConsole(LOCKED, async (running) => {
+      const sockets = await open(running, 5, "GET / HTTP/1.1\r\nHost: localhost\r\n");
+      const startedAt = performance.now();
+      await Promise.all(sockets.map((socket) => once(socket, "close")));
+      expect(performance.now() - startedAt).toBeLessThan(15_000);
+    });
+  });
+
+  it("give way, the oldest first, to new ones of their peer, and one that is being answered doesn't", async () => {
+    let answer: () => void = () => undefined;
+    const isAsked = Promise.withResolvers<void>();
+    const readiness = () =>
+      new Promise<{ ready: boolean; reasons: string[] }>((resolve) => {
+        answer = () => resolve({ ready: true, reasons: [] });
+        isAsked.resolve();
+      });
+    await withConsole({ deps: { readiness } }, async (running) => {
+      const [asking] = await open(running, 1, "GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      await isAsked.promise;
+      const idle = await open(running, 19);
+      const [oldest] = idle;
+      const isOldestClosed = once(oldest as Socket, "close");
+      await open(running, 1);
+      await isOldestClosed;
+      expect(idle.slice(1).map(({ closed }) => closed)).not.toContain(true);
+      const chunk = once(asking as Socket, "data");
+      answer();
+      expect(String((await chunk)[0])).toContain("200 OK");
+    });
+  });
+
+  it("are counted together only where they come through a trusted proxy", async () => {
+    const settings = { token: TOKEN, trustedProxies: ["127.0.0.1"] };
+    await withConsole({ settings }, async (running) => {
+      const sockets = await open(running, 60);
+      expect(await health(running)).toBe(200);
+      expect(sockets.filter(({ closed }) => closed)).toEqual([]);
+    });
+  });
+});
