@@ -77,7 +77,7 @@ describe("with a token", () => {
 
   it("wrong ones are counted as bearer, too, together with the form's, and logged", async () => {
     const lines: string[] = [];
-    const logger = createLogger({ level: "warn", pretty: false }, { write: (line) => void lines.push(line) });
+    const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
     await withConsole({ ...LOCKED, deps: { logger } }, async ({ url }) => {
       const ask = async (token: string, path = "/api/status") =>
         (await fetch(url + path, { headers: { authorization: `Bearer ${token}` } })).status;
