@@ -93,7 +93,8 @@ function isNamed(segment: Segment, each: readonly ContainerKind[]): boolean {
   );
 }
 
-function isCounted(segment: Segment, each: readonly ContainerKind[]): boolean {
+/** Whether a segment is of a kind that the profile counts as containers. */
+export function isCounted(segment: Segment, each: readonly ContainerKind[]): boolean {
   for (const { segment: name, which } of each) {
     if (name !== segment.name) continue;
     if (which?.kind !== "where" || fitsSegment(segment, which.conditions)) return true;

@@ -10,13 +10,37 @@ export function readRow(rule: ValueRule<string>, row: CsvRow, find = findColumn)
 }
 
 /**
+ * The column that counts for a code or a date: the first of the profile's list that the file has, so that an empty cell is an
+ * error and never filled with what another column has. What the profile brings itself is for files without any of them.
+ */
+export function columnInForce(rule: ValueRule<string>, { values }: CsvRow): ValueRule<string> {
+  const { sources, fallback, mustAgree } = rule;
+  if (fallback === undefined && (mustAgree || sources.length <= 1)) return rule;
+  const counting = sources.filter((source) => source.kind === "constant" || values.has(source.path));
+  const [first] = counting;
+  if (first === undefined) return rule;
+  const isPlace = first.kind === "place";
+  return {
+    ...rule,
+    sources: mustAgree ? counting : [first],
+    places: isPlace && !mustAgree ? first.text : rule.places,
+    fallback: isPlace ? undefined : fallback,
+  };
+}
+
+/** A birth date of one row. */
+export function readDate(rule: ValueRule<string>, row: CsvRow): Reading {
+  return readRow(columnInForce(rule, row), row);
+}
+
+/**
  * A code of one row that things are found by: an order number, a subject code, a label. Blanks around it don't count,
  * composed and decomposed letters (`ü`) are the same, and the apostrophe that our own results put before what looks like a
  * formula is taken off again. What a spreadsheet or an export makes of a code that it takes for a number, a date or a
  * formula is refused, since it may stand for another code, or for many.
  */
 export function readCode(rule: ValueRule<string>, row: CsvRow): Reading {
-  const reading = readRow(rule, row, findCode);
+  const reading = readRow(columnInForce(rule, row), row, findCode);
   // What the profile itself brings is as its author wants it.
   if (reading.status !== "found" || !reading.place.startsWith("line ")) return reading;
   const value = reading.value.trim().normalize("NFC");

@@ -1,6 +1,6 @@
 import type { Problem } from "../core/failures.ts";
 import type { CsvRow } from "../core/intake.ts";
-import { readCode, readLabel, readName, readRow } from "./csv-codes.ts";
+import { readCode, readDate, readLabel, readName, readRow } from "./csv-codes.ts";
 import type { Draft } from "./draft.ts";
 import type { CsvProfile } from "./profile.ts";
 import type { Reading, ValueRule } from "./value.ts";
@@ -30,7 +30,7 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
       code: read(rules.subject.code, readCode),
       firstName: read(rules.subject.firstName, readName),
       lastName: read(rules.subject.lastName, readName),
-      dateOfBirth: read(rules.subject.dateOfBirth),
+      dateOfBirth: read(rules.subject.dateOfBirth, readDate),
     },
   };
   const containers = rows.map((row) => ({

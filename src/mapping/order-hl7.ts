@@ -4,9 +4,18 @@ import { type OrderGroup, type OrderParts, orderParts } from "../formats/hl7/gro
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import type { FieldPath } from "../formats/hl7/path.ts";
 import { checkPlacing } from "./check-placing.ts";
-import { listContainers, strayContainers } from "./containers-hl7.ts";
+import { type ContainerPlace, isCounted, listContainers, strayContainers } from "./containers-hl7.ts";
 import { type Draft, OPERATION_BY_TYPE } from "./draft.ts";
-import { findIn, findSingle, findSubjectCode, groupScopes } from "./find-hl7.ts";
+import {
+  findIn,
+  findSingle,
+  findSubjectCode,
+  groupScopes,
+  inForce,
+  missingAt,
+  nameOf,
+  readStrictly,
+} from "./find-hl7.ts";
 import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { type Reading, readValue, type ValueRule } from "./value.ts";
@@ -98,7 +107,7 @@ export function readSubjectOrder(
 /** A profile that finds subject codes where MRG has no counterpart has to say itself which identifier a merge does away with. */
 function readPriorCode(scope: readonly Segment[], { rules }: Hl7Profile): Reading {
   const rule = rules.subject.priorCode;
-  if (rule.sources.length > 0) return readValue(rule, findSubjectCode, scope);
+  if (rule.sources.length > 0) return readStrictly(rule, findSubjectCode, scope);
   return {
     status: "bad",
     place: "MRG-1",
@@ -134,11 +143,15 @@ function readUnit(
   const { rules } = profile;
   const problems = isChanging(control) ? [] : checkPlacing(group, profile, messagePlace);
   const scopes = groupScopes(group, shared);
-  const read = (rule: ValueRule<FieldPath>, what: string): Reading => {
+  const read = (
+    rule: ValueRule<FieldPath>,
+    what: string,
+    readOne: typeof readStrictly = readValue,
+  ): Reading => {
     let first: Reading | undefined;
     let bad: Reading | undefined;
     for (const scope of scopes) {
-      const reading = readValue(rule, findSingle, scope);
+      const reading = readOne(rule, findSingle, scope, () => [...group.segments, ...shared]);
       if (reading.status === "bad") bad ??= reading;
       const disagreement = first === undefined ? undefined : disagree(first, reading, what);
       if (disagreement) problems.push({ ...disagreement, place: `${messagePlace}, ${disagreement.place}` });
@@ -148,7 +161,7 @@ function readUnit(
   };
   return {
     group,
-    number: read(rules.placerOrderNumber, "placer order number"),
+    number: read(rules.placerOrderNumber, "placer order number", readStrictly),
     operation: read(rules.operation, "operation"),
     facility: read(rules.facility, "facility"),
     problems,
@@ -190,10 +203,10 @@ function disagree(one: Reading, other: Reading, what: string): Problem | undefin
 
 function readSubject(scope: readonly Segment[], { rules }: Hl7Profile): Draft["subject"] {
   return {
-    code: readValue(rules.subject.code, findSubjectCode, scope),
+    code: readStrictly(rules.subject.code, findSubjectCode, scope),
     firstName: readValue(rules.subject.firstName, findIn, scope),
     lastName: readValue(rules.subject.lastName, findIn, scope),
-    dateOfBirth: readValue(rules.subject.dateOfBirth, findIn, scope),
+    dateOfBirth: readStrictly(rules.subject.dateOfBirth, findIn, scope),
   };
 }
 
@@ -240,25 +253,53 @@ function readContainers(
   { shared }: OrderParts,
   profile: Hl7Profile,
 ): Draft["containers"] {
-  // OML^O33 may repeat an order's ORC below one specimen: its containers are the same segments, and counted once.
-  const seen = units.length > 1 ? new Set<Segment>() : undefined;
-  const containers: Draft["containers"][number][] = [];
   // What is observed before the orders is of the patient, and no container's.
   const around = shared.some(({ name }) => name === "OBX")
     ? shared.filter(({ name }) => name !== "OBX")
     : shared;
-  let isNamed = false;
+  // OML^O33 may repeat an order's ORC below one specimen: its containers are the same segments, and counted once.
+  const places = new Map<Segment, ContainerPlace>();
   for (const { group } of units) {
-    for (const { segment, scope } of listContainers(group, profile.each, around)) {
-      if (seen?.has(segment)) continue;
-      seen?.add(segment);
-      const isOfSpecimen = segment.name === "SAC" || segment.name === "SPM";
-      const rule = isOfSpecimen ? profile.specimenLabel : profile.rules.label;
-      const label = readValue(rule, findSingle, scope);
-      containers.push({ label, description: readValue(profile.rules.description, findIn, scope) });
-      isNamed ||= segment.name !== "OBR" || label.status !== "absent";
+    for (const place of listContainers(group, profile.each, around)) {
+      if (!places.has(place.segment)) places.set(place.segment, place);
     }
+  }
+  // What is no container says nothing about where this order has its labels: an OBX may be any observation.
+  const labelled = () =>
+    [...units.flatMap(({ group }) => group.segments), ...around].filter(
+      (segment) => (segment.name !== "SAC" && segment.name !== "OBX") || places.has(segment),
+    );
+  const ofSpecimen = inForce(profile.specimenLabel, labelled);
+  const ofOther = inForce(profile.rules.label, labelled);
+  const containers: Draft["containers"][number][] = [];
+  let isNamed = false;
+  for (const { segment, scope } of places.values()) {
+    const isOfSpecimen = segment.name === "SAC" || segment.name === "SPM";
+    const rule = isOfSpecimen ? ofSpecimen : ofOther;
+    const label = readLabel(rule, segment, scope, profile);
+    containers.push({ label, description: readValue(profile.rules.description, findIn, scope) });
+    isNamed ||= segment.name !== "OBR" || label.status !== "absent";
   }
   // OBR stands for a container only where it names one; an order whose OBRs name none has no container.
   return isNamed ? containers : [];
+}
+
+/** The label of what a segment stands for; where it is missing, that segment is named. */
+function readLabel(
+  rule: ValueRule<FieldPath>,
+  segment: Segment,
+  scope: readonly Segment[],
+  { each, containerPlace }: Hl7Profile,
+): Reading {
+  const reading = readValue(rule, findSingle, scope);
+  if (reading.status !== "absent") return reading;
+  const place = missingAt(rule, scope);
+  if (place !== undefined) return { status: "absent", place };
+  if (segment.name === "OBR") return { status: "absent", place: nameOf(segment) };
+  return {
+    status: "bad",
+    place: nameOf(segment),
+    code: "MAPPING_VALUE_MISSING",
+    trouble: `has no ${isCounted(segment, each) ? rule.places : containerPlace} of its own, expected the container's label there`,
+  };
 }

@@ -40,7 +40,9 @@ const tableSchema = z.record(z.string(), z.string());
 const valueObjectSchema = z.strictObject({
   from: sourcesSchema
     .optional()
-    .describe("Where to look; the first place of a list that has a value counts."),
+    .describe(
+      "Where to look; the first place of a list that has a value counts. For a label, a number, a subject code or a date: the first whose segment or column is there, were it empty.",
+    ),
   value: z.string().optional().describe("A constant instead of `from`."),
   as: z
     .union([transformSchema, z.array(transformSchema)], {
@@ -51,7 +53,12 @@ const valueObjectSchema = z.strictObject({
   table: tableSchema
     .optional()
     .describe("Translates the message's code; a code that is not listed is an error."),
-  default: z.string().optional().describe("Used as it is when no place has a value."),
+  default: z
+    .string()
+    .optional()
+    .describe(
+      "Used as it is when no place has a value; for a label, a number, a subject code or a date only when none of the places is there.",
+    ),
   agree: z
     .boolean()
     .optional()

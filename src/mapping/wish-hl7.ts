@@ -3,11 +3,11 @@ import { phi } from "../core/phi.ts";
 import type { Control, FillerNumber, Wish } from "../core/wish.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../formats/hl7/groups.ts";
 import type { Hl7Message } from "../formats/hl7/message.ts";
-import { findSingle, findSubjectCode, groupScopes } from "./find-hl7.ts";
+import { findSingle, findSubjectCode, groupScopes, nameOf, readStrictly } from "./find-hl7.ts";
 import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { findUnfit } from "./unfit.ts";
-import { type Reading, readValue } from "./value.ts";
+import type { Reading } from "./value.ts";
 
 /** The wishes about earlier orders that a message holds, and what is wrong with them. */
 export interface ReadWishes {
@@ -42,7 +42,7 @@ export function readWishes(parts: OrderParts, profile: Hl7Profile, messagePlace:
   const problems: Problem[] = [];
   const complain = (problem: Problem) =>
     problems.push({ ...problem, place: `${messagePlace}, ${problem.place}` });
-  const subject = readValue(profile.rules.subject.code, findSubjectCode, parts.segments);
+  const subject = readStrictly(profile.rules.subject.code, findSubjectCode, parts.segments);
   if (subject.status === "bad") {
     complain({ code: subject.code, place: subject.place, message: subject.trouble });
   }
@@ -115,6 +115,13 @@ function readNames(
     return undefined;
   }
   const fillerNumber = readFiller(group, profile);
+  const [oneFiller, otherFiller] = listFillers(group, profile);
+  if (otherFiller !== undefined) {
+    const text = "are two numbers of ours, expected that of one order";
+    const place = `${oneFiller?.place} and ${otherFiller.place}`;
+    complain({ code: "MAPPING_VALUES_DISAGREE", place, message: text });
+    return undefined;
+  }
   if (placerOrderNumber === undefined && fillerNumber === undefined) {
     const place = `ORC${(group.orc?.ordinal ?? 1) > 1 ? `[${group.orc?.ordinal}]` : ""}-2`;
     const text =
@@ -133,7 +140,9 @@ function readNames(
 /** The placer order number as each OBR of the group, with the ORC, gives it. */
 function readNumber(group: OrderGroup, { shared }: OrderParts, { rules }: Hl7Profile): Reading[] {
   // A site's number may stand before the orders, such as in PID; never in another order.
-  return groupScopes(group, shared).map((scope) => readValue(rules.placerOrderNumber, findSingle, scope));
+  return groupScopes(group, shared).map((scope) =>
+    readStrictly(rules.placerOrderNumber, findSingle, scope, () => [...group.segments, ...shared]),
+  );
 }
 
 function foundIn(reading: Reading | undefined): string | undefined {
@@ -141,14 +150,25 @@ function foundIn(reading: Reading | undefined): string | undefined {
 }
 
 /** ORC-3, else OBR-3, where it is a number of ours: the letter and id that our results carry, in our namespace. */
-function readFiller({ orc, obrs }: OrderGroup, { results }: Hl7Profile): FillerNumber | undefined {
-  for (const segment of [orc, ...obrs]) {
-    if (segment?.get(3, 1, 2) !== results.namespace) continue;
+function readFiller(group: OrderGroup, profile: Hl7Profile): FillerNumber | undefined {
+  const [first] = listFillers(group, profile);
+  return first && { kind: first.kind, id: first.id };
+}
+
+/** The first number of ours, and those of the same kind that differ from it. */
+function listFillers(
+  { orc, obrs }: OrderGroup,
+  { results }: Hl7Profile,
+): readonly (FillerNumber & { readonly place: string })[] {
+  const found = [orc, ...obrs].flatMap((segment) => {
+    if (segment?.get(3, 1, 2) !== results.namespace) return [];
     const match = /^([RP])([1-9]\d{0,15})$/.exec(segment.get(3, 1, 1) ?? "");
     const id = Number(match?.[2]);
-    if (match && Number.isSafeInteger(id)) return { kind: match[1] === "R" ? "request" : "procedure", id };
-  }
-  return undefined;
+    if (!match || !Number.isSafeInteger(id)) return [];
+    return [{ kind: match[1] === "R" ? "request" : "procedure", id, place: `${nameOf(segment)}-3` } as const];
+  });
+  const [first] = found;
+  return found.filter((one) => one === first || (one.kind === first?.kind && one.id !== first.id));
 }
 
 /** One wish of each kind about an order; of several, one that tells who assigned the number. */

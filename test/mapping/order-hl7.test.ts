@@ -128,10 +128,11 @@ describe("an HL7 message", () => {
     const segments = [PID, "ORC|NW|A", "OBR|1|||CRYO-STORE", "SPM|1|S-1||SEM", "SAC|||V-1", "SPM|2|S-2||SEM"];
     const { problems } = await map("OML^O21", segments, { containers: { each: "SAC" } });
     expect(problems).toEqual([
-      expect.objectContaining({
+      {
         code: "MAPPING_VALUE_MISSING",
-        message: "is empty, expected the container's label",
-      }),
+        place: "message 1, SPM[2]",
+        message: "has no SAC of its own, expected the container's label there",
+      },
     ]);
   });
 

@@ -22,15 +22,18 @@ describe("the order that a row belongs to", () => {
     },
   );
 
-  test("is found in the first of several columns that has a number", async () => {
+  test("is found in the first of several columns that the file has, and never in another", async () => {
     const definition = { placerOrderNumber: ["a", "b"] };
-    expect((await identify({ a: "", b: "O-2" }, definition)).orderNumber).toBe("O-2");
+    expect((await identify({ b: "O-2" }, definition)).orderNumber).toBe("O-2");
+    expect((await identify({ a: "", b: "O-2" }, definition)).orderNumber).toBe("");
   });
 
   test("is none where the profile itself brings the number, which then tells nothing", async () => {
     const definition = { placerOrderNumber: { from: "order_number", default: "NONE" } };
-    const { orderNumber, needsNumber } = await identify({ order_number: "" }, definition);
-    expect([orderNumber, needsNumber]).toEqual(["", false]);
+    const without = await identify({}, definition);
+    expect([without.orderNumber, without.needsNumber]).toEqual(["", false]);
+    const empty = await identify({ order_number: "" }, definition);
+    expect([empty.orderNumber, empty.needsNumber]).toEqual(["", true]);
   });
 
   test("needs a number but for a registration", async () => {

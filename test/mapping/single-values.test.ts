@@ -53,7 +53,7 @@ describe("a label", () => {
     expect(problems).toEqual([
       {
         code: "MAPPING_VALUE_MISSING",
-        place: "message 1, SAC-3.1 or SPM-2.1.1 or SPM-2.2.1",
+        place: "message 1, SPM-2.1.1 or SPM-2.2.1",
         message: "is empty, expected the container's label",
       },
     ]);
