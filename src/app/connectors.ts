@@ -66,8 +66,9 @@ export function createMappers(
   config: Config,
   profiles: ReadonlyMap<string, Profile>,
 ): ReadonlyMap<string, Mapper> {
-  const { facilityIdByCode, processingId, mapping } = config;
-  const settings = { facilityIdByCode, processingId, unknownCodes: mapping.unknownCodes };
+  const { facilityIdByCode, processingId, mapping, guards } = config;
+  const { unknownCodes } = mapping;
+  const settings = { facilityIdByCode, processingId, unknownCodes, labelsPerOrder: guards.labelsPerOrder };
   return new Map(
     config.connectors.map((connector) => [
       connector.name,

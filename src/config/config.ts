@@ -48,6 +48,7 @@ export interface Config<P = unknown> {
   readonly guards: {
     readonly sameContainer: "park" | "allow";
     readonly labelOfTwoSubjects: "park" | "allow";
+    readonly labelsPerOrder: number;
   };
   readonly log: LogSettings;
   /** What works but is unwise, such as a credential in clear text. Shown at start and by `cryobridge check`. */

@@ -123,6 +123,12 @@ export const fileSchema = z.strictObject({
         .describe(
           "An order with a label that an open order of another subject of the same facility has, or that is stored for one: park it for a person, or allow it where labels are unique only within a subject.",
         ),
+      labelsPerOrder: z
+        .int()
+        .min(1)
+        .max(100_000)
+        .default(500)
+        .describe("How many labels one order may have; an order with more is refused."),
     })
     .prefault({})
     .describe("What stops an order before anything is sent."),

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
+import { groupCommit } from "../core/group-commit.ts";
 import type { Logger } from "../core/logger.ts";
 import type { FacilityWay } from "../core/surface.ts";
 import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
@@ -7,7 +8,6 @@ import type { LedgerOrder } from "../ledger/order-row.ts";
 import { findDueTracked, postponeTracked } from "../ledger/tracking.ts";
 import type { BatchRead } from "../service/batch-reader.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { groupCommit } from "./group-commit.ts";
 import { describeUnlocated, type LocationLook, type Look, lookForLocations } from "./locate.ts";
 import { nextPollMs, type Polling, pollPauseMs } from "./polling.ts";
 import { readNews } from "./read-news.ts";

@@ -49,10 +49,34 @@ export function checkHeader(
       message: `holds ${quote(mode)} (${reason}); what was ordered once is not done anew`,
     });
   }
+  problems.push(...checkControlId(header, messagePlace, profile));
   const { messageControlId } = header;
   const unfit = messageControlId === undefined ? undefined : findUnfit(messageControlId, "code");
   if (unfit) problems.push({ code: unfit.code, place: `${messagePlace}, MSH-10`, message: unfit.trouble });
   return problems;
+}
+
+/**
+ * Why a message without a control id (MSH-10) is not taken: an answer names its message by nothing else (MSA-2), and no
+ * repeat of it could be known. Blanks and `""` are none.
+ */
+export function checkControlId(
+  { messageControlId }: HeaderCodes,
+  messagePlace: string,
+  { controlId, name }: Pick<Hl7Profile, "controlId" | "name">,
+): Problem[] {
+  if (controlId === "optional" || isControlId(messageControlId)) return [];
+  return [
+    {
+      code: "MAPPING_VALUE_MISSING",
+      place: `${messagePlace}, MSH-10`,
+      message: `is empty, expected a control id; for a sender that never has one, controlId: optional in profile ${name}`,
+    },
+  ];
+}
+
+function isControlId(id: string | undefined): id is string {
+  return id !== undefined && !["", '""'].includes(id.trim());
 }
 
 /** MSH-11.2 (table 0207) of messages that are sent for another reason than that something is to be done now. */
@@ -70,7 +94,9 @@ function isVersionOf(version: string, known: string): boolean {
 /** What names a message to its sender, without the codes that can't be kept. */
 export function keepableHeader(codes: HeaderCodes): MessageName {
   return {
-    messageControlId: keptIfFit(codes.messageControlId, "code"),
+    messageControlId: isControlId(codes.messageControlId)
+      ? keptIfFit(codes.messageControlId, "code")
+      : undefined,
     messageCode: keptIfFit(codes.messageCode, "code"),
     triggerEvent: keptIfFit(codes.triggerEvent, "code"),
     sendingApplication: keptIfFit(codes.sendingApplication, "code"),

@@ -18,6 +18,7 @@ const HL7_KEYS = [
   "control",
   "versions",
   "processingId",
+  "controlId",
   "processingModes",
 ] as const;
 

@@ -112,6 +112,7 @@ function compileHl7(
     controls: compileControls(whole.cancel ?? [], whole.control ?? []),
     versions: whole.versions ?? [],
     processingId: whole.processingId,
+    controlId: whole.controlId ?? "required",
     processingModes: whole.processingModes ?? [],
     encoding: whole.encoding,
     rules,

@@ -43,31 +43,54 @@ export function readCode(rule: ValueRule<string>, row: CsvRow): Reading {
   const reading = readRow(columnInForce(rule, row), row, findCode);
   // What the profile itself brings is as its author wants it.
   if (reading.status !== "found" || !reading.place.startsWith("line ")) return reading;
-  const value = reading.value.trim().normalize("NFC");
-  const trouble = SUSPICIOUS.test(value)
-    ? DAMAGES.find(({ pattern }) => pattern.test(value))?.trouble
-    : undefined;
-  if (trouble === undefined) return { ...reading, value };
-  return { status: "bad", place: reading.place, code: "MAPPING_VALUE_INVALID", trouble };
+  return guardCode(reading.value, reading.place);
+}
+
+/** A code as {@link readCode} leaves it, or what it says of a damaged one. */
+export function guardCode(text: string, place: string): Reading {
+  const value = text.trim().normalize("NFC");
+  const shortened = SHORTENED.test(value) ? SHORTENED_TROUBLE : undefined;
+  const trouble =
+    shortened ??
+    (SUSPICIOUS.test(value) ? DAMAGES.find(({ pattern }) => pattern.test(value))?.trouble : undefined);
+  return trouble === undefined ? { status: "found", value, place } : invalid(place, trouble);
+}
+
+function invalid(place: string, trouble: string): Reading {
+  return { status: "bad", place, code: "MAPPING_VALUE_INVALID", trouble };
 }
 
 /** A label of one row. Two of them in one cell would be stored, or looked for, as one container. */
 export function readLabel(rule: ValueRule<string>, row: CsvRow): Reading {
-  const reading = readCode(rule, row);
+  return withoutList(readCode(rule, row));
+}
+
+/** A label as {@link readLabel} leaves it. */
+export function guardLabel(text: string, place: string): Reading {
+  return withoutList(guardCode(text, place));
+}
+
+function withoutList(reading: Reading): Reading {
   if (reading.status !== "found" || !isList(reading.value)) return reading;
-  const trouble = "seems to hold several labels, expected one in each row";
-  return { status: "bad", place: reading.place, code: "MAPPING_VALUE_INVALID", trouble };
+  return invalid(reading.place, "seems to hold several labels, expected one for each container");
 }
 
 /** A person's name of one row. */
 export function readName(rule: ValueRule<string>, row: CsvRow): Reading {
   const reading = readRow(rule, row);
-  if (reading.status !== "found" || !ERROR_VALUE.test(reading.value.trim())) return reading;
-  return { status: "bad", place: reading.place, code: "MAPPING_VALUE_INVALID", trouble: ERROR_TROUBLE };
+  return reading.status === "found" ? guardName(reading.value, reading.place) : reading;
+}
+
+/** A name as {@link readName} leaves it. */
+export function guardName(value: string, place: string): Reading {
+  return ERROR_VALUE.test(value.trim()) ? invalid(place, ERROR_TROUBLE) : { status: "found", value, place };
 }
 
 /** A spreadsheet writes a long number so, and has dropped its last digits: two codes may have become one. */
 const SHORTENED = /^\s*-?(?:\d(?:[.,]\d+)?E\+\d+|\d[.,]\d+E-\d{2,})\s*$/i;
+
+const SHORTENED_TROUBLE =
+  "is a number that a spreadsheet has shortened, like 1.23E+05, expected the whole code; give the column the format Text, enter the codes anew and save the file again";
 
 /** What a spreadsheet shows where a formula failed, in English, German and French, or a column is too narrow. */
 const ERROR_VALUE = /^#(?:N\/[AD]|NV|DIV\/0!|¡?\p{Lu}+[!?]|#+)$/u;
@@ -116,12 +139,7 @@ function findCode(column: string, isOnly: boolean, row: CsvRow): Found | Misfit 
   const found = findColumn(column, isOnly, row);
   if (found === undefined || "code" in found) return found;
   if (!SHORTENED.test(found.value)) return { ...found, value: withoutGuard(found.value) };
-  return {
-    place: found.place,
-    code: "MAPPING_VALUE_INVALID",
-    trouble:
-      "is a number that a spreadsheet has shortened, like 1.23E+05, expected the whole code; give the column the format Text, enter the codes anew and save the file again",
-  };
+  return { place: found.place, code: "MAPPING_VALUE_INVALID", trouble: SHORTENED_TROUBLE };
 }
 
 function findColumn(column: string, _isOnly: boolean, { line, values }: CsvRow): Found | Misfit | undefined {

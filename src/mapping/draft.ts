@@ -38,9 +38,14 @@ export interface Draft {
 export interface FinishSettings {
   /** The service's id by the lab's name for the facility. */
   readonly facilityIdByCode: ReadonlyMap<string, number>;
+  /** How many labels an order may have; {@link LABELS_PER_ORDER} unless given. */
+  readonly labelsPerOrder?: number | undefined;
   /** What stands before a place in a problem, such as `message 3`; empty where places name lines themselves. */
   readonly messagePlace: string;
 }
+
+/** No lab stores or thaws so many containers at once; what has more is a list that was taken for an order. */
+export const LABELS_PER_ORDER = 500;
 
 /** Where the operation of an order stands that is made of a message's type. */
 export const OPERATION_BY_TYPE = "MSH-9";
@@ -66,8 +71,10 @@ export function finishDraft(
   const dateOfBirth = judge.date(draft.subject.dateOfBirth, isRegistration);
   if (operation === "UPDATE") judge.deletions([readFirst, readLast, draft.subject.dateOfBirth]);
   const priorCode = operation === "MERGE" ? judge.priorCode(draft.priorCode, code) : undefined;
-  if (operation !== undefined) judge.containerCount(draft, operation);
-  const containers = operation !== undefined && !hasContainers ? [] : judge.containers(draft.containers);
+  const isTooMany = judge.tooManyLabels(draft, settings.labelsPerOrder ?? LABELS_PER_ORDER);
+  if (operation !== undefined && !isTooMany) judge.containerCount(draft, operation);
+  const containers =
+    isTooMany || (operation !== undefined && !hasContainers) ? [] : judge.containers(draft.containers);
   const { problems } = judge;
   if (problems.length > 0 || !operation || !facilityCode || facilityId === undefined || !code) {
     return { problems };
@@ -172,6 +179,14 @@ class Judge {
     if (value === undefined || /^\d{4}-\d{2}-\d{2}$/.test(value)) return value;
     const message = "is not YYYY-MM-DD once transformed; the profile should say `as: date` with the format";
     return this.#complain("MAPPING_DATE_INVALID", reading.place, message);
+  }
+
+  /** Said once, instead of what may be wrong with each of them. */
+  tooManyLabels({ containers, containerPlace }: Draft, most: number): boolean {
+    if (containers.length <= most) return false;
+    const message = `the order has ${containers.length} labels, expected at most ${most}; guards.labelsPerOrder allows more`;
+    this.#complain("MAPPING_TOO_MANY_LABELS", containerPlace, message);
+    return true;
   }
 
   containerCount(draft: Draft, operation: Operation): void {

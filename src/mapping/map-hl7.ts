@@ -3,7 +3,7 @@ import type { IncomingMessage } from "../core/intake.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import { orderParts, requireWhole, secondPatient } from "../formats/hl7/groups.ts";
 import { Hl7Message } from "../formats/hl7/message.ts";
-import { checkHeader, keepableHeader } from "./check-header.ts";
+import { checkControlId, checkHeader, keepableHeader } from "./check-header.ts";
 import type { Draft } from "./draft.ts";
 import { finishAll } from "./finish-orders.ts";
 import { mapWishes, withWishes } from "./map-wishes.ts";
@@ -24,11 +24,12 @@ export function mapHl7(
   const encoding = content.encoding === undefined ? undefined : findEncoding(content.encoding);
   const message = Hl7Message.parse(content.text.reveal(), { encoding });
   const header = keepableHeader(message.codes);
-  if (
-    isMessageType(profile.ignore, message.codes) ||
-    isAcknowledgment(message.codes, profile.accept, () => message.first("MSA"))
-  )
-    return { verdict: "ignored", header, orders: [], problems: [] };
+  const ignored: MappedMessage = { verdict: "ignored", header, orders: [], problems: [] };
+  if (isAcknowledgment(message.codes, profile.accept, () => message.first("MSA"))) return ignored;
+  if (isMessageType(profile.ignore, message.codes)) {
+    const problems = checkControlId(message.codes, place, profile);
+    return problems.length > 0 ? refuse(problems, header) : ignored;
+  }
   const found = checkHeader(message.codes, place, profile, settings.processingId);
   if (found.length > 0) return refuse(found, header);
   try {

@@ -1,6 +1,7 @@
 import { isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Problem } from "../core/failures.ts";
+import { guardCode, guardLabel, guardName } from "./csv-codes.ts";
 import type { Draft, DraftContainer } from "./draft.ts";
 import type { MessageView } from "./message-view.ts";
 import type { Reading } from "./value.ts";
@@ -59,7 +60,8 @@ const MISTAKES = ["TypeError", "ReferenceError", "RangeError", "SyntaxError", "E
 
 /**
  * Runs the module over one order. Values that it left alone keep their place and their trouble; those that it set are
- * said to come from it.
+ * said to come from it, and go through the guards that a value of a CSV file goes through, whatever the module made of it:
+ * a label that a spreadsheet has damaged is refused here, too.
  */
 export function runSiteModule(
   module: SiteModule,
@@ -113,19 +115,20 @@ function toModuleOrder(draft: Draft): ModuleOrder {
 }
 
 function fromModuleOrder(order: ModuleOrder, draft: Draft, specifier: string): Draft {
-  const read = (value: string | undefined, before: Reading) => rereading(value, before, specifier);
+  const read = (value: string | undefined, before: Reading, guard: Guard = unguarded) =>
+    rereading(value, before, specifier, guard);
   return {
     ...draft,
     operation: read(order.operation, draft.operation),
     facility: read(order.facility, draft.facility),
-    placerOrderNumber: read(order.placerOrderNumber, draft.placerOrderNumber),
+    placerOrderNumber: read(order.placerOrderNumber, draft.placerOrderNumber, guardCode),
     // Told beside the number that the message has; who assigned another one, the module knows.
     placerAuthority:
       order.placerOrderNumber === foundValue(draft.placerOrderNumber) ? draft.placerAuthority : undefined,
     subject: {
-      code: read(order.subject.code, draft.subject.code),
-      firstName: read(order.subject.firstName, draft.subject.firstName),
-      lastName: read(order.subject.lastName, draft.subject.lastName),
+      code: read(order.subject.code, draft.subject.code, guardCode),
+      firstName: read(order.subject.firstName, draft.subject.firstName, guardName),
+      lastName: read(order.subject.lastName, draft.subject.lastName, guardName),
       dateOfBirth: read(order.subject.dateOfBirth, draft.subject.dateOfBirth),
     },
     containers: rereadContainers(order.containers, draft.containers, specifier),
@@ -139,21 +142,31 @@ function rereadContainers(
   specifier: string,
 ): DraftContainer[] {
   const absent: Reading = { status: "absent", place: `module ${specifier}` };
+  const byLabel = new Map<string | undefined, DraftContainer>();
+  for (const container of before) {
+    const label = foundValue(container.label);
+    if (label !== undefined && !byLabel.has(label)) byLabel.set(label, container);
+  }
   return containers.map(({ label, description }, i) => {
-    const same =
-      before.find((container) => label !== undefined && foundValue(container.label) === label) ?? before[i];
+    const same = byLabel.get(label) ?? before[i];
     return {
-      label: rereading(label, same?.label ?? absent, specifier),
-      description: rereading(description, same?.description ?? absent, specifier),
+      label: rereading(label, same?.label ?? absent, specifier, guardLabel),
+      description: rereading(description, same?.description ?? absent, specifier, unguarded),
     };
   });
 }
 
-function rereading(value: string | undefined, before: Reading, specifier: string): Reading {
+/** Looks at a value that the module set. */
+type Guard = (value: string, place: string) => Reading;
+
+/** For what is judged by its table, its form or not at all. */
+const unguarded: Guard = (value, place) => ({ status: "found", value, place });
+
+function rereading(value: string | undefined, before: Reading, specifier: string, guard: Guard): Reading {
   if (value === foundValue(before)) return before;
   const place = `module ${specifier}`;
   if (value === undefined || value.trim() === "") return { status: "absent", place };
-  return { status: "found", value, place };
+  return guard(value, place);
 }
 
 function foundValue(reading: Reading): string | undefined {

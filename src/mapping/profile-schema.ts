@@ -159,6 +159,10 @@ export const profileSchema = z.strictObject({
     .enum(["P", "T", "D"])
     .optional()
     .describe("HL7: MSH-11 must say this (production, training, debugging)."),
+  controlId: z
+    .enum(["required", "optional"])
+    .optional()
+    .describe("HL7: whether a message without a control id (MSH-10) is refused; required unless set."),
   processingModes: z
     .array(z.enum(["A", "R", "I"]))
     .optional()

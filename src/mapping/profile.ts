@@ -85,6 +85,8 @@ export interface Hl7Profile extends ProfileBase {
   readonly controls: ReadonlyMap<string, Control>;
   readonly versions: readonly string[];
   readonly processingId: "P" | "T" | "D" | undefined;
+  /** Whether messages without MSH-10 are taken. */
+  readonly controlId: "required" | "optional";
   /** MSH-11.2 that is taken besides none and T. */
   readonly processingModes: readonly string[];
   /** Overrides MSH-18 when the bytes are decoded. */

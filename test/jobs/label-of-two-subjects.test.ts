@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Phi } from "../../src/core/phi.ts";
-import { submitOrder } from "../../src/jobs/submit.ts";
+import { submitBatch } from "../../src/jobs/submit.ts";
 import type { SubmitDeps } from "../../src/jobs/submit-deps.ts";
+import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { takeWaiting } from "../../src/ledger/submission.ts";
 import { findOrders } from "../../src/ledger/views.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
@@ -19,16 +20,18 @@ test("an order is not sent when another subject's order for its label overtook i
       pool,
       orders.map((order, n) => aRecord(n + 1, [order])),
     );
-    const [earlier, later] = await takeWaiting(pool, { limit: 2, doesParkedBlock: false });
+    const one = { limit: 1, doesParkedBlock: false };
+    const earlier = await takeWaiting(pool, one);
+    const later = await takeWaiting(pool, one);
     if (!earlier || !later) throw new Error("two orders are due");
     // The later one finds the label free, since the earlier one is not seen yet.
-    await pool.query("update orders set state = 'cancelled' where id = $1", [earlier.orderId]);
+    await pool.query("update orders set state = 'cancelled' where id = $1", [earlier.orderIds[0]]);
     const sent: string[] = [];
     const service: Partial<ServiceClient> = {
       findSubject: async (_facilityId: number, code: Phi) => {
         if (code.reveal() === "S-2") {
-          await pool.query("update orders set state = 'queued' where id = $1", [earlier.orderId]);
-          await submitOrder(earlier, deps, never);
+          await pool.query("update orders set state = 'queued' where id = $1", [earlier.orderIds[0]]);
+          await submitBatch(earlier.batch, deps, never);
         }
         return { id: 1 };
       },
@@ -40,6 +43,7 @@ test("an order is not sent when another subject's order for its label overtook i
     };
     const deps: SubmitDeps = {
       pool,
+      writer: openOrderWriter(pool),
       service: service as ServiceClient,
       clock: systemClock,
       logger: silent,
@@ -54,13 +58,12 @@ test("an order is not sent when another subject's order for its label overtook i
         firstPollMs: 60_000,
         subjectRequires: [],
         correlation: "token",
-        correlationKey: Buffer.alloc(32, 1),
         sameContainer: "park",
         labelOfTwoSubjects: "park",
         wayOf: byRequest,
       },
     };
-    await submitOrder(later, deps, never);
+    await submitBatch(later.batch, deps, never);
     const [parked] = await findOrders(pool, "A-S-2");
     expect([sent, parked?.state, parked?.failure?.code]).toEqual([
       ["S-1"],

@@ -181,3 +181,93 @@ describe("a site's module", () => {
     }
   });
 });
+
+describe("what a module returns is guarded like a value of a file:", () => {
+  const ROW = {
+    order_number: "A-1",
+    operation: "STORE",
+    facility: "NORTH",
+    subject_code: "MRN-1",
+    first_name: "Anna",
+    last_name: "Beispiel",
+    date_of_birth: "1980-01-01",
+    container_label: "V1",
+    raw: "",
+  };
+  type Set = (order: ModuleOrder, value: string) => void;
+  const SETS: Record<string, Set> = {
+    label: (order, value) => {
+      order.containers = [{ label: value }];
+    },
+    "order number": (order, value) => {
+      order.placerOrderNumber = value;
+    },
+    "subject code": (order, value) => {
+      order.subject.code = value;
+    },
+  };
+  const DAMAGED = [
+    "1,23457E+14",
+    "1.23E+05",
+    "#N/A",
+    "#NAME?",
+    "=A1",
+    "'=A1",
+    "“V1”",
+    "null",
+    "4711.0",
+    "1-Mar",
+    "V1\u200b",
+    "V\u00a01",
+    "V\u00071",
+    "V\0",
+    "V\ud800",
+    "V".repeat(201),
+  ];
+
+  test.each(
+    Object.entries(SETS).flatMap(([what, set]) => DAMAGED.map((value) => [what, value, set] as const)),
+  )("%s of %j is refused, of CSV and of HL7", async (_, value, set) => {
+    const order = (given: ModuleOrder, message: MessageView) => {
+      set(given, message.format === "csv" ? (message.get("raw") ?? "") : value);
+    };
+    const csv = mapOne(
+      await csvProfile({ module: "./m.ts" }, { order }),
+      csvMessage([{ ...ROW, raw: value }]),
+    );
+    for (const { verdict, orders, problems } of [csv, await mapWith(order)]) {
+      expect([verdict, orders]).toEqual(["refused", []]);
+      expect(problems.map(({ place }) => place)).toContainEqual(expect.stringMatching(/module \.\/.*\.ts$/));
+    }
+  });
+
+  test.each(["V1;V2", "V1|V2", "V1, V2"])("a label of %j is refused, since it is several", async (label) => {
+    const order = (given: ModuleOrder) => ({ ...given, containers: [{ label }] });
+    expect(await mapWith(order)).toMatchObject({
+      verdict: "refused",
+      problems: [{ message: expect.stringContaining("several labels") }],
+    });
+  });
+
+  test("a name that a failed formula left is refused", async () => {
+    const order = (given: ModuleOrder) => ({ ...given, subject: { ...given.subject, lastName: "#NV" } });
+    expect((await mapWith(order)).problems).toMatchObject([{ code: "MAPPING_VALUE_INVALID" }]);
+  });
+
+  test("a code of decomposed letters with blanks around is the same code as composed ones", async () => {
+    const order = (given: ModuleOrder) => ({ ...given, containers: [{ label: " Ru\u0308-1 " }] });
+    expect((await mapWith(order)).orders[0]?.containers).toMatchObject([{ label: "R\u00fc-1" }]);
+  });
+
+  test("more labels than an order may have are refused with their number, in little time", async () => {
+    const order = (given: ModuleOrder) => ({
+      ...given,
+      containers: Array.from({ length: 100_001 }, (_, n) => ({ label: `V${n}` })),
+    });
+    const before = performance.now();
+    expect((await mapWith(order)).problems).toMatchObject([
+      { code: "MAPPING_TOO_MANY_LABELS", message: expect.stringContaining("100001 labels") },
+    ]);
+    expect(performance.now() - before).toBeLessThan(2_000);
+  });
+});

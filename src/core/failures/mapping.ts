@@ -43,6 +43,11 @@ export const MAPPING_FAILURES = {
     meaning: "An order to store or retrieve names no container.",
     mend: "Name each container where the message says, or correct `containers` of the profile.",
   },
+  MAPPING_TOO_MANY_LABELS: {
+    class: "permanent",
+    meaning: "An order names more containers than `guards.labelsPerOrder` allows.",
+    mend: "Look whether one order number stands for many orders there; send several orders, or raise `guards.labelsPerOrder` where such orders are meant.",
+  },
   MAPPING_CONTAINER_LABEL_TWICE: {
     class: "permanent",
     meaning: "Two containers of one order have the same label.",
