@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import { type ConfigProblem, configFailure } from "../config/problem.ts";
 import { builtinProfiles } from "../mapping/builtin.ts";
 import { compileProfile } from "../mapping/compile-profile.ts";
-import { importFrom } from "../mapping/module.ts";
+import { importFrom } from "../mapping/import-module.ts";
 import type { Profile } from "../mapping/profile.ts";
 import type { ProfileDefinition } from "../mapping/profile-schema.ts";
 

@@ -1,5 +1,3 @@
-import { isAbsolute, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Problem } from "../core/failures.ts";
 import { guardCode, guardLabel, guardName } from "./csv-codes.ts";
 import type { Draft, DraftContainer } from "./draft.ts";
@@ -37,12 +35,6 @@ export type OrderFunction = (
 export interface SiteModule {
   readonly specifier: string;
   readonly order: OrderFunction;
-}
-
-/** Imports modules relative to a folder; what an application passes to `compileProfile` for one profile's file. */
-export function importFrom(folder: string): (specifier: string) => Promise<unknown> {
-  return (specifier) =>
-    import(pathToFileURL(isAbsolute(specifier) ? specifier : resolve(folder, specifier)).href);
 }
 
 /** The module behind an imported namespace, or words for what it lacks. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { compileProfile } from "../../src/mapping/compile-profile.ts";
-import { importFrom } from "../../src/mapping/module.ts";
+import { importFrom } from "../../src/mapping/import-module.ts";
 import { profileSchema } from "../../src/mapping/profile-schema.ts";
 import { listBlocks, readDocument } from "./markdown.ts";
 

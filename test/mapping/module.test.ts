@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { compileProfile } from "../../src/mapping/compile-profile.ts";
+import { importFrom } from "../../src/mapping/import-module.ts";
 import type { MessageView } from "../../src/mapping/message-view.ts";
-import { importFrom, type ModuleOrder } from "../../src/mapping/module.ts";
+import type { ModuleOrder } from "../../src/mapping/module.ts";
 import { csvMessage, csvProfile, hl7Message, hl7Profile, hl7Text, mapOne } from "./mapped.ts";
 
 const TEXT = hl7Text("ORM^O01", [

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { compileProfile } from "../../src/mapping/compile-profile.ts";
-import { importFrom } from "../../src/mapping/module.ts";
+import { importFrom } from "../../src/mapping/import-module.ts";
 import { profileSchema } from "../../src/mapping/profile-schema.ts";
 import { csvProfile, hl7Message, hl7Profile, hl7Text, mapOne, problemsOf } from "./mapped.ts";
 
