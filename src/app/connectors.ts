@@ -9,6 +9,7 @@ import type { Logger } from "../core/logger.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import { createMapper, type Mapper } from "../mapping/mapper.ts";
 import { isTold, type Profile, type ToldState } from "../mapping/profile.ts";
+import { charsetOf, readingOf } from "./file-format.ts";
 import { createMllpConnector } from "./mllp-connector.ts";
 import type { TakenBack } from "./taken-back.ts";
 
@@ -40,11 +41,12 @@ export function profileOf(connector: ConnectorConfig, profiles: ReadonlyMap<stri
 }
 
 function requireKnownEncoding({ name, type, encoding }: ConnectorConfig): void {
-  if (encoding === undefined || (type === "csv-drop" && encoding === "auto")) return;
-  if (findEncoding(encoding) !== undefined) return;
+  if (encoding === undefined || (type === "csv-drop" && encoding.name === "auto" && !encoding.isForced))
+    return;
+  if (findEncoding(encoding.name) !== undefined) return;
   throw new Failure(
     "CONFIG_INVALID",
-    `connector ${name}: encoding: ${encoding} is no encoding that Cryobridge knows`,
+    `connector ${name}: encoding: ${encoding.name} is no encoding that Cryobridge knows`,
   );
 }
 
@@ -93,14 +95,7 @@ export function createConnector(
     maxBytes: connector.maxBytes,
   };
   if (profile.format === "hl7") {
-    return createHl7Drop(
-      { ...settings, charset: { override: connector.encoding ?? profile.encoding } },
-      deps,
-    );
+    return createHl7Drop({ ...settings, charset: charsetOf(connector, profile) }, deps);
   }
-  const { reading } = profile;
-  return createCsvDrop(
-    { ...settings, reading: { ...reading, encoding: connector.encoding ?? reading.encoding } },
-    deps,
-  );
+  return createCsvDrop({ ...settings, reading: readingOf(connector, profile) }, deps);
 }

@@ -2,14 +2,33 @@ import type { ConnectorConfig } from "../config/config.ts";
 import { csvFileFormat } from "../connectors/csv-drop/csv-file-format.ts";
 import type { FileFormat } from "../connectors/drop-folder/format.ts";
 import { hl7FileFormat } from "../connectors/hl7-drop/hl7-file-format.ts";
-import type { Profile } from "../mapping/profile.ts";
+import type { CharsetOptions } from "../formats/hl7/charset.ts";
+import type { CsvProfile, Hl7Profile, Profile } from "../mapping/profile.ts";
 
 /** How a connector reads the files that are dropped for it, without its folders. */
 export function fileFormatOf(connector: ConnectorConfig, profile: Profile): FileFormat {
-  const { maxBytes, encoding } = connector;
-  if (profile.format === "hl7") {
-    return hl7FileFormat({ maxBytes, charset: { override: encoding ?? profile.encoding } });
-  }
-  const { reading } = profile;
-  return csvFileFormat({ maxBytes, reading: { ...reading, encoding: encoding ?? reading.encoding } });
+  const { maxBytes } = connector;
+  return profile.format === "hl7"
+    ? hl7FileFormat({ maxBytes, charset: charsetOf(connector, profile) })
+    : csvFileFormat({ maxBytes, reading: readingOf(connector, profile) });
+}
+
+/** What a connector's HL7 messages are decoded in: its own setting goes before the profile's. */
+export function charsetOf(
+  { encoding }: Pick<ConnectorConfig, "encoding">,
+  profile: Pick<Hl7Profile, "encoding">,
+): CharsetOptions {
+  return { override: encoding?.name ?? profile.encoding, isForced: encoding?.isForced };
+}
+
+/** How a connector's CSV files are taken apart. */
+export function readingOf(
+  { encoding }: Pick<ConnectorConfig, "encoding">,
+  { reading }: CsvProfile,
+): CsvProfile["reading"] & { readonly isEncodingForced: boolean } {
+  return {
+    ...reading,
+    encoding: encoding?.name ?? reading.encoding,
+    isEncodingForced: encoding?.isForced ?? false,
+  };
 }

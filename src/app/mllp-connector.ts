@@ -9,6 +9,7 @@ import { Failure } from "../core/failures.ts";
 import type { Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Profile } from "../mapping/profile.ts";
+import { charsetOf } from "./file-format.ts";
 import type { TakenBack } from "./taken-back.ts";
 
 export interface MllpConnectorDeps {
@@ -29,7 +30,7 @@ export function createMllpConnector(
   deps: MllpConnectorDeps,
 ): MllpConnector {
   const { name, listen } = config;
-  const charset = { override: config.encoding ?? (profile.format === "hl7" ? profile.encoding : undefined) };
+  const charset = charsetOf(config, profile.format === "hl7" ? profile : { encoding: undefined });
   try {
     const settings: MllpSettings = {
       name,

@@ -2,9 +2,10 @@ import type { ConnectorConfig } from "../config/config.ts";
 import { Failure } from "../core/failures.ts";
 import type { IncomingMessage } from "../core/intake.ts";
 import { phi } from "../core/phi.ts";
-import { decodeHl7 } from "../formats/hl7/charset.ts";
+import { decodeIncoming } from "../formats/hl7/charset.ts";
 import type { StoredMessage } from "../ledger/views.ts";
 import type { Profile } from "../mapping/profile.ts";
+import { charsetOf } from "./file-format.ts";
 
 /**
  * A message of the ledger as its connector would hand it over today: HL7 bytes are decoded with the present settings.
@@ -32,7 +33,7 @@ export function toIncoming(
     );
   }
   try {
-    const { text, encoding } = decodeHl7(raw, { override: connector.encoding ?? profile.encoding });
+    const { text, encoding } = decodeIncoming(raw, charsetOf(connector, profile));
     return { ...message, content: { kind: "hl7", text: phi(text), encoding } };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

@@ -9,6 +9,7 @@ import type { ListName } from "./open-points-schema.ts";
 import type { ConfigProblem } from "./problem.ts";
 import type { LoadedProfile } from "./profiles.ts";
 import { type RefillsConfig, toRefillsConfig } from "./refills-schema.ts";
+import type { EncodingSetting } from "./scalars.ts";
 import type { FileConfig } from "./schema.ts";
 import type { Secret } from "./secret.ts";
 
@@ -139,7 +140,7 @@ interface DropConnectorConfig {
   readonly maxBytes: number;
   /** A key of `profileByName`, or a built-in profile. */
   readonly profile: string;
-  readonly encoding?: string | undefined;
+  readonly encoding?: EncodingSetting | undefined;
 }
 
 export type ConnectorConfig =

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { mllpConnector } from "./mllp-schema.ts";
-import { duration, filePath, size } from "./scalars.ts";
+import { duration, encoding, filePath, size } from "./scalars.ts";
 
 const name = z
   .string()
@@ -27,13 +27,9 @@ const folders = {
   scanInterval: duration("How often the folder is looked through.", { min: "50ms", max: "1h" }).prefault(
     "2s",
   ),
-  encoding: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9_:-]*$/, {
-      error: "expected the name of an encoding, such as utf-8 or windows-1252",
-    })
-    .optional()
-    .describe("Character encoding of the files, over what they or the profile say."),
+  encoding: encoding(
+    "Character encoding of the files, over what they or the profile say. Bytes that are UTF-8 under another one are refused, unless it is { name: …, forced: true }.",
+  ).optional(),
 };
 
 const hl7Drop = z.strictObject({

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { z } from "zod";
-import { duration, filePath, host, port, size } from "./scalars.ts";
+import { duration, type EncodingSetting, encoding, filePath, host, port, size } from "./scalars.ts";
 
 const listenTls = z.strictObject({
   cert: filePath("Certificate of this machine (PEM), with those of its authorities behind it."),
@@ -96,13 +96,9 @@ export const mllpConnector = {
     .describe(
       "A message with the control id of an earlier one and other content: take it, and show it as reused, or refuse it.",
     ),
-  encoding: z
-    .string()
-    .regex(/^[A-Za-z0-9][A-Za-z0-9_:-]*$/, {
-      error: "expected the name of an encoding, such as utf-8 or windows-1252",
-    })
-    .optional()
-    .describe("Character encoding of the messages, over what they or the profile say."),
+  encoding: encoding(
+    "Character encoding of the messages, over what they or the profile say. Bytes that are UTF-8 under another one are refused, unless it is { name: …, forced: true }.",
+  ).optional(),
   profile: z.string().min(1).default("builtin/hl7-orders").describe("Name of the mapping profile."),
 } as const;
 
@@ -120,7 +116,7 @@ export interface MllpConnectorConfig {
   readonly type: "mllp";
   readonly name: string;
   readonly profile: string;
-  readonly encoding?: string | undefined;
+  readonly encoding?: EncodingSetting | undefined;
   readonly listen: {
     readonly host: string;
     readonly port: number;

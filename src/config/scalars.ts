@@ -96,3 +96,36 @@ export function host(description: string) {
     .regex(/^[A-Za-z0-9_.:[\]-]+$/, { error: "expected a host name or an address alone, such as 127.0.0.1" })
     .describe(description);
 }
+
+const encodingName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_:-]*$/, {
+  error: "expected the name of an encoding, such as utf-8 or windows-1252",
+});
+
+const forcedEncoding = z.strictObject({
+  name: encodingName.describe("Name of the encoding."),
+  forced: z
+    .boolean()
+    .default(false)
+    .describe("Whether bytes that look like UTF-8 are read in it as well, instead of being refused."),
+});
+
+/** A character encoding, and whether it holds for bytes that look like UTF-8, too. */
+export interface EncodingSetting {
+  readonly name: string;
+  readonly isForced: boolean;
+}
+
+/** A character encoding by its name, or with `forced`. */
+export function encoding(description: string) {
+  return z
+    .union([encodingName, forcedEncoding], {
+      error: "expected the name of an encoding, such as windows-1252, or { name: …, forced: true }",
+    })
+    .transform(
+      (given): EncodingSetting =>
+        typeof given === "string"
+          ? { name: given, isForced: false }
+          : { name: given.name, isForced: given.forced },
+    )
+    .describe(description);
+}

@@ -41,6 +41,21 @@ describe("a valid configuration", () => {
     ]);
   });
 
+  it("names a connector's encoding, and says whether it holds for bytes that look like UTF-8", () => {
+    using folder = new ConfigFolder();
+    const config = folder.load(`${SERVICE}${FACILITIES}
+connectors:
+  - { name: a, type: hl7-drop, directory: a, encoding: windows-1252 }
+  - { name: b, type: csv-drop, directory: b, encoding: { name: windows-1252, forced: true } }
+  - { name: c, type: mllp, results: { directory: c }, encoding: { name: iso-8859-1 } }
+`);
+    expect(config.connectors.map(({ encoding }) => encoding)).toEqual([
+      { name: "windows-1252", isForced: false },
+      { name: "windows-1252", isForced: true },
+      { name: "iso-8859-1", isForced: false },
+    ]);
+  });
+
   it("starts relative paths at the file's own folder", () => {
     using folder = new ConfigFolder();
     const config = folder.load(`dataDir: ../elsewhere

@@ -4,6 +4,8 @@ import type { IncomingMessage } from "../../core/intake.ts";
 import { type CsvDialect, requireDialect } from "../../formats/csv/dialect.ts";
 import { type CsvItem, type CsvLimits, readCsv } from "../../formats/csv/read.ts";
 import { surveyCsv } from "../../formats/csv/survey.ts";
+import { findEncoding } from "../../formats/encoding.ts";
+import { type ForeignUtf8, ForeignUtf8Finder } from "../../formats/foreign-utf8.ts";
 import type { CheckLine } from "../connector.ts";
 import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/format.ts";
 import { DoubtfulOrders } from "./doubtful-orders.ts";
@@ -67,8 +69,9 @@ interface Source {
 }
 
 async function examine(source: Source): Promise<FileContent> {
-  const sha256 = await digestOf(source.file);
+  const { sha256, foreign } = await readBytes(source);
   const refuse = (...problems: Problem[]): FileContent => ({ sha256, problems, batches: noBatches });
+  if (foreign !== undefined) return refuse(utf8Problem(foreign, source.dialect.encoding));
   try {
     const survey = await surveyFile(source);
     const problems = [...columnProblems(survey.header, source.reading), ...survey.problems];
@@ -221,10 +224,28 @@ function checkDialect(dialect: CsvDialect): CheckLine {
   }
 }
 
-async function digestOf(file: ReadableFile): Promise<string> {
+/** The file's digest, and where it is UTF-8 though another encoding is set. */
+async function readBytes({
+  file,
+  reading,
+  dialect,
+}: Source): Promise<{ readonly sha256: string; readonly foreign: ForeignUtf8 | undefined }> {
   const digest = createHash("sha256");
-  for await (const chunk of file.chunks()) digest.update(chunk);
-  return digest.digest("hex");
+  const encoding = reading.isEncodingForced === true ? undefined : findEncoding(dialect.encoding);
+  const finder = encoding && new ForeignUtf8Finder(encoding);
+  for await (const chunk of file.chunks()) {
+    digest.update(chunk);
+    finder?.push(chunk);
+  }
+  return { sha256: digest.digest("hex"), foreign: finder?.end() };
+}
+
+function utf8Problem({ line, offset }: ForeignUtf8, encoding: string): Problem {
+  return {
+    code: "CSV_ENCODING_UTF8",
+    place: `line ${line}`,
+    message: `is UTF-8 (byte ${offset} of the file), and the configured encoding is ${encoding}; expected encoding: auto or utf-8, or encoding: { name: ${encoding}, forced: true } for the connector`,
+  };
 }
 
 async function* noBatches(): AsyncGenerator<readonly IncomingMessage[]> {}

@@ -19,6 +19,8 @@ export interface CsvReading {
   readonly header?: boolean | readonly string[] | undefined;
   /** `auto` or an encoding's name. */
   readonly encoding?: string | undefined;
+  /** The sender does use `encoding`, also where bytes look like UTF-8. */
+  readonly isEncodingForced?: boolean | undefined;
   /** Says which order the row with these values belongs to. Without it each row is an order. */
   readonly identify?: ((values: ReadonlyMap<string, string>) => RowIdentity) | undefined;
   /** The columns that order numbers are read from. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Failure } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
-import { type CharsetOptions, decodeHl7 } from "../../formats/hl7/charset.ts";
+import { type CharsetOptions, decodeIncoming } from "../../formats/hl7/charset.ts";
 import { type Hl7FilePart, splitHl7File } from "../../formats/hl7/file.ts";
 import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/format.ts";
 
@@ -71,7 +71,7 @@ export function toMessage(part: Hl7FilePart, charset: CharsetOptions): IncomingM
   const { ordinal, raw } = part;
   const place = `message ${ordinal}`;
   try {
-    const { text, encoding } = decodeHl7(raw, charset);
+    const { text, encoding } = decodeIncoming(raw, charset);
     return { ordinal, place, raw: phi(raw), content: { kind: "hl7", text: phi(text), encoding } };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

@@ -107,6 +107,12 @@ export const INTAKE_FAILURES = {
     meaning: "MSH-18 or the configuration names a character set that Cryobridge cannot read.",
     mend: "Set the connector's character set to the one that the sender really uses; `cryobridge hl7 show` and `hl7 diff` take `--charset`.",
   },
+  HL7_CHARSET_UTF8: {
+    class: "permanent",
+    meaning:
+      "The message is UTF-8, as a whole or in a line, and MSH-18 or the configuration names another character set: names and codes would be read wrongly.",
+    mend: "Correct MSH-18 at the sender, or `encoding` of the connector or the profile. Where the line only looks like UTF-8, set `encoding: { name: …, forced: true }` for the connector.",
+  },
   HL7_CHARSET_BYTES: {
     class: "permanent",
     meaning:
@@ -201,6 +207,12 @@ export const INTAKE_FAILURES = {
     class: "permanent",
     meaning: "A quoted value is never closed, so everything after it is unreadable.",
     mend: "Close the quote on the line that is named.",
+  },
+  CSV_ENCODING_UTF8: {
+    class: "permanent",
+    meaning:
+      "The CSV file is UTF-8, as a whole or in a line, and the configured encoding is another one: names and codes would be read wrongly.",
+    mend: "Correct the connector's or the profile's `encoding` (`auto` finds it out), or save the file in the encoding that is set. Where the line only looks like UTF-8, set `encoding: { name: …, forced: true }` for the connector.",
   },
   CSV_BYTES: {
     class: "permanent",

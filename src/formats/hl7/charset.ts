@@ -1,9 +1,12 @@
 import { Failure } from "../../core/failures.ts";
 import { decodeBytes, type Encoding, findByteOrderMark, findEncoding, isWide } from "../encoding.ts";
+import { findForeignUtf8 } from "../foreign-utf8.ts";
 
 export interface CharsetOptions {
   /** What the site says the sender really uses; goes before MSH-18. */
   readonly override?: string | undefined;
+  /** The sender does use `override`, also where bytes look like UTF-8. */
+  readonly isForced?: boolean | undefined;
   /** For messages whose MSH-18 is empty. Without it they are read as UTF-8, which contains ASCII and is checked strictly. */
   readonly fallback?: string | undefined;
 }
@@ -25,6 +28,28 @@ export function decodeHl7(raw: Buffer, options: CharsetOptions = {}): { text: st
   if (decoded.ok) return { text: decoded.text, encoding };
   const offset = decoded.offset + markLength;
   throw new Failure("HL7_CHARSET_BYTES", `byte ${offset} of the message is not ${encoding}`);
+}
+
+/**
+ * Like {@link decodeHl7}, for a message that is to be taken in.
+ * Throws HL7_CHARSET_UTF8, too, for bytes that are UTF-8 where MSH-18 or the site says otherwise, unless that is forced.
+ */
+export function decodeIncoming(
+  raw: Buffer,
+  options: CharsetOptions = {},
+): { text: string; encoding: Encoding } {
+  if (options.isForced !== true && (findByteOrderMark(raw) ?? findUtf16(raw)) === undefined) {
+    const encoding = chooseEncoding(raw, options);
+    const foreign = findForeignUtf8(raw, encoding);
+    if (foreign !== undefined) {
+      const by = options.override ? "the configured encoding" : "MSH-18";
+      throw new Failure(
+        "HL7_CHARSET_UTF8",
+        `line ${foreign.line} of the message (byte ${foreign.offset}) is UTF-8, and ${by} says ${encoding}; expected one of them to be corrected, or encoding: { name: ${encoding}, forced: true } for the connector`,
+      );
+    }
+  }
+  return decodeHl7(raw, options);
 }
 
 /** UTF-16 without a byte order mark, in the form of one: the first letter of MSH, FHS or BHS beside a zero byte. */

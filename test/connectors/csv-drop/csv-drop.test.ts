@@ -280,3 +280,48 @@ test("a large CSV file is never held in memory", () =>
     expect(accepted).toBe(150_000);
     expect(mostBytes).toBeLessThan(200 * 1024 * 1024);
   }));
+
+describe("a CSV file in UTF-8 where another encoding is set", () => {
+  const ROWS = [
+    ["in all of its rows", Buffer.from("1,STORE,Müller\n2,STORE,José\n"), "line 2"],
+    [
+      "in one row among others",
+      Buffer.concat([Buffer.from("1,STORE,Jürgen\n", "latin1"), Buffer.from("2,STORE,MÜLLER\n")]),
+      "line 3",
+    ],
+  ] as const;
+
+  test.each(ROWS)("is refused with the line: %s", (_, rows, place) =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world, { encoding: "windows-1252" }));
+      await world.drop("u.csv", Buffer.concat([Buffer.from(HEADER), rows]));
+      await world.settled();
+      expect(world.intake.summary()).toMatchObject([{ status: "refused" }]);
+      const [problem] = await problemsOf(world, "u.csv");
+      expect(problem).toMatchObject({ code: "CSV_ENCODING_UTF8", place });
+      expect(problem?.message).toContain("the configured encoding is windows-1252");
+      expect(problem?.message).toContain("{ name: windows-1252, forced: true }");
+    }),
+  );
+
+  test.each(ROWS)("is taken where that is forced: %s", (_, rows) =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world, { encoding: "windows-1252", isEncodingForced: true }));
+      await world.drop("u.csv", Buffer.concat([Buffer.from(HEADER), rows]));
+      await world.settled();
+      expect(world.intake.summary()).toMatchObject([{ status: "taken" }]);
+    }),
+  );
+
+  test.each([
+    ["ASCII", Buffer.from("1,STORE,L\n")],
+    ["Windows-1252", Buffer.from("1,STORE,Jürgen\n", "latin1")],
+  ])("but not one in %s", (_, rows) =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world, { encoding: "windows-1252" }));
+      await world.drop("w.csv", Buffer.concat([Buffer.from(HEADER), rows]));
+      await world.settled();
+      expect(world.intake.summary()).toMatchObject([{ status: "taken" }]);
+    }),
+  );
+});

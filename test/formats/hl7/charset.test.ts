@@ -1,6 +1,6 @@
 import iconv from "iconv-lite";
 import { describe, expect, it } from "vitest";
-import { decodeHl7 } from "../../../src/formats/hl7/charset.ts";
+import { decodeHl7, decodeIncoming } from "../../../src/formats/hl7/charset.ts";
 import { failureOf } from "./failure-of.ts";
 
 const message = (charset: string, name: string) =>
@@ -115,5 +115,50 @@ describe("bytes that do not fit the character set", () => {
     expect(failureOf(() => decodeHl7(lone))?.message).toContain(
       `byte ${lone.indexOf("\ud83d", 0, "utf16le")} `,
     );
+  });
+});
+
+describe("a message that is to be taken in", () => {
+  const asUtf8 = (charset: string, name = "Müller") => bytesOf(charset, name, "utf-8");
+
+  it.each(["8859/1", "8859/15", "8859/2", "WINDOWS-1252", "CP1250", "GB 18030-2000"])(
+    "is refused when it is UTF-8 and MSH-18 says %s",
+    (charset) => {
+      for (const name of ["Müller", "MÜLLER Á", "Łukasz"]) {
+        const failure = failureOf(() => decodeIncoming(asUtf8(charset, name)));
+        expect(failure?.code).toBe("HL7_CHARSET_UTF8");
+        expect(failure?.message).toMatch(/^line 2 of the message \(byte \d+\) is UTF-8, and MSH-18 says /);
+        expect(failure?.message).toContain("forced: true");
+        expect(failure?.message).not.toContain(name);
+      }
+    },
+  );
+
+  it.each(["", "8859/1", "UNICODE UTF-8"])(
+    "is refused when it is UTF-8 and the site says otherwise, whatever MSH-18 says (%j)",
+    (charset) => {
+      const failure = failureOf(() => decodeIncoming(asUtf8(charset), { override: "windows-1252" }));
+      expect(failure?.code).toBe("HL7_CHARSET_UTF8");
+      expect(failure?.message).toContain("and the configured encoding says windows-1252");
+    },
+  );
+
+  it("is refused when one of its segments is UTF-8 and others are not", () => {
+    const mixed = Buffer.concat([bytesOf("8859/1", "Jürgen", "iso-8859-1"), Buffer.from("NTE|1||Müller\r")]);
+    expect(failureOf(() => decodeIncoming(mixed))?.message).toMatch(/^line 3 of the message/);
+  });
+
+  it("is read as the site says where that is forced", () => {
+    const decoded = decodeIncoming(asUtf8(""), { override: "windows-1252", isForced: true });
+    expect(decoded.text).toBe(message("", "MÃ¼ller"));
+  });
+
+  it("is read where it is ASCII, UTF-8 by its name, or what is said", () => {
+    const options = { override: "windows-1252" };
+    expect(decodeIncoming(bytesOf("8859/1", "Mia", "utf-8"), options).text).toBe(message("8859/1", "Mia"));
+    expect(decodeIncoming(asUtf8("UNICODE UTF-8")).text).toBe(message("UNICODE UTF-8", "Müller"));
+    expect(decodeIncoming(asUtf8("")).text).toBe(message("", "Müller"));
+    const latin = bytesOf("8859/1", "Jürgen", "iso-8859-1");
+    expect(decodeIncoming(latin).text).toBe(message("8859/1", "Jürgen"));
   });
 });
