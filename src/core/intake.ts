@@ -7,7 +7,10 @@ export interface IncomingFile {
   readonly connector: string;
   /** The name it was dropped under; only ever shown, never used as a path. */
   readonly fileName: string;
-  /** SHA-256 of its bytes, hex; where the same bytes may mean something anew, of those and the drop. */
+  /**
+   * SHA-256 of its bytes, hex; where the same bytes may mean something anew, of those and the drop; of a file that is
+   * refused before all of it was read, of the drop alone.
+   */
   readonly sha256: string;
   readonly sizeBytes: number;
 }

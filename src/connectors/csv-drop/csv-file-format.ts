@@ -3,6 +3,7 @@ import { Failure, type Problem } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
 import { type CsvDialect, requireDialect } from "../../formats/csv/dialect.ts";
 import { type CsvItem, type CsvLimits, readCsv } from "../../formats/csv/read.ts";
+import { throwProblem } from "../../formats/csv/reader.ts";
 import { surveyCsv } from "../../formats/csv/survey.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { type ForeignUtf8, ForeignUtf8Finder } from "../../formats/foreign-utf8.ts";
@@ -69,24 +70,28 @@ interface Source {
 }
 
 async function examine(source: Source): Promise<FileContent> {
-  const { sha256, foreign } = await readBytes(source);
-  const refuse = (...problems: Problem[]): FileContent => ({ sha256, problems, batches: noBatches });
-  if (foreign !== undefined) return refuse(utf8Problem(foreign, source.dialect.encoding));
+  let survey: Survey;
   try {
-    const survey = await surveyFile(source);
-    const problems = [...columnProblems(survey.header, source.reading), ...survey.problems];
-    if (survey.scattered.isTooMuch) problems.push(tooScattered(source.reading));
-    if (problems.length > 0) return refuse(...problems);
-    return {
-      sha256,
-      problems,
-      isRepeatable: survey.hasWish,
-      batches: () => inBatches({ ...source, dialect: survey.dialect }, survey),
-    };
+    survey = await surveyFile(source);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return refuse({ code: error.code, place: "file", message: error.message });
+    // What stopped the reading stops it here as well: a file of gigabytes is not read on for its digest.
+    const problems = [{ code: error.code, place: "file", message: error.message }];
+    return { sha256: undefined, problems, batches: noBatches };
   }
+  const { sha256, foreign } = await readBytes(source);
+  if (foreign !== undefined) {
+    return { sha256, problems: [utf8Problem(foreign, source.dialect.encoding)], batches: noBatches };
+  }
+  const problems = [...columnProblems(survey.header, source.reading), ...survey.problems];
+  if (survey.scattered.isTooMuch) problems.push(tooScattered(source.reading));
+  if (problems.length > 0) return { sha256, problems, batches: noBatches };
+  return {
+    sha256,
+    problems,
+    isRepeatable: survey.hasWish,
+    batches: () => inBatches({ ...source, dialect: survey.dialect }, survey),
+  };
 }
 
 /** One pass with what is known of the dialect; if its bytes are no UTF-8, the encoding is found out and it is read again. */
@@ -99,7 +104,8 @@ async function surveyFile(source: Source): Promise<Survey> {
     if (!isGuess || !(error instanceof Failure) || error.code !== "CSV_BYTES") throw error;
   }
   const found = await surveyCsv(file.chunks(), dialect, limits);
-  // What it found wrong is met, and told, in the same words by the next pass.
+  const problem = found.problems.at(-1);
+  if (!found.isReadable && problem) throwProblem(problem);
   return surveyOrders({ ...source, dialect: found.dialect });
 }
 
@@ -158,8 +164,7 @@ async function findDoubtful(
  * end, it counts as one only if orders are seen to be scattered.
  */
 function cutProblems(last: CsvRowItem | undefined, { lastRowByDigest }: ScatteredOrders): Problem[] {
-  // Of a row that was too long to be kept nobody knows the end.
-  if (last?.kind !== "bad-row" || last.isCut) return [];
+  if (last?.kind !== "bad-row") return [];
   const { code } = last.problem;
   // A sender that never ends the last line writes just that, and one whose quote is missing ends it.
   const isCertain = !/[\r\n]$/.test(last.raw) && code !== "CSV_ROW_UNFINISHED";

@@ -57,8 +57,7 @@ export class DoubtfulOrders {
   }
 
   #addUnread(item: UnreadItem): void {
-    const isMuch = item.isCut && item.endLine > item.line;
-    if (isMuch || this.lineByDigest.size > MOST_ORDERS) this.#problem ??= item.problem;
+    if (this.lineByDigest.size > MOST_ORDERS) this.#problem ??= item.problem;
     if (this.#problem) return;
     const { header, quote } = this.#grouping;
     const cells = item.cells ?? cellsOf(item.raw, header.delimiter, quote).flat();

@@ -182,5 +182,5 @@ function badRow(
 ): CsvItem {
   const endLine = line + (raw.trimEnd().match(/\r\n|\r|\n/g)?.length ?? 0);
   const problem = { code, place: placeOf(line, endLine), message };
-  return { kind: "bad-row", problem, line, endLine, raw, isCut: false, cells };
+  return { kind: "bad-row", problem, line, endLine, raw, cells };
 }

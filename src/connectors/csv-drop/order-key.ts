@@ -86,7 +86,7 @@ function mayContinue(above: Above, row: RowIdentity): boolean {
 export function numberOfUnread(item: UnreadItem, { columns, header, quote, identify }: Grouping): string {
   const found = item.cells ?? cellsOf(item.raw, header.delimiter, quote)[0] ?? [];
   // What ends with the text may be the beginning of another value.
-  const whole = item.isCut || !/[\r\n]$/.test(item.raw) ? found.slice(0, -1) : found;
+  const whole = !/[\r\n]$/.test(item.raw) ? found.slice(0, -1) : found;
   const values = new Map(whole.flatMap((cell, i) => (i < columns.length ? [[columns[i] ?? "", cell]] : [])));
   return identify?.(values).orderNumber ?? "";
 }

@@ -152,9 +152,10 @@ async function acceptAll(
 
 /**
  * What the ledger knows a file by: its bytes, and where the same bytes may mean something anew, the drop as well, which a
- * crash doesn't change.
+ * crash doesn't change. Of a file that was not read to its end it is the drop alone.
  */
 function identityOf({ sha256, isRepeatable }: FileContent, claim: Claim): string {
+  if (sha256 === undefined) return hash("sha256", `not read ${claim.id}`);
   return isRepeatable ? hash("sha256", `${sha256} ${claim.id}`) : sha256;
 }
 
@@ -166,7 +167,7 @@ function chunkBytesFor(sizeBytes: number): number {
 interface About {
   readonly claim: Claim;
   readonly connector: string;
-  readonly sha256?: string;
+  readonly sha256?: string | undefined;
   readonly batch?: BatchOutline | undefined;
   readonly tally: Tally;
 }

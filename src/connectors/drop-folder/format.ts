@@ -11,8 +11,8 @@ export interface ReadableFile {
 
 /** What one look through a file found. */
 export interface FileContent {
-  /** SHA-256 of its bytes, hex. */
-  readonly sha256: string;
+  /** SHA-256 of its bytes, hex; undefined when the file was not read to its end, since what stands there can't be taken. */
+  readonly sha256: string | undefined;
   /** Why nothing of the file can be taken; empty when it can. */
   readonly problems: readonly Problem[];
   /**

@@ -200,8 +200,9 @@ export const INTAKE_FAILURES = {
   },
   CSV_ROW_TOO_LONG: {
     class: "permanent",
-    meaning: "A CSV row is longer than is allowed.",
-    mend: "Check for a missing quote or line end near the line that is named.",
+    meaning:
+      "A CSV row is longer than 1 MiB, mostly since a quote or a line end is missing. The file is not read any further, and nothing of it is taken.",
+    mend: "Look for a missing quote or line end on the line that is named, correct the file and drop it again.",
   },
   CSV_QUOTE_UNCLOSED: {
     class: "permanent",

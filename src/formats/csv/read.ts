@@ -14,15 +14,15 @@ export type CsvItem =
 
 /**
  * Reads a CSV file as it streams by, in constant memory and without holding the event loop. A bad row is an item like
- * any other and reading goes on: CSV_ROW_RAGGED, CSV_ROW_QUOTES, CSV_ROW_TOO_LONG, and CSV_QUOTE_UNCLOSED as the last.
+ * any other and reading goes on: CSV_ROW_RAGGED, CSV_ROW_QUOTES, and CSV_QUOTE_UNCLOSED as the last.
  * Without a header the columns are `1`, `2`, … and the header item's `raw` is empty.
  *
  * With encoding `auto` a byte order mark decides, else UTF-8 is read strictly: one pass can't know what comes later.
  * Give it the dialect that {@link surveyCsv} found to have Windows-1252 considered.
  *
  * Throws a Failure that names the place when the file as a whole cannot be read: CSV_EMPTY, CSV_BINARY, CSV_BYTES,
- * CSV_HEADER_EMPTY, CSV_HEADER_DOUBLED, CSV_HEADER_TOO_WIDE (or a row's code when the header has that fault), and
- * CSV_DIALECT_INVALID.
+ * CSV_HEADER_EMPTY, CSV_HEADER_DOUBLED, CSV_HEADER_TOO_WIDE (or a row's code when the header has that fault),
+ * CSV_ROW_TOO_LONG for any row, and CSV_DIALECT_INVALID.
  */
 export async function* readCsv(
   source: AsyncIterable<Buffer>,

@@ -12,7 +12,7 @@ export interface CsvRecord extends CsvRow {
 }
 
 export interface CsvLimits {
-  /** Longest row, in bytes of UTF-8; 1 MiB unless given. */
+  /** Longest row, in bytes of UTF-8; 1 MiB unless given. A longer one ends the reading of the file. */
   readonly maxRowBytes?: number;
   /** Most columns of a header; 1,000 unless given. */
   readonly maxColumns?: number;
@@ -41,10 +41,7 @@ export type ReaderItem =
       readonly line: number;
       /** Where it ends. */
       readonly endLine: number;
-      /** Its text; cut at the limit when it is too long. */
       readonly raw: string;
-      /** Whether the text was cut there, so that nobody knows what else it holds. */
-      readonly isCut: boolean;
       /** Its values, where they could be told apart. */
       readonly cells?: readonly string[] | undefined;
     }
@@ -52,7 +49,8 @@ export type ReaderItem =
 
 /**
  * Reads CSV text that comes in chunks: finds the delimiter and the header, then rows. A row that is wrong is reported
- * and the next one read; what makes the whole file unreadable ends it. Records without any value are passed over.
+ * and the next one read; what makes the whole file unreadable ends it, a row that is too long among that. Records without
+ * any value are passed over.
  */
 export class CsvReader {
   readonly #dialect: CsvDialect;
@@ -115,14 +113,14 @@ export class CsvReader {
     const records = this.#splitter.push(fresh);
     if (isEnd) records.push(...this.#splitter.end());
     return this.#readRecords(
-      records.filter((record) => record.line >= this.#firstLine && !isBlank(record.raw)),
+      records.filter((record) => record.line >= this.#firstLine && saysSomething(record)),
     );
   }
 
   /** Looks for the first record that says something; true once the delimiter is known. */
   #findDelimiter(records: readonly RawRecord[]): boolean {
     for (const record of records) {
-      if (isBlank(record.raw) || record.line < this.#firstLine) continue;
+      if (!saysSomething(record) || record.line < this.#firstLine) continue;
       const announced = this.#firstLine === 1 ? announcedDelimiter(record.raw) : undefined;
       if (announced !== undefined) {
         this.#firstLine = record.endLine + 1;
@@ -168,15 +166,16 @@ export class CsvReader {
   #readRecord(record: RawRecord, cells: readonly string[] | undefined): ReaderItem[] {
     if (this.#columns === undefined) return this.#begin(record, cells);
     if (cells === undefined) {
-      const { line, endLine, raw, isCut } = record;
+      const { line, endLine, raw } = record;
       const problem = recordProblem(record, this.#limits.maxRowBytes);
-      return [{ kind: "bad-row", problem, line, endLine, raw, isCut }];
+      if (record.condition === "too-long") return [this.#fail(problem.code, problem.place, problem.message)];
+      return [{ kind: "bad-row", problem, line, endLine, raw }];
     }
     return this.#readRow(record, cells, this.#columns);
   }
 
   #readRow(
-    { line, endLine, raw, isCut }: RawRecord,
+    { line, endLine, raw }: RawRecord,
     cells: readonly string[],
     columns: readonly string[],
   ): ReaderItem[] {
@@ -184,7 +183,7 @@ export class CsvReader {
     const message = this.#misfit(cells, columns);
     if (message !== undefined) {
       const problem: Problem = { code: "CSV_ROW_RAGGED", place: placeOf(line, endLine), message };
-      return [{ kind: "bad-row", problem, line, endLine, raw, isCut, cells }];
+      return [{ kind: "bad-row", problem, line, endLine, raw, cells }];
     }
     const values = new Map<string, string>();
     for (let i = 0; i < columns.length; i++) values.set(columns[i] ?? "", cells[i] ?? "");
@@ -234,7 +233,7 @@ function recordProblem(record: RawRecord, maxRowBytes: number): Problem {
     return {
       code: "CSV_ROW_TOO_LONG",
       place,
-      message: `expected at most ${maxRowBytes} bytes in a row${quoteHint(record)}`,
+      message: `expected at most ${maxRowBytes} bytes in a row${quoteHint(record)}; the file was not read any further`,
     };
   }
   return {
@@ -248,6 +247,11 @@ function quoteHint({ line, endLine, quoteLine }: RawRecord): string {
   return quoteLine !== undefined && endLine > line
     ? `; the last quoted value begins on line ${quoteLine}`
     : "";
+}
+
+/** Whether a record is more than a blank line. */
+function saysSomething({ condition, raw }: RawRecord): boolean {
+  return condition === "too-long" || !isBlank(raw);
 }
 
 /** Where a record stands, for people. */

@@ -6,10 +6,8 @@ export interface RawRecord {
   readonly endLine: number;
   /** With its line end; cut at the limit when it is too long. */
   readonly raw: string;
-  /** `unclosed`: the file ended inside a quoted value. */
+  /** `unclosed`: the text ended inside a quoted value. `too-long`: nothing behind it was looked at. */
   readonly condition: "whole" | "too-long" | "unclosed";
-  /** Whether `raw` is only the beginning of it. */
-  readonly isCut: boolean;
   /** Line on which its last quoted value began. */
   readonly quoteLine: number | undefined;
 }
@@ -32,8 +30,9 @@ type Position = "field-start" | "plain" | "quoted" | "behind-quote" | "behind-cr
 
 /**
  * Finds where records begin and end, by the rules of RFC 4180, in a text that comes in chunks: a line end (CR, LF or
- * CRLF, mixed or not) ends a record unless it stands in a quoted value. Lines are counted here, and a record that
- * grows past the limit is followed to its end without being kept, so memory stays flat whatever the file holds.
+ * CRLF, mixed or not) ends a record unless it stands in a quoted value. Lines are counted here. A record that grows past
+ * the limit is the last one: it is given at once, and what follows is not looked at, so that neither time nor memory
+ * depend on what else a file holds.
  */
 export class RecordSplitter {
   readonly #settings: SplitterSettings;
@@ -42,7 +41,8 @@ export class RecordSplitter {
   #position: Position = "field-start";
   /** Text of the open record from earlier chunks. */
   #pending = "";
-  #isTooLong = false;
+  /** A record was too long; there are no more. */
+  #isOver = false;
   #line = 1;
   #recordLine = 1;
   #quoteLine: number | undefined;
@@ -59,16 +59,17 @@ export class RecordSplitter {
     return this.#line;
   }
 
-  /** The records that this chunk completes. */
+  /** The records that this chunk completes, or shows to be too long. */
   push(text: string): RawRecord[] {
     const records: RawRecord[] = [];
     let from = 0;
-    for (let i = 0; i < text.length; i++) {
+    for (let i = 0; i < text.length && !this.#isOver; i++) {
       const code = text.charCodeAt(i);
       if (this.#position === "behind-cr") {
         const to = code === LF ? i + 1 : i;
         records.push(this.#take(text.slice(from, to), true));
         from = to;
+        if (this.#isOver) break;
         if (code === LF) {
           this.#wasCr = false;
           continue;
@@ -80,13 +81,15 @@ export class RecordSplitter {
         from = i + 1;
       }
     }
-    this.#keep(from === 0 ? text : text.slice(from));
+    if (this.#isOver) return records;
+    this.#pending += from === 0 ? text : text.slice(from);
+    if (this.#pending.length > this.#settings.maxRowBytes) records.push(this.#take("", false));
     return records;
   }
 
   /** The record that the end of the text completes, if any. */
   end(): RawRecord[] {
-    if (this.#pending === "" && !this.#isTooLong) return [];
+    if (this.#pending === "") return [];
     return [this.#take("", this.#position === "behind-cr")];
   }
 
@@ -123,32 +126,18 @@ export class RecordSplitter {
     this.#wasCr = code === CR;
   }
 
-  #keep(text: string): void {
-    const { maxRowBytes } = this.#settings;
-    if (this.#isTooLong) return;
-    if (this.#pending.length + text.length > maxRowBytes) {
-      this.#isTooLong = true;
-      this.#pending += text.slice(0, maxRowBytes - this.#pending.length);
-    } else {
-      this.#pending += text;
-    }
-  }
-
   #take(last: string, isEnded: boolean): RawRecord {
-    this.#keep(last);
-    const raw = this.#pending;
-    const isTooLong = this.#isTooLong || isLonger(raw, this.#settings);
-    const isUnclosed = this.#position === "quoted";
+    const { maxRowBytes } = this.#settings;
+    const raw = this.#pending + last;
+    this.#isOver = isLonger(raw, this.#settings);
     const record: RawRecord = {
       line: this.#recordLine,
       endLine: isEnded ? this.#line - 1 : this.#line,
-      raw,
-      condition: isUnclosed ? "unclosed" : isTooLong ? "too-long" : "whole",
-      isCut: this.#isTooLong,
+      raw: this.#isOver ? raw.slice(0, maxRowBytes) : raw,
+      condition: this.#isOver ? "too-long" : this.#position === "quoted" ? "unclosed" : "whole",
       quoteLine: this.#quoteLine,
     };
     this.#pending = "";
-    this.#isTooLong = false;
     this.#quoteLine = undefined;
     this.#recordLine = this.#line;
     this.#position = "field-start";

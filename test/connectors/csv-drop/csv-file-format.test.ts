@@ -34,6 +34,35 @@ async function outcomeOf(file: string, definition: ProfileDefinition = {}): Prom
   return told;
 }
 
+test.each([
+  ["its second line has no end", "", "x"],
+  ["its second line has no end and is in another encoding", "", "\xe9"],
+  ["a quote of its second line is never closed", '"', "x,y\n"],
+])("a file of a gigabyte is refused within its first megabytes when %s", async (_, opening, filling) => {
+  let bytes = 0;
+  async function* gigabyte() {
+    yield Buffer.from(`${HEADER}O-1,STORE,NORTH,P-1,`);
+    yield Buffer.from(opening, "latin1");
+    const chunk = Buffer.alloc(65_536, filling, "latin1");
+    for (let i = 0; i < 16_384; i++) {
+      yield chunk;
+      bytes += chunk.length;
+    }
+  }
+  const { reading } = await csvProfile();
+  const content = await csvFileFormat({ reading }).examine({ sizeBytes: 2 ** 30, chunks: gigabyte });
+  expect(content).toMatchObject({
+    sha256: undefined,
+    problems: [
+      {
+        code: "CSV_ROW_TOO_LONG",
+        message: expect.stringMatching(/^lines? 2.*: expected at most 1048576 bytes/),
+      },
+    ],
+  });
+  expect(bytes).toBeLessThan(8_388_608);
+});
+
 describe("an order is never sent with a part of its containers", () => {
   test("when only placerOrderNumber says where the number stands", async () => {
     const file = HEADER.replace("order_number", "Auftrag") + row("O-1", "V-1") + row("O-1", "V-2");
@@ -102,7 +131,7 @@ describe("an order is never sent with a part of its containers", () => {
 
   test("when so much is swallowed that nobody can look through it", async () => {
     const file = `${HEADER}${row("O-1", "V-1")}${row("O-2", '"V-2')}${row("O-3", "V-3").repeat(20_000)}`;
-    expect(await outcomeOf(file)).toEqual(["file refused: CSV_QUOTE_UNCLOSED lines 3-20004"]);
+    expect(await outcomeOf(file)).toEqual(["file refused: CSV_ROW_TOO_LONG file"]);
   });
 
   test("when a line has so many values that nobody can look through them", async () => {

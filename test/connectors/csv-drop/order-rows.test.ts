@@ -17,7 +17,7 @@ function items(rows: readonly string[]): CsvRowItem[] {
     const raw = `${text}\n`;
     if (text.endsWith("!")) {
       const problem = { code: "CSV_ROW_RAGGED", place: `line ${line}`, message: "too many" } as const;
-      return { kind: "bad-row", problem, line, endLine: line, raw, isCut: false };
+      return { kind: "bad-row", problem, line, endLine: line, raw };
     }
     const [order = "", label = ""] = text.split(",");
     const values = new Map([

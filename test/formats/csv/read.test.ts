@@ -199,23 +199,6 @@ describe("bad rows", () => {
     expect(await problemsOf(file)).toEqual(["CSV_ROW_QUOTES at lines 2-4"]);
     expect(await rowsOf(file)).toEqual([["4", "5"]]);
   });
-
-  it.each([7, 1_000])("are those longer than the limit, read in chunks of %i bytes", async (chunkBytes) => {
-    const file = `a,b\n1,${"x".repeat(500)}\n2,"${"y\n".repeat(200)}"\n3,z\n`;
-    const items = await read(file, { chunkBytes, maxRowBytes: 100 });
-    expect(items.map((item) => (item.kind === "bad-row" ? item.problem.place : item.kind))).toEqual([
-      "header",
-      "line 2",
-      "lines 3-203",
-      "row",
-    ]);
-    expect(items[1]).toMatchObject({ problem: { code: "CSV_ROW_TOO_LONG" }, raw: `1,${"x".repeat(98)}` });
-  });
-
-  it("count the limit in bytes", async () => {
-    expect(await problemsOf("a,b\n1,ü\n", { maxRowBytes: 5 })).toEqual([]);
-    expect(await problemsOf("a,b\n1,ü\n", { maxRowBytes: 4 })).toEqual(["CSV_ROW_TOO_LONG at line 2"]);
-  });
 });
 
 describe("a CSV file that cannot be read", () => {
@@ -240,6 +223,32 @@ describe("a CSV file that cannot be read", () => {
       { maxRowBytes: 100, chunkBytes: 50 },
       /^CSV_ROW_TOO_LONG: line 1: /,
     ],
+    ...[7, 1_000].flatMap((chunkBytes): [string, string, Given, RegExp][] => [
+      [
+        `has a row without end, read in chunks of ${chunkBytes} bytes`,
+        `a,b\n1,${"x".repeat(500)}\n2,y\n`,
+        { maxRowBytes: 100, chunkBytes },
+        /^CSV_ROW_TOO_LONG: line 2: expected at most 100 bytes in a row; the file was not read any further$/,
+      ],
+      [
+        `has a quoted value without end, read in chunks of ${chunkBytes} bytes`,
+        `a,b\n2,"${"y\n".repeat(200)}"\n3,z\n`,
+        { maxRowBytes: 100, chunkBytes },
+        /^CSV_ROW_TOO_LONG: lines 2-\d+: .* 100 bytes in a row; the last quoted value begins on line 2; /,
+      ],
+      [
+        `has a blank row without end, read in chunks of ${chunkBytes} bytes`,
+        `a,b\n${" ".repeat(500)}\n3,z\n`,
+        { maxRowBytes: 100, chunkBytes },
+        /^CSV_ROW_TOO_LONG: line 2: /,
+      ],
+    ]),
+    [
+      "has a row of more bytes than characters",
+      "a,b\n1,ü\n",
+      { maxRowBytes: 4 },
+      /^CSV_ROW_TOO_LONG: line 2: /,
+    ],
     ["is binary", "a,b\n1,\0\n", {}, /^CSV_BINARY: line 2: /],
     ["is a binary from its first byte", "\0\0\0\u0001", {}, /^CSV_BINARY: line 1: /],
     ["is read with a quote of two characters", "a", { quote: "''" }, /^CSV_DIALECT_INVALID: quote/],
@@ -247,6 +256,10 @@ describe("a CSV file that cannot be read", () => {
     ["is read with an unknown encoding", "a", { encoding: "klingon" }, /^CSV_DIALECT_INVALID: encoding/],
   ] as [string, string, Given, RegExp][])("because it %s", async (_, file, given, message) => {
     expect(await failureOf(file, given)).toMatch(message);
+  });
+
+  it("is read when its longest row is just not too long, in bytes", async () => {
+    expect(await problemsOf("a,b\n1,ü\n", { maxRowBytes: 5 })).toEqual([]);
   });
 
   it("names no column of its header, which may be a patient's row", async () => {
@@ -376,18 +389,24 @@ describe("a large file", () => {
     expect(turnCount).toBeGreaterThan(20);
   });
 
-  it("takes a line without end without keeping it", async () => {
-    async function* lineWithoutEnd() {
-      yield Buffer.from("a,b\n1,");
-      const chunk = Buffer.alloc(1_048_576, "x");
-      for (let i = 0; i < 64; i++) yield chunk;
+  it.each([
+    ["a line without end", "a,b\n1,", "x"],
+    ["a quote that is never closed", 'a,b\n1,"x\n', "y,z\n"],
+    ["a value behind a closed quote", 'a,b\n1,"x" y', "z"],
+    ["a line of blanks", "a,b\n", " "],
+    ["delimiters without end", "a,b\n1,2", ","],
+    ["bytes of another encoding", "a,b\n1,", "\xe9"],
+  ])("is left within the first megabytes when it holds %s", async (_, opening, filling) => {
+    let bytes = 0;
+    async function* gigabyte() {
+      yield Buffer.from(opening);
+      const chunk = Buffer.from(filling.repeat(262_144), "latin1");
+      for (; bytes < 1_073_741_824; bytes += chunk.length) yield chunk;
     }
-    const items: CsvItem[] = [];
-    for await (const item of readCsv(lineWithoutEnd(), DEFAULT_DIALECT, { maxRowBytes: 1_000 }))
-      items.push(item);
-    expect(items[1]).toMatchObject({
-      problem: { code: "CSV_ROW_TOO_LONG" },
-      raw: expect.stringMatching(/^.{1000}$/),
-    });
+    const readAll = async () => {
+      for await (const item of readCsv(gigabyte(), DEFAULT_DIALECT)) expect(item.kind).toBe("header");
+    };
+    await expect(readAll()).rejects.toThrow(/^lines? 2/);
+    expect(bytes).toBeLessThan(4_194_304);
   });
 });
