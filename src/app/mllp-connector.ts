@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import type { MllpConnectorConfig, TlsFiles } from "../config/mllp-schema.ts";
 import { systemFileOps } from "../connectors/drop-folder/file-ops.ts";
@@ -6,6 +5,7 @@ import { deliverFile, removeStaleTemporaries } from "../connectors/drop-folder/o
 import { createMllp, type MllpConnector, type MllpSettings } from "../connectors/mllp/mllp.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
+import { MOST_PEM_BYTES, readGivenFile } from "../core/given-file.ts";
 import type { Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Profile } from "../mapping/profile.ts";
@@ -72,12 +72,9 @@ function resultsOf({ name, results }: MllpConnectorConfig, clock: Clock): MllpSe
 
 function readPem(name: string, files: TlsFiles): { cert?: Buffer; key?: Buffer; ca?: Buffer } {
   const read = (file: string) => {
-    try {
-      return readFileSync(file);
-    } catch (error) {
-      const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-      throw new Failure("CONFIG_INVALID", `connector ${name}: ${file} can't be read (${code})`);
-    }
+    const given = readGivenFile(file, MOST_PEM_BYTES);
+    if ("bytes" in given) return given.bytes;
+    throw new Failure("CONFIG_INVALID", `connector ${name}: ${file}: ${given.problem}`);
   };
   return {
     ...(files.cert === undefined ? {} : { cert: read(files.cert) }),

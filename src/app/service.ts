@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
 import type { AuthConfig, Config } from "../config/config.ts";
+import { Failure } from "../core/failures.ts";
+import { MOST_PEM_BYTES, readGivenFile } from "../core/given-file.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
 import { pathOfList } from "../service/reads.ts";
 import type { Secret, ServiceSettings } from "../service/settings.ts";
@@ -85,10 +86,16 @@ export function serviceSettings(config: Config): ServiceSettings {
     correlation: service.correlation,
     cancel: service.cancel,
     allowInsecure: service.allowInsecure,
-    ca: service.caFile === undefined ? undefined : readFileSync(service.caFile, "utf8"),
+    ca: service.caFile === undefined ? undefined : readAuthorities(service.caFile),
     auth: authSettings(auth),
     externalAuth: externalAuth && authSettings(externalAuth),
   };
+}
+
+function readAuthorities(file: string): string {
+  const given = readGivenFile(file, MOST_PEM_BYTES);
+  if ("bytes" in given) return given.bytes.toString("utf8");
+  throw new Failure("CONFIG_INVALID", `service.ca: ${file}: ${given.problem}`);
 }
 
 function authSettings(auth: AuthConfig): ServiceSettings["auth"] {

@@ -1,5 +1,5 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { basename } from "node:path";
 import type { Command } from "commander";
 import { createMappers, profileOf } from "../app/connectors.ts";
@@ -7,8 +7,10 @@ import { fileFormatOf } from "../app/file-format.ts";
 import { compileProfiles } from "../app/profiles.ts";
 import { serviceSettings } from "../app/service.ts";
 import { type Config, type ConnectorConfig, wayOfFacility } from "../config/config.ts";
+import { readChunks } from "../connectors/drop-folder/file-ops.ts";
 import type { ReadableFile } from "../connectors/drop-folder/format.ts";
 import { Failure, type Problem } from "../core/failures.ts";
+import { openGivenFile } from "../core/given-file.ts";
 import type { Verdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
 import type { Wish } from "../core/wish.ts";
@@ -88,11 +90,17 @@ export async function readPreview(
   const mapper = createMappers(config, profiles).get(connector.name);
   if (!mapper) throw new TypeError(`no mapper for connector ${connector.name}`);
   const isPiped = path === STANDARD_INPUT;
-  const file = isPiped
-    ? await readPiped(session, connector.maxBytes)
-    : await openReadable(path, connector.maxBytes);
   const fileName = isPiped ? "stdin" : basename(path);
-  return look({ file, fileName, config, connector, profile, mapper }, options.limit, session);
+  const lookAt = (file: ReadableFile) =>
+    look({ file, fileName, config, connector, profile, mapper }, options.limit, session);
+  if (isPiped) return await lookAt(await readPiped(session, connector.maxBytes));
+  const given = await openGivenFile(path);
+  if ("problem" in given) throw new Failure("CLI_FILE_UNREADABLE", `${path}: ${given.problem}`);
+  try {
+    return await lookAt(asReadable(given, path, connector.maxBytes));
+  } finally {
+    await given.handle.close();
+  }
 }
 
 interface Source {
@@ -164,26 +172,14 @@ async function readPiped({ io }: Session, maxBytes: number): Promise<ReadableFil
   };
 }
 
-/** The file as a connector would have it open. @throws Failure CLI_FILE_UNREADABLE */
-async function openReadable(path: string, maxBytes: number): Promise<ReadableFile> {
-  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw new Failure("CLI_FILE_UNREADABLE", `${path} can't be read (${error.code ?? "unknown error"})`);
-  });
-  if (!found.isFile()) throw new Failure("CLI_FILE_UNREADABLE", `${path} is no ordinary file`);
-  if (found.size > maxBytes) {
-    throw new Failure(
-      "FILE_TOO_LARGE",
-      `${path} has ${found.size} bytes; the connector takes at most ${maxBytes}`,
-    );
+/** The file as a connector would have it open. @throws Failure FILE_TOO_LARGE */
+function asReadable(
+  { handle, stats: { size } }: { readonly handle: FileHandle; readonly stats: Stats },
+  path: string,
+  maxBytes: number,
+): ReadableFile {
+  if (size > maxBytes) {
+    throw new Failure("FILE_TOO_LARGE", `${path} has ${size} bytes; the connector takes at most ${maxBytes}`);
   }
-  return { sizeBytes: found.size, chunks: () => readChunks(path) };
-}
-
-async function* readChunks(path: string): AsyncGenerator<Buffer> {
-  try {
-    for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) yield chunk as Buffer;
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-    throw new Failure("CLI_FILE_UNREADABLE", `${path} can't be read (${code})`);
-  }
+  return { sizeBytes: size, chunks: () => readChunks(handle, CHUNK_BYTES) };
 }

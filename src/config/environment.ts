@@ -1,5 +1,5 @@
-import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
+import { readGivenFile } from "../core/given-file.ts";
 
 /** What a name stands for: a value, or why there is none; `warning` when its secret file is open to others. */
 export type Lookup =
@@ -35,19 +35,11 @@ export function environment(
 
 function readSecretFile(name: string, file: string): Lookup {
   const source = `the file ${file}, which ${name}_FILE names,`;
-  try {
-    const stat = statSync(file);
-    if (!stat.isFile()) return { problem: `${source} is not a regular file` };
-    if (stat.size > MAX_SECRET_BYTES) return { problem: `${source} is too large for a secret` };
-    const value = readFileSync(file, "utf8").replace(/\r?\n$/, "");
-    if (value === "") return { problem: `${source} is empty` };
-    // Windows keeps its access lists elsewhere; the mode bits say nothing there.
-    const isOpen = process.platform !== "win32" && (stat.mode & 0o044) !== 0;
-    return isOpen
-      ? { value, warning: `${source} can be read by other users; run chmod 600 on it` }
-      : { value };
-  } catch (error) {
-    const reason = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-    return { problem: `${source} can't be read (${reason})` };
-  }
+  const read = readGivenFile(file, MAX_SECRET_BYTES);
+  if ("problem" in read) return { problem: `${source} can't be used: ${read.problem}` };
+  const value = read.bytes.toString("utf8").replace(/\r?\n$/, "");
+  if (value === "") return { problem: `${source} is empty` };
+  // Windows keeps its access lists elsewhere; the mode bits say nothing there.
+  const isOpen = process.platform !== "win32" && (read.stats.mode & 0o044) !== 0;
+  return isOpen ? { value, warning: `${source} can be read by other users; run chmod 600 on it` } : { value };
 }

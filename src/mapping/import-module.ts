@@ -1,7 +1,10 @@
 import { realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { readGivenFile } from "../core/given-file.ts";
 
+/** More than anybody writes by hand. */
+const MOST_BYTES = 5_000_000;
 /** Permission bits: whether the group or everyone may write. */
 const WRITABLE_BY_OTHERS = 0o022;
 
@@ -12,6 +15,9 @@ const WRITABLE_BY_OTHERS = 0o022;
 export function importFrom(folder: string): (specifier: string) => Promise<unknown> {
   return async (specifier) => {
     const file = isAbsolute(specifier) ? specifier : resolve(folder, specifier);
+    // The import itself would wait for a pipe's other end.
+    const given = readGivenFile(file, MOST_BYTES);
+    if ("problem" in given) throw new Error(given.problem);
     requireOwn(file);
     return import(pathToFileURL(file).href);
   };

@@ -35,24 +35,18 @@ describe("a file that is none", () => {
   });
 
   it.each([
-    ["a folder", "@", "EISDIR: it is a folder"],
-    ["a name that nothing has", "@missing.hl7", "ENOENT: there is no such file"],
-    ["a name below a file", "@x/y", "ENOTDIR: there is no such file"],
+    ["a folder", "@", "this is a folder, not a file"],
+    ["a name that nothing has", "@missing.hl7", "missing.hl7: there is no such file"],
+    ["a name below a file", "@x/y", "x/y: there is no such file"],
   ])("is told in words by each command: %s", async (_, path, told) => {
     for (const words of commands) {
       const argv = words.map((word) => (word === "@x" ? path : word));
       const { status, stderr } = await hl7({ x: "" }, ...argv);
       expect({ status, stderr }).toEqual({
         status: failureStatusOf(words),
-        stderr: expect.stringContaining(`(${told})`),
+        stderr: expect.stringContaining(told),
       });
     }
-  });
-
-  it.runIf(process.platform === "linux")("is read up to a bound when it has no end", async () => {
-    const { status, stderr } = await hl7({}, "show", "/dev/zero");
-    expect(status).toBe(2);
-    expect(stderr).toContain("/dev/zero has more than 268435456 bytes");
   });
 
   it("is named by hl7 diff with the message that can't be read", async () => {

@@ -91,9 +91,9 @@ describe("NAME_FILE", () => {
   });
 
   it.each([
-    ["is not there", "missing.txt", "can't be read (ENOENT)"],
+    ["is not there", "missing.txt", "there is no such file"],
     ["is empty", "empty.txt", "is empty"],
-    ["is a folder", ".", "is not a regular file"],
+    ["is a folder", ".", "this is a folder, not a file"],
   ])("whose file %s is an error", (_case, name, message) => {
     using folder = new ConfigFolder();
     folder.write("empty.txt", "\n");

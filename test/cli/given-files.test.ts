@@ -1,0 +1,105 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { machineHas } from "../support/needs.ts";
+import { withFolder } from "../support/with-folder.ts";
+import { hl7Text } from "./with-lab.ts";
+
+const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
+
+const config = (service = "", connector = "") => `
+service: { baseUrl: "https://storage.example.org", auth: { apiToken: "\${TOKEN}" }${service} }
+facilities: { NORTH: 12 }
+connectors:
+  - { name: lims, type: hl7-drop, directory: ./lims }
+${connector}`;
+const MLLP = (cert: string) =>
+  `  - { name: net, type: mllp, listen: { port: 0, tls: { cert: ${cert}, key: ./x } }, results: { directory: ./net } }\n`;
+
+/** Each way in which a file is named: the command and the configuration for it, the file being `x`. */
+const WAYS: Readonly<
+  Record<string, readonly [readonly string[], string?, Readonly<Record<string, string>>?]>
+> = {
+  "the configuration": [["check", "--offline", "--config", "x"]],
+  "a profile of profilesDir": [["check", "--offline", "--config", "c"], `${config()}profilesDir: ./own\n`],
+  "the module of a profile": [
+    ["check", "--offline", "--config", "c"],
+    `${config()}profiles: { own: { extends: builtin/hl7-orders, module: ./x } }\n`,
+  ],
+  "the file of a secret": [["check", "--offline", "--config", "c"], config(), { TOKEN: "", TOKEN_FILE: "x" }],
+  "the service's certificate authority": [
+    ["preview", "good", "--connector", "lims", "--config", "c"],
+    config(", ca: ./x"),
+  ],
+  "a connector's certificate": [["check", "--offline", "--config", "c"], config("", MLLP("./x"))],
+  "a file to preview": [["preview", "x", "--connector", "lims", "--config", "c"], config()],
+  "faults of the simulator": [["simulator", "--faults", "x"]],
+  "an HL7 file to show": [["hl7", "show", "x"]],
+  "an HL7 file to send": [["hl7", "send", "x", "--to", "127.0.0.1:1"]],
+  "a certificate authority of hl7 send": [
+    ["hl7", "send", "good", "--to", "127.0.0.1:1", "--tls", "--ca", "x"],
+  ],
+};
+
+/** Runs the command in the folder, for so long that only one that waits for something doesn't end. */
+function run(folder: string, way: string): { status: number | null; stderr: string } {
+  const [argv, text, env] = WAYS[way] ?? [[]];
+  if (text !== undefined) writeFileSync(join(folder, "c"), text);
+  writeFileSync(join(folder, "good"), hl7Text());
+  execFileSync("mkdir", ["-p", join(folder, "own")]);
+  symlinkSync("../x", join(folder, "own/x.yaml"));
+  const { status, stderr, stdout } = spawnSync(process.execPath, [MAIN, ...argv], {
+    cwd: folder,
+    env: { ...process.env, TOKEN: "t", NO_COLOR: "1", ...env },
+    timeout: 20_000,
+    encoding: "utf8",
+  });
+  return { status, stderr: stderr + stdout };
+}
+
+describe.runIf(machineHas("linux"))("a file that the program is given", () => {
+  it.each(Object.keys(WAYS))("is refused at once when it is a named pipe: %s", (way) =>
+    withFolder(async (folder) => {
+      execFileSync("mkfifo", [join(folder, "x")]);
+      const { status, stderr } = run(folder, way);
+      expect(status).toBeGreaterThan(0);
+      expect(stderr).toMatch(/x\b.*: this is a pipe; write its content to a file, and name that/);
+    }),
+  );
+
+  it.each(Object.keys(WAYS))("is refused at once when it is a device: %s", (way) =>
+    withFolder(async (folder) => {
+      symlinkSync("/dev/zero", join(folder, "x"));
+      const { status, stderr } = run(folder, way);
+      expect(status).toBeGreaterThan(0);
+      expect(stderr).toMatch(/x\b.*: this is no regular file; name a file/);
+    }),
+  );
+
+  it.each(Object.keys(WAYS))("is refused unread when it is far too large: %s", (way) =>
+    withFolder(async (folder) => {
+      writeFileSync(join(folder, "x"), "");
+      truncateSync(join(folder, "x"), 2 ** 40);
+      const { status, stderr } = run(folder, way);
+      expect(status).toBeGreaterThan(0);
+      expect(stderr).toMatch(
+        /x\b.* (?:has more than \d+ bytes, which is too large|has 1099511627776 bytes; the connector takes at most)/,
+      );
+    }),
+  );
+
+  it("is refused in words when it is a socket", () =>
+    withFolder(async (folder) => {
+      const server = createServer().listen(join(folder, "x"));
+      expect(run(folder, "the configuration").stderr).toContain("x:1:1: this is a socket, not a file");
+      await new Promise((resolve) => server.close(resolve));
+    }));
+
+  it("is read through a link, and where the system doesn't say how large it is", () =>
+    withFolder(async (folder) => {
+      symlinkSync("/proc/self/status", join(folder, "x"));
+      expect(run(folder, "an HL7 file to show").stderr).toContain("HL7_NO_MSH");
+    }));
+});
