@@ -1,4 +1,4 @@
-import { access, constants } from "node:fs/promises";
+import { access, constants, realpath } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname } from "node:path";
 import { createConnector, profileOf } from "../app/connectors.ts";
@@ -10,6 +10,7 @@ import { asFailure, FAILURES } from "../core/failures.ts";
 import type { Intake } from "../core/intake.ts";
 import { bareHost } from "../core/loopback.ts";
 import { acquireDaemonLock } from "../ledger/embedded/daemon-lock.ts";
+import { findObstacle } from "../ledger/embedded/home.ts";
 import type { Profile } from "../mapping/profile.ts";
 import type { ProfileDefinition } from "../mapping/profile-schema.ts";
 import type { Report } from "./check-report.ts";
@@ -112,15 +113,19 @@ export async function checkDataFolder(
   const subject = "data folder";
   const { dataDir } = config;
   const running = new Set<Role>();
+  const isEmbedded = config.database.url === undefined;
+  const obstacle = isEmbedded ? await findObstacle(dataDir) : undefined;
+  if (obstacle) report.fail(subject, obstacle, EXIT.failed);
   if (!(await isThere(dataDir))) {
-    await checkMakeable(dataDir, session, report);
+    if (!obstacle) await checkMakeable(dataDir, session, report);
     return running;
   }
   try {
     for (const role of ROLES) if (await isRunning(dataDir, role, session)) running.add(role);
     const words =
       running.size === 0 ? "no daemon is running" : `a daemon is running (${[...running].join(", ")})`;
-    report.ok(subject, `${dataDir}: ${words}`);
+    const place = isEmbedded ? `, database in ${await realpath(dataDir)}/postgres` : "";
+    if (!obstacle) report.ok(subject, `${dataDir}: ${words}${place}`);
   } catch (error) {
     report.fail(subject, error, EXIT.failed);
   }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -10,7 +10,9 @@ import type { LedgerView } from "../../src/cli/demo/ledger-view.ts";
 import { SAMPLES_FOLDER, type Sample, SENDERS } from "../../src/cli/demo/senders.ts";
 import { listUnfinished } from "../../src/cli/demo/unfinished.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { startEmbeddedPostgres } from "../../src/ledger/embedded/embedded-postgres.ts";
 import { eventually } from "../support/eventually.ts";
+import { machineHas } from "../support/needs.ts";
 import { makeTestFolder, withFolder } from "../support/with-folder.ts";
 import { silent } from "../support/with-ledger.ts";
 import { readSampleTables } from "./sample-tables.ts";
@@ -22,6 +24,8 @@ const LONG_MS = 240_000;
 
 /** How the samples end in the demonstration; all others are completed. */
 const ENDS: Readonly<Record<string, string>> = { "SR-7004": "rejected", "BE-302": "failed" };
+
+const deps = { clock: systemClock, logger: silent };
 
 let folder: string;
 let lines: readonly string[];
@@ -172,8 +176,6 @@ describe("what is unfinished", () => {
 });
 
 describe("the demonstration's folder", () => {
-  const deps = { clock: systemClock, logger: silent };
-
   test("is refused and left alone when it holds something of somebody else's", () =>
     withFolder(async (taken) => {
       await writeFile(join(taken, "thesis.txt"), "chapter 1");
@@ -183,17 +185,37 @@ describe("the demonstration's folder", () => {
 
   test("is refused while another demonstration uses it", () =>
     withFolder(async (shared) => {
-      const release = await prepareFolder(shared, deps);
+      const { release } = await prepareFolder(shared, deps);
       await expect(prepareFolder(shared, deps)).rejects.toMatchObject({ code: "CLI_DEMO_FOLDER_TAKEN" });
       await release();
     }));
 
   test("is emptied of what an earlier demonstration left", () =>
     withFolder(async (used) => {
-      await (await prepareFolder(used, deps))();
+      await (await prepareFolder(used, deps)).release();
       await writeFile(join(used, "cryobridge.yaml"), "old");
-      await (await prepareFolder(used, deps))();
+      await (await prepareFolder(used, deps)).release();
       expect(await readdir(used)).toEqual([".cryobridge-demo"]);
+    }));
+});
+
+describe.runIf(machineHas("root", "linux"))("the folder of a demonstration that only root can enter", () => {
+  test("has its database where that can run, and the next one stops and removes it", () =>
+    withFolder(async (folder) => {
+      await chmod(folder, 0o700);
+      const { dataDir, release } = await prepareFolder(folder, deps);
+      try {
+        expect(dataDir).toMatch(/^\/var\/lib\/cryobridge-demo\/[0-9a-f]{16}$/);
+        const server = await startEmbeddedPostgres({ dataDir, ...deps });
+        await release();
+        const next = await prepareFolder(folder, deps);
+        expect(next.dataDir).toBe(dataDir);
+        expect(existsSync(dataDir)).toBe(false);
+        await next.release();
+        await server.stop();
+      } finally {
+        await rm(dataDir, { recursive: true, force: true });
+      }
     }));
 });
 

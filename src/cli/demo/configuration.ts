@@ -8,6 +8,8 @@ export interface DemoSettings {
   /** Address of the simulated service. */
   readonly serviceUrl: string;
   readonly consolePort: number;
+  /** Where the ledger is, as the configuration writes it. */
+  readonly dataDir: string;
 }
 
 /**
@@ -22,13 +24,13 @@ export async function writeConfiguration(folder: string, settings: DemoSettings)
 }
 
 /** The configuration as text, with comments for whoever looks at it to write a first one. */
-export function encodeConfiguration({ serviceUrl, consolePort }: DemoSettings): string {
+export function encodeConfiguration({ serviceUrl, consolePort, dataDir }: DemoSettings): string {
   const [client] = DEFAULT_ORGANIZATION.clients;
   return `# Written anew by each \`cryobridge demo\`. A configuration for a real lab begins like config/cryobridge.yaml; this one
 # differs in what is marked "demo": everything is hurried so that a person can watch it.
 
-# The ledger: PostgreSQL in this folder, run by the daemon.
-dataDir: ./data
+# The ledger: PostgreSQL, run by the daemon.
+dataDir: ${dataDir}
 
 service:
   # demo: the simulated service, which forgets everything when it ends

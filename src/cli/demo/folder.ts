@@ -1,11 +1,13 @@
-import { mkdir, readdir, readFile, realpath, rm, writeFile } from "node:fs/promises";
-import { join, resolve, sep } from "node:path";
+import { createHash } from "node:crypto";
+import { access, mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { ROLES } from "../../app/roles.ts";
 import type { Clock } from "../../core/clock.ts";
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { acquireDaemonLock } from "../../ledger/embedded/daemon-lock.ts";
 import { startEmbeddedPostgres } from "../../ledger/embedded/embedded-postgres.ts";
+import { findObstacle } from "../../ledger/embedded/home.ts";
 import { tryLock } from "../../ledger/embedded/lock.ts";
 
 /** Says that a folder is a demonstration's and may be emptied. */
@@ -13,6 +15,16 @@ const MARKER = ".cryobridge-demo";
 const MARKER_TEXT = `This folder belongs to \`cryobridge demo\`, which removes everything in it at its next start.
 Without this file it would refuse to.
 `;
+
+/** Only root may write there. */
+const ELSEWHERE = "/var/lib/cryobridge-demo";
+
+/** A folder that one demonstration has to itself. */
+export interface DemoFolder {
+  /** For the ledger; it need not exist. */
+  readonly dataDir: string;
+  readonly release: () => Promise<void>;
+}
 
 interface FolderDeps {
   readonly clock: Clock;
@@ -28,14 +40,14 @@ const EARLIER_ENDS_WITHIN_MS = 20_000;
 const TRY_EVERY_MS = 250;
 
 /**
- * Gives a folder to one demonstration, with nothing in it but our marker; the function that is returned gives it back.
+ * Gives a folder to one demonstration, with nothing in it but our marker; `release` gives it back.
  * What an earlier one left there is removed, with its database server if that still runs: the simulated service
  * forgets, so the earlier ledger would tell of orders that nobody knows.
  *
  * @throws Failure CLI_DEMO_FOLDER_TAKEN when the folder holds anything and no marker, or another demonstration is using
  *   it; LEDGER_IN_USE when an earlier one's daemon does not end.
  */
-export async function prepareFolder(folder: string, deps: FolderDeps): Promise<() => Promise<void>> {
+export async function prepareFolder(folder: string, deps: FolderDeps): Promise<DemoFolder> {
   try {
     await mkdir(folder, { recursive: true });
     const names = await readdir(folder);
@@ -48,12 +60,13 @@ export async function prepareFolder(folder: string, deps: FolderDeps): Promise<(
       throw new Failure("CLI_DEMO_FOLDER_TAKEN", `${folder} is in use by another demo, ${attempt.holder}`);
     }
     try {
-      await empty(folder, deps);
+      const dataDir = await chooseDataDir(folder);
+      await empty(folder, dataDir, deps);
+      return { dataDir, release: attempt.lock.release };
     } catch (error) {
       await attempt.lock.release();
       throw error;
     }
-    return attempt.lock.release;
   } catch (error) {
     if (error instanceof Failure || !(error instanceof Error) || !("code" in error)) throw error;
     throw new Failure("CLI_DEMO_FOLDER_TAKEN", {
@@ -63,12 +76,30 @@ export async function prepareFolder(folder: string, deps: FolderDeps): Promise<(
   }
 }
 
-async function empty(folder: string, deps: FolderDeps): Promise<void> {
+/**
+ * `data` in the folder. Only where root demonstrates in a folder of its own, as in a checkout below `/root`, it is elsewhere:
+ * the database runs under another account, and a demonstration has no data that anybody would back up.
+ */
+async function chooseDataDir(folder: string): Promise<string> {
+  const usual = join(folder, "data");
+  if ((await findObstacle(usual))?.code !== "LEDGER_PLACE_UNREACHABLE") return usual;
+  const hash = createHash("sha256")
+    .update(await realpath(folder))
+    .digest("hex")
+    .slice(0, 16);
+  return join(ELSEWHERE, hash);
+}
+
+async function empty(folder: string, dataDir: string, deps: FolderDeps): Promise<void> {
   const names = (await readdir(folder)).filter((name) => name !== MARKER && !LOCK_FILES.test(name));
-  const dataDir = join(folder, "data");
-  if (names.includes("data")) {
-    await awaitUnused(dataDir, deps.clock);
-    await removeDatabase(dataDir, deps);
+  for (const place of new Set([join(folder, "data"), dataDir])) {
+    const isThere = await access(place).then(
+      () => true,
+      () => false,
+    );
+    if (!isThere) continue;
+    await awaitUnused(place, deps.clock);
+    await removeDatabase(place, deps);
   }
   for (const name of names) await rm(join(folder, name), { recursive: true, force: true });
 }
@@ -87,11 +118,9 @@ async function awaitUnused(dataDir: string, clock: Clock): Promise<void> {
   }
 }
 
-/** Stops a server that outlived its daemon, and removes its data wherever they were put. */
+/** Stops a server that outlived its daemon, and removes its data. */
 async function removeDatabase(dataDir: string, { clock, logger }: FolderDeps): Promise<void> {
-  const home = await realpath(join(dataDir, "postgres")).catch(() => undefined);
-  if (home === undefined) return;
-  const isRunning = await readFile(join(home, "data/postmaster.pid"), "utf8").then(
+  const isRunning = await access(join(dataDir, "postgres/data/postmaster.pid")).then(
     () => true,
     () => false,
   );
@@ -102,8 +131,5 @@ async function removeDatabase(dataDir: string, { clock, logger }: FolderDeps): P
       (error: unknown) => logger.warn({ err: error }, "the earlier demo's database can't be joined"),
     );
   }
-  const realDataDir = await realpath(dataDir);
-  const owner = await readFile(join(home, "belongs-to"), "utf8").catch(() => undefined);
-  const isInside = home.startsWith(resolve(realDataDir) + sep);
-  if (isInside || owner === realDataDir) await rm(home, { recursive: true, force: true });
+  await rm(dataDir, { recursive: true, force: true });
 }

@@ -102,13 +102,22 @@ async function startParts(stage: Stage): Promise<Parts> {
   const { session, options, folder, screen, ending, onClose } = stage;
   const { clock, logger } = session;
   tellTitle(screen, VERSION);
-  onClose(await prepareFolder(folder, { clock, logger }));
+  const { dataDir, release } = await prepareFolder(folder, { clock, logger });
+  onClose(release);
+  const isUsual = dataDir === join(folder, "data");
+  if (!isUsual) {
+    screen.remark(`the database is in ${dataDir}: its account, which is not root, may not enter ${folder}`);
+  }
   const simulator = await startSimulator(options.speed);
   onClose(() => simulator.close());
   playStaff(simulator);
   const consolePort = await findFreePort(options.port ?? CONSOLE_PORT);
   const consoleUrl = `http://127.0.0.1:${consolePort}`;
-  const configFile = await writeConfiguration(folder, { serviceUrl: simulator.url, consolePort });
+  const configFile = await writeConfiguration(folder, {
+    serviceUrl: simulator.url,
+    consolePort,
+    dataDir: isUsual ? "./data" : dataDir,
+  });
   const opened: { ledger?: OpenLedger } = {};
   // The database server ends with its last user, so this is closed after the daemon.
   onClose(() => opened.ledger?.close());

@@ -22,12 +22,18 @@ export const LEDGER_FAILURES = {
     class: "permanent",
     meaning:
       "The account that the embedded database runs under cannot reach the folder that its data are in.",
-    mend: "Let that account pass through the folders above it (chmod o+x), or mount the disk that is missing.",
+    mend: "Choose a dataDir that everybody can get to, such as /var/lib/cryobridge, or let others pass through the folder that is named (chmod o+x). Best start Cryobridge as a user of its own: nothing of this applies then.",
+  },
+  LEDGER_DATA_LINKED: {
+    class: "permanent",
+    meaning:
+      "A part of the embedded database's folder is a link to another place, which a backup would leave out.",
+    mend: "Stop all daemons, and move what it links to into the place of the link; or name the folder on the other disk as dataDir, and move all of the data folder there.",
   },
   LEDGER_DATA_NOT_OURS: {
     class: "permanent",
-    meaning: "The embedded database belongs to another user or to another data folder.",
-    mend: "Start Cryobridge as the user that made the data, or with the data folder that they belong to.",
+    meaning: "The embedded database belongs to another user.",
+    mend: "Start Cryobridge as the user that made the data.",
   },
   LEDGER_DATA_UNKNOWN: {
     class: "permanent",

@@ -45,7 +45,7 @@ const LEFTOVER_POLL_MS = 100;
 export async function enterServer(options: EnterOptions, lastPort: number | undefined): Promise<Presence> {
   const { logger } = options;
   const from = await findPostgresPackage();
-  const home = await openHome(options.dataDir, logger);
+  const home = await openHome(options.dataDir);
   const programs = await openPrograms(from, home, logger);
   const password = await openCluster(home, programs, from, logger);
   const connectionTo = (host: string, port: number) =>

@@ -1,26 +1,13 @@
-import { createHash } from "node:crypto";
-import {
-  chmod,
-  lchown,
-  lstat,
-  mkdir,
-  readFile,
-  readlink,
-  realpath,
-  rmdir,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, lchown, lstat, mkdir, realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Failure } from "../../core/failures.ts";
-import type { Logger } from "../../core/logger.ts";
 import { type Account, canEnter, findAccount, isRoot } from "./unprivileged.ts";
 
 /** Where the embedded server lives and who runs it. */
 export interface Home {
   /**
-   * `<dataDir>/postgres`, or what that links to. Belongs to whoever starts Cryobridge; of the folders in it,
-   * `data`, `run` and `log` belong to {@link account}.
+   * `<dataDir>/postgres`. Belongs to whoever starts Cryobridge; of the folders in it, `data`, `run` and `log` belong to
+   * {@link account}.
    */
   readonly path: string;
   /** The cluster itself. May not exist yet. */
@@ -29,10 +16,6 @@ export interface Home {
   readonly account: Account | undefined;
 }
 
-/** Where root puts the server when its account cannot reach the data folder. */
-const SYSTEM_FOLDER = "/var/lib/cryobridge";
-/** Names the data folder that a home outside it belongs to. */
-const OWNER_FILE = "belongs-to";
 /** Entered by all (so that the server's account gets through), listed by nobody. */
 const PASSAGE_MODE = 0o711;
 const PRIVATE_MODE = 0o700;
@@ -51,20 +34,46 @@ export async function openDataDir(dataDir: string): Promise<string> {
 /**
  * Finds or makes the home of a data folder's server. Call it with the start lock held.
  *
- * As an ordinary user it is `<dataDir>/postgres`. As root the server runs under an unprivileged account; where that
- * account cannot reach the data folder (`/root/x`), the home is made in `/var/lib/cryobridge` and linked from the
- * data folder. Data that exist are never abandoned for an empty place: that is LEDGER_PLACE_UNREACHABLE.
+ * It is always `<dataDir>/postgres`, so that a copy of the data folder holds everything: a link to another place is
+ * refused, LEDGER_DATA_LINKED. As root the server runs under an unprivileged account, which has to get through to it:
+ * else LEDGER_PLACE_UNREACHABLE, also where the data exist.
  *
  * @param dataDir a real path, see {@link openDataDir}
  */
-export async function openHome(dataDir: string, logger: Logger): Promise<Home> {
-  const entry = join(dataDir, "postgres");
+export async function openHome(dataDir: string): Promise<Home> {
+  const path = join(dataDir, "postgres");
+  const data = join(path, "data");
   try {
-    const home = isRoot() ? await openAsRoot(dataDir, entry, logger) : await openAsUser(entry);
-    for (const name of ["run", "log"]) await makeFolder(join(home.path, name), home.account);
-    return home;
+    await refuseLinks(path);
+    const account = isRoot() ? await chooseAccount(data) : undefined;
+    if (account) {
+      await requireReach(account, dataDir);
+      await makePassage(path);
+    } else {
+      await mkdir(path, { recursive: true, mode: PRIVATE_MODE });
+      await requireOwn(data);
+    }
+    for (const name of ["run", "log"]) await makeFolder(join(path, name), account);
+    return { path, data, account };
   } catch (error) {
-    throw unusable(entry, error);
+    throw unusable(path, error);
+  }
+}
+
+/**
+ * What would keep a data folder's server from starting there, and no other folder from being chosen; undefined when nothing
+ * is known. It makes and changes nothing, and the folder need not exist yet.
+ */
+export async function findObstacle(dataDir: string): Promise<Failure | undefined> {
+  try {
+    const home = join(dataDir, "postgres");
+    await refuseLinks(home);
+    if (isRoot()) await requireReach(await chooseAccount(join(home, "data")), await nearestExisting(dataDir));
+    return undefined;
+  } catch (error) {
+    const failure = unusable(dataDir, error);
+    if (failure instanceof Failure) return failure;
+    throw failure;
   }
 }
 
@@ -97,77 +106,43 @@ async function openPassage(outermost: string, dataDir: string): Promise<void> {
   }
 }
 
-async function openAsUser(entry: string): Promise<Home> {
-  await mkdir(entry, { recursive: true, mode: PRIVATE_MODE });
-  const path = await realpath(entry);
-  const data = join(path, "data");
+/** The parts that somebody may have put elsewhere: then a copy of the data folder has a link in their place. */
+async function refuseLinks(home: string): Promise<void> {
+  for (const path of [home, join(home, "data"), join(home, "data/pg_wal")]) {
+    const found = await lstat(path).catch(ignoreMissing);
+    if (!found?.isSymbolicLink()) continue;
+    throw new Failure(
+      "LEDGER_DATA_LINKED",
+      `${path} is a link to another place, so a copy of the data folder would not hold the database`,
+    );
+  }
+}
+
+async function requireOwn(data: string): Promise<void> {
   const owner = await findOwner(data);
-  if (owner && process.getuid && owner.uid !== process.getuid()) {
-    throw new Failure(
-      "LEDGER_DATA_NOT_OURS",
-      `${data} belongs to user ${owner.uid}, and this process runs as user ${process.getuid()}`,
-    );
-  }
-  return { path, data, account: undefined };
-}
-
-async function openAsRoot(dataDir: string, entry: string, logger: Logger): Promise<Home> {
-  const found = await lstat(entry).catch(ignoreMissing);
-  if (found?.isSymbolicLink()) return await openLinked(dataDir, entry);
-  if (!found) await makePassage(entry);
-  const data = join(entry, "data");
-  const account = await chooseAccount(data);
-  if (await canEnter(account, entry)) return { path: entry, data, account };
-  if (await findOwner(data)) throw unreachable(entry, account);
-  const home = await makeElsewhere(dataDir, account);
-  await rmdir(entry);
-  await symlink(home.path, entry);
-  logger.warn(
-    { dataDir, home: home.path },
-    "the database server's account cannot enter the data folder; the database is kept in home and linked from there",
+  if (!owner || !process.getuid || owner.uid === process.getuid()) return;
+  throw new Failure(
+    "LEDGER_DATA_NOT_OURS",
+    `${data} belongs to user ${owner.uid}, and this process runs as user ${process.getuid()}`,
   );
-  return home;
 }
 
-/** Follows an existing link and refuses one that a copied data folder brought along. */
-async function openLinked(dataDir: string, entry: string): Promise<Home> {
-  const target = resolve(dirname(entry), await readlink(entry));
-  const path = await realpath(target).catch(ignoreMissing);
-  if (!path) {
-    throw new Failure(
-      "LEDGER_PLACE_UNREACHABLE",
-      `${entry} links to ${target}, which is not there; is its disk mounted?`,
-    );
+/** Throws LEDGER_PLACE_UNREACHABLE, which names the outermost folder that the account can't enter. */
+async function requireReach(account: Account, folder: string): Promise<void> {
+  if (await canEnter(account, folder)) return;
+  let closed = folder;
+  for (let path = folder; path !== dirname(path); path = dirname(path)) {
+    if (!(await canEnter(account, path))) closed = path;
   }
-  const owner = await readFile(join(path, OWNER_FILE), "utf8").catch(ignoreMissing);
-  if (owner !== undefined && owner !== dataDir) {
-    const theirs = await realpath(join(owner, "postgres")).catch(() => undefined);
-    if (theirs === path) {
-      throw new Failure(
-        "LEDGER_DATA_NOT_OURS",
-        `${entry} links to ${path}, which belongs to the data folder ${owner}; this one looks like a copy of it`,
-      );
-    }
-    await writeFile(join(path, OWNER_FILE), dataDir);
-  }
-  const data = join(path, "data");
-  const account = await chooseAccount(data);
-  if (!(await canEnter(account, path))) throw unreachable(path, account);
-  return { path, data, account };
+  throw new Failure(
+    "LEDGER_PLACE_UNREACHABLE",
+    `started as root, the database server runs as user ${account.uid}, who may not enter ${closed}`,
+  );
 }
 
-async function makeElsewhere(dataDir: string, account: Account): Promise<Home> {
-  const hash = createHash("sha256").update(dataDir).digest("hex").slice(0, 16);
-  const path = join(SYSTEM_FOLDER, hash);
-  try {
-    await makePassage(SYSTEM_FOLDER);
-    await makePassage(path);
-    await writeFile(join(path, OWNER_FILE), dataDir);
-  } catch (cause) {
-    throw unusable(path, cause);
-  }
-  if (!(await canEnter(account, path))) throw unreachable(path, account);
-  return { path, data: join(path, "data"), account };
+async function nearestExisting(path: string): Promise<string> {
+  const found = await realpath(path).catch(ignoreMissing);
+  return found ?? (await nearestExisting(dirname(resolve(path))));
 }
 
 /** Existing data keep their owner: whoever made them can run them. */
@@ -183,13 +158,6 @@ async function findOwner(path: string): Promise<Account | undefined> {
 
 function ignoreMissing(error: unknown): undefined {
   if (!isCode(error, "ENOENT")) throw error;
-}
-
-function unreachable(path: string, account: Account): Failure {
-  return new Failure(
-    "LEDGER_PLACE_UNREACHABLE",
-    `user ${account.uid}, under which the database server runs, cannot enter ${path}`,
-  );
 }
 
 /** The failure for a folder that the system refuses to make, read or write; any other error as it is. */

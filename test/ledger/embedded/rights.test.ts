@@ -1,22 +1,11 @@
-import {
-  chmod,
-  chown,
-  cp,
-  lstat,
-  mkdir,
-  readdir,
-  readlink,
-  realpath,
-  rename,
-  rm,
-  stat,
-} from "node:fs/promises";
+import { chmod, chown, cp, lstat, mkdir, readdir, rename, rm, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { findPostgresPackage, openPrograms } from "../../../src/ledger/embedded/binaries.ts";
 import { startEmbeddedPostgres } from "../../../src/ledger/embedded/embedded-postgres.ts";
+import { findObstacle } from "../../../src/ledger/embedded/home.ts";
 import { findAccount, runAs } from "../../../src/ledger/embedded/unprivileged.ts";
 import { machineHas } from "../../support/needs.ts";
 import { startProcess } from "../../support/process.ts";
@@ -26,67 +15,75 @@ import { query } from "./with-data-dir.ts";
 const logger = pino({ level: "silent" });
 const start = (dataDir: string) => startEmbeddedPostgres({ dataDir, clock: systemClock, logger });
 
-describe.runIf(machineHas("root", "linux"))("root, with a data folder below a private one", () => {
-  /** Gives a test a data folder that only root can reach, and removes the home that the server gets elsewhere. */
-  const withPrivateFolder = (body: (dataDir: string, folder: string) => Promise<void>) =>
-    withFolder(async (folder) => {
-      await chmod(folder, 0o700);
-      const dataDir = join(folder, "data");
-      try {
-        await body(dataDir, folder);
-      } finally {
-        await rm(await realpath(join(dataDir, "postgres")).catch(() => folder), {
-          recursive: true,
-          force: true,
-        });
-      }
+describe.runIf(machineHas("root", "linux"))(
+  "root, with a data folder that another account can't get to",
+  () => {
+    const unreachable = (closed: string) => ({
+      code: "LEDGER_PLACE_UNREACHABLE",
+      message: expect.stringContaining(`may not enter ${closed}`),
     });
 
-  test("the database is kept where its account gets through, linked from the data folder", () =>
-    withPrivateFolder(async (dataDir) => {
-      const server = await start(dataDir);
-      expect(await query(server.connection, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
-      expect(await readlink(join(dataDir, "postgres"))).toMatch(/^\/var\/lib\/cryobridge\/[0-9a-f]{16}$/);
-      expect(await server.stop()).toBe("stopped");
-    }));
+    test.each([
+      ["below a private one", 0o700, 0o755],
+      ["that is private itself", 0o755, 0o700],
+      ["below one that only its group may enter", 0o750, 0o755],
+    ])("is refused the start, and nothing is made elsewhere: one %s", (_, outerMode, innerMode) =>
+      withFolder(async (folder) => {
+        const before = await readdir("/var/lib");
+        const dataDir = join(folder, "data");
+        await mkdir(dataDir);
+        await chmod(dataDir, innerMode);
+        await chmod(folder, outerMode);
+        const closed = outerMode === 0o755 ? dataDir : folder;
+        await expect(start(dataDir)).rejects.toMatchObject(unreachable(closed));
+        expect(await findObstacle(dataDir)).toMatchObject(unreachable(closed));
+        expect(await readdir("/var/lib")).toEqual(before);
+        expect((await readdir(dataDir)).filter((name) => name === "postgres")).toEqual([]);
+      }),
+    );
 
-  test("the same database is found again, also after the data folder was moved", () =>
-    withPrivateFolder(async (dataDir, folder) => {
-      const first = await start(dataDir);
-      await query(first.connection, "CREATE TABLE kept AS SELECT 42 AS answer");
-      await first.stop();
-      await rename(dataDir, join(folder, "moved"));
-      const second = await start(join(folder, "moved"));
-      expect(await query(second.connection, "SELECT answer FROM kept")).toEqual([{ answer: 42 }]);
-      await second.stop();
-      await rename(join(folder, "moved"), dataDir);
-    }));
+    test("starts once others may pass through", () =>
+      withFolder(async (folder) => {
+        const dataDir = join(folder, "data");
+        await chmod(folder, 0o700);
+        await expect(start(dataDir)).rejects.toMatchObject(unreachable(folder));
+        await chmod(folder, 0o701);
+        expect(await findObstacle(dataDir)).toBeUndefined();
+        const server = await start(dataDir);
+        expect(await query(server.connection, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
+        await server.stop();
+      }));
 
-  test("a copy of the data folder does not get the original's database", () =>
-    withPrivateFolder(async (dataDir, folder) => {
-      await (await start(dataDir)).stop();
-      await cp(dataDir, join(folder, "copy"), { recursive: true, verbatimSymlinks: true });
-      await expect(start(join(folder, "copy"))).rejects.toMatchObject({ code: "LEDGER_DATA_NOT_OURS" });
-    }));
+    test("data that became unreachable are not abandoned for an empty database", () =>
+      withFolder(async (folder) => {
+        const dataDir = join(folder, "data");
+        await (await start(dataDir)).stop();
+        await chmod(folder, 0o700);
+        await expect(start(dataDir)).rejects.toMatchObject(unreachable(folder));
+        expect((await lstat(join(dataDir, "postgres"))).isDirectory()).toBe(true);
+      }));
+  },
+);
 
-  test("a link whose target is gone is no reason to begin an empty database", () =>
-    withPrivateFolder(async (dataDir) => {
-      await (await start(dataDir)).stop();
-      const home = await readlink(join(dataDir, "postgres"));
-      await rename(home, `${home}-away`);
-      await expect(start(dataDir)).rejects.toMatchObject({ code: "LEDGER_PLACE_UNREACHABLE" });
-      await rename(`${home}-away`, home);
-    }));
-
-  test("data that became unreachable are not abandoned for an empty database", () =>
-    withPrivateFolder(async (dataDir, folder) => {
-      await chmod(folder, 0o755);
-      await (await start(dataDir)).stop();
-      await chmod(folder, 0o700);
-      await expect(start(dataDir)).rejects.toMatchObject({ code: "LEDGER_PLACE_UNREACHABLE" });
-      expect((await lstat(join(dataDir, "postgres"))).isDirectory()).toBe(true);
-    }));
-});
+describe.skipIf(process.platform === "win32")(
+  "a part of the data folder that is a link to another place",
+  () => {
+    test.each(["postgres", "postgres/data", "postgres/data/pg_wal"])("is refused: %s", (part) =>
+      withFolder(async (folder) => {
+        const dataDir = join(folder, "data");
+        await (await start(dataDir)).stop();
+        await rename(join(dataDir, part), join(folder, "elsewhere"));
+        await symlink(join(folder, "elsewhere"), join(dataDir, part));
+        const linked = {
+          code: "LEDGER_DATA_LINKED",
+          message: expect.stringContaining(`${join(dataDir, part)} is a link`),
+        };
+        expect(await findObstacle(dataDir)).toMatchObject(linked);
+        await expect(start(dataDir)).rejects.toMatchObject(linked);
+      }),
+    );
+  },
+);
 
 describe.runIf(machineHas("root", "linux", "a checkout that all users can reach"))("an ordinary user", () => {
   test("runs the server as itself", () =>
