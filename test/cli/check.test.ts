@@ -1,10 +1,11 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { unsafeSettings } from "../../src/cli/check-remote.ts";
 import { acquireDaemonLock } from "../../src/ledger/embedded/daemon-lock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
+import { machineHas } from "../support/needs.ts";
 import { withDatabase } from "../support/with-database.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { type CliResult, runCli } from "./run-cli.ts";
@@ -45,6 +46,34 @@ describe("check --offline", () => {
       expect(stdout).not.toContain("database:");
     });
   });
+
+  it("names the folder in which the embedded database lies, and what keeps a database from starting there", async () => {
+    await withFolder(async (folder) => {
+      await mkdir(join(folder, "real"));
+      await symlink("real", join(folder, "data"));
+      const usual = await check(folder, configText(undefined), "--offline");
+      expect(usual.stdout).toContain(
+        `✓ data folder: ${folder}/data: no daemon is running, database in ${folder}/real/postgres`,
+      );
+      await symlink("elsewhere", join(folder, "real/postgres"));
+      const linked = await check(folder, configText(undefined), "--offline");
+      expect(linked.status).toBe(1);
+      expect(linked.stdout).toMatch(/✗ data folder: .*data\/postgres is a link to another place/);
+    });
+  });
+
+  it.runIf(machineHas("root", "linux"))(
+    "fails when root's database could not get to the data folder",
+    async () => {
+      await withFolder(async (folder) => {
+        await chmod(folder, 0o700);
+        const { status, stdout } = await check(folder, configText(undefined), "--offline");
+        expect(status).toBe(1);
+        expect(stdout).toMatch(new RegExp(`✗ data folder: .*user \\d+, who may not enter ${folder}`));
+        expect(stdout).not.toContain("is made by the first start");
+      });
+    },
+  );
 
   it("warns of a credential in clear text, and is still well", async () => {
     await withFolder(async (folder) => {
