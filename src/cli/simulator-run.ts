@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { Failure } from "../core/failures.ts";
+import { openApiDocument } from "../simulator/openapi.ts";
 import { DEFAULT_ORGANIZATION, resolveOptions, type SimulatorOptions } from "../simulator/options.ts";
 import { Refusal } from "../simulator/refusal.ts";
 import { createSimulator, type Simulator } from "../simulator/simulator.ts";
@@ -19,17 +20,16 @@ interface Given {
 /** `simulator`: runs until it is asked to stop, or prints its description. */
 export async function runSimulator(session: Session, command: Command): Promise<undefined> {
   const given = command.opts<Given>();
+  if (given.openapi) {
+    session.json(openApiDocument());
+    return undefined;
+  }
   const files = [given.behaviour, given.faults].filter((file) => file !== undefined);
   const options: SimulatorOptions = {
     ...readSimulatorFiles(files, session.io.env),
     ...(given.speed === undefined ? {} : { speed: given.speed }),
     ...(given.seed === undefined ? {} : { seed: given.seed }),
   };
-  if (given.openapi) {
-    const document = (await create({ ...options, host: "127.0.0.1" })).describe(given.port);
-    session.json(document);
-    return undefined;
-  }
   const simulator = await create(options);
   const url = await listen(simulator, given.port);
   tell(session, simulator, url, options);

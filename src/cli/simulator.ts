@@ -17,7 +17,10 @@ export function simulatorCommand(cli: Cli): Command {
     .option("--seed <n>", "seed of all chance (default: 1)", wholeNumber(0))
     .option("--behaviour <file>", "YAML file with what this service decides where its specification is open")
     .option("--faults <file>", "YAML file with faults; both files may hold any key, and this one wins")
-    .option("--openapi", "print the OpenAPI 3.1 description of this service, and end")
+    .option(
+      "--openapi",
+      "print the OpenAPI 3.1 description of this service as it is by its defaults, and end",
+    )
     .addHelpText("after", EXAMPLES)
     .action(toAction(cli, async () => (await import("./simulator-run.ts")).runSimulator));
 }

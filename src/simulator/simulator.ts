@@ -3,7 +3,7 @@ import Fastify, { type FastifyError, type FastifyInstance } from "fastify";
 import { Control } from "./control.ts";
 import { controlRoutes } from "./control-routes.ts";
 import { type GatewayParts, serve } from "./gateway.ts";
-import { describeService, type OpenApiDocument } from "./openapi/document.ts";
+import { openApiDocument } from "./openapi.ts";
 import { initialSettings, resolveOptions, type Settings, type SimulatorOptions } from "./options.ts";
 import { pageRoutes } from "./page-routes.ts";
 import { createRandom } from "./random.ts";
@@ -25,11 +25,6 @@ export interface Simulator {
   close(): Promise<void>;
   /** What came in and what was done, so far. */
   tally(): Tally;
-  /**
-   * The OpenAPI 3.1 description of the service as it behaves now; `GET /openapi.json` gives the same. `port` is where
-   * it would listen, for one that doesn't yet.
-   */
-  describe(port?: number): OpenApiDocument;
   /** Staff, devices, faults and settings. */
   readonly control: Control;
 }
@@ -85,7 +80,6 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
           control,
           tally: () => simulator.tally(),
           isOpen: resolved.openControl,
-          describe: () => simulator.describe(),
         },
       );
       await app.listen({ port, host });
@@ -98,10 +92,6 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
       server = undefined;
       closed?.closing.abort(new Error("the simulator is closing"));
       await Promise.all([closed?.app.close(), world.schedule.stop()]);
-    },
-    describe: (port = options.port ?? 0) => {
-      const baseUrl = server ? simulator.url : `http://${resolved.host}:${port}`;
-      return describeService(resolved, settings.behaviour, baseUrl);
     },
     tally: () => world.tally.read(world.faults.hits()),
   };
@@ -116,7 +106,6 @@ function buildServer(
     readonly control: Control;
     readonly tally: () => Tally;
     readonly isOpen: boolean;
-    readonly describe: () => OpenApiDocument;
   },
 ): FastifyInstance {
   const app = Fastify({
@@ -139,7 +128,7 @@ function buildServer(
   for (const [name, { method, path }] of gateway.world().routes) {
     app.route({ method, url: path, handler: (request, reply) => serve(name, request, reply, gateway) });
   }
-  app.get("/openapi.json", (_request, reply) => reply.send(hand.describe()));
+  app.get("/openapi.json", (_request, reply) => reply.send(openApiDocument()));
   controlRoutes(app, hand);
   pageRoutes(app, hand.isOpen);
   return app;

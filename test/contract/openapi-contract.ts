@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import type { OpenApiDocument } from "../../src/simulator/openapi/document.ts";
+import type { OpenApiDocument } from "../../src/simulator/openapi.ts";
 
 /** One call as it went over the wire. */
 export interface Exchange {
@@ -50,8 +50,7 @@ export class Contract {
   readonly #compiled = new Map<string, ValidateFunction>();
 
   constructor(document: OpenApiDocument) {
-    // As it arrives over HTTP, so that nothing rests on what JSON can't say.
-    this.#document = JSON.parse(JSON.stringify(document)) as OpenApiDocument;
+    this.#document = withoutSharedResponses(document);
     this.#ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
     // biome-ignore lint/complexity/useLiteralKeys: the module's default export has no better name.
     addFormats["default"](this.#ajv);
@@ -97,7 +96,7 @@ export class Contract {
     const path = pathOf(target);
     const candidates = Object.entries(this.#document.paths).flatMap(([template, item]): Found[] => {
       const key = method.toLowerCase();
-      const operation = item[key] as unknown as Operation | undefined;
+      const operation = item[key] as Operation | undefined;
       const match = new RegExp(`^${template.replace("{id}", "([^/]+)")}$`).exec(path);
       if (!operation || !match) return [];
       const pointer = `/paths/${template.replaceAll("~", "~0").replaceAll("/", "~1")}/${key}`;
@@ -158,6 +157,17 @@ export class Contract {
       ({ instancePath, message, params }) => `${instancePath} ${message} ${JSON.stringify(params)}`,
     );
   }
+}
+
+/** The document with the responses of `components` in the places that refer to them. */
+function withoutSharedResponses(document: OpenApiDocument): OpenApiDocument {
+  const { responses } = document.components as { readonly responses: Readonly<Record<string, unknown>> };
+  const prefix = "#/components/responses/";
+  const resolved = (_key: string, value: unknown) => {
+    const ref = typeof value === "object" && value !== null && "$ref" in value ? String(value.$ref) : "";
+    return ref.startsWith(prefix) ? responses[ref.slice(prefix.length)] : value;
+  };
+  return JSON.parse(JSON.stringify(document, resolved)) as OpenApiDocument;
 }
 
 function pathOf(target: string): string {

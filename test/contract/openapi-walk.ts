@@ -34,17 +34,12 @@ const UNKNOWN_ID = 987_654;
  * Walks once over every endpoint of a simulator, with staff and device played by hand: everything that should work, at
  * each status on the way, and each way of being refused.
  */
-export async function walk(simulator: Simulator, options: SimulatorOptions): Promise<Step[]> {
+export async function walk(simulator: Simulator): Promise<Step[]> {
   const steps: Step[] = [];
   const { control } = simulator;
-  const isSeparate = options.behaviour?.credentials === "separate";
-  const accessToken = await takeToken(simulator, options, steps);
-  const tokenFor = (target: string) => {
-    const apiToken = DEFAULT_ORGANIZATION.clients[0]?.apiToken;
-    return isSeparate && !target.startsWith(EXTERNAL) ? accessToken : isSeparate ? apiToken : accessToken;
-  };
+  const accessToken = await takeToken(simulator, steps);
   const ask = (method: string, target: string, { body, headers, token, isImproper }: Ask = {}) => {
-    const bearer = token ?? tokenFor(target);
+    const bearer = token ?? accessToken;
     return call(simulator, steps, method, target, isImproper !== true, {
       headers: {
         ...(bearer === "" ? {} : { authorization: `Bearer ${bearer}` }),
@@ -187,52 +182,29 @@ export async function walk(simulator: Simulator, options: SimulatorOptions): Pro
   await ask("POST", outside, { body: { ...retrieval, sampleContainerIds: [first], subjectCode: "S-002" } });
   await ask("POST", outside, { body: externalStore });
   await ask("POST", outside, { ...wrong, body: { ...externalStore, sampleContainers: [] } });
-
-  for (const route of [options.cancelRoute ?? []].flat()) {
-    const isExternal = route.surface === "external";
-    const made = isExternal
-      ? ask("POST", outside, { body: { ...externalStore, sampleContainers: [{ name: "C1", description }] } })
-      : ask("POST", requests, { body: store("C1") });
-    const id = await idOf(made);
-    const body = route.body === undefined ? {} : { body: route.body };
-    const path = (of: number) => route.path.replace("{id}", String(of));
-    await ask(route.method, path(id), body);
-    await ask(route.method, path(id), body);
-    await ask(route.method, path(UNKNOWN_ID), body);
-    if (route.body !== undefined) await ask(route.method, path(id), { ...wrong, body: {} });
-  }
   return steps;
 }
 
 /** Asks for a token in every way that is taken, and in some that are not; gives the last good one. */
-async function takeToken(simulator: Simulator, options: SimulatorOptions, steps: Step[]): Promise<string> {
-  const { tokens = {} } = options;
+async function takeToken(simulator: Simulator, steps: Step[]): Promise<string> {
   const [client] = DEFAULT_ORGANIZATION.clients;
-  const grant = {
-    grant_type: "client_credentials",
-    ...(tokens.scope === undefined ? {} : { scope: tokens.scope }),
-    ...(tokens.audience === undefined ? {} : { audience: tokens.audience }),
-  };
+  const grant = { grant_type: "client_credentials" };
   const basic = `Basic ${Buffer.from(`${client?.clientId}:${client?.clientSecret}`).toString("base64")}`;
   const inForm = { client_id: client?.clientId ?? "", client_secret: client?.clientSecret ?? "" };
   const post = (form: Record<string, string>, isProper: boolean, authorization?: string) =>
-    call(simulator, steps, "POST", tokens.path ?? "/oauth/token", isProper, {
+    call(simulator, steps, "POST", "/oauth/token", isProper, {
       headers: {
         "content-type": "application/x-www-form-urlencoded",
         ...(authorization === undefined ? {} : { authorization }),
       },
       body: new URLSearchParams(form).toString(),
     });
-  const methods = tokens.methods ?? ["basic", "post"];
-  const answers = [
-    ...(methods.includes("basic") ? [await post(grant, true, basic)] : []),
-    ...(methods.includes("post") ? [await post({ ...grant, ...inForm }, true)] : []),
-  ] as { access_token: string }[];
+  await post(grant, true, basic);
+  const answer = (await post({ ...grant, ...inForm }, true)) as { access_token: string };
   await post({ ...grant, ...inForm, client_secret: "wrong" }, false);
   await post({ ...grant, grant_type: "password" }, false, basic);
   await post({ ...inForm, ...grant, grant_type: "password" }, false);
-  if (tokens.scope !== undefined) await post({ ...grant, ...inForm, scope: "other" }, false);
-  return answers.at(-1)?.access_token ?? "";
+  return answer.access_token;
 }
 
 async function call(

@@ -37,7 +37,7 @@ test("the examples that come along can be used, and show every effect that a fau
   expect(files.sort()).toEqual(["faults.yaml", "strict-service.yaml"]);
   for (const file of files) {
     const simulator = await createSimulator(readSimulatorFiles([join(EXAMPLES, file)], {}));
-    expect(simulator.describe(4711).openapi).toBe("3.1.1");
+    expect(simulator.control.storages().length).toBeGreaterThan(3);
   }
   const { faults = [] } = readSimulatorFiles([join(EXAMPLES, "faults.yaml")], {});
   const effects = new Set(faults.flatMap((fault) => Object.keys(fault)));
