@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type BehaviourChange, SUBJECT_FIELDS } from "./behaviour.ts";
+import type { BehaviourChange } from "./behaviour.ts";
 import { INVENTORY_SHAPES } from "./inventory.ts";
 import { ERROR_BODIES } from "./refusal.ts";
 import { milliseconds, share } from "./scalars.ts";
@@ -18,9 +18,7 @@ const form = z.enum(["short", "full"]);
 export const behaviourSchema: z.ZodType<BehaviourChange> = z
   .strictObject({
     listEnvelope: envelope,
-    externalEnvelope: envelope,
     externalPaging: z.enum(["paged", "whole", "refuse"]),
-    defaultPerPage: z.int().min(1),
     maxPerPage: z.int().min(1),
     overPerPage: z.enum(["cap", "refuse"]),
     filters: z
@@ -42,25 +40,14 @@ export const behaviourSchema: z.ZodType<BehaviourChange> = z
     singleRequest: form,
     createdRequest: form,
     listedRequest: form,
-    listedProcedure: form,
-    listedSubject: form,
     cancelledRows: z.enum(["shown", "gone"]),
-    hideProcedureId: z.boolean(),
     listedContainers: z.enum(["stored", "all"]),
-    containerLabel: z.string().min(1),
-    locationLagMs: milliseconds,
     inventory: z.enum(INVENTORY_SHAPES),
-    afterStaff: z.enum(["CREATED", "IN_PROGRESS"]),
     credentials: z.enum(["either", "separate"]),
     errorBody: z.enum(ERROR_BODIES),
-    errorStatuses: z.record(z.string(), statusCode(400, 599)),
-    errorCodes: z.record(z.string(), z.string()),
     validationStatus: statusCode(400, 499),
     createdStatus: statusCode(200, 299),
     foreignStatus: z.union([z.literal(404), z.literal(403)]).describe("404 or 403"),
-    duplicateSubjects: z.enum(["refuse", "allow"]),
-    duplicateLabels: z.enum(["allow", "refuse"]),
-    requiredSubjectFields: z.array(z.enum(SUBJECT_FIELDS)),
     requiredDescription: z.boolean(),
     unknownMembers: z.enum(["ignore", "refuse"]),
   })

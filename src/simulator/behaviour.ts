@@ -17,17 +17,13 @@ export type ListEnvelope =
  * the simulator runs; a fault rule may change any of it for single calls (`behave`).
  */
 export interface Behaviour {
-  /** How lists of the request surface are wrapped. */
+  /** How lists of the request surface are wrapped; those of the external surface are bare arrays. */
   readonly listEnvelope: ListEnvelope;
-  /** The same on the external surface, which the specification describes as bare arrays. */
-  readonly externalEnvelope: ListEnvelope;
   /**
    * Lists of the external surface come in pages like the others (`paged`), whole whatever is asked (`whole`), or
    * whole with `page` and `perPage` refused as unknown (`refuse`).
    */
   readonly externalPaging: "paged" | "whole" | "refuse";
-  /** Items per page when the call names none. */
-  readonly defaultPerPage: number;
   /** The largest page; a larger `perPage` is cut down to it, or refused with `overPerPage: "refuse"`. */
   readonly maxPerPage: number;
   readonly overPerPage: "cap" | "refuse";
@@ -68,58 +64,31 @@ export interface Behaviour {
   readonly createdRequest: "short" | "full";
   /** Entries of `GET /api/procedure-requests`. */
   readonly listedRequest: "short" | "full";
-  /** Entries of `GET /api/procedures`; the short form is id, type, status and createdAt. */
-  readonly listedProcedure: "short" | "full";
-  /** Entries of `GET /api/subjects`; the short form is id, facilityId and code. */
-  readonly listedSubject: "short" | "full";
   /** Requests and procedures that were cancelled: with their status, or as if they had never been (404, in no list). */
   readonly cancelledRows: "shown" | "gone";
-  /** ACCEPTED requests keep `procedureId: null`. */
-  readonly hideProcedureId: boolean;
   /** Which containers lists show: those in storage, or all that ever got an id. */
   readonly listedContainers: "stored" | "all";
-  /** The member that holds a container's label in `GET /api/sample-containers`. */
-  readonly containerLabel: string;
-  /** Locations and `storedAt` are shown only so many ms after the container was stored. */
-  readonly locationLagMs: number;
   /** `GET /api/storage/{id}/inventory`, whose answer is not specified. */
   readonly inventory: InventoryShape;
-  /** What a PENDING procedure becomes when staff have acted: ready for the device, or running at once. */
-  readonly afterStaff: "CREATED" | "IN_PROGRESS";
   /** Which credential each surface takes: either, or access tokens for one and API tokens for the external one. */
   readonly credentials: "either" | "separate";
   /** Shape of error bodies. */
   readonly errorBody: ErrorBody;
-  /** Other statuses by error code: `{ NOT_FOUND: 400, DUPLICATE_SUBJECT: 422 }`. */
-  readonly errorStatuses: Readonly<Record<string, number>>;
-  /** Other words for error codes: `{ NOT_FOUND: "not_found" }`. */
-  readonly errorCodes: Readonly<Record<string, string>>;
   /** Status of `VALIDATION_ERROR`. */
   readonly validationStatus: number;
   /** Status of a successful creation. */
   readonly createdStatus: number;
   /** Status for an existing row of another organization, read by its id. */
   readonly foreignStatus: 404 | 403;
-  /** A second subject with the same code at a facility: 409, or taken as another subject. */
-  readonly duplicateSubjects: "refuse" | "allow";
-  /** A STORE of a label that the subject has in storage or in an open request already: taken, or 409. */
-  readonly duplicateLabels: "allow" | "refuse";
-  /** Subject fields that must be given and not empty. */
-  readonly requiredSubjectFields: readonly SubjectField[];
   /** Whether each container of a STORE must have a description that is not empty. */
   readonly requiredDescription: boolean;
   /** Members of a body that the specification doesn't name: ignored, or refused. */
   readonly unknownMembers: "ignore" | "refuse";
 }
 
-export const SUBJECT_FIELDS = ["facilityId", "code", "firstName", "lastName", "dateOfBirth"] as const;
-export type SubjectField = (typeof SUBJECT_FIELDS)[number];
-
 export const DEFAULT_BEHAVIOUR: Behaviour = {
   listEnvelope: "array",
-  externalEnvelope: "array",
   externalPaging: "paged",
-  defaultPerPage: 10,
   maxPerPage: 100,
   overPerPage: "cap",
   filters: "all",
@@ -139,25 +108,14 @@ export const DEFAULT_BEHAVIOUR: Behaviour = {
   singleRequest: "short",
   createdRequest: "full",
   listedRequest: "full",
-  listedProcedure: "full",
-  listedSubject: "full",
   cancelledRows: "shown",
-  hideProcedureId: false,
   listedContainers: "stored",
-  containerLabel: "name",
-  locationLagMs: 0,
   inventory: "containers",
-  afterStaff: "CREATED",
   credentials: "either",
   errorBody: "code",
-  errorStatuses: {},
-  errorCodes: {},
   validationStatus: 422,
   createdStatus: 201,
   foreignStatus: 404,
-  duplicateSubjects: "refuse",
-  duplicateLabels: "allow",
-  requiredSubjectFields: SUBJECT_FIELDS,
   requiredDescription: false,
   unknownMembers: "ignore",
 };

@@ -210,7 +210,7 @@ export class Control {
 
   /** A subject that was there before anyone called; a code that exists already gives a second subject. */
   addSubject(subject: NewSubject): Subject {
-    return this.#state.addSubject(subject, { duplicateSubjects: "allow" });
+    return this.#state.addSubject(subject, { mayRepeat: true });
   }
 
   /** A container that was in storage before anyone called. Its subject must exist. */

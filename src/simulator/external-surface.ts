@@ -1,8 +1,7 @@
-import type { Behaviour } from "./behaviour.ts";
 import { type AuthorizedCall, answerJson, type Route, readId } from "./exchange.ts";
 import type { Listing } from "./lists.ts";
 import { readOrderBody } from "./order-body.ts";
-import type { Container, Procedure } from "./records.ts";
+import type { Procedure } from "./records.ts";
 import { notFound } from "./refusal.ts";
 import { containerListing } from "./request-listings.ts";
 import { containerView } from "./request-views.ts";
@@ -22,7 +21,7 @@ export function externalSurface(parts: SurfaceParts): Route[] {
   const { state, tally, random } = parts;
   const procedures = procedureListing(state);
   const form = ({ behaviour }: AuthorizedCall): ListForm => ({
-    envelope: behaviour.externalEnvelope,
+    envelope: "array",
     paging: behaviour.externalPaging,
   });
   const containers = containerListing(state);
@@ -50,11 +49,7 @@ export function externalSurface(parts: SurfaceParts): Route[] {
           procedureId: procedure.id,
           at: procedure.createdAt,
         });
-        return answerJson(
-          call.behaviour.createdStatus,
-          fullView(procedure, state, call.behaviour),
-          call.behaviour,
-        );
+        return answerJson(call.behaviour.createdStatus, fullView(procedure, state), call.behaviour);
       },
     },
     {
@@ -72,17 +67,14 @@ export function externalSurface(parts: SurfaceParts): Route[] {
         const procedure = visibleRow(state.procedures.find(readId(call)), "procedure", call, state);
         if (!isOffered(procedure)) throw notFound("procedure");
         const shown = state.history.shown(procedure, call.behaviour, random);
-        return answerJson(200, fullView(shown, state, call.behaviour), call.behaviour);
+        return answerJson(200, fullView(shown, state), call.behaviour);
       },
     },
     {
       method: "GET",
       path: "/api/v1/external/sample-containers",
       access: "bearer",
-      handle: (call) => {
-        const view = (row: Container) => containerView(state.placed(row, call.behaviour));
-        return answerList(containers, view, call, parts, form(call));
-      },
+      handle: (call) => answerList(containers, containerView, call, parts, form(call)),
     },
   ];
 }
@@ -126,13 +118,12 @@ function summaryView(procedure: Procedure, state: State) {
   };
 }
 
-function fullView(procedure: Procedure, state: State, behaviour: Behaviour) {
+function fullView(procedure: Procedure, state: State) {
   if (procedure.type === "REFILL") return summaryView(procedure, state);
   const isStored = procedure.type === "STORE" && procedure.status === "COMPLETED";
   const sampleContainers = procedure.containerIds.map((containerId) => {
     const container = state.containers.find(containerId);
-    const placed = isStored && container ? state.placed(container, behaviour) : undefined;
-    const slot = placed?.slot;
+    const slot = isStored ? container?.slot : undefined;
     return {
       id: containerId,
       name: container?.name,
@@ -144,7 +135,7 @@ function fullView(procedure: Procedure, state: State, behaviour: Behaviour) {
               canister: slot.canister,
               cane: slot.cane,
             },
-            storedAt: placed?.storedAt,
+            storedAt: container?.storedAt,
           }
         : {}),
     };

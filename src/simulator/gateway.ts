@@ -6,7 +6,7 @@ import type { Answer, Call, Route } from "./exchange.ts";
 import type { Fault } from "./fault-book.ts";
 import type { Settings } from "./options.ts";
 import { drawMs, type Random, type Spread } from "./random.ts";
-import { type EncodedBody, encodeRefusal, htmlPage, Refusal, statusOf } from "./refusal.ts";
+import { type EncodedBody, encodeRefusal, htmlPage, Refusal } from "./refusal.ts";
 import type { World } from "./world.ts";
 
 export interface GatewayParts {
@@ -79,7 +79,7 @@ function execute(route: Route | undefined, call: Call, fault: Fault, world: Worl
     if (!(error instanceof Refusal)) throw error;
     const challenge = { "www-authenticate": 'Bearer realm="simulator", error="invalid_token"' };
     return {
-      status: statusOf(error, call.behaviour),
+      status: error.status,
       headers: error.status === 401 ? challenge : {},
       body: encodeRefusal(error, call.behaviour),
     };
@@ -97,8 +97,7 @@ function surfaceOf({ path }: Route): "request" | "external" {
 function statusAnswer(status: number, call: Call): Answer {
   const code = status === 429 ? "RATE_LIMITED" : status >= 500 ? "UNAVAILABLE" : "REFUSED";
   const refusal = new Refusal(status, code, STATUS_CODES[status] ?? "error");
-  // A scripted status stands as it is, whatever the behaviour makes of the service's own.
-  return { status, body: encodeRefusal(refusal, { ...call.behaviour, errorStatuses: {} }) };
+  return { status, body: encodeRefusal(refusal, call.behaviour) };
 }
 
 /** What a fault makes of an answer. */

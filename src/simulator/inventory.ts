@@ -4,11 +4,9 @@ import { containerView, position } from "./request-views.ts";
 /**
  * The shapes that the simulator has for an inventory, whose answer the specification leaves open.
  * - `containers`: `{ storageId, storageName, count, sampleContainers }`
- * - `list`: a bare array of containers with their positions
  * - `tree`: `{ storage, canisters: [{ canister, canes: [{ cane, sampleContainers }] }] }`
- * - `counts`: a number for each canister, and no container
  */
-export const INVENTORY_SHAPES = ["containers", "list", "tree", "counts"] as const;
+export const INVENTORY_SHAPES = ["containers", "tree"] as const;
 export type InventoryShape = (typeof INVENTORY_SHAPES)[number];
 
 /** What is in a storage solution, in the chosen shape; `stored` are its containers. */
@@ -21,15 +19,8 @@ export function inventoryView(
   switch (shape) {
     case "containers":
       return { storageId: id, storageName: name, count: stored.length, sampleContainers: stored.map(placed) };
-    case "list":
-      return stored.map(placed);
     case "tree":
       return { storage: { id, name }, canisters: canistersOf(stored) };
-    case "counts": {
-      const counts: Record<string, number> = {};
-      for (const { slot } of stored) if (slot) counts[slot.canister] = (counts[slot.canister] ?? 0) + 1;
-      return { storageId: id, total: stored.length, byCanister: counts };
-    }
   }
 }
 

@@ -108,6 +108,9 @@ function refusePaging(query: URLSearchParams): void {
   throw invalid(400, "unknown parameter", fields);
 }
 
+/** Items per page when the call names none (specification, Common query parameters). */
+const DEFAULT_PER_PAGE = 10;
+
 function readPaging(query: URLSearchParams, behaviour: Behaviour): { page: number; perPage: number } {
   const read = (name: string, fallback: number): number => {
     const text = query.get(name);
@@ -117,7 +120,7 @@ function readPaging(query: URLSearchParams, behaviour: Behaviour): { page: numbe
       { field: name, message: "must be a positive integer" },
     ]);
   };
-  const perPage = read("perPage", Math.min(behaviour.defaultPerPage, behaviour.maxPerPage));
+  const perPage = read("perPage", Math.min(DEFAULT_PER_PAGE, behaviour.maxPerPage));
   if (perPage > behaviour.maxPerPage && behaviour.overPerPage === "refuse") {
     throw invalid(behaviour.validationStatus, "perPage is too large", [
       { field: "perPage", message: `at most ${behaviour.maxPerPage}` },

@@ -36,8 +36,6 @@ export interface TokenOptions {
   readonly methods: readonly ("basic" | "post")[];
   /** Where tokens are asked for. */
   readonly path: string;
-  /** The word in `token_type`; clients must not mind its letters' case (RFC 6749, section 5.1). */
-  readonly type: string;
   /** A scope that each token request must name, among others if it likes; any scope or none when absent. */
   readonly scope?: string | undefined;
   /** The audience that each token request must name; any or none when absent. */
@@ -161,7 +159,6 @@ export function resolveOptions(options: SimulatorOptions): ResolvedOptions {
       expiresIn: "number",
       methods: ["basic", "post"],
       path: "/oauth/token",
-      type: "Bearer",
       ...options.tokens,
     },
     cancelRoutes: [options.cancelRoute ?? []].flat(),

@@ -1,4 +1,3 @@
-import { SUBJECT_FIELDS, type SubjectField } from "./behaviour.ts";
 import { type AuthorizedCall, readJsonObject } from "./exchange.ts";
 import type { NamedContainer } from "./records.ts";
 import { type FieldError, invalid } from "./refusal.ts";
@@ -6,23 +5,22 @@ import type { NewOrder, NewSubject } from "./state.ts";
 
 const LONGEST_TEXT = 1_000;
 const MOST_CONTAINERS = 1_000;
+const SUBJECT_FIELDS = ["facilityId", "code", "firstName", "lastName", "dateOfBirth"];
 
 /** The body of `POST /api/subjects`. Throws a Refusal that names every field that is wrong. */
 export function readSubjectBody(call: AuthorizedCall): NewSubject {
   const body = readJsonObject(call);
   const errors: FieldError[] = [];
   refuseUnknown(body, SUBJECT_FIELDS, call, errors);
-  const isRequired = (field: SubjectField) => call.behaviour.requiredSubjectFields.includes(field);
-  const text = (field: SubjectField, must: boolean) => readText(body, field, must, errors) || undefined;
+  const text = (field: string) => readText(body, field, true, errors);
   const subject = {
-    // Without these two a subject could not be found again, whatever else is optional.
     facilityId: readInteger(body, "facilityId", errors),
-    code: text("code", true) ?? "",
-    firstName: text("firstName", isRequired("firstName")),
-    lastName: text("lastName", isRequired("lastName")),
-    dateOfBirth: text("dateOfBirth", isRequired("dateOfBirth")),
+    code: text("code"),
+    firstName: text("firstName"),
+    lastName: text("lastName"),
+    dateOfBirth: text("dateOfBirth"),
   };
-  if (subject.dateOfBirth !== undefined && !isDate(subject.dateOfBirth)) {
+  if (subject.dateOfBirth !== "" && !isDate(subject.dateOfBirth)) {
     errors.push({ field: "dateOfBirth", message: "must be a date YYYY-MM-DD" });
   }
   refuseIfAny(errors, call);

@@ -38,8 +38,6 @@ export interface Container extends Row {
   readonly subjectCode: string;
   slot: Slot | undefined;
   storedAt: string | undefined;
-  /** When it was stored, monotonic ms, for locations that are shown late. */
-  storedTick: number | undefined;
   /** The RFID tag that staff associated with it. */
   rfidTag: string | undefined;
 }

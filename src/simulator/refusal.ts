@@ -60,18 +60,9 @@ export interface EncodedBody {
   readonly text: string;
 }
 
-type ErrorBehaviour = Pick<Behaviour, "errorBody" | "errorCodes" | "errorStatuses">;
-
-/** The status that a refusal is answered with. */
-export function statusOf({ code, status }: Refusal, { errorStatuses }: ErrorBehaviour): number {
-  return errorStatuses[code] ?? status;
-}
-
-/** A refusal as bytes, in the shape and words of the behaviour. */
-export function encodeRefusal(refusal: Refusal, behaviour: ErrorBehaviour): EncodedBody {
-  const { message, fields } = refusal;
-  const code = behaviour.errorCodes[refusal.code] ?? refusal.code;
-  const status = statusOf(refusal, behaviour);
+/** A refusal as bytes, in the shape of the behaviour. */
+export function encodeRefusal(refusal: Refusal, behaviour: Pick<Behaviour, "errorBody">): EncodedBody {
+  const { status, code, message, fields } = refusal;
   const details = fields.length > 0 ? { details: fields } : {};
   const entries = (fields.length > 0 ? fields : [{ field: null, message }]).map((each) => ({
     code,

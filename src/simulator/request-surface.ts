@@ -1,7 +1,6 @@
 import { type AuthorizedCall, answerJson, type Route, readId } from "./exchange.ts";
 import { inventoryView } from "./inventory.ts";
 import { readOrderBody, readSubjectBody } from "./order-body.ts";
-import type { Container } from "./records.ts";
 import { notFound } from "./refusal.ts";
 import { requestListings } from "./request-listings.ts";
 import {
@@ -9,9 +8,7 @@ import {
   fullRequestView,
   locationView,
   procedureView,
-  shortProcedureView,
   shortRequestView,
-  shortSubjectView,
   storageView,
   subjectView,
 } from "./request-views.ts";
@@ -48,7 +45,7 @@ export function requestSurface(parts: SurfaceParts): Route[] {
       handle: (call) => {
         const input = readSubjectBody(call);
         checkFacility(input.facilityId, call, state);
-        const subject = state.addSubject(input, call.behaviour);
+        const subject = state.addSubject(input);
         const { id, facilityId, code, createdAt } = subject;
         tally.recordSubject({ subjectId: id, facilityId, code, at: createdAt });
         return answerJson(call.behaviour.createdStatus, subjectView(subject), call.behaviour);
@@ -58,10 +55,7 @@ export function requestSurface(parts: SurfaceParts): Route[] {
       method: "GET",
       path: "/api/subjects",
       access: "bearer",
-      handle: (call) => {
-        const view = call.behaviour.listedSubject === "full" ? subjectView : shortSubjectView;
-        return answerList(listings.subjects, view, call, parts, form(call));
-      },
+      handle: (call) => answerList(listings.subjects, subjectView, call, parts, form(call)),
     },
     get("/api/subjects/:id", (call) =>
       subjectView(visibleRow(state.subjects.find(readId(call)), "subject", call, state)),
@@ -84,10 +78,7 @@ export function requestSurface(parts: SurfaceParts): Route[] {
         });
         return answerJson(
           call.behaviour.createdStatus,
-          (call.behaviour.createdRequest === "full" ? fullRequestView : shortRequestView)(
-            request,
-            call.behaviour,
-          ),
+          (call.behaviour.createdRequest === "full" ? fullRequestView : shortRequestView)(request),
           call.behaviour,
         );
       },
@@ -98,7 +89,7 @@ export function requestSurface(parts: SurfaceParts): Route[] {
       access: "bearer",
       handle: (call) => {
         const view = call.behaviour.listedRequest === "full" ? fullRequestView : shortRequestView;
-        return answerList(listings.requests, (row) => view(row, call.behaviour), call, parts, form(call));
+        return answerList(listings.requests, view, call, parts, form(call));
       },
     },
     get(
@@ -106,7 +97,7 @@ export function requestSurface(parts: SurfaceParts): Route[] {
       (call) => {
         const request = visibleRow(state.requests.find(readId(call)), "procedure request", call, state);
         const view = call.behaviour.singleRequest === "full" ? fullRequestView : shortRequestView;
-        return view(state.history.shown(request, call.behaviour, random), call.behaviour);
+        return view(state.history.shown(request, call.behaviour, random));
       },
       "request",
     ),
@@ -114,10 +105,7 @@ export function requestSurface(parts: SurfaceParts): Route[] {
       method: "GET",
       path: "/api/procedures",
       access: "bearer",
-      handle: (call) => {
-        const view = call.behaviour.listedProcedure === "full" ? procedureView : shortProcedureView;
-        return answerList(listings.procedures, view, call, parts, form(call));
-      },
+      handle: (call) => answerList(listings.procedures, procedureView, call, parts, form(call)),
     },
     get(
       "/api/procedures/:id",
@@ -131,17 +119,13 @@ export function requestSurface(parts: SurfaceParts): Route[] {
       method: "GET",
       path: "/api/sample-containers",
       access: "bearer",
-      handle: (call) => {
-        const { containerLabel } = call.behaviour;
-        const view = (row: Container) => containerView(state.placed(row, call.behaviour), containerLabel);
-        return answerList(listings.containers, view, call, parts, form(call));
-      },
+      handle: (call) => answerList(listings.containers, containerView, call, parts, form(call)),
     },
     get(
       "/api/sample-containers/:id/location",
       (call) => {
         const container = visibleRow(state.containers.find(readId(call)), "sample container", call, state);
-        const location = locationView(state.placed(container, call.behaviour), state);
+        const location = locationView(container, state);
         if (!location) throw notFound("location of the sample container");
         return location;
       },

@@ -1,4 +1,3 @@
-import type { Behaviour } from "./behaviour.ts";
 import type { Container, Procedure, ProcedureRequest, StorageSolution, Subject } from "./records.ts";
 import type { State } from "./state.ts";
 
@@ -8,7 +7,7 @@ export function subjectView({ id, facilityId, code, firstName, lastName, dateOfB
 }
 
 /** A procedure request with every field of the specification's table. A RETRIEVAL doesn't tell its containers. */
-export function fullRequestView(request: ProcedureRequest, behaviour: Behaviour) {
+export function fullRequestView(request: ProcedureRequest) {
   const { id, type, status, facilityId, subjectCode, containers, createdAt } = request;
   const sampleContainers = containers.map(({ name, description }) => ({
     sampleContainerId: name,
@@ -21,7 +20,7 @@ export function fullRequestView(request: ProcedureRequest, behaviour: Behaviour)
     facilityId,
     subjectCode,
     ...(type === "STORE" ? { sampleContainers } : {}),
-    procedureId: behaviour.hideProcedureId ? null : request.procedureId,
+    procedureId: request.procedureId,
     createdAt,
     acceptedAt: request.acceptedAt,
     acceptedBy: request.acceptedBy,
@@ -29,16 +28,10 @@ export function fullRequestView(request: ProcedureRequest, behaviour: Behaviour)
 }
 
 /** The two short forms of the specification: one while pending (or turned down), one once accepted. */
-export function shortRequestView(request: ProcedureRequest, behaviour: Behaviour) {
-  const { id, type, status, createdAt, acceptedAt, acceptedBy } = request;
-  const procedureId = behaviour.hideProcedureId ? null : request.procedureId;
+export function shortRequestView(request: ProcedureRequest) {
+  const { id, type, status, procedureId, createdAt, acceptedAt, acceptedBy } = request;
   if (acceptedAt === undefined) return { id, type, status, procedureId, createdAt };
   return { id, type, status, procedureId, acceptedAt, acceptedBy };
-}
-
-/** The short form of a subject, for services whose lists tell little. */
-export function shortSubjectView({ id, facilityId, code }: Subject) {
-  return { id, facilityId, code };
 }
 
 /**
@@ -47,12 +40,6 @@ export function shortSubjectView({ id, facilityId, code }: Subject) {
  */
 export function procedureType({ type }: Pick<Procedure, "type">): string {
   return type === "STORE" ? "storage" : type.toLowerCase().replaceAll("_", " ");
-}
-
-/** The short form of a procedure, for services whose lists tell little. */
-export function shortProcedureView(procedure: Procedure) {
-  const { id, status, createdAt } = procedure;
-  return { id, type: procedureType(procedure), status, createdAt };
 }
 
 /** A procedure, on the request surface. */
@@ -73,10 +60,9 @@ export function procedureView(procedure: Procedure) {
   };
 }
 
-/** A sample container as lists show it; `labelKey` is the member that holds its label. */
-export function containerView(container: Container, labelKey = "name") {
-  const { id, name, subjectId, subjectCode, description, storedAt } = container;
-  return { id, [labelKey]: name, subject: { id: subjectId, code: subjectCode }, description, storedAt };
+/** A sample container as lists show it. */
+export function containerView({ id, name, subjectId, subjectCode, description, storedAt }: Container) {
+  return { id, name, subject: { id: subjectId, code: subjectCode }, description, storedAt };
 }
 
 /** Free text naming canister, cane and slot. */

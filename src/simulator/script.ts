@@ -58,7 +58,6 @@ const tokens = z
     expiresIn: z.enum(["number", "string", "absent"]),
     methods: z.array(z.enum(["basic", "post"])).min(1),
     path,
-    type: z.string().min(1),
     scope: z.string().min(1),
     audience: z.string().min(1),
   })

@@ -6,7 +6,7 @@ import type { State } from "./state.ts";
 
 /** Puts in what is to be there before anyone calls. Throws a Refusal for a container without a subject. */
 export function seed(state: State, { subjects, containers }: ResolvedOptions): void {
-  for (const subject of subjects) state.addSubject(subject, { duplicateSubjects: "allow" });
+  for (const subject of subjects) state.addSubject(subject, { mayRepeat: true });
   for (const container of containers) storeContainer(state, container);
 }
 

@@ -116,8 +116,9 @@ export class State {
     return this.subjects.withKey(code).find((subject) => subject.facilityId === facilityId);
   }
 
-  addSubject(input: NewSubject, behaviour: Pick<Behaviour, "duplicateSubjects">): Subject {
-    if (behaviour.duplicateSubjects === "refuse" && this.findSubject(input.facilityId, input.code)) {
+  /** Staff may give a code twice at a facility (`mayRepeat`), an integration may not. */
+  addSubject(input: NewSubject, { mayRepeat = false } = {}): Subject {
+    if (!mayRepeat && this.findSubject(input.facilityId, input.code)) {
       throw new Refusal(409, "DUPLICATE_SUBJECT", "a subject with this code exists at this facility");
     }
     const subject = this.subjects.add({
@@ -167,12 +168,6 @@ export class State {
         { field: "sampleContainerIds", message: `not the subject's: ${foreign.join(", ")}` },
       ]);
     }
-    if (behaviour.duplicateLabels === "refuse") {
-      const taken = this.#openLabels(subject);
-      if (order.containers.some(({ name }) => taken.has(name))) {
-        throw new Refusal(409, "DUPLICATE_CONTAINER", "the subject has a container of this label");
-      }
-    }
     return subject;
   }
 
@@ -187,7 +182,6 @@ export class State {
         subjectCode: subject.code,
         slot: undefined,
         storedAt: undefined,
-        storedTick: undefined,
         rfidTag: undefined,
       }),
     );
@@ -232,7 +226,6 @@ export class State {
   putIntoStorage(container: Container, storageId: number): void {
     container.slot = this.#freeSlots.get(storageId)?.pop() ?? this.#newSlot(storageId);
     container.storedAt = this.timestamp();
-    container.storedTick = this.#options.clock.monotonic();
   }
 
   takeOutOfStorage(container: Container): void {
@@ -242,14 +235,6 @@ export class State {
     else this.#freeSlots.set(container.slot.storageId, [container.slot]);
     container.slot = undefined;
     container.storedAt = undefined;
-    container.storedTick = undefined;
-  }
-
-  /** The container as readers see it: its place is not shown before the lag is over. */
-  placed(container: Container, { locationLagMs }: Pick<Behaviour, "locationLagMs">): Container {
-    if (locationLagMs === 0 || container.storedTick === undefined) return container;
-    const isShown = container.storedTick + locationLagMs <= this.#options.clock.monotonic();
-    return isShown ? container : { ...container, slot: undefined, storedAt: undefined };
   }
 
   #newSlot(storageId: number): Slot {
@@ -272,18 +257,6 @@ export class State {
     const storage = storages[this.procedures.size % Math.max(1, storages.length)];
     if (!storage) throw notFound("storage solution");
     return storage.id;
-  }
-
-  #openLabels(subject: Subject): Set<string> {
-    const labels = new Set<string>();
-    for (const container of this.containers.withKey(subject.code)) {
-      if (container.subjectId === subject.id && container.slot) labels.add(container.name);
-    }
-    for (const request of this.requests.withKey(subject.code)) {
-      if (request.subjectId !== subject.id || request.status !== "PENDING") continue;
-      for (const { name } of request.containers) labels.add(name);
-    }
-    return labels;
   }
 
   #newRow(facilityId: number): { id: number; facilityId: number; insertedAt: number } {

@@ -49,7 +49,7 @@ export function tokenEndpoint(credentials: Credentials, options: TokenOptions): 
       headers: { "cache-control": "no-store" },
       body: json({
         access_token: credentials.issue(caller),
-        token_type: options.type,
+        token_type: "Bearer",
         ...expiresIn,
         ...(scope === null ? {} : { scope }),
       }),

@@ -183,8 +183,7 @@ export class Transitions {
 
   #readyForDevice(procedure: Procedure): Procedure {
     this.#moveProcedure(procedure, "CREATED");
-    const isAtOnce = this.#behaviour().afterStaff === "IN_PROGRESS" && procedure.status === "CREATED";
-    return isAtOnce ? this.startProcedure(procedure.id) : procedure;
+    return procedure;
   }
 
   #containersOf({ containerIds }: Procedure): Container[] {

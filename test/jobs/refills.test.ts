@@ -162,6 +162,7 @@ test("a facility that changes its surface begins anew there, and counts nothing 
     await lab.read();
     const before = lab.refill();
     await lab.read();
+    await lab.pool.query("update refill_subscriptions set subscribed_at = now() - interval '2 hours'");
     const at = fromNow(-HOUR);
     lab.simulator.control.alterProcedure(before, { createdAt: at, completedAt: at });
     await subscribeRefills(lab.pool, [{ ...NORTH, surface: "external" }]);

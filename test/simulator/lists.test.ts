@@ -153,16 +153,16 @@ test("statuses and types may be spelled otherwise, filters included, and objects
     },
   ));
 
-test("a procedure request may hide its procedure and be listed in its short form", () =>
+test("a procedure request may be listed in its short form", () =>
   withSimulator(
-    { behaviour: { hideProcedureId: true, listedRequest: "short", singleRequest: "full" } },
+    { behaviour: { listedRequest: "short", singleRequest: "full" } },
     async ({ ask, post, simulator }) => {
       simulator.control.addSubject(SUBJECT);
       const { id } = (await post("/api/procedure-requests", STORE)).json;
-      simulator.control.acceptRequest(id);
+      const procedure = simulator.control.acceptRequest(id);
       const [listed] = (await ask("/api/procedure-requests?status=ACCEPTED")).json;
       expect(listed).not.toHaveProperty("subjectCode");
-      expect(listed).toMatchObject({ status: "ACCEPTED", procedureId: null });
+      expect(listed).toMatchObject({ status: "ACCEPTED", procedureId: procedure.id });
       expect((await ask(`/api/procedure-requests/${id}`)).json).toMatchObject({ subjectCode: "S-001" });
     },
   ));

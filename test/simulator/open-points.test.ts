@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { createFakeClock } from "./fake-clock.ts";
 import { type Bench, STORE, SUBJECT, withSimulator } from "./with-simulator.ts";
 
 const REQUESTS = "/api/procedure-requests";
@@ -13,18 +12,15 @@ async function withStored({ post, simulator: { control } }: Bench) {
   return control.fulfilRequest(id);
 }
 
-test("lists may be wrapped under any key, with paging data beside the entries or in meta, on each surface apart", () =>
-  withSimulator(
-    { behaviour: { listEnvelope: { key: "rows", paging: "meta" }, externalEnvelope: { key: "list" } } },
-    async (bench) => {
-      await withStored(bench);
-      expect((await bench.ask("/api/subjects")).json).toEqual({
-        rows: [expect.objectContaining({ code: "S-001" })],
-        meta: { page: 1, perPage: 10, total: 1 },
-      });
-      expect((await bench.ask(OUTSIDE)).json).toEqual({ list: [expect.objectContaining({ type: "STORE" })] });
-    },
-  ));
+test("lists of the request surface may be wrapped under any key, with paging data beside the entries or in meta", () =>
+  withSimulator({ behaviour: { listEnvelope: { key: "rows", paging: "meta" } } }, async (bench) => {
+    await withStored(bench);
+    expect((await bench.ask("/api/subjects")).json).toEqual({
+      rows: [expect.objectContaining({ code: "S-001" })],
+      meta: { page: 1, perPage: 10, total: 1 },
+    });
+    expect((await bench.ask(OUTSIDE)).json).toEqual([expect.objectContaining({ type: "STORE" })]);
+  }));
 
 test("lists of the external surface may come whole whatever is asked, or refuse to be paged", () =>
   withSimulator({ behaviour: { externalPaging: "whole" } }, async (bench) => {
@@ -59,14 +55,6 @@ test("a pending request may be answered and listed with five fields only", () =>
     expect(Object.keys(created)).toEqual(fields);
     expect(Object.keys((await bench.ask(REQUESTS)).json[0])).toEqual(fields);
     expect(Object.keys((await bench.ask(`${REQUESTS}/${created.id}`)).json)).toEqual(fields);
-  }));
-
-test("list entries of subjects and procedures may be short", () =>
-  withSimulator({ behaviour: { listedSubject: "short", listedProcedure: "short" } }, async (bench) => {
-    await withStored(bench);
-    const keys = async (path: string) => Object.keys((await bench.ask(path)).json[0]);
-    expect(await keys("/api/subjects")).toEqual(["id", "facilityId", "code"]);
-    expect(await keys("/api/procedures")).toEqual(["id", "type", "status", "createdAt"]);
   }));
 
 test("statuses and types may be written in small letters, and filters take either case", () =>
@@ -117,29 +105,15 @@ test("stale reads show a row one status late now and then, so that it seems to g
     expect(seen.join(" ")).toContain("COMPLETED IN_PROGRESS");
   }));
 
-test("locations may be shown late", async () => {
-  const clock = createFakeClock();
-  await withSimulator({ clock, behaviour: { locationLagMs: 5_000 } }, async (bench) => {
-    const procedure = await withStored(bench);
-    const [containerId] = procedure.containerIds;
-    const location = async () => (await bench.ask(`/api/sample-containers/${containerId}/location`)).status;
-    const outside = async () =>
-      (await bench.ask(`${OUTSIDE}/${procedure.id}`)).json.sampleContainers[0].location;
-    expect([await location(), await outside()]).toEqual([404, undefined]);
-    await clock.pass(5_000);
-    expect(await location()).toBe(200);
-    expect(await outside()).toMatchObject({ canister: "1", cane: "A" });
-  });
-});
-
 test.each([
-  ["containers", { count: 2, sampleContainers: [{ name: "V1" }, { name: "V2" }] }],
-  ["list", [{ name: "V1", position: "Canister 1, Cane A, Slot 1" }, { name: "V2" }]],
+  [
+    "containers",
+    { count: 2, sampleContainers: [{ name: "V1", position: "Canister 1, Cane A, Slot 1" }, {}] },
+  ],
   [
     "tree",
     { canisters: [{ canister: "1", canes: [{ cane: "A", sampleContainers: [{ slot: 1 }, { slot: 2 }] }] }] },
   ],
-  ["counts", { total: 2, byCanister: { 1: 2 } }],
 ] as const)("an inventory may come as %s", (inventory, expected) =>
   withSimulator({ behaviour: { inventory } }, async (bench) => {
     const { storageId } = await withStored(bench);
@@ -156,23 +130,6 @@ test("moments may be written without milliseconds or with an offset, and absent 
     bench.simulator.control.behave({ timestamps: "offset" });
     expect((await bench.ask(REQUESTS)).json[0].createdAt).toMatch(/\.\d{3}\+00:00$/);
   }));
-
-test("the label of a listed container may stand under another name", () =>
-  withSimulator({ behaviour: { containerLabel: "sampleContainerId" } }, async (bench) => {
-    await withStored(bench);
-    const [entry] = (await bench.ask("/api/sample-containers?subjectCode=S-001")).json;
-    expect(entry).toMatchObject({ sampleContainerId: "V1" });
-    expect(entry).not.toHaveProperty("name");
-  }));
-
-test("refusals may have other statuses and words, by their codes", () =>
-  withSimulator(
-    { behaviour: { errorStatuses: { NOT_FOUND: 400 }, errorCodes: { NOT_FOUND: "no_such_thing" } } },
-    async ({ ask }) => {
-      const reply = await ask("/api/subjects/999");
-      expect([reply.status, reply.json.code]).toEqual([400, "no_such_thing"]);
-    },
-  ));
 
 test("a strict service refuses members that it doesn't know, and containers without a description", () =>
   withSimulator(

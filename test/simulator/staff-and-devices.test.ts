@@ -63,14 +63,6 @@ test("automatic staff associate tags as well as accept", () =>
     expect(control.containers().every(({ rfidTag }) => rfidTag !== undefined)).toBe(true);
   }));
 
-test("the status after the staff's act may be IN_PROGRESS at once", () =>
-  withSimulator({ behaviour: { afterStaff: "IN_PROGRESS" } }, async (bench) => {
-    bench.simulator.control.addSubject(SUBJECT);
-    const { id } = (await bench.post(`${BASE}/procedures`, EXTERNAL_STORE)).json;
-    bench.simulator.control.acceptProcedure(id);
-    expect(await statusOf(bench, id)).toBe("IN_PROGRESS");
-  }));
-
 test("a transfer of the web app begins as CREATED and moves the container to another tank", () =>
   withSimulator({}, async (bench) => {
     const { control } = bench.simulator;

