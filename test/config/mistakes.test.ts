@@ -70,6 +70,23 @@ connectors:
     expect(told).toContain("connectors[1].type: missing; expected one of hl7-drop, csv-drop, mllp");
   });
 
+  it("warns of a console that other machines reach over plain HTTP", () => {
+    using folder = new ConfigFolder();
+    const warned = (host: string) =>
+      folder
+        .load(
+          `${SERVICE}${FACILITIES}${CONNECTORS}console: { host: "${host}", token: sixteen-letters-or-more }\n`,
+        )
+        .warnings.map(({ path, message }) => `${path}: ${message}`)
+        .join("\n");
+    for (const host of ["0.0.0.0", "::", "192.168.7.7", "lims.example.org"]) {
+      expect(warned(host)).toContain("console.host: other machines reach the console over plain HTTP");
+    }
+    for (const host of ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost"]) {
+      expect(warned(host)).not.toContain("plain HTTP");
+    }
+  });
+
   it("warns of a port for messages that other machines reach without TLS", () => {
     using folder = new ConfigFolder();
     const connector = (listen: string) =>

@@ -109,6 +109,16 @@ describe("an order of the external surface", () => {
       expect(await intend("request")).toEqual([]);
     }));
 
+  test("forgets the id and the place of a container that turned out to be doubtful", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await submitted(pool, [7]);
+      const known = { position: 1, containerId: 70, location: { storageName: "Tank 1" } };
+      await changeOrders(pool, [{ orderId: id as number, containers: [known] }]);
+      expect((await only(pool)).containers).toMatchObject([known]);
+      await changeOrders(pool, [{ orderId: id as number, containers: [{ position: 1, isForgotten: true }] }]);
+      expect((await only(pool)).containers).toMatchObject([{ containerId: undefined, location: undefined }]);
+    }));
+
   test.each(["failed", "parked"] as const)(
     "forgets what its containers were called at the service when it was %s and is to be another procedure",
     (state) =>

@@ -220,8 +220,8 @@ export const ORDER_FAILURES = {
   ORDER_PLACE_NOT_TOLD: {
     class: "permanent",
     meaning:
-      "The service calls the storage completed, but in five looks did not tell where each of its containers stands: one may not have been stored.",
-    mend: "Ask the facility's staff where the containers that are named are. Nothing has to be done with the order, which is completed.",
+      "The service calls the storage completed, but in five looks did not show where each of its containers stands, together with the container's label: one may not have been stored.",
+    mend: "Ask the facility's staff where the containers that are named are. Where the service lists containers without labels, set `service.containerLabelFields`. Nothing has to be done with the order, which is completed.",
   },
   PROCEDURE_FAILED: {
     class: "permanent",
