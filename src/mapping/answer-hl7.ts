@@ -12,6 +12,7 @@ import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import { controlCodes } from "./control-codes.ts";
 import { assemble, type OutSegment } from "./echo.ts";
 import { refusalCode, toAckError } from "./error-condition.ts";
+import { numberFields, withNumber } from "./number-place.ts";
 import { orderGroupsByNumber } from "./order-hl7.ts";
 import type { Original } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
@@ -60,7 +61,7 @@ export function composeAnswer(
       controlOf(group, profile) === undefined || outcome.kind === "refused";
     const stateByGroup = message === undefined ? undefined : statesOf(outcome, message, profile);
     const isUnknown = outcome.kind === "acknowledged" && outcome.isDuplicate && outcome.orders.length === 0;
-    const answerOf = (group: OrderGroup, placer: OutSegment[1]): OutSegment => {
+    const answerOf = (group: OrderGroup): OutSegment => {
       const state = stateByGroup?.get(group.orc ?? group.obrs[0]);
       const end = state !== undefined && endedWithoutEffect(state) ? state : undefined;
       // An order that has ended without effect is not accepted anew.
@@ -68,14 +69,16 @@ export function composeAnswer(
       // How one stands that has got further is told by messages of its own, which this one may come behind.
       const isPast = isUnknown || (state !== undefined && end === undefined);
       const { orderStatus } = end === undefined ? codes : statusCodes(end, profile.results);
-      return [
+      const numbers = numberFields(group, undefined, echo, profile);
+      const orc: OutSegment = [
         "ORC",
         refusedControl(group, profile) ?? orderControl,
-        placer,
-        undefined,
+        numbers.placer,
+        numbers.filler,
         echo.field(group.orc, 4),
         isPast ? undefined : orderStatus,
       ];
+      return withNumber(orc, numbers);
     };
     if (message !== undefined) {
       const all = tryGroups(message);
@@ -168,13 +171,13 @@ export function answerHead(
 /**
  * PID and, for each order group, the ORC that answers it, its specimens where the structure puts them, and its OBRs.
  *
- * @param answerOf the ORC, given ORC-2 (or OBR-2) of the original
+ * @param answerOf the ORC
  */
 export function echoGroups(
   message: Hl7Message,
   { header, echo }: Original,
   groups: readonly OrderGroup[],
-  answerOf: (group: OrderGroup, placer: OutSegment[1]) => OutSegment,
+  answerOf: (group: OrderGroup) => OutSegment,
 ): OutSegment[] {
   const pid = message.first("PID");
   const seen = new Set<Segment>();
@@ -185,9 +188,7 @@ export function echoGroups(
       : group.specimens
           .flatMap(({ spm, containers }) => [...(spm ? [spm] : []), ...containers])
           .filter((segment) => !seen.has(segment) && seen.add(segment));
-    const [obr] = group.obrs;
-    const placer = echo.field(group.orc, 2) ?? echo.field(obr, 2);
-    return [...specimens.map(echo.segment), answerOf(group, placer), ...group.obrs.map(echo.segment)];
+    return [...specimens.map(echo.segment), answerOf(group), ...group.obrs.map(echo.segment)];
   });
   return pid === undefined || body.length === 0 ? body : [echo.segment(pid), ...body];
 }

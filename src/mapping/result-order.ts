@@ -3,6 +3,7 @@ import type { OutcomeOrder } from "../core/outcome.ts";
 import type { Segment } from "../formats/hl7/message.ts";
 import type { OutSegment } from "./echo.ts";
 import { findMergeSegments } from "./merge-hl7.ts";
+import { numberFields, withNumber } from "./number-place.ts";
 import { observe } from "./observations.ts";
 import { blank, fillerOrderNumber, type StatusContext, statusHeader } from "./result-parts.ts";
 import { statusCodes } from "./status-map.ts";
@@ -20,41 +21,45 @@ export function orderStatus(context: StatusContext): OutSegment[] {
   const codes = statusCodes(order.state, { ...profile.results, format });
   const group = groups[0];
   const obr = group?.obrs[0];
-  // Each as it stood in its place: a site's orders may be numbered by the one, and by the other its groups of orders.
-  const [inOrc, inObr] = [echo.field(group?.orc, 2), echo.field(obr, 2)];
-  const number = inOrc ?? inObr ?? order.placerOrderNumber;
+  const numbers = numberFields(group, order.placerOrderNumber, echo, profile);
   const ownNumber = fillerOrderNumber(order);
-  const filler = ownNumber === undefined ? undefined : [ownNumber, namespace];
+  const filler = numbers.filler ?? (ownNumber === undefined ? undefined : [ownNumber, namespace]);
   const reason =
     order.reason === undefined ? undefined : [order.reason.code, order.reason.text, order.reason.code && "L"];
   return [
     statusHeader(context),
     pid === undefined ? ["PID", 1, undefined, order.subjectCode.reveal()] : echo.segment(pid),
-    [
-      "ORC",
-      isRefusedNews(order) ? UNABLE_TO_CHANGE : codes.orderControl,
-      number,
-      filler,
-      echo.field(group?.orc, 4),
-      codes.orderStatus,
-      ...blank(3),
-      at,
-      ...blank(6),
-      reason,
-    ],
-    [
-      "OBR",
-      1,
-      inObr ?? number,
-      filler,
-      echo.field(obr, 4) ?? SERVICE_BY_OPERATION[order.operation],
-      ...blank(2),
-      at,
-      ...blank(14),
-      at,
-      ...blank(2),
-      codes.resultStatus,
-    ],
+    withNumber(
+      [
+        "ORC",
+        isRefusedNews(order) ? UNABLE_TO_CHANGE : codes.orderControl,
+        numbers.placer,
+        filler,
+        echo.field(group?.orc, 4),
+        codes.orderStatus,
+        ...blank(3),
+        at,
+        ...blank(6),
+        reason,
+      ],
+      numbers,
+    ),
+    withNumber(
+      [
+        "OBR",
+        1,
+        numbers.obrPlacer,
+        filler,
+        echo.field(obr, 4) ?? SERVICE_BY_OPERATION[order.operation],
+        ...blank(2),
+        at,
+        ...blank(14),
+        at,
+        ...blank(2),
+        codes.resultStatus,
+      ],
+      numbers,
+    ),
     ...(order.reason === undefined ? [] : [["NTE", 1, "L", order.reason.text] as const]),
     ...observe(order, { timeZone, version, at }),
   ];

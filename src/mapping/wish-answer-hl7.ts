@@ -4,6 +4,7 @@ import type { OrderGroup } from "../formats/hl7/groups.ts";
 import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
 import { controlCodes } from "./control-codes.ts";
 import { assemble, type OutSegment } from "./echo.ts";
+import { numberFields, withNumber } from "./number-place.ts";
 import type { Original } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { statusCodes } from "./status-map.ts";
@@ -46,19 +47,18 @@ export function composeWishAnswer(
     if (groups.length === 0) unseen.push(answer);
   }
   if (message !== undefined && answerByGroup.size > 0) {
-    const answerOf = (group: OrderGroup, placer: OutSegment[1]) =>
-      orcOf(answerByGroup.get(group) as WishAnswer, group, placer, original, profile, at);
+    const answerOf = (group: OrderGroup) =>
+      orcOf(answerByGroup.get(group) as WishAnswer, group, original, profile, at);
     segments.push(...echoGroups(message, original, [...answerByGroup.keys()], answerOf));
   }
   // Without the message, once retention has pruned it, the numbers alone tell which order is meant.
-  for (const answer of unseen) segments.push(orcOf(answer, undefined, undefined, original, profile, at));
+  for (const answer of unseen) segments.push(orcOf(answer, undefined, original, profile, at));
   return assemble(segments, original.echo.delimiters);
 }
 
 function orcOf(
   { control, placerOrderNumber, fillerNumber, refusal, order }: WishAnswer,
   group: OrderGroup | undefined,
-  placer: OutSegment[1],
   { echo }: Original,
   profile: Hl7Profile,
   at: string,
@@ -68,12 +68,13 @@ function orcOf(
   const own = known === undefined ? undefined : `${order?.requestId === undefined ? "P" : "R"}${known}`;
   const named = fillerNumber && `${fillerNumber.kind === "request" ? "R" : "P"}${fillerNumber.id}`;
   const filler = own ?? named;
+  const numbers = numberFields(group, placerOrderNumber, echo, profile);
   const blank = [undefined, undefined, undefined];
-  return [
+  const orc: OutSegment = [
     "ORC",
     refusal ? controlCodes(control).refused : controlCodes(control).granted,
-    placer ?? placerOrderNumber,
-    echo.field(group?.orc, 3) ?? (filler === undefined ? undefined : [filler, namespace]),
+    numbers.placer,
+    numbers.filler ?? echo.field(group?.orc, 3) ?? (filler === undefined ? undefined : [filler, namespace]),
     echo.field(group?.orc, 4),
     statusOf({ control, refusal, order }, profile),
     ...blank,
@@ -82,6 +83,7 @@ function orcOf(
     ...blank,
     refusal && [refusal.code, refusal.text, "L"],
   ];
+  return withNumber(orc, numbers);
 }
 
 /** ORC-5: how the order stands by the profile's map, or as it was wished to be. */
