@@ -24,6 +24,20 @@ export const FAILURES = {
 
 export type FailureCode = keyof typeof FAILURES;
 
+/**
+ * Failures of an order whose number another order has. What refuses its message must not look like a status of that number,
+ * so nothing of the order is echoed.
+ */
+const NUMBER_FAILURES: ReadonlySet<FailureCode> = new Set([
+  "ORDER_NUMBER_REUSED",
+  "ORDER_NUMBER_OTHER_AUTHORITY",
+]);
+
+/** Whether one of these problems is that another order has the number. */
+export function isNumberTaken(problems: readonly Pick<Problem, "code">[]): boolean {
+  return problems.some(({ code }) => NUMBER_FAILURES.has(code));
+}
+
 export interface FailureDetails {
   /** The place and the rule ("PID-3.1 is empty"), never a patient's value. */
   readonly message: string;

@@ -31,6 +31,10 @@ export interface OutcomeOrder {
   readonly orderId: string;
   readonly operation: Operation;
   readonly placerOrderNumber?: string | undefined;
+  /** Another order has that number, so nothing that is written of this one may carry it. */
+  readonly sharesNumber?: boolean | undefined;
+  /** Where its message has the number, where another order has it too: `line 7, column order_number`. */
+  readonly numberPlace?: string | undefined;
   readonly facilityCode: string;
   readonly subjectCode: Phi;
   /** MERGE: the identifier that goes. */
@@ -64,7 +68,7 @@ export interface OutcomeMessage {
 /** Why no order was made of a message, for good or for now. */
 interface WithProblems {
   readonly problems: readonly Problem[];
-  /** The order number as far as it could be read. */
+  /** The order number as far as it could be read, and where no other order has it. */
   readonly placerOrderNumber?: string | undefined;
 }
 

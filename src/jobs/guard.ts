@@ -1,7 +1,7 @@
 import { Failure } from "../core/failures.ts";
 import type { LabelHolder } from "../ledger/label-subjects.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
-import type { Likeness, NumberHolder } from "../ledger/same-containers.ts";
+import { type Likeness, type NumberHolder, recordSharedNumber } from "../ledger/same-containers.ts";
 import type { ServiceContainer, ServiceSubject } from "../service/shapes.ts";
 import { decideDoubled, inWords, nameContainer } from "./decide-doubled.ts";
 import type { SubmitDeps, SubmitSettings } from "./submit-deps.ts";
@@ -17,18 +17,22 @@ import type { SubmitDeps, SubmitSettings } from "./submit-deps.ts";
  *   ORDER_CONTAINER_STORED_ALREADY, ORDER_CONTAINER_RETRIEVED_ALREADY or ORDER_LABEL_OF_OTHER_SUBJECT, naming the other
  *   order and never the patient
  */
-export function guardOrder(
+export async function guardOrder(
   order: LedgerOrder,
   likeness: Likeness,
   labelHolder: LabelHolder | undefined,
-  { settings }: Pick<SubmitDeps, "settings">,
-): "pass" | "wait" {
+  { pool, settings }: Pick<SubmitDeps, "pool" | "settings">,
+): Promise<"pass" | "wait"> {
   if (likeness.numberHolder !== undefined && !likeness.overrides.has("number")) {
     throw numberTaken(likeness.numberHolder);
   }
   const isGuarded = settings.sameContainer === "park" && !likeness.overrides.has("containers");
   const decision = isGuarded ? decideDoubled(order, likeness.sameContainers) : undefined;
-  if (decision?.kind === "park") throw new Failure(decision.code, decision.text);
+  if (decision?.kind === "park") {
+    if (likeness.sameContainers.some(({ hasSameNumber }) => hasSameNumber))
+      await recordSharedNumber(pool, order.id);
+    throw new Failure(decision.code, decision.text);
+  }
   if (labelHolder && needsFreeLabels(order, likeness, settings)) throw labelTaken(labelHolder);
   return decision?.kind === "wait" ? "wait" : "pass";
 }
@@ -59,12 +63,15 @@ export function labelTaken(holder: LabelHolder): Failure {
 
 function numberTaken({ name, authorities }: NumberHolder): Failure {
   if (authorities === undefined) {
-    return new Failure("ORDER_NUMBER_REUSED", `order ${name} has the same order number and other content`);
+    return new Failure(
+      "ORDER_NUMBER_REUSED",
+      `another order with this number exists (${name}) and asks for something else`,
+    );
   }
   const [its, own] = authorities;
   return new Failure(
     "ORDER_NUMBER_OTHER_AUTHORITY",
-    `order ${name} has the same order number of assigning authority ${its}, and this one of ${own}`,
+    `another order with this number exists (${name}), of assigning authority ${its}, and this one is of ${own}`,
   );
 }
 

@@ -185,6 +185,7 @@ export function toRecord(mapper: Mapper, message: IncomingMessage): MessageRecor
     wishes: mapped.wishes,
     subjectCodes: mapped.subjectCodes,
     orderNumbers: mapped.orderNumbers,
+    echoedNumbers: mapped.echoedNumbers,
   };
 }
 

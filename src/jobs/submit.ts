@@ -90,7 +90,7 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   const { order, likeness } = step;
   if (likeness === undefined) throw new TypeError(`order o${order.id} is not in the ledger`);
   if (isSubjectNews(order.operation)) return takeNews(order, likeness, deps, signal);
-  if (guardOrder(order, likeness, step.labelHolder, deps) === "wait") return putOff(order, deps);
+  if ((await guardOrder(order, likeness, step.labelHolder, deps)) === "wait") return putOff(order, deps);
   const subject = await ensureSubject(step, likeness, deps, signal);
   // Recorded together with the intent that follows, where nothing in between can fail.
   const registered: OrderChange | undefined =

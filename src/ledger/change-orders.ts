@@ -1,13 +1,21 @@
 import type pg from "pg";
-import { Failure, type FailureCode } from "../core/failures.ts";
+import { Failure, type FailureCode, isNumberTaken, type Problem } from "../core/failures.ts";
 import type { KeptAnswer } from "../core/kept-answer.ts";
-import { mayMove, ORDER_STATES, type OrderState } from "../core/order-state.ts";
+import { endedWithoutEffect, mayMove, ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import type { ContainerLocation } from "../core/outcome.ts";
 import { insertOrderAnswer } from "./answers.ts";
 import { inTransaction } from "./database.ts";
 import { replaceContent } from "./order-content.ts";
-import { fromOrderRow, ORDER_COLUMNS, type OrderRow, type ServiceLink, snapshotOrder } from "./order-row.ts";
-import { recordOutcomes } from "./record-outcomes.ts";
+import {
+  fromOrderRow,
+  type LedgerOrder,
+  ORDER_COLUMNS,
+  type OrderRow,
+  placeOfNumber,
+  type ServiceLink,
+  snapshotOrder,
+} from "./order-row.ts";
+import { type NewOutcome, recordOutcomes } from "./record-outcomes.ts";
 import { type NewTask, openTasks } from "./tasks.ts";
 import { answerWishes, decideWishes, type WishEffect } from "./wishes.ts";
 
@@ -155,7 +163,8 @@ select ${ORDER_COLUMNS},
            and w.control in ('change', 'replace')
            and w.state = 'done'
          order by w.id desc
-         limit 1) as changed_by
+         limit 1) as changed_by,
+       (select m.place from messages m where m.id = o.message_id) as message_place
   from orders o
  where o.id = any ($1)
  order by o.id`;
@@ -329,20 +338,44 @@ async function updateOrders(
   }
 }
 
+interface ReportedRow extends OrderRow {
+  changed_by: number | null;
+  message_place: string;
+}
+
 /**
  * Records that the lab is to be told of these orders as they stand. It echoes the message that changed an order: the codes
- * of the first one would say that what was taken out had been stored.
+ * of the first one would say that what was taken out had been stored. An order that has another one's number and was not
+ * sent is reported as a refusal of its message, since any status of it would be read as that of the other one.
  */
 export async function insertOrderOutcomes(client: pg.PoolClient, orderIds: readonly number[]): Promise<void> {
-  const { rows } = await client.query<OrderRow & { changed_by: number | null }>(ORDERS_TO_TELL, [orderIds]);
+  const { rows } = await client.query<ReportedRow>(ORDERS_TO_TELL, [orderIds]);
   await recordOutcomes(
     client,
-    rows.map((row) => ({
-      connector: row.connector,
-      message_id: row.changed_by ?? row.message_id,
-      order_ids: [row.id],
-      kind: "changed",
-      payload: { order: snapshotOrder(fromOrderRow(row)) },
-    })),
+    rows.map((row): NewOutcome => {
+      const order = fromOrderRow(row);
+      const common = { connector: row.connector, order_ids: [row.id] };
+      if (isRefusedForNumber(order)) {
+        const problems = [refusalOf(order, row.message_place)];
+        return { ...common, message_id: row.message_id, kind: "refused", payload: { problems } };
+      }
+      const payload = { order: snapshotOrder(order) };
+      return { ...common, message_id: row.changed_by ?? row.message_id, kind: "changed", payload };
+    }),
   );
+}
+
+/** Whether nothing was or will be done of an order because another one has its number, as far as is decided by now. */
+function isRefusedForNumber({ sharesNumber, surface, state }: LedgerOrder): boolean {
+  return sharesNumber && surface === undefined && (state === "parked" || endedWithoutEffect(state));
+}
+
+function refusalOf({ failure, sources }: LedgerOrder, messagePlace: string): Problem {
+  const isOfNumber = failure !== undefined && isNumberTaken([failure]);
+  const reason = failure === undefined ? "" : `: ${failure.text}`;
+  return {
+    code: isOfNumber ? failure.code : "ORDER_NUMBER_REUSED",
+    place: placeOfNumber(messagePlace, sources.placerOrderNumber),
+    message: isOfNumber ? failure.text : `another order with this number exists${reason}`,
+  };
 }

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { isNumberTaken } from "../core/failures.ts";
 import type { CsvRow } from "../core/intake.ts";
 import { endedWithoutEffect } from "../core/order-state.ts";
 import { INSERT_EVENTS } from "./change-orders.ts";
@@ -38,14 +39,15 @@ update messages m
 /** $1 JSON array of orders. A business key that appeared meanwhile makes the insert fail, and the batch is tried anew. */
 const INSERT_ORDERS = `
 insert into orders (id, message_id, position, connector, business_key, operation, facility_code, facility_id,
-                    placer_order_number, placer_authority, subject_code, prior_subject_code, subject, sources,
+                    placer_order_number, shares_number, placer_authority, subject_code, prior_subject_code, subject, sources,
                     content_digest, state, failure_code, failure_text)
 select x.id, x.message_id, x.position, x.connector, x.business_key, x.operation, x.facility_code, x.facility_id,
-       x.placer_order_number, x.placer_authority, x.subject_code, x.prior_subject_code, x.subject, x.sources,
+       x.placer_order_number, x.shares_number, x.placer_authority, x.subject_code, x.prior_subject_code, x.subject, x.sources,
        decode(x.digest, 'hex'), x.state, x.failure_code, x.failure_text
   from jsonb_to_recordset($1::jsonb)
        as x(id bigint, message_id bigint, position integer, connector text, business_key text, operation text,
-            facility_code text, facility_id bigint, placer_order_number text, placer_authority jsonb,
+            facility_code text, facility_id bigint, placer_order_number text, shares_number boolean,
+            placer_authority jsonb,
             subject_code text, prior_subject_code text, subject jsonb, sources jsonb, digest text, state text,
             failure_code text, failure_text text)`;
 
@@ -144,6 +146,7 @@ async function insertOrders(
         connector,
         business_key: key,
         placer_order_number: order.placerOrderNumber,
+        shares_number: conflict !== undefined,
         state: conflict ? "parked" : "received",
         failure_code: conflict?.code,
         failure_text: conflict?.text,
@@ -192,18 +195,8 @@ export async function insertAnswers(
     const answer = { connector, message_id: draft.messageId };
     // Nothing is made of it; but a sender that was promised an application acknowledgement waits for that all the same.
     if (draft.verdict === "ignored" && draft.record.replyTo === undefined) return [];
-    const conflicts = draft.orders
-      .filter(({ conflict }) => conflict !== undefined)
-      .map(
-        (order): NewOutcome => ({
-          ...answer,
-          order_ids: [order.orderId],
-          kind: "changed",
-          payload: { order: draftSnapshot(order) },
-        }),
-      );
     const ended = repeatedEnds(draft, earlier.get(draft.messageId) ?? []);
-    const changes = [...conflicts, ...ended.map((end) => ({ ...answer, ...end }))];
+    const changes = ended.map((end) => ({ ...answer, ...end }));
     if (draft.record.isAnsweredInBatch || isToldByReply(draft)) return changes;
     // The lab was told that it waits when it came.
     if (draft.verdict === "waiting" && draft.record.waitedAs !== undefined) return [];
@@ -212,11 +205,13 @@ export async function insertAnswers(
       return [
         {
           ...answer,
-          order_ids: [],
+          order_ids: draft.orders.map(({ orderId }) => orderId),
           kind: draft.verdict,
           payload: {
             problems: draft.problems,
-            placerOrderNumber: placerOrderNumber ?? orders[0]?.placerOrderNumber,
+            placerOrderNumber: isNumberTaken(draft.problems)
+              ? undefined
+              : (placerOrderNumber ?? orders[0]?.placerOrderNumber),
           },
         },
       ];
@@ -241,9 +236,11 @@ export async function insertAnswers(
  * places it again expects it to be done.
  */
 function repeatedEnds(
-  { repeatedOrderIds }: MessageDraft,
+  { repeatedOrderIds, verdict }: MessageDraft,
   earlier: readonly OrderSnapshot[],
 ): Pick<NewOutcome, "order_ids" | "kind" | "payload">[] {
+  // Its answer says so already.
+  if (verdict === "refused") return [];
   return earlier.flatMap((order) => {
     const id = parseId("o", order.orderId);
     if (id === undefined || !repeatedOrderIds.includes(id) || !endedWithoutEffect(order.state)) return [];

@@ -41,9 +41,12 @@ export async function findKnownOrders(
   records: readonly MessageRecord[],
 ): Promise<Map<string, KnownOrder>> {
   const keys = new Set(
-    records.flatMap(({ orders, wishes = [] }) =>
-      [...orders, ...wishes].map((each) => businessKey(connector, each)),
-    ),
+    records.flatMap(({ orders, wishes = [], echoedNumbers = [], placerOrderNumber }) => [
+      ...[...orders, ...wishes].map((each) => businessKey(connector, each)),
+      ...[...echoedNumbers, placerOrderNumber].map((number) =>
+        businessKey(connector, { placerOrderNumber: number }),
+      ),
+    ]),
   );
   keys.delete(null);
   if (keys.size === 0) return new Map();
@@ -83,14 +86,16 @@ export function conflictWith(first: KnownOrder, order: Order, digest: string): N
   const authorities = formatTwoAuthorities(first.authority, order.placerAuthority);
   if (authorities) {
     const [its, own] = authorities;
-    const text = `an earlier order (${formatId("o", first.orderId)}) has the same order number of assigning authority ${its}, and this one of ${own}`;
+    const text = `${describeHolder(first)}, of assigning authority ${its}, and this one is of ${own}`;
     return { code: "ORDER_NUMBER_OTHER_AUTHORITY", text };
   }
   if (first.digest === digest) return undefined;
-  return {
-    code: "ORDER_NUMBER_REUSED",
-    text: "an earlier order has the same order number and other content",
-  };
+  return { code: "ORDER_NUMBER_REUSED", text: `${describeHolder(first)} and asks for something else` };
+}
+
+/** That a number is another order's, in words for the lab. */
+export function describeHolder({ orderId }: Pick<KnownOrder, "orderId">): string {
+  return `another order with this number exists (${formatId("o", orderId)})`;
 }
 
 /** The orders that say something else than those which have their numbers already. */

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
 import { areOfTwoAuthorities } from "../core/assigning-authority.ts";
-import type { Problem } from "../core/failures.ts";
+import { isNumberTaken, type Problem } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
 import { isTerminal } from "../core/order-state.ts";
@@ -15,6 +15,7 @@ import { formatId } from "./ids.ts";
 import {
   businessKey,
   conflictWith,
+  describeHolder,
   findKnownOrders,
   type KnownOrder,
   listContradicting,
@@ -22,7 +23,7 @@ import {
 } from "./known-orders.ts";
 import type { BatchSource, MessageRecord } from "./message-record.ts";
 import { digestOrder } from "./order-content.ts";
-import type { OrderSnapshot } from "./order-row.ts";
+import { type OrderSnapshot, placeOfNumber } from "./order-row.ts";
 
 /** Ids ahead of the insert, so that rows can refer to each other; $1 how many messages, $2 how many orders. */
 const TAKE_IDS = `
@@ -169,15 +170,22 @@ function decideOrders(
         const conflict = first && conflictWith(first, order, digest);
         const same = conflict && conflicts.get(order, digest);
         return same
-          ? { order, key, digest, first: same, conflict: undefined }
-          : { order, key, digest, first, conflict };
+          ? { order, key, digest, first: same, conflict: undefined, refusal: conflict }
+          : { order, key, digest, first, conflict, refusal: conflict };
       });
       const { wishes = [] } = draft.record;
       const repeatsAll = decided.every(({ first, conflict }) => first && !conflict);
       const mayPass = repeatsAll && wishes.every((wish) => needsNoOther(connector, wish, known));
       const before = mayPass ? undefined : held.findBefore(draft.messageId, keysOf(draft.record));
+      const refusals = decided.flatMap(({ order, refusal }) =>
+        refusal === undefined ? [] : [toProblem(draft, order, refusal)],
+      );
+      const isRefused = before === undefined && refusals.length > 0;
       if (before !== undefined) holdBehind(draft, before);
-      for (const { order, key, digest, first, conflict } of before === undefined ? decided : []) {
+      else if (isRefused) refuse(draft, refusals);
+      // A message is taken whole or not at all. Where it asks for nothing else, its order is kept for a person to decide.
+      const isKept = before === undefined && (!isRefused || (decided.length === 1 && wishes.length === 0));
+      for (const { order, key, digest, first, conflict } of isKept ? decided : []) {
         if (first && !conflict) {
           draft.repeatedOrderIds.push(first.orderId);
           continue;
@@ -195,8 +203,9 @@ function decideOrders(
           known.set(key, { orderId, digest, state: "received", authority: order.placerAuthority });
         }
       }
-      if (before === undefined && decided.length > 0 && repeatsAll) draft.verdict = "duplicate";
+      if (isKept && !isRefused && decided.length > 0 && repeatsAll) draft.verdict = "duplicate";
     }
+    if (draft.verdict === "refused" || draft.verdict === "waiting") noteTakenNumbers(connector, draft, known);
     if (draft.verdict === "waiting") {
       waiting.add(draft.messageId);
       held.hold(draft.messageId, keysOf(draft.record));
@@ -235,7 +244,39 @@ function holdBehind(draft: MessageDraft, messageId: number): void {
   draft.problems = [{ code: "MAPPING_EARLIER_WAITS", place: draft.record.message.place, message }];
 }
 
-/** Whether what is answered on the connection is all that the lab is told of a message as a whole. */
+function toProblem({ record }: MessageDraft, { sources }: Order, { code, text }: NumberConflict): Problem {
+  return { code, place: placeOfNumber(record.message.place, sources.placerOrderNumber), message: text };
+}
+
+function refuse(draft: MessageDraft, problems: readonly Problem[]): void {
+  draft.verdict = "refused";
+  draft.problems = problems;
+}
+
+/**
+ * A message that is refused for its mistakes, or waits, may bring an order whose number another order has. Then that is
+ * said too, and its answer names no order: it would read as a status of the other one.
+ */
+function noteTakenNumbers(
+  connector: string,
+  draft: MessageDraft,
+  known: ReadonlyMap<string, KnownOrder>,
+): void {
+  if (isNumberTaken(draft.problems)) return;
+  const { echoedNumbers = [], placerOrderNumber, orders, message } = draft.record;
+  const holder = [...echoedNumbers, placerOrderNumber, ...orders.map((order) => order.placerOrderNumber)]
+    .map((number) => known.get(businessKey(connector, { placerOrderNumber: number }) ?? ""))
+    .find((each) => each !== undefined);
+  if (holder === undefined) return;
+  const problem: Problem = {
+    code: "ORDER_NUMBER_REUSED",
+    place: message.place,
+    message: describeHolder(holder),
+  };
+  draft.problems = [...draft.problems, problem];
+}
+
+/** Whether what was or will be answered on the connection is all that the lab is told of a message as a whole. */
 export function isToldByReply(draft: MessageDraft): boolean {
   return draft.record.replyTo?.isWhole(draft) === true;
 }

@@ -24,6 +24,8 @@ export interface MessageRecord {
   readonly subjectCodes?: readonly Phi[] | undefined;
   /** Numbers of orders that the message names, beside those of its orders. */
   readonly orderNumbers?: readonly string[] | undefined;
+  /** Numbers of new orders that the answer would carry, where the message is refused or waits. */
+  readonly echoedNumbers?: readonly string[] | undefined;
   /** Set for a message that came over a connection. */
   readonly replyTo?: ReplyTo | undefined;
   /** What is to be said of the message as a whole stands in the response to its batch. */

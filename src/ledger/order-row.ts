@@ -25,6 +25,8 @@ export interface LedgerOrder {
   readonly facilityCode: string;
   readonly facilityId: number;
   readonly placerOrderNumber: string | undefined;
+  /** Another order has that number: whatever becomes of this one is never reported under it. */
+  readonly sharesNumber: boolean;
   /** Who assigned that number, as far as a message told. */
   readonly placerAuthority: AssigningAuthority | undefined;
   readonly subject: OrderSubject;
@@ -75,7 +77,7 @@ export interface LedgerOrder {
 
 /** Columns of a {@link LedgerOrder}, for a query over `orders o`. */
 export const ORDER_COLUMNS = `
-  o.id, o.message_id, o.connector, o.operation, o.facility_code, o.facility_id, o.placer_order_number, o.placer_authority, o.subject_code,
+  o.id, o.message_id, o.connector, o.operation, o.facility_code, o.facility_id, o.placer_order_number, o.shares_number, o.placer_authority, o.subject_code,
   o.prior_subject_code, o.subject, o.sources, o.state, o.failure_code, o.failure_text, o.mark, o.attempts, o.next_at, o.fence, o.intent,
   o.intent_at, (extract(epoch from now() - o.intent_at) * 1000)::double precision as intent_age_ms, o.looks, o.failed_looks, o.known_request_ids, o.former_ids, o.is_repost_approved, o.surface, o.request_id, o.procedure_id, o.procedure_code,
   o.called_at, o.is_refused, o.remote_status, o.poll_interval_ms, o.missing_since, o.held_at, o.received_at, o.submitted_at, o.changed_at,
@@ -93,6 +95,7 @@ export interface OrderRow {
   facility_code: string;
   facility_id: number;
   placer_order_number: string | null;
+  shares_number: boolean;
   placer_authority: AssigningAuthority | null;
   subject_code: string;
   prior_subject_code: string | null;
@@ -174,6 +177,7 @@ export function fromOrderRow(row: OrderRow): LedgerOrder {
     facilityCode: row.facility_code,
     facilityId: row.facility_id,
     placerOrderNumber: row.placer_order_number ?? undefined,
+    sharesNumber: row.shares_number,
     placerAuthority: row.placer_authority ?? undefined,
     subject: toSubject(row.subject_code, row.subject),
     priorSubjectCode: wrap(row.prior_subject_code ?? undefined),
@@ -227,6 +231,7 @@ export function snapshotOrder(order: LedgerOrder): OrderSnapshot {
     orderId: formatId("o", order.id),
     operation: order.operation,
     placerOrderNumber: order.placerOrderNumber,
+    ...(order.sharesNumber ? { sharesNumber: true, numberPlace: order.sources.placerOrderNumber } : {}),
     facilityCode: order.facilityCode,
     subjectCode: order.subject.code.reveal(),
     priorSubjectCode: order.priorSubjectCode?.reveal(),
@@ -238,4 +243,10 @@ export function snapshotOrder(order: LedgerOrder): OrderSnapshot {
     containers: order.containers.map(({ position: _position, ...container }) => container),
     reason: order.failure,
   };
+}
+
+/** Where in a file an order's number stands: places of CSV name the line, and those of HL7 the message's own field. */
+export function placeOfNumber(messagePlace: string, source: string | undefined): string {
+  if (source === undefined) return messagePlace;
+  return source.startsWith("line") ? source : `${messagePlace}, ${source}`;
 }

@@ -7,6 +7,7 @@ import {
   chooseOrders,
   findLastHolds,
   findOrders,
+  isNamedByUs,
   numberOf,
   type PlacedWish,
   type WishedOrder,
@@ -71,9 +72,9 @@ function refusalOf(
     const [standing, asked] = authorities;
     return differs(`the order of this number is of assigning authority ${standing}, and this names ${asked}`);
   }
-  if (named.length > 1) {
+  if (named.length > 1 || (order.shares_number && !isNamedByUs(wish, order))) {
     const ids = named.map(({ id }) => formatId("o", id)).join(", ");
-    const text = `several orders have this number (${ids}), and nothing tells which is meant; ${nothing}`;
+    const text = `more than one order has this number (${ids}), and nothing tells which is meant; ${nothing}`;
     return refuseWish(control, "ORDER_AMBIGUOUS", text);
   }
   const code = otherCode(wish, order);

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Problem } from "../core/failures.ts";
+import { isNumberTaken, type Problem } from "../core/failures.ts";
 import type { MessageVerdict, Verdict } from "../core/intake.ts";
 import { type Insert, withInsert } from "./commit-messages.ts";
 import { inTransaction } from "./database.ts";
@@ -188,7 +188,8 @@ export async function discardMessage(pool: pg.Pool, messageId: number, act: Act)
       place: message.place,
       message: "discarded by an operator while it waited",
     };
-    const { rowCount } = await client.query(DISCARD, [messageId, JSON.stringify([problem])]);
+    const problems = [problem, ...message.problems.filter((each) => isNumberTaken([each]))];
+    const { rowCount } = await client.query(DISCARD, [messageId, JSON.stringify(problems)]);
     if (rowCount === 0) return false;
     await forgetHeld(client, [messageId]);
     const [told] = (await client.query<{ number: string | null }>(NUMBER_OF, [messageId])).rows;
@@ -198,7 +199,7 @@ export async function discardMessage(pool: pg.Pool, messageId: number, act: Act)
         message_id: messageId,
         order_ids: [],
         kind: "refused",
-        payload: { problems: [problem], placerOrderNumber: told?.number ?? undefined },
+        payload: { problems, placerOrderNumber: told?.number ?? undefined },
       },
     ]);
     const target = { target: formatId("m", messageId), detail: { reason: act.reason } };

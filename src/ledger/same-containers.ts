@@ -11,6 +11,8 @@ export interface SameContainer {
   readonly otherId: number;
   /** Such as `o17 (P-1001)`. */
   readonly otherName: string;
+  /** It has the number of the order that is asked about, whatever connector it came through. */
+  readonly hasSameNumber: boolean;
   readonly operation: "STORE" | "RETRIEVAL";
   readonly state: OrderState;
   /** The service has it, or may have it. */
@@ -41,7 +43,7 @@ export interface Likeness {
   readonly overrides: ReadonlySet<Override>;
   /** An order that has, or may come to, its effect and had the order number first, with other content or of another authority. */
   readonly numberHolder: NumberHolder | undefined;
-  /** Those whose orders ended without effect are left out; completed ones in the order in which they ended, then open ones. */
+  /** Those whose orders ended without effect, or were refused for their number, are left out; completed ones in the order in which they ended, then open ones. */
   readonly sameContainers: readonly SameContainer[];
 }
 
@@ -66,7 +68,9 @@ select o.id,
           join order_containers c on c.lane = mine.lane and c.label = mine.label and c.order_id <> mine.order_id
           join orders e on e.id = c.order_id
          where mine.order_id = o.id
-           and e.state not in ('rejected', 'cancelled', 'failed', 'discarded')) as same,
+           and e.state not in ('rejected', 'cancelled', 'failed', 'discarded')
+           -- Refused to the lab, which may send it anew under a number of its own.
+           and not (e.state = 'parked' and e.shares_number and e.surface is null)) as same,
        exists (
          select 1
            from orders r
@@ -132,8 +136,17 @@ function toLikeness(row: LikenessRow): Likeness {
     sameContainers: row.same.map(({ number, containerId, isAtService, ...same }) => ({
       ...same,
       otherName: nameOrder(same.otherId, number),
+      hasSameNumber: number !== null && number === row.placer_order_number,
       containerId: containerId ?? undefined,
       isAtService: isAtService === true,
     })),
   };
+}
+
+/** $1 order id. Index: the primary key. */
+const SHARE_NUMBER = "update orders set shares_number = true where id = $1";
+
+/** Notes that the order is the second one of its number, as one that was sent through two connectors is. */
+export async function recordSharedNumber(pool: pg.Pool, orderId: number): Promise<void> {
+  await run(pool, SHARE_NUMBER, [orderId]);
 }

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { type AssigningAuthority, areOfTwoAuthorities } from "../core/assigning-authority.ts";
-import { isTerminal, type OrderState } from "../core/order-state.ts";
+import type { OrderState } from "../core/order-state.ts";
 import type { Wish } from "../core/wish.ts";
 
 /**
@@ -46,7 +46,7 @@ select x.n, o.id
  * each other. $1 bigint[].
  */
 const LOCK_ORDERS = `
-select o.id, o.state, o.failure_code, o.facility_id, o.subject_code, o.request_id, o.procedure_id, o.placer_authority
+select o.id, o.state, o.shares_number, o.facility_id, o.subject_code, o.request_id, o.procedure_id, o.placer_authority
   from orders o
  where o.id = any ($1)
  order by o.id
@@ -63,7 +63,8 @@ export interface PlacedWish {
 export interface WishedOrder {
   readonly id: number;
   readonly state: OrderState;
-  readonly failure_code: string | null;
+  /** Another order had its number first. */
+  readonly shares_number: boolean;
   readonly facility_id: number;
   readonly subject_code: string;
   readonly request_id: number | null;
@@ -99,70 +100,36 @@ export async function findOrders(
 }
 
 /**
- * Which of the orders of a number are meant: those that the wish's other particulars fit, and of these the open ones. Only
- * the first of them has the number for itself; a later one with other content was sent under it all the same. Where
- * nothing of the wish tells between subjects, or between authorities that assigned the number, an order is not taken for
- * the one that is meant because another has ended. Who assigned the number comes before all that: orders of which that is
- * known go before other subjects' that don't tell it.
+ * Which of the orders of a number are meant: the one that our own number names, else the one that had the number first. A
+ * later one is never meant by that number, since its message was refused or its results carry our number alone.
  *
- * @returns more than one where nothing tells them apart, or nobody has yet; the first of those that have ended where none is
- * open; orders of another authority alone where there are no others
+ * @returns more than one where nothing tells which is meant: then none of them is touched
  */
 export function chooseOrders(wish: Wish, orders: readonly WishedOrder[]): readonly WishedOrder[] {
-  const { fillerNumber, subjectCode } = wish;
-  const own = ofAuthority(wish, orders);
-  const numbered = own.filter((order) => fillerNumber && numberOf(order, fillerNumber) === fillerNumber.id);
-  const fitting = numbered.length > 0 ? numbered : own;
-  const theirs = fitting.filter((order) => subjectCode?.reveal() === order.subject_code);
-  const meant = theirs.length > 0 ? theirs : fitting;
-  const open = meant.filter(({ state }) => !isTerminal(state));
-  // The open ones first: a person's task is about the first that is named.
-  const isUntold =
-    new Set(meant.map((order) => order.subject_code)).size > 1 || areNumberedByTwo(wish, meant);
-  if (isUntold) return [...new Set([...open, ...meant])];
-  const chosen = open.length > 0 ? open : meant.slice(0, 1);
-  return wish.control === "status" ? chosen : [...chosen, ...findTwins(chosen, orders)];
+  const { fillerNumber } = wish;
+  const named = orders.filter((order) => isNamedByUs(wish, order));
+  if (fillerNumber !== undefined && named.length > 0) return named;
+  const [first] = orders.filter((order) => !order.shares_number);
+  if (first === undefined) return orders;
+  const others = orders.filter((order) => order.shares_number && order.state !== "discarded");
+  return others.some((other) => mayMean(wish, first, other)) ? [first, ...others] : [first];
+}
+
+/** Whether the message names the order by the number that we gave it. */
+export function isNamedByUs({ fillerNumber }: Wish, order: WishedOrder): boolean {
+  return fillerNumber !== undefined && numberOf(order, fillerNumber) === fillerNumber.id;
 }
 
 /**
- * The open orders that those which wait for their number's sake may be the same as: a system that was renamed sends its orders
- * anew, and means the first when it cancels one. Nobody knows before a person has said so.
+ * Whether a wish may as well mean a second order of the number: one of another subject where the message names none, or of
+ * the authority that the message names, or of another one where it names none.
  */
-function findTwins(chosen: readonly WishedOrder[], orders: readonly WishedOrder[]): WishedOrder[] {
-  const waiting = chosen.filter(
-    ({ state, failure_code }) => state === "parked" && failure_code === "ORDER_NUMBER_OTHER_AUTHORITY",
-  );
-  return orders.filter(
-    (order) =>
-      !chosen.includes(order) &&
-      !isTerminal(order.state) &&
-      waiting.some(
-        (each) =>
-          each.subject_code === order.subject_code && isOfAnother(order, each.placer_authority ?? undefined),
-      ),
-  );
-}
-
-/**
- * Those whose number is of the wish's authority, else those that don't tell, else all. One that doesn't tell may be of that
- * authority, too, as one is that came before this was kept: where it is of the same subject, it may well be the one that is
- * meant, and the lab must not hear that it was cancelled while it goes on.
- */
-function ofAuthority({ placerAuthority }: Wish, orders: readonly WishedOrder[]): readonly WishedOrder[] {
-  if (placerAuthority === undefined) return orders;
-  const mayBe = orders.filter((order) => !isOfAnother(order, placerAuthority));
-  const known = mayBe.filter((order) => order.placer_authority !== null);
-  if (known.length === 0) return mayBe.length > 0 ? mayBe : orders;
-  const subjects = new Set(known.map((order) => order.subject_code));
-  return mayBe.filter((order) => order.placer_authority !== null || subjects.has(order.subject_code));
-}
-
-/** Whether a wish that doesn't tell who assigned the number may mean one of two; what a person discarded is none of them. */
-function areNumberedByTwo({ placerAuthority }: Wish, orders: readonly WishedOrder[]): boolean {
-  if (placerAuthority !== undefined) return false;
-  const kept = orders.filter(({ state }) => state !== "discarded");
-  const known = kept.find((order) => order.placer_authority !== null)?.placer_authority ?? undefined;
-  return kept.some((order) => isOfAnother(order, known));
+function mayMean({ subjectCode, placerAuthority }: Wish, first: WishedOrder, other: WishedOrder): boolean {
+  if (subjectCode === undefined && first.subject_code !== other.subject_code) return true;
+  if (subjectCode !== undefined && subjectCode.reveal() !== other.subject_code) return false;
+  if (placerAuthority === undefined) return isOfAnother(other, first.placer_authority ?? undefined);
+  const isTold = other.placer_authority !== null && !isOfAnother(other, placerAuthority);
+  return isTold && first.placer_authority === null;
 }
 
 /** Whether the number is known to be of another authority than this one. */

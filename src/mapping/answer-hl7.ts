@@ -1,3 +1,4 @@
+import { isNumberTaken } from "../core/failures.ts";
 import { endedWithoutEffect, type OrderState } from "../core/order-state.ts";
 import type { Outcome } from "../core/outcome.ts";
 import {
@@ -57,8 +58,9 @@ export function composeAnswer(
     if (isHeld) segments.push(["NTE", 1, "L", `${HELD}: ${words}`]);
     const codes = statusCodes(outcome.kind, profile.results);
     // What becomes of a wish about an earlier order is told by an answer of its own, unless the message is refused.
+    const isShared = findShared(outcome, message, profile);
     const isAnswered = (group: OrderGroup) =>
-      controlOf(group, profile) === undefined || outcome.kind === "refused";
+      controlOf(group, profile) === undefined ? !isShared(group) : outcome.kind === "refused";
     const stateByGroup = message === undefined ? undefined : statesOf(outcome, message, profile);
     const isUnknown = outcome.kind === "acknowledged" && outcome.isDuplicate && outcome.orders.length === 0;
     const answerOf = (group: OrderGroup): OutSegment => {
@@ -200,6 +202,30 @@ function tryGroups(message: Hl7Message): OrderGroup[] {
   } catch {
     return [];
   }
+}
+
+/**
+ * Which groups of a message place an order whose number another one has: what an answer said of them would be read as a
+ * status of the other order.
+ */
+function findShared(
+  outcome: MessageAnswer,
+  message: Hl7Message | undefined,
+  profile: Hl7Profile,
+): (group: OrderGroup) => boolean {
+  if (outcome.kind !== "acknowledged") {
+    const isTaken = isNumberTaken(outcome.problems);
+    return () => isTaken;
+  }
+  const shared = outcome.orders.filter(({ sharesNumber }) => sharesNumber);
+  if (message === undefined || shared.length === 0 || tryGroups(message).length === 0) return () => false;
+  const groupsByNumber = orderGroupsByNumber(message, profile);
+  const segments = new Set(
+    shared.flatMap(({ placerOrderNumber: number = "" }) =>
+      (groupsByNumber.get(number) ?? []).map(({ orc, obrs }) => orc ?? obrs[0]),
+    ),
+  );
+  return ({ orc, obrs }) => segments.has(orc ?? obrs[0]);
 }
 
 /**

@@ -42,7 +42,8 @@ const VALUES = {
   this: ({ present }: Place) => present,
   state: ({ fillings }: Place) => fillings.told,
   time: ({ fillings }: Place) => fillings.time,
-  orderNumber: ({ fillings }: Place) => fillings.order?.placerOrderNumber,
+  orderNumber: ({ fillings: { order } }: Place) =>
+    order?.sharesNumber ? undefined : order?.placerOrderNumber,
   fillerNumber: ({ fillings }: Place) => fillings.fillerOrderNumber,
   operation: ({ fillings }: Place) => fillings.order?.operation,
   facility: ({ fillings }: Place) => fillings.order?.facilityCode,

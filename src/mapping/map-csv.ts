@@ -22,7 +22,9 @@ export function mapRows(
   const numbered = placerOrderNumber === undefined ? mapped : { ...mapped, placerOrderNumber };
   if (problems.length > 0) {
     const all = [...mapped.problems, ...problems];
-    return { ...numbered, ...refuse(all), subjectCodes: undefined, orderNumbers: undefined };
+    const refused = { ...refuse(all), subjectCodes: undefined, orderNumbers: undefined };
+    // A row that wants something of an order is not that order: its line tells which row is meant.
+    return split.orders.length === 0 ? refused : { ...numbered, ...refused };
   }
   if (mapped.verdict !== "accepted") return numbered;
   const orderNumbers = wishes.flatMap((wish) => wish.placerOrderNumber ?? []);

@@ -11,6 +11,7 @@ import { type MappedMessage, type MapperSettings, refuse } from "./mapped-messag
 import { readMerges } from "./merge-hl7.ts";
 import { isAcknowledgment, isMessageType } from "./message-type.ts";
 import { viewHl7 } from "./message-view.ts";
+import { echoedNumbers } from "./number-place.ts";
 import { readOrders, readSubjectOrder } from "./order-hl7.ts";
 import type { Hl7Profile } from "./profile.ts";
 
@@ -23,6 +24,17 @@ export function mapHl7(
 ): MappedMessage {
   const encoding = content.encoding === undefined ? undefined : findEncoding(content.encoding);
   const message = Hl7Message.parse(content.text.reveal(), { encoding });
+  const mapped = mapMessage(message, place, profile, settings);
+  if (mapped.verdict !== "refused" && mapped.verdict !== "waiting") return mapped;
+  return { ...mapped, echoedNumbers: echoedNumbers(message, profile) };
+}
+
+function mapMessage(
+  message: Hl7Message,
+  place: string,
+  profile: Hl7Profile,
+  settings: MapperSettings,
+): MappedMessage {
   const header = keepableHeader(message.codes);
   const ignored: MappedMessage = { verdict: "ignored", header, orders: [], problems: [] };
   if (isAcknowledgment(message.codes, profile.accept, () => message.first("MSA"))) return ignored;

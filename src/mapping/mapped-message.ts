@@ -46,6 +46,11 @@ export interface MappedMessage {
    */
   readonly subjectCodes?: readonly Phi[] | undefined;
   readonly orderNumbers?: readonly string[] | undefined;
+  /**
+   * Numbers of new orders that the answer to a refused or waiting message would carry: it must not where they are those
+   * of other orders.
+   */
+  readonly echoedNumbers?: readonly string[] | undefined;
 }
 
 /** A message that is not taken, with the reasons in a form that can be told. */

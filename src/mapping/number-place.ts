@@ -1,8 +1,12 @@
-import type { OrderGroup } from "../formats/hl7/groups.ts";
+import { type OrderGroup, orderGroups } from "../formats/hl7/groups.ts";
+import type { Hl7Message } from "../formats/hl7/message.ts";
 import type { Echo, OutSegment } from "./echo.ts";
 import { findSingle, groupScopes } from "./find-hl7.ts";
+import { orderGroupsByNumber } from "./order-hl7.ts";
 import type { Hl7Profile } from "./profile.ts";
+import { keptIfFit } from "./unfit.ts";
 import { readValue } from "./value.ts";
+import { controlOf } from "./wish-hl7.ts";
 
 /** The field of ORC or OBR that an order's number is read from. */
 export interface NumberPlace {
@@ -43,6 +47,28 @@ function toPlace(segment: string, field: number): NumberPlace {
   return { segment, field };
 }
 
+/** How an order's number is written where it was read: before the profile's transforms. */
+export function writtenNumbers(
+  message: Hl7Message | undefined,
+  number: string,
+  profile: Hl7Profile,
+): string[] {
+  if (message === undefined) return [];
+  return tryGroupsByNumber(message, profile, number).flatMap((group) => {
+    const { segment, field } = findNumberPlace(group, profile);
+    const found = segment === "ORC" ? group.orc : group.obrs[0];
+    return [found?.get(field, 1, 1) ?? []].flat();
+  });
+}
+
+function tryGroupsByNumber(message: Hl7Message, profile: Hl7Profile, number: string): OrderGroup[] {
+  try {
+    return orderGroupsByNumber(message, profile).get(number) ?? [];
+  } catch {
+    return [];
+  }
+}
+
 /** What the numbers of an order are in the ORC and OBR of an answer or result. */
 export interface NumberFields {
   /** ORC-2. */
@@ -54,6 +80,49 @@ export interface NumberFields {
   /** Where else the number goes, and how it is written there. */
   readonly elsewhere: (NumberPlace & { readonly value: OutSegment[1] }) | undefined;
 }
+
+/**
+ * What may be read as the number of a new order in an answer that echoes a message's groups: as the profile reads it, and
+ * what stands where numbers stand, since a message may be refused for its number.
+ */
+export function echoedNumbers(message: Hl7Message, profile: Hl7Profile): string[] {
+  const numbers = new Set<string>();
+  for (const group of tryPlacingGroups(message, profile)) {
+    const { segment, field } = findNumberPlace(group, profile);
+    const places = [
+      ...[group.orc, ...group.obrs].flatMap((each) => [each?.get(2, 1, 1), each?.get(3, 1, 1)]),
+      ...(segment === "ORC" ? [group.orc] : group.obrs).map((each) => each?.get(field, 1, 1)),
+      ...groupScopes(group, []).map((scope) => {
+        const reading = readValue(profile.rules.placerOrderNumber, findSingle, scope);
+        return reading.status === "found" ? reading.value : undefined;
+      }),
+    ];
+    for (const place of places) {
+      const number = keptIfFit(place?.replace(/[\p{Cf}\p{Cc}]/gu, "").trim(), "code");
+      if (number !== undefined && number !== "") numbers.add(number);
+    }
+  }
+  return [...numbers];
+}
+
+/** The groups that place orders; a message that was refused for its structure has none that an answer could echo. */
+function tryPlacingGroups(message: Hl7Message, profile: Hl7Profile): OrderGroup[] {
+  try {
+    return orderGroups(message).filter((group) => {
+      return controlOf(group, profile) === undefined;
+    });
+  } catch {
+    return [];
+  }
+}
+
+/** Of an order whose number another one has. */
+export const NO_NUMBERS: NumberFields = {
+  placer: undefined,
+  obrPlacer: undefined,
+  filler: undefined,
+  elsewhere: undefined,
+};
 
 /**
  * An order's number as it stood in its message, in the field where it was read. ORC-2 and OBR-2, as well as ORC-3 and

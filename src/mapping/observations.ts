@@ -10,6 +10,8 @@ export interface ObservationSettings {
   readonly version: string;
   /** OBX-14 where the service gave no time of its own. */
   readonly at: string;
+  /** MSH-10 of the order's message. */
+  readonly messageControlId: string | undefined;
 }
 
 /** OBX-3 with its text; `L` is HL7's word for a local code (table 0396). */
@@ -18,6 +20,7 @@ const STATUS: Code = ["CRYO-STATUS", "Order status", "L"];
 const PROCEDURE: Code = ["CRYO-PROCEDURE", "Procedure", "L"];
 const PRIOR_ID: Code = ["CRYO-PRIOR-ID", "Prior subject identifier", "L"];
 const ORDER: Code = ["CRYO-ORDER", "Order number", "L"];
+const MESSAGE: Code = ["CRYO-MESSAGE", "Control id of the order's message", "L"];
 const REASON: Code = ["CRYO-REASON", "Reason", "L"];
 
 /** OBX segments of one message, numbered as they are added. */
@@ -36,11 +39,13 @@ export class Observations {
     this.#add("TX", STATUS, undefined, describeStatus(this.#order));
     this.#add("ST", PRIOR_ID, undefined, this.#order.priorSubjectCode?.reveal());
     this.#add("ST", PROCEDURE, undefined, this.#order.procedureCode ?? procedureNumber(this.#order));
+    // An order whose number another one has is named by its message.
+    if (this.#order.sharesNumber) this.#add("ST", MESSAGE, undefined, this.#settings.messageControlId);
   }
 
   /** Number and reason of the order, for messages that have no ORC to tell them. */
   addOrderNumber(): void {
-    this.#add("ST", ORDER, undefined, this.#order.placerOrderNumber);
+    this.#add("ST", ORDER, undefined, this.#order.sharesNumber ? undefined : this.#order.placerOrderNumber);
     this.#add("TX", REASON, undefined, this.#order.reason?.text);
   }
 

@@ -149,7 +149,7 @@ function orderRows(order: OutcomeOrder, status: string, updatedAt: string): CsvR
   const containers: readonly (OutcomeContainer | undefined)[] =
     order.containers.length === 0 ? [undefined] : order.containers;
   return containers.map((container) => ({
-    order_number: order.placerOrderNumber ?? "",
+    order_number: order.sharesNumber ? "" : (order.placerOrderNumber ?? ""),
     operation: order.operation,
     subject_code: order.subjectCode.reveal(),
     container_label: container?.label ?? "",
@@ -162,7 +162,14 @@ function orderRows(order: OutcomeOrder, status: string, updatedAt: string): CsvR
     cane: container?.location?.cane ?? "",
     position: container?.location?.position ?? "",
     stored_at: container?.location?.storedAt ?? "",
-    error: order.reason?.text ?? "",
+    error: errorOf(order),
     updated_at: updatedAt,
   }));
+}
+
+/** Why it isn't done; and which rows it is of, where another order has the number that would say so. */
+function errorOf({ sharesNumber, numberPlace, reason }: OutcomeOrder): string {
+  const place = numberPlace === undefined ? "" : `${numberPlace}: `;
+  const shared = sharesNumber ? `${place}another order with this number exists` : undefined;
+  return [shared, reason?.text].filter((part) => part !== undefined).join("; ");
 }

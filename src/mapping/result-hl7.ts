@@ -1,14 +1,16 @@
-import type { Outcome } from "../core/outcome.ts";
+import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
 import type { AckWants } from "../formats/hl7/ack.ts";
 import { encodeHl7 } from "../formats/hl7/encode.ts";
 import { composeAnswer } from "./answer-hl7.ts";
 import { assemble } from "./echo.ts";
 import { resultFileName } from "./file-name.ts";
+import { writtenNumbers } from "./number-place.ts";
 import { isAnswer, type Original, readOriginal } from "./original.ts";
 import { type Hl7Profile, isTold, type Profile } from "./profile.ts";
 import { orderStatus } from "./result-order.ts";
 import { statusContext } from "./result-parts.ts";
 import { specimenStatus } from "./result-ssu.ts";
+import { withoutNumber } from "./shared-number.ts";
 import { withSiteFields } from "./site-fields.ts";
 import { composeWishAnswer } from "./wish-answer-hl7.ts";
 import { encodeAnswer } from "./written.ts";
@@ -28,7 +30,12 @@ export function composeHl7(
   const original = readOriginal(outcome.message, profile.results);
   if (!isComposed(outcome, original, profile)) return undefined;
   const compose = (from: Original) =>
-    withSiteFields(composeText(outcome, from, profile), outcome, from, profile);
+    withoutSharedNumbers(
+      withSiteFields(composeText(outcome, from, profile), outcome, from, profile),
+      outcome,
+      from,
+      profile,
+    );
   const bytes =
     outcome.kind === "changed"
       ? encodeHl7(compose(original), original.charset.encoding)
@@ -52,6 +59,35 @@ function composeText(outcome: Outcome, original: Original, profile: Hl7Profile):
     return assemble(segments, original.echo.delimiters);
   }
   return composeAnswer(outcome, original, profile, wantsApplicationAck(original) ? ACCEPT_ACK : undefined);
+}
+
+/** Takes the numbers of orders out that other orders have, too. */
+function withoutSharedNumbers(
+  text: string,
+  outcome: Outcome,
+  { message }: Original,
+  profile: Hl7Profile,
+): string {
+  const shared = ordersOf(outcome).flatMap(({ sharesNumber, placerOrderNumber: number }) =>
+    sharesNumber && number !== undefined ? [number] : [],
+  );
+  if (shared.length === 0) return text;
+  return withoutNumber(
+    text,
+    shared.flatMap((number) => [number, ...writtenNumbers(message, number, profile)]),
+  );
+}
+
+function ordersOf(outcome: Outcome): readonly OutcomeOrder[] {
+  switch (outcome.kind) {
+    case "changed":
+      return [outcome.order];
+    case "wishes":
+      return outcome.answers.flatMap(({ order }) => order ?? []);
+    default:
+      // Answers to messages leave the groups of such orders out.
+      return [];
+  }
 }
 
 /**

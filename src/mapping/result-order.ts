@@ -3,7 +3,7 @@ import type { OutcomeOrder } from "../core/outcome.ts";
 import type { Segment } from "../formats/hl7/message.ts";
 import type { OutSegment } from "./echo.ts";
 import { findMergeSegments } from "./merge-hl7.ts";
-import { numberFields, withNumber } from "./number-place.ts";
+import { NO_NUMBERS, numberFields, withNumber } from "./number-place.ts";
 import { observe } from "./observations.ts";
 import { blank, fillerOrderNumber, type StatusContext, statusHeader } from "./result-parts.ts";
 import { statusCodes } from "./status-map.ts";
@@ -21,11 +21,15 @@ export function orderStatus(context: StatusContext): OutSegment[] {
   const codes = statusCodes(order.state, { ...profile.results, format });
   const group = groups[0];
   const obr = group?.obrs[0];
-  const numbers = numberFields(group, order.placerOrderNumber, echo, profile);
+  const isShared = order.sharesNumber === true;
+  const numbers = isShared ? NO_NUMBERS : numberFields(group, order.placerOrderNumber, echo, profile);
   const ownNumber = fillerOrderNumber(order);
   const filler = numbers.filler ?? (ownNumber === undefined ? undefined : [ownNumber, namespace]);
   const reason =
     order.reason === undefined ? undefined : [order.reason.code, order.reason.text, order.reason.code && "L"];
+  const notes = [isShared ? SHARED_NUMBER : undefined, order.reason?.text].filter(
+    (note) => note !== undefined,
+  );
   return [
     statusHeader(context),
     pid === undefined ? ["PID", 1, undefined, order.subjectCode.reveal()] : echo.segment(pid),
@@ -60,8 +64,8 @@ export function orderStatus(context: StatusContext): OutSegment[] {
       ],
       numbers,
     ),
-    ...(order.reason === undefined ? [] : [["NTE", 1, "L", order.reason.text] as const]),
-    ...observe(order, { timeZone, version, at }),
+    ...notes.map((note, index) => ["NTE", index + 1, "L", note] as const),
+    ...observe(order, { timeZone, version, at, messageControlId: outcome.message.messageControlId }),
   ];
 }
 
@@ -70,6 +74,10 @@ function findPid({ outcome: { order }, original: { message }, profile }: StatusC
   if (message === undefined || order.operation !== "MERGE") return message?.first("PID");
   return findMergeSegments(message, profile, order)?.find(({ name }) => name === "PID");
 }
+
+/** Beside a result that names its order by our number alone. */
+const SHARED_NUMBER =
+  "Another order has this order's number; CRYO-MESSAGE names the message that brought it.";
 
 /** ORC-1, table 0119. */
 const UNABLE_TO_CHANGE = "UX";

@@ -39,7 +39,8 @@ export function specimenStatus(context: StatusContext): OutSegment[] {
       ),
       ...placeFields(location, order.facilityCode),
     ]);
-    const observations = new Observations(order, { timeZone, version, at });
+    const { messageControlId } = outcome.message;
+    const observations = new Observations(order, { timeZone, version, at, messageControlId });
     observations.addOrder();
     observations.addOrderNumber();
     observations.addContainer(container, i + 1, { isPlaceInParts: false });

@@ -4,7 +4,7 @@ import type { OrderGroup } from "../formats/hl7/groups.ts";
 import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
 import { controlCodes } from "./control-codes.ts";
 import { assemble, type OutSegment } from "./echo.ts";
-import { numberFields, withNumber } from "./number-place.ts";
+import { NO_NUMBERS, numberFields, withNumber } from "./number-place.ts";
 import type { Original } from "./original.ts";
 import type { Hl7Profile } from "./profile.ts";
 import { statusCodes } from "./status-map.ts";
@@ -68,7 +68,7 @@ function orcOf(
   const own = known === undefined ? undefined : `${order?.requestId === undefined ? "P" : "R"}${known}`;
   const named = fillerNumber && `${fillerNumber.kind === "request" ? "R" : "P"}${fillerNumber.id}`;
   const filler = own ?? named;
-  const numbers = numberFields(group, placerOrderNumber, echo, profile);
+  const numbers = order?.sharesNumber ? NO_NUMBERS : numberFields(group, placerOrderNumber, echo, profile);
   const blank = [undefined, undefined, undefined];
   const orc: OutSegment = [
     "ORC",
@@ -98,8 +98,8 @@ function statusOf(
   return order && statusCodes(order.state, profile.results).orderStatus;
 }
 
-function nameOf({ placerOrderNumber, fillerNumber }: WishAnswer): string {
-  if (placerOrderNumber !== undefined) return `order ${placerOrderNumber}`;
+function nameOf({ placerOrderNumber, fillerNumber, order }: WishAnswer): string {
+  if (placerOrderNumber !== undefined && !order?.sharesNumber) return `order ${placerOrderNumber}`;
   return fillerNumber ? `${fillerNumber.kind} ${fillerNumber.id}` : "the order";
 }
 

@@ -16,6 +16,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     facilityCode: "NORTH",
     facilityId: 12,
     placerOrderNumber: "C-1",
+    sharesNumber: false,
     placerAuthority: undefined,
     subject: { code: phi("PAT-4711") },
     containers: [],

@@ -50,7 +50,7 @@ describe.concurrent("an order number of another assigning authority", () => {
       });
       expect(again).toMatchObject({
         code: "ORDER_NUMBER_OTHER_AUTHORITY",
-        text: expect.stringContaining("of assigning authority LAB, and this one of EPIC"),
+        text: expect.stringContaining("of assigning authority LAB, and this one is of EPIC"),
       });
       expect(await overrideOrder(site.pool, parked, BY)).toBe("done");
       await site.settled(2, ["completed"]);

@@ -11,6 +11,7 @@ function other(parts: Partial<SameContainer> = {}): SameContainer {
     position: 1,
     otherId,
     otherName: `o${otherId}`,
+    hasSameNumber: false,
     operation: "STORE",
     state: "received",
     isAtService: false,

@@ -15,6 +15,7 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     facilityCode: "NORTH",
     facilityId: 12,
     placerOrderNumber: "A-1",
+    sharesNumber: false,
     placerAuthority: undefined,
     subject: { code: phi("S-1") },
     containers: [],

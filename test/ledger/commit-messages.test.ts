@@ -138,7 +138,7 @@ test("notes in an order's timeline that it came once more", () =>
     expect(events.map(({ kind }) => kind)).toEqual(["received", "repeated"]);
   }));
 
-test("parks an order whose number an earlier one has with other content, and tells the lab", () =>
+test("refuses the message of an order whose number an earlier one has, and keeps the order for a person", () =>
   withLedger(async ({ pool }) => {
     await commit(pool, [aRecord(1, [anOrder()])]);
     await commit(pool, [aRecord(2, [anOrder({ containers: [{ label: "V-2", description: "" }] })])]);
@@ -148,7 +148,77 @@ test("parks an order whose number an earlier one has with other content, and tel
       ["received", undefined],
     ]);
     const outcomes = await listOpenOutcomes(pool, "lims", 10);
-    expect(outcomes.map(({ outcome }) => outcome.kind)).toEqual(["acknowledged", "acknowledged", "changed"]);
+    expect(outcomes.map(({ outcome }) => outcome.kind)).toEqual(["acknowledged", "refused"]);
+    expect(outcomes[1]?.outcome).toMatchObject({
+      message: { messageControlId: "C2" },
+      problems: [{ code: "ORDER_NUMBER_REUSED", place: "message 2" }],
+      placerOrderNumber: undefined,
+    });
+  }));
+
+test("answers a message over its connection as refused whose order has another one's number, every time it comes", () =>
+  withLedger(async ({ pool }) => {
+    const replyTo: ReplyTo = {
+      peer: "10.0.0.9",
+      reusedControlId: "take",
+      compose: ({ verdict, problems }) =>
+        Buffer.from(`${verdict} ${problems.map(({ code }) => code).join()}`),
+      isWhole: () => true,
+    };
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    const other = aRecord(2, [anOrder({ containers: [{ label: "V-2", description: "" }] })], { replyTo });
+    for (const _time of [1, 2]) {
+      const batch = { fileId: null, connector: "lims", records: [other] };
+      const [received] = await commitMessages(pool, batch);
+      expect(received?.reply?.toString()).toBe("refused ORDER_NUMBER_REUSED");
+    }
+    expect(await findOrders(pool, "A-1")).toHaveLength(2);
+    expect(await toldKinds(pool)).toEqual(["acknowledged"]);
+  }));
+
+test("takes nothing of a message with several orders of which one has another order's number", () =>
+  withLedger(async ({ pool }) => {
+    const other = anOrder({ containers: [{ label: "V-2", description: "" }] });
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    await commit(pool, [aRecord(2, [anOrder({ placerOrderNumber: "A-9" }), other])]);
+    expect((await listOrders(pool, { limit: 9 })).map(({ placerOrderNumber }) => placerOrderNumber)).toEqual([
+      "A-1",
+    ]);
+    expect(await toldKinds(pool)).toEqual(["acknowledged", "refused"]);
+    await commit(pool, [aRecord(3, [anOrder({ placerOrderNumber: "A-9" })])]);
+    expect(await findOrders(pool, "A-9")).toHaveLength(1);
+  }));
+
+test.each(["refused", "waiting"] as const)(
+  "says of a message that is %s for something else that its number is another order's, and carries it no further",
+  (verdict) =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()])]);
+      const problem = { code: "MAPPING_FACILITY_UNKNOWN", place: "MSH-4", message: "unknown" } as const;
+      const echoed = { placerOrderNumber: "A-1", echoedNumbers: ["A-0", "A-1"] };
+      await commit(pool, [aRecord(2, [], { verdict, problems: [problem], ...echoed })]);
+      const [, told] = await listOpenOutcomes(pool, "lims", 10);
+      expect(told?.outcome).toMatchObject({
+        kind: verdict,
+        problems: [problem, { code: "ORDER_NUMBER_REUSED" }],
+        placerOrderNumber: undefined,
+      });
+    }),
+);
+
+test("leaves the number of a refused message alone that no order has", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()], {})], "bench");
+    const problem = { code: "MAPPING_DATE_INVALID", place: "PID-7", message: "no date" } as const;
+    const refused = {
+      verdict: "refused",
+      problems: [problem],
+      placerOrderNumber: "A-1",
+      echoedNumbers: ["A-1"],
+    } as const;
+    await commit(pool, [aRecord(2, [], refused)]);
+    const [told] = await listOpenOutcomes(pool, "lims", 10);
+    expect(told?.outcome).toMatchObject({ problems: [problem], placerOrderNumber: "A-1" });
   }));
 
 test("takes a contradiction that comes again, as in a list that is sent each night, for the one that is parked", () =>

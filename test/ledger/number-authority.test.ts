@@ -57,10 +57,10 @@ describe("an order number that came before", () => {
         placerAuthority: EPIC,
         failure: {
           code: "ORDER_NUMBER_OTHER_AUTHORITY",
-          text: `an earlier order (o${first}) has the same order number of assigning authority LAB, and this one of EPIC^1.2.3^ISO`,
+          text: `another order with this number exists (o${first}), of assigning authority LAB, and this one is of EPIC^1.2.3^ISO`,
         },
       });
-      expect(await toldKinds(pool)).toEqual(["acknowledged", "acknowledged", "changed parked"]);
+      expect(await toldKinds(pool)).toEqual(["acknowledged", "refused"]);
     }));
 
   test("of another authority is seen within one batch, too", () =>
@@ -119,16 +119,21 @@ describe("a wish about an order number", () => {
   const states = async (pool: pg.Pool) => (await orders(pool)).map(([state]) => state);
 
   test.each([
-    ["the order of its own authority, though the other one is open", LAB, EPIC, EPIC, [1]],
-    ["the order that tells none, where there is none of its own", LAB, undefined, EPIC, [1]],
-    ["the order of its own authority before one that tells none", undefined, LAB, LAB, [1]],
-  ])("is about %s", (_words, first, second, own, cancelled) =>
+    ["of the second one's authority", LAB, EPIC, EPIC, "CANCEL_ORDER_DIFFERS"],
+    ["of a third authority", LAB, undefined, EPIC, "CANCEL_ORDER_DIFFERS"],
+    [
+      "of the second one's authority, where the first tells none",
+      undefined,
+      LAB,
+      LAB,
+      "CANCEL_ORDER_AMBIGUOUS",
+    ],
+  ])("%s touches none of two orders that have it", (_words, first, second, own, answer) =>
     withLedger(async ({ pool }) => {
       await place(pool, first, second);
       await commit(pool, [aCancel(9, [wish(own)])]);
-      expect(await answers(pool)).toEqual([["CR"]]);
-      const found = (await states(pool)).flatMap((state, n) => (state === "cancelled" ? [n] : []));
-      expect(found).toEqual(cancelled);
+      expect(await answers(pool)).toEqual([[answer]]);
+      expect(await states(pool)).toEqual(["received", "parked"]);
     }),
   );
 
@@ -139,24 +144,24 @@ describe("a wish about an order number", () => {
       expect(await answers(pool)).toEqual([["CANCEL_ORDER_AMBIGUOUS"]]);
     }));
 
-  test("is not about an order of which nobody has said yet that it is another than that of the other authority", () =>
+  test("is never about the second order of it, also once a person has it done", () =>
     withLedger(async ({ pool }) => {
-      await commit(pool, [aRecord(1, [numbered(LAB)])]);
+      const [first] = await commit(pool, [aRecord(1, [numbered(LAB)])]);
       const [second] = (await commit(pool, [aRecord(2, [numbered(EPIC)])])) as [number];
       const asked = wish(EPIC, { subjectCode: phi("SUBJ-1") });
       await commit(pool, [aCancel(8, [asked])]);
       expect(await states(pool)).toEqual(["received", "parked"]);
-      expect((await listOpenTasks(pool, 10)).map(({ orderId }) => orderId)).toEqual([`o${second}`]);
+      expect((await listOpenTasks(pool, 10)).map(({ orderId }) => orderId)).toEqual([`o${first}`]);
       await overrideOrder(pool, { id: second }, KIM);
       await commit(pool, [aCancel(9, [asked])]);
-      expect(await answers(pool)).toEqual([["CANCEL_ORDER_AMBIGUOUS"], ["CR"]]);
-      expect(await states(pool)).toEqual(["received", "cancelled"]);
+      expect(await answers(pool)).toEqual([["CANCEL_ORDER_DIFFERS"], ["CANCEL_ORDER_DIFFERS"]]);
+      expect(await states(pool)).toEqual(["received", "received"]);
     }));
 
   test.each([
     ["is about neither where both are open", "received", "received", "CANCEL_ORDER_AMBIGUOUS"],
     ["is about the one that is open", "received", "discarded", "CR"],
-    ["is about the one of its own authority that is open", "cancelled", "received", "CR"],
+    ["is about neither where the first one has ended", "cancelled", "received", "CANCEL_ORDER_AMBIGUOUS"],
   ] as const)(
     "of a subject that has the number without an authority as well %s",
     (_words, untold, told, answer) =>
@@ -178,7 +183,11 @@ describe("a wish about an order number", () => {
       "cancelled",
       "CANCEL_ORDER_AMBIGUOUS",
     ],
-    ["is about the other one where a person discarded one of them", "discarded", "CR"],
+    [
+      "is about neither of two authorities where it tells none itself, though the first one is discarded",
+      "discarded",
+      "CANCEL_ORDER_AMBIGUOUS",
+    ],
   ] as const)("%s", (_words, ended, answer) =>
     withLedger(async ({ pool }) => {
       const [first] = (await commit(pool, [aRecord(1, [numbered(LAB)])])) as [number];
@@ -258,7 +267,9 @@ describe("a wish about an order number", () => {
       expect(await answers(pool)).toEqual([]);
       const ordered = aRecord(7, [numbered(EPIC, { code: "S-1" })]);
       await releaseMessages(pool, ({ ordinal }) => (ordinal === 7 ? ordered : cancel));
-      expect(await states(pool)).toEqual(["received", "cancelled"]);
+      // The message that waited has another order's number, and is refused.
+      expect(await states(pool)).toEqual(["received", "parked"]);
+      expect(await answers(pool)).toEqual([["CANCEL_ORDER_DIFFERS"]]);
     }));
 
   test("that changes the order says who numbered it from then on, where that was not known", () =>

@@ -39,9 +39,9 @@ describe("a number under which the lab has sent several orders", () => {
     ["cancel", "CANCEL_ORDER_AMBIGUOUS"],
     ["hold", "CONTROL_ORDER_AMBIGUOUS"],
     ["status", "CONTROL_ORDER_AMBIGUOUS"],
-  ] as const)("is no answer to which of them to %s while both are open", (control, code) =>
+  ] as const)("is no answer to which of two subjects' to %s", (control, code) =>
     withLedger(async ({ pool }) => {
-      const ids = await both(pool);
+      const ids = await both(pool, "S-2");
       await commit(pool, [aWish(3, control, [CANCEL])]);
       expect(await answers(pool)).toEqual([[code]]);
       expect(await states(pool)).toEqual(["received", "parked"]);
@@ -53,13 +53,21 @@ describe("a number under which the lab has sent several orders", () => {
     }),
   );
 
-  test("names the one that is open", () =>
+  test("names the first one, whose number it is", () =>
+    withLedger(async ({ pool }) => {
+      await both(pool);
+      await commit(pool, [aCancel(3, [CANCEL])]);
+      expect(await answers(pool)).toEqual([["CR"]]);
+      expect(await states(pool)).toEqual(["cancelled", "parked"]);
+    }));
+
+  test("names the first one also when it is done: that it was cancelled must not be heard because of another", () =>
     withLedger(async ({ pool }) => {
       const [first] = (await both(pool)) as [number];
       await changeOrders(pool, [{ orderId: first, from: ["received"], to: "completed" }]);
       await commit(pool, [aCancel(3, [CANCEL])]);
-      expect(await answers(pool)).toEqual([["CR"]]);
-      expect(await states(pool)).toEqual(["completed", "cancelled"]);
+      expect(await answers(pool)).toEqual([["CANCEL_TOO_LATE"]]);
+      expect(await states(pool)).toEqual(["completed", "parked"]);
     }));
 
   test.each(["completed", "cancelled"] as const)(
@@ -72,15 +80,25 @@ describe("a number under which the lab has sent several orders", () => {
         expect(await answers(pool)).toEqual([["CANCEL_ORDER_AMBIGUOUS"], ["CONTROL_ORDER_AMBIGUOUS"]]);
         expect(await states(pool)).toEqual([state, "parked"]);
         await commit(pool, [aCancel(5, [{ ...CANCEL, subjectCode: phi("S-2") }])]);
-        expect(await states(pool)).toEqual([state, "cancelled"]);
+        expect(await answers(pool)).toContainEqual(["CANCEL_ORDER_DIFFERS"]);
+        expect(await states(pool)).toEqual([state, "parked"]);
       }),
   );
 
-  test("names the one of the subject, or with the number of ours, that the message has too", () =>
+  test("names the one that has the number of ours which the message has too, the second one as well", () =>
     withLedger(async ({ pool }) => {
-      const [first] = (await both(pool, "S-2")) as [number];
-      await commit(pool, [aCancel(3, [{ ...CANCEL, subjectCode: phi("S-2") }])]);
-      expect(await states(pool)).toEqual(["received", "cancelled"]);
+      const [first, second] = (await both(pool, "S-2")) as [number, number];
+      await changeOrders(pool, [
+        {
+          orderId: second,
+          from: ["parked"],
+          to: "submitted",
+          request: { surface: "request", requestId: 8 },
+        },
+      ]);
+      await commit(pool, [aCancel(3, [{ ...CANCEL, fillerNumber: { kind: "request", id: 8 } }])]);
+      const asked = await pool.query("select order_id from wishes");
+      expect(asked.rows).toEqual([{ order_id: second }]);
       await changeOrders(pool, [
         {
           orderId: first,

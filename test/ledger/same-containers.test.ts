@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
+import { overrideOrder } from "../../src/ledger/operator.ts";
 import { FIND_LIKENESS, findLikenesses, type Likeness } from "../../src/ledger/same-containers.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
@@ -27,6 +28,7 @@ test("finds the orders of the same facility and subject that name the same label
       {
         position: 1,
         otherId: first,
+        hasSameNumber: false,
         otherName: `o${first} (A-1)`,
         operation: "STORE",
         state: "received",
@@ -50,6 +52,17 @@ test("leaves out orders that ended without effect, and puts completed ones first
     }
     const { sameContainers } = await findLikeness(pool, ids.at(-1) as number);
     expect(sameContainers.map(({ otherId }) => otherId)).toEqual([ids[5], ids[0], ids[6]]);
+  }));
+
+test("leaves out an order that was refused for its number until a person has it done", () =>
+  withLedger(async ({ pool }) => {
+    const vial = { containers: [{ label: "V-2", description: "" }] };
+    const [, refused] = await commit(pool, [store(1), store(2, { ...vial, placerOrderNumber: "A-1" })]);
+    const [anew] = (await commit(pool, [store(3, vial)])) as [number];
+    const others = async () => (await findLikeness(pool, anew)).sameContainers.map(({ otherId }) => otherId);
+    expect(await others()).toEqual([]);
+    await overrideOrder(pool, { id: refused as number }, { actor: "kim", reason: "two vials" });
+    expect(await others()).toEqual([refused]);
   }));
 
 test("answers from its indexes among many orders of one label, and many labels of one subject", () =>

@@ -304,6 +304,20 @@ describe("a message that a person discards", () => {
       ]);
     }));
 
+  test("is refused without a number that another order has", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [mapped(1, "S-1")]);
+      const [{ number }] = (await pool.query("select placer_order_number as number from orders")).rows;
+      await commit(pool, [{ ...waiting(2, "S-2"), placerOrderNumber: number }]);
+      const [message] = await listMessages(pool, { limit: 1 });
+      await discardMessage(pool, Number(message?.messageId.slice(1)), ACT);
+      const { rows } = await pool.query(
+        `select payload ->> 'placerOrderNumber' as number, payload -> 'problems' @> '[{"code": "ORDER_NUMBER_REUSED"}]' as taken
+           from outcomes where kind = 'refused'`,
+      );
+      expect(rows).toEqual([{ number: null, taken: true }]);
+    }));
+
   test("can't be discarded when it doesn't wait", () =>
     withLedger(async ({ pool }) => {
       await commit(pool, [mapped(1, "S-1")]);

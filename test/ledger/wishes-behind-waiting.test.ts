@@ -140,7 +140,8 @@ describe("a wish waits behind the message that brings its order", () => {
       await commit(pool, [waiting(2, "A-1"), cancel]);
       expect(await verdicts(pool)).toEqual(["accepted", "waiting", "waiting"]);
       await release(pool, { 2: aRecord(2, [OTHER]), 3: cancel });
-      expect((await findOrders(pool, "A-1")).map(({ state }) => state)).toEqual(["cancelled", "cancelled"]);
+      // The message that waited has the number of the order that ended, and is refused for it.
+      expect((await findOrders(pool, "A-1")).map(({ state }) => state)).toEqual(["parked", "cancelled"]);
     }));
 
   test("and lets other orders of its subject go on", () =>

@@ -4,13 +4,14 @@ import type { FailureEntry } from "./entry.ts";
 export const ORDER_FAILURES = {
   ORDER_NUMBER_REUSED: {
     class: "permanent",
-    meaning: "An order came with the order number of an earlier order but asks for something else.",
-    mend: "Ask the lab which of the two is meant and discard the wrong one; to have both done, `cryobridge orders retry ID --override --reason TEXT`.",
+    meaning:
+      "An order came with the order number of an earlier order but asks for something else. Its message was refused; the order is kept for a person to decide.",
+    mend: "The lab sends it under a number of its own, or changes the earlier order. Discard the parked one; to have it done as it is, `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_NUMBER_OTHER_AUTHORITY: {
     class: "permanent",
     meaning:
-      "An order came with the order number of an earlier order, but of another assigning authority (ORC-2.2 to 2.4): it may be another order with the same number, or the same order from a system that was renamed.",
+      "An order came with the order number of an earlier order, but of another assigning authority (ORC-2.2 to 2.4): it may be another order with the same number, or the same order from a system that was renamed. Its message was refused; the order is kept for a person to decide.",
     mend: "Ask the lab. Another order is done by `cryobridge orders retry ID --override --reason TEXT`, the same one is discarded. Where two systems number their orders by themselves, give each its own connector, or make the number of both parts (`join` in the profile).",
   },
   ORDER_CONTAINER_IN_OPEN_ORDER: {
