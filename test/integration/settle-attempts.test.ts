@@ -23,7 +23,7 @@ test.concurrent.each([
     await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
     const again = await eventually(async () => {
       const [order] = await site.orders();
-      return order && (await listEvents(site.pool, order.id)).find(({ kind }) => kind === "again");
+      return order && (await listEvents(site.pool, order.id)).find(({ kind }) => kind === "refused_for_now");
     });
     expect(again.detail).toMatchObject({ code: "SERVICE_BUSY", attempt: 2 });
     expect(again.detail.nextInMs).toBeLessThanOrEqual(1_000 + 4_000);

@@ -50,8 +50,10 @@ describe("an order of the external surface", () => {
   test("has its procedure for itself", () =>
     withLedger(async ({ pool }) => {
       const [first, second] = await submitted(pool, [7, 8]);
-      expect(await findClaimed(pool, "external", [7, 8, 9], first as number)).toEqual(new Set([8]));
-      expect(await findClaimed(pool, "request", [7, 8, 9], first as number)).toEqual(new Set());
+      expect(await findClaimed(pool, "external", [7, 8, 9], first as number)).toEqual(
+        new Map([[8, `o${second} (A-2)`]]),
+      );
+      expect(await findClaimed(pool, "request", [7, 8, 9], first as number)).toEqual(new Map());
       await changeOrders(pool, [{ orderId: second as number, to: "parked", failure }]);
       await expect(
         resolveOrder(pool, await only(pool, "A-2"), atProcedure(7), OPERATOR),
@@ -73,7 +75,9 @@ describe("an order of the external surface", () => {
           procedureId: 8,
         },
       ]);
-      expect(await findClaimed(pool, "external", [8], other as number)).toEqual(new Set([8]));
+      expect(await findClaimed(pool, "external", [8], other as number)).toEqual(
+        new Map([[8, `o${first} (A-1)`]]),
+      );
       expect((await only(pool)).id).toBe(first);
     }));
 

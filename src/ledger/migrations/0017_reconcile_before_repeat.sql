@@ -22,8 +22,7 @@ alter table ledger
 -- The mark of an order in the descriptions of its containers. It is random, so that a ledger that was restored from an older
 -- copy gives none again.
 create function new_mark() returns text language sql volatile set search_path from current as $$
-  select l.mark_prefix || '-' || random_code(10)
-    from ledger l
+  select coalesce((select l.mark_prefix from ledger l), random_code(4)) || '-' || random_code(10)
 $$;
 
 alter table orders
