@@ -8,6 +8,7 @@ import { noteLeftBehind } from "./app/left-behind.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { openQueueBackend } from "./app/queue-backend.ts";
+import { startRechecking } from "./app/rechecking.ts";
 import { startRefills } from "./app/refills.ts";
 import { releaseAtStart } from "./app/release-waiting.ts";
 import type { Role } from "./app/roles.ts";
@@ -272,6 +273,8 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   const [mayCall, onProgress] = [isServiceReachable, feeder.nudge];
   const cancelling = startCancelling(config, { ...context, pool, service, mayCall, onProgress });
   onClose(() => cancelling.stop());
+  const rechecking = startRechecking(config, { ...context, pool, service, mayCall });
+  onClose(() => rechecking.stop());
   const refills = await startRefills(config, { ...context, pool, service, mayRead });
   onClose(() => refills.stop());
   return {

@@ -15,6 +15,8 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
     `a call got no definite answer${reason(detail)}; the service is searched for what it did`,
   again: (detail) =>
     `try ${text(detail.attempt) ?? "?"} failed${reason(detail)}; the next${inMs(detail.nextInMs)}`,
+  rechecked: (detail) =>
+    `checked once more at the service, since it was sent again: ${text(detail.found) ?? "nothing else"}`,
   refused_for_now: (detail) =>
     `try ${text(detail.attempt) ?? "?"} was refused for now${reason(detail)}; the service is checked for it before the next one, which${inMs(detail.nextInMs)}`,
   looked: (detail) => `${lookWords(detail)}; the next look${inMs(detail.nextInMs)}`,

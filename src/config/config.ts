@@ -88,6 +88,8 @@ export interface ServiceConfig {
     /** Since the call was sent, each. */
     readonly looksMs: readonly number[];
     readonly afterMs: number;
+    /** Since the order was sent again. */
+    readonly recheckMs: number;
     readonly retrievals: "park" | "retry";
   };
   readonly notExecuted: readonly number[];
@@ -217,7 +219,12 @@ function toServiceConfig(service: FileConfig["service"], baseDirectory: string):
       ),
     ),
     polling: { firstMs: polling.first, maxMs: polling.max, factor: polling.factor },
-    settle: { looksMs: settle.looks, afterMs: settle.after, retrievals: settle.retrievals },
+    settle: {
+      looksMs: settle.looks,
+      afterMs: settle.after,
+      recheckMs: settle.recheck,
+      retrievals: settle.retrievals,
+    },
     auth: toAuthConfig(auth),
     externalAuth: externalAuth && toAuthConfig(externalAuth),
     cancel: toCancelCalls(cancel),

@@ -66,6 +66,10 @@ const settle = z.strictObject({
       min: "1s",
     },
   ).prefault("15m"),
+  recheck: duration(
+    "When an order that was sent again is looked for once more, counted from that call: what the first one made may show late, and two of them open a task.",
+    { min: "1s" },
+  ).prefault("1h"),
   retrievals: z
     .enum(["park", "retry"])
     .default("park")

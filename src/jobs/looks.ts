@@ -1,9 +1,11 @@
-/** When to look for what a call without an answer did; all in ms since the call. */
+/** When to look for what a call without an answer did; all in ms since the latest call. */
 export interface Settle {
   /** The early looks, which find most of what happened. */
   readonly looksMs: readonly number[];
   /** Longer than the service or a gateway can hold a request: only after it is "nothing" believed. */
   readonly afterMs: number;
+  /** When an order that was sent again is looked for once more, since the first call may show late. */
+  readonly recheckMs: number;
   /** What follows when a retrieval leaves no trace: a person looks, or it is sent again. */
   readonly retrievals: "park" | "retry";
 }

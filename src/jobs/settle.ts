@@ -6,8 +6,8 @@ import type { LedgerOrder, ServiceLink } from "../ledger/order-row.ts";
 import { countEmptySettlements } from "../ledger/settlements.ts";
 import { findClaimed, isLaneUnsettled } from "../ledger/submission.ts";
 import type { SettleFindings } from "../service/settle.ts";
+import { findCreated, WORD, WORDS } from "./find-created.ts";
 import { planLook } from "./looks.ts";
-import { toNewRequest } from "./new-request.ts";
 import { requireSameSubject } from "./subject.ts";
 import type { SubmitDeps } from "./submit-deps.ts";
 
@@ -76,29 +76,8 @@ async function settleRequest(order: LedgerOrder, deps: SubmitDeps, signal: Abort
   return park(code, evidence);
 }
 
-/** What each surface makes of an order. */
-const WORD = { request: "request", external: "procedure" } as const satisfies Record<Surface, string>;
-const WORDS = { request: "requests", external: "procedures" } as const satisfies Record<Surface, string>;
-
 function toLink(surface: Surface, id: number): ServiceLink {
   return surface === "request" ? { surface, requestId: id } : { surface, procedureId: id };
-}
-
-async function findCreated(
-  surface: Surface,
-  order: LedgerOrder,
-  deps: SubmitDeps,
-  signal: AbortSignal,
-): Promise<SettleFindings> {
-  const containerIds = order.containers.flatMap((container) => container.containerId ?? []);
-  const lost = {
-    ...toNewRequest(order, containerIds, deps),
-    sentAfter: order.calledAt ?? order.intentAt ?? order.receivedAt,
-    knownIds: new Set([...order.knownRequestIds, ...order.formerIds]),
-  };
-  return surface === "request"
-    ? deps.service.findCreatedRequest(lost, signal)
-    : deps.service.external.findCreatedProcedure(lost, signal);
 }
 
 /** What speaks for an effect of the call without telling which; undefined when nothing does. */

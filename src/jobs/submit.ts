@@ -311,7 +311,8 @@ async function intend(
 ): Promise<void> {
   const { id: orderId, fence } = step.order;
   if (fence === undefined) throw new TypeError(`order o${orderId} was claimed without a fence`);
-  const result = await deps.writer.intend({ orderId, fence, ...what }, after);
+  const { recheckMs } = deps.settings.settle;
+  const result = await deps.writer.intend({ orderId, fence, ...what, recheckMs }, after);
   if (result.kind === "not ours") throw leaseLost();
   if (result.kind === "label taken") throw labelTaken(result.by);
 }

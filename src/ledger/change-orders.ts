@@ -70,6 +70,8 @@ export interface OrderChange {
     | undefined;
   /** The service's answer that a person may want to see; kept with `failure` as what it was taken to mean. */
   readonly answer?: KeptAnswer | undefined;
+  /** The look for what it may be at the service besides, after it was sent again, has been made. */
+  readonly isRechecked?: boolean | undefined;
   /** An entry of the timeline. `detail` holds no patient's values. */
   readonly event?: { readonly kind: string; readonly detail?: Readonly<Record<string, unknown>> } | undefined;
   /** Whether the lab is to be told of the order as it then stands. */
@@ -111,6 +113,7 @@ update orders o
        is_refused = case when x.settles_intent then false else coalesce(x.is_refused, o.is_refused) end,
        is_repost_approved = case when x.settles_intent then false
                                  else coalesce(x.approves_repost, o.is_repost_approved) end,
+       recheck_at = case when x.is_rechecked then null else o.recheck_at end,
        missing_since = case when x.is_missing then coalesce(o.missing_since, now())
                             when not x.is_missing then null
                             else o.missing_since end
@@ -120,7 +123,7 @@ update orders o
          remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, looks integer,
          failed_looks integer, releases boolean, takes_back boolean, is_held boolean, settles_intent boolean, reopens_intent boolean,
          approves_repost boolean, is_refused boolean, is_unsent boolean,
-         is_missing boolean)
+         is_missing boolean, is_rechecked boolean)
  where o.id = x.order_id
    and (x.fence is null or o.fence = x.fence)
    and (x."from" is null or o.state = any (x."from"))
@@ -200,6 +203,7 @@ function toParameter(change: OrderChange): Record<string, unknown> {
     is_unsent: change.isUnsent === true,
     approves_repost: change.isRepostApproved,
     is_missing: change.isMissing,
+    is_rechecked: change.isRechecked === true,
   };
 }
 

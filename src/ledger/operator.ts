@@ -30,6 +30,7 @@ update orders
        former_ids = array_remove(array_append(former_ids, coalesce(request_id, procedure_id)), null),
        called_at = null,
        known_request_ids = '{}',
+       recheck_at = null,
        request_id = null,
        procedure_id = null,
        procedure_code = null,

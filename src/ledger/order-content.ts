@@ -96,6 +96,7 @@ update orders o
        overrides = '{}',
        called_at = null,
        known_request_ids = '{}',
+       recheck_at = null,
        mark = new_mark(),
        former_marks = array_append(o.former_marks, o.mark)
   from jsonb_to_recordset($1::jsonb)

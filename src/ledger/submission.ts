@@ -136,8 +136,8 @@ update orders o
 returning ${ORDER_COLUMNS}`;
 
 /**
- * Intents before their calls; $1 JSON array of {id, fence, intent, known, sent, surface}, the last two absent for a subject.
- * Index: the primary key.
+ * Intents before their calls; $1 JSON array of {id, fence, intent, known, sent, surface, recheck_ms}, the last three absent
+ * for a subject; an order that is sent again is looked for once more after `recheck_ms`. Index: the primary key.
  */
 const RECORD_INTENTS = `
 update orders o
@@ -152,11 +152,15 @@ update orders o
                                 else x.known end,
        called_at = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface) then o.called_at
                         else now() end,
+       recheck_at = case when x.intent = 'request' and o.called_at is not null and o.surface = x.surface
+                         then now() + x.recheck_ms * interval '1 millisecond'
+                         else o.recheck_at end,
        -- The two surfaces number what they make each in their own way.
        former_ids = case when x.surface is null or x.surface = o.surface then o.former_ids else '{}' end,
        surface = coalesce(x.surface, o.surface),
        sent = coalesce(x.sent, o.sent)
-  from jsonb_to_recordset($1::jsonb) as x(id bigint, fence bigint, intent text, known bigint[], sent jsonb, surface text)
+  from jsonb_to_recordset($1::jsonb) as x(id bigint, fence bigint, intent text, known bigint[], sent jsonb, surface text,
+                                              recheck_ms double precision)
  where o.id = x.id
    and o.fence = x.fence
    and o.state = 'submitting'
@@ -307,6 +311,8 @@ export interface NewIntent {
   readonly body: unknown;
   /** Where a request goes; a lost call is looked for there, whatever the configuration says by then. */
   readonly surface?: Surface | undefined;
+  /** When an order that is sent again is looked for once more, ms from now. */
+  readonly recheckMs?: number | undefined;
   /** Whether it is only written down while no label of the order is another subject's. */
   readonly needsFreeLabels?: boolean | undefined;
 }
@@ -322,13 +328,14 @@ export async function recordIntents(
   intents: readonly NewIntent[],
 ): Promise<ReadonlyMap<number, Date>> {
   if (intents.length === 0) return new Map();
-  const list = intents.map(({ orderId, fence, intent, knownRequestIds, body, surface }) => ({
+  const list = intents.map(({ orderId, fence, intent, knownRequestIds, body, surface, recheckMs }) => ({
     id: orderId,
     fence,
     intent,
     known: knownRequestIds,
     sent: body,
     surface,
+    recheck_ms: recheckMs,
   }));
   const { rows } = await client.query<{ id: number; intent_at: Date }>(RECORD_INTENTS, [
     JSON.stringify(list),

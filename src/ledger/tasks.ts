@@ -6,7 +6,8 @@ import type { Act } from "./operator.ts";
 
 /**
  * What a task is about: a wish of the lab that wasn't granted, news about a subject that the service can't take, a message
- * whose refusal its sender was not told, or a result that the lab took back after it had acknowledged it.
+ * whose refusal its sender was not told, a result that the lab took back after it had acknowledged it, or an order that the
+ * service has more than once.
  */
 export const TASK_KINDS = [
   "cancel",
@@ -17,6 +18,7 @@ export const TASK_KINDS = [
   "merge",
   "refusal",
   "taken_back",
+  "duplicate",
 ] as const;
 export type TaskKind = (typeof TASK_KINDS)[number];
 

@@ -4,7 +4,12 @@ import { Failure } from "../../src/core/failures.ts";
 import { decideAfterCall, decideAfterLook, type UncancelledLook } from "../../src/jobs/cancel-decision.ts";
 
 const BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
-const SETTLE = { looksMs: [5_000, 30_000], afterMs: 900_000, retrievals: "park" } as const;
+const SETTLE = {
+  looksMs: [5_000, 30_000],
+  afterMs: 900_000,
+  recheckMs: 3_600_000,
+  retrievals: "park",
+} as const;
 const decide = (failure: Failure, attempt = 1) => decideAfterCall(failure, { attempt, random: 0.5 }, BACKOFF);
 
 describe("a cancel call that failed", () => {

@@ -30,7 +30,7 @@ function depsOf(pool: pg.Pool, found: SettleFindings): SubmitDeps {
       leaseMs: 60_000,
       callTimeoutMs: 1_000,
       backoff: { firstMs: 1, maxMs: 2 },
-      settle: { looksMs: [1], afterMs: 1, retrievals: "park" },
+      settle: { looksMs: [1], afterMs: 1, recheckMs: 1_000, retrievals: "park" },
       firstPollMs: 60_000,
       subjectRequires: [],
       correlation: "token",

@@ -96,11 +96,7 @@ describe.each(NOT_AFTER)("a step of a dropped file that came about %s it was rep
         table: "messages",
         work,
       });
-      expect(again).toMatchObject([
-        { verdict: "accepted" },
-        { verdict: "accepted" },
-        { verdict: "refused" },
-      ]);
+      expect(again).toMatchObject([{ verdict: "accepted" }, { verdict: "accepted" }, { verdict: "refused" }]);
       expect(await all(ledger, "select ordinal from messages order by id")).toHaveLength(3);
       expect(await all(ledger, "select state from orders order by id")).toEqual([
         { state: "received" },

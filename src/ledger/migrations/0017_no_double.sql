@@ -32,3 +32,12 @@ alter table orders
   add column former_marks text[] not null default '{}';
 create unique index orders_mark on orders (mark);
 create index orders_former_marks on orders using gin (former_marks) where former_marks <> '{}';
+
+-- When an order that was sent again, since nothing was found of its first call, is looked for once more.
+alter table orders add column recheck_at timestamptz;
+create index orders_recheck on orders (recheck_at) where recheck_at is not null;
+
+alter table tasks
+  drop constraint tasks_kind_check,
+  add constraint tasks_kind_check check (
+    kind in ('cancel', 'hold', 'release', 'change', 'update', 'merge', 'refusal', 'taken_back', 'duplicate'));
