@@ -74,7 +74,10 @@ export function createMappers(
   return new Map(
     config.connectors.map((connector) => [
       connector.name,
-      createMapper(profileOf(connector, profiles), settings),
+      createMapper(profileOf(connector, profiles), {
+        ...settings,
+        unterminated: connector.type === "csv-drop" ? undefined : connector.unterminated,
+      }),
     ]),
   );
 }

@@ -146,7 +146,7 @@ interface DropConnectorConfig {
 }
 
 export type ConnectorConfig =
-  | (DropConnectorConfig & { readonly type: "hl7-drop" })
+  | (DropConnectorConfig & { readonly type: "hl7-drop"; readonly unterminated: "refuse" | "accept" })
   | (DropConnectorConfig & { readonly type: "csv-drop"; readonly resultsEveryMs: number })
   | MllpConnectorConfig;
 
@@ -254,6 +254,8 @@ function toConnectorConfig(connector: FileConnector, baseDirectory: string): Con
     settleMs: connector.settle,
     scanIntervalMs: connector.scanInterval,
   };
-  if (connector.type === "hl7-drop") return { type: "hl7-drop", ...shared };
+  if (connector.type === "hl7-drop") {
+    return { type: "hl7-drop", ...shared, unterminated: connector.unterminated };
+  }
   return { type: "csv-drop", ...shared, resultsEveryMs: connector.resultsEvery };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { mllpConnector } from "./mllp-schema.ts";
-import { duration, encoding, filePath, size } from "./scalars.ts";
+import { duration, encoding, filePath, size, unterminated } from "./scalars.ts";
 
 const name = z
   .string()
@@ -36,6 +36,7 @@ const hl7Drop = z.strictObject({
   name,
   type: z.literal("hl7-drop").describe("HL7 v2 files in a folder."),
   ...folders,
+  unterminated: unterminated(),
   maxBytes: size("Largest file that is taken.").prefault("64MB"),
   profile: z.string().min(1).default("builtin/hl7-orders").describe("Name of the mapping profile."),
 });

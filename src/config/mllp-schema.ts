@@ -1,6 +1,15 @@
 import path from "node:path";
 import { z } from "zod";
-import { duration, type EncodingSetting, encoding, filePath, host, port, size } from "./scalars.ts";
+import {
+  duration,
+  type EncodingSetting,
+  encoding,
+  filePath,
+  host,
+  port,
+  size,
+  unterminated,
+} from "./scalars.ts";
 
 const listenTls = z.strictObject({
   cert: filePath("Certificate of this machine (PEM), with those of its authorities behind it."),
@@ -96,6 +105,7 @@ export const mllpConnector = {
     .describe(
       "A message with the control id of an earlier one and other content: take it, and show it as reused, or refuse it.",
     ),
+  unterminated: unterminated(),
   encoding: encoding(
     "Character encoding of the messages, over what they or the profile say. Bytes that are UTF-8 under another one are refused, unless it is { name: …, forced: true }.",
   ).optional(),
@@ -116,6 +126,7 @@ export interface MllpConnectorConfig {
   readonly type: "mllp";
   readonly name: string;
   readonly profile: string;
+  readonly unterminated: "refuse" | "accept";
   readonly encoding?: EncodingSetting | undefined;
   readonly listen: {
     readonly host: string;

@@ -129,3 +129,13 @@ export function encoding(description: string) {
     )
     .describe(description);
 }
+
+/** Whether the sender never ends the last segment of an HL7 message. */
+export function unterminated() {
+  return z
+    .enum(["refuse", "accept"])
+    .default("refuse")
+    .describe(
+      "A message whose last segment has no line end may be cut: refuse it, or, where the sender never ends it, accept it unless values of the order are read from that segment.",
+    );
+}

@@ -2,6 +2,7 @@ import { asFailure, type Problem } from "../core/failures.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import { type FieldPath, parsePath } from "../formats/hl7/path.ts";
 import { builtinProfiles } from "./builtin.ts";
+import { listValueSegments } from "./check-end.ts";
 import { compileCsv } from "./compile-csv.ts";
 import { compileResults } from "./compile-results.ts";
 import { compileRules } from "./compile-rules.ts";
@@ -118,6 +119,7 @@ function compileHl7(
     rules,
     specimenLabel: ofSpecimen(rules.label),
     each,
+    valueSegments: listValueSegments(rules, each),
     containerPlace: each.map(({ segment }) => segment).join(" or "),
   };
 }

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "../core/intake.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import { orderParts, requireWhole, secondPatient } from "../formats/hl7/groups.ts";
 import { Hl7Message } from "../formats/hl7/message.ts";
+import { checkEnd } from "./check-end.ts";
 import { checkControlId, checkHeader, keepableHeader } from "./check-header.ts";
 import type { Draft } from "./draft.ts";
 import { finishAll } from "./finish-orders.ts";
@@ -23,14 +24,16 @@ export function mapHl7(
   settings: MapperSettings,
 ): MappedMessage {
   const encoding = content.encoding === undefined ? undefined : findEncoding(content.encoding);
-  const message = Hl7Message.parse(content.text.reveal(), { encoding });
-  const mapped = mapMessage(message, place, profile, settings);
+  const text = content.text.reveal();
+  const message = Hl7Message.parse(text, { encoding });
+  const mapped = mapMessage(message, text, place, profile, settings);
   if (mapped.verdict !== "refused" && mapped.verdict !== "waiting") return mapped;
   return { ...mapped, echoedNumbers: echoedNumbers(message, profile) };
 }
 
 function mapMessage(
   message: Hl7Message,
+  text: string,
   place: string,
   profile: Hl7Profile,
   settings: MapperSettings,
@@ -38,6 +41,8 @@ function mapMessage(
   const header = keepableHeader(message.codes);
   const ignored: MappedMessage = { verdict: "ignored", header, orders: [], problems: [] };
   if (isAcknowledgment(message.codes, profile.accept, () => message.first("MSA"))) return ignored;
+  const cut = checkEnd(text, message.last, place, profile, settings.unterminated);
+  if (cut.length > 0) return refuse(cut, header);
   if (isMessageType(profile.ignore, message.codes)) {
     const problems = checkControlId(message.codes, place, profile);
     return problems.length > 0 ? refuse(problems, header) : ignored;

@@ -11,6 +11,8 @@ export interface MapperSettings {
   readonly facilityIdByCode: ReadonlyMap<string, number>;
   /** What MSH-11 must say (P, T or D) where the profile does not; unset: any. */
   readonly processingId?: "P" | "T" | "D" | undefined;
+  /** HL7: whether the sender never ends the last segment of a message; one that is not ended is refused unless set. */
+  readonly unterminated?: "refuse" | "accept" | undefined;
   /** How many labels one order may have; 500 unless set. */
   readonly labelsPerOrder?: number | undefined;
   /** What becomes of a message with which nothing is wrong but such codes; it waits unless set. */

@@ -95,6 +95,8 @@ export interface Hl7Profile extends ProfileBase {
   /** The label of what is a specimen's (SAC, SPM). */
   readonly specimenLabel: ValueRule<FieldPath>;
   readonly each: readonly ContainerKind[];
+  /** The segments that an order's values are read from, but for descriptions. */
+  readonly valueSegments: ReadonlySet<string>;
   /** What stands for a container, for people: `SAC or SPM`. */
   readonly containerPlace: string;
 }

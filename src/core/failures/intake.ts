@@ -107,6 +107,12 @@ export const INTAKE_FAILURES = {
     meaning: "MSH-18 or the configuration names a character set that Cryobridge cannot read.",
     mend: "Set the connector's character set to the one that the sender really uses; `cryobridge hl7 show` and `hl7 diff` take `--charset`.",
   },
+  HL7_UNTERMINATED: {
+    class: "permanent",
+    meaning:
+      "The file or the frame ends inside the last segment of a message, which may have been cut: a label, a number or a date may be but the beginning of one.",
+    mend: "Have the sender end each segment with a carriage return, the last one too, and send the message again. For a sender that never ends the last one, set `unterminated: accept` for the connector; a message is then refused only where values of the order are read from that segment.",
+  },
   HL7_CHARSET_UTF8: {
     class: "permanent",
     meaning:

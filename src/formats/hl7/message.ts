@@ -46,7 +46,7 @@ export class Hl7Message implements SegmentReading {
   /**
    * Reads one message. Segments end with CR, LF or CRLF; blank lines and a byte order mark are passed over. `encoding`
    * is what the text was decoded from and gives `\Xhh\` its meaning; without it MSH-18 does.
-   * Throws HL7_NO_MSH, HL7_DELIMITERS, HL7_SEGMENT_INVALID (naming the line) or HL7_SECOND_HEADER.
+   * Throws HL7_NO_MSH, HL7_DELIMITERS, HL7_SEGMENT_INVALID or HL7_SECOND_HEADER (naming the line).
    */
   static parse(text: string, options: { readonly encoding?: Encoding | undefined } = {}): Hl7Message {
     const marks: number[] = [];
@@ -68,6 +68,7 @@ export class Hl7Message implements SegmentReading {
       from = to + (nextLf === nextCr + 1 && to === nextCr ? 2 : 1);
     }
     if (delimiters === undefined) throw new Failure("HL7_NO_MSH", "the message is empty");
+    requireOneHeader(text, marks);
     return new Hl7Message(text, delimiters, marks, options.encoding);
   }
 
@@ -95,6 +96,15 @@ export class Hl7Message implements SegmentReading {
       if (this.#marks[index * MARKS + 1] === code) return this.#segment(index, 1);
     }
     return undefined;
+  }
+
+  /** The last segment. */
+  get last(): Segment | undefined {
+    const index = this.#made.length - 1;
+    const name = this.#marks[index * MARKS + 1];
+    let ordinal = 0;
+    for (let at = 0; at <= index; at++) if (this.#marks[at * MARKS + 1] === name) ordinal++;
+    return this.#segment(index, ordinal);
   }
 
   /**
@@ -204,6 +214,18 @@ function requireHeader(text: string, from: number, to: number, line: number): De
   }
   return parseDelimiters(text.slice(from, to));
 }
+
+/** A header in the middle of a line: the message before it was cut, and another one put behind it. */
+function requireOneHeader(text: string, marks: readonly number[]): void {
+  const from = marks[0] ?? 0;
+  const second = text.indexOf(text.slice(from, from + HEADER_LENGTH), from + HEADER_LENGTH);
+  if (second === -1) return;
+  const line = text.slice(0, second).split(/\r\n|\r|\n/).length;
+  throw new Failure("HL7_SECOND_HEADER", `line ${line}: MSH inside a segment that was cut before it`);
+}
+
+/** `MSH|^~\&|`: nothing else in a message can look like it, since its delimiters would have to be escaped. */
+const HEADER_LENGTH = 9;
 
 /** The code of the segment's name. */
 function requireSegment(text: string, from: number, to: number, line: number, { field }: Delimiters): number {
