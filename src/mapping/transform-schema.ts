@@ -28,7 +28,9 @@ export const transformSchema = z.union(
         side: z.enum(["left", "right"]).optional(),
       }),
     }),
-    z.strictObject({ regex: z.strictObject({ match: z.string().min(1).max(200), replace: z.string() }) }),
+    z.strictObject({
+      regex: z.strictObject({ match: z.string().min(1).max(200), replace: z.string().max(200) }),
+    }),
     z.strictObject({ table: z.record(z.string(), z.string()) }),
     z.strictObject({ prefix: z.string().min(1) }),
     z.strictObject({ suffix: z.string().min(1) }),

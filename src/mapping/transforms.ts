@@ -1,5 +1,5 @@
 import type { FailureCode } from "../core/failures.ts";
-import { compileBoundedRegex, REGEX_MAX_VALUE_LENGTH } from "./bounded-regex.ts";
+import { compileBoundedRegex, REGEX_MAX_RESULT_LENGTH, REGEX_MAX_VALUE_LENGTH } from "./bounded-regex.ts";
 import { areAmbiguous, compileDateFormat, type DateFormat, parseStandardDate } from "./date-format.ts";
 import type { TransformDefinition } from "./transform-schema.ts";
 
@@ -130,7 +130,12 @@ function regexTransform(
     if (!pattern.test(value)) {
       return { code: "MAPPING_VALUE_INVALID", trouble: `does not match the profile's pattern ${match}` };
     }
-    return value.replace(pattern, replace);
+    const result = value.replace(pattern, replace);
+    if (result.length <= REGEX_MAX_RESULT_LENGTH) return result;
+    return {
+      code: "MAPPING_VALUE_INVALID",
+      trouble: `becomes longer than ${REGEX_MAX_RESULT_LENGTH} characters by the profile's pattern ${match}`,
+    };
   };
 }
 
