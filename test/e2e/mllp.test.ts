@@ -94,6 +94,24 @@ const asking = (text: string, accept: string, application: string) =>
 const msaOf = (text: string) => /MSA\|([^\r]*)/.exec(text)?.[1];
 
 describe("orders over MLLP", () => {
+  test.each([
+    ["refuse", "AE", "AE"],
+    ["accept", "AE", "AA"],
+  ])(
+    "whose last segment isn't ended, with unterminated: %s, are answered %s, and %s where nothing is read from it",
+    (unterminated, cut, note) =>
+      withMllpSite({ unterminated }, async (site) => {
+        const port = portOf(await site.start());
+        const answer = await send(port, order("A-1").replace(/\r$/, ""));
+        expect(msaOf(answer)).toMatch(/^AE\|/);
+        expect(answer).toContain("HL7_UNTERMINATED");
+        expect(msaOf(answer)?.startsWith(cut)).toBe(true);
+        const noted = await send(port, `${order("A-2")}NTE|1||to be continu`);
+        expect(msaOf(noted)?.slice(0, 2)).toBe(note);
+        expect(msaOf(await send(port, order("A-3")))).toMatch(/^AA\|/);
+      }),
+  );
+
   test("are answered once they are in the ledger, carried out, and their results sent to the lab", () =>
     withMllpSite({}, async (site, lab) => {
       const daemon = await site.start();
