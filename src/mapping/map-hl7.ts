@@ -16,8 +16,25 @@ import { echoedNumbers } from "./number-place.ts";
 import { readOrders, readSubjectOrder } from "./order-hl7.ts";
 import type { Hl7Profile } from "./profile.ts";
 
-/** What an HL7 message asks for, or everything that is wrong with it. */
+/** As many mistakes as anybody reads of one message: an answer with all of a hostile one would be larger than that. */
+const MOST_PROBLEMS = 100;
+
+/** What an HL7 message asks for, or what is wrong with it: everything, or where that is endless the first hundred. */
 export function mapHl7(
+  content: Extract<IncomingMessage["content"], { kind: "hl7" }>,
+  place: string,
+  profile: Hl7Profile,
+  settings: MapperSettings,
+): MappedMessage {
+  const mapped = mapAll(content, place, profile, settings);
+  const more = mapped.problems.length - MOST_PROBLEMS;
+  const first = mapped.problems[0];
+  if (more <= 0 || first === undefined) return mapped;
+  const rest = { code: first.code, place, message: `${more} more mistakes are not listed` };
+  return { ...mapped, problems: [...mapped.problems.slice(0, MOST_PROBLEMS), rest] };
+}
+
+function mapAll(
   content: Extract<IncomingMessage["content"], { kind: "hl7" }>,
   place: string,
   profile: Hl7Profile,

@@ -7,6 +7,8 @@ import { type Hl7FilePart, splitHl7File } from "../../formats/hl7/file.ts";
 import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/format.ts";
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
+/** More than files of that size have, unless they are made to fill the memory. */
+const LIMITS = { messages: 500_000, batches: 10_000 };
 /** One commit each: enough messages to share its cost, few enough to keep it short. */
 const BATCH_MESSAGES = 200;
 const BATCH_BYTES = 4 * 1024 * 1024;
@@ -37,7 +39,7 @@ async function examine(file: ReadableFile, charset: CharsetOptions): Promise<Fil
     digest.update(chunk);
     chunks.push(chunk);
   }
-  const { parts, problems, outline } = splitHl7File(Buffer.concat(chunks));
+  const { parts, problems, outline } = splitHl7File(Buffer.concat(chunks), LIMITS);
   const isInBatch = outline !== undefined;
   return {
     sha256: digest.digest("hex"),

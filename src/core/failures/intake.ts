@@ -19,6 +19,12 @@ export const INTAKE_FAILURES = {
     meaning: "An MLLP frame had no end block before the next one began; it is kept, but it is not a message.",
     mend: "Have the sender end each frame with 0x1C 0x0D and send the message again.",
   },
+  HL7_TOO_MANY_MESSAGES: {
+    class: "permanent",
+    meaning:
+      "An MLLP frame or a file holds more messages or batches than are taken in one; it is kept, and nothing of it was taken.",
+    mend: "Have the sender put fewer messages into each frame or file and send them again; for frames, listen.maxMessages of the connector may be raised.",
+  },
   MLLP_UNREACHABLE: {
     class: "transient",
     meaning: "No connection to the lab system's MLLP port could be made; the result is sent again later.",

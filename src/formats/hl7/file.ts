@@ -30,13 +30,24 @@ export interface Hl7File {
   readonly outline?: BatchOutline;
 }
 
+/** How much is taken in one: more is refused as a whole (HL7_TOO_MANY_MESSAGES), and the rest isn't looked at. */
+export interface SplitLimits {
+  readonly messages: number;
+  readonly batches: number;
+}
+
+const NO_LIMITS: SplitLimits = { messages: Number.POSITIVE_INFINITY, batches: Number.POSITIVE_INFINITY };
+
 /**
  * Splits a dropped file into its messages: one, several, or batches (HL7 chapter 2.10.3). Lines end with CR, LF or
  * CRLF; blank lines, a byte order mark, a trailing 0x1A and MLLP's 0x0B and 0x1C around messages are passed over.
  * UTF-16 is recognised by its byte order mark, or by the zero byte beside the first letter. Problems (never thrown): HL7_FILE_EMPTY, HL7_FILE_BINARY, HL7_NO_MSH,
  * HL7_FILE_TEXT_OUTSIDE, HL7_BATCH_INCOMPLETE, HL7_BATCH_COUNT. What is wrong inside one message is left to its parser.
  */
-export function splitHl7File(bytes: Buffer): Hl7File {
+export function splitHl7File(
+  bytes: Buffer,
+  { messages: mostMessages, batches: mostBatches }: SplitLimits = NO_LIMITS,
+): Hl7File {
   const mark = findByteOrderMark(bytes) ?? findUtf16(bytes);
   const start = mark?.length ?? 0;
   const isWide = mark !== undefined && mark.encoding !== "utf-8";
@@ -55,6 +66,7 @@ export function splitHl7File(bytes: Buffer): Hl7File {
   let openEnd = -1;
   let openLine = 0;
   let strayLine: number | undefined;
+  let [messages, headers] = [0, 0];
   const lines = new FileLines(text);
   const closeMessage = () => {
     if (openAt === -1) return;
@@ -67,6 +79,17 @@ export function splitHl7File(bytes: Buffer): Hl7File {
 
   while (lines.next()) {
     const kind = kindOf(text, lines.start, lines.end);
+    if (kind === "MSH") messages += 1;
+    if (kind === "BHS" || kind === "FHS") headers += 1;
+    const excess = messages > mostMessages ? "messages" : headers > mostBatches ? "batches" : undefined;
+    if (excess !== undefined) {
+      const most = excess === "messages" ? mostMessages : mostBatches;
+      return refuse(
+        "HL7_TOO_MANY_MESSAGES",
+        `line ${lines.line}`,
+        `more than ${most} ${excess}, expected no more in one`,
+      );
+    }
     if (kind === "MSH") {
       closeMessage();
       batches?.message();

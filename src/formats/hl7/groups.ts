@@ -31,7 +31,16 @@ export interface OrderParts {
   readonly groups: OrderGroup[];
 }
 
-/** Each order lists the segments that it shares: a bound, so that a hostile message can't make that list endless. */
+/** More than any message has, also with some hundred containers and notes to each, and few enough to be read in a moment. */
+const MAX_SEGMENTS = 20_000;
+
+/** More than any segment of the standard has: each is written anew where a segment is echoed. */
+const MAX_FIELDS = 1_000;
+
+/**
+ * Each order lists the segments that it shares, and each OBR and container those around it: a bound, so that a hostile message
+ * can't make these lists endless.
+ */
 const MAX_SHARED_SEGMENTS = 1_000_000;
 
 interface Draft {
@@ -58,7 +67,25 @@ export function orderParts(message: Hl7Message): OrderParts {
   }
   const { segments } = message;
   const begin = beginOfOrders(message);
-  return { segments, shared: segments.slice(0, begin), groups: groupsFrom(begin, message) };
+  const parts = { segments, shared: segments.slice(0, begin), groups: groupsFrom(begin, message) };
+  requireReadable(parts);
+  return parts;
+}
+
+/** What is read of each OBR and each container is looked for among all segments around it, too. */
+function requireReadable({ shared, groups }: OrderParts): void {
+  let around = 0;
+  for (const { obrs, others, specimens, segments } of groups) {
+    around += Math.max(1, obrs.length) * (others.length + shared.length);
+    let places = specimens.length > 0 ? 0 : segments.length;
+    for (const { containers } of specimens) places += Math.max(1, containers.length);
+    around += places * shared.length;
+  }
+  if (around <= MAX_SHARED_SEGMENTS) return;
+  throw new Failure(
+    "HL7_STRUCTURE",
+    "more notes and observations stand around its orders than can be read for each of them",
+  );
 }
 
 /** The orders of a message alone, like {@link orderParts}. */
@@ -83,14 +110,35 @@ export function secondPatient({ segments }: Hl7Message): Segment | undefined {
 
 /**
  * Throws HL7_CONTINUED when the message is one part of several (DSC segment or MSH-14, HL7 chapter 2.10.2), or when one of
- * its segments goes on in another (ADD): what is read of it could end in the middle of a value.
+ * its segments goes on in another (ADD): what is read of it could end in the middle of a value. Throws HL7_STRUCTURE when it
+ * has more segments, or one of them more fields, than can be read in a moment.
  */
 export function requireWhole(message: Hl7Message): void {
+  if (message.count > MAX_SEGMENTS) {
+    throw new Failure(
+      "HL7_STRUCTURE",
+      `${message.count} segments, expected at most ${MAX_SEGMENTS}; the orders go in several messages`,
+    );
+  }
+  for (const segment of message.segments) {
+    if (segment.raw.length > MAX_FIELDS && hasMoreFields(segment.raw, message.delimiters.field)) {
+      throw structureFailure(segment, `more than ${MAX_FIELDS} fields`);
+    }
+  }
   const mark = message.first("DSC") ?? message.first("ADD");
   const place = mark?.name ?? (message.first("MSH")?.get(14) ? "MSH-14" : undefined);
   if (place !== undefined) {
     throw new Failure("HL7_CONTINUED", { message: "the message is continued elsewhere", place });
   }
+}
+
+function hasMoreFields(raw: string, separator: string): boolean {
+  let fields = 0;
+  for (let at = raw.indexOf(separator); at !== -1; at = raw.indexOf(separator, at + 1)) {
+    fields += 1;
+    if (fields > MAX_FIELDS) return true;
+  }
+  return false;
 }
 
 /** What {@link orderParts} calls shared, also of a message that it throws for. */

@@ -1,6 +1,9 @@
 import { Failure } from "../../core/failures.ts";
 import type { Hl7Message, Segment } from "./message.ts";
 
+/** Each merge lists the segments that all share: a bound, so that a hostile message can't make these lists endless. */
+const MAX_SHARED_SEGMENTS = 1_000_000;
+
 /**
  * The pairs of a merge message, in order: ADT_A39 repeats `{ PID, [PD1], MRG, [PV1] }` (HL7 chapter 3.3.40); the older A18
  * and A34 have one. Each is given as its own segments, followed by those that stand before the first PID and hold for all.
@@ -15,6 +18,12 @@ export function mergeGroups(message: Hl7Message): readonly (readonly Segment[])[
     const group = groups.at(-1);
     if (segment.name === "MRG") requireItsPlace(segment, group);
     (group ?? shared).push(segment);
+  }
+  if (groups.length * shared.length > MAX_SHARED_SEGMENTS) {
+    throw new Failure(
+      "HL7_STRUCTURE",
+      "more segments stand before its merges than can be read for each of them",
+    );
   }
   return groups.map((group) => [...group, ...shared]);
 }

@@ -72,6 +72,11 @@ export class Hl7Message implements SegmentReading {
     return new Hl7Message(text, delimiters, marks, options.encoding);
   }
 
+  /** How many segments it has. */
+  get count(): number {
+    return this.#made.length;
+  }
+
   /** All segments, in order. */
   get segments(): readonly Segment[] {
     this.#segments ??= this.#listSegments();
@@ -206,8 +211,14 @@ function codeOf(name: string): number {
   return name.length === 3 ? segmentNameCode(name) : -1;
 }
 
+/** Much more than any header has: it is read again and again, and goes back with each answer. */
+const MAX_HEADER = 64 * 1024;
+
 /** What MSH declares; the delimiters that nearly every message has are seen at a glance. */
 function requireHeader(text: string, from: number, to: number, line: number): Delimiters {
+  if (to - from > MAX_HEADER) {
+    throw new Failure("HL7_SEGMENT_INVALID", `line ${line}: a header of more than ${MAX_HEADER} characters`);
+  }
   if (text.startsWith("MSH|^~\\&|", from)) return STANDARD_DELIMITERS;
   if (!text.startsWith("MSH", from)) {
     throw new Failure("HL7_NO_MSH", `line ${line}: expected a message that begins with MSH`);
