@@ -16,6 +16,7 @@ import { openService } from "./app/service.ts";
 import { keepFindings } from "./app/service-findings.ts";
 import { serviceTrouble } from "./app/service-trouble.ts";
 import { keepTakenBack } from "./app/taken-back.ts";
+import { watchEventLoop } from "./app/watch-event-loop.ts";
 import { type Config, wayOfFacility } from "./config/config.ts";
 import type { Connector } from "./connectors/connector.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
@@ -120,6 +121,8 @@ export async function startDaemon(
     for (const role of options.roles) onClose(await acquireDaemonLock(config.dataDir, clock, role));
     const ledger = await openLedger(config, { clock, logger, isDaemon: true });
     onClose(ledger.close);
+    const watchdog = watchEventLoop(clock, logger);
+    onClose(async () => watchdog.stop());
     const observers = new Set<DaemonObserver>();
     const context: Context = { config, options, profiles, clock, logger, ledger, observers, onClose };
     const feeder: { current: Feeder | undefined } = { current: undefined };
@@ -142,7 +145,10 @@ export async function startDaemon(
         return () => observers.delete(observer);
       },
       troubles: () => [
-        ...connectors.flatMap(({ name, trouble }) => (trouble ? [`connector ${name}: ${trouble}`] : [])),
+        ...connectors.flatMap(({ name, trouble, warning }) =>
+          [trouble, warning].flatMap((words) => (words ? [`connector ${name}: ${words}`] : [])),
+        ),
+        ...watchdog.troubles(),
         ...(worker?.troubles() ?? []),
       ],
       stop,

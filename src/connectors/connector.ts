@@ -31,4 +31,6 @@ export interface Connector {
   deliver(file: OutgoingFile): Promise<void>;
   /** Why intake is not working right now, or undefined when it is. */
   readonly trouble: string | undefined;
+  /** What somebody should know though intake works; undefined or absent when there is nothing. */
+  readonly warning?: string | undefined;
 }

@@ -1,0 +1,28 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { watchEventLoop } from "../../src/app/watch-event-loop.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
+import { eventually } from "../support/eventually.ts";
+
+test("an event loop that stood still for more than a second is told in the log once, and for a minute", async () => {
+  const lines: unknown[] = [];
+  const logger = pino({ level: "info" }, { write: (line) => void lines.push(JSON.parse(line)) });
+  let laterMs = 0;
+  const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + laterMs };
+  const watch = watchEventLoop(clock, logger);
+  try {
+    expect(watch.troubles()).toEqual([]);
+    const until = performance.now() + 1_600;
+    while (performance.now() < until);
+    await eventually(() => watch.troubles().length > 0);
+    expect(watch.troubles()[0]).toMatch(
+      /^the event loop stood still for [1-9]\d*\.\d s within the last minute/,
+    );
+    expect(lines).toMatchObject([{ level: 40, msg: expect.stringContaining("stood still") }]);
+    watch.stop();
+    laterMs = 61_000;
+    expect(watch.troubles()).toEqual([]);
+  } finally {
+    watch.stop();
+  }
+});
