@@ -37,7 +37,11 @@ export function createMllpConnector(
       listen: {
         ...listen,
         charset,
-        tls: listen.tls && { ...readPem(name, listen.tls), requestCert: listen.tls.requestCert },
+        tls: listen.tls && {
+          ...readPem(name, listen.tls),
+          requestCert: listen.tls.requestCert,
+          allowSubjects: listen.tls.allowSubjects,
+        },
       },
       results: resultsOf(config, deps.clock),
     };

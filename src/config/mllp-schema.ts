@@ -19,6 +19,13 @@ const listenTls = z.strictObject({
     .boolean()
     .default(false)
     .describe("Whether senders must show a certificate from one of the authorities in ca (mutual TLS)."),
+  allowSubjects: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe(
+      "Names of which a sender's certificate must have one, letter by letter: the CN of its subject, or a DNS name of its SAN. With requestCert; all certificates of the authorities may send when not set.",
+    ),
 });
 
 const sendTls = z.strictObject({
@@ -53,8 +60,20 @@ const listen = z.strictObject({
     .min(1)
     .max(10_000)
     .default(100)
-    .describe("Connections at once; further ones are closed."),
+    .describe("Connections at once; a further one takes the place of the oldest idle one."),
+  maxConnectionsPerAddress: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(50)
+    .describe("Connections of one address at once; a further one takes the place of its oldest idle one."),
   maxBytes: size("Largest message that is taken; a larger one ends its connection.").prefault("16MB"),
+  maxMessages: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(1_000)
+    .describe("Messages of one frame, and batches of one frame; a frame with more is refused whole."),
   maxOpenBytes: size("Messages that have begun and not ended, all connections together.").prefault("256MB"),
   maxInFlight: z
     .int()
@@ -63,6 +82,9 @@ const listen = z.strictObject({
     .default(50)
     .describe("Messages of one connection that may be under way before it is read further."),
   idle: duration("A connection on which nothing comes for so long is closed.", { min: "1s" }).prefault("1h"),
+  firstFrame: duration("A connection must have brought a whole message within.", { min: "100ms" }).prefault(
+    "60s",
+  ),
   frame: duration("A message that has begun must end within.", { min: "100ms" }).prefault("30s"),
 });
 
@@ -132,12 +154,20 @@ export interface MllpConnectorConfig {
     readonly host: string;
     readonly port: number;
     readonly allow: readonly string[];
-    readonly tls?: (TlsFiles & { readonly requestCert: boolean }) | undefined;
+    readonly tls?:
+      | (TlsFiles & {
+          readonly requestCert: boolean;
+          readonly allowSubjects?: readonly string[] | undefined;
+        })
+      | undefined;
     readonly maxConnections: number;
+    readonly maxConnectionsPerAddress: number;
     readonly maxBytes: number;
+    readonly maxMessages: number;
     readonly maxOpenBytes: number;
     readonly maxInFlight: number;
     readonly idleMs: number;
+    readonly firstFrameMs: number;
     readonly frameMs: number;
   };
   readonly results:
@@ -159,13 +189,14 @@ export interface MllpConnectorConfig {
 /** What a validated connector of the file says. */
 export function toMllpConfig(connector: FileMllp, baseDirectory: string): MllpConnectorConfig {
   const { listen: given, results, ...rest } = connector;
-  const { idle, frame, tls, ...limits } = given;
+  const { idle, firstFrame, frame, tls, ...limits } = given;
   return {
     ...rest,
     maxBytes: limits.maxBytes,
     listen: {
       ...limits,
       idleMs: idle,
+      firstFrameMs: firstFrame,
       frameMs: frame,
       tls: tls && { ...tls, ...absolute(tls, baseDirectory) },
     },

@@ -23,6 +23,7 @@ export function ruleFindings(value: unknown, context: RuleContext): Finding[] {
     ...profileFindings(value, context.profileNames),
     ...folderFindings(value, context.baseDirectory),
     ...plainHttpFindings(value),
+    ...allowedSubjectFindings(value),
     ...facilityFindings(value),
     ...timeFindings(value),
     ...consoleFindings(value),
@@ -59,6 +60,16 @@ function profileFindings(value: unknown, known: readonly string[]): Finding[] {
       ? `; one of your own is the file ${typeof folder === "string" ? folder : "profiles"}/${profile}.yaml, or a section below profiles`
       : "";
     return [{ path: [...path, "profile"], message: `${words}${place}` }];
+  });
+}
+
+/** Without a certificate nobody has a name, and a list of names would let everybody in. */
+function allowedSubjectFindings(value: unknown): Finding[] {
+  return connectorsOf(value).flatMap(({ connector, path }) => {
+    const tls = at(connector, ["listen", "tls"]);
+    if (childOf(tls, "allowSubjects") === undefined || childOf(tls, "requestCert") === true) return [];
+    const message = "names certificates that no sender is asked for; set requestCert: true beside it";
+    return [{ path: [...path, "listen", "tls", "allowSubjects"], message }];
   });
 }
 

@@ -87,6 +87,8 @@ export interface ListenerRow {
   readonly timedOut: number;
   readonly turnedAway: number;
   readonly failedHandshakes: number;
+  readonly gaveWay: number;
+  readonly refusedCertificates: number;
 }
 
 /** What the console needs of the program. */

@@ -23,7 +23,7 @@ export function addMllpMetrics(registers: Registry[]): (listeners: readonly List
   });
   const closed = new Counter({
     name: "cryobridge_mllp_connections_closed_total",
-    help: "MLLP connections that were closed from here, by connector and reason: timed_out, turned_away or handshake_failed.",
+    help: "MLLP connections that were closed from here, by connector and reason: timed_out, turned_away, gave_way, handshake_failed or certificate_refused.",
     labelNames: ["connector", "reason"],
     registers,
   });
@@ -39,7 +39,9 @@ export function addMllpMetrics(registers: Registry[]): (listeners: readonly List
       junk.inc({ connector }, each.junkBytes);
       closed.inc({ connector, reason: "timed_out" }, each.timedOut);
       closed.inc({ connector, reason: "turned_away" }, each.turnedAway);
+      closed.inc({ connector, reason: "gave_way" }, each.gaveWay);
       closed.inc({ connector, reason: "handshake_failed" }, each.failedHandshakes);
+      closed.inc({ connector, reason: "certificate_refused" }, each.refusedCertificates);
     }
   };
 }

@@ -45,6 +45,24 @@ connectors:
     );
   });
 
+  it.each(["", ", requestCert: false"])(
+    "refuses names of certificates where senders show none, since everybody could send (%s)",
+    (requestCert) => {
+      using folder = new ConfigFolder();
+      const text = `${SERVICE}${FACILITIES}connectors:
+  - name: lims
+    type: mllp
+    listen: { tls: { cert: c.pem, key: k.pem, allowSubjects: [lims]${requestCert} } }
+    results: { directory: ./out }
+`;
+      expect(folder.told(text)).toEqual([
+        expect.stringMatching(
+          /^8:\d+ connectors\[0\]\.listen\.tls\.allowSubjects: names certificates that no sender is asked for; set requestCert: true/,
+        ),
+      ]);
+    },
+  );
+
   it("says what an MLLP connector wants", () => {
     using folder = new ConfigFolder();
     const text = `${SERVICE}${FACILITIES}connectors:

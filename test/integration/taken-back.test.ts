@@ -20,7 +20,17 @@ const noIntake: Intake = {
 /** Never listened on: nothing is started. */
 const LISTEN = {
   ...{ host: "127.0.0.1", port: 0, allow: [] },
-  ...{ maxConnections: 1, maxBytes: 1, maxOpenBytes: 1, maxInFlight: 1, idleMs: 1, frameMs: 1 },
+  ...{
+    maxConnections: 1,
+    maxConnectionsPerAddress: 1,
+    maxBytes: 1,
+    maxOpenBytes: 1,
+    maxInFlight: 1,
+    maxMessages: 1,
+    idleMs: 1,
+    firstFrameMs: 1,
+    frameMs: 1,
+  },
 };
 
 /** A lab that answers each result with these codes, one after the other in one chunk. */

@@ -50,6 +50,9 @@ interface InHand {
 
 const NOTHING = Buffer.alloc(0);
 
+/** A frame that is open for so long may be one that never ends, ms: the connection counts as idle. */
+const STALLED_MS = 10_000;
+
 /** How long a peer that was told goodbye may take to close, ms. */
 const LINGER_MS = 500;
 
@@ -71,6 +74,9 @@ export class MllpConnection {
   #timer: NodeJS.Timeout | undefined;
   /** When the open frame began, monotonic ms. */
   #openSince: number | undefined;
+  /** When the last whole frame came, or, before that, the connection. */
+  #activeAt: number;
+  #hasFramed = false;
   /** This connection's share of the open bytes. */
   #openBytes = 0;
   #isStopping = false;
@@ -85,6 +91,7 @@ export class MllpConnection {
     this.#peer = { address: socket.remoteAddress ?? "unknown" };
     this.#deps = deps;
     this.#reader = new FrameReader(deps.limits.maxBytes);
+    this.#activeAt = deps.clock.monotonic();
     socket.setNoDelay(true);
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("end", () => this.#end());
@@ -97,6 +104,17 @@ export class MllpConnection {
     });
     this.#flow();
     this.#watch();
+  }
+
+  /**
+   * Since when nothing would be lost if it were closed, monotonic ms; undefined while a message is in hand, or a frame is
+   * coming.
+   */
+  get idleSince(): number | undefined {
+    if (this.#inHand.length > 0 || this.#isStopping) return undefined;
+    if (this.#openSince === undefined) return this.#activeAt;
+    const { clock } = this.#deps;
+    return clock.monotonic() - this.#openSince >= STALLED_MS ? this.#openSince : undefined;
   }
 
   /** Takes no further frames, answers those in hand and closes. */
@@ -160,6 +178,8 @@ export class MllpConnection {
     switch (event.kind) {
       case "frame":
         counts.frames += 1;
+        this.#hasFramed = true;
+        this.#activeAt = this.#deps.clock.monotonic();
         void this.#hold(event.bytes.length, this.#deps.take(event.bytes, this.#peer));
         return;
       case "junk":
@@ -264,8 +284,9 @@ export class MllpConnection {
     const hasRoom =
       !this.#isHeldBack && this.#inHand.length < limits.maxInFlight && !this.#socket.writableNeedDrain;
     if (hasRoom && this.#socket.isPaused()) {
-      // What came of the open frame meanwhile wasn't read.
+      // What came of the open frame, or of the first one, meanwhile wasn't read.
       if (this.#openSince !== undefined) this.#openSince = this.#deps.clock.monotonic();
+      if (!this.#hasFramed) this.#activeAt = this.#deps.clock.monotonic();
       this.#socket.resume();
     } else if (!hasRoom && !this.#socket.isPaused()) this.#socket.pause();
   }
@@ -281,20 +302,25 @@ export class MllpConnection {
     });
   }
 
-  /** Starts the time anew in which the open frame must end, or anything must come. Waiting for us is no idling. */
+  /**
+   * Starts the time anew in which the open frame must end, or anything must come; the time for the first frame goes on.
+   * Waiting for us is no idling.
+   */
   #watch(): void {
     clearTimeout(this.#timer);
     if (this.#socket.destroyed || this.#inHand.length > 0 || this.#isHeldBack) return;
     const { limits, counts, logger, clock } = this.#deps;
     const isOpen = this.#openSince !== undefined;
     const openMs = this.#openSince === undefined ? 0 : clock.monotonic() - this.#openSince;
+    const leftMs = isOpen ? limits.frameMs - openMs : limits.idleMs;
+    const firstMs = this.#hasFramed ? leftMs : limits.firstFrameMs - (clock.monotonic() - this.#activeAt);
     this.#timer = setTimeout(
       () => {
         counts.timedOut += 1;
         logger.info({ isFrameOpen: isOpen }, "a connection was closed because nothing came in time");
         this.#socket.destroy();
       },
-      isOpen ? Math.max(0, limits.frameMs - openMs) : limits.idleMs,
+      Math.max(0, Math.min(leftMs, firstMs)),
     );
     this.#timer.unref();
   }

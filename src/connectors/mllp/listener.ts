@@ -1,12 +1,13 @@
 import { createServer, type Server, type Socket } from "node:net";
-import { createServer as createTlsServer } from "node:tls";
+import { createServer as createTlsServer, type TLSSocket } from "node:tls";
 import { type AddressList, readAddressList } from "../../core/address-list.ts";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { BackPressure } from "./back-pressure.ts";
+import { certificateNames, shown } from "./certificate-names.ts";
 import { type ConnectionDeps, MllpConnection, type MllpCounts } from "./connection.ts";
-import type { MllpListenSettings } from "./settings.ts";
+import type { ListenTls, MllpListenSettings } from "./settings.ts";
 
 /** How a listener stands, for metrics and people. */
 export interface ListenerStatus extends Readonly<MllpCounts> {
@@ -15,6 +16,12 @@ export interface ListenerStatus extends Readonly<MllpCounts> {
   readonly turnedAway: number;
   /** Peers with which no TLS connection came about. */
   readonly failedHandshakes: number;
+  /** Idle connections that were closed for a new one. */
+  readonly gaveWay: number;
+  /** Peers whose certificate is good, and none of those that may send. */
+  readonly refusedCertificates: number;
+  /** Whether no further connection finds a place unless another one gives way. */
+  readonly isFull: boolean;
 }
 
 /** What a listener is given. */
@@ -25,6 +32,9 @@ export interface ListenerDeps extends Pick<ConnectionDeps, "take" | "keepUnended
 
 /** A handshake that takes longer holds a socket for nothing, ms. */
 const HANDSHAKE_MS = 10_000;
+
+/** When a peer that says nothing is asked whether it is still there, ms. */
+const KEEP_ALIVE_MS = 60_000;
 
 /**
  * Messages of all connections that aren't on disk yet, bytes: some full groups of a commit, so that waiting for room costs
@@ -40,6 +50,8 @@ export class MllpListener {
   readonly #connections = new Map<MllpConnection, Socket>();
   /** Sockets whose TLS handshake isn't over, by the peer's address and port: nobody else ends them. */
   readonly #handshakes = new Map<string, Socket>();
+  /** Who has a place, by address and port: with TLS it is not the same socket that is welcomed. */
+  readonly #places = new Map<string, Place>();
   readonly #counts: MllpCounts = {
     frames: 0,
     unended: 0,
@@ -51,6 +63,8 @@ export class MllpListener {
   readonly #backPressure = new BackPressure(IN_HAND_BYTES);
   #turnedAway = 0;
   #failedHandshakes = 0;
+  #gaveWay = 0;
+  #refusedCertificates = 0;
   #server: Server | undefined;
 
   /** @throws RangeError for a bad entry of the address list. */
@@ -72,26 +86,35 @@ export class MllpListener {
       connections: this.#connections.size,
       turnedAway: this.#turnedAway,
       failedHandshakes: this.#failedHandshakes,
+      gaveWay: this.#gaveWay,
+      refusedCertificates: this.#refusedCertificates,
+      isFull: this.#places.size >= this.#settings.maxConnections,
     };
   }
 
   /** @throws Failure MLLP_NOT_LISTENING when the port is taken or the address is not this machine's. */
   async start(): Promise<void> {
     const { tls, host, port } = this.#settings;
-    const options = { allowHalfOpen: true, noDelay: true };
+    const options = {
+      allowHalfOpen: true,
+      noDelay: true,
+      // A peer that vanished is found out, and doesn't keep its place.
+      keepAlive: true,
+      keepAliveInitialDelay: KEEP_ALIVE_MS,
+    };
     const server = tls
       ? createTlsServer(
           { ...options, ...tls, rejectUnauthorized: tls.requestCert, handshakeTimeout: HANDSHAKE_MS },
-          (socket) => this.#welcome(socket),
+          (socket) => {
+            if (this.#mayConnect(socket, tls)) this.#welcome(socket);
+          },
         )
       : createServer(options, (socket) => this.#welcome(socket));
-    server.maxConnections = this.#settings.maxConnections;
-    // Turned away before a handshake costs anything.
-    server.on("drop", () => this.#turnAway("too many connections"));
-    server.on("connection", (socket: Socket) => {
+    const onConnection = (socket: Socket) => {
       if (!this.#allowed.includes(socket.remoteAddress)) {
-        this.#turnAway("an address that is not let in");
-        socket.destroy();
+        this.#turnAway(socket, "an address that is not let in");
+      } else if (!this.#makePlace(socket)) {
+        this.#turnAway(socket, "too many connections, none of them idle");
       } else if (tls) {
         const peer = peerOf(socket);
         this.#handshakes.set(peer, socket);
@@ -99,7 +122,10 @@ export class MllpListener {
         // A peer that breaks off would leave its half open, which is allowed for the sake of late answers.
         socket.once("end", () => this.#handshakes.get(peer)?.destroy());
       }
-    });
+    };
+    // In clear before it is welcomed; with TLS behind the part that begins the handshake, which can't do with a closed one.
+    if (tls) server.on("connection", onConnection);
+    else server.prependListener("connection", onConnection);
     server.on("tlsClientError", (error, socket) => {
       this.#failedHandshakes += 1;
       this.#deps.logger.warn({ reason: handshakeReason(error) }, "a peer's TLS handshake failed");
@@ -136,6 +162,63 @@ export class MllpListener {
     await closed;
   }
 
+  /** Gives the socket a place, that of another one if need be; false where all others are at work. */
+  #makePlace(socket: Socket): boolean {
+    const { maxConnections, maxConnectionsPerAddress } = this.#settings;
+    const address = plainAddress(socket.remoteAddress);
+    const ofSame = [...this.#places.values()].filter((place) => place.address === address);
+    if (ofSame.length >= maxConnectionsPerAddress) {
+      if (!this.#endIdle(ofSame)) return false;
+    } else if (this.#places.size >= maxConnections && !this.#endIdle([...this.#places.values()])) {
+      return false;
+    }
+    const peer = peerOf(socket);
+    const since = this.#deps.clock.monotonic();
+    const place: Place = { peer, socket, address, since, connection: undefined };
+    this.#places.set(peer, place);
+    socket.once("close", () => this.#leave(place));
+    return true;
+  }
+
+  #leave(place: Place): void {
+    if (this.#places.get(place.peer) === place) this.#places.delete(place.peer);
+  }
+
+  /** Closes the one of them that has been idle for longest; false where none is. */
+  #endIdle(places: readonly Place[]): boolean {
+    let longest: { readonly place: Place; readonly since: number } | undefined;
+    for (const place of places) {
+      const since = place.connection === undefined ? place.since : place.connection.idleSince;
+      if (since !== undefined && (longest === undefined || since < longest.since)) longest = { place, since };
+    }
+    if (longest === undefined) return false;
+    const { place } = longest;
+    this.#gaveWay += 1;
+    this.#deps.logger.warn(
+      { peer: place.address },
+      "an idle connection was closed for a new one: too many are open",
+    );
+    // Not only when its end was noticed: another new one may come before that.
+    this.#leave(place);
+    place.socket.destroy();
+    return true;
+  }
+
+  /** Whether the peer's certificate is one of those that may send. The authority is good already. */
+  #mayConnect(socket: TLSSocket, { requestCert, allowSubjects }: ListenTls): boolean {
+    if (!requestCert || allowSubjects === undefined) return true;
+    const names = certificateNames(socket.getPeerCertificate());
+    if (names.some((name) => allowSubjects.includes(name))) return true;
+    this.#refusedCertificates += 1;
+    this.#handshakes.delete(peerOf(socket));
+    this.#deps.logger.warn(
+      { peer: socket.remoteAddress, names: names.slice(0, 10).map(shown) },
+      "a peer was refused: none of its certificate's names is among allowSubjects",
+    );
+    socket.destroy();
+    return false;
+  }
+
   #welcome(socket: Socket): void {
     this.#handshakes.delete(peerOf(socket));
     if (socket.destroyed) return;
@@ -150,13 +233,32 @@ export class MllpListener {
       keepUnended,
     });
     this.#connections.set(connection, socket);
+    const place = this.#places.get(peerOf(socket));
+    if (place) place.connection = connection;
     socket.once("close", () => this.#connections.delete(connection));
   }
 
-  #turnAway(reason: string): void {
+  #turnAway(socket: Socket, reason: string): void {
     this.#turnedAway += 1;
-    this.#deps.logger.warn({ reason }, "a connection was turned away");
+    this.#deps.logger.warn({ peer: socket.remoteAddress, reason }, "a connection was turned away");
+    socket.destroy();
   }
+}
+
+/** A connection's place among those that a listener has at once. */
+interface Place {
+  readonly peer: string;
+  readonly socket: Socket;
+  readonly address: string;
+  /** When it came, monotonic ms. */
+  readonly since: number;
+  /** Undefined until its TLS handshake is over. */
+  connection: MllpConnection | undefined;
+}
+
+/** An IPv4 peer has one address, however a socket shows it. */
+function plainAddress(address = "unknown"): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, "");
 }
 
 /** What commonly keeps a peer out, by the code of the error. */

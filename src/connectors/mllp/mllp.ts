@@ -96,6 +96,10 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
     get trouble() {
       return undefined;
     },
+    get warning() {
+      if (!listener.status.isFull) return undefined;
+      return `all ${listen.maxConnections} connections of its listener are taken; a new one finds a place only while one of them is idle`;
+    },
     get listening() {
       return isListening ? listener.status : undefined;
     },
@@ -108,9 +112,9 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
 /** The messages of a frame: one as a rule, several in a batch. A frame that can't be taken apart is kept whole. */
 function readFrame(
   frame: Buffer,
-  { charset = {} }: MllpListenSettings,
+  { charset = {}, maxMessages }: MllpListenSettings,
 ): { readonly messages: IncomingMessage[]; readonly outline: BatchOutline | undefined } {
-  const { parts, problems, outline } = splitHl7File(frame);
+  const { parts, problems, outline } = splitHl7File(frame, { messages: maxMessages, batches: maxMessages });
   if (problems.length === 0 && (parts.length > 0 || outline !== undefined)) {
     return { messages: parts.map((part) => toMessage(part, charset)), outline };
   }

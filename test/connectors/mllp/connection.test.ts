@@ -37,6 +37,8 @@ async function withConnections(
       maxOpenBytes: 1_000_000,
       maxInFlight: 1_000,
       idleMs: 60_000,
+      firstFrameMs: 60_000,
+      maxConnectionsPerAddress: 100,
       frameMs: 60_000,
       ...limits,
     },

@@ -98,4 +98,28 @@ describe("MLLP over TLS", () => {
         () => Promise.resolve("MSH|^~\\&|||||||ACK|1|P|2.5\rMSA|AA|7\r"),
       ),
     ));
+
+  it.each([
+    ["the CN of its subject", ["other", "lims"], true],
+    ["a DNS name of its SAN", ["localhost"], true],
+    ["another name", ["other"], false],
+    ["its name in other letters", ["LIMS"], false],
+    ["the beginning of its name", ["lim"], false],
+    ["its address", ["127.0.0.1"], false],
+  ] as const)(
+    "takes what a sender sends whose certificate is allowed by %s: %j %j",
+    (_, allowSubjects, isAllowed) =>
+      withCertificates(({ ca, server, client }) =>
+        withListener(
+          { tls: { ...server, ca, requestCert: true, allowSubjects } },
+          async ({ port, listener, taken }) => {
+            expect(await send(port, { ca, ...client })).toBe(isAllowed ? framed("ok hello") : "");
+            expect(taken).toHaveLength(isAllowed ? 1 : 0);
+            expect(listener.status.refusedCertificates).toBe(isAllowed ? 0 : 1);
+            // Nobody who was refused keeps a place.
+            await eventually(() => listener.status.connections === 0 && !listener.status.isFull);
+          },
+        ),
+      ),
+  );
 });

@@ -26,12 +26,19 @@ export interface RawPeer {
   readonly isClosed: boolean;
 }
 
-const LIMITS = {
+/** Settings that bound nothing that a test does, on any free port of this machine. */
+export const LISTEN: MllpListenSettings = {
+  host: "127.0.0.1",
+  port: 0,
+  allow: [],
   maxConnections: 100,
+  maxConnectionsPerAddress: 100,
   maxBytes: 1_000_000,
   maxOpenBytes: 10_000_000,
   maxInFlight: 50,
+  maxMessages: 1_000,
   idleMs: 60_000,
+  firstFrameMs: 60_000,
   frameMs: 60_000,
 };
 
@@ -44,7 +51,7 @@ export async function withListener(
   const taken: string[] = [];
   const unended: string[] = [];
   const listener = new MllpListener(
-    { host: "127.0.0.1", port: 0, allow: [], ...LIMITS, ...settings },
+    { ...LISTEN, ...settings },
     {
       clock: systemClock,
       logger: pino({ level: "silent" }),
