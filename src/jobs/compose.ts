@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { asFailure, Failure } from "../core/failures.ts";
 import type { Outcome } from "../core/outcome.ts";
 import { phi } from "../core/phi.ts";
@@ -7,12 +8,20 @@ import type { Profile } from "../mapping/profile.ts";
 import { type CsvResultRow, csvResultFile, csvResultRows } from "../mapping/result-csv.ts";
 import { composeHl7 } from "../mapping/result-hl7.ts";
 
+/** Others have their turn after so long, ms: an original may be large, and is read anew for each of its outcomes. */
+const TURN_MS = 20;
+
 /** One HL7 message an outcome. An outcome that none can be made of holds up no other. */
-export function composeMessages(open: readonly OpenOutcome[], profile: Profile): Composition {
+export async function composeMessages(open: readonly OpenOutcome[], profile: Profile): Promise<Composition> {
   const deliveries: ComposedDelivery[] = [];
   const untold: number[] = [];
   const uncomposed: UncomposedOutcome[] = [];
+  let turnAt = performance.now();
   for (const { id, outcome, original } of open) {
+    if (performance.now() - turnAt > TURN_MS) {
+      await nextTurn();
+      turnAt = performance.now();
+    }
     try {
       const file = composeHl7(withText(outcome, original), profile);
       if (file) deliveries.push({ ...file, outcomeIds: [id] });

@@ -34,7 +34,7 @@ export interface ComposedDelivery {
 /** Open outcomes of a connector, oldest first; $1 connector, $2 how many. Index: outcomes_open. */
 const OPEN_OUTCOMES = `
 select t.id, t.kind, t.payload, t.occurred_at, t.message_id, m.connector, m.message_control_id,
-       case when m.format = 'hl7' then m.raw end as raw, m.encoding,
+       case when m.format = 'hl7' then octet_length(m.raw) end as raw_bytes, m.encoding,
        m.format, m.file_id, m.received_at, f.file_name, l.instance_code
   from outcomes t
   join messages m on m.id = t.message_id
@@ -45,6 +45,12 @@ select t.id, t.kind, t.payload, t.occurred_at, t.message_id, m.connector, m.mess
    and not t.is_composed
  order by t.id
  limit $2`;
+
+/** The texts of messages; $1 bigint[] ids. Index: the primary key. */
+const FIND_RAWS = "select m.id, m.raw from messages m where m.id = any ($1) and m.raw is not null";
+
+/** Of messages whose outcomes are composed together, bytes: more of them wait for the next time. */
+const MOST_BYTES = 64 * 1024 * 1024;
 
 /** Connectors with outcomes to compose: how many, and the age of the oldest in ms. Index: outcomes_open. */
 const OPEN_CONNECTORS = `
@@ -83,7 +89,7 @@ interface OutcomeRow {
   message_id: number;
   connector: string;
   message_control_id: string | null;
-  raw: Buffer | null;
+  raw_bytes: number | null;
   encoding: string | null;
   format: "hl7" | "csv" | "unreadable";
   file_id: number | null;
@@ -143,20 +149,41 @@ function toOutcome(row: OutcomeRow): Outcome {
   }
 }
 
-/** What the lab is still to be told through a connector, in the order in which it happened. */
+/**
+ * What the lab is still to be told through a connector, in the order in which it happened: so many at most, and no more
+ * than the memory has room for. The outcomes of one message share its text, since it may be large and have thousands.
+ */
 export async function listOpenOutcomes(
   pool: pg.Pool,
   connector: string,
   limit: number,
 ): Promise<OpenOutcome[]> {
-  const rows = await run<OutcomeRow>(pool, OPEN_OUTCOMES, [connector, limit]);
-  return rows.map((row) => ({
-    id: row.id,
-    outcome: toOutcome(row),
-    original:
-      row.format === "hl7" && row.raw ? { raw: row.raw, encoding: row.encoding ?? undefined } : undefined,
-    fileId: row.file_id ?? undefined,
-  }));
+  const rows = withinBytes(await run<OutcomeRow>(pool, OPEN_OUTCOMES, [connector, limit]));
+  const ids = new Set(rows.flatMap((row) => (row.raw_bytes === null ? [] : [row.message_id])));
+  const raws = ids.size === 0 ? [] : await run<{ id: number; raw: Buffer }>(pool, FIND_RAWS, [[...ids]]);
+  const rawById = new Map(raws.map(({ id, raw }) => [id, raw]));
+  return rows.map((row) => {
+    const raw = rawById.get(row.message_id);
+    return {
+      id: row.id,
+      outcome: toOutcome(row),
+      original: raw && { raw, encoding: row.encoding ?? undefined },
+      fileId: row.file_id ?? undefined,
+    };
+  });
+}
+
+/** The first of them, as many as there is room for the texts of their messages; one at least. */
+function withinBytes(rows: readonly OutcomeRow[]): readonly OutcomeRow[] {
+  const seen = new Set<number>();
+  let bytes = 0;
+  const end = rows.findIndex(({ message_id: id, raw_bytes: more }, n) => {
+    if (more === null || seen.has(id)) return false;
+    seen.add(id);
+    bytes += more;
+    return n > 0 && bytes > MOST_BYTES;
+  });
+  return end === -1 ? rows : rows.slice(0, end);
 }
 
 /** Connectors that have something to compose. */

@@ -108,7 +108,10 @@ test.each(["XO", "RP"] as const)(
       const orderId = (await findOrders(pool, "A-1"))[0]?.id ?? 0;
       const isTold = true;
       await changeOrders(pool, [{ orderId, from: ["received"], to: "completed", isTold }]);
-      const { deliveries } = composeMessages(await listOpenOutcomes(pool, "hl7", 10), await hl7Profile());
+      const { deliveries } = await composeMessages(
+        await listOpenOutcomes(pool, "hl7", 10),
+        await hl7Profile(),
+      );
       const told = deliveries.at(-1)?.bytes.toString().split("\r") ?? [];
       const field = (segment: string, n: number) =>
         told.find((line) => line.startsWith(segment))?.split("|")[n];
@@ -127,6 +130,6 @@ test("a change that was refused is echoed by no result", () =>
     await changeOrders(pool, [{ orderId, from: ["received"], to: "submitted", request, isTold: true }]);
     await intake.take(order("XO", "CRYO-RETRIEVE", "V-2"));
     await changeOrders(pool, [{ orderId, to: "completed", isTold: true }]);
-    const { deliveries } = composeMessages(await listOpenOutcomes(pool, "hl7", 10), await hl7Profile());
+    const { deliveries } = await composeMessages(await listOpenOutcomes(pool, "hl7", 10), await hl7Profile());
     expect(deliveries.at(-1)?.bytes.toString()).toContain("|CRYO-STORE^as asked by NW|");
   }));

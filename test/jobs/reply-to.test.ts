@@ -83,7 +83,7 @@ test.each([
         .replace("|P|2.5.1||||||", `|P|2.5.1|||${wants.join("|")}||`);
       const [received] = await intake.take(text);
       expect(received?.verdict).toBe("ignored");
-      const told = composeMessages(await listOpenOutcomes(pool, "hl7", 10), await hl7Profile());
+      const told = await composeMessages(await listOpenOutcomes(pool, "hl7", 10), await hl7Profile());
       expect(told.deliveries.map(({ bytes }) => bytes.toString().split("\r")[1])).toEqual(["MSA|AA|A11-S-1"]);
     }),
 );

@@ -62,7 +62,7 @@ test.each([
     const [received] = await intake.take(wrong("A-1", "AL|AL"));
     expect(received?.reply?.toString()).toContain("MSA|CA|");
     const profile = await profileTelling({ tell: [...tell] });
-    const composition = composeMessages(await listOpenOutcomes(pool, "hl7", 10), profile);
+    const composition = await composeMessages(await listOpenOutcomes(pool, "hl7", 10), profile);
     await recordComposition(pool, "hl7", composition);
     expect((await listOpenTasks(pool, 10)).map(({ kind }) => kind)).toEqual(kinds);
     expect((await pool.query("select from deliveries")).rowCount).toBe(deliveries);
