@@ -95,6 +95,7 @@ export function createConnector(
     settleMs: connector.settleMs,
     marker: connector.marker,
     scanIntervalMs: connector.scanIntervalMs,
+    folderMode: connector.folderMode,
     maxBytes: connector.maxBytes,
   };
   if (profile.format === "hl7") {

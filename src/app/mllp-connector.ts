@@ -1,7 +1,7 @@
-import { mkdir } from "node:fs/promises";
 import type { MllpConnectorConfig, TlsFiles } from "../config/mllp-schema.ts";
 import { systemFileOps } from "../connectors/drop-folder/file-ops.ts";
 import { deliverFile, removeStaleTemporaries } from "../connectors/drop-folder/outbox.ts";
+import { makeFolder, resultModeOf } from "../connectors/drop-folder/rights.ts";
 import { createMllp, type MllpConnector, type MllpSettings } from "../connectors/mllp/mllp.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
@@ -56,14 +56,19 @@ export function createMllpConnector(
 
 function resultsOf({ name, results }: MllpConnectorConfig, clock: Clock): MllpSettings["results"] {
   if ("directory" in results) {
-    const { directory } = results;
+    const { directory, folderMode } = results;
     return {
       prepare: async () => {
-        await mkdir(directory, { recursive: true });
+        await makeFolder(directory, folderMode);
         await removeStaleTemporaries(directory, clock);
       },
       put: (file) =>
-        deliverFile(file, { folder: directory, ops: systemFileOps, step: () => Promise.resolve() }),
+        deliverFile(file, {
+          folder: directory,
+          mode: resultModeOf(folderMode),
+          ops: systemFileOps,
+          step: () => Promise.resolve(),
+        }),
       check: () => Promise.resolve([{ subject: "results", isOk: true, detail: `files in ${directory}` }]),
     };
   }

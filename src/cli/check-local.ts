@@ -81,7 +81,7 @@ export async function checkConnectors(
         }
         report.add({
           subject: `${subject}, ${line.subject}`,
-          result: line.isOk ? "ok" : "failed",
+          result: !line.isOk ? "failed" : line.isWarning ? "warning" : "ok",
           detail: line.detail,
         });
       }

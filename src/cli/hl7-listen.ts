@@ -100,7 +100,7 @@ async function readTls(
 
 /** Saves what comes in frames in a folder, a file for each, under numbers that go on behind those that an earlier run left there. */
 async function openFolder(folder: string, session: Session): Promise<(frame: Buffer) => Promise<void>> {
-  const names = await mkdir(folder, { recursive: true })
+  const names = await mkdir(folder, { recursive: true, mode: 0o750 })
     .then(() => readdir(folder))
     .catch((error: NodeJS.ErrnoException) => {
       const why = error.code ?? "unknown error";
@@ -111,7 +111,7 @@ async function openFolder(folder: string, session: Session): Promise<(frame: Buf
   return async (frame) => {
     last += 1;
     const path = join(folder, `${String(last).padStart(6, "0")}.hl7`);
-    await writeFile(path, frame, { flag: "wx" }).catch((error: NodeJS.ErrnoException) => {
+    await writeFile(path, frame, { flag: "wx", mode: 0o640 }).catch((error: NodeJS.ErrnoException) => {
       session.note(
         `${path} can't be written (${error.code ?? "unknown error"}); the message was not answered`,
       );

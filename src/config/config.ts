@@ -139,6 +139,7 @@ interface DropConnectorConfig {
   /** Ending of the marker file, such as `.ok`. */
   readonly marker?: string | undefined;
   readonly scanIntervalMs: number;
+  readonly folderMode: number;
   readonly maxBytes: number;
   /** A key of `profileByName`, or a built-in profile. */
   readonly profile: string;
@@ -253,6 +254,7 @@ function toConnectorConfig(connector: FileConnector, baseDirectory: string): Con
     directories: connectorDirectories(connector, baseDirectory),
     settleMs: connector.settle,
     scanIntervalMs: connector.scanInterval,
+    folderMode: connector.folderMode,
   };
   if (connector.type === "hl7-drop") {
     return { type: "hl7-drop", ...shared, unterminated: connector.unterminated };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { mllpConnector } from "./mllp-schema.ts";
-import { duration, encoding, filePath, size, unterminated } from "./scalars.ts";
+import { duration, encoding, filePath, folderMode, size, unterminated } from "./scalars.ts";
 
 const name = z
   .string()
@@ -18,6 +18,9 @@ const folders = {
   work: filePath(
     "Folder for files that are being taken, on one file system with in; DIRECTORY/work when not set.",
   ).optional(),
+  folderMode: folderMode(
+    "Rights of folders that are made; 2770 lets a group of the lab drop files. Results may be read by whom the folder lets read.",
+  ).prefault("0750"),
   settle: duration("How long a file must stay unchanged before it is taken.").prefault("2s"),
   marker: z
     .string()

@@ -5,6 +5,7 @@ import {
   type EncodingSetting,
   encoding,
   filePath,
+  folderMode,
   host,
   port,
   size,
@@ -98,6 +99,9 @@ const send = z.strictObject({
 
 const folder = z.strictObject({
   directory: filePath("Folder where results appear as files instead, one message each."),
+  folderMode: folderMode(
+    "Rights of the folder when it is made; whom it lets read may read results.",
+  ).prefault("0750"),
 });
 
 /** A connector of type `mllp`, without its name. */
@@ -178,7 +182,7 @@ export interface MllpConnectorConfig {
         readonly connectMs: number;
         readonly answerMs: number;
       }
-    | { readonly directory: string };
+    | { readonly directory: string; readonly folderMode: number };
   readonly answers: "plain" | "order";
   readonly applicationAck: "connection" | "results";
   readonly reusedControlId: "take" | "refuse";
@@ -202,7 +206,7 @@ export function toMllpConfig(connector: FileMllp, baseDirectory: string): MllpCo
     },
     results:
       "directory" in results
-        ? { directory: path.resolve(baseDirectory, results.directory) }
+        ? { ...results, directory: path.resolve(baseDirectory, results.directory) }
         : {
             host: results.host,
             port: results.port,

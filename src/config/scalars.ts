@@ -84,6 +84,17 @@ export function filePath(description: string) {
     .describe(description);
 }
 
+/** Rights of folders in octal, such as `0750`; a number after validation. All of them for the owner, no writing for others. */
+export function folderMode(description: string) {
+  return z
+    .string({ error: 'expected rights in quotes, such as "0750"' })
+    .regex(/^[02]?7[0-7][0145]$/, {
+      error: 'expected rights such as "0750" or "2770": 7 for the owner, and no writing for others',
+    })
+    .transform((text) => Number.parseInt(text, 8))
+    .describe(description);
+}
+
 /** A TCP port to reach. */
 export function port(description: string) {
   return z.int().min(1).max(65_535).describe(description);

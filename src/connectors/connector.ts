@@ -10,6 +10,8 @@ export interface CheckLine {
   /** What was looked at, for people. */
   readonly subject: string;
   readonly isOk: boolean;
+  /** It works, but is unwise. */
+  readonly isWarning?: boolean | undefined;
   /** What was found; for a failure also the mend. */
   readonly detail: string;
 }

@@ -8,6 +8,7 @@ import { errnoOf, fingerprint, fingerprintOf, openForReading, readChunks } from 
 import type { FileContent, FileFormat } from "./format.ts";
 import type { Fate } from "./publication.ts";
 import { type FileReport, Tally } from "./report.ts";
+import { narrow } from "./rights.ts";
 import type { Step } from "./settings.ts";
 
 /** The ledger keeps this many of a file's problems beside the file; those of its messages it has anyway. */
@@ -30,6 +31,7 @@ export interface DecideDeps {
  * Throws FILE_CHANGED when it is still being written, transient Failures of the ledger, and errors of the file system.
  */
 export async function decideFile(claim: Claim, expected: string, deps: DecideDeps): Promise<Fate> {
+  await narrow(claim.path);
   const opened = await openOrdinary(claim, deps.format.maxBytes);
   if ("problem" in opened) return refuseUnread(claim, deps.connector, opened.problem);
   const { handle } = opened;

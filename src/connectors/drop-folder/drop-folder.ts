@@ -12,6 +12,7 @@ import { assertSameFolder, checkFolders, prepareFolders } from "./layout.ts";
 import { deliverFile, removeStaleTemporaries } from "./outbox.ts";
 import { Pause } from "./pause.ts";
 import { Publication } from "./publication.ts";
+import { DEFAULT_FOLDER_MODE, resultModeOf } from "./rights.ts";
 import { type Candidate, FolderScan, removeOrphanMarker } from "./scan.ts";
 import type { DropFolderDeps, DropFolderSettings, Step } from "./settings.ts";
 import { WorkList } from "./work-list.ts";
@@ -30,6 +31,7 @@ export class DropFolder implements Connector {
   readonly #format: FileFormat;
   readonly #deps: DropFolderDeps;
   readonly #ops: FileOps;
+  readonly #folderMode: number;
   readonly #instance: WorkInstance;
   readonly #scan: FolderScan;
   readonly #ids = new ClaimIds();
@@ -51,7 +53,8 @@ export class DropFolder implements Connector {
     this.#settings = settings;
     this.#deps = { ...deps, logger: deps.logger.child({ connector: settings.name }) };
     this.#ops = { ...systemFileOps, ...deps.fileOps };
-    const { directories, marker, settleMs = DEFAULT_MS } = settings;
+    const { directories, marker, settleMs = DEFAULT_MS, folderMode = DEFAULT_FOLDER_MODE } = settings;
+    this.#folderMode = folderMode;
     const { clock, intake, logger } = this.#deps;
     const step = this.#step;
     const ops = this.#ops;
@@ -69,7 +72,7 @@ export class DropFolder implements Connector {
       settleMs,
       signal: this.#stop.signal,
       pause: this.#pause,
-      publication: new Publication({ directories, intake, clock, ops, step }),
+      publication: new Publication({ directories, folderMode, intake, clock, ops, step }),
     });
   }
 
@@ -80,7 +83,7 @@ export class DropFolder implements Connector {
   /** Throws FILE_FOLDER_UNUSABLE when a folder can't be used. Recovery and intake then go on by themselves. */
   async start(): Promise<void> {
     const { directories } = this.#settings;
-    this.#device = await prepareFolders(directories);
+    this.#device = await prepareFolders(directories, this.#folderMode);
     await removeStaleTemporaries(directories.out, this.#deps.clock);
     await this.#instance.ensure();
     this.#watch();
@@ -100,7 +103,12 @@ export class DropFolder implements Connector {
   }
 
   async deliver(file: OutgoingFile): Promise<void> {
-    await deliverFile(file, { folder: this.#settings.directories.out, ops: this.#ops, step: this.#step });
+    await deliverFile(file, {
+      folder: this.#settings.directories.out,
+      mode: resultModeOf(this.#folderMode),
+      ops: this.#ops,
+      step: this.#step,
+    });
   }
 
   readonly #step = async (step: Step): Promise<void> => {

@@ -20,15 +20,23 @@ const READ_FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants
 /** What systems say to a link where there are none. */
 const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EINVAL", "UNKNOWN"];
 
+/** What systems say to a change of rights where there are none. */
+const NO_MODES = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL"];
+
 /** Opens for reading without following a link and without ever waiting for the other end of a pipe. */
 export function openForReading(path: string): Promise<FileHandle> {
   return open(path, READ_FLAGS);
 }
 
-/** Writes a file and makes its content durable; an old one of that name is replaced. The folder is not synced. */
-export async function writeDurably(path: string, content: string | Buffer): Promise<void> {
+/**
+ * Writes a file and makes its content durable; an old one of that name is replaced. The folder is not synced.
+ *
+ * @param mode its rights, whatever the process's umask
+ */
+export async function writeDurably(path: string, content: string | Buffer, mode = 0o600): Promise<void> {
   const handle = await openNew(path);
   try {
+    await setMode(handle, mode);
     await handle.writeFile(content);
     await handle.sync();
   } finally {
@@ -38,12 +46,20 @@ export async function writeDurably(path: string, content: string | Buffer): Prom
 
 async function openNew(path: string): Promise<FileHandle> {
   try {
-    return await open(path, "wx", 0o640);
+    return await open(path, "wx", 0o600);
   } catch (error) {
     if (errnoOf(error) !== "EEXIST") throw error;
     await rm(path);
-    return open(path, "wx", 0o640);
+    return open(path, "wx", 0o600);
   }
+}
+
+/** Shares without rights refuse to set them: what they show then is the mount's. */
+async function setMode(handle: FileHandle, mode: number): Promise<void> {
+  if (process.platform === "win32") return;
+  await handle.chmod(mode).catch((error) => {
+    if (!NO_MODES.includes(errnoOf(error) ?? "")) throw error;
+  });
 }
 
 /** Pieces of an open file from its beginning, by position, so that one handle can be read many times. */
@@ -150,7 +166,7 @@ async function reserve(
 
 async function reserveByContent(target: string, owner: string): Promise<boolean> {
   try {
-    const handle = await open(target, "wx", 0o640);
+    const handle = await open(target, "wx", 0o600);
     try {
       await handle.writeFile(owner);
     } finally {

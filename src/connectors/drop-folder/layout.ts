@@ -1,13 +1,15 @@
 import { constants } from "node:fs";
-import { access, lstat, mkdir } from "node:fs/promises";
+import { access, lstat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname } from "node:path";
 import { Failure } from "../../core/failures.ts";
 import type { CheckLine } from "../connector.ts";
 import { errnoOf } from "./file-ops.ts";
+import { exposureOf, makeFolder } from "./rights.ts";
 import type { DropDirectories } from "./settings.ts";
 
 const OWN_FOLDERS = ["in", "work", "archive", "error", "out"] as const;
+const WORK_MODE = 0o700;
 type FolderKey = (typeof OWN_FOLDERS)[number];
 
 /** What a folder turned out to be; `problem` names the mend. */
@@ -20,15 +22,15 @@ interface FolderState {
 }
 
 /**
- * Makes the folders that are missing and makes sure that all can be used. Only `work` is made private: it is ours
- * alone. Returns the device number that in, work, archive and error share.
+ * Makes the folders that are missing with the given rights, and makes sure that all can be used. `work` is made private: it
+ * is ours alone. Folders that are there keep their rights. Returns the device number that in, work, archive and error share.
  * Throws FILE_FOLDER_UNUSABLE with all mistakes.
  */
-export async function prepareFolders(directories: DropDirectories): Promise<bigint> {
+export async function prepareFolders(directories: DropDirectories, mode: number): Promise<bigint> {
   for (const key of OWN_FOLDERS) {
-    const made = mkdir(directories[key], { recursive: true, ...(key === "work" ? { mode: 0o700 } : {}) });
-    // What is wrong with the folder is told below, together with the others.
-    await made.catch(() => undefined);
+    // What is wrong with a folder is told below, together with the others.
+    await makeFolder(dirname(directories[key]), mode).catch(() => undefined);
+    await makeFolder(directories[key], key === "work" ? WORK_MODE : mode).catch(() => undefined);
   }
   const states = await lookAtFolders(directories);
   const problems = states.flatMap((state) => {
@@ -46,7 +48,7 @@ export async function checkFolders(directories: DropDirectories): Promise<CheckL
     states.map(async (state) => {
       const subject = `folder ${state.path} (${state.key})`;
       if (state.problem) return { subject, isOk: false, detail: state.problem };
-      if (state.device !== undefined) return { subject, isOk: true, detail: "exists and can be written" };
+      if (state.device !== undefined) return { subject, ...(await judgeRights(state.path)) };
       return (await mayBeMade(state.path))
         ? { subject, isOk: true, detail: "does not exist yet; it will be made at the start" }
         : {
@@ -56,6 +58,12 @@ export async function checkFolders(directories: DropDirectories): Promise<CheckL
           };
     }),
   );
+}
+
+async function judgeRights(path: string): Promise<Omit<CheckLine, "subject">> {
+  const exposure = await exposureOf(path);
+  if (exposure === undefined) return { isOk: true, detail: "exists and can be written" };
+  return { isOk: true, isWarning: true, detail: `orders hold patients' data, and ${exposure}` };
 }
 
 /**

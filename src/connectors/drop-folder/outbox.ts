@@ -14,6 +14,8 @@ const STALE_MS = 3_600_000;
 
 export interface OutboxDeps {
   readonly folder: string;
+  /** The rights of a result. */
+  readonly mode: number;
   readonly ops: FileOps;
   readonly step: (step: Step) => Promise<void>;
 }
@@ -28,7 +30,7 @@ export async function deliverFile(file: OutgoingFile, deps: OutboxDeps): Promise
   const temporary = join(deps.folder, TEMPORARY + randomBytes(10).toString("hex"));
   let isPlacing = false;
   try {
-    await writeDurably(temporary, file.bytes);
+    await writeDurably(temporary, file.bytes, deps.mode);
     await deps.step("out-written");
     isPlacing = true;
     const outcome = await publishWhole(deps.ops, temporary, final);

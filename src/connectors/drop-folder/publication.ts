@@ -1,4 +1,4 @@
-import { mkdir, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { Intake } from "../../core/intake.ts";
@@ -13,6 +13,7 @@ import {
   writeDurably,
 } from "./file-ops.ts";
 import { type FileReport, reportAsJson, reportAsText } from "./report.ts";
+import { makeFolder, reportModeOf } from "./rights.ts";
 import type { DropDirectories, Step } from "./settings.ts";
 
 /** Virus scanners and indexers on Windows hold a file for seconds; a minute is more than any of them needs. */
@@ -27,6 +28,7 @@ export interface Fate {
 
 interface PublicationDeps {
   readonly directories: DropDirectories;
+  readonly folderMode: number;
   readonly intake: Intake;
   readonly clock: Clock;
   readonly ops: FileOps;
@@ -48,8 +50,9 @@ export class Publication {
   async writePlan(claim: Claim, fate: Fate): Promise<Plan> {
     const kind = fate.report && (fate.report.result === "duplicate" ? "duplicate" : "error");
     if (fate.report) {
-      await writeDurably(reportPath(claim, "txt"), reportAsText(fate.report));
-      await writeDurably(reportPath(claim, "json"), reportAsJson(fate.report));
+      const mode = reportModeOf(this.#deps.folderMode);
+      await writeDurably(reportPath(claim, "txt"), reportAsText(fate.report), mode);
+      await writeDurably(reportPath(claim, "json"), reportAsJson(fate.report), mode);
       await this.#deps.step("report-written");
     }
     const day = localDay(claim.receivedAt);
@@ -86,7 +89,7 @@ export class Publication {
         await step("closed");
       }
       const folder = this.#targetFolder(plan.target);
-      if (!this.#foldersToSync.has(folder)) await mkdir(folder, { recursive: true });
+      if (!this.#foldersToSync.has(folder)) await makeFolder(folder, this.#deps.folderMode);
       const names = [plan.name, plan.alternative] as const;
       const move = { from: path, folder, names, owner: claim.id, note: planPath(claim) };
       await moveToFreeName(ops, move, (from, to) =>

@@ -38,6 +38,8 @@ export interface DropFolderSettings {
   readonly settleMs?: number | undefined;
   /** Suffix of the marker file that says a file is whole, such as `.ok`. Without it files have to settle. */
   readonly marker?: string | undefined;
+  /** Rights of folders that are made, such as 0o750; those of results and reports follow from it. Default 0o750. */
+  readonly folderMode?: number | undefined;
   /** Time between two looks at the folder; events of the file system only shorten it. Default 2 s. */
   readonly scanIntervalMs?: number | undefined;
 }
