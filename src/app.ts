@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type pg from "pg";
+import { watchArchive } from "./app/archive-watch.ts";
 import { startCancelling } from "./app/cancelling.ts";
 import { createConnector, profileOf } from "./app/connectors.ts";
 import { openIntake } from "./app/intake.ts";
@@ -181,7 +182,7 @@ async function createConnectors(
   };
   const intake = await openIntake(config, { pool: ledger.pool, clock, logger, profiles, onCommitted });
   const takenBack = keepTakenBack(ledger.pool, logger);
-  const deps = { intake, clock, logger, takenBack };
+  const deps = { intake, archiveWatch: watchArchive(ledger.pool), clock, logger, takenBack };
   return config.connectors.map((connector) =>
     createConnector(connector, profileOf(connector, profiles), deps),
   );

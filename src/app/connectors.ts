@@ -2,6 +2,7 @@ import type { Config, ConnectorConfig } from "../config/config.ts";
 import type { Connector } from "../connectors/connector.ts";
 import { createCsvDrop } from "../connectors/csv-drop/csv-drop.ts";
 import { createHl7Drop } from "../connectors/hl7-drop/hl7-drop.ts";
+import type { ArchiveWatch } from "../core/archive-watch.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import type { Intake } from "../core/intake.ts";
@@ -15,6 +16,8 @@ import type { TakenBack } from "./taken-back.ts";
 
 export interface ConnectorDeps {
   readonly intake: Intake;
+  /** Absent where no files are archived. */
+  readonly archiveWatch?: ArchiveWatch | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Absent where nothing is delivered. */

@@ -57,6 +57,7 @@ export function taskJson(task: Task) {
     orderId: task.orderId ?? null,
     messageId: task.messageId ?? null,
     deliveryId: task.deliveryId ?? null,
+    file: task.file ?? null,
     ...numberJson(task),
     kind: task.kind,
     text: task.text,
@@ -79,10 +80,12 @@ export function taskLines(tasks: readonly Task[], session: Session): string[] {
     ],
     tasks.map((task) => [
       task.taskId,
-      task.orderId ?? task.messageId ?? task.deliveryId ?? "",
+      task.orderId ?? task.messageId ?? task.deliveryId ?? task.file?.fileId ?? "",
       showNumber(task),
       task.closedBy === undefined ? relativeTime(task.openedAt, now) : `done by ${task.closedBy}`,
-      task.text,
+      task.file === undefined
+        ? task.text
+        : `${task.file.path} of connector ${task.file.connector}: ${task.text}`,
     ]),
     session.width,
   );

@@ -6,8 +6,8 @@ import type { Act } from "./operator.ts";
 
 /**
  * What a task is about: a wish of the lab that wasn't granted, news about a subject that the service can't take, a message
- * whose refusal its sender was not told, a result that the lab took back after it had acknowledged it, or an order that the
- * service has more than once.
+ * whose refusal its sender was not told, a result that the lab took back after it had acknowledged it, an order that the
+ * service has more than once, or a dropped file that was written to after it was archived.
  */
 export const TASK_KINDS = [
   "cancel",
@@ -19,10 +19,11 @@ export const TASK_KINDS = [
   "refusal",
   "taken_back",
   "duplicate",
+  "late_write",
 ] as const;
 export type TaskKind = (typeof TASK_KINDS)[number];
 
-/** What a person is to do about an order, a message or a result. */
+/** What a person is to do about an order, a message, a result or a file. */
 export interface Task {
   /** Such as `k3`. */
   readonly taskId: string;
@@ -32,6 +33,8 @@ export interface Task {
   readonly messageId: string | undefined;
   /** The result, such as `d4`. */
   readonly deliveryId: string | undefined;
+  /** A dropped file, and where it lies, which may name a patient. */
+  readonly file: { readonly fileId: string; readonly connector: string; readonly path: string } | undefined;
   readonly placerOrderNumber: string | undefined;
   readonly placerAuthority: AssigningAuthority | undefined;
   readonly kind: TaskKind;
@@ -42,13 +45,15 @@ export interface Task {
 }
 
 const TASK_COLUMNS =
-  "k.id, k.order_id, k.message_id, k.delivery_id, o.placer_order_number, o.placer_authority, k.kind, k.text, k.opened_at, k.closed_at, k.closed_by";
+  "k.id, k.order_id, k.message_id, k.delivery_id, k.file_id, f.connector as file_connector, a.path as file_path, o.placer_order_number, o.placer_authority, k.kind, k.text, k.opened_at, k.closed_at, k.closed_by";
 
 /** Oldest first; $1 limit. Index: tasks_open. */
 const OPEN_TASKS = `
 select ${TASK_COLUMNS}
   from tasks k
   left join orders o on o.id = k.order_id
+  left join files f on f.id = k.file_id
+  left join archived_files a on a.file_id = k.file_id
  where k.closed_at is null
  order by k.opened_at, k.id
  limit $1`;
@@ -58,6 +63,8 @@ const ORDER_TASKS = `
 select ${TASK_COLUMNS}
   from tasks k
   left join orders o on o.id = k.order_id
+  left join files f on f.id = k.file_id
+  left join archived_files a on a.file_id = k.file_id
  where k.order_id = $1
  order by k.id`;
 
@@ -66,6 +73,8 @@ const TASK_BY_ID = `
 select ${TASK_COLUMNS}
   from tasks k
   left join orders o on o.id = k.order_id
+  left join files f on f.id = k.file_id
+  left join archived_files a on a.file_id = k.file_id
  where k.id = $1`;
 
 /** How many are open of each kind, and the age of the oldest in seconds. Index: tasks_open. */
@@ -92,7 +101,7 @@ with closed as (
          closed_by = $2
    where id = $1
      and closed_at is null
-  returning id, order_id, message_id, delivery_id, kind),
+  returning id, order_id, message_id, delivery_id, file_id, kind),
  noted as (
   insert into order_events (order_id, kind, detail)
   select order_id, 'task_done', jsonb_strip_nulls(jsonb_build_object('actor', $2::text, 'task', $3::text, 'reason', $4::text))
@@ -100,7 +109,7 @@ with closed as (
    where order_id is not null)
 insert into audit (actor, action, target, detail)
 select $2, 'task-done', $3,
-       jsonb_strip_nulls(jsonb_build_object('orderId', order_id, 'messageId', message_id, 'deliveryId', delivery_id,
+       jsonb_strip_nulls(jsonb_build_object('orderId', order_id, 'messageId', message_id, 'deliveryId', delivery_id, 'fileId', file_id,
                                             'reason', $4::text))
   from closed
 returning id`;
@@ -110,6 +119,9 @@ interface TaskRow {
   order_id: number | null;
   message_id: number | null;
   delivery_id: number | null;
+  file_id: number | null;
+  file_connector: string | null;
+  file_path: string | null;
   placer_order_number: string | null;
   placer_authority: AssigningAuthority | null;
   kind: Task["kind"];
@@ -124,6 +136,14 @@ const toTask = (row: TaskRow): Task => ({
   orderId: row.order_id === null ? undefined : formatId("o", row.order_id),
   messageId: row.message_id === null ? undefined : formatId("m", row.message_id),
   deliveryId: row.delivery_id === null ? undefined : formatId("d", row.delivery_id),
+  file:
+    row.file_id === null
+      ? undefined
+      : {
+          fileId: formatId("f", row.file_id),
+          connector: row.file_connector ?? "",
+          path: row.file_path ?? "",
+        },
   placerOrderNumber: row.placer_order_number ?? undefined,
   placerAuthority: row.placer_authority ?? undefined,
   kind: row.kind,
@@ -136,7 +156,7 @@ const toTask = (row: TaskRow): Task => ({
 /** Something that a person is to be asked for about an order. */
 export interface NewTask {
   readonly orderId: number;
-  readonly kind: Exclude<TaskKind, "refusal" | "taken_back">;
+  readonly kind: Exclude<TaskKind, "refusal" | "taken_back" | "late_write">;
   /** No patient's values. */
   readonly text: string;
 }

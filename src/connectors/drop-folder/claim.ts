@@ -44,6 +44,8 @@ export interface Plan {
   readonly target: { readonly folder: "archive"; readonly day: string } | { readonly folder: "error" };
   /** The reports that were written beside the plan: `NAME.error.txt` or `NAME.duplicate.txt`, and the same as JSON. */
   readonly report?: "error" | "duplicate" | undefined;
+  /** The file as it was read, which is looked at again once it lies in the archive. */
+  readonly asRead?: { readonly fileId: string; readonly fingerprint: string } | undefined;
   /** What the ledger is told; absent for what never came to the ledger. */
   readonly close?:
     | {

@@ -51,7 +51,9 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
     await deps.step("read");
     const sha256 = identityOf(content, claim);
     const file = { connector: deps.connector, fileName: claim.name, sha256, sizeBytes: size };
-    return await offer(claim, file, content, assertUnchanged, deps);
+    const fate = await offer(claim, file, content, assertUnchanged, deps);
+    if (fate.folder !== "archive" || fate.fileId === undefined) return fate;
+    return { ...fate, asRead: { fileId: fate.fileId, fingerprint: expected } };
   } finally {
     await handle.close();
   }
@@ -71,7 +73,8 @@ async function offer(
   const about = (tally: Tally) => ({ claim, connector: deps.connector, sha256, batch, tally });
   if (opening.status === "duplicate") {
     const duplicateOf = { fileName: opening.firstFileName, receivedAt: opening.firstReceivedAt };
-    return { folder: "archive", report: { ...reportOf("duplicate", about(new Tally())), duplicateOf } };
+    const report = { ...reportOf("duplicate", about(new Tally())), duplicateOf };
+    return { folder: "archive", fileId: opening.fileId, report };
   }
   const { fileId, committedThrough } = opening;
   const taken = new Tally();
@@ -95,7 +98,7 @@ async function offer(
   if (taken.total > 0 && taken.counts.refused === taken.total)
     return closing("refused", fileId, about(taken));
   if (taken.problems.length > 0) return closing("partly-refused", fileId, about(taken));
-  return { folder: "archive", close: { fileId, end: { status: "taken", problems: [] }, batch } };
+  return { folder: "archive", fileId, close: { fileId, end: { status: "taken", problems: [] }, batch } };
 }
 
 /** Why nothing of the file may be taken, if so: what is wrong with the file, or with a part of one that must be whole. */
@@ -179,6 +182,7 @@ function closing(result: "refused" | "partly-refused", fileId: string, about: Ab
   const isRefused = result === "refused";
   return {
     folder: isRefused ? "error" : "archive",
+    fileId,
     report: reportOf(result, about),
     close: { fileId, end: { status: isRefused ? "refused" : "taken", problems }, batch: about.batch },
   };

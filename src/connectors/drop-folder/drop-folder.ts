@@ -1,6 +1,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { rm } from "node:fs/promises";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
+import { ArchiveLooks } from "./archive-looks.ts";
 import { claimOf } from "./claim.ts";
 import { ClaimIds } from "./claim-id.ts";
 import { safeFileName } from "./file-name.ts";
@@ -37,6 +38,7 @@ export class DropFolder implements Connector {
   readonly #ids = new ClaimIds();
   readonly #work: WorkList;
   readonly #pause: Pause;
+  readonly #looks: ArchiveLooks | undefined;
   readonly #stop = new AbortController();
   #wake = new AbortController();
   #watcher: FSWatcher | undefined;
@@ -72,8 +74,17 @@ export class DropFolder implements Connector {
       settleMs,
       signal: this.#stop.signal,
       pause: this.#pause,
-      publication: new Publication({ directories, folderMode, intake, clock, ops, step }),
+      publication: new Publication({
+        directories,
+        folderMode,
+        intake,
+        clock,
+        ops,
+        step,
+        watch: deps.archiveWatch,
+      }),
     });
+    this.#looks = deps.archiveWatch && new ArchiveLooks(settings.name, deps.archiveWatch, clock);
   }
 
   get trouble(): string | undefined {
@@ -158,6 +169,7 @@ export class DropFolder implements Connector {
       await this.#work.run();
     }
     if (this.#pause.leftMs > 0) return this.#pause.leftMs;
+    await this.#looks?.run(this.#stop.signal);
     this.#pause.end();
     return this.#work.untilNext(Math.min(intervalMs, soonestMs ?? intervalMs));
   }

@@ -82,6 +82,12 @@ export function fingerprint(stat: { ino: bigint; size: bigint; mtimeNs: bigint }
   return `${stat.ino}:${stat.size}:${stat.mtimeNs}`;
 }
 
+/** The parts of a {@link fingerprint}. */
+export function parseFingerprint(text: string): { ino: bigint; size: bigint; mtimeNs: bigint } {
+  const [ino = 0n, size = 0n, mtimeNs = 0n] = text.split(":").map(BigInt);
+  return { ino, size, mtimeNs };
+}
+
 /** Whether something stands under that name, be it a broken link. */
 export async function exists(path: string): Promise<boolean> {
   return (await lstatIfThere(path)) !== undefined;

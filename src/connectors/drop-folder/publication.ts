@@ -1,5 +1,6 @@
-import { rm } from "node:fs/promises";
+import { lstat, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { ArchiveWatch } from "../../core/archive-watch.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Intake } from "../../core/intake.ts";
 import { type Claim, nameWithReference, type Plan, planPath, reportPath } from "./claim.ts";
@@ -8,6 +9,7 @@ import {
   type FileOps,
   isSameFile,
   moveToFreeName,
+  parseFingerprint,
   publishWhole,
   renamePatiently,
   writeDurably,
@@ -22,7 +24,10 @@ const RENAME_PATIENCE_MS = 60_000;
 /** What is to become of a file, before names are chosen. */
 export interface Fate {
   readonly folder: "archive" | "error";
+  /** What the ledger knows the file by; absent for what never came to the ledger. */
+  readonly fileId?: string | undefined;
   readonly report?: FileReport | undefined;
+  readonly asRead?: Plan["asRead"];
   readonly close?: Plan["close"];
 }
 
@@ -32,6 +37,8 @@ interface PublicationDeps {
   readonly intake: Intake;
   readonly clock: Clock;
   readonly ops: FileOps;
+  /** Absent where archived files are not looked at again. */
+  readonly watch?: ArchiveWatch | undefined;
   readonly step: (step: Step) => Promise<void>;
 }
 
@@ -64,6 +71,7 @@ export class Publication {
       alternative,
       target,
       report: kind,
+      asRead: fate.asRead,
       close: fate.close,
     };
     await writeDurably(planPath(claim), JSON.stringify(plan));
@@ -99,6 +107,7 @@ export class Publication {
       if (plan.target.folder === "archive") this.#foldersToSync.add(directories.archive);
     }
     await step("data-moved");
+    if (plan.asRead) await this.#noteArchived(plan, plan.asRead);
     if (plan.report) {
       await this.#publishReport(claim, plan, "txt");
       await step("text-report-moved");
@@ -119,6 +128,18 @@ export class Publication {
     this.#plansDone.length = 0;
     this.#foldersToSync.clear();
     await this.#deps.step("finished");
+  }
+
+  /** Has the file looked at again. Found by its identity, since the name that it got is not known after a crash. */
+  async #noteArchived(plan: Plan, { fileId, fingerprint }: NonNullable<Plan["asRead"]>): Promise<void> {
+    const { ino, size, mtimeNs } = parseFingerprint(fingerprint);
+    for (const name of [plan.name, plan.alternative]) {
+      const path = join(this.#targetFolder(plan.target), name);
+      const found = await lstat(path, { bigint: true }).catch(() => undefined);
+      if (found?.ino !== ino) continue;
+      await this.#deps.watch?.note({ fileId, path, sizeBytes: Number(size), modifiedNs: mtimeNs });
+      return;
+    }
   }
 
   /** The JSON report comes last: a program that sees it finds everything else in place. */

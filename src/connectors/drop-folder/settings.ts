@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { ArchiveWatch } from "../../core/archive-watch.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Intake } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
@@ -67,6 +68,8 @@ export type Step = (typeof STEPS)[number] | "out-written" | "out-linked" | "out-
 /** What a drop connector is given. */
 export interface DropFolderDeps {
   readonly intake: Intake;
+  /** Absent where archived files are not looked at again. */
+  readonly archiveWatch?: ArchiveWatch | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Called between two steps; a crash test stops there. */
