@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from "commander";
+import { parseDuration } from "../core/duration.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
 
 /** Parses a whole number of at least `least`, for commander. */
@@ -9,6 +10,25 @@ export function wholeNumber(least: number, most = Number.MAX_SAFE_INTEGER): (tex
     const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`;
     throw new InvalidArgumentError(`Expected a whole number ${range}.`);
   };
+}
+
+/** Parses a number above 0, for commander. */
+export function positiveNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() !== "" && Number.isFinite(value) && value > 0) return value;
+  throw new InvalidArgumentError("Expected a number above 0.");
+}
+
+/** Parses a duration such as `90s` into ms, for commander. */
+export function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  throw new InvalidArgumentError("Expected a duration such as 90s or 2m.");
+}
+
+/** Parses an option that may stand several times, for commander. */
+export function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
 }
 
 /** Parses an id of the service, for commander. Larger ones could not be told apart. */

@@ -1,3 +1,4 @@
+import type { Writable } from "node:stream";
 import type { Clock } from "../core/clock.ts";
 
 /** Where text goes. */
@@ -16,8 +17,6 @@ export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Whether standard output is a terminal. */
   readonly isTTY: boolean;
-  /** Whether standard error is one, where progress is shown. */
-  readonly isErrorTTY?: boolean | undefined;
   /** Width of that terminal, in characters. */
   readonly columns?: number | undefined;
   /** Asks the person at the terminal; absent where nobody would answer. */
@@ -27,4 +26,32 @@ export interface Io {
   /** Calls the listener for an error that nobody caught; gives a function that ends that. */
   readonly onCrash?: ((listener: (error: unknown) => void) => () => void) | undefined;
   readonly clock?: Clock | undefined;
+}
+
+/** Waits until the process is asked to stop; for ever where nobody can ask. */
+export function untilStopped(io: Io): Promise<void> {
+  return new Promise((resolve) => {
+    const end = io.onStop?.(() => {
+      end?.();
+      resolve();
+    });
+  });
+}
+
+/**
+ * Resolves when all that was written to a stream is on its way, or when nobody reads it any more. A stream says that it
+ * has drained only when it had refused to buffer more, so a write of nothing is waited for instead.
+ */
+export function flush(stream: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    if (stream.writableLength === 0 || stream.destroyed || stream.errored) {
+      resolve();
+      return;
+    }
+    stream.once("close", resolve);
+    stream.write("", () => {
+      stream.off("close", resolve);
+      resolve();
+    });
+  });
 }

@@ -1,8 +1,7 @@
 /** The process of the command line: its streams, its signals, its exit status. `run` does the rest. */
 import { createInterface } from "node:readline/promises";
 import { EXIT } from "./exit-status.ts";
-import { flush } from "./flush.ts";
-import type { Io, Output } from "./io.ts";
+import { flush, type Io, type Output } from "./io.ts";
 import { run } from "./run.ts";
 
 process.exit(await main());
@@ -29,7 +28,6 @@ function processIo(stdout: Output, stderr: Output): Io {
     stdin: process.stdin,
     env: process.env,
     isTTY: process.stdout.isTTY === true,
-    isErrorTTY: process.stderr.isTTY === true,
     columns: process.stdout.columns,
     ask: isInteractive ? ask : undefined,
     onStop: (listener) => subscribe(["SIGINT", "SIGTERM"], listener),
@@ -46,7 +44,7 @@ function subscribe(events: readonly string[], listener: (event: unknown) => void
 
 /**
  * A stream whose errors end nothing. A reader that has seen enough (`| head`) ends its pipe, which is no error of ours and
- * must not end a daemon; anything else, such as a full disk, is told at the end.
+ * must not end a daemon; anything else, such as a full disk, is reported at the end.
  */
 function guard(stream: NodeJS.WriteStream): { readonly output: Output; failure(): string | undefined } {
   let isClosed = false;
@@ -66,7 +64,7 @@ function guard(stream: NodeJS.WriteStream): { readonly output: Output; failure()
   return { output, failure: () => failure };
 }
 
-/** Streams tell of errors, and signals come, only when what runs lets go. */
+/** Streams report errors, and signals come, only when what runs lets go. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,20 +1,19 @@
 import { Command, CommanderError, Help, type Option } from "commander";
 import { Failure } from "../core/failures.ts";
-import { COMMANDS } from "./commands.ts";
+import { createCommands } from "./commands.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import type { Io } from "./io.ts";
-import { reportFailure } from "./report-failure.ts";
-import { type Cli, DEFAULT_CONFIG_FILE, isVerbose } from "./session.ts";
-import { VERSION } from "./version.ts";
+import { reportFailure } from "./output/failure.ts";
+import { type Cli, DEFAULT_CONFIG_FILE, isVerbose, VERSION } from "./session.ts";
 
 /**
- * Runs one command line to its end and gives the exit status; everything is told through `io`.
+ * Runs one command line to its end and gives the exit status; everything is written through `io`.
  *
  * @param argv the words after the program's name
  */
 export async function run(argv: readonly string[], io: Io): Promise<ExitStatus> {
   const cli: Cli = { io, exitStatus: EXIT.done };
-  const program = buildProgram(cli);
+  const program = await buildProgram(cli, argv);
   try {
     await program.parseAsync([...argv], { from: "user" });
     return cli.exitStatus;
@@ -30,7 +29,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitStatus> 
   }
 }
 
-function buildProgram(cli: Cli): Command {
+async function buildProgram(cli: Cli, argv: readonly string[]): Promise<Command> {
   const { io } = cli;
   const program = new Command("cryobridge")
     .description("Connects a lab system to the Sample Storage Integration Service.")
@@ -47,7 +46,7 @@ function buildProgram(cli: Cli): Command {
       "after",
       "\nExit status: 0 done, 1 failed, 2 wrong usage, 3 configuration invalid,\n4 database, queue or service not reachable, 5 not found.",
     );
-  for (const create of COMMANDS) program.addCommand(create(cli));
+  for (const command of await createCommands(cli, argv)) program.addCommand(command);
   configure(program, io);
   return program;
 }

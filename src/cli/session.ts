@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { styleText } from "node:util";
 import type { Command } from "commander";
@@ -5,6 +6,11 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import type { ExitStatus } from "./exit-status.ts";
 import type { Io } from "./io.ts";
+
+/** The version in `package.json`, which stands two folders above this file in a checkout and in a build alike. */
+export const VERSION: string = JSON.parse(
+  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+).version;
 
 /** A colour or weight of `util.styleText`. */
 export type Paint = Extract<Parameters<typeof styleText>[0], string>;
@@ -35,8 +41,12 @@ export interface Session {
   paint(style: Paint | readonly Paint[], text: string): string;
   /** A line of the result, on standard output. */
   line(text?: string): void;
+  /** Lines of the result, so many blanks to the right. */
+  lines(lines: readonly string[], indent?: number): void;
   /** The result as one JSON document, on standard output. */
   json(value: unknown): void;
+  /** The result: one JSON document for programs, lines for people. */
+  result(json: unknown, lines: readonly string[]): void;
   /** Waits until what was written is on its way, so that it doesn't pile up; false when nobody reads it any more. */
   isRead(): Promise<boolean>;
   /** A remark that is no part of the result, on standard error; left out with `--json`. */
@@ -52,25 +62,23 @@ export type Act = (session: Session, command: Command) => Promise<ExitStatus | u
 export interface Cli {
   readonly io: Io;
   exitStatus: ExitStatus;
-  /** The exit status for whatever failure ends the command, where that is not told by its code. */
+  /** The exit status for whatever failure ends the command, where the code of the failure does not decide it. */
   failureStatus?: ExitStatus;
 }
 
 /**
  * The action that commander calls for a command.
  *
- * @param load imports what the command does: only then, so that no command waits for the code of all others
  * @param failureStatus of a command whose other statuses are answers
  */
 export function toAction(
   cli: Cli,
-  load: () => Promise<Act>,
+  act: Act,
   failureStatus?: ExitStatus,
 ): (...args: unknown[]) => Promise<void> {
   return async (...args) => {
     const command = args.at(-1) as Command;
     if (failureStatus !== undefined) cli.failureStatus = failureStatus;
-    const act = await load();
     const status = await act(openSession(cli.io, command.optsWithGlobals<GlobalOptions>()), command);
     if (status !== undefined) cli.exitStatus = status;
   };
@@ -84,6 +92,11 @@ export function isVerbose(options: GlobalOptions, env: Io["env"]): boolean {
 function openSession(io: Io, options: GlobalOptions): Session {
   const isJson = options.json === true;
   const hasColours = io.isTTY && !isJson && !io.env.NO_COLOR && io.env.TERM !== "dumb";
+  const line = (text = "") => io.stdout.write(`${text}\n`);
+  const lines = (texts: readonly string[], indent = 0) => {
+    for (const text of texts) line(`${" ".repeat(indent)}${text}`);
+  };
+  const json = (value: unknown) => io.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
   return {
     io,
     clock: io.clock ?? systemClock,
@@ -98,8 +111,10 @@ function openSession(io: Io, options: GlobalOptions): Session {
       hasColours
         ? styleText(typeof style === "string" ? style : [...style], text, { validateStream: false })
         : text,
-    line: (text = "") => io.stdout.write(`${text}\n`),
-    json: (value) => io.stdout.write(`${JSON.stringify(value, null, 2)}\n`),
+    line,
+    lines,
+    json,
+    result: (value, texts) => (isJson ? json(value) : lines(texts)),
     isRead: async () => (await io.stdout.drained?.()) ?? true,
     note: (text) => {
       if (!isJson) io.stderr.write(`${text}\n`);

@@ -23,8 +23,12 @@ const REDACTED = [
   "password",
 ];
 
-/** The daemon's logger: JSON lines on standard error, or words when a person reads them. */
-export function createLogger(settings: LogSettings): Logger {
+/**
+ * The daemon's logger: JSON lines on standard error, or words when a person reads them.
+ *
+ * @param file where JSON lines are appended instead
+ */
+export function createLogger(settings: LogSettings, file?: string): Logger {
   const isPretty = settings.pretty === "auto" ? process.stderr.isTTY === true : settings.pretty;
   const options = {
     level: settings.level,
@@ -33,6 +37,7 @@ export function createLogger(settings: LogSettings): Logger {
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     serializers: { err: serializeError },
   };
+  if (file !== undefined) return pino(options, pino.destination({ dest: file, append: true, sync: true }));
   if (isPretty) {
     return pino({
       ...options,

@@ -15,11 +15,11 @@ describe("orders cancel", () => {
       const { status, stdout } = await cancel(lab, "C-1", "--reason", "ordered twice");
       expect({ status, stdout }).toEqual({
         status: 0,
-        stdout: "✓ o1 (C-1) is cancelled; the lab will be told\n",
+        stdout: "✓ o1 (C-1) is cancelled; it will be reported to the lab\n",
       });
       const { stdout: shown } = await lab.cli(["orders", "show", "o1"]);
       expect(shown).toMatch(/Order o1 \(C-1\): STORE, cancelled/);
-      expect(shown).toMatch(/Wanted of it\n.*cancelled by .*\(ordered twice\): done/);
+      expect(shown).toMatch(/Order control requests\n.*cancelled by .*\(ordered twice\): done/);
       for (const secret of Object.values(PATIENT)) expect(shown).not.toContain(secret);
     });
   });
@@ -46,7 +46,7 @@ describe("orders cancel", () => {
         "No task is open. What else needs a person: cryobridge status\n",
       );
       const { stdout: shown } = await lab.cli(["orders", "show", "o1", "--json"]);
-      expect(JSON.parse(shown).orders[0]).toMatchObject({ state: "submitted", wishes: [] });
+      expect(JSON.parse(shown).orders[0]).toMatchObject({ state: "submitted", orderControls: [] });
     });
   });
 
@@ -118,7 +118,7 @@ describe("preview", () => {
       const { messages } = JSON.parse(
         (await lab.cli(["preview", file, "--connector", "bench", "--json"])).stdout,
       );
-      expect(messages[0].wishes).toEqual([
+      expect(messages[0].orderControls).toEqual([
         {
           ...{ control: "cancel", placerOrderNumber: "C-1", placerAuthority: null },
           ...{ fillerNumber: null, content: null },

@@ -9,7 +9,7 @@ interface Check {
   readonly subject: string;
   readonly result: string;
   readonly detail: string;
-  readonly mend: string | null;
+  readonly hint: string | null;
   readonly wouldSet: string | null;
 }
 
@@ -91,7 +91,7 @@ describe("check finds out by reading", () => {
       expect(status).toBe(1);
       expect(of("list envelope")).toMatchObject({
         result: "failed",
-        mend: "Set service.listEnvelope: items, or leave it at auto.",
+        hint: "Set service.listEnvelope: items, or leave it at auto.",
       });
     }));
 
@@ -212,7 +212,7 @@ describe("check finds out by reading", () => {
       expect(status).toBe(4);
       expect(of("subjects")).toMatchObject({
         result: "failed",
-        mend: expect.stringContaining("service.subjects: none"),
+        hint: expect.stringContaining("service.subjects: none"),
       });
     });
     await withService({ service }, async (bench) => {

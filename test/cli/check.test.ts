@@ -2,7 +2,7 @@ import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { unsafeSettings } from "../../src/cli/check-remote.ts";
+import { unsafeSettings } from "../../src/cli/commands/check/remote.ts";
 import { acquireDaemonLock } from "../../src/ledger/embedded/daemon-lock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { machineHas } from "../support/needs.ts";
@@ -15,7 +15,7 @@ interface Check {
   readonly subject: string;
   readonly result: string;
   readonly detail: string;
-  readonly mend: string | null;
+  readonly hint: string | null;
 }
 
 async function check(folder: string, text: string, ...more: string[]): Promise<CliResult> {
@@ -236,7 +236,7 @@ describe("check", () => {
       const result = await check(folder, configText("postgres://nobody:x@127.0.0.1:9/none"), "--json");
       expect(result.status).toBe(4);
       const failed = checksOf(result).filter(({ result: found }) => found === "failed");
-      expect(failed.map(({ subject, mend }) => [subject, Boolean(mend)])).toEqual([
+      expect(failed.map(({ subject, hint }) => [subject, Boolean(hint)])).toEqual([
         ["database", true],
         ["service", true],
       ]);

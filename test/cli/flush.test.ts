@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { flush } from "../../src/cli/flush.ts";
+import { flush } from "../../src/cli/io.ts";
 
 /** A stream whose reader takes what was written when `take` is called. */
 function slowStream() {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AnswerSettings, answerFrame } from "../../src/cli/hl7-answer.ts";
+import { type AnswerSettings, answerFrame } from "../../src/cli/commands/hl7/answer.ts";
 import { hl7Text } from "./with-lab.ts";
 
 const NOW = new Date(Date.UTC(2026, 10, 22, 5, 0, 0));

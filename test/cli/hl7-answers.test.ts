@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { FrameAnswers } from "../../src/cli/hl7-answers.ts";
-import { readSendableFrame } from "../../src/cli/hl7-sendable.ts";
+import { FrameAnswers } from "../../src/cli/commands/hl7/answers.ts";
+import { readSendableFrame } from "../../src/cli/commands/hl7/sendable.ts";
 import { ackText } from "./with-hl7.ts";
 import { hl7Text } from "./with-lab.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readSendableFrame, withCarriageReturns } from "../../src/cli/hl7-sendable.ts";
+import { readSendableFrame, withCarriageReturns } from "../../src/cli/commands/hl7/sendable.ts";
 import { hl7Text } from "./with-lab.ts";
 
 const BATCH = `FHS|^~\\&|L|N|C|B|||||F-1\rBHS|^~\\&|L|N|C|B|||||B-1\r${hl7Text()}BTS|1\rFTS|1\r`;

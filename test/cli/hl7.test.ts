@@ -87,7 +87,7 @@ describe("hl7 validate", () => {
     expect(stderr).toContain("--connector bench: it reads CSV, not HL7");
   });
 
-  it("names each mistake with its place and mend, with status 1", async () => {
+  it("names each mistake with its place and hint, with status 1", async () => {
     const text = hl7Text().replace("ORC|NW", "ORC|ZZ");
     const { status, stdout } = await hl7({ "a.hl7": text }, "validate", "@a.hl7", "--connector", "lims");
     expect(status).toBe(1);

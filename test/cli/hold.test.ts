@@ -28,11 +28,11 @@ describe("an order on hold", () => {
     withHeld(async (lab) => {
       expect((await lab.cli(["orders", "list"])).stdout).toContain("received (on hold)");
       const { stdout } = await lab.cli(["orders", "show", "A-1"]);
-      expect(stdout).toMatch(/Wanted of it\n.*put on hold by connector lims: done/);
+      expect(stdout).toMatch(/Order control requests\n.*put on hold by connector lims: done/);
       const { stdout: json } = await lab.cli(["orders", "show", "A-1", "--json"]);
       expect(JSON.parse(json).orders[0]).toMatchObject({
         heldAt: expect.any(String),
-        wishes: [{ control: "hold", state: "done" }],
+        orderControls: [{ control: "hold", state: "done" }],
       });
     }));
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { JsonDocument } from "../../src/cli/json-document.ts";
-import type { Session } from "../../src/cli/session.ts";
+import { JsonDocument } from "../../src/cli/output/list.ts";
 
 /** The text of a document with these entries and further keys. */
 function textOf(entries: readonly unknown[], rest?: Record<string, unknown>): string {
@@ -10,7 +9,7 @@ function textOf(entries: readonly unknown[], rest?: Record<string, unknown>): st
       text += more;
     },
   };
-  const document = new JsonDocument({ io: { stdout } } as unknown as Session, "list");
+  const document = new JsonDocument({ io: { stdout, stderr: stdout, env: {}, isTTY: false } }, "list");
   for (const entry of entries) document.add(entry);
   document.end(rest);
   return text;

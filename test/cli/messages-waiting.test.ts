@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { csvMessage, hl7Message, type Lab, withLab } from "./with-lab.ts";
 
-async function teach({ configFile }: Lab, code: string): Promise<void> {
+async function addCode({ configFile }: Lab, code: string): Promise<void> {
   const text = await readFile(configFile, "utf8");
   await writeFile(configFile, text.replace("NORTH: 12", `NORTH: 12, ${code}: 13`));
 }
@@ -38,12 +38,12 @@ describe("messages waiting", () => {
 });
 
 describe("messages release", () => {
-  it("makes orders of what the mended configuration maps, in the order in which they came", async () => {
+  it("makes orders of what the corrected configuration maps, in the order in which they came", async () => {
     await withLab(async (lab) => {
       await lab.take("bench", [west(1), west(2)]);
       await lab.take("lims", [hl7Message(1, { facility: "WEST" })]);
       await lab.take("bench", [csvMessage(4, { facility: "EAST" })]);
-      await teach(lab, "WEST");
+      await addCode(lab, "WEST");
       const { status, stdout } = await lab.cli(["messages", "release"]);
       expect({ status, stdout }).toEqual({
         status: 0,
@@ -60,7 +60,7 @@ describe("messages release", () => {
   it("takes one code, and one connector, and refuses a connector that isn't there", async () => {
     await withLab(async (lab) => {
       await lab.take("bench", [west(1), west(2, { facility: "EAST" })]);
-      await teach(lab, "WEST: 14, EAST");
+      await addCode(lab, "WEST: 14, EAST");
       expect((await lab.cli(["messages", "release", "--connector", "lims"])).stdout).toContain(
         "No message could be released.",
       );
@@ -98,7 +98,10 @@ describe("messages discard", () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [west(1), csvMessage(2, { subject_code: "S-1" })]);
       const { status, stdout } = await cli(["messages", "discard", "m1", "--reason", "sent by mistake"]);
-      expect({ status, stdout }).toEqual({ status: 0, stdout: "✓ m1 is discarded; the lab will be told\n" });
+      expect({ status, stdout }).toEqual({
+        status: 0,
+        stdout: "✓ m1 is discarded; a refusal will be sent to the lab\n",
+      });
       const { rows } = await pool.query("select verdict from messages order by id");
       expect(rows.map(({ verdict }) => verdict)).toEqual(["refused", "accepted"]);
       const audit = await pool.query("select action, target, detail from audit");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { numberJson, showNumber } from "../../src/cli/order-number.ts";
+import { numberJson, showNumber } from "../../src/cli/output/order-columns.ts";
 import { csvMessage, type Lab, withLab } from "./with-lab.ts";
 
 const LAB = { placerOrderNumber: "1001", placerAuthority: { namespaceId: "LAB", universalId: "1.2.3" } };

@@ -53,7 +53,7 @@ describe("orders retry --override", () => {
       await parked(lab, "SUBJECT_MISMATCH");
       const { status, stdout } = await lab.cli(["orders", "retry", "C-2", "--override", "--reason", "sure"]);
       expect(status).toBe(1);
-      expect(stdout).toContain("is not parked for being like another order");
+      expect(stdout).toContain("is not parked because it matches another order");
       const { rows } = await lab.pool.query("select state, overrides from orders where id = 2");
       expect(rows).toEqual([{ state: "parked", overrides: [] }]);
     });

@@ -72,7 +72,7 @@ describe("orders list", () => {
           reason: {
             code: "SUBJECT_UNKNOWN",
             text: "no such subject",
-            mend: expect.stringContaining("Check"),
+            hint: expect.stringContaining("Check"),
           },
         },
       ]);
@@ -118,7 +118,7 @@ describe("orders show", () => {
       expect(stdout).toMatch(/message +m1 through bench: file-1\.csv, line 2/);
       expect(stdout).toMatch(/V-1 +••••/);
       expect(stdout).toContain("came in as line 2");
-      expect(stdout).toContain("Told to the lab");
+      expect(stdout).toContain("Sent to the lab");
       for (const secret of SECRETS) expect(stdout).not.toContain(secret);
     });
   });

@@ -104,7 +104,7 @@ describe("preview of an HL7 file", () => {
     expect(stdout).toContain(`PID|1||${code}^^^LAB^MR||${lastName}^${firstName}`);
   });
 
-  it("shows a rejection with its place, its mend and the answer, with status 1", async () => {
+  it("shows a rejection with its place, its hint and the answer, with status 1", async () => {
     const { status, stdout } = await preview({ ...HL7, content: hl7Text().replace(PATIENT.code, "") });
     expect(status).toBe(1);
     expect(stdout).toContain("message 1 (OML^O33, MSG0001): refused");
@@ -113,7 +113,7 @@ describe("preview of an HL7 file", () => {
     expect(stdout).not.toContain("POST");
   });
 
-  it("shows that a message would wait for a code, with its mend and the answer, with status 1", async () => {
+  it("shows that a message would wait for a code, with its hint and the answer, with status 1", async () => {
     const { status, stdout } = await preview({ ...HL7, content: hl7Text({ facility: "NOWHERE" }) });
     expect(status).toBe(1);
     expect(stdout).toContain("message 1 (OML^O33, MSG0001): waiting");

@@ -20,11 +20,11 @@ describe("queue list", () => {
       const { status, stdout } = await cli(["queue"]);
       expect(status).toBe(0);
       expect(stdout).toContain("No daemon works on this ledger right now.");
-      expect(stdout).toMatch(/^submit +2 +1 +0 +0 +none$/m);
-      expect(stdout).toMatch(/^deliver +3 +1 +0 +1 +none$/m);
-      expect(stdout).toMatch(/^o2 +C-2 +received +3 +in 5m +SERVICE_UNREACHABLE: connection refused$/m);
+      expect(stdout).toMatch(/^ *submit +2 +1 +0 +0 +none$/m);
+      expect(stdout).toMatch(/^ *deliver +3 +1 +0 +1 +none$/m);
+      expect(stdout).toMatch(/^ *o2 +C-2 +received +3 +in 5m +SERVICE_UNREACHABLE: connection refused$/m);
       expect(stdout).toMatch(
-        /^d1 +bench +a\.csv +pending +2 +tried in 1h +FILE_SYSTEM_ERROR: no space left$/m,
+        /^ *d1 +bench +a\.csv +pending +2 +tried in 1h +FILE_SYSTEM_ERROR: no space left$/m,
       );
       for (const secret of Object.values(PATIENT)) expect(stdout).not.toContain(secret);
     });
@@ -40,7 +40,7 @@ describe("queue list", () => {
         "queues",
         "retryingOrders",
         "openDeliveries",
-        "leftBehind",
+        "orphaned",
         "jobs",
       ]);
       expect(document.queues[0]).toEqual({
@@ -55,7 +55,7 @@ describe("queue list", () => {
 });
 
 describe("queue show", () => {
-  it("shows a delivery with its last error and the mend", async () => {
+  it("shows a delivery with its last error and the hint", async () => {
     await withLab(async ({ cli, pool }) => {
       await pool.query(DELIVERY, ["a.csv", "pending"]);
       const { stdout } = await cli(["queue", "show", "d1"]);
@@ -116,7 +116,7 @@ describe("queue pause and resume", () => {
     await withLab(async ({ cli, pool }) => {
       expect((await cli(["queue", "pause", "deliver"])).stdout).toBe("Queue deliver is paused.\n");
       expect((await cli(["queue", "pause", "deliver"])).stdout).toBe("Queue deliver was already paused.\n");
-      expect((await cli(["queue", "list"])).stdout).toMatch(/^deliver .* paused$/m);
+      expect((await cli(["queue", "list"])).stdout).toMatch(/^ *deliver .* paused$/m);
       expect(JSON.parse((await cli(["queue", "resume", "deliver", "--json"])).stdout)).toEqual({
         queue: "deliver",
         isPaused: false,
@@ -147,7 +147,7 @@ select 'bench', 1, 1, 'changed', '{}', d.id, true
         await pool.query(DELIVERY, [name, state]);
       }
       await pool.query(ABOUT);
-      expect((await cli(["queue", "list"])).stdout).toMatch(/^d2 .* pending +2 +waits behind d1 /m);
+      expect((await cli(["queue", "list"])).stdout).toMatch(/^ *d2 .* pending +2 +waits behind d1 /m);
       expect((await cli(["orders", "show", "o1"])).stdout).toMatch(/d2 .* waits behind d1 /);
       expect((await cli(["queue", "show", "d2"])).stdout).toMatch(/next try +once d1, which came before it,/);
       const { openDeliveries } = JSON.parse((await cli(["queue", "--json"])).stdout);
@@ -156,7 +156,7 @@ select 'bench', 1, 1, 'changed', '{}', d.id, true
         "✓ d2 is due once d1 is delivered or given up\n",
       );
       expect((await cli(["queue", "remove", "d1"])).status).toBe(0);
-      expect((await cli(["queue", "list"])).stdout).toMatch(/^d2 .* pending +2 +due now /m);
+      expect((await cli(["queue", "list"])).stdout).toMatch(/^ *d2 .* pending +2 +due now /m);
     });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { localTime, parseSince, relativeTime } from "../../src/cli/times.ts";
+import { localTime, parseSince, relativeTime } from "../../src/cli/output/times.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { createCommands } from "../../src/cli/commands.ts";
 import { csvMessage, withLab } from "./with-lab.ts";
 import { withService } from "./with-service.ts";
 
@@ -34,9 +34,9 @@ const lines = Object.entries(IN_LEDGER).flatMap(([name, each]) =>
 );
 
 describe("an id that nobody knows", () => {
-  it("is tried with every command that takes one", () => {
-    const known = COMMANDS.flatMap((create) => {
-      const command = create({ io: NO_IO, exitStatus: 0 });
+  it("is tried with every command that takes one", async () => {
+    const commands = await createCommands({ io: NO_IO, exitStatus: 0 });
+    const known = commands.flatMap((command) => {
       return command.commands
         .filter((child) => child.registeredArguments.some((argument) => argument.name() === "id"))
         .map((child) => `${command.name()} ${child.name()}`);

@@ -1,18 +1,19 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { createCommands } from "../../src/cli/commands.ts";
 import { exitStatusOf } from "../../src/cli/exit-status.ts";
-import { toFailure } from "../../src/cli/report-failure.ts";
+import { toFailure } from "../../src/cli/output/failure.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { runCli } from "./run-cli.ts";
 
 const NO_IO = { stdout: { write: () => {} }, stderr: { write: () => {} }, env: {}, isTTY: false };
 
+const commands = await createCommands({ io: NO_IO, exitStatus: 0 });
+
 /** The words of every command that can be run. */
 function everyCommand(): string[][] {
-  return COMMANDS.flatMap((create) => {
-    const command = create({ io: NO_IO, exitStatus: 0 });
+  return commands.flatMap((command) => {
     const inner = command.commands.map((child) => [command.name(), child.name()]);
     return inner.length > 0 ? inner : [[command.name()]];
   });
@@ -27,8 +28,7 @@ describe("help", () => {
   });
 
   it("names as required what a command can't do without", async () => {
-    const wanted = COMMANDS.flatMap((create) => {
-      const command = create({ io: NO_IO, exitStatus: 0 });
+    const wanted = commands.flatMap((command) => {
       return command.commands.flatMap((child) =>
         child.options
           .filter(({ mandatory, defaultValue }) => mandatory && defaultValue === undefined)
@@ -80,7 +80,7 @@ describe("wrong usage", () => {
       error: {
         code: "CLI_USAGE",
         message: expect.stringContaining("whole number"),
-        mend: expect.stringContaining("--help"),
+        hint: expect.stringContaining("--help"),
       },
     });
   });
@@ -117,7 +117,7 @@ describe("an invalid configuration", () => {
         column: expect.any(Number),
         path: expect.any(String),
         message: expect.any(String),
-        mend: expect.any(String),
+        hint: expect.any(String),
       });
     });
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Surroundings, whyWaiting } from "../../src/cli/why-waiting.ts";
+import { type Surroundings, whyWaiting } from "../../src/cli/output/why-waiting.ts";
 import { ORDER_STATES, TERMINAL_STATES } from "../../src/core/order-state.ts";
 import { phi } from "../../src/core/phi.ts";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";

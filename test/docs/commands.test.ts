@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import { COMMANDS } from "../../src/cli/commands.ts";
+import { createCommands } from "../../src/cli/commands.ts";
 import { EXIT } from "../../src/cli/exit-status.ts";
 import { listDocuments } from "./markdown.ts";
 
 const io = { stdout: { write: () => true }, stderr: { write: () => true }, env: {}, isTTY: false };
-const commands = COMMANDS.map((create) => create({ io, exitStatus: EXIT.done }));
+const commands = await createCommands({ io, exitStatus: EXIT.done });
 const GLOBAL_OPTIONS = [
   "--help",
   "--version",

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { SAMPLES_FOLDER } from "../../src/cli/demo/senders.ts";
+import { SAMPLES_FOLDER } from "../../src/cli/demo/samples.ts";
 
 /**
  * The rows of the tables about files in the samples' README: a file's name, and the two cells behind it as plain text,

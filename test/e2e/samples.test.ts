@@ -1,8 +1,8 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { dropSample } from "../../src/cli/demo/drop.ts";
-import { listSamples, SAMPLES_FOLDER, type Sample, SENDERS } from "../../src/cli/demo/senders.ts";
+import { parse } from "yaml";
+import { dropSample, listSamples, SAMPLES_FOLDER, type Sample } from "../../src/cli/demo/samples.ts";
 import { isTerminal } from "../../src/core/order-state.ts";
 import { formatId } from "../../src/ledger/ids.ts";
 import { listMessages } from "../../src/ledger/views.ts";
@@ -24,7 +24,8 @@ const tables = await readSampleTables();
 let fates: ReadonlyMap<string, Fate>;
 
 beforeAll(async () => {
-  const connectors = SENDERS.map(({ name, type, profile }) => ({
+  const { connectors: senders } = parse(await readFile(join(SAMPLES_FOLDER, "cryobridge.yaml"), "utf8"));
+  const connectors = senders.map(({ name, type, profile }: Readonly<Record<string, string>>) => ({
     ...{ name, type, profile, directory: name, settle: "50ms", scanInterval: "50ms" },
     ...(type === "csv-drop" && { resultsEvery: "200ms" }),
   }));

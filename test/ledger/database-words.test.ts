@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { toFailure } from "../../src/cli/report-failure.ts";
+import { toFailure } from "../../src/cli/output/failure.ts";
 import { asLedgerFailure, openPool } from "../../src/ledger/database.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
 import { findPort } from "../support/find-port.ts";

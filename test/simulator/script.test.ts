@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { readSimulatorFiles } from "../../src/cli/simulator-script.ts";
+import { readSimulatorFiles } from "../../src/cli/simulator-files.ts";
 import { combineScripts, scriptSchema } from "../../src/simulator/script.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 

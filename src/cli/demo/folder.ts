@@ -1,11 +1,9 @@
 import { createHash } from "node:crypto";
 import { access, mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ROLES } from "../../app/roles.ts";
 import type { Clock } from "../../core/clock.ts";
-import { asFailure, Failure } from "../../core/failures.ts";
+import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
-import { acquireDaemonLock } from "../../ledger/embedded/daemon-lock.ts";
 import { startEmbeddedPostgres } from "../../ledger/embedded/embedded-postgres.ts";
 import { findObstacle } from "../../ledger/embedded/home.ts";
 import { tryLock } from "../../ledger/embedded/lock.ts";
@@ -35,17 +33,13 @@ interface FolderDeps {
 const LOCK = "demo";
 const LOCK_FILES = /^demo\.(?:lock|pid)/;
 
-/** An earlier demonstration's daemon ends by itself within this time, however the demonstration ended. */
-const EARLIER_ENDS_WITHIN_MS = 20_000;
-const TRY_EVERY_MS = 250;
-
 /**
  * Gives a folder to one demonstration, with nothing in it but our marker; `release` gives it back.
  * What an earlier one left there is removed, with its database server if that still runs: the simulated service
- * forgets, so the earlier ledger would tell of orders that nobody knows.
+ * forgets, so the earlier ledger would hold orders that nobody knows.
  *
  * @throws Failure CLI_DEMO_FOLDER_TAKEN when the folder holds anything and no marker, or another demonstration is using
- *   it; LEDGER_IN_USE when an earlier one's daemon does not end.
+ *   it.
  */
 export async function prepareFolder(folder: string, deps: FolderDeps): Promise<DemoFolder> {
   try {
@@ -98,27 +92,12 @@ async function empty(folder: string, dataDir: string, deps: FolderDeps): Promise
       () => false,
     );
     if (!isThere) continue;
-    await awaitUnused(place, deps.clock);
     await removeDatabase(place, deps);
   }
   for (const name of names) await rm(join(folder, name), { recursive: true, force: true });
 }
 
-async function awaitUnused(dataDir: string, clock: Clock): Promise<void> {
-  const startedAt = clock.monotonic();
-  for (;;) {
-    try {
-      for (const role of ROLES) await (await acquireDaemonLock(dataDir, clock, role))();
-      return;
-    } catch (error) {
-      const isLate = clock.monotonic() - startedAt > EARLIER_ENDS_WITHIN_MS;
-      if (isLate || asFailure(error).code !== "LEDGER_IN_USE") throw error;
-      await clock.sleep(TRY_EVERY_MS);
-    }
-  }
-}
-
-/** Stops a server that outlived its daemon, and removes its data. */
+/** Stops a server that outlived its demonstration, and removes its data. */
 async function removeDatabase(dataDir: string, { clock, logger }: FolderDeps): Promise<void> {
   const isRunning = await access(join(dataDir, "postgres/data/postmaster.pid")).then(
     () => true,

@@ -50,11 +50,6 @@ export const COMMAND_FAILURES = {
       "The demonstration's folder is in use by another one, holds files that none made, or can't be written; nothing in it was changed.",
     mend: "Name another folder with `--dir`, end the other demonstration, or empty the folder yourself.",
   },
-  CLI_DEMO_NOT_STARTED: {
-    class: "permanent",
-    meaning: "The demonstration's daemon ended before it could take orders.",
-    mend: "Look at the reason that is quoted, and at daemon.log in the demonstration's folder.",
-  },
   CONSOLE_PORT_TAKEN: {
     class: "permanent",
     meaning: "Another program listens on the console's port already.",

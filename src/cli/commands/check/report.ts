@@ -1,0 +1,103 @@
+import { EXIT, type ExitStatus } from "../../exit-status.ts";
+import { toFailure } from "../../output/failure.ts";
+import { clean } from "../../output/text.ts";
+import type { Session } from "../../session.ts";
+
+/** One thing that was looked at. */
+export interface Finding {
+  /** Such as `profile builtin/hl7-orders`. */
+  readonly subject: string;
+  /** `warning`: it works, but is unwise. */
+  readonly result: "ok" | "failed" | "warning";
+  /** What was found. */
+  readonly detail: string;
+  /** What to do about it. */
+  readonly hint?: string | undefined;
+  /** A setting that would write down what was found out, such as `service.perPage: 50`; nothing needs it. */
+  readonly wouldSet?: string | undefined;
+  /** The exit status when this failed; the lowest area wins: configuration, reachability, anything else. */
+  readonly status?: ExitStatus | undefined;
+}
+
+/** Shows each finding as soon as it is there, and remembers the worst. */
+export class Report {
+  readonly #session: Session;
+  readonly #findings: Finding[] = [];
+  /** The hint of the findings shown last, which follows once they are all shown. */
+  #openHint: string | undefined;
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  add(finding: Finding): void {
+    this.#findings.push(finding);
+    if (this.#session.isJson) return;
+    const hint = finding.result === "ok" ? undefined : finding.hint;
+    if (hint !== this.#openHint) this.#printHint();
+    for (const line of this.#linesOf(finding)) this.#session.line(line);
+    this.#openHint = hint;
+  }
+
+  /** Several findings in a row with one hint, such as the mistakes of a file, have it shown once. */
+  #printHint(): void {
+    if (this.#openHint !== undefined) this.#session.line(`    ${clean(this.#openHint)}`);
+    this.#openHint = undefined;
+  }
+
+  ok(subject: string, detail: string): void {
+    this.add({ subject, result: "ok", detail });
+  }
+
+  /** A finding made of an error; `status` where the error's own would mislead. */
+  fail(subject: string, error: unknown, status: ExitStatus): void {
+    const failure = toFailure(error);
+    this.add({
+      subject,
+      result: "failed",
+      detail: `${failure.message} (${failure.code})`,
+      hint: failure.mend,
+      status,
+    });
+  }
+
+  /** Ends the report and gives the command's exit status. */
+  end(): ExitStatus | undefined {
+    const failed = this.#findings.filter(({ result }) => result === "failed");
+    const warnings = this.#findings.filter(({ result }) => result === "warning").length;
+    const statuses = new Set(failed.map(({ status }) => status ?? EXIT.failed));
+    if (this.#session.isJson) {
+      const checks = this.#findings.map(({ subject, result, detail, hint, wouldSet }) => ({
+        subject,
+        result,
+        detail,
+        hint: hint ?? null,
+        wouldSet: wouldSet ?? null,
+      }));
+      this.#session.json({ isOk: failed.length === 0, checks });
+    } else {
+      this.#printHint();
+      this.#session.line();
+      const well =
+        warnings === 0 ? "All is well." : `All is well but for what is marked with ${SIGNS.warning[0]}.`;
+      const verb = failed.length === 1 ? "needs" : "need";
+      this.#session.line(
+        failed.length === 0 ? well : `${failed.length} of ${this.#findings.length} ${verb} fixing.`,
+      );
+    }
+    return ORDER_OF_STATUSES.find((status) => statuses.has(status));
+  }
+
+  #linesOf({ subject, result, detail, hint, wouldSet }: Finding): string[] {
+    const [sign, colour] = SIGNS[result];
+    const hasHint = result !== "ok" && hint !== undefined;
+    return [
+      `${this.#session.paint(colour, sign)} ${clean(subject)}: ${clean(detail)}`,
+      ...(wouldSet !== undefined && !hasHint ? [`    would set ${clean(wouldSet)}`] : []),
+    ];
+  }
+}
+
+const SIGNS = { ok: ["✓", "green"], failed: ["✗", "red"], warning: ["!", "yellow"] } as const;
+/** What has to be fixed first decides. */
+const ORDER_OF_STATUSES = [EXIT.configuration, EXIT.unreachable, EXIT.failed] as const;

@@ -1,0 +1,112 @@
+import { Failure } from "../../../core/failures.ts";
+import type { Encoding } from "../../../formats/encoding.ts";
+import { buildAck } from "../../../formats/hl7/ack.ts";
+import { planAcks } from "../../../formats/hl7/ack-mode.ts";
+import { buildMessage } from "../../../formats/hl7/build.ts";
+import { decodeHl7 } from "../../../formats/hl7/charset.ts";
+import { encodeHl7 } from "../../../formats/hl7/encode.ts";
+import { splitHl7File } from "../../../formats/hl7/file.ts";
+import { Hl7Message } from "../../../formats/hl7/message.ts";
+import { formatHl7DateTime } from "../../../formats/hl7/time.ts";
+import { composeBatchResponse } from "../../../mapping/batch-hl7.ts";
+import { createEcho } from "../../../mapping/echo.ts";
+import { charsetOf } from "../../../mapping/result-charset.ts";
+import { typeOf } from "./messages.ts";
+
+/** How a listener that only tries a sender out answers: everything alike. */
+export interface AnswerSettings {
+  readonly answer: "AA" | "AE" | "AR";
+  /** Number of the frame's first message, from 1; makes control ids differ. */
+  readonly ordinal: number;
+  readonly now: Date;
+}
+
+/** A message of a frame. */
+export interface HeardMessage {
+  /** Its type, or why it can't be read. */
+  readonly what: string;
+  /** What it is acknowledged with; empty for nothing. */
+  readonly codes: readonly string[];
+  readonly raw: Buffer;
+}
+
+/** What a frame brought and what goes back. */
+export interface HeardFrame {
+  readonly messages: readonly HeardMessage[];
+  /** Whether the messages came in a batch (FHS, BHS), and are answered by one. */
+  readonly isBatch: boolean;
+  /** Each to be sent in a frame of its own. */
+  readonly replies: readonly Buffer[];
+}
+
+const OUTCOME_BY_ANSWER = { AA: "taken", AE: "content", AR: "foreign" } as const;
+/** Stands where a ledger's own code stands in control ids of ours. */
+const INSTANCE_CODE = "LISTEN";
+
+/**
+ * Answers a frame as the daemon does: each message as its MSH-15 and MSH-16 want it, a batch by one batch in one frame,
+ * since a sender by MLLP waits for one frame for each of its own. What can't be taken apart gets no answer.
+ */
+export function answerFrame(frame: Buffer, settings: AnswerSettings): HeardFrame {
+  const { parts, problems, outline } = splitHl7File(frame);
+  const [problem] = problems;
+  if (problem) {
+    const what = `${problem.place}: ${problem.message} (${problem.code})`;
+    return { messages: [{ what, codes: [], raw: frame }], isBatch: outline !== undefined, replies: [] };
+  }
+  const answered = parts.map(({ raw }, n) =>
+    answerMessage(raw, { ...settings, ordinal: settings.ordinal + n }),
+  );
+  const messages = answered.map(({ message }) => message);
+  if (outline === undefined) {
+    return { messages, isBatch: false, replies: answered.flatMap(({ acks }) => acks) };
+  }
+  const isUnasked = answered.length > 0 && answered.every(({ acks }) => acks.length === 0);
+  if (isUnasked) return { messages, isBatch: true, replies: [] };
+  const batch = composeBatchResponse({
+    outline,
+    answers: answered.map(({ acks }) => ({ verdict: "accepted", messages: acks })),
+    response: "all",
+    time: formatHl7DateTime(settings.now),
+    instanceCode: INSTANCE_CODE,
+    seed: [`${settings.now.getTime()} ${settings.ordinal}`],
+    settings: { sender: undefined, receiver: undefined },
+  });
+  return { messages, isBatch: true, replies: [batch] };
+}
+
+function answerMessage(
+  raw: Buffer,
+  { answer, ordinal, now }: AnswerSettings,
+): { readonly message: HeardMessage; readonly acks: readonly Buffer[] } {
+  const found = read(raw);
+  if (found instanceof Failure) {
+    return { message: { what: `${found.message} (${found.code})`, codes: [], raw }, acks: [] };
+  }
+  const { message, encoding } = found;
+  const { header } = message;
+  // An acknowledgement is not acknowledged, or two systems would answer each other for ever.
+  const plan = message.first("MSA") ? undefined : planAcks(header, OUTCOME_BY_ANSWER[answer]);
+  // Trying out a sender, the application acknowledgement comes on the same connection.
+  const codes = [plan?.immediate, plan?.deferred].filter((code) => code !== undefined);
+  const { delimiters } = createEcho(message);
+  // In the sender's own character set, and with nothing in MSH-18 where the sender has nothing there.
+  const charset = charsetOf("as-received", encoding, header.characterSet);
+  const named = header.characterSet === undefined ? {} : { characterSet: charset.name };
+  const acks = codes.map((code, n) => {
+    const controlId = `L${now.getTime()}${n}${ordinal}`.slice(0, 20);
+    const ack = buildAck({ to: header, code, controlId, dateTime: now, ...named });
+    return encodeHl7(buildMessage(ack, { delimiters }), charset.encoding);
+  });
+  return { message: { what: typeOf(message), codes, raw }, acks };
+}
+
+function read(raw: Buffer): { readonly message: Hl7Message; readonly encoding: Encoding } | Failure {
+  try {
+    const { text, encoding } = decodeHl7(raw);
+    return { message: Hl7Message.parse(text, { encoding }), encoding };
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,220 @@
+import type { Command } from "commander";
+import type pg from "pg";
+import { createMappers, profileOf } from "../../app/connectors.ts";
+import { compileProfiles } from "../../app/profiles.ts";
+import { releaseWaiting } from "../../app/release-waiting.ts";
+import { toIncoming } from "../../app/stored-message.ts";
+import type { Config } from "../../config/config.ts";
+import { Failure, type Problem } from "../../core/failures.ts";
+import { toRecord } from "../../jobs/intake.ts";
+import { commitMessages } from "../../ledger/commit-messages.ts";
+import { parseId } from "../../ledger/ids.ts";
+import { recordAudit } from "../../ledger/operator.ts";
+import { discardMessage } from "../../ledger/release-messages.ts";
+import { findMessage, type StoredMessage } from "../../ledger/views.ts";
+import { listWaitingCodes, type WaitingCode } from "../../ledger/waiting-messages.ts";
+import type { ProfileDefinition } from "../../mapping/profile-schema.ts";
+import { confirm, type Done, printDone } from "../acting.ts";
+import { EXIT, type ExitStatus } from "../exit-status.ts";
+import { readConfig, withLedger } from "../open.ts";
+import { printList } from "../output/list.ts";
+import { ageColumn, type Column, recordJson } from "../output/table.ts";
+import { clean, problemLines, withHint } from "../output/text.ts";
+import type { Session } from "../session.ts";
+
+/** A message that was mapped anew. */
+interface Mapped {
+  readonly messageId: string;
+  readonly verdict: "accepted" | "duplicate" | "refused" | "ignored" | "waiting";
+  readonly orderIds: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** `messages replay`: status 1 when one of the messages is refused again. */
+export async function replayMessages(session: Session, command: Command): Promise<ExitStatus | undefined> {
+  const [words] = command.processedArgs as [readonly string[]];
+  const { reason, yes } = command.opts<{ reason?: string; yes?: boolean }>();
+  const config = readConfig(session);
+  const prepare = await createReplay(config);
+  const replayed = await withLedger(session, config, async ({ pool }) => {
+    const messages = await getMessages(pool, words);
+    // All are made ready before the first is committed, so that a mistake in the list does nothing by halves.
+    const ready = messages.map(prepare);
+    if (!(await confirmMany(session, "Replay", messages, yes))) return undefined;
+    const results: Mapped[] = [];
+    for (const replay of ready) results.push(await replay(pool, { actor: session.actor, reason }));
+    return results;
+  });
+  if (replayed === undefined) return EXIT.failed;
+  session.result({ results: replayed.map(mappedJson) }, mappedLines(replayed, "refused again"));
+  return replayed.some(({ verdict }) => verdict === "refused") ? EXIT.failed : undefined;
+}
+
+/** The message that a word names. @throws Failure CLI_NOT_FOUND */
+export async function getMessage(pool: pg.Pool, word: string): Promise<StoredMessage> {
+  const id = parseId("m", word);
+  const message = id === undefined ? undefined : await findMessage(pool, id);
+  if (message) return message;
+  throw new Failure("CLI_NOT_FOUND", `no message ${word}`);
+}
+
+async function getMessages(pool: pg.Pool, words: readonly string[]): Promise<StoredMessage[]> {
+  const messages: StoredMessage[] = [];
+  for (const word of new Set(words)) messages.push(await getMessage(pool, word));
+  return messages;
+}
+
+async function confirmMany(
+  session: Session,
+  verb: string,
+  { length }: readonly unknown[],
+  isYes: boolean | undefined,
+): Promise<boolean> {
+  return length <= 1 || confirm(session, `${verb} ${length} messages?`, isYes);
+}
+
+type Replay = (
+  pool: pg.Pool,
+  act: { readonly actor: string; readonly reason: string | undefined },
+) => Promise<Mapped>;
+
+/** Makes a stored message ready to be mapped by the configuration as it is now. */
+async function createReplay(config: Config<ProfileDefinition>): Promise<(stored: StoredMessage) => Replay> {
+  const profiles = await compileProfiles(config);
+  const mappers = createMappers(config, profiles);
+  return (stored) => {
+    const { messageId, connector: name } = stored;
+    const connector = config.connectors.find((each) => each.name === name);
+    const mapper = mappers.get(name);
+    if (!connector || !mapper) {
+      const why = `${messageId} came through connector ${name}, which the configuration doesn't have any more`;
+      throw new Failure("CLI_NOT_APPLICABLE", why);
+    }
+    // As a message of its own it would become orders, and the one that waits would become them once more.
+    if (stored.verdict === "waiting") {
+      const why = `${messageId} waits; cryobridge messages release maps it as soon as its codes are known`;
+      throw new Failure("CLI_NOT_APPLICABLE", why);
+    }
+    const incoming = toIncoming(stored, connector, profileOf(connector, profiles));
+    return async (pool, act) => {
+      await recordAudit(pool, act, "replay", [{ target: messageId, detail: { reason: act.reason } }]);
+      const [made] = await commitMessages(pool, {
+        fileId: null,
+        connector: name,
+        replayOf: parseId("m", messageId) as number,
+        records: [toRecord(mapper, incoming)],
+      });
+      if (!made) throw new TypeError(`the ledger gave no verdict for ${messageId}`);
+      const { verdict, orders, problems } = made;
+      return { messageId, verdict, orderIds: orders.map(({ orderId }) => orderId), problems };
+    };
+  };
+}
+
+function mappedJson({ problems, ...mapped }: Mapped) {
+  return { ...mapped, problems: problems.map(withHint) };
+}
+
+function mappedLines(all: readonly Mapped[], refused: string): string[] {
+  return all.flatMap(({ messageId, verdict, orderIds, problems }) => {
+    const orders = orderIds.join(" ");
+    const words = {
+      accepted: `accepted: ${orders}`,
+      duplicate: `nothing new: its orders exist already (${orders})`,
+      refused,
+      ignored: "of a type that the profile ignores",
+      waiting: "waits",
+    }[verdict];
+    return [`${messageId} ${words}`, ...problemLines(problems).map((line) => `  ${line}`)];
+  });
+}
+
+const KIND_WORDS = {
+  facility: "a facility",
+  operation: "an operation",
+  earlier: "an earlier message",
+} as const satisfies Record<WaitingCode["kind"], string>;
+
+const WAITING: readonly Column<WaitingCode>[] = [
+  { key: "kind", title: "waits for", show: ({ kind }) => KIND_WORDS[kind] },
+  { key: "code", title: "code", isFlexible: true },
+  { key: "connector", title: "connector" },
+  { key: "messages", title: "messages", isRight: true },
+  { key: "since", title: "since" },
+  ageColumn(({ since }) => since),
+];
+
+/** `messages waiting`: the codes that messages wait for. */
+export async function listWaiting(session: Session): Promise<undefined> {
+  const codes = await withLedger(session, readConfig(session), ({ pool }) => listWaitingCodes(pool));
+  printList(session, { key: "waiting", columns: WAITING, nothing: "No message waits for a code." }, codes);
+  if (codes.length > 0)
+    session.note(
+      "Add a facility to facilities, an operation to the profile's table; then restart the daemon, or: cryobridge messages release",
+    );
+}
+
+/** `messages release`: status 1 when one of the messages is refused now. */
+export async function releaseMessages(session: Session, command: Command): Promise<ExitStatus | undefined> {
+  const filter = command.opts<{ code?: string; connector?: string }>();
+  const config = readConfig(session);
+  const { code, connector } = filter;
+  if (connector !== undefined && !config.connectors.some(({ name }) => name === connector)) {
+    const names = config.connectors.map(({ name }) => name).join(", ");
+    throw new Failure("CLI_USAGE", `--connector ${connector}: the configuration has ${names}`);
+  }
+  const profiles = await compileProfiles(config);
+  const { released, left } = await withLedger(session, config, async ({ pool }) => {
+    const audited = [{ target: "messages", detail: { ...filter } }];
+    await recordAudit(pool, { actor: session.actor }, "release", audited);
+    return {
+      released: await releaseWaiting(pool, config, profiles, filter),
+      left: await listWaitingCodes(pool),
+    };
+  });
+  const isNamed = code === undefined || left.some((each) => each.code === code);
+  const nothing = isNamed
+    ? "No message could be released."
+    : `No message waits for the code "${clean(code)}".`;
+  session.result(
+    {
+      released: released.map(mappedJson),
+      waiting: left.map((each) => recordJson(WAITING, each, session)),
+    },
+    [
+      ...(released.length === 0 ? [nothing] : mappedLines(released, "refused")),
+      ...left.map((each) => `Still waiting through ${each.connector}: ${each.messages} for ${whatFor(each)}`),
+    ],
+  );
+  return released.some(({ verdict }) => verdict === "refused") ? EXIT.failed : undefined;
+}
+
+function whatFor({ kind, code = "" }: WaitingCode): string {
+  return kind === "earlier" ? "an earlier message of the same subject" : `the ${kind} "${clean(code)}"`;
+}
+
+/** `messages discard`: status 1 when one of the messages doesn't wait. */
+export async function discardMessages(session: Session, command: Command): Promise<ExitStatus | undefined> {
+  const [words] = command.processedArgs as [readonly string[]];
+  const { reason, yes } = command.opts<{ reason: string; yes?: boolean }>();
+  if (reason.trim() === "") throw new Failure("CLI_USAGE", "messages discard: say why with --reason");
+  const config = readConfig(session);
+  const profiles = await compileProfiles(config);
+  const done = await withLedger(session, config, async ({ pool }) => {
+    const messages = await getMessages(pool, words);
+    if (!(await confirmMany(session, "Discard", messages, yes))) return undefined;
+    const results: Done[] = [];
+    for (const { messageId: id, verdict } of messages) {
+      const act = { actor: session.actor, reason };
+      const isDone = await discardMessage(pool, parseId("m", id) as number, act);
+      const text = isDone
+        ? "is discarded; a refusal will be sent to the lab"
+        : `can't be discarded: it doesn't wait (${verdict})`;
+      results.push({ id, isDone, text: `${id} ${text}` });
+    }
+    // What waited behind them has nothing before it any more.
+    await releaseWaiting(pool, config, profiles, { isHeldOnly: true });
+    return results;
+  });
+  return printDone(session, done);
+}

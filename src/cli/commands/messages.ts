@@ -1,0 +1,158 @@
+import { type Command, Option } from "commander";
+import { decodeHl7 } from "../../formats/hl7/charset.ts";
+import { recordAudit } from "../../ledger/operator.ts";
+import { listMessages, type MessageView, type StoredMessage } from "../../ledger/views.ts";
+import { wholeNumber } from "../arguments.ts";
+import { readConfig, withLedger } from "../open.ts";
+import { fields, printDetails, type Section } from "../output/details.ts";
+import { HIDDEN } from "../output/hidden.ts";
+import { printList } from "../output/list.ts";
+import { PAINT_BY_VERDICT } from "../output/order-columns.ts";
+import { ageColumn, type Column } from "../output/table.ts";
+import { cleanLines, problemLines, withHint } from "../output/text.ts";
+import { parseSince } from "../output/times.ts";
+import { type Cli, type Session, toAction } from "../session.ts";
+import { discardMessages, getMessage, listWaiting, releaseMessages, replayMessages } from "./messages-act.ts";
+
+/** `cryobridge messages …`. */
+export function define(messages: Command, cli: Cli): void {
+  messages
+    .command("list")
+    .description("List messages, newest first.")
+    .option("--connector <name>", "only messages that came through this connector")
+    .addOption(
+      new Option("--verdict <verdict>", "only messages with this verdict").choices(
+        Object.keys(PAINT_BY_VERDICT),
+      ),
+    )
+    .option("--since <time>", "only messages that came in since: 2h, 3d, or 2026-11-21T08:00")
+    .option("--limit <n>", "at most so many", wholeNumber(1, 10_000), 50)
+    .addHelpText("after", "\nExample:\n  cryobridge messages list --verdict refused --since 1d")
+    .action(toAction(cli, list));
+  messages
+    .command("show")
+    .description(
+      "Show a message: where it came from, its verdict with every mistake, its orders, and its text.",
+    )
+    .argument("<id>", "such as m12")
+    .addHelpText("after", "\nExample:\n  cryobridge messages show m12 --show-phi")
+    .action(toAction(cli, show));
+  messages
+    .command("replay")
+    .description("Map messages anew with the present profile, as after a code was added to a table.")
+    .argument("<id...>", "such as m12")
+    .option("--reason <text>", "why, for the audit")
+    .option("-y, --yes", "don't ask before replaying more than one")
+    .addHelpText("after", "\nExample:\n  cryobridge messages replay m12 m13 --yes")
+    .action(toAction(cli, replayMessages));
+  messages
+    .command("waiting")
+    .description("List the codes that messages wait for because no table has them, and how many wait.")
+    .addHelpText("after", "\nExample:\n  cryobridge messages waiting --json")
+    .action(toAction(cli, listWaiting));
+  messages
+    .command("release")
+    .description("Map what waits anew, by the configuration as it is now; a start of the daemon does so too.")
+    .option("--code <code>", "only what waits for this facility or operation code")
+    .option("--connector <name>", "only what came through this connector")
+    .addHelpText("after", "\nExample:\n  cryobridge messages release --code WEST")
+    .action(toAction(cli, releaseMessages));
+  messages
+    .command("discard")
+    .description("Give up messages that wait; a refusal is sent to the lab.")
+    .argument("<id...>", "such as m12")
+    .requiredOption("--reason <text>", "why, for the audit")
+    .option("-y, --yes", "don't ask before discarding more than one")
+    .addHelpText("after", '\nExample:\n  cryobridge messages discard m12 --reason "the clinic sends it anew"')
+    .action(toAction(cli, discardMessages));
+}
+
+const COLUMNS: readonly Column<MessageView>[] = [
+  { key: "messageId", title: "id", only: "list" },
+  { key: "connector", title: "connector" },
+  {
+    key: "fileName",
+    title: "file",
+    isFlexible: true,
+    show: ({ fileName, replayOf }) => fileName ?? (replayOf && `replay of ${replayOf}`),
+  },
+  { key: "place", title: "place" },
+  { key: "messageType", title: "type" },
+  { key: "messageControlId", title: "control id", isFlexible: true },
+  { key: "verdict", title: "verdict", only: "list", paint: ({ verdict }) => PAINT_BY_VERDICT[verdict] },
+  { key: "receivedAt", title: "received" },
+  ageColumn(({ receivedAt }) => receivedAt),
+  { key: "duplicateOf", title: "duplicate of", only: "details" },
+  { key: "replayOf", title: "replay of", only: "details" },
+  { key: "orderIds", title: "orders", isFlexible: true },
+  {
+    key: "problems",
+    title: "problem",
+    only: "list",
+    isFlexible: true,
+    value: ({ problems }) => problems.map(withHint),
+    show: firstProblem,
+  },
+];
+
+function firstProblem({ problems: [first, ...others] }: MessageView): string {
+  if (!first) return "";
+  const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+  return `${first.place}: ${first.message}${more}`;
+}
+
+interface ListOptions {
+  readonly connector?: string;
+  readonly verdict?: string;
+  readonly since?: string;
+  readonly limit: number;
+}
+
+async function list(session: Session, command: Command): Promise<undefined> {
+  const { connector, verdict, since, limit } = command.opts<ListOptions>();
+  const from = since === undefined ? undefined : parseSince(since, session.clock.now());
+  const messages = await withLedger(session, readConfig(session), ({ pool }) =>
+    listMessages(pool, { connector, verdict, since: from, limit: limit + 1 }),
+  );
+  printList(session, { key: "messages", columns: COLUMNS, nothing: "No messages." }, messages, limit);
+}
+
+async function show(session: Session, command: Command): Promise<undefined> {
+  const [word] = command.processedArgs as [string];
+  const message = await withLedger(session, readConfig(session), async ({ pool }) => {
+    const found = await getMessage(pool, word);
+    if (session.mayShowPhi)
+      await recordAudit(pool, { actor: session.actor }, "show-phi", [{ target: found.messageId }]);
+    return found;
+  });
+  const verdict = session.paint(["bold", PAINT_BY_VERDICT[message.verdict]], message.verdict);
+  printDetails(
+    session,
+    [`Message ${message.messageId}: ${verdict}`],
+    [
+      fields(COLUMNS, message, session),
+      { title: "Problems", json: {}, lines: problemLines(message.problems) },
+      textSection(message, session),
+    ],
+  );
+}
+
+function textSection(message: StoredMessage, { mayShowPhi }: Session): Section {
+  const { format, raw } = message;
+  const json = { format, isTextKept: raw !== undefined };
+  if (raw === undefined)
+    return { title: "Text", json: { ...json, text: null }, lines: ["pruned by retention"] };
+  const text = mayShowPhi ? textOf(message, raw) : HIDDEN;
+  const lines = mayShowPhi ? cleanLines(text) : [`${HIDDEN} (${raw.length} bytes; --show-phi shows it)`];
+  return { title: "Text", json: { ...json, text }, lines };
+}
+
+/** The message's text as far as it can be read; bytes that its character set lacks are shown as they would be in Latin-1. */
+function textOf({ format, encoding }: StoredMessage, raw: Buffer): string {
+  if (format === "csv") return raw.toString("utf8");
+  try {
+    return decodeHl7(raw, { override: encoding }).text;
+  } catch {
+    return raw.toString("latin1");
+  }
+}

@@ -1,0 +1,262 @@
+import type { Command } from "commander";
+import type pg from "pg";
+import type { Config } from "../../config/config.ts";
+import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
+import type { ContainerLocation } from "../../core/outcome.ts";
+import { DONE } from "../../core/wish.ts";
+import { type KeptOrderAnswer, listOrderAnswers } from "../../ledger/answers.ts";
+import { listOrderWishes, type WishView } from "../../ledger/cancellations.ts";
+import { formatId } from "../../ledger/ids.ts";
+import { recordAudit } from "../../ledger/operator.ts";
+import type { LedgerOrder } from "../../ledger/order-row.ts";
+import { findPausedQueues } from "../../ledger/paused-queues.ts";
+import { listOrderTasks } from "../../ledger/tasks.ts";
+import {
+  findMessage,
+  findOrders,
+  findSent,
+  listEvents,
+  listOrderDeliveries,
+  type MessageView,
+  type OrderEvent,
+} from "../../ledger/views.ts";
+import { findLaneHolder, isSubmitterThere } from "../../ledger/waiting.ts";
+import { readConfig, withLedger } from "../open.ts";
+import { detailsJson, fields, printSections, type Section, table } from "../output/details.ts";
+import { hideBody } from "../output/hidden.ts";
+import {
+  DELIVERY_COLUMNS,
+  ORDER_COLUMNS,
+  PAINT_BY_STATE,
+  subjectJson,
+  TASK_COLUMNS,
+} from "../output/order-columns.ts";
+import { type Column, recordJson } from "../output/table.ts";
+import { clean, counted } from "../output/text.ts";
+import { describeEvent } from "../output/timeline.ts";
+import { localTime, timeWithAge } from "../output/times.ts";
+import { nameOf, needsLaneHolder, whyWaiting } from "../output/why-waiting.ts";
+import type { Session } from "../session.ts";
+
+/** `orders show`. A placer order number that several orders carry shows all of them. */
+export async function showOrder(session: Session, command: Command): Promise<undefined> {
+  const [word] = command.processedArgs as [string];
+  const config = readConfig(session);
+  await withLedger(session, config, ({ pool }) => showOrders(session, config, pool, word));
+}
+
+/** Shows the orders that a word names. @throws Failure CLI_NOT_FOUND */
+export async function showOrders(
+  session: Session,
+  config: Config,
+  pool: pg.Pool,
+  word: string,
+): Promise<void> {
+  const orders = await findOrders(pool, word);
+  if (orders.length === 0) throw new Failure("CLI_NOT_FOUND", `no order ${word}`);
+  if (session.mayShowPhi) {
+    const targets = orders.map(({ id }) => ({ target: formatId("o", id) }));
+    await recordAudit(pool, { actor: session.actor }, "show-phi", targets);
+  }
+  const all: Details[] = [];
+  for (const order of orders) all.push(await readDetails(order, config, pool, session));
+  if (session.isJson) {
+    session.json({ orders: all.map(({ sections }) => detailsJson(sections)) });
+    return;
+  }
+  for (const [index, { heading, sections }] of all.entries()) {
+    if (index > 0) session.line();
+    printSections(session, heading, sections);
+  }
+}
+
+interface Details {
+  readonly heading: readonly string[];
+  readonly sections: readonly Section[];
+}
+
+/** An order with the message that it came in. */
+interface WithMessage extends LedgerOrder {
+  readonly message: MessageView | undefined;
+}
+
+const DETAILS: readonly Column<WithMessage>[] = [
+  ...ORDER_COLUMNS,
+  { title: "message", only: "details", show: originOf },
+  {
+    title: "attempts",
+    only: "details",
+    show: ({ attempts, failure }) => (failure !== undefined || attempts > 0 ? attempts : ""),
+  },
+  { key: "sources" },
+];
+
+const MESSAGE: readonly Column<MessageView>[] = [
+  { key: "messageId" },
+  { key: "fileName" },
+  { key: "place" },
+  { key: "messageControlId" },
+  { key: "messageType" },
+  { key: "receivedAt" },
+];
+
+const CONTAINERS: readonly Column<LedgerOrder["containers"][number]>[] = [
+  { key: "position" },
+  { key: "label", title: "label" },
+  { key: "description", title: "description", isFlexible: true, isPhi: true },
+  { key: "containerId", title: "container id", isRight: true },
+  {
+    key: "location",
+    title: "location",
+    isFlexible: true,
+    show: ({ location }) => location && describeLocation(location),
+  },
+];
+
+async function readDetails(
+  order: LedgerOrder,
+  config: Config,
+  pool: pg.Pool,
+  session: Session,
+): Promise<Details> {
+  const { id, containers, failure } = order;
+  const nowMs = session.clock.now();
+  const message = await findMessage(pool, order.messageId);
+  const sent = hideBody(await findSent(pool, id), session.mayShowPhi);
+  const answers = await listOrderAnswers(pool, id);
+  const wishes = await listOrderWishes(pool, id);
+  const events = await listEvents(pool, id);
+  const deliveries = await listOrderDeliveries(pool, id);
+  const why = whyWaiting(order, {
+    nowMs,
+    isDaemonThere: await isSubmitterThere(pool),
+    pausedQueues: await findPausedQueues(pool),
+    laneHolder: needsLaneHolder(order)
+      ? await findLaneHolder(pool, id, config.lanes.parkedBlocks)
+      : undefined,
+  });
+  const paint = PAINT_BY_STATE[order.state];
+  const state = session.paint(paint === undefined ? "bold" : ["bold", paint], order.state);
+  const since = timeWithAge(order.changedAt, nowMs);
+  const reported = table(["deliveries", "Sent to the lab"], DELIVERY_COLUMNS, deliveries, session);
+  return {
+    heading: [
+      `Order ${clean(nameOf(order))}: ${order.operation}, ${state} since ${since}`,
+      ...(why ? [`Why is it waiting? ${clean(why)}`] : []),
+      ...(!why && failure ? [`Reason: ${clean(failure.text)} (${failure.code})`] : []),
+    ],
+    sections: [
+      fields(DETAILS, { ...order, message }, session),
+      {
+        json: {
+          subject: subjectJson(order, session),
+          whyWaiting: why ?? null,
+          message: message ? recordJson(MESSAGE, message, session) : null,
+        },
+        lines: [],
+      },
+      table(["containers", "Containers"], CONTAINERS, containers, session),
+      {
+        title: "Sent to the service",
+        json: { sent: sent ?? null },
+        lines: sent === undefined ? [] : JSON.stringify(sent, null, 2).split("\n").map(clean),
+      },
+      {
+        title: "Answers of the service",
+        json: { answers: answers.map((answer) => recordJson(ANSWER, answer, session)) },
+        lines: answers.flatMap(answerLines),
+      },
+      {
+        title: "Order control requests",
+        json: { orderControls: wishes.map((wish) => recordJson(ORDER_CONTROL, wish, session)) },
+        lines: wishes.map(orderControlLine),
+      },
+      table(["tasks", "For a person to do"], TASK_COLUMNS, await listOrderTasks(pool, id), session),
+      {
+        title: "Timeline",
+        json: { timeline: events.map((event) => recordJson(EVENT, event, session)) },
+        lines: events.map((event) => `${localTime(event.at)}  ${clean(describeEvent(event))}`),
+      },
+      deliveries.length === 0 ? { ...reported, lines: ["nothing yet"] } : reported,
+    ],
+  };
+}
+
+function originOf({ message, messageId, connector }: WithMessage): string {
+  const parts = message ? [message.fileName, message.place, message.messageType] : [];
+  const origin = parts.filter(Boolean).join(", ");
+  return `${formatId("m", messageId)} through ${connector}${origin ? `: ${origin}` : ""}`;
+}
+
+/** Where a container stands, in one line. */
+function describeLocation({ storageName, storageId, canister, cane, position }: ContainerLocation): string {
+  const storage = storageName ?? (storageId === undefined ? undefined : `storage ${storageId}`);
+  const parts = [storage, canister && `canister ${canister}`, cane && `cane ${cane}`, position];
+  return parts.filter(Boolean).join(", ");
+}
+
+const EVENT: readonly Column<OrderEvent>[] = [
+  { key: "at" },
+  { key: "kind" },
+  { key: "toState" },
+  { key: "text", value: describeEvent },
+  { key: "detail" },
+];
+
+/** An answer of the service. Its body is masked, so nobody needs a right to see it. */
+const ANSWER: readonly Column<KeptOrderAnswer>[] = [
+  { key: "firstAt" },
+  { key: "lastAt" },
+  { key: "times" },
+  { key: "method" },
+  { key: "route" },
+  { key: "status" },
+  { key: "shape" },
+  { key: "contentType" },
+  { key: "errorCode" },
+  { key: "takenAs", value: ({ failureCode }) => failureCode },
+  { key: "takenAsClass", value: ({ failureCode }) => FAILURES[failureCode as FailureCode]?.class },
+  { key: "body" },
+];
+
+/** An answer of the service for people: what it was, what it was taken to mean, and its masked body. */
+function answerLines(answer: KeptOrderAnswer): string[] {
+  const { method, route, status, contentType, errorCode, failureCode, times } = answer;
+  const what = [`status ${status}`, errorCode, contentType].filter(Boolean).join(", ");
+  const often = times > 1 ? `, ${times} times, last at ${localTime(answer.lastAt)}` : "";
+  const body = answer.body ?? (answer.shape === "empty" ? "(no body)" : "(a body that can't be read)");
+  return [
+    `${localTime(answer.firstAt)}  ${method} ${route}: ${clean(what)}; taken as ${failureCode}${often}`,
+    ...body.split("\n").map((line) => `  ${clean(line)}`),
+  ];
+}
+
+const ORDER_CONTROL: readonly Column<WishView>[] = [
+  { key: "control" },
+  { key: "actor" },
+  { key: "reason" },
+  { key: "state" },
+  { key: "attempts" },
+  { key: "failure" },
+  { key: "askedAt" },
+  { key: "decidedAt" },
+];
+
+const CONTROL_STATES = {
+  asked: "asked for, not decided yet",
+  under_way: "the service was asked; not decided yet",
+  done: "done",
+  unable: "not possible",
+} as const satisfies Record<WishView["state"], string>;
+
+const CONTROL_WORDS = { ...DONE, status: "asked how it stands" } as const;
+
+/** An order control request in words. */
+function orderControlLine(wish: WishView): string {
+  const { control, actor, reason, state, attempts, failure, askedAt } = wish;
+  const why = reason === undefined ? "" : ` (${reason})`;
+  const calls = attempts === 0 ? "" : `; ${counted(attempts, "call")} to the service`;
+  const words = failure === undefined || state === "done" ? "" : `: ${failure.text} (${failure.code})`;
+  const what = `${CONTROL_WORDS[control]} by ${actor}${why}: ${CONTROL_STATES[state]}`;
+  return clean(`${localTime(askedAt)}  ${what}${words}${calls}`);
+}

@@ -1,0 +1,137 @@
+import type { Command } from "commander";
+import type { OrderState } from "../../core/order-state.ts";
+import { formatId } from "../../ledger/ids.ts";
+import { recordAudit } from "../../ledger/operator.ts";
+import { listOrders } from "../../ledger/views.ts";
+import { orderStates, wholeNumber } from "../arguments.ts";
+import { readConfig, withLedger } from "../open.ts";
+import { printList } from "../output/list.ts";
+import { ORDER_COLUMNS } from "../output/order-columns.ts";
+import { parseSince } from "../output/times.ts";
+import { type Cli, type Session, toAction } from "../session.ts";
+import { cancelOrders, changeOrders } from "./orders-change.ts";
+import { showOrder } from "./orders-show.ts";
+
+/** `cryobridge orders …`. */
+export function define(orders: Command, cli: Cli): void {
+  orders
+    .command("list")
+    .description("List orders, newest first.")
+    .option("--state <states>", "only these states, such as parked,failed", orderStates)
+    .option("--connector <name>", "only orders that came through this connector")
+    .option("--subject <code>", "only orders of this subject code")
+    .option("--since <time>", "only orders that came in since: 2h, 3d, or 2026-11-21T08:00")
+    .option("--limit <n>", "at most so many", wholeNumber(1, 10_000), 50)
+    .addHelpText("after", "\nExample:\n  cryobridge orders list --state parked,failed --since 1d")
+    .action(toAction(cli, list));
+  orders
+    .command("show")
+    .description("Show all that is known of an order: by its id, such as o17, or its placer order number.")
+    .argument("<id>", "id or placer order number")
+    .addHelpText(
+      "after",
+      "\nExample:\n  cryobridge orders show o17\n  cryobridge orders show P-1001 --show-phi",
+    )
+    .action(toAction(cli, showOrder));
+  for (const { name, description, example } of ACTS) {
+    const command = orders
+      .command(name)
+      .description(description)
+      .argument("[id...]", "ids or placer order numbers")
+      .option("--state <states>", "all orders in these states instead of naming them", orderStates)
+      .option("--reason <text>", REASON[name])
+      .option("-y, --yes", "don't ask before acting on more than one")
+      .addHelpText("after", `\nExample:\n  ${example}`)
+      .action(toAction(cli, changeOrders(name)));
+    if (name === "retry") {
+      command.option(
+        "--override",
+        "have it done although another order asks for the same container or has its number; with --reason",
+      );
+    }
+    if (name === "resolve") {
+      command.option(
+        "--request-id <n>",
+        "the procedure request that was found at the service",
+        wholeNumber(1),
+      );
+      command.option(
+        "--procedure-id <n>",
+        "the procedure that was found at the service, for a facility of the external surface",
+        wholeNumber(1),
+      );
+      command.option("--unchecked", "don't ask the service whether it is this subject's");
+    }
+  }
+  orders
+    .command("cancel")
+    .description(
+      "Cancel orders: at once what nothing has left of, at the service where its cancel call is configured.",
+    )
+    .argument("<id...>", "ids or placer order numbers")
+    .requiredOption("--reason <text>", "why, for the audit")
+    .option("-y, --yes", "don't ask before acting on more than one")
+    .addHelpText("after", '\nExample:\n  cryobridge orders cancel o17 --reason "the patient withdrew"')
+    .action(toAction(cli, cancelOrders));
+}
+
+const WHY = "why, for the audit";
+const REASON = {
+  retry: `${WHY} (required with --override)`,
+  discard: `${WHY} (required for an order that the service may have)`,
+  release: WHY,
+  resolve: WHY,
+} as const;
+
+const ACTS = [
+  {
+    name: "retry",
+    description:
+      "Have parked or failed orders tried again from where they stood; a failed one becomes a new request.",
+    example: "cryobridge orders retry o17 o18\n  cryobridge orders retry --state parked --yes",
+  },
+  {
+    name: "discard",
+    description: "Decide that orders will not be done; it is reported to the lab.",
+    example: 'cryobridge orders discard o17 --reason "sent twice by the lab"',
+  },
+  {
+    name: "release",
+    description: "Have orders go on that the lab put on hold, as the lab itself can with ORC-1 RL.",
+    example: 'cryobridge orders release o17 --reason "the ward rang"',
+  },
+  {
+    name: "resolve",
+    description:
+      "Link a parked order to the procedure request that you found at the service, or on the external surface to the procedure.",
+    example:
+      "cryobridge orders resolve o17 --request-id 1001\n  cryobridge orders resolve o18 --procedure-id 2002",
+  },
+] as const;
+
+interface ListOptions {
+  readonly state?: readonly OrderState[];
+  readonly connector?: string;
+  readonly subject?: string;
+  readonly since?: string;
+  readonly limit: number;
+}
+
+async function list(session: Session, command: Command): Promise<undefined> {
+  const { state: states, connector, subject, since, limit } = command.opts<ListOptions>();
+  const filter = {
+    states,
+    connector,
+    subjectCode: subject,
+    since: since === undefined ? undefined : parseSince(since, session.clock.now()),
+    limit: limit + 1,
+  };
+  const found = await withLedger(session, readConfig(session), async ({ pool }) => {
+    const orders = await listOrders(pool, filter);
+    const targets = orders.slice(0, limit).map(({ id }) => ({ target: formatId("o", id) }));
+    if (session.mayShowPhi && targets.length > 0)
+      await recordAudit(pool, { actor: session.actor }, "show-phi", targets);
+    return orders;
+  });
+  printList(session, { key: "orders", columns: ORDER_COLUMNS, nothing: "No orders." }, found, limit);
+}

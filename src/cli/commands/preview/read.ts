@@ -1,0 +1,170 @@
+import type { Stats } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
+import { basename } from "node:path";
+import { createMappers, profileOf } from "../../../app/connectors.ts";
+import { fileFormatOf } from "../../../app/file-format.ts";
+import { compileProfiles } from "../../../app/profiles.ts";
+import { serviceSettings } from "../../../app/service.ts";
+import { type Config, type ConnectorConfig, wayOfFacility } from "../../../config/config.ts";
+import { readChunks } from "../../../connectors/drop-folder/file-ops.ts";
+import type { ReadableFile } from "../../../connectors/drop-folder/format.ts";
+import { Failure, type Problem } from "../../../core/failures.ts";
+import { openGivenFile } from "../../../core/given-file.ts";
+import type { Verdict } from "../../../core/intake.ts";
+import type { Order } from "../../../core/order.ts";
+import type { Wish } from "../../../core/wish.ts";
+import type { Mapper } from "../../../mapping/mapper.ts";
+import type { Profile } from "../../../mapping/profile.ts";
+import { type PlannedCall, planCalls } from "../../../service/plan-calls.ts";
+import { readStandardInput, STANDARD_INPUT } from "../../input.ts";
+import { readConfig } from "../../open.ts";
+import type { Session } from "../../session.ts";
+import { type Answer, composeAnswer, createBatchPreview, findUnwritable } from "./answers.ts";
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** A message of the file and what would become of it. */
+export interface PreviewMessage {
+  readonly place: string;
+  readonly messageControlId: string | undefined;
+  readonly messageType: string | undefined;
+  readonly verdict: Exclude<Verdict, "duplicate">;
+  readonly problems: readonly Problem[];
+  readonly orders: readonly { readonly order: Order; readonly calls: readonly PlannedCall[] }[];
+  /** What it wants of earlier orders. */
+  readonly wishes: readonly Wish[];
+  /** What the lab would be sent at once about it alone; undefined when the profile sends nothing. */
+  readonly answer: Answer | undefined;
+  /** Why its results would be parked, where the character set of the results can't hold them. */
+  readonly resultProblem: Problem | undefined;
+}
+
+/** What would become of a file. */
+export interface Preview {
+  readonly fileName: string;
+  readonly connector: string;
+  readonly profile: string;
+  /** Why nothing of the file could be taken. */
+  readonly problems: readonly Problem[];
+  /** The first messages, as many as were asked for. */
+  readonly messages: readonly PreviewMessage[];
+  /** The one answer to all of its messages, where batches are answered as a whole. */
+  readonly batchAnswer: Answer | undefined;
+  readonly counts: Record<PreviewMessage["verdict"], number>;
+  /** One mistake refuses all of it, by the profile. */
+  readonly isWholeFile: boolean;
+}
+
+/**
+ * What would become of a file, or of standard input (`-`), with its first `limit` messages.
+ * @throws Failure CLI_USAGE for a connector that isn't configured, or too much of standard input, CLI_FILE_UNREADABLE, FILE_TOO_LARGE, CONFIG_INVALID
+ */
+export async function readPreview(
+  path: string,
+  options: { readonly connector: string; readonly limit: number },
+  session: Session,
+): Promise<Preview> {
+  const config = readConfig(session);
+  const connector = config.connectors.find(({ name }) => name === options.connector);
+  if (!connector) {
+    const names = config.connectors.map(({ name }) => name).join(", ");
+    throw new Failure("CLI_USAGE", `--connector ${options.connector}: the configuration has ${names}`);
+  }
+  const profiles = await compileProfiles(config);
+  const profile = profileOf(connector, profiles);
+  const mapper = createMappers(config, profiles).get(connector.name);
+  if (!mapper) throw new TypeError(`no mapper for connector ${connector.name}`);
+  const isPiped = path === STANDARD_INPUT;
+  const fileName = isPiped ? "stdin" : basename(path);
+  const lookAt = (file: ReadableFile) =>
+    look({ file, fileName, config, connector, profile, mapper }, options.limit, session);
+  if (isPiped) return await lookAt(await readPiped(session, connector.maxBytes));
+  const given = await openGivenFile(path);
+  if ("problem" in given) throw new Failure("CLI_FILE_UNREADABLE", `${path}: ${given.problem}`);
+  try {
+    return await lookAt(asReadable(given, path, connector.maxBytes));
+  } finally {
+    await given.handle.close();
+  }
+}
+
+interface Source {
+  readonly file: ReadableFile;
+  readonly fileName: string;
+  readonly config: Config;
+  readonly connector: ConnectorConfig;
+  readonly profile: Profile;
+  readonly mapper: Mapper;
+}
+
+async function look(source: Source, limit: number, session: Session): Promise<Preview> {
+  const { file, fileName, config, connector, profile, mapper } = source;
+  const format = fileFormatOf(connector, profile);
+  const service = serviceSettings(config);
+  const content = await format.examine(file);
+  const counts = { accepted: 0, refused: 0, ignored: 0, waiting: 0 };
+  const messages: PreviewMessage[] = [];
+  const now = new Date(session.clock.now());
+  const whole = createBatchPreview(connector, profile, { fileName, now, outline: content.batch });
+  const batches = content.problems.length > 0 ? [] : content.batches();
+  for await (const batch of batches) {
+    for (const message of batch) {
+      const mapped = mapper.map(message);
+      counts[mapped.verdict] += 1;
+      whole?.add(message, mapped);
+      if (messages.length >= limit) continue;
+      const { header, verdict, problems, orders, wishes = [] } = mapped;
+      const parts = { fileName, connector, profile, now };
+      const resultProblem = findUnwritable(message, mapped, parts);
+      // Rows have no other character set to go out in, as answers in HL7 have.
+      const isParked = profile.format === "csv" && resultProblem !== undefined;
+      messages.push({
+        place: message.place,
+        messageControlId: header?.messageControlId,
+        messageType: header && [header.messageCode, header.triggerEvent].filter(Boolean).join("^"),
+        verdict,
+        problems,
+        wishes,
+        orders: orders.map((order) => ({
+          order,
+          calls: planCalls(order, service, wayOfFacility(config, order.facilityId)),
+        })),
+        answer: whole || isParked ? undefined : composeAnswer(message, mapped, parts),
+        resultProblem,
+      });
+    }
+  }
+  return {
+    fileName,
+    connector: connector.name,
+    profile: profile.name,
+    problems: content.problems,
+    messages,
+    batchAnswer: whole?.answer(content.problems),
+    counts,
+    isWholeFile: format.isWholeFile,
+  };
+}
+
+/** Kept in memory, since it comes once and files are read twice. */
+async function readPiped({ io }: Session, maxBytes: number): Promise<ReadableFile> {
+  const bytes = await readStandardInput(io, maxBytes);
+  return {
+    sizeBytes: bytes.length,
+    chunks: async function* () {
+      for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
+    },
+  };
+}
+
+/** The file as a connector would have it open. @throws Failure FILE_TOO_LARGE */
+function asReadable(
+  { handle, stats: { size } }: { readonly handle: FileHandle; readonly stats: Stats },
+  path: string,
+  maxBytes: number,
+): ReadableFile {
+  if (size > maxBytes) {
+    throw new Failure("FILE_TOO_LARGE", `${path} has ${size} bytes; the connector takes at most ${maxBytes}`);
+  }
+  return { sizeBytes: size, chunks: () => readChunks(handle, CHUNK_BYTES) };
+}

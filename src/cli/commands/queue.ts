@@ -1,0 +1,247 @@
+import type { Command } from "commander";
+import { readLeftBehind } from "../../app/left-behind.ts";
+import { mendLeftBehind, needsPerson } from "../../console/tell-left-behind.ts";
+import { Failure, type FailureCode } from "../../core/failures.ts";
+import { type JobQueues, type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
+import { formatId, parseId } from "../../ledger/ids.ts";
+import type { LeftBehind } from "../../ledger/left-behind.ts";
+import type { LedgerOrder } from "../../ledger/order-row.ts";
+import { findPausedQueues } from "../../ledger/paused-queues.ts";
+import {
+  countQueueWork,
+  type DeliveryDetails,
+  findDelivery,
+  listRetryingOrders,
+  type QueueWork,
+} from "../../ledger/queue-views.ts";
+import { listOpenDeliveries } from "../../ledger/views.ts";
+import { isSubmitterThere } from "../../ledger/waiting.ts";
+import { wholeNumber } from "../arguments.ts";
+import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
+import { readConfig, withLedger, withQueues } from "../open.ts";
+import { fields, printDetails, table } from "../output/details.ts";
+import { failureJson, toFailure } from "../output/failure.ts";
+import {
+  authorityOf,
+  DELIVERY_COLUMNS,
+  DELIVERY_DETAILS,
+  REASON,
+  showNumber,
+} from "../output/order-columns.ts";
+import type { Column } from "../output/table.ts";
+import { countsInWords, problemLines } from "../output/text.ts";
+import { relativeTime } from "../output/times.ts";
+import { type Cli, type Session, toAction } from "../session.ts";
+import { showOrders } from "./orders-show.ts";
+import { moveResultsOf, pause, remove, resume, retry } from "./queue-act.ts";
+
+/** `cryobridge queue …`. */
+export function define(queue: Command, cli: Cli): void {
+  queue
+    .command("list", { isDefault: true })
+    .description("How much work stands where, what is tried again when, and what the lab doesn't have yet.")
+    .option("--limit <n>", "at most so many lines of each kind", wholeNumber(1, 10_000), 50)
+    .addHelpText("after", "\nExample:\n  cryobridge queue list --limit 10")
+    .action(toAction(cli, list));
+  queue
+    .command("show")
+    .description("Show an order (o17), a delivery (d4), or a job by its id in BullMQ.")
+    .argument("<id>", "o…, d… or a job's id")
+    .addHelpText("after", "\nExample:\n  cryobridge queue show d4")
+    .action(toAction(cli, show));
+  queue
+    .command("retry")
+    .description("Have orders and deliveries tried now instead of at their next planned time.")
+    .argument("<id...>", "o… or d…")
+    .option("--reason <text>", "why, for the audit")
+    .addHelpText("after", "\nExample:\n  cryobridge queue retry o17 d4")
+    .action(toAction(cli, retry));
+  queue
+    .command("remove")
+    .description("Give up deliveries that the lab doesn't have, and discard orders.")
+    .argument("<id...>", "o… or d…")
+    .option("--reason <text>", "why, for the audit (required for an order that the service may have)")
+    .option("-y, --yes", "don't ask")
+    .addHelpText("after", '\nExample:\n  cryobridge queue remove d4 --reason "reported by phone"')
+    .action(toAction(cli, remove));
+  queue
+    .command("move")
+    .description(
+      "Send the results of a connector that is no longer configured through another one of its type, and those of its orders later as well.",
+    )
+    .requiredOption("--from <connector>", "the name that is gone")
+    .requiredOption("--to <connector>", "one that is configured")
+    .option("--reason <text>", "why, for the audit")
+    .option("-y, --yes", "don't ask")
+    .addHelpText("after", "\nExample:\n  cryobridge queue move --from lims --to lims-new")
+    .action(toAction(cli, moveResultsOf));
+  for (const [name, description, act] of [
+    ["pause", "Hand nothing new to a queue until it is resumed; intake goes on.", pause],
+    ["resume", "Let a paused queue go on.", resume],
+  ] as const) {
+    queue
+      .command(name)
+      .description(description)
+      .argument("<queue>", "submit, track or deliver")
+      .option("--reason <text>", "why, for the audit")
+      .addHelpText("after", `\nExample:\n  cryobridge queue ${name} submit`)
+      .action(toAction(cli, act));
+  }
+}
+
+/** What one queue has to do, by the ledger and by BullMQ. */
+interface QueueView {
+  readonly queue: QueueName;
+  readonly isPaused: boolean;
+  readonly ledger: QueueWork;
+  /** Jobs by state; null when BullMQ's server can't be asked. */
+  readonly bullmq: Readonly<Record<string, number>> | null;
+}
+
+const QUEUES: readonly Column<QueueView>[] = [
+  { key: "queue", title: "queue" },
+  { key: "ledger" },
+  { title: "waiting", isRight: true, show: ({ ledger }) => ledger.waiting },
+  { title: "backing off", isRight: true, show: ({ ledger }) => ledger.backingOff },
+  { title: "in hand", isRight: true, show: ({ ledger }) => ledger.inHand },
+  { title: "parked", isRight: true, show: ({ ledger }) => ledger.parked },
+  {
+    key: "bullmq",
+    title: "jobs in BullMQ",
+    isFlexible: true,
+    show: ({ bullmq }) => (bullmq ? countsInWords(bullmq, "none") : "not reachable"),
+  },
+  {
+    key: "isPaused",
+    title: "",
+    show: ({ isPaused }) => (isPaused ? "paused" : ""),
+    paint: () => "yellow",
+  },
+];
+
+const RETRYING: readonly Column<LedgerOrder>[] = [
+  { key: "orderId", title: "id", value: ({ id }) => formatId("o", id) },
+  { key: "placerOrderNumber", title: "order number", isFlexible: true, show: showNumber },
+  { key: "placerAuthority", value: authorityOf },
+  { key: "state", title: "state" },
+  { key: "attempts", title: "attempts", isRight: true },
+  {
+    key: "nextAt",
+    title: "next",
+    show: ({ nextAt }, { clock }) =>
+      nextAt.getTime() <= clock.now() ? "due now" : relativeTime(nextAt, clock.now()),
+  },
+  { ...REASON, title: "last error" },
+];
+
+const ORPHANED: readonly Column<LeftBehind>[] = [
+  { key: "connector", title: "connector" },
+  { key: "results", title: "results", isRight: true },
+  { key: "orders", title: "orders in work", isRight: true },
+  { key: "messages", title: "messages", isRight: true },
+  { key: "since", title: "since", show: ({ since }, { clock }) => relativeTime(since, clock.now()) },
+  {
+    key: "movedTo",
+    title: "results go out through",
+    isFlexible: true,
+    show: ({ movedTo }) => movedTo ?? "none",
+  },
+];
+
+const JOBS: readonly Column<JobView>[] = [
+  { key: "queue", title: "queue" },
+  { key: "jobId", title: "job", isFlexible: true },
+  { key: "state", title: "state" },
+  { key: "attempts", title: "attempts", isRight: true },
+  { key: "addedAt", title: "added", show: ({ addedAt }, { clock }) => relativeTime(addedAt, clock.now()) },
+  { key: "data", title: "about", isFlexible: true, show: ({ data }) => JSON.stringify(data) },
+];
+
+/** Status 4 when BullMQ's server can't be asked, after what the ledger says was shown. */
+async function list(session: Session, command: Command): Promise<ExitStatus | undefined> {
+  const { limit } = command.opts<{ limit: number }>();
+  const config = readConfig(session);
+  return withLedger(session, config, async (ledger) => {
+    const { pool } = ledger;
+    const asked = await withQueues(session, config, ledger, async (queues) => ({
+      counts: await queues.counts(),
+      jobs: await listJobs(queues, limit),
+    })).catch(toFailure);
+    const failure = asked instanceof Failure ? asked : undefined;
+    const { counts, jobs } = asked instanceof Failure ? { counts: undefined, jobs: [] } : asked;
+    const isDaemonRunning = await isSubmitterThere(pool);
+    const work = await countQueueWork(pool);
+    const paused = await findPausedQueues(pool);
+    const queues = QUEUE_NAMES.map((queue): QueueView => {
+      const bullmq = counts?.[queue] ?? null;
+      return { queue, isPaused: paused.has(queue), ledger: work[queue], bullmq };
+    });
+    const retrying = await listRetryingOrders(pool, limit);
+    const deliveries = await listOpenDeliveries(pool, limit);
+    const orphaned = await readLeftBehind(pool, config);
+    const hints = orphaned.filter(needsPerson).map(mendLeftBehind);
+    const warning = session.paint("yellow", "No daemon works on this ledger right now.");
+    printDetails(
+      session,
+      [],
+      [
+        { json: { isDaemonRunning }, lines: isDaemonRunning ? [] : [warning] },
+        table(["queues", "Queues"], QUEUES, queues, session),
+        table(["retryingOrders", "Orders to be tried again"], RETRYING, retrying, session),
+        table(["openDeliveries", "Results that the lab doesn't have"], DELIVERY_COLUMNS, deliveries, session),
+        table(["orphaned", "Connectors that are not configured"], ORPHANED, orphaned, session),
+        { json: {}, lines: hints },
+        failure
+          ? { json: { jobs: null, error: failureJson(failure) }, lines: [] }
+          : table(["jobs", "Jobs in BullMQ"], JOBS, jobs, session),
+      ],
+    );
+    if (!failure) return undefined;
+    session.note(`\n${failure.message} (${failure.code})\n  ${failure.mend}`);
+    return exitStatusOf(failure.code);
+  });
+}
+
+async function listJobs(queues: JobQueues, limit: number): Promise<JobView[]> {
+  return (await Promise.all(QUEUE_NAMES.map((name) => queues.list(name, limit)))).flat();
+}
+
+/** A job that isn't among so many of its queue is not looked for further: the window of jobs is smaller. */
+const MOST_JOBS = 5_000;
+
+async function show(session: Session, command: Command): Promise<undefined> {
+  const [word] = command.processedArgs as [string];
+  const config = readConfig(session);
+  await withLedger(session, config, async (ledger) => {
+    if (parseId("o", word) !== undefined) return showOrders(session, config, ledger.pool, word);
+    const deliveryId = parseId("d", word);
+    if (deliveryId !== undefined) {
+      const delivery = await findDelivery(ledger.pool, deliveryId);
+      if (!delivery) throw new Failure("CLI_NOT_FOUND", `no delivery ${word}`);
+      return showDelivery(delivery, session);
+    }
+    const all = await withQueues(session, config, ledger, (queues) => listJobs(queues, MOST_JOBS));
+    const jobs = all.filter(({ jobId }) => jobId === word);
+    if (jobs.length === 0) {
+      throw new Failure("CLI_NOT_FOUND", `no order, delivery or job ${word}; finished jobs are not kept`);
+    }
+    printDetails(session, [], [table(["jobs", "Jobs in BullMQ"], JOBS, jobs, session)]);
+  });
+}
+
+function showDelivery(delivery: DeliveryDetails, session: Session): void {
+  const { deliveryId, state, failure } = delivery;
+  const code = failure?.code as FailureCode;
+  printDetails(
+    session,
+    [`Delivery ${deliveryId}: ${session.paint("bold", state)}`],
+    [
+      fields(DELIVERY_DETAILS, delivery, session),
+      {
+        title: "Last error",
+        json: {},
+        lines: failure ? problemLines([{ code, place: "", message: failure.text }]) : [],
+      },
+    ],
+  );
+}

@@ -1,0 +1,161 @@
+import { Command } from "commander";
+import type { Config } from "../../config/config.ts";
+import { SURFACES, type Surface } from "../../core/surface.ts";
+import { pathOfList, type ReadableList, type ReadableRecord } from "../../service/reads.ts";
+import type { RawObject } from "../../service/values.ts";
+import { collect, oneOf, serviceId, wholeNumber } from "../arguments.ts";
+import { readConfig, recordShown, withService } from "../open.ts";
+import { type Column, renderFields } from "../output/table.ts";
+import { clean } from "../output/text.ts";
+import { type Act, type Cli, type Session, toAction } from "../session.ts";
+import { columnsOf, otherFields, type Shown } from "./service/columns.ts";
+import { hideRecord, OWNERS } from "./service/hidden.ts";
+import { listAct } from "./service/list.ts";
+
+/** `cryobridge service …`: reads of the storage service, for a person with a question. Nothing is changed there. */
+export function define(service: Command, cli: Cli): void {
+  for (const { list, description, example } of LISTS)
+    service.addCommand(listCommand(cli, list, description, example));
+  for (const { record, description, example } of RECORDS) {
+    const command = service
+      .command(record)
+      .description(description)
+      .argument("<id>", "the service's id", serviceId)
+      .addHelpText("after", `\nExample:\n  ${example}`)
+      .action(toAction(cli, showRecord(record)));
+    if (record === "procedure") command.option(...SURFACE);
+  }
+  service
+    .command("inventory")
+    .description("What a storage solution holds, as the service shows it.")
+    .argument("<id>", "the storage solution's id", serviceId)
+    .addHelpText("after", "\nExample:\n  cryobridge service inventory 7 --json")
+    .action(toAction(cli, showInventory));
+}
+
+const SURFACE = [
+  "--surface <surface>",
+  "request or external (default: the configured one)",
+  oneOf(SURFACES),
+] as const;
+
+function listCommand(cli: Cli, list: ReadableList, description: string, example: string): Command {
+  const command = new Command(list)
+    .description(description)
+    .argument("[list]", "the word `list` may stand here", oneOf(["list"]))
+    .option("--facility <name>", "only those of a facility, by the lab's name for it");
+  if (list === "requests" || list === "procedures") {
+    command
+      .option("--status <status>", "only those in a status, such as PENDING")
+      .option("--type <type>", "only those of a type, such as STORE");
+  }
+  if (list !== "storage") command.option("--subject <code>", "only those of a subject");
+  if (pathOfList(list, "external") !== undefined) command.option(...SURFACE);
+  return command
+    .option(
+      "--filter <name=value>",
+      "any field=, field_like=, field_from= or field_to=; may stand several times",
+      collect,
+    )
+    .option("--limit <n>", "at most so many", wholeNumber(1, 1_000_000))
+    .option("--all", "all of them, however many")
+    .option("--page <n>", "one page as the service numbers them", wholeNumber(1))
+    .option("--per-page <n>", "page size to ask for", wholeNumber(1, 10_000))
+    .option("--wide", "fields that the specification doesn't know too")
+    .addHelpText("after", `\nExample:\n  ${example}`)
+    .action(toAction(cli, listAct(list)));
+}
+
+const LISTS: readonly {
+  readonly list: ReadableList;
+  readonly description: string;
+  readonly example: string;
+}[] = [
+  {
+    list: "subjects",
+    description: "List subjects.",
+    example: "cryobridge service subjects --facility NORTH --filter lastName_like=ro --show-phi",
+  },
+  {
+    list: "requests",
+    description: "List procedure requests.",
+    example:
+      "cryobridge service requests --status PENDING --filter createdAt_from=2026-11-01\n  cryobridge service requests --all --json",
+  },
+  {
+    list: "procedures",
+    description: "List procedures, refills among them.",
+    example: "cryobridge service procedures --facility NORTH --type REFILL --surface external",
+  },
+  {
+    list: "containers",
+    description: "List sample containers.",
+    example: "cryobridge service containers --subject S-1",
+  },
+  {
+    list: "storage",
+    description: "List storage solutions.",
+    example: "cryobridge service storage --facility NORTH",
+  },
+];
+
+const RECORDS = [
+  {
+    record: "subject",
+    description: "Show one subject.",
+    example: "cryobridge service subject 17 --show-phi",
+  },
+  {
+    record: "request",
+    description: "Show one procedure request.",
+    example: "cryobridge service request 1001",
+  },
+  { record: "procedure", description: "Show one procedure.", example: "cryobridge service procedure 2001" },
+  {
+    record: "location",
+    description: "Show where a sample container is stored, by the container's id.",
+    example: "cryobridge service location 301",
+  },
+] as const;
+
+const SHOWN_AS = {
+  subject: "subjects",
+  request: "requests",
+  procedure: "procedures",
+  location: "location",
+} as const satisfies Record<ReadableRecord, Shown>;
+
+function showRecord(record: ReadableRecord): Act {
+  return async (session, command) => {
+    const [id] = command.processedArgs as [number];
+    const config = readConfig(session);
+    const surface = surfaceOf(record, command.opts<{ surface?: Surface }>().surface, config);
+    await recordShown(session, config, `service ${record} ${id}`);
+    const raw = await withService(session, config, (service) =>
+      service.readRecord(record, surface, id, new AbortController().signal),
+    );
+    const shown = hideRecord(raw, OWNERS[record], session.mayShowPhi) as RawObject;
+    const columns = columnsOf(SHOWN_AS[record], surface, config);
+    const others = otherFields(shown, columns).map(
+      ([title, value]): Column<RawObject> => ({ title, show: () => value }),
+    );
+    session.result({ [record]: shown, surface }, renderFields([...columns, ...others], shown, session));
+    return undefined;
+  };
+}
+
+function surfaceOf(record: ReadableRecord, asked: Surface | undefined, config: Config): Surface {
+  return record === "procedure" ? (asked ?? config.service.surface) : "request";
+}
+
+/** In the shape in which the service shows it, since no shape is specified. */
+async function showInventory(session: Session, command: Command): Promise<undefined> {
+  const [id] = command.processedArgs as [number];
+  const config = readConfig(session);
+  await recordShown(session, config, `service inventory ${id}`);
+  const raw = await withService(session, config, (service) =>
+    service.getInventory(id, new AbortController().signal),
+  );
+  const inventory = hideRecord(raw, OWNERS.inventory, session.mayShowPhi);
+  session.result({ inventory }, JSON.stringify(inventory, null, 2).split("\n").map(clean));
+}

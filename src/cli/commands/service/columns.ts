@@ -1,0 +1,159 @@
+import type { Config } from "../../../config/config.ts";
+import type { Surface } from "../../../core/surface.ts";
+import { isObject, linkedId, type RawObject, subjectCodeOf } from "../../../service/values.ts";
+import type { Column } from "../../output/table.ts";
+import { serviceTime } from "../../output/times.ts";
+
+/** What can be shown of the service. */
+export type Shown = "subjects" | "requests" | "procedures" | "containers" | "storage" | "location";
+
+/** A column of what the service shows, for people alone: programs are given its records as they are. */
+export type ServiceColumn = Column<RawObject> & {
+  /** Fields of the specification that it covers; all others are "unknown". */
+  readonly fields: readonly string[];
+};
+
+/** The columns of a list or record, by the specification's tables. */
+export function columnsOf(shown: Shown, surface: Surface, config: Config): readonly ServiceColumn[] {
+  const facility = facilityColumn(config);
+  switch (shown) {
+    case "subjects":
+      return [
+        ID,
+        facility,
+        text("code"),
+        text("first name", "firstName"),
+        text("last name", "lastName"),
+        text("born", "dateOfBirth"),
+        time("created", "createdAt"),
+      ];
+    case "requests":
+      return [
+        ID,
+        text("type"),
+        text("status"),
+        facility,
+        SUBJECT,
+        CONTAINERS,
+        number("procedure", "procedureId"),
+        time("created", "createdAt"),
+        time("accepted", "acceptedAt"),
+        text("accepted by", "acceptedBy"),
+      ];
+    case "procedures":
+      return surface === "external"
+        ? [
+            ID,
+            text("code"),
+            text("type"),
+            text("status"),
+            facility,
+            SUBJECT,
+            CONTAINERS,
+            time("created", "createdAt"),
+            time("completed", "completedAt"),
+          ]
+        : [
+            ID,
+            text("type"),
+            text("status"),
+            facility,
+            number("storage", "storageId"),
+            text("containers", "sampleContainerIds"),
+            number("request", "requestId"),
+            text("performed by", "performedBy"),
+            time("created", "createdAt"),
+            time("started", "startedAt"),
+            time("completed", "completedAt"),
+            text("error"),
+          ];
+    case "containers":
+      return [ID, text("name"), SUBJECT, text("description"), time("stored", "storedAt")];
+    case "storage":
+      return [ID, text("name")];
+    case "location":
+      return [
+        number("container", "sampleContainerId"),
+        number("storage", "storageId"),
+        text("storage name", "storageName"),
+        text("position"),
+        time("stored", "storedAt"),
+      ];
+  }
+}
+
+/** What a record has beside its columns, one `field: value` each. */
+export function otherFields(record: RawObject, columns: readonly ServiceColumn[]): [string, string][] {
+  const covered = new Set(columns.flatMap(({ fields }) => fields));
+  return Object.entries(record)
+    .filter(([key]) => !covered.has(key))
+    .map(([key, value]) => [key, inWords(value)]);
+}
+
+const ID: ServiceColumn = number("id", "id");
+
+const SUBJECT: ServiceColumn = {
+  title: "subject",
+  isFlexible: true,
+  fields: ["subject", "subjectCode"],
+  show: (record) => subjectCodeOf(record) ?? "",
+};
+
+const CONTAINERS: ServiceColumn = {
+  title: "containers",
+  isFlexible: true,
+  fields: ["sampleContainers", "sampleContainerIds"],
+  show: ({ sampleContainers, sampleContainerIds }) =>
+    Array.isArray(sampleContainers) ? sampleContainers.map(labelOf).join(", ") : inWords(sampleContainerIds),
+};
+
+function labelOf(container: unknown): string {
+  if (!isObject(container)) return inWords(container);
+  const { sampleContainerId, name, id, location } = container;
+  const label = inWords(sampleContainerId ?? name ?? id);
+  return isObject(location) ? `${label} (${placeOf(location)})` : label;
+}
+
+/** Where a container is, as a completed procedure of the external surface says. */
+function placeOf({ storage, canister, cane }: RawObject): string {
+  const name = isObject(storage) ? inWords(storage.name ?? storage.id) : "";
+  return [name, canister && `canister ${inWords(canister)}`, cane && `cane ${inWords(cane)}`]
+    .filter(Boolean)
+    .join(", ");
+}
+
+function facilityColumn(config: Config): ServiceColumn {
+  const codeById = new Map([...config.facilityIdByCode].map(([code, id]) => [id, code]));
+  return {
+    title: "facility",
+    fields: ["facilityId", "facility"],
+    isFlexible: true,
+    show: (record) => {
+      const id = linkedId(record, "facilityId", "facility");
+      const code = id === undefined ? undefined : codeById.get(id);
+      return [id, code && `(${code})`].filter((part) => part !== undefined).join(" ");
+    },
+  };
+}
+
+function text(title: string, field = title): ServiceColumn {
+  return { title, fields: [field], isFlexible: true, show: (record) => inWords(record[field]) };
+}
+
+function number(title: string, field: string): ServiceColumn {
+  return { title, fields: [field], isRight: true, show: (record) => inWords(record[field]) };
+}
+
+/** In local time where the service gives a time with its zone; else as it came. */
+function time(title: string, field: string): ServiceColumn {
+  const show = ({ [field]: value }: RawObject) =>
+    typeof value === "string" ? serviceTime(value) : inWords(value);
+  return { title, fields: [field], show };
+}
+
+/** Any value in one line. */
+function inWords(value: unknown): string {
+  if (value === undefined || value === null) return "";
+  if (Array.isArray(value) && value.every((each) => typeof each !== "object")) return value.join(", ");
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}

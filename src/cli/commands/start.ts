@@ -1,0 +1,169 @@
+import { setFlagsFromString } from "node:v8";
+import type { Command } from "commander";
+import { openConsole } from "../../app/console.ts";
+import { ROLES, type Role } from "../../app/roles.ts";
+import { type Daemon, startDaemon } from "../../app.ts";
+import { isFolderConnector } from "../../config/config.ts";
+import { asFailure, Failure } from "../../core/failures.ts";
+import { createLogger, type Logger } from "../../core/logger.ts";
+import { EXIT, type ExitStatus } from "../exit-status.ts";
+import { readConfig } from "../open.ts";
+import { type Cli, type Session, toAction, VERSION } from "../session.ts";
+
+/** A stop that takes longer is cut: the ledger knows what was in hand. */
+const STOP_WITHIN_MS = 15_000;
+
+/**
+ * Who ends a whole group of processes signals the daemon itself and the go-between that passes signals on to it: what comes
+ * within so long is one request.
+ */
+const ONE_REQUEST_MS = 1_000;
+
+/** `cryobridge start`. */
+export function define(command: Command, cli: Cli): void {
+  command
+    .option("--role <roles>", "what it does, all or some of it", "intake,worker,console")
+    .addHelpText("after", "\nExample:\n  cryobridge start --config /etc/cryobridge/cryobridge.yaml")
+    .action(toAction(cli, startProgram));
+}
+
+/**
+ * Runs until it is asked to stop, then ends what is in hand: status 0, or 1 when that takes too long, when a
+ * second request to stop comes, or when the daemon can't go on.
+ */
+async function startProgram(session: Session, command: Command): Promise<ExitStatus | undefined> {
+  keepHeapSmall();
+  const roles = parseRoles(command.opts<{ role: string }>().role);
+  const config = readConfig(session);
+  const logger = createLogger(session.isVerbose ? { ...config.log, level: "debug" } : config.log);
+  for (const { place, message } of config.warnings) logger.warn({ place }, message);
+  const ending = watchForEnd(session, logger);
+  const started = startAll();
+  // A request to stop may come while it still starts; then it is stopped as soon as there is something to stop.
+  await Promise.race([started, ending.first]);
+  const end = await ending.first;
+  const closeAll = async () => (await started)();
+  return stopAll(closeAll, end, ending.second, session, logger);
+
+  async function startAll(): Promise<() => Promise<void>> {
+    const { clock } = session;
+    const daemon = await startDaemon(config, {
+      roles,
+      logger,
+      clock,
+      readAgain: () => readConfig(session),
+      onFatal: ending.onFatal,
+    });
+    try {
+      const open = roles.has("console")
+        ? await openConsole(daemon, { version: VERSION, logger, clock })
+        : undefined;
+      announce(daemon, roles, open?.url, session, logger);
+      return async () => {
+        await open?.close();
+        await daemon.stop();
+      };
+    } catch (error) {
+      await daemon.stop();
+      throw error;
+    }
+  }
+}
+
+/**
+ * On a machine with much memory V8 lets dead objects pile up to hundreds of megabytes before it collects them, though a
+ * daemon under full load holds some 40 MB. Beside a lab system memory is worth more than the speed that this brings.
+ */
+function keepHeapSmall(): void {
+  setFlagsFromString("--semi-space-growth-factor=1");
+  // The old generation is collected once it has grown by half.
+  setFlagsFromString("--heap-growing-percent=50");
+}
+
+function parseRoles(text: string): ReadonlySet<Role> {
+  const words = text.split(",").map((word) => word.trim());
+  const roles = words.map((word) => {
+    const role = ROLES.find((each) => each === word);
+    if (role !== undefined) return role;
+    throw new Failure("CLI_USAGE", `--role ${text}: "${word}" is none of ${ROLES.join(", ")}`);
+  });
+  return new Set(roles);
+}
+
+/** Why the program ends. */
+type End = { readonly kind: "asked" } | { readonly kind: "fatal"; readonly failure: Failure };
+
+function watchForEnd(session: Session, logger: Logger) {
+  const first = Promise.withResolvers<End>();
+  const second = Promise.withResolvers<void>();
+  let askedAtMs: number | undefined;
+  session.io.onStop?.(() => {
+    const nowMs = session.clock.monotonic();
+    if (askedAtMs === undefined) askedAtMs = nowMs;
+    else if (nowMs - askedAtMs > ONE_REQUEST_MS) second.resolve();
+    first.resolve({ kind: "asked" });
+  });
+  session.io.onCrash?.((error) => {
+    logger.fatal({ err: error }, "an error that nobody caught; the daemon ends");
+    first.resolve({ kind: "fatal", failure: asFailure(error) });
+  });
+  const onFatal = (failure: Failure) => first.resolve({ kind: "fatal", failure });
+  return { first: first.promise, second: second.promise, onFatal };
+}
+
+async function stopAll(
+  closeAll: () => Promise<void>,
+  end: End,
+  second: Promise<void>,
+  session: Session,
+  logger: Logger,
+): Promise<ExitStatus | undefined> {
+  if (end.kind === "fatal") logger.fatal({ err: end.failure }, "the daemon can't go on");
+  else logger.info("stopping: what is in hand is finished first");
+  const waiting = new AbortController();
+  const isStopped = await Promise.race([
+    closeAll().then(() => true),
+    second.then(() => false),
+    session.clock.sleep(STOP_WITHIN_MS, waiting.signal).then(
+      () => false,
+      () => false,
+    ),
+  ]);
+  waiting.abort();
+  if (!isStopped)
+    logger.error("stopped before everything in hand was finished; the next start takes it up again");
+  else if (end.kind === "asked") logger.info("stopped");
+  return isStopped && end.kind === "asked" ? undefined : EXIT.failed;
+}
+
+/** What was started, where the console is, and where files are dropped: words at a terminal, log lines otherwise. */
+function announce(
+  daemon: Daemon,
+  roles: ReadonlySet<Role>,
+  consoleUrl: string | undefined,
+  session: Session,
+  logger: Logger,
+): void {
+  const { config } = daemon;
+  const names = [...roles].join(", ");
+  const folders = roles.has("intake") ? config.connectors : [];
+  if (!session.io.isTTY || session.isJson) {
+    logger.info({ version: VERSION, roles: [...roles], config: config.file }, "cryobridge is running");
+    if (consoleUrl) logger.info({ url: consoleUrl }, "console");
+    for (const { name, type, directories } of folders.filter(isFolderConnector)) {
+      logger.info({ connector: name, type, drop: directories.in, results: directories.out }, "drop folder");
+    }
+    for (const { name, listen } of folders.filter((each) => each.type === "mllp")) {
+      logger.info({ connector: name, host: listen.host, port: listen.port }, "listening for MLLP");
+    }
+    return;
+  }
+  session.line(`Cryobridge ${VERSION} is running (${names}) with ${config.file}`);
+  if (consoleUrl) session.line(`  console   ${consoleUrl}`);
+  for (const connector of folders) {
+    const words = isFolderConnector(connector)
+      ? `drop files into ${connector.directories.in}, results appear in ${connector.directories.out}`
+      : `send messages by MLLP to ${connector.listen.host}:${connector.listen.port}`;
+    session.line(`  ${connector.name.padEnd(8)}  ${words}`);
+  }
+}

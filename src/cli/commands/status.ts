@@ -1,0 +1,143 @@
+import type { Command } from "commander";
+import { ledgerView } from "../../app/console.ts";
+import type { Config } from "../../config/config.ts";
+import type { Attention } from "../../console/attention.ts";
+import { readStatus } from "../../console/status.ts";
+import type { Status } from "../../console/status-document.ts";
+import { Failure } from "../../core/failures.ts";
+import { bareHost } from "../../core/loopback.ts";
+import { isDaemonThere } from "../../ledger/embedded/daemon-lock.ts";
+import { isSubmitterThere } from "../../ledger/waiting.ts";
+import { EXIT, type ExitStatus } from "../exit-status.ts";
+import { readConfig, withLedger } from "../open.ts";
+import { clean } from "../output/text.ts";
+import { timeWithAge } from "../output/times.ts";
+import { type Cli, type Session, toAction, VERSION } from "../session.ts";
+
+/** `cryobridge status`. */
+export function define(command: Command, cli: Cli): void {
+  command
+    .addHelpText(
+      "after",
+      "\nExit status: 0 nobody is needed, 1 somebody is, 4 no daemon works or the database is away.\n\nExample:\n  cryobridge status",
+    )
+    .action(toAction(cli, showStatus));
+}
+
+/**
+ * Shows what the running daemon's console says, else what the ledger alone says. Status 1 when a person is needed, 4
+ * when no daemon works.
+ */
+async function showStatus(session: Session): Promise<ExitStatus | undefined> {
+  const config = readConfig(session);
+  const answer = await askDaemon(config);
+  const isAnswered = "status" in answer;
+  const { status, isRunning } = isAnswered
+    ? { status: answer.status, isRunning: true }
+    : await readFromLedger(config, session, answer.why);
+  if (session.isJson) session.json({ isDaemonRunning: isRunning, ...status });
+  else print(status, isRunning && !isAnswered, session);
+  if (!isRunning) return EXIT.unreachable;
+  return status.attention.some(({ level }) => level === "act") || !status.isReady ? EXIT.failed : undefined;
+}
+
+/** @throws Failure CLI_LEDGER_MISSING, or LEDGER_… when nothing can be told at all. */
+function readFromLedger(config: Config, session: Session, why: string | undefined) {
+  return withLedger(session, config, async ({ pool }) => {
+    const isRunning = await isSubmitterThere(pool);
+    const reason = isRunning
+      ? `a daemon works, but its console can't be asked how it is (${why ?? "it has none on this data folder"}): what stands here is what the ledger tells`
+      : "no daemon works on this ledger: nothing is taken in or sent until one is started (systemctl start cryobridge, or cryobridge start)";
+    const status = await readStatus(
+      {
+        ...ledgerView(pool, config, session.clock),
+        readiness: async () => ({ ready: false, reasons: [reason] }),
+        logger: session.logger,
+        clock: session.clock,
+      },
+      VERSION,
+    );
+    if (status.states === null)
+      throw new Failure("LEDGER_UNAVAILABLE", "the ledger's database gives no answer in time");
+    return { status, isRunning };
+  });
+}
+
+const SIGNS = { act: ["✗", "red"], wait: ["!", "yellow"], look: ["·", "cyan"] } as const;
+
+/** @param isUnknown whether a daemon works that couldn't be asked */
+function print(status: Status, isUnknown: boolean, session: Session): void {
+  const no = isUnknown ? "It can't be told whether orders are taken." : "No orders are taken right now.";
+  session.line(
+    status.isReady
+      ? `${session.paint("green", "✓")} Orders are taken.`
+      : `${session.paint("red", "✗")} ${no}`,
+  );
+  for (const each of status.attention) for (const line of linesOf(each, session)) session.line(line);
+  if (status.attention.length === 0) session.line("  Nobody is needed.");
+  session.line();
+  session.line(countsInWords(status));
+}
+
+function linesOf({ level, what, since, mend, command }: Attention, session: Session): string[] {
+  const [sign, colour] = SIGNS[level];
+  const when = since === null ? "" : `, since ${timeWithAge(new Date(since), session.clock.now())}`;
+  return [
+    `${session.paint(colour, sign)} ${clean(what)}${when}`,
+    ...(mend === null ? [] : [`    ${clean(mend)}`]),
+    ...(command === null ? [] : [`    ${session.paint("bold", clean(command))}`]),
+  ];
+}
+
+function countsInWords({ states, deliveries }: Status): string {
+  if (states === null) return "The ledger does not answer; nothing can be counted.";
+  const sum = (...wanted: readonly string[]) =>
+    states.filter(({ state }) => wanted.includes(state)).reduce((total, { count }) => total + count, 0);
+  return [
+    `Orders: ${sum("received", "queued", "submitting")} wait here`,
+    `${sum("submitted", "accepted", "in_progress")} are at the service`,
+    `${sum("parked")} are parked`,
+    `${sum("completed")} are completed. Results on their way to the lab: ${deliveries?.pending ?? 0}.`,
+  ].join(", ");
+}
+
+/** The console answers within 5 s, whatever its ledger does. */
+const ANSWER_WITHIN_MS = 8_000;
+
+/**
+ * Asks the console of the daemon on this configuration's data folder how things stand. Something else may listen on that
+ * port, so it is asked only while a daemon does that role there; `why` says what kept it from answering, undefined when
+ * there is none.
+ */
+async function askDaemon(
+  config: Config,
+): Promise<{ readonly status: Status } | { readonly why: string | undefined }> {
+  // Where the folder may not be looked at, the console is the one that can still tell.
+  if (!(await isDaemonThere(config.dataDir, "console").catch(() => true))) return { why: undefined };
+  const url = addressOf(config);
+  const token = config.console.token?.reveal();
+  try {
+    const answer = await fetch(`${url}/api/status`, {
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+    });
+    if (answer.status === 401)
+      return {
+        why: `${url} refuses the console.token of this configuration: was it changed since the start?`,
+      };
+    const status = answer.ok ? ((await answer.json()) as Partial<Status>) : {};
+    // An older release has no such list.
+    if (!Array.isArray(status.attention))
+      return { why: `${url} gives another answer than expected, status ${answer.status}` };
+    return { status: status as Status };
+  } catch {
+    return { why: `${url} does not answer` };
+  }
+}
+
+function addressOf({ console: { host, port } }: Config): string {
+  const name = bareHost(host);
+  if (name === "0.0.0.0" || name === "localhost") return `http://127.0.0.1:${port}`;
+  if (name === "::") return `http://[::1]:${port}`;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+}

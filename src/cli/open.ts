@@ -1,0 +1,124 @@
+import { access } from "node:fs/promises";
+import { join } from "node:path";
+import type { OpenLedger } from "../app/open-ledger.ts";
+import type { Config } from "../config/config.ts";
+import { loadConfig } from "../config/load.ts";
+import { Failure } from "../core/failures.ts";
+import type { JobQueues } from "../jobs/queues.ts";
+import { type ProfileDefinition, profileSchema } from "../mapping/profile-schema.ts";
+import type { ServiceClient } from "../service/client.ts";
+import type { Session } from "./session.ts";
+
+// What a command opens for itself. The code of each is imported only then, so that a command starts fast.
+
+/** A command only reads queues, so there is nothing to wait for at the end. */
+const CLOSE_QUEUES_WITHIN_MS = 1_000;
+
+/** The configuration that a session's `--config` names. @throws ConfigFailure with every mistake. */
+export function readConfig(session: Session): Config<ProfileDefinition> {
+  return loadConfig(session.configFile, { env: session.io.env, profileSchema });
+}
+
+/** Whether the embedded database of a configuration was ever made; true for an external one. */
+export async function hasLedger(config: Config): Promise<boolean> {
+  if (config.database.url) return true;
+  return access(join(config.dataDir, "postgres")).then(
+    () => true,
+    () => false,
+  );
+}
+
+/**
+ * Opens the ledger for one command: joins the server that a daemon runs, or starts it for a moment.
+ *
+ * @throws Failure CLI_LEDGER_MISSING rather than make a database in a place where no daemon ever ran, and under the
+ *   account of whoever typed the command.
+ */
+export async function withLedger<T>(
+  session: Session,
+  config: Config,
+  work: (ledger: OpenLedger) => Promise<T>,
+): Promise<T> {
+  if (!(await hasLedger(config))) {
+    throw new Failure("CLI_LEDGER_MISSING", `there is no ledger in ${config.dataDir} yet`);
+  }
+  const { clock, logger } = session;
+  const { openLedger } = await import("../app/open-ledger.ts");
+  const ledger = await openLedger(config, { clock, logger, isDaemon: false });
+  try {
+    return await work(ledger);
+  } finally {
+    await ledger.close();
+  }
+}
+
+/** Opens BullMQ's queues for one command. @throws Failure QUEUE_UNAVAILABLE or LEDGER_UNAVAILABLE */
+export async function withQueues<T>(
+  session: Session,
+  config: Config,
+  ledger: OpenLedger,
+  work: (queues: JobQueues) => Promise<T>,
+): Promise<T> {
+  const { openQueueBackend } = await import("../app/queue-backend.ts");
+  const { openQueues } = await import("../jobs/queues.ts");
+  const { findInstanceCode } = await import("../ledger/identity.ts");
+  const { backend, close } = openQueueBackend(config, ledger.connection, {
+    instanceCode: await findInstanceCode(ledger.pool),
+    logger: session.logger,
+    connections: 4,
+    applicationName: "cryobridge-cli-queue",
+  });
+  try {
+    const queues = await openQueues(backend, session.logger);
+    try {
+      return await work(queues);
+    } finally {
+      await queues.close(CLOSE_QUEUES_WITHIN_MS);
+    }
+  } finally {
+    await close();
+  }
+}
+
+/** Opens the client of the storage service for one command. */
+export async function withService<T>(
+  session: Pick<Session, "clock" | "logger">,
+  config: Config,
+  work: (service: ServiceClient) => Promise<T>,
+): Promise<T> {
+  const { openService } = await import("../app/service.ts");
+  const service = openService(config, { clock: session.clock, logger: session.logger });
+  try {
+    return await work(service);
+  } finally {
+    await service.close();
+  }
+}
+
+/**
+ * Writes down that patients' values of the service are about to be shown, before any is asked for. Does nothing without
+ * `--show-phi`.
+ *
+ * @param target what is read, such as `service subject 17`
+ * @param filters names of the filters; their values may be a patient's
+ * @throws Failure CLI_LEDGER_MISSING or LEDGER_… when it can't be written down; then nothing must be shown.
+ */
+export async function recordShown(
+  session: Session,
+  config: Config,
+  target: string,
+  filters: readonly string[] = [],
+): Promise<void> {
+  if (!session.mayShowPhi) return;
+  if (!(await hasLedger(config))) {
+    throw new Failure(
+      "CLI_LEDGER_MISSING",
+      `there is no ledger in ${config.dataDir} yet, so showing patients' data can't be recorded; nothing was read`,
+    );
+  }
+  const { recordAudit } = await import("../ledger/operator.ts");
+  const detail = filters.length === 0 ? {} : { filters };
+  await withLedger(session, config, ({ pool }) =>
+    recordAudit(pool, { actor: session.actor }, "show-phi", [{ target, detail }]),
+  );
+}

@@ -1,0 +1,211 @@
+import { type AssigningAuthority, formatAuthority } from "../../core/assigning-authority.ts";
+import type { OrderSubject } from "../../core/order.ts";
+import type { OrderState } from "../../core/order-state.ts";
+import { formatId } from "../../ledger/ids.ts";
+import type { LedgerOrder } from "../../ledger/order-row.ts";
+import type { DeliveryDetails } from "../../ledger/queue-views.ts";
+import type { Task } from "../../ledger/tasks.ts";
+import type { DeliveryView, MessageView } from "../../ledger/views.ts";
+import type { Paint, Session } from "../session.ts";
+import { ageColumn, type Column, recordJson } from "./table.ts";
+import { withHint } from "./text.ts";
+import { relativeTime, timeWithAge } from "./times.ts";
+
+/** What an order, a task or an order control request has of the number that the lab gave an order. */
+interface Numbered {
+  readonly placerOrderNumber?: string | undefined;
+  readonly placerAuthority?: AssigningAuthority | undefined;
+}
+
+/** An order number for people, with who assigned it where that is known: `1001 (LAB)`; empty where there is none. */
+export function showNumber({ placerOrderNumber = "", placerAuthority }: Numbered): string {
+  return placerAuthority === undefined
+    ? placerOrderNumber
+    : `${placerOrderNumber} (${formatAuthority(placerAuthority)})`;
+}
+
+/** The same with stable keys, for programs; both null where there is none. */
+export function numberJson({ placerOrderNumber, placerAuthority }: Numbered) {
+  return {
+    placerOrderNumber: placerOrderNumber ?? null,
+    placerAuthority: placerAuthority === undefined ? null : formatAuthority(placerAuthority),
+  };
+}
+
+/** Who assigned an order number, where that is known. */
+export const authorityOf = ({ placerAuthority }: Numbered) =>
+  placerAuthority && formatAuthority(placerAuthority);
+
+interface Failing {
+  readonly failure?: { readonly code: string; readonly text: string } | undefined;
+}
+
+/** Why something failed, waits or is parked. */
+export const REASON = {
+  key: "reason",
+  title: "reason",
+  isFlexible: true,
+  value: ({ failure }: Failing) => failure && withHint(failure),
+  show: ({ failure }: Failing) => failure && `${failure.code}: ${failure.text}`,
+} as const;
+
+/** How a message's verdict is coloured; every verdict has its place here. */
+export const PAINT_BY_VERDICT: Readonly<Record<MessageView["verdict"], Paint>> = {
+  accepted: "green",
+  duplicate: "yellow",
+  refused: "red",
+  ignored: "dim",
+  waiting: "yellow",
+};
+
+/** How a state is coloured: those that a person looks for stand out. */
+export const PAINT_BY_STATE: Readonly<Partial<Record<OrderState, Paint>>> = {
+  completed: "green",
+  parked: "yellow",
+  failed: "red",
+  rejected: "red",
+  cancelled: "red",
+  discarded: "dim",
+};
+
+/** The values of an order that lists show too. */
+export const ORDER_COLUMNS: readonly Column<LedgerOrder>[] = [
+  { key: "orderId", title: "id", only: "list", value: ({ id }) => formatId("o", id) },
+  { key: "placerOrderNumber", title: "order number", only: "list", isFlexible: true, show: showNumber },
+  { key: "placerAuthority", title: "numbered by", only: "details", value: authorityOf },
+  { key: "operation", title: "operation", only: "list" },
+  { key: "facilityCode", title: "facility", only: "list", isFlexible: true },
+  {
+    key: "facilityId",
+    title: "facility",
+    only: "details",
+    show: ({ facilityCode, facilityId }) => `${facilityCode} (${facilityId} at the service)`,
+  },
+  { key: "connector" },
+  { key: "messageId", value: ({ messageId }) => formatId("m", messageId) },
+  { key: "subjectCode", title: "subject", isFlexible: true, value: ({ subject }) => subject.code },
+  {
+    title: "name",
+    only: "details",
+    show: ({ subject }) => [subject.firstName, subject.lastName].filter((name) => name !== undefined),
+  },
+  { title: "born", only: "details", show: ({ subject }) => subject.dateOfBirth },
+  {
+    key: "state",
+    title: "state",
+    only: "list",
+    show: ({ state, heldAt }) => (heldAt ? `${state} (on hold)` : state),
+    paint: ({ state, heldAt }) => (heldAt ? "yellow" : PAINT_BY_STATE[state]),
+  },
+  { key: "changedAt", title: "since", only: "list" },
+  ageColumn(({ changedAt }) => changedAt),
+  { key: "receivedAt", title: "received", only: "details" },
+  { key: "submittedAt" },
+  { key: "nextAt" },
+  { key: "attempts" },
+  {
+    key: "surface",
+    title: "surface",
+    only: "details",
+    show: ({ surface }) => (surface === "external" ? "external: the procedure was created directly" : ""),
+  },
+  { key: "requestId", title: "request", isRight: true },
+  { key: "procedureId", title: "procedure", only: "list", isRight: true },
+  {
+    key: "procedureCode",
+    title: "procedure",
+    only: "details",
+    show: ({ procedureId, procedureCode }) => [procedureId, procedureCode].filter(Boolean).join(" "),
+  },
+  { key: "remoteStatus", title: "service says", only: "details" },
+  { key: "heldAt" },
+  { ...REASON, only: "list" },
+];
+
+/** The values of a result for the lab, in lists and in its details. */
+export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
+  { key: "deliveryId", title: "id", only: "list" },
+  { key: "connector", title: "connector" },
+  { key: "fileName", title: "file", isFlexible: true },
+  { key: "state", title: "state", only: "list" },
+  { key: "createdAt", title: "made", only: "details" },
+  { key: "deliveredAt", title: "delivered", only: "details" },
+  { key: "attempts", title: "attempts", isRight: true },
+  { title: "when", only: "list", show: whenOf },
+  { key: "nextAt", title: "next try", only: "details", show: nextTryOf },
+  { key: "waitsBehind" },
+  { ...REASON, only: "list" },
+];
+
+/** What only the details of a result say. */
+export const DELIVERY_DETAILS: readonly Column<DeliveryDetails>[] = [
+  ...DELIVERY_COLUMNS,
+  {
+    key: "sizeBytes",
+    title: "size",
+    show: ({ sizeBytes }) => (sizeBytes === undefined ? "pruned by retention" : `${sizeBytes} bytes`),
+  },
+  {
+    key: "orderIds",
+    title: "about",
+    show: ({ orderIds }) => orderIds.join(" ") || "a message as a whole",
+  },
+];
+
+function whenOf(delivery: DeliveryView, { clock }: Session): string {
+  const now = clock.now();
+  if (delivery.deliveredAt) return timeWithAge(delivery.deliveredAt, now);
+  if (delivery.state !== "pending") return "";
+  if (delivery.waitsBehind !== undefined) return `waits behind ${delivery.waitsBehind}`;
+  return delivery.nextAt.getTime() <= now ? "due now" : `tried ${relativeTime(delivery.nextAt, now)}`;
+}
+
+function nextTryOf({ state, nextAt, waitsBehind }: DeliveryView): string | Date {
+  if (state !== "pending") return "";
+  return waitsBehind === undefined
+    ? nextAt
+    : `once ${waitsBehind}, which came before it, is delivered or given up`;
+}
+
+/** The values of a task. */
+export const TASK_COLUMNS: readonly Column<Task>[] = [
+  { key: "taskId", title: "id" },
+  {
+    title: "about",
+    show: (task) => task.orderId ?? task.messageId ?? task.deliveryId ?? task.file?.fileId,
+  },
+  { key: "orderId" },
+  { key: "messageId" },
+  { key: "deliveryId" },
+  { key: "file" },
+  { key: "placerOrderNumber", title: "order number", isFlexible: true, show: showNumber },
+  { key: "placerAuthority", value: authorityOf },
+  { key: "kind" },
+  {
+    key: "openedAt",
+    title: "since",
+    show: ({ openedAt, closedBy }, { clock }) =>
+      closedBy === undefined ? relativeTime(openedAt, clock.now()) : `done by ${closedBy}`,
+  },
+  {
+    key: "text",
+    title: "what",
+    isFlexible: true,
+    show: ({ file, text }) =>
+      file === undefined ? text : `${file.path} of connector ${file.connector}: ${text}`,
+  },
+  { key: "closedAt" },
+  { key: "closedBy" },
+];
+
+/** The subject of an order for programs. */
+export function subjectJson({ subject }: { readonly subject: OrderSubject }, session: Session) {
+  return recordJson(SUBJECT, subject, session);
+}
+
+const SUBJECT: readonly Column<OrderSubject>[] = [
+  { key: "code" },
+  { key: "firstName" },
+  { key: "lastName" },
+  { key: "dateOfBirth" },
+];

@@ -1,0 +1,110 @@
+import { DONE } from "../../core/wish.ts";
+import type { OrderEvent } from "../../ledger/views.ts";
+import { roundToUnit } from "./times.ts";
+
+type Detail = OrderEvent["detail"];
+
+const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
+  received: (detail) => `came in${after(detail.place, " as ")}`,
+  repeated: (detail) => `came in once more${after(detail.messageId, " with ")}; nothing was started anew`,
+  subject_registered: () => "its subject was registered at the service",
+  registered: () => "the service knows the subject; nothing else was asked for",
+  waits: (detail) => `waits for ${text(detail.for) ?? "something else"}`,
+  submitted: (detail) => `submitted; the service made ${linkWords(detail) || "a request of unknown number"}`,
+  unanswered: (detail) =>
+    `a call got no definite answer${reason(detail)}; the service is searched for what it did`,
+  again: (detail) =>
+    `try ${text(detail.attempt) ?? "?"} failed${reason(detail)}; the next${inMs(detail.nextInMs)}`,
+  rechecked: (detail) =>
+    `checked once more at the service, since it was sent again: ${text(detail.found) ?? "nothing else"}`,
+  refused_for_now: (detail) =>
+    `try ${text(detail.attempt) ?? "?"} was refused for now${reason(detail)}; the service is checked for it before the next one, which${inMs(detail.nextInMs)}`,
+  looked: (detail) => `${lookWords(detail)}; the next look${inMs(detail.nextInMs)}`,
+  settled: (detail) =>
+    detail.isRefused === true
+      ? "the service shows nothing of the refused call; the order is sent again"
+      : detail.found === "subject"
+        ? "the lost call had registered the subject; the order goes on"
+        : `the lost call had no effect${after(detail.looks, ", found in ", " looks")}; the order goes on`,
+  adopted: (detail) => `the lost call had made ${linkWords(detail)}; it is this order's`,
+  status: (detail) => `the service says ${text(detail.status) ?? "nothing new"}`,
+  unknown_status: (detail) =>
+    `the service gave a status that nobody knows: ${text(detail.status)}; it is followed on`,
+  went_back: (detail) => `the service went back to ${text(detail.status)}, which is not believed`,
+  missing: (detail) =>
+    `the service no longer knows ${after(detail.procedureId, "procedure ") || linkWords(detail)}`,
+  accepted: (detail) => `accepted by staff${after(detail.procedureId, "; procedure ")}`,
+  in_progress: (detail) => `the device began${after(detail.procedureId, " procedure ")}`,
+  completed: (detail) => `completed${reason(detail)}`,
+  locating: (detail) => `done at the service; where the containers stand is looked for${reason(detail)}`,
+  interrupted: () => "the worker was lost in the middle of it; taken up again",
+  rejected: (detail) => `rejected${reason(detail)}`,
+  cancelled: (detail) => `cancelled${reason(detail)}`,
+  cancel_asked: (detail) =>
+    `to be cancelled, says ${text(detail.by) ?? "the lab"}${after(detail.messageId, " by ")}${after(detail.reason, ": ")}`,
+  cancel_called: (detail) => `the service is asked to cancel it${after(detail.attempt, " (call ", ")")}`,
+  cancel_refused: (detail) => `not cancelled${reason(detail)}`,
+  control_asked: (detail) =>
+    `to be ${wanted(detail)}, says ${text(detail.by) ?? "the lab"}${after(detail.messageId, " by ")}`,
+  control_refused: (detail) => `not ${wanted(detail)}${reason(detail)}`,
+  held: () => "put on hold for the lab; it waits until it is released",
+  released: (detail) =>
+    `not on hold any more${after(detail.actor, ", says ")}${after(detail.reason, ": ")}; the order goes on`,
+  changed: () => "asks for something else now, as the lab wanted; nothing had been sent",
+  subject_merged: (detail) =>
+    `its subject was merged into another by the lab${after(detail.mergedBy, " (order ", ")")}`,
+  task_done: (detail) =>
+    `${text(detail.actor) ?? "an operator"} has done task ${text(detail.task) ?? ""}${after(detail.reason, ": ")}`,
+  failed: (detail) => `failed${reason(detail)}`,
+  parked: (detail) => `parked for a person${reason(detail)}`,
+  retried: (detail) => `retried by ${text(detail.actor) ?? "an operator"}`,
+  overridden: (detail) =>
+    `to be done although another order is like it, says ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
+  discarded: (detail) => `discarded by ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
+  resolved: (detail) => `linked to ${linkWords(detail)} by ${text(detail.actor) ?? "an operator"}`,
+  told: (detail) => `told to the lab${after(detail.file, " in ")}${after(detail.deliveryId, " (", ")")}`,
+};
+
+/** An entry of an order's timeline in words. An entry of a kind that nobody knows is told as it stands. */
+export function describeEvent({ kind, detail }: Pick<OrderEvent, "kind" | "detail">): string {
+  const words = Object.hasOwn(WORDS, kind) ? WORDS[kind] : undefined;
+  if (words) return words(detail);
+  return Object.keys(detail).length === 0 ? kind : `${kind} ${JSON.stringify(detail)}`;
+}
+
+/** `request 17`, or `procedure 17` for an order of the external surface. */
+function linkWords({ requestId, procedureId }: Detail): string {
+  return after(requestId, "request ") || after(procedureId, "procedure ");
+}
+
+function lookWords({ found }: Detail): string {
+  const told = text(found);
+  return told === undefined || told === "nothing"
+    ? "the service shows no trace of the lost call yet"
+    : `nothing is certain yet about the lost call: ${told}`;
+}
+
+function wanted({ control }: Detail): string {
+  return typeof control === "string" && Object.hasOwn(DONE, control)
+    ? DONE[control as keyof typeof DONE]
+    : "changed";
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
+}
+
+function after(value: unknown, before: string, behind = ""): string {
+  const told = text(value);
+  return told === undefined ? "" : `${before}${told}${behind}`;
+}
+
+function reason({ text: words, code }: Detail): string {
+  const told = text(words);
+  if (told === undefined) return after(code, " (", ")");
+  return `: ${told}${after(code, " (", ")")}`;
+}
+
+function inMs(value: unknown): string {
+  return typeof value === "number" ? ` follows in ${roundToUnit(value)}` : " follows later";
+}
