@@ -2,8 +2,8 @@ import type { Phi } from "./phi.ts";
 
 /**
  * An answer of the service that a person may have to look at: what came back to a call that was refused, or that may
- * or may not have had an effect. Patients' values in it are masked before it is made; it is shown to operators and
- * never logged.
+ * or may not have had an effect. The patient's own values in its body are masked before it is made; what else it says may
+ * be about anybody, so it is shown to operators who ask for it, and never logged.
  */
 export interface KeptAnswer {
   readonly method: string;
@@ -13,7 +13,7 @@ export interface KeptAnswer {
   readonly shape: "json" | "html" | "empty" | "other";
   /** The media type without its parameters, when the answer told one. */
   readonly contentType?: string | undefined;
-  /** The service's own error code, such as `VALIDATION_ERROR`, when the body has one. */
+  /** The service's own error code, such as `VALIDATION_ERROR`, where it is made of the words of errors alone. */
   readonly errorCode?: string | undefined;
   /** The masked body, at most some KB; absent when there was none, or none that could be read. */
   readonly body?: Phi | undefined;

@@ -53,7 +53,7 @@ export interface Refill {
   readonly createdAt?: string | undefined;
   readonly startedAt?: string | undefined;
   readonly completedAt?: string | undefined;
-  /** Why it failed, in the service's words, with names, dates and quoted words masked. */
+  /** That the service gives a reason for its failure, in our words: its own may be about anybody. */
   readonly error?: string | undefined;
 }
 

@@ -136,6 +136,7 @@ function toChange(order: LedgerOrder, tracked: Tracked, polling: Polling): Order
     from: [order.state],
     to: tracked.to,
     failure: tracked.reason,
+    answer: tracked.answer,
     remoteStatus: tracked.remoteStatus,
     procedureId: tracked.procedureId,
     procedureCode: tracked.procedureCode,

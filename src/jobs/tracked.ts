@@ -1,8 +1,9 @@
 import type { FailureCode } from "../core/failures.ts";
+import type { KeptAnswer } from "../core/kept-answer.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { Phi } from "../core/phi.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
-import { maskText } from "../service/mask.ts";
+import { keepProcedureError } from "../service/kept-answer.ts";
 import type { ProcedureContainer } from "../service/shapes.ts";
 import { sensitiveOf } from "../service/subjects.ts";
 import { isOtherType } from "../service/values.ts";
@@ -29,7 +30,7 @@ export interface RemoteProcedure {
   readonly code?: string | undefined;
   readonly containerIds?: readonly number[] | undefined;
   /** Why it failed, in the service's words. */
-  readonly error?: string | undefined;
+  readonly error?: Phi | undefined;
 }
 
 /** What the news about an order mean for it. */
@@ -40,6 +41,8 @@ export interface Tracked {
   readonly procedureId?: number | undefined;
   readonly procedureCode?: string | undefined;
   readonly reason?: { readonly code: FailureCode; readonly text: string } | undefined;
+  /** The service's own words for why it failed, for an operator who asks for them. */
+  readonly answer?: KeptAnswer | undefined;
   /** Something for the timeline that an operator should see once. */
   readonly notice?: { readonly kind: string; readonly detail: Readonly<Record<string, unknown>> } | undefined;
 }
@@ -124,14 +127,11 @@ export function readTracked(
       notice: isNews ? { kind: "went_back", detail: { status: source.status } } : undefined,
     };
   }
-  return { ...common, to: state, reason: reasonFor(state, order, procedure) };
+  const answer = state === "failed" ? keepError(order, procedure) : undefined;
+  return { ...common, to: state, reason: reasonFor(state, procedure), answer };
 }
 
-function reasonFor(
-  state: OrderState,
-  order: LedgerOrder,
-  procedure: RemoteProcedure | undefined,
-): Tracked["reason"] {
+function reasonFor(state: OrderState, procedure: RemoteProcedure | undefined): Tracked["reason"] {
   switch (state) {
     case "rejected":
       return { code: "REQUEST_REJECTED", text: "the facility's staff rejected the request" };
@@ -145,16 +145,20 @@ function reasonFor(
     case "failed":
       return {
         code: "PROCEDURE_FAILED",
-        text: errorText(order, procedure) ?? "the procedure failed; the service gives no reason",
+        text: `the procedure failed; the service gives ${procedure?.error === undefined ? "no" : "a"} reason`,
       };
     default:
       return undefined;
   }
 }
 
-/** The service's words for what went wrong, without the patient's values. */
-function errorText({ subject }: LedgerOrder, procedure: RemoteProcedure | undefined): string | undefined {
-  return procedure?.error === undefined ? undefined : maskText(procedure.error, sensitiveOf(subject));
+/** The service's words for what went wrong may be about anybody, so they are kept apart from what is told. */
+function keepError(
+  { subject, surface = "request" }: LedgerOrder,
+  procedure: RemoteProcedure | undefined,
+): KeptAnswer | undefined {
+  if (procedure?.error === undefined) return undefined;
+  return keepProcedureError(procedure.error, surface, sensitiveOf(subject));
 }
 
 /** Whether what a person linked, for example, belongs to another order; what it doesn't tell contradicts nothing. */

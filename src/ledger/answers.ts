@@ -1,5 +1,6 @@
 import type pg from "pg";
 import type { KeptAnswer } from "../core/kept-answer.ts";
+import { type Phi, phi } from "../core/phi.ts";
 import { run } from "./database.ts";
 
 /** An answer of the service to a call of an order. */
@@ -98,8 +99,8 @@ export interface KeptOrderAnswer {
   readonly contentType: string | undefined;
   readonly errorCode: string | undefined;
   readonly failureCode: string;
-  /** Masked. */
-  readonly body: string | undefined;
+  /** Without the order's own values; what else it says may be about anybody. */
+  readonly body: Phi | undefined;
 }
 
 interface AnswerRow {
@@ -130,6 +131,6 @@ export async function listOrderAnswers(pool: pg.Pool, orderId: number): Promise<
     contentType: row.content_type ?? undefined,
     errorCode: row.error_code ?? undefined,
     failureCode: row.failure_code,
-    body: row.body ?? undefined,
+    body: row.body === null ? undefined : phi(row.body),
   }));
 }

@@ -71,7 +71,7 @@ export async function cancelAtService(
         // Requests and procedures tell their id and status alike.
         const told = parseProcedure(unwrapObject(answer.json), context.settings.words);
         if (told?.id === target.id) return { isCancelled: told.status === CANCELLED, status: told.status };
-        if (readReport(answer).shownCodes.length > 0) {
+        if (readReport(answer).errorCodes.length > 0) {
           throw new Failure(
             "SERVICE_NO_ANSWER",
             `${call.method} ${call.path}: status ${answer.status} with an error code`,

@@ -1,3 +1,4 @@
+import { plainName } from "./findings.ts";
 import { isObject, type RawObject } from "./values.ts";
 
 /** Keys under which services are seen to put a list; the first that holds one wins. */
@@ -38,7 +39,7 @@ export function unwrapList(json: unknown, envelope: string): Unwrapped | undefin
   }
   const arrays = Object.entries(json).filter(([, value]) => Array.isArray(value));
   const [only] = arrays;
-  return arrays.length === 1 && only ? listed(only[1], only[0]) : undefined;
+  return arrays.length === 1 && only ? listed(only[1], plainName(only[0])) : undefined;
 }
 
 /** Whether an answer that should be a list says that something went wrong; empty errors say that nothing did. */

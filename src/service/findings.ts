@@ -78,9 +78,16 @@ export class FindingBook {
   }
 }
 
-/** A name as it may be written anywhere: one that doesn't look like one could be somebody's. */
+/**
+ * A name of a field, or a word in capitals, as it may be written anywhere: names of people begin with one capital letter,
+ * and anything else that doesn't look like a name of a field could be somebody's, too.
+ */
 export function plainName(text: string): string {
-  return /^[A-Za-z_][A-Za-z0-9_.-]{0,39}$/.test(text) ? text : ODD;
+  return /^(?:[a-z_][A-Za-z0-9_.-]{0,39}|[A-Z][A-Z0-9_]{1,39}|[A-Z][a-z0-9]+[A-Z][A-Za-z0-9]{0,30})$/.test(
+    text,
+  )
+    ? text
+    : ODD;
 }
 
 function keyOf({ kind, list, name }: Omit<ServiceFinding, "value">): string {

@@ -1,10 +1,11 @@
 import type { KeptAnswer } from "../core/kept-answer.ts";
 import { type Phi, phi } from "../core/phi.ts";
+import type { Surface } from "../core/surface.ts";
 import type { Answer } from "./answer.ts";
 import type { CallKind } from "./error-rules.ts";
-import { holdsValue, maskKeptText } from "./mask.ts";
+import { maskKeptText } from "./mask.ts";
 import { maskJson } from "./mask-json.ts";
-import { readReport } from "./refusal.ts";
+import { type KnownCodes, plainCodes } from "./refusal.ts";
 import { isObject } from "./values.ts";
 
 /** Characters of a body that are kept. */
@@ -16,9 +17,14 @@ const LONGEST_TEXT = 1_000;
  * whatever text stands under a key that nobody knows to be harmless. Of an HTML page, which comes from a gateway, the
  * title and the headings are kept.
  */
-export function keepAnswer(call: CallKind, answer: Answer, sensitive: readonly Phi[]): KeptAnswer {
-  const code = readReport(answer).shownCodes.find((each) => !holdsValue(each, sensitive));
-  const contentType = /^[\w.+-]{1,60}\/[\w.+-]{1,60}/.exec(answer.headers["content-type"]?.trim() ?? "")?.[0];
+export function keepAnswer(
+  call: CallKind,
+  answer: Answer,
+  sensitive: readonly Phi[],
+  known: KnownCodes,
+): KeptAnswer {
+  const [code] = plainCodes(answer, known, sensitive);
+  const contentType = CONTENT_TYPE.exec(answer.headers["content-type"]?.trim() ?? "")?.[0];
   const body = maskBody(answer, sensitive);
   return {
     method: call.method,
@@ -28,6 +34,23 @@ export function keepAnswer(call: CallKind, answer: Answer, sensitive: readonly P
     contentType,
     errorCode: code,
     body: body === undefined || body === "" ? undefined : phi(body),
+  };
+}
+
+/** Media types that answers have; a made-up one says nothing. */
+const CONTENT_TYPE =
+  /^(application|text)\/(json|problem\+json|hal\+json|vnd\.api\+json|html|xhtml\+xml|xml|plain|octet-stream)(?![\w.+-])/i;
+
+/**
+ * Why a procedure failed, as the service says it, kept like an answer: those words are for an operator who asks for them,
+ * and for nobody else.
+ */
+export function keepProcedureError(error: Phi, surface: Surface, sensitive: readonly Phi[]): KeptAnswer {
+  const route = surface === "external" ? "/api/v1/external/procedures/{id}" : "/api/procedures/{id}";
+  const text = maskKeptText(error.reveal(), sensitive, LONGEST_TEXT);
+  return {
+    ...{ method: "GET", route, status: 200, shape: "json" },
+    body: phi(JSON.stringify({ status: "FAILED", error: text }, null, 2)),
   };
 }
 

@@ -2,7 +2,6 @@ import type { Phi } from "../core/phi.ts";
 
 /** Stands for what was taken out. */
 export const MASK = "[masked]";
-const LONGEST_TEXT = 300;
 
 /** Words that a service may put in quotes without naming a patient: fields and values of the specification. */
 const HARMLESS = new Set(
@@ -22,20 +21,13 @@ export function isHarmless(word: string): boolean {
 }
 
 /**
- * Makes a text of the service fit for messages, logs and the ledger: control characters and broken ones out, the
- * given values of the patient replaced, and so are dates and quoted words that are no field names, since a service
- * may quote somebody else ("code belongs to 'Jane Roe'"). At most 300 characters.
- */
-export function maskText(text: string, sensitive: readonly Phi[]): string {
-  return mask(text, findersOf(sensitive, wholeWord), CLOSED_QUOTES, LONGEST_TEXT);
-}
-
-/**
- * {@link maskText} for a text that is kept: a known value of four characters or more is found inside longer words
- * too, and a quote that is never closed masks the rest. At most `longest` characters.
+ * Makes a text of the service fit for keeping: control characters and broken ones out, the given values of the patient
+ * replaced, those of four characters or more inside longer words too, and so are dates and quoted words that are no field
+ * names, since a service may quote somebody else ("code belongs to 'Jane Roe'"). A quote that is never closed masks the
+ * rest. At most `longest` characters. It may still name anybody, so it is for an operator who asks for it alone.
  */
 export function maskKeptText(text: string, sensitive: readonly Phi[], longest: number): string {
-  return mask(text, findersOf(sensitive, anywhere), ANY_QUOTES, longest);
+  return mask(text, findersOf(sensitive, anywhere), longest);
 }
 
 /** Whether a text holds one of these values in some spelling. */
@@ -49,11 +41,11 @@ const LONGEST_READ = 16_384;
 /** Longer than a patient's value: what is left of one where a text is cut. */
 const LONGEST_VALUE = 200;
 
-function mask(text: string, finders: readonly RegExp[], quotes: RegExp, longest: number): string {
+function mask(text: string, finders: readonly RegExp[], longest: number): string {
   const read = plain(text.slice(0, LONGEST_READ));
   const masked = finders
     .reduce((sofar, finder) => sofar.replace(finder, MASK), read)
-    .replace(quotes, maskQuoted)
+    .replace(ANY_QUOTES, maskQuoted)
     .replace(DATES, MASK);
   if (text.length > LONGEST_READ) return shortened(masked.slice(0, -LONGEST_VALUE), longest - 1, true);
   return shortened(masked, longest);
@@ -72,7 +64,6 @@ const OTHER_QUOTES = [
   "(?<![\\p{L}\\p{N}])['‘’]((?:[^'‘’]|(?<=[\\p{L}\\p{N}])['’](?=[\\p{L}\\p{N}])){1,200})['’](?![\\p{L}\\p{N}])",
   "[`“«]([^`”»]{1,200})[`”»]",
 ];
-const CLOSED_QUOTES = new RegExp(['"((?:[^"\\\\]|\\\\.)*)"', ...OTHER_QUOTES].join("|"), "gsu");
 const ANY_QUOTES = new RegExp(['"((?:[^"\\\\]|\\\\.)*)(?:"|\\\\?$)', ...OTHER_QUOTES].join("|"), "gsu");
 
 function maskQuoted(whole: string, ...groups: readonly unknown[]): string {

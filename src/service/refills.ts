@@ -1,10 +1,8 @@
 import { asFailure } from "../core/failures.ts";
-import { phi } from "../core/phi.ts";
 import type { Refill, Tank } from "../core/refill.ts";
 import type { Surface } from "../core/surface.ts";
 import type { ServiceContext } from "./context.ts";
 import { walkPages } from "./list.ts";
-import { maskText } from "./mask.ts";
 import { PROCEDURES } from "./procedures.ts";
 import { type ProcedureStatus, parseProcedure } from "./shapes.ts";
 import { getOne } from "./single.ts";
@@ -26,6 +24,9 @@ const TYPE_WORDS: Readonly<Record<Surface, readonly string[]>> = {
 
 /** Longer texts are cut: none of these is free text. */
 const LONGEST_TEXT = 200;
+
+/** In place of the service's own words, which may be about anybody. */
+const REASON_GIVEN = "the storage service gives a reason";
 
 /** Which refills to read. */
 export interface RefillSearch {
@@ -187,7 +188,6 @@ function parseRefill(
   )
     return undefined;
   const storage = storageOf(raw);
-  const performer = textValue.safeParse(raw.performedBy).data;
   return {
     id: procedure.id,
     code: short(procedure.code),
@@ -197,10 +197,7 @@ function parseRefill(
     createdAt: short(procedure.createdAt),
     startedAt: short(procedure.startedAt),
     completedAt: short(procedure.completedAt),
-    error:
-      procedure.error === undefined
-        ? undefined
-        : maskText(procedure.error, performer === undefined ? [] : [phi(performer)]),
+    error: procedure.error === undefined ? undefined : REASON_GIVEN,
     facilityId: procedure.facilityId,
     typeWord: textValue.safeParse(raw.type).data,
   };

@@ -2,7 +2,6 @@ import { z } from "zod";
 import type { ContainerLocation } from "../core/outcome.ts";
 import { type Phi, phi } from "../core/phi.ts";
 import { findLocation } from "./location.ts";
-import { maskText } from "./mask.ts";
 import {
   idOf,
   idValue,
@@ -77,7 +76,7 @@ export interface ProcedureStatus {
    * or {@link UNTOLD}.
    */
   readonly status: string;
-  /** The human-readable procedure code, where the surface has one. */
+  /** The human-readable procedure code, where the surface has one and it is no free text. */
   readonly code?: string | undefined;
   readonly facilityId?: number | undefined;
   readonly subjectCode?: Phi | undefined;
@@ -89,11 +88,8 @@ export interface ProcedureStatus {
   readonly createdAt?: string | undefined;
   readonly startedAt?: string | undefined;
   readonly completedAt?: string | undefined;
-  /**
-   * The service's words for what went wrong, dates and quoted words masked. Free text that may still hold a name:
-   * `maskText` with the order's subject takes that out.
-   */
-  readonly error?: string | undefined;
+  /** The service's words for what went wrong: free text, which may be about anybody. */
+  readonly error?: Phi | undefined;
   readonly raw: Phi<RawObject>;
 }
 
@@ -189,7 +185,7 @@ export function parseProcedure(raw: unknown, words: ServiceWords = NO_WORDS): Pr
     id: found.id,
     type: fields.type ? normalizeType(fields.type, words) : undefined,
     status: fields.status ? normalizeStatus(fields.status, words) : UNTOLD,
-    code: fields.code ?? undefined,
+    code: isPlainNumber(fields.code) ? fields.code : undefined,
     facilityId: linkedId(found.object, "facilityId", "facility"),
     subjectCode: wrapped(subjectCodeOf(found.object)),
     storageId: fields.storageId ?? undefined,
@@ -204,9 +200,14 @@ export function parseProcedure(raw: unknown, words: ServiceWords = NO_WORDS): Pr
     createdAt: fields.createdAt ?? undefined,
     startedAt: fields.startedAt ?? undefined,
     completedAt: fields.completedAt ?? undefined,
-    error: fields.error ? maskText(fields.error, []) : undefined,
+    error: wrapped(fields.error),
     raw: phi(found.object),
   };
+}
+
+/** One word, as numbers and codes for people are; a sentence may name somebody. */
+function isPlainNumber(text: string | null | undefined): text is string {
+  return typeof text === "string" && /^[\w./:#-]{1,64}$/.test(text);
 }
 
 /** Reads a sample container, with its labels from the given fields; undefined without an integer id. */

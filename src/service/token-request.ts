@@ -8,7 +8,7 @@ import {
 import { Failure } from "../core/failures.ts";
 import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
 import { reasonOf } from "./connection-words.ts";
-import { describeRefusal, readReport } from "./refusal.ts";
+import { readReport } from "./refusal.ts";
 import type { ServiceAuth } from "./settings.ts";
 import { parseExpiresIn } from "./token-life.ts";
 import type { Wire } from "./wire.ts";
@@ -33,6 +33,9 @@ const REFUSALS = new Set([
   "unsupported_grant_type",
   "access_denied",
 ]);
+
+/** Those that pass by themselves (RFC 6749, 4.1.2.1). */
+const BUSY = new Set(["server_error", "temporarily_unavailable", "slow_down"]);
 
 /**
  * Asks the token endpoint for a token by client credentials (RFC 6749, 4.4; there is no refresh token, 4.4.3).
@@ -158,8 +161,10 @@ function detailOf(answer: Answer): string {
   if (answer.status >= 300 && answer.status < 400) {
     return ": a redirect, which is not followed (is service.auth.tokenUrl right?)";
   }
-  const said = describeRefusal(answer, []);
-  return said === undefined ? "" : `: ${said}`;
+  if (answer.shape === "html") return ": an HTML page";
+  // Of what it says only the standard's own codes: an endpoint may quote the credentials that it was sent.
+  const codes = readReport(answer).codes.filter((code) => REFUSALS.has(code) || BUSY.has(code));
+  return codes.length === 0 ? "" : `: ${codes.join(" ")}`;
 }
 
 /** Whether a header can carry the token: visible ASCII only, so no line break can slip another header in. */

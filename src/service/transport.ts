@@ -9,7 +9,7 @@ import { reasonOf } from "./connection-words.ts";
 import type { CallKind } from "./error-rules.ts";
 import { keepAnswer, personalValues } from "./kept-answer.ts";
 import type { Limiter } from "./limiter.ts";
-import { describeRefusal } from "./refusal.ts";
+import { describeRefusal, type KnownCodes } from "./refusal.ts";
 import type { ResolvedSettings } from "./settings.ts";
 import type { TokenSource } from "./token.ts";
 import type { Wire } from "./wire.ts";
@@ -71,12 +71,14 @@ export interface ObservedCall {
 export class Transport {
   readonly #parts: TransportParts;
   readonly #counts = new Map<string, number>();
+  readonly #knownCodes: KnownCodes;
   #clockSkewMs: number | undefined;
   /** The token that each source gave after it had been refused to a call that changes the service. */
   readonly #renewedForWrite = new WeakMap<TokenSource, string>();
 
   constructor(parts: TransportParts) {
     this.#parts = parts;
+    this.#knownCodes = new Set(parts.settings.errors.flatMap(({ code }) => code ?? []));
     parts.breaker.onChange((change) => {
       // Back after an outage: not with everything at once.
       if (change.state === "closed") parts.limiter.pause(0);
@@ -201,7 +203,7 @@ export class Transport {
   #judge<T>(call: Call<T>, seen: Seen): T {
     const { clock, limiter } = this.#parts;
     const verdict = this.#verdictOf(call, seen);
-    if (verdict === "ok" && "answer" in seen) return readOrKeep(call, seen.answer);
+    if (verdict === "ok" && "answer" in seen) return readOrKeep(call, seen.answer, this.#knownCodes);
     const code: FailureCode = verdict === "ok" ? "UNCLASSIFIED" : verdict;
     if ("broken" in seen) {
       const { error, why, isSent } = seen.broken;
@@ -217,7 +219,7 @@ export class Transport {
     const isPause = code === "SERVICE_BUSY" || seen.answer.status === 503;
     if (isPause && retryAfterMs !== undefined) limiter.pause(retryAfterMs);
     const sensitive = sensitiveOf(call);
-    const said = describeRefusal(seen.answer, sensitive);
+    const said = describeRefusal(seen.answer, this.#knownCodes, sensitive);
     const isRedirect = seen.answer.status >= 300 && seen.answer.status < 400;
     const detail = isRedirect
       ? ": a redirect, which is not followed (is service.baseUrl right?)"
@@ -226,7 +228,7 @@ export class Transport {
       message: `${name(call)}: ${meaningOf(code)}status ${seen.answer.status}${detail}`,
       retryAfterMs,
       isAnswered: true,
-      answer: isWorthKeeping(code) ? keepAnswer(call, seen.answer, sensitive) : undefined,
+      answer: isWorthKeeping(code) ? keepAnswer(call, seen.answer, sensitive, this.#knownCodes) : undefined,
     });
   }
 }
@@ -247,9 +249,17 @@ function isExternal(call: Pick<Call<unknown>, "route">): boolean {
   return call.route.startsWith("/api/v1/external/");
 }
 
-/** Words for a refusal that says more than that it is one. */
+/** Our own words for what an answer means: the service's may be about another patient, and go to nobody by themselves. */
+const MEANINGS: Readonly<Partial<Record<FailureCode, string>>> = {
+  CONTAINER_OF_OTHER_SUBJECT: "a container doesn't belong to the order's subject, ",
+  SERVICE_REFUSED: "the service refused the call, ",
+  SERVICE_NOT_FOUND: "the service doesn't have it, ",
+  SERVICE_BUSY: "the service takes no calls for now, ",
+  SERVICE_CREDENTIALS_REFUSED: "the service refused the credentials, ",
+};
+
 function meaningOf(code: FailureCode): string {
-  return code === "CONTAINER_OF_OTHER_SUBJECT" ? "a container doesn't belong to the order's subject, " : "";
+  return MEANINGS[code] ?? "";
 }
 
 function quoted(said: string | undefined): string {
@@ -262,7 +272,7 @@ function isWorthKeeping(code: FailureCode): boolean {
 }
 
 /** Reads an answer; when it isn't what it should be, the answer goes along with the failure. */
-function readOrKeep<T>(call: Call<T>, answer: Answer): T {
+function readOrKeep<T>(call: Call<T>, answer: Answer, known: KnownCodes): T {
   try {
     return call.read(answer);
   } catch (error) {
@@ -270,7 +280,7 @@ function readOrKeep<T>(call: Call<T>, answer: Answer): T {
     throw new Failure(error.code, {
       message: error.message,
       retryAfterMs: error.retryAfterMs,
-      answer: keepAnswer(call, answer, sensitiveOf(call)),
+      answer: keepAnswer(call, answer, sensitiveOf(call), known),
       cause: error.cause,
     });
   }

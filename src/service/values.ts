@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isPlainCode } from "./code-words.ts";
 import { NO_WORDS, type ServiceWords, upperWord } from "./words.ts";
 
 /** An object as the service sent it, fields that the specification doesn't know included. */
@@ -74,7 +75,7 @@ export function normalizeType(text: string, words: ServiceWords = NO_WORDS): str
   if (ours !== undefined) return ours;
   if (word === "STORAGE") return "STORE";
   if (word === "RETRIEVE") return "RETRIEVAL";
-  return word;
+  return KNOWN_TYPES.has(word) ? word : plainWord(text);
 }
 
 /**
@@ -83,8 +84,30 @@ export function normalizeType(text: string, words: ServiceWords = NO_WORDS): str
  */
 export function normalizeStatus(text: string, words: ServiceWords = NO_WORDS): string {
   const word = upperWord(text);
-  return words.status.get(word) ?? (word === "CANCELED" ? "CANCELLED" : word);
+  const known = words.status.get(word) ?? (word === "CANCELED" ? "CANCELLED" : word);
+  return words.status.has(word) || KNOWN_STATUSES.has(known) ? known : plainWord(text);
 }
+
+/** Stands for a status or type that is no word but a text: nobody can tell what it says of whom. */
+export const NO_WORD = "(not a word)";
+
+/** A word that nobody knows, in upper case, where it looks like one: it is kept and shown to anybody. */
+function plainWord(text: string): string {
+  const trimmed = text.trim();
+  const isWord = trimmed.length <= 40 && /^[A-Za-z][A-Za-z0-9]*([_-][A-Za-z0-9]+){0,4}$/.test(trimmed);
+  return isWord || isPlainCode(upperWord(trimmed)) ? upperWord(trimmed) : NO_WORD;
+}
+
+const KNOWN_STATUSES: ReadonlySet<string> = new Set([
+  "PENDING",
+  "ACCEPTED",
+  "REJECTED",
+  "CANCELLED",
+  "CREATED",
+  "IN_PROGRESS",
+  "COMPLETED",
+  "FAILED",
+]);
 
 const KNOWN_TYPES: ReadonlySet<string> = new Set([
   "STORE",

@@ -219,7 +219,9 @@ describe("check finds out by reading", () => {
       bench.simulator.control.setFaults([{ path: "/api/subjects", status: 404 }]);
       const { status, stdout } = await bench.cli(["check"]);
       expect(status).toBe(4);
-      expect(stdout).toContain("✗ service, subjects: can't be read: GET /api/subjects: status 404");
+      expect(stdout).toContain(
+        "✗ service, subjects: can't be read: GET /api/subjects: the service doesn't have it, status 404",
+      );
       expect(stdout).toContain("Check service.baseUrl");
     });
   });
@@ -229,7 +231,9 @@ describe("check finds out by reading", () => {
       // Asked with paging, with less of it and with none; then by code.
       bench.simulator.control.setFaults([{ path: "/api/subjects", times: 3, status: 422 }]);
       const { status, stdout } = await bench.cli(["check"]);
-      expect(stdout).toContain("! service, subjects: can't be read: GET /api/subjects: status 422");
+      expect(stdout).toContain(
+        "! service, subjects: can't be read: GET /api/subjects: the service refused the call, status 422",
+      );
       expect(status).toBe(0);
     }));
 

@@ -134,7 +134,7 @@ describe.concurrent("an order that the service has", () => {
       await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
       const orc = orcOf(await answerTo(site));
       expect(orc).toMatchObject({ 1: "UC", 3: `R${id}^CRYOBRIDGE`, 5: "SC" });
-      expect(orc?.[16]).toMatch(/^CANCEL_REFUSED\^.*409.*it is ACCEPTED/);
+      expect(orc?.[16]).toMatch(/^CANCEL_REFUSED\^.*shows CREATED.*status 409: INVALID_STATE\^L$/);
       expect(await listOpenTasks(site.pool, 10)).toHaveLength(1);
       const procedureId = site.simulator.control.procedures()[0]?.id as number;
       site.simulator.control.startProcedure(procedureId);

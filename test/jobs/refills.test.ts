@@ -60,7 +60,7 @@ describe.each(["request", "external"] as const)("reading the refills of the %s s
       expect(await lab.counts()).toEqual({ CREATED: 1, IN_PROGRESS: 1, COMPLETED: 1 });
     }));
 
-  test("keeps those that failed or were called off, with the reason where the surface has one", () =>
+  test("keeps those that failed or were called off, and that there is a reason, without its words", () =>
     withRefillLab({ surface }, async (lab) => {
       await lab.read();
       const failed = lab.refill("fail");
@@ -68,7 +68,7 @@ describe.each(["request", "external"] as const)("reading the refills of the %s s
       await lab.read();
       expect(await known(lab)).toEqual([`${failed} FAILED`, `${cancelled} CANCELLED`]);
       const reason = (await lab.refills()).find(({ refill }) => refill.id === failed)?.refill.error;
-      expect(reason).toBe(surface === "request" ? "valve is stuck" : undefined);
+      expect(reason).toBe(surface === "request" ? "the storage service gives a reason" : undefined);
     }));
 
   test("finds what was created and ended while nobody could look", () =>

@@ -106,12 +106,21 @@ describe("reading the service's word about an order", () => {
     expect(tracked?.to).toBeUndefined();
   });
 
-  test("says why a procedure failed in the service's words", () => {
+  test("keeps the service's words for why a procedure failed apart from what is told", () => {
     const tracked = readTracked(order({ state: "in_progress" }), undefined, {
       status: "FAILED",
-      error: "lid jammed",
+      error: phi("S-1: label taken by Jane Roe"),
     });
-    expect(tracked).toMatchObject({ to: "failed", reason: { code: "PROCEDURE_FAILED", text: "lid jammed" } });
+    expect(tracked).toMatchObject({
+      to: "failed",
+      reason: { code: "PROCEDURE_FAILED", text: "the procedure failed; the service gives a reason" },
+      answer: { method: "GET", route: "/api/procedures/{id}", status: 200 },
+    });
+    expect(JSON.stringify(tracked)).not.toContain("Jane");
+    expect(JSON.parse(tracked?.answer?.body?.reveal() ?? "")).toEqual({
+      status: "FAILED",
+      error: "[masked]: label taken by Jane Roe",
+    });
   });
 
   test.each([

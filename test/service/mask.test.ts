@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
 import { parseAnswer } from "../../src/service/answer.ts";
-import { maskText } from "../../src/service/mask.ts";
+import { maskKeptText } from "../../src/service/mask.ts";
 import { describeRefusal } from "../../src/service/refusal.ts";
 
 describe("masking a text of the service", () => {
   it.each([
     ["subject SUBJ-1 not found", ["SUBJ-1"], "subject [masked] not found"],
-    ["SUBJ-1, subj-1 and SUBJ-12", ["SUBJ-1"], "[masked], [masked] and SUBJ-12"],
+    ["SUBJ-1, subj-1 and SUBJ-12", ["SUBJ-1"], "[masked], [masked] and [masked]2"],
     ["name JÜRGEN is taken", ["Jürgen"], "name [masked] is taken"],
     ["A is no name for A+", ["A"], "[masked] is no name for [masked]+"],
     ["Anna   Maria exists", ["Anna Maria"], "[masked] exists"],
@@ -19,7 +19,7 @@ describe("masking a text of the service", () => {
     ['"facilityId" must be "integer"', [], '"facilityId" must be "integer"'],
     ["two\r\nlines \u001b[31mred", [], "two lines [31mred"],
   ])("turns %j into what may be shown", (text, values, expected) => {
-    expect(maskText(text, values.map(phi))).toBe(expected);
+    expect(maskKeptText(text, values.map(phi), 300)).toBe(expected);
   });
 
   it("leaves no value that stands as a word of its own, whatever it is", () => {
@@ -34,45 +34,40 @@ describe("masking a text of the service", () => {
       );
     fc.assert(
       fc.property(value, (text) => {
-        const masked = maskText(`the subject ( ${text} ) is unknown`, [phi(text)]);
+        const masked = maskKeptText(`the subject ( ${text} ) is unknown`, [phi(text)], 300);
         expect(masked).not.toContain(`( ${text} )`);
       }),
     );
   });
 });
 
-describe("what the service says about a refusal", () => {
+describe("what anybody may see of a refusal", () => {
   const said = (body: unknown) =>
     describeRefusal(
       parseAnswer(422, {}, Buffer.from(typeof body === "string" ? body : JSON.stringify(body))),
-      [],
+      new Set(["ROE_RULE"]),
+      [phi("SUBJECT_LOCKED")],
     );
 
   it.each([
-    [{ code: "VALIDATION_ERROR", message: "containers differ" }, "VALIDATION_ERROR: containers differ"],
-    [
-      { error: { code: "VALIDATION_ERROR", message: "containers differ" } },
-      "VALIDATION_ERROR: containers differ",
-    ],
-    [
-      { errors: [{ code: "VALIDATION_ERROR", detail: "one" }, { detail: "two" }] },
-      "VALIDATION_ERROR: one; two",
-    ],
-    [{ error: "invalid_client", error_description: "unknown" }, "invalid_client: unknown"],
-    [
-      { type: "about:blank", title: "Unprocessable", detail: "no such facility" },
-      "no such facility; Unprocessable",
-    ],
-    [
-      { statusCode: 400, message: ["type must be a string"], error: "Bad Request" },
-      "type must be a string; Bad Request",
-    ],
-    [{ error: "VALIDATION_ERROR" }, "VALIDATION_ERROR"],
-    ["plain words", "plain words"],
-    ["<html>no</html>", "an HTML page"],
+    [{ code: "VALIDATION_ERROR", message: "taken by Jane Roe" }, "VALIDATION_ERROR"],
+    [{ error: { code: "VALIDATION_ERROR", message: "taken by Jane Roe" } }, "VALIDATION_ERROR"],
+    [{ errors: [{ code: "tank-full", detail: "Jane" }, { detail: "Roe" }] }, "tank-full"],
+    [{ error: "invalid_client", error_description: "unknown" }, "invalid_client"],
+    [{ type: "https://x.example/errors/subjectNotFound", title: "Jane" }, "subjectNotFound"],
+    [{ statusCode: 400, message: ["Jane"], error: "Bad Request" }, undefined],
+    [{ error: "HTTP_404" }, "HTTP_404"],
+    [{ code: "ROE_RULE" }, "ROE_RULE"],
+    [{ code: "TAKEN_BY_JANE_ROE" }, undefined],
+    [{ code: "SUBJECT-4711" }, undefined],
+    [{ code: "SUBJECT_LOCKED" }, undefined],
+    [{ code: "JANE" }, undefined],
+    [{ type: "https://x.example/jane-roe" }, undefined],
+    ["taken by Jane Roe", "a text"],
+    ["<html>Jane Roe</html>", "an HTML page"],
     [{ data: { code: "SUBJ-1", firstName: "Jane" } }, undefined],
     ["", undefined],
-  ])("reads %j", (body, expected) => {
+  ])("is the code of %j, and what its body is", (body, expected) => {
     expect(said(body)).toBe(expected);
   });
 });

@@ -276,10 +276,8 @@ describe("reading the state of many procedures", () => {
       const { found } = await client.readProcedures(12, [1, 2, 3, 4], never);
       expect(found.get(1)).toMatchObject({ type: "STORE", status: "IN_PROGRESS" });
       expect(found.get(2)).toMatchObject({ type: "REGISTER_STORAGE", status: "ON_HOLD" });
-      expect(found.get(3)).toMatchObject({
-        status: "FAILED",
-        error: 'cane "[masked]" is stuck since [masked]',
-      });
+      expect(found.get(3)?.status).toBe("FAILED");
+      expect(found.get(3)?.error?.reveal()).toBe("cane 'C-3' is stuck since 2026-11-20");
       expect(found.get(4)).toMatchObject({ containerIds: [7, 8], requestId: 5, storageId: 6 });
     }));
 });

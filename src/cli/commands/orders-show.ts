@@ -164,7 +164,7 @@ async function readDetails(
       {
         title: "Answers of the service",
         json: { answers: answers.map((answer) => recordJson(ANSWER, answer, session)) },
-        lines: answers.flatMap(answerLines),
+        lines: answers.flatMap((answer) => answerLines(answer, session)),
       },
       {
         title: "Order control requests",
@@ -203,7 +203,7 @@ const EVENT: readonly Column<OrderEvent>[] = [
   { key: "detail" },
 ];
 
-/** An answer of the service. Its body is masked, so nobody needs a right to see it. */
+/** An answer of the service. What it says may be about another patient than the order's. */
 const ANSWER: readonly Column<KeptOrderAnswer>[] = [
   { key: "firstAt" },
   { key: "lastAt" },
@@ -219,12 +219,14 @@ const ANSWER: readonly Column<KeptOrderAnswer>[] = [
   { key: "body" },
 ];
 
-/** An answer of the service for people: what it was, what it was taken to mean, and its masked body. */
-function answerLines(answer: KeptOrderAnswer): string[] {
+/** An answer of the service for people: what it was, what it was taken to mean, and its body where that may be shown. */
+function answerLines(answer: KeptOrderAnswer, { mayShowPhi }: Session): string[] {
   const { method, route, status, contentType, errorCode, failureCode, times } = answer;
   const what = [`status ${status}`, errorCode, contentType].filter(Boolean).join(", ");
   const often = times > 1 ? `, ${times} times, last at ${localTime(answer.lastAt)}` : "";
-  const body = answer.body ?? (answer.shape === "empty" ? "(no body)" : "(a body that can't be read)");
+  const missing = answer.shape === "empty" ? "(no body)" : "(a body that can't be read)";
+  const hidden = answer.body && "(what it says is shown with --show-phi)";
+  const body = (mayShowPhi ? answer.body?.reveal() : hidden) ?? missing;
   return [
     `${localTime(answer.firstAt)}  ${method} ${route}: ${clean(what)}; taken as ${failureCode}${often}`,
     ...body.split("\n").map((line) => `  ${clean(line)}`),

@@ -90,7 +90,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "The service refused a retrieval with VALIDATION_ERROR, which by its specification says that a container does not belong to the order's subject; nothing was done.",
-    mend: "Check labels and subject with the lab before anything is moved: this may be another patient's container. The service's own words are in `cryobridge orders show`.",
+    mend: "Check labels and subject with the lab before anything is moved: this may be another patient's container. The service's own words: `cryobridge orders show --show-phi`.",
   },
   CONTAINER_LABEL_AMBIGUOUS: {
     class: "permanent",
@@ -189,7 +189,7 @@ export const ORDER_FAILURES = {
   CANCEL_REFUSED: {
     class: "permanent",
     meaning: "The service refused to cancel the order, which goes on.",
-    mend: "Read the service's words in `cryobridge orders show`, then ask the facility's staff.",
+    mend: "Read the service's words in `cryobridge orders show --show-phi`, then ask the facility's staff.",
   },
   CANCEL_WITHOUT_EFFECT: {
     class: "permanent",
@@ -227,6 +227,6 @@ export const ORDER_FAILURES = {
   PROCEDURE_FAILED: {
     class: "permanent",
     meaning: "The device could not complete the procedure.",
-    mend: "Read the service's reason in the order's timeline and ask the facility; retry sends a new request.",
+    mend: "Read the service's reason in `cryobridge orders show --show-phi` and ask the facility; retry sends a new request.",
   },
 } as const satisfies Record<string, FailureEntry>;

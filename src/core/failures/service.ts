@@ -44,8 +44,8 @@ export const SERVICE_FAILURES = {
   },
   SERVICE_REFUSED: {
     class: "permanent",
-    meaning: "The service refused the call, for the reason quoted with it; nothing was done.",
-    mend: "Correct what the reason names (order, mapping or the service's records), then retry the order.",
+    meaning: "The service refused the call; nothing was done.",
+    mend: "The service's own words: `cryobridge orders show --show-phi`. Correct what they name (order, mapping or the service's records), then retry the order.",
   },
   SERVICE_NOT_FOUND: {
     class: "permanent",

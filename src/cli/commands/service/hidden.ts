@@ -18,12 +18,18 @@ export const OWNERS = {
 } as const satisfies Record<string, Owner>;
 
 /** Texts that the specification knows and that name no patient, whoever tells them. */
-const PLAIN = new Set(
-  (
-    "id type status createdAt acceptedAt startedAt completedAt storedAt acceptedBy performedBy " +
-    "canister cane position slot storageName sampleContainerId label"
-  ).split(" "),
-);
+const PLAIN = new Set("id canister cane position slot storageName sampleContainerId label".split(" "));
+
+/** Texts that are shown where they look like what they are to be: a time, or one word. */
+const SHAPES: Readonly<Record<string, RegExp>> = {
+  ...Object.fromEntries(
+    ["createdAt", "acceptedAt", "startedAt", "completedAt", "storedAt"].map((key) => [
+      key,
+      /^[\d:.TZ+ -]{8,40}$/,
+    ]),
+  ),
+  ...Object.fromEntries(["type", "status"].map((key) => [key, /^[A-Za-z]\w{1,39}$|^in progress$/i])),
+};
 
 /** Further texts by who tells them: a procedure's `code` is its number, a subject's is the patient's. */
 const PLAIN_OF: Readonly<Record<Owner, ReadonlySet<string>>> = {
@@ -63,6 +69,8 @@ function hide(value: unknown, key: string, owner: Owner): unknown {
 
 function isPlain(value: unknown, key: string, owner: Owner): boolean {
   if (PLAIN.has(key) || PLAIN_OF[owner].has(key)) return true;
+  const shape = Object.hasOwn(SHAPES, key) ? SHAPES[key] : undefined;
+  if (shape !== undefined) return typeof value === "string" && shape.test(value);
   const isId = /(^id|Ids?)$/.test(key);
   if (typeof value === "string") return isId && /^\d{1,16}$/.test(value);
   return isId || (owner !== "person" && !PERSONAL.test(key));
