@@ -12,6 +12,7 @@ import { openQueueBackend } from "./app/queue-backend.ts";
 import { startRechecking } from "./app/rechecking.ts";
 import { startRefills } from "./app/refills.ts";
 import { releaseAtStart } from "./app/release-waiting.ts";
+import { openEpoch, startRestored } from "./app/restored.ts";
 import type { Role } from "./app/roles.ts";
 import { openService } from "./app/service.ts";
 import { keepFindings } from "./app/service-findings.ts";
@@ -206,6 +207,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   const { config, options, clock, logger, ledger, onClose } = context;
   const lock = await acquireSubmitterLock(ledger.connection, { clock, logger, onLost: options.onFatal });
   onClose(() => lock.release());
+  const epoch = await openEpoch(config, { pool: ledger.pool, logger, onWentBack: options.onFatal });
   const owner = `${hostname()}-${process.pid}-${randomBytes(4).toString("hex")}`;
   const recovered = await recoverSubmissions(ledger.pool, owner);
   if (recovered.requeued + recovered.unsettled > 0)
@@ -238,8 +240,16 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   // The lock makes this the one process that works the queues off, and the ledger says what is due.
   await queues.clear();
 
+  const nudge = { current: () => {} };
   const isServiceReachable = () => lock.isHeld && service.breaker.state !== "open";
   const abandoned: Abandoned = { fences: new Set(), claims: new Set() };
+  const restored = startRestored(config, {
+    ...{ pool: ledger.pool, service, clock, logger, epoch },
+    mayCall: isServiceReachable,
+    isSubmitter: () => lock.isHeld,
+    onProgress: () => nudge.current(),
+  });
+  onClose(() => restored.stop());
   const feeder = startFeeder({
     pool: ledger.pool,
     queues,
@@ -249,6 +259,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     abandoned,
     isSubmitter: () => lock.isHeld,
     isServiceReachable,
+    maySubmit: restored.maySubmit,
     settings: {
       window: WINDOW,
       batchSize: Math.min(config.service.concurrency * ORDERS_A_CALL, MOST_ORDERS_A_BATCH),
@@ -264,6 +275,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
       doesParkedBlock: config.lanes.parkedBlocks,
     },
   });
+  nudge.current = feeder.nudge;
   onClose(() => feeder.stop());
   await runJobs(context, {
     queues,
@@ -273,6 +285,8 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     owner,
     abandoned,
     connectors,
+    beforeCall: epoch.advance,
+    requireNewestKnown: restored.requireNewestKnown,
   });
   startPruning(context);
   const { pool } = ledger;
@@ -307,6 +321,8 @@ interface JobParts {
   readonly owner: string;
   readonly abandoned: Abandoned;
   readonly connectors: readonly Connector[];
+  readonly beforeCall: () => Promise<void>;
+  readonly requireNewestKnown: () => Promise<void>;
 }
 
 async function runJobs(context: Context, parts: JobParts): Promise<void> {
@@ -324,6 +340,8 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
     random,
     owner,
     abandoned,
+    beforeCall: parts.beforeCall,
+    requireNewestKnown: parts.requireNewestKnown,
     settings: {
       leaseMs: LEASE_MS,
       callTimeoutMs: config.service.timeoutMs,

@@ -6,6 +6,7 @@ import type { MllpConnector } from "../connectors/mllp/mllp.ts";
 import type { ConsoleDeps, LedgerCounts, ListenerRow, OrderRow, Readiness } from "../console/deps.ts";
 import { createMetrics, type Metrics } from "../console/metrics.ts";
 import { type RunningConsole, startConsole } from "../console/server.ts";
+import { tellRestored } from "../console/tell-restored.ts";
 import { formatAuthority } from "../core/assigning-authority.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
@@ -22,6 +23,7 @@ import { asRefusal } from "../ledger/database-words.ts";
 import { formatId } from "../ledger/ids.ts";
 import { listLatestOrders, listParkedOrders } from "../ledger/latest-orders.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
+import { findRestored } from "../ledger/restored/restore.ts";
 import { countOpenTasks } from "../ledger/tasks.ts";
 import { isSubmitterThere } from "../ledger/waiting.ts";
 import { listWaitingCodes } from "../ledger/waiting-messages.ts";
@@ -79,6 +81,7 @@ export function ledgerView(
   | "waiting"
   | "leftBehind"
   | "attention"
+  | "restored"
   | "serviceChanges"
 > {
   return {
@@ -89,6 +92,7 @@ export function ledgerView(
     waiting: () => listWaitingCodes(pool),
     leftBehind: () => readLeftBehind(pool, config),
     attention: () => readAttention(pool),
+    restored: () => findRestored(pool),
     serviceChanges: () => readServiceChanges(pool, config),
   };
 }
@@ -116,7 +120,13 @@ async function readReadiness(daemon: Daemon): Promise<Readiness> {
   const isIntakeWell = daemon.connectors.every((connector) => connector.trouble === undefined);
   try {
     const isWorkedOff = daemon.queues !== undefined || (await isSubmitterThere(daemon.pool));
-    const reasons = [...troubles, ...(isWorkedOff ? [] : [NO_WORKER])];
+    const restored = await findRestored(daemon.pool);
+    const isHeld = restored !== undefined && restored.uncompared > 0;
+    const reasons = [
+      ...troubles,
+      ...(isWorkedOff ? [] : [NO_WORKER]),
+      ...(isHeld ? [tellRestored(restored)] : []),
+    ];
     return { ready: isIntakeWell, reasons };
   } catch (error) {
     return { ready: false, reasons: [tellLedgerFailure(error), ...troubles] };

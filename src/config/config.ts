@@ -24,6 +24,8 @@ export interface Config<P = unknown> {
   /** The file itself, absolute. */
   readonly file: string;
   readonly dataDir: string;
+  /** The file by which a restored ledger is noticed, absolute; see `src/ledger/restored/`. */
+  readonly epochFile: string;
   readonly processingId: "P" | "T" | "D";
   readonly service: ServiceConfig;
   /** The service's id of each facility, by the lab's name for it. */
@@ -188,6 +190,10 @@ export function toConfig<P>(
   return {
     file,
     dataDir: path.resolve(baseDirectory, given.dataDir),
+    epochFile:
+      given.epochFile === undefined
+        ? `${path.resolve(baseDirectory, given.dataDir)}.epoch`
+        : path.resolve(baseDirectory, given.epochFile),
     processingId: given.processingId,
     service: toServiceConfig(given.service, baseDirectory),
     ...toFacilities(given.facilities, given.service),

@@ -54,6 +54,9 @@ const consoleSection = z.strictObject({
 /** The whole configuration file. Durations come out as milliseconds, sizes as bytes, credentials wrapped. */
 export const fileSchema = z.strictObject({
   dataDir: filePath("Folder of the embedded database, and nothing else.").default("./data"),
+  epochFile: filePath(
+    "File by which a ledger that was restored from an older copy is noticed; `dataDir` with .epoch behind it when not set. To lie where no restore of the ledger puts it back.",
+  ).optional(),
   processingId: z
     .enum(["P", "T", "D"])
     .default("P")

@@ -2,6 +2,7 @@ import type { Clock } from "../core/clock.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import type { LedgerAttention } from "../ledger/attention.ts";
 import type { LeftBehind } from "../ledger/left-behind.ts";
+import type { Restored } from "../ledger/restored/restore.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { AskedDeps, LedgerCounts, OrderRow, Readiness, RefillOverview, ServiceChange } from "./deps.ts";
 
@@ -80,6 +81,16 @@ export function askWaiting(deps: AskedDeps): Promise<readonly WaitingCode[] | un
 /** Failing results, paused queues and refused messages; undefined where nobody looks, or while the ledger is out of reach. */
 export function askAttention(deps: AskedDeps): Promise<LedgerAttention | undefined> {
   return ask(deps, deps.attention, "what stands still could not be read");
+}
+
+/** The restore of the ledger that is seen to; null when there is none, undefined while the ledger is out of reach. */
+export function askRestored(deps: AskedDeps): Promise<Restored | null | undefined> {
+  const { restored } = deps;
+  return ask(
+    deps,
+    restored && (async () => (await restored()) ?? null),
+    "whether the ledger was restored could not be read",
+  );
 }
 
 /** What the service changed; undefined where nobody looks, or while the ledger is out of reach. */

@@ -1,6 +1,7 @@
 import { FAILURES, type FailureCode } from "../core/failures.ts";
 import { formatMinute } from "../core/utc-minute.ts";
 import type { Status } from "./status-document.ts";
+import { HINT_RESTORED } from "./tell-restored.ts";
 
 /**
  * One thing that somebody should know, in words without patients' data. `act`: a person is needed. `wait`: it goes on by
@@ -27,7 +28,10 @@ type Facts = Omit<Status, "attention">;
  */
 export function tellAttention(status: Facts, unread: readonly string[]): Attention[] {
   const found = [
-    ...status.reasons.map((what) => item("act", what, { mend: mendOf(what), command: "cryobridge check" })),
+    ...restoredOf(status),
+    ...status.reasons
+      .filter((what) => what !== status.restored?.text)
+      .map((what) => item("act", what, { mend: mendOf(what), command: "cryobridge check" })),
     ...unreadOf(status, unread),
     ...ordersOf(status),
     ...deliveriesOf(status),
@@ -62,6 +66,18 @@ function unreadOf({ isReady, states }: Facts, unread: readonly string[]): Attent
         mend: "Look at the log, and whether the database is overloaded or something locks its tables.",
       },
     ),
+  ];
+}
+
+function restoredOf({ restored }: Facts): Attention[] {
+  if (!restored) return [];
+  const isHeld = restored.uncomparedOrders > 0;
+  return [
+    item(isHeld ? "act" : "look", restored.text, {
+      since: restored.noticedAt,
+      mend: HINT_RESTORED,
+      command: isHeld ? "cryobridge orders list --state received,queued,submitting,parked" : null,
+    }),
   ];
 }
 

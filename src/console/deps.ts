@@ -6,6 +6,7 @@ import type { OrderState } from "../core/order-state.ts";
 import type { TankAge } from "../jobs/tanks.ts";
 import type { LedgerAttention } from "../ledger/attention.ts";
 import type { LeftBehind } from "../ledger/left-behind.ts";
+import type { Restored } from "../ledger/restored/restore.ts";
 import type { TaskCount } from "../ledger/tasks.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { Metrics } from "./metrics.ts";
@@ -107,6 +108,8 @@ export interface ConsoleDeps {
   readonly waiting?: (() => Promise<readonly WaitingCode[]>) | undefined;
   /** Failing results, paused queues and refused messages. */
   readonly attention?: (() => Promise<LedgerAttention>) | undefined;
+  /** The restore of the ledger that is seen to; undefined when there is none. */
+  readonly restored?: (() => Promise<Restored | undefined>) | undefined;
   /** What waits of connectors that aren't configured. */
   readonly leftBehind?: (() => Promise<readonly LeftBehind[]>) | undefined;
   /** Connectors that listen for messages. */

@@ -45,6 +45,8 @@ export interface Status {
   readonly refusals:
     | readonly { readonly connector: string; readonly count: number; readonly latestAt: string }[]
     | null;
+  /** The restore of the ledger from an older copy that is seen to; null when there is none, or while that can't be told. */
+  readonly restored: StatusRestored | null;
   /** What waits of connectors that aren't configured; null while that can't be told. */
   readonly leftBehind: readonly StatusLeftBehind[] | null;
   /** Tanks that were not refilled for too long, longest first; null when no refills are followed. */
@@ -85,6 +87,19 @@ export interface StatusLeftBehind {
   readonly since: string;
   readonly text: string;
   readonly mend: string;
+}
+
+/** A ledger that was restored from an older copy, in the status document. */
+export interface StatusRestored {
+  readonly text: string;
+  readonly noticedAt: string;
+  /** What came since may be missing. */
+  readonly forgottenSince: string;
+  /** Until then each order is compared with the service before it is sent. */
+  readonly watchedUntil: string;
+  readonly openOrders: number;
+  /** Those of them that are still to be compared; nothing is submitted until there are none. */
+  readonly uncomparedOrders: number;
 }
 
 /** A tank in the status document. */

@@ -3,6 +3,7 @@ import { isTerminal, ORDER_STATES } from "../core/order-state.ts";
 import { type TankAge, tankName } from "../jobs/tanks.ts";
 import type { FailingDeliveries } from "../ledger/attention.ts";
 import type { LeftBehind } from "../ledger/left-behind.ts";
+import type { Restored } from "../ledger/restored/restore.ts";
 import type { TaskCount } from "../ledger/tasks.ts";
 import {
   askAttention,
@@ -11,6 +12,7 @@ import {
   askOrders,
   askReadiness,
   askRefills,
+  askRestored,
   askServiceChanges,
   askWaiting,
 } from "./ask.ts";
@@ -21,9 +23,11 @@ import type {
   StatusDeliveries,
   StatusLeftBehind,
   StatusOrder,
+  StatusRestored,
   StatusTank,
 } from "./status-document.ts";
 import { mendLeftBehind, needsPerson, tellLeftBehind } from "./tell-left-behind.ts";
+import { tellRestored } from "./tell-restored.ts";
 
 const RECENT = 25;
 const STUCK = 50;
@@ -34,23 +38,26 @@ const CHANGE_SHOWN_MS = 7 * 86_400_000;
 
 /** How things stand, as one document. Answers within seconds even while the ledger does not. */
 export async function readStatus(deps: AskedDeps, version: string): Promise<Status> {
-  const [readiness, counts, stuck, recent, refills, changes, waiting, still, left] = await Promise.all([
-    askReadiness(deps),
-    askCounts(deps),
-    askOrders(deps, () => deps.stuckOrders(STUCK)),
-    askOrders(deps, () => deps.recentOrders(RECENT)),
-    askRefills(deps),
-    askServiceChanges(deps),
-    askWaiting(deps),
-    askAttention(deps),
-    askLeftBehind(deps),
-  ]);
+  const [readiness, counts, stuck, recent, refills, changes, waiting, still, left, restored] =
+    await Promise.all([
+      askReadiness(deps),
+      askCounts(deps),
+      askOrders(deps, () => deps.stuckOrders(STUCK)),
+      askOrders(deps, () => deps.recentOrders(RECENT)),
+      askRefills(deps),
+      askServiceChanges(deps),
+      askWaiting(deps),
+      askAttention(deps),
+      askLeftBehind(deps),
+      askRestored(deps),
+    ]);
   const unread = [
     ...(counts === undefined ? ["how many orders and results wait"] : []),
     ...(stuck === undefined ? ["which orders are parked"] : []),
     ...(deps.waiting && waiting === undefined ? ["which messages wait for a code"] : []),
     ...(deps.attention && still === undefined ? ["which results fail and which queues are paused"] : []),
     ...(deps.leftBehind && left === undefined ? ["what waits of former connectors"] : []),
+    ...(deps.restored && restored === undefined ? ["whether it was restored from an older copy"] : []),
     ...(deps.refills && refills === undefined ? ["which tanks are overdue"] : []),
   ];
   const gone = new Set(left?.map(({ connector }) => connector));
@@ -98,6 +105,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
         count,
         latestAt: latestAt.toISOString(),
       })) ?? null,
+    restored: restored ? toStatusRestored(restored) : null,
     leftBehind: left?.filter(needsPerson).map(toStatusLeftBehind) ?? null,
     overdueTanks:
       refills?.tanks
@@ -159,6 +167,18 @@ function toStatusTank(tank: TankAge): StatusTank {
     storage: tankName(tank),
     lastRefillAt: tank.lastRefillAt?.toISOString() ?? null,
     since: tank.since.toISOString(),
+  };
+}
+
+function toStatusRestored(restored: Restored): StatusRestored {
+  const { at, forgottenSince, watchedUntil, open, uncompared } = restored;
+  return {
+    text: tellRestored(restored),
+    noticedAt: at.toISOString(),
+    forgottenSince: forgottenSince.toISOString(),
+    watchedUntil: watchedUntil.toISOString(),
+    openOrders: open,
+    uncomparedOrders: uncompared,
   };
 }
 

@@ -49,6 +49,8 @@ export interface FeederDeps {
   readonly isSubmitter: () => boolean;
   /** False while the service is known to be out of reach: then nothing that would call it is handed over. */
   readonly isServiceReachable: () => boolean;
+  /** False while a restored ledger is compared with the service: lost calls are looked for, and nothing is submitted. */
+  readonly maySubmit: () => Promise<boolean>;
   readonly settings: FeederSettings;
 }
 
@@ -144,10 +146,11 @@ function submitJob(batch: number): NewJob<"submit"> {
 
 async function feedSubmit(deps: FeederDeps): Promise<void> {
   const { window, doesParkedBlock } = deps.settings;
+  const maySubmit = await deps.maySubmit();
   let room = window - (await countQueued(deps.pool));
   const take = (limit: number) => takeWaiting(deps.pool, { limit, doesParkedBlock });
   const waiting: number[] = [];
-  for (let isMore = room >= window / 2; isMore; ) {
+  for (let isMore = maySubmit && room >= window / 2; isMore; ) {
     const limit = Math.min(deps.settings.batchSize, room);
     const taken = limit > 0 ? await take(limit) : undefined;
     if (taken) waiting.push(taken.batch);

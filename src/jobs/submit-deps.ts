@@ -50,5 +50,13 @@ export interface SubmitDeps {
   /** This process, as the owner of orders in hand. */
   readonly owner: string;
   readonly abandoned: Abandoned;
+  /**
+   * Awaited before the first call to create an order's request: whether the ledger is an older copy of itself is known then.
+   *
+   * @throws Failure when it can't be known right now, or was just found to be so
+   */
+  readonly requireNewestKnown: () => Promise<void>;
+  /** Awaited after an intent was recorded and before its call leaves; when it throws, nothing is sent. */
+  readonly beforeCall: () => Promise<void>;
   readonly settings: SubmitSettings;
 }

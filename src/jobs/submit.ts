@@ -4,10 +4,12 @@ import type { Surface } from "../core/surface.ts";
 import type { OrderChange } from "../ledger/change-orders.ts";
 import { findLabelHolders, type LabelHolder } from "../ledger/label-subjects.ts";
 import type { LedgerOrder } from "../ledger/order-row.ts";
+import { findRestored, type Restored } from "../ledger/restored/restore.ts";
 import { findLikenesses, type Likeness } from "../ledger/same-containers.ts";
 import { claimBatch, isEarlierStoreThere } from "../ledger/submission.ts";
 import { requestBody } from "../service/request-body.ts";
 import { sensitiveOf } from "../service/subjects.ts";
+import { guardForgotten } from "./compare.ts";
 import { create } from "./create.ts";
 import {
   containersOf,
@@ -63,12 +65,14 @@ async function claim(batch: number, deps: SubmitDeps): Promise<Step[]> {
     const fresh = orders.flatMap(({ id, intent }) => (intent === undefined ? [id] : []));
     const likenesses = await findLikenesses(pool, fresh);
     const labelHolders = await findLabelHolders(pool, settings.labelOfTwoSubjects === "park" ? fresh : []);
+    const restored = fresh.length > 0 ? await findRestored(pool) : undefined;
     abandoned.claims.delete(batch);
     return orders.map((order) => ({
       order,
       leaseEndsAt,
       likeness: likenesses.get(order.id),
       labelHolder: labelHolders.get(order.id),
+      restored,
     }));
   } catch (error) {
     abandoned.claims.add(batch);
@@ -84,11 +88,14 @@ interface Step {
   readonly likeness: Likeness | undefined;
   /** Read together with it. */
   readonly labelHolder: LabelHolder | undefined;
+  /** Set while a restore of the ledger is seen to. */
+  readonly restored: Restored | undefined;
 }
 
 async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
   const { order, likeness } = step;
   if (likeness === undefined) throw new TypeError(`order o${order.id} is not in the ledger`);
+  await deps.requireNewestKnown();
   if (isSubjectNews(order.operation)) return takeNews(order, likeness, deps, signal);
   if ((await guardOrder(order, likeness, step.labelHolder, deps)) === "wait") return putOff(order, deps);
   const subject = await ensureSubject(step, likeness, deps, signal);
@@ -120,12 +127,7 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
     order.operation === "RETRIEVAL" ? await resolveContainers(order, subject, deps, signal) : [];
   if (containerIds === "not yet stored") return putOff(order, deps);
   await guardStored(order, subject, likeness, deps, signal);
-  await createRequest(
-    step,
-    { containerIds, registered, needsFreeLabels: needsFreeLabels(order, likeness, deps.settings) },
-    deps,
-    signal,
-  );
+  await createRequest(step, { containerIds, registered, likeness }, deps, signal);
 }
 
 /** Gives the order back until the earlier one may have ended. */
@@ -250,7 +252,7 @@ async function createRequest(
   prepared: {
     readonly containerIds: readonly number[];
     readonly registered: OrderChange | undefined;
-    readonly needsFreeLabels: boolean;
+    readonly likeness: Likeness;
   },
   deps: SubmitDeps,
   signal: AbortSignal,
@@ -263,17 +265,29 @@ async function createRequest(
   // It is taken before the first call and kept: what that one made must not pass for older than the second.
   const isFirst = order.calledAt === undefined || order.surface !== surface;
   const needsSnapshot = isFirst && surface === "request" && request.ref === undefined;
+  const { overrides } = prepared.likeness;
+  const restored = order.calledAt === undefined && !overrides.has("restored") ? step.restored : undefined;
   // Reading may fail, and a registration that isn't recorded could be made twice.
-  if (needsSnapshot && prepared.registered) await deps.writer.change(prepared.registered);
+  const isRecordedFirst = needsSnapshot || restored !== undefined;
+  if (isRecordedFirst && prepared.registered) await deps.writer.change(prepared.registered);
+  if (restored) {
+    await guardForgotten(order, { restored, surface, containerIds: prepared.containerIds }, deps, signal);
+  }
   const knownRequestIds = needsSnapshot
     ? await deps.service.snapshotRequestIds(order.facilityId, order.subject.code, request.type, signal)
     : [];
   const body = requestBody(request, deps.settings.correlation, surface);
   await intend(
     step,
-    { intent: "request", knownRequestIds, body, surface, needsFreeLabels: prepared.needsFreeLabels },
+    {
+      intent: "request",
+      knownRequestIds,
+      body,
+      surface,
+      needsFreeLabels: needsFreeLabels(order, prepared.likeness, deps.settings),
+    },
     deps,
-    needsSnapshot ? undefined : prepared.registered,
+    isRecordedFirst ? undefined : prepared.registered,
   );
   const beforeSend = () => requireLease(step, deps);
   const sensitive = sensitiveOf(order.subject);
@@ -295,7 +309,8 @@ async function createRequest(
 
 /**
  * Writes the intent down and makes sure that this worker still owns the order, so that a worker which was stopped for
- * longer than its lease sends nothing when it wakes.
+ * longer than its lease sends nothing when it wakes. From then on a copy of the ledger that lacks the intent is known by its
+ * epoch.
  */
 async function intend(
   step: Step,
@@ -315,6 +330,7 @@ async function intend(
   const result = await deps.writer.intend({ orderId, fence, ...what, recheckMs }, after);
   if (result.kind === "not ours") throw leaseLost();
   if (result.kind === "label taken") throw labelTaken(result.by);
+  await deps.beforeCall();
 }
 
 /** A call may wait for its turn after the intent was written: right before it leaves, the lease is looked at again. */

@@ -70,6 +70,8 @@ export interface OrderChange {
     | undefined;
   /** The service's answer that a person may want to see; kept with `failure` as what it was taken to mean. */
   readonly answer?: KeptAnswer | undefined;
+  /** It was compared with the service after the ledger was restored. */
+  readonly isCompared?: boolean | undefined;
   /** The look for what it may be at the service besides, after it was sent again, has been made. */
   readonly isRechecked?: boolean | undefined;
   /** An entry of the timeline. `detail` holds no patient's values. */
@@ -114,6 +116,10 @@ update orders o
        is_repost_approved = case when x.settles_intent then false
                                  else coalesce(x.approves_repost, o.is_repost_approved) end,
        recheck_at = case when x.is_rechecked then null else o.recheck_at end,
+       -- What is linked, or has ended, needs no comparison.
+       compare_at = case when x.is_compared or x.surface is not null
+                           or x."to" in ('completed', 'rejected', 'cancelled', 'failed', 'discarded') then null
+                         else o.compare_at end,
        missing_since = case when x.is_missing then coalesce(o.missing_since, now())
                             when not x.is_missing then null
                             else o.missing_since end
@@ -123,7 +129,7 @@ update orders o
          remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, looks integer,
          failed_looks integer, releases boolean, takes_back boolean, is_held boolean, settles_intent boolean, reopens_intent boolean,
          approves_repost boolean, is_refused boolean, is_unsent boolean,
-         is_missing boolean, is_rechecked boolean)
+         is_missing boolean, is_rechecked boolean, is_compared boolean)
  where o.id = x.order_id
    and (x.fence is null or o.fence = x.fence)
    and (x."from" is null or o.state = any (x."from"))
@@ -204,6 +210,7 @@ function toParameter(change: OrderChange): Record<string, unknown> {
     approves_repost: change.isRepostApproved,
     is_missing: change.isMissing,
     is_rechecked: change.isRechecked === true,
+    is_compared: change.isCompared === true,
   };
 }
 

@@ -168,6 +168,7 @@ const OVERRIDABLE: Readonly<Partial<Record<FailureCode, Override>>> = {
   ORDER_CONTAINER_STORED_ALREADY: "containers",
   ORDER_CONTAINER_RETRIEVED_ALREADY: "containers",
   ORDER_LABEL_OF_OTHER_SUBJECT: "label",
+  RESTORE_REQUEST_FOUND: "restored",
 };
 
 /** $1 id, $2 what the person saw and goes past. */
@@ -189,15 +190,20 @@ export async function overrideOrder(
   { id }: Pick<LedgerOrder, "id">,
   by: Act,
 ): Promise<ActResult> {
-  return act(pool, id, by, "override", async ({ state, failure }, client) => {
+  return act(pool, id, by, "override", async ({ state, failure, intent }, client) => {
     const override = failure && OVERRIDABLE[failure.code];
     if (state !== "parked" || !failure || override === undefined) return "not applicable";
     if ((by.reason ?? "").trim() === "") return "reason wanted";
     await client.query(OVERRIDE, [id, override]);
+    // What its own call did is still looked for.
+    const onward =
+      intent === undefined
+        ? ({ to: "received" } as const)
+        : ({ to: "submitting", isRepostApproved: true, isReleased: true } as const);
     return {
       orderId: id,
       from: ["parked"],
-      to: "received",
+      ...onward,
       failure: null,
       attempts: 0,
       nextInMs: 0,

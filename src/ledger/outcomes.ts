@@ -70,7 +70,8 @@ returning id`;
 /** Numbers result files; $1 connector, $2 name of the input file. */
 const NEXT_RESULT_NUMBER = `
 insert into result_numbers as r (connector, input_name, last_number)
-values ($1, $2, 1)
+select $1, $2, 1 + l.restores * 1000
+  from ledger l
 on conflict (connector, input_name) do update set last_number = r.last_number + 1
 returning last_number`;
 
@@ -202,7 +203,10 @@ export interface Composition {
   readonly uncomposed: readonly UncomposedOutcome[];
 }
 
-/** The number of the next result file for an input file of this name, from 1. A crash may leave a number unused. */
+/**
+ * The number of the next result file for an input file of this name, from 1. A crash may leave a number unused, and a ledger
+ * that was restored leaves 1,000, since it doesn't know which names it has given.
+ */
 export async function takeResultNumber(pool: pg.Pool, connector: string, inputName: string): Promise<number> {
   const [row] = await run<{ last_number: number }>(pool, NEXT_RESULT_NUMBER, [connector, inputName]);
   return row?.last_number ?? 1;

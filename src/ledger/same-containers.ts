@@ -22,10 +22,10 @@ export interface SameContainer {
 }
 
 /**
- * A match that a person can decide to go past: another order has its number, moves its containers, or has one of its labels
- * under another subject.
+ * What a person can decide to go past: another order has its number, moves its containers, or has one of its labels under
+ * another subject; or a request that a restored ledger has forgotten may be its own.
  */
-export type Override = "number" | "containers" | "label";
+export type Override = "number" | "containers" | "label" | "restored";
 
 /** An order that had another one's number first. */
 export interface NumberHolder {

@@ -81,6 +81,8 @@ due as (
      and o.owner is null
      and o.next_at <= now()
      and o.handed_over_at is null
+     -- After a restore it is compared with the service first.
+     and o.compare_at is null
      and (select e.id
             from orders e
            where e.lane = o.lane

@@ -16,6 +16,8 @@ import { createExternalSurface, type ExternalSurface } from "./external-surface.
 import type { FindingChange, ServiceFinding } from "./findings.ts";
 import type { LostRequest } from "./likeness.ts";
 import { Limiter } from "./limiter.ts";
+import { listMade, type Made, type MadeSearch } from "./made.ts";
+import { listNewestMarks } from "./newest-marks.ts";
 import { type ListFacts, type ProbePlan, probeLists, probeUnknownId, type UnknownId } from "./probe.ts";
 import { getProcedure } from "./procedures.ts";
 import { readProcedures, readRequests } from "./read-batch.ts";
@@ -77,6 +79,12 @@ export interface ServiceClient {
   ): Promise<BatchRead<ProcedureStatus>>;
 
   readonly external: ExternalSurface;
+
+  listMade(search: MadeSearch, signal: AbortSignal): Promise<Made[]>;
+  listNewestMarks(
+    search: { readonly surface: Surface; readonly facilityId: number; readonly since: Date },
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>>;
 
   cancelAtService(target: CancelTarget, signal: AbortSignal): Promise<CancelLook | undefined>;
   lookForCancel(target: CancelTarget, signal: AbortSignal): Promise<CancelLook | "gone">;
@@ -167,6 +175,8 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     findCreatedRequest: (lost, signal) => findCreatedRequest(context, lost, signal),
     snapshotRequestIds: (facilityId, subjectCode, type, signal) =>
       snapshotRequestIds(context, { facilityId, subjectCode, type }, signal),
+    listMade: (search, signal) => listMade(context, search, signal),
+    listNewestMarks: (search, signal) => listNewestMarks(context, search, signal),
     listSubjectContainers: (subjectCode, signal) =>
       listSubjectContainers(context, { surface: "request", subjectCode }, signal),
     getLocation: (containerId, signal) => getLocation(context, containerId, signal),

@@ -50,10 +50,13 @@ export async function findCreatedProcedure(
   return { ...found, traces: isUnseen ? await findTraces(context, lost, containersOnce) : [] };
 }
 
+/** Whose procedures are looked for, and of which type. */
+type Wanted = Pick<LostRequest, "facilityId" | "type" | "subjectCode">;
+
 /** One full walk: the entries of that facility, subject and type, and those that don't tell one of them. */
-async function searchProcedures(
+export async function searchProcedures(
   context: ServiceContext,
-  lost: LostRequest,
+  lost: Wanted,
   signal: AbortSignal,
 ): Promise<Map<number, ProcedureStatus>> {
   const { facilityId, type } = lost;
@@ -71,7 +74,7 @@ async function searchProcedures(
 }
 
 /** Whether what a procedure tells leaves it possible that it is the lost one. */
-function isOfLost(entry: ProcedureStatus, lost: LostRequest): boolean {
+function isOfLost(entry: ProcedureStatus, lost: Wanted): boolean {
   const { subjectCode, facilityId, type } = entry;
   if (subjectCode !== undefined && subjectCode.reveal() !== lost.subjectCode.reveal()) return false;
   if (facilityId !== undefined && facilityId !== lost.facilityId) return false;

@@ -21,7 +21,14 @@ export type Likeness = "certain" | "marked" | "possible" | "none";
 export type Age = "older" | "newer" | "unknown";
 
 /** Room for clocks that differ more than the `Date` header shows. */
-const CLOCK_MARGIN_MS = 600_000;
+export const CLOCK_MARGIN_MS = 600_000;
+
+/** A time as the service wrote it, ms by its own clock; undefined where it has no zone, or is none. */
+export function createdAtMs(text: string | undefined): number | undefined {
+  if (!text || !/(Z|[+-]\d{2}:?\d{2})$/i.test(text)) return undefined;
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) ? undefined : ms;
+}
 
 /** By the service's clock as its `Date` headers show it, with a margin; a time without a zone tells nothing. */
 export function ageOf(
@@ -29,9 +36,8 @@ export function ageOf(
   lost: LostRequest,
   entry: { readonly createdAt?: string | undefined },
 ): Age {
-  if (!entry.createdAt || !/(Z|[+-]\d{2}:?\d{2})$/i.test(entry.createdAt)) return "unknown";
-  const createdAt = Date.parse(entry.createdAt);
-  if (Number.isNaN(createdAt)) return "unknown";
+  const createdAt = createdAtMs(entry.createdAt);
+  if (createdAt === undefined) return "unknown";
   const sentAt = lost.sentAfter.getTime() + (context.transport.clockSkewMs ?? 0);
   return createdAt < sentAt - CLOCK_MARGIN_MS ? "older" : "newer";
 }

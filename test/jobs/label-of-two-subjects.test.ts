@@ -50,6 +50,8 @@ test("an order is not sent when another subject's order for its label overtook i
       random: () => 0.5,
       owner: "me",
       abandoned: { fences: new Set(), claims: new Set() },
+      requireNewestKnown: async () => {},
+      beforeCall: async () => {},
       settings: {
         leaseMs: 300_000,
         callTimeoutMs: 1_000,

@@ -25,6 +25,8 @@ function depsOf(pool: pg.Pool, found: SettleFindings): SubmitDeps {
     logger: silent,
     random: () => 0,
     owner: "me",
+    requireNewestKnown: async () => undefined,
+    beforeCall: async () => undefined,
     abandoned: { fences: new Set(), claims: new Set() },
     settings: {
       leaseMs: 60_000,

@@ -10,6 +10,7 @@ import { formatId } from "../../ledger/ids.ts";
 import { recordAudit } from "../../ledger/operator.ts";
 import type { LedgerOrder } from "../../ledger/order-row.ts";
 import { findPausedQueues } from "../../ledger/paused-queues.ts";
+import { isUncompared } from "../../ledger/restored/restore.ts";
 import { listOrderTasks } from "../../ledger/tasks.ts";
 import {
   findMessage,
@@ -134,6 +135,7 @@ async function readDetails(
     laneHolder: needsLaneHolder(order)
       ? await findLaneHolder(pool, id, config.lanes.parkedBlocks)
       : undefined,
+    isComparing: await isUncompared(pool),
   });
   const paint = PAINT_BY_STATE[order.state];
   const state = session.paint(paint === undefined ? "bold" : ["bold", paint], order.state);

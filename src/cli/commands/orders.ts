@@ -10,6 +10,7 @@ import { ORDER_COLUMNS } from "../output/order-columns.ts";
 import { parseSince } from "../output/times.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { cancelOrders, changeOrders } from "./orders-change.ts";
+import { releaseAfterRestore } from "./orders-release.ts";
 import { showOrder } from "./orders-show.ts";
 
 /** `cryobridge orders …`. */
@@ -73,6 +74,18 @@ export function define(orders: Command, cli: Cli): void {
     .option("-y, --yes", "don't ask before acting on more than one")
     .addHelpText("after", '\nExample:\n  cryobridge orders cancel o17 --reason "the patient withdrew"')
     .action(toAction(cli, cancelOrders));
+  orders
+    .command("release-after-restore")
+    .description(
+      "Stop comparing orders with the service after the ledger was restored from an older copy: what waits for that is submitted.",
+    )
+    .requiredOption("--reason <text>", WHY)
+    .option("-y, --yes", "don't ask while orders are not compared yet")
+    .addHelpText(
+      "after",
+      '\nExample:\n  cryobridge orders release-after-restore --reason "the lab has sent everything again"',
+    )
+    .action(toAction(cli, releaseAfterRestore));
 }
 
 const WHY = "why, for the audit";

@@ -26,7 +26,12 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
       : detail.found === "subject"
         ? "the lost call had registered the subject; the order goes on"
         : `the lost call had no effect${after(detail.looks, ", found in ", " looks")}; the order goes on`,
-  adopted: (detail) => `the lost call had made ${linkWords(detail)}; it is this order's`,
+  compared: () =>
+    "the ledger was restored from an older copy; the service has nothing of the order, which goes on",
+  adopted: (detail) =>
+    detail.isRestored === true
+      ? `the ledger was restored from an older copy; the service has ${linkWords(detail)}, which is this order's`
+      : `the lost call had made ${linkWords(detail)}; it is this order's`,
   status: (detail) => `the service says ${text(detail.status) ?? "nothing new"}`,
   unknown_status: (detail) =>
     `the service gave a status that nobody knows: ${text(detail.status)}; it is followed on`,

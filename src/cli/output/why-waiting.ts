@@ -10,6 +10,8 @@ export interface Surroundings {
   /** Whether a daemon works on the ledger. */
   readonly isDaemonThere: boolean;
   readonly pausedQueues: ReadonlySet<string>;
+  /** A restored ledger is still being compared with the service. */
+  readonly isComparing?: boolean | undefined;
   /** An earlier order of the same subject that has to be submitted first. */
   readonly laneHolder?: { readonly orderId: string; readonly state: OrderState } | undefined;
 }
@@ -32,6 +34,9 @@ export function whyWaiting(order: LedgerOrder, around: Surroundings): string | u
   const queue = linkOf(order) === undefined ? "submit" : "track";
   if (around.pausedQueues.has(queue) && order.state !== "queued") {
     return `The queue ${queue} is paused by an operator; cryobridge queue resume ${queue} lets it go on.`;
+  }
+  if (around.isComparing === true && linkOf(order) === undefined && order.state !== "queued") {
+    return "The ledger was restored from an older copy, and nothing is submitted until each open order was compared with the service (cryobridge status tells how far that is).";
   }
   switch (order.state) {
     case "received":

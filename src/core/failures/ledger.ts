@@ -125,6 +125,18 @@ export const LEDGER_FAILURES = {
       "The ledger's tables are of an earlier release, and a daemon of that release is at work on them.",
     mend: "Restart the daemon with this release first, the one with the role worker before others: its start brings the tables up to date. Until then the earlier release's commands work.",
   },
+  LEDGER_EPOCH_UNUSABLE: {
+    class: "transient",
+    meaning:
+      "The file beside the data folder by which a restored ledger is noticed can't be read or written, so no call that creates something leaves.",
+    mend: "Correct the owner and rights of the file and its folder, make room on the disk, or name another place in `epochFile`, outside of what a restore of the ledger would put back. A file that is damaged is moved away: the next start then treats the ledger as restored.",
+  },
+  LEDGER_WENT_BACK: {
+    class: "transient",
+    meaning:
+      "The ledger was put back to an older state, and open orders have to be compared with the service before anything is sent.",
+    mend: "Nothing, if the daemon goes on; `cryobridge status` tells how far it is. Where it has ended, start it again.",
+  },
   QUEUE_UNAVAILABLE: {
     class: "transient",
     meaning: "The job queue's server did not answer in time.",

@@ -108,6 +108,12 @@ export const ORDER_FAILURES = {
       "After a call without an answer, more than one request or procedure at the service could be this order's.",
     mend: "Decide at the service which is the right one and link it with `cryobridge orders resolve --request-id N` (on the external surface with `--procedure-id N`).",
   },
+  RESTORE_REQUEST_FOUND: {
+    class: "permanent",
+    meaning:
+      "The ledger was restored from an older copy, and the service has a request that no order of it knows and that may be this order's, made in the time that the ledger has forgotten; nothing was sent.",
+    mend: "Look at the service: link the request with `cryobridge orders resolve ID --request-id N` (on the external surface the procedure, with `--procedure-id N`); or, where it is another one, `cryobridge orders retry ID --override --reason TEXT`.",
+  },
   REQUEST_GONE: {
     class: "permanent",
     meaning: "The service has not known a request or procedure that it created for more than a day.",

@@ -41,3 +41,27 @@ alter table tasks
   drop constraint tasks_kind_check,
   add constraint tasks_kind_check check (
     kind in ('cancel', 'hold', 'release', 'change', 'update', 'merge', 'refusal', 'taken_back', 'duplicate'));
+
+-- A ledger that was restored from an older copy: how that is noticed, and what is done then.
+alter table ledger
+  -- Counts up before calls leave; the file beside the data has the number too.
+  add column epoch bigint not null default 0,
+  -- How often it was found to be an older copy.
+  add column restores integer not null default 0,
+  add column restored_at timestamptz,
+  -- How that was noticed, in words.
+  add column restored_by text,
+  -- Since when facts may be missing.
+  add column forgotten_since timestamptz,
+  -- How many open orders there were to compare with the service.
+  add column restored_open integer not null default 0,
+  -- When a person decided that nothing is compared any more.
+  add column restore_lifted_at timestamptz;
+
+-- An order that is to be compared with the service before anything is submitted, and when that is tried next.
+alter table orders add column compare_at timestamptz;
+create index orders_compare on orders (compare_at) where compare_at is not null;
+
+alter table orders
+  drop constraint orders_overrides_check,
+  add constraint orders_overrides_check check (overrides <@ array['number', 'containers', 'restored']);

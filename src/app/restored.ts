@@ -1,0 +1,180 @@
+import type pg from "pg";
+import { type Config, wayOfFacility } from "../config/config.ts";
+import type { Clock } from "../core/clock.ts";
+import { asFailure, Failure } from "../core/failures.ts";
+import type { Logger } from "../core/logger.ts";
+import { compareDue } from "../jobs/compare.ts";
+import { findKnownMarks, findLastCall } from "../ledger/restored/comparisons.ts";
+import { type Epoch, startEpoch } from "../ledger/restored/epoch.ts";
+import { readEpochFile } from "../ledger/restored/epoch-file.ts";
+import { decideWentBack } from "../ledger/restored/notice.ts";
+import { enterRestored, findLedgerEpoch, isUncompared } from "../ledger/restored/restore.ts";
+import type { ServiceClient } from "../service/client.ts";
+
+/**
+ * Compares the ledger with its epoch file, before anything else is done with it. A ledger that went back goes on as the older
+ * copy that it is.
+ *
+ * @throws Failure LEDGER_EPOCH_UNUSABLE
+ */
+export async function openEpoch(
+  { epochFile }: Config,
+  deps: { readonly pool: pg.Pool; readonly logger: Logger; readonly onWentBack: (failure: Failure) => void },
+): Promise<Epoch> {
+  const { pool, logger } = deps;
+  const file = await readEpochFile(epochFile);
+  const found = await findLedgerEpoch(pool);
+  const wentBack = decideWentBack(found, file);
+  const epoch = file?.ledger === found.ledger ? file.epoch : 0;
+  const entered =
+    wentBack && (await enterRestored(pool, { ...wentBack, epoch, restores: file?.restores ?? 0 }));
+  if (entered) {
+    logger.warn(
+      { why: wentBack.text, openOrders: entered.open },
+      "the ledger is an older copy (restored): nothing is submitted until each open order was compared with the service",
+    );
+  }
+  const now = { ...found, ...(entered && { epoch: entered.epoch, restores: entered.restores }) };
+  const counting = startEpoch({ ...deps, file: epochFile, now });
+  // A copy that was made while nothing worked is known by this start already.
+  await counting.advance();
+  return counting;
+}
+
+export interface RestoredDeps {
+  readonly pool: pg.Pool;
+  readonly service: ServiceClient;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly epoch: Epoch;
+  /** Whether calls may be made right now: this process submits, and the service is not known to be away. */
+  readonly mayCall: () => boolean;
+  readonly isSubmitter: () => boolean;
+  /** Something was found or compared, so there may be something to do. */
+  readonly onProgress: () => void;
+}
+
+const LOOK_EVERY_MS = 1_000;
+const CHECK_AGAIN_MS = 5_000;
+/** The epoch counts also while no calls leave, so that a copy is known by what the lab was told since, too. */
+const COUNT_EVERY_MS = 60_000;
+
+/** What sees to it that a ledger which was restored from an older copy doubles nothing. */
+export interface RestoredWatch {
+  /** False while open orders are still to be compared with the service. */
+  maySubmit(): Promise<boolean>;
+  /**
+   * Has the service's newest requests looked at, once in a run and before the first order is submitted: a mark of this ledger
+   * that no order has proves that it went back, though the file beside it went back as well.
+   *
+   * @throws Failure LEDGER_WENT_BACK when that was just found; those of the reads while the service can't be read
+   */
+  requireNewestKnown(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Begins to compare a ledger that may be an older copy with the service. */
+export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch {
+  const { clock, logger, pool, epoch } = deps;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const settings = {
+    correlation: config.service.correlation,
+    wayOf: (facilityId: number) => wayOfFacility(config, facilityId),
+    firstPollMs: config.service.polling.firstMs,
+  };
+  let isChecked = settings.correlation !== "token";
+  let checking: Promise<void> | undefined;
+  let checkedAt = Number.NEGATIVE_INFINITY;
+  let countedAt = clock.monotonic();
+
+  const check = async () => {
+    checkedAt = clock.monotonic();
+    const unknown = await findUnknownMarks(config, deps, signal);
+    if (unknown.length > 0) {
+      const text = `the service has requests with marks of this ledger that no order of it has, such as [ref ${unknown[0]}]`;
+      const entered = await enterRestored(pool, { text, epoch: 0, restores: 0 });
+      logger.warn(
+        { why: text, openOrders: entered.open },
+        "the ledger is an older copy (restored): nothing is submitted until each open order was compared with the service",
+      );
+      epoch.noteRestores(entered.restores);
+      await epoch.advance();
+    }
+    isChecked = true;
+    deps.onProgress();
+    if (unknown.length > 0)
+      throw new Failure(
+        "LEDGER_WENT_BACK",
+        "the ledger is an older copy: open orders are compared with the service",
+      );
+  };
+
+  const requireNewestKnown = async () => {
+    if (isChecked) return;
+    checking ??= check().finally(() => {
+      checking = undefined;
+    });
+    await checking;
+  };
+
+  const round = async () => {
+    if (deps.isSubmitter() && clock.monotonic() - countedAt >= COUNT_EVERY_MS) {
+      countedAt = clock.monotonic();
+      await epoch.advance();
+    }
+    if (!deps.mayCall()) return;
+    if (!isChecked && clock.monotonic() - checkedAt >= CHECK_AGAIN_MS) await requireNewestKnown();
+    if ((await compareDue({ ...deps, settings }, signal)) > 0) deps.onProgress();
+  };
+
+  const loop = async () => {
+    while (!signal.aborted) {
+      try {
+        await round();
+      } catch (error) {
+        const failure = asFailure(error);
+        if (!signal.aborted)
+          logger.warn(
+            { err: failure },
+            "the ledger could not be compared with the service; it is tried again",
+          );
+      }
+      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
+    }
+  };
+  const running = loop();
+  return {
+    maySubmit: async () => !(await isUncompared(pool)),
+    requireNewestKnown,
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** Marks of this ledger, at the service since the ledger's last call, that no order of it has. */
+async function findUnknownMarks(
+  config: Config,
+  { pool, service, logger }: RestoredDeps,
+  signal: AbortSignal,
+): Promise<string[]> {
+  const { at, markPrefix } = await findLastCall(pool);
+  const marks = new Set<string>();
+  for (const facilityId of new Set(config.facilityIdByCode.values())) {
+    const { surface } = wayOfFacility(config, facilityId);
+    try {
+      for (const mark of await service.listNewestMarks({ surface, facilityId, since: at }, signal)) {
+        if (mark.startsWith(`${markPrefix}-`)) marks.add(mark);
+      }
+    } catch (error) {
+      const { code, class: kind } = asFailure(error);
+      if (kind !== "permanent" || code === "SERVICE_CREDENTIALS_REFUSED") throw error;
+      // A cross-check: a service that doesn't let it be made keeps nobody from working.
+      logger.info({ facilityId, code }, "the service's newest requests can't be compared with the ledger");
+    }
+  }
+  const known = await findKnownMarks(pool, [...marks]);
+  return [...marks].filter((mark) => !known.has(mark));
+}

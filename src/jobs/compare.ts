@@ -1,0 +1,224 @@
+import type pg from "pg";
+import { asFailure, Failure } from "../core/failures.ts";
+import type { Logger } from "../core/logger.ts";
+import type { FacilityWay, Surface } from "../core/surface.ts";
+import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
+import { formatId } from "../ledger/ids.ts";
+import type { LedgerOrder, ServiceLink } from "../ledger/order-row.ts";
+import {
+  findDueComparisons,
+  findKnownMarks,
+  findLinkedOf,
+  postponeComparison,
+} from "../ledger/restored/comparisons.ts";
+import { findRestored, type Restored } from "../ledger/restored/restore.ts";
+import type { ServiceClient } from "../service/client.ts";
+import { decideForgotten, type ForgottenDecision } from "./decide-forgotten.ts";
+import { WORD, WORDS } from "./find-created.ts";
+import { idsByLabelOf } from "./guard.ts";
+
+export interface CompareDeps {
+  readonly pool: pg.Pool;
+  readonly service: ServiceClient;
+  readonly logger: Logger;
+  readonly settings: {
+    readonly correlation: "token" | "labels";
+    readonly wayOf: (facilityId: number) => FacilityWay;
+    readonly firstPollMs: number;
+  };
+}
+
+/** Orders that are compared in one round. */
+const MOST_AT_ONCE = 20;
+/** Until a comparison that failed is tried again. */
+const PAUSE_MS = 10_000;
+
+/**
+ * Compares open orders of a restored ledger with the service: what the service has of one is adopted, what can't be told is
+ * parked, and the others are free to go.
+ *
+ * @returns how many orders were looked at
+ */
+export async function compareDue(deps: CompareDeps, signal: AbortSignal): Promise<number> {
+  const due = await findDueComparisons(deps.pool, MOST_AT_ONCE);
+  if (due.length === 0) return 0;
+  const restored = await findRestored(deps.pool);
+  if (!restored) return 0;
+  for (const order of due) {
+    try {
+      await compare(order, restored, deps, signal);
+    } catch (error) {
+      const { code } = asFailure(error);
+      deps.logger.warn(
+        { orderId: formatId("o", order.id), code },
+        "an order of the restored ledger could not be compared with the service; it is tried again",
+      );
+      await postponeComparison(deps.pool, order.id, PAUSE_MS);
+    }
+  }
+  return due.length;
+}
+
+async function compare(
+  order: LedgerOrder,
+  restored: Restored,
+  deps: CompareDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const surface = order.surface ?? deps.settings.wayOf(order.facilityId).surface;
+  const decision = await lookForForgotten(order, { restored, surface, wasInCopy: true }, deps, signal);
+  const change = toChange(order, decision, surface, deps);
+  const changed = await changeOrders(deps.pool, [
+    { ...change, orderId: order.id, from: [order.state], isCompared: true },
+  ]);
+  // It has moved on meanwhile, by a person or the lab: as it stands now it is compared once more.
+  if (changed.size === 0) await postponeComparison(deps.pool, order.id, 0);
+}
+
+function toChange(
+  order: LedgerOrder,
+  decision: ForgottenDecision,
+  surface: Surface,
+  { settings }: CompareDeps,
+): Omit<OrderChange, "orderId"> {
+  switch (decision.kind) {
+    case "free":
+      return { event: { kind: "compared", detail: { found: "nothing" } } };
+    case "adopt": {
+      const { id } = decision;
+      const request: ServiceLink =
+        surface === "request" ? { surface, requestId: id } : { surface, procedureId: id };
+      return {
+        to: "submitted",
+        failure: null,
+        request,
+        attempts: 0,
+        nextInMs: 0,
+        pollIntervalMs: settings.firstPollMs,
+        isTakenBack: true,
+        isIntentSettled: true,
+        event: { kind: "adopted", detail: { ...request, isRestored: true } },
+        isTold: true,
+      };
+    }
+    case "park": {
+      const { code, message: text } = forgottenFailure(decision, surface);
+      const reason = { code, text };
+      return {
+        to: "parked",
+        failure: reason,
+        isTakenBack: true,
+        event: { kind: "parked", detail: reason },
+        // One that is parked already was told of, and waits for the same person.
+        isTold: order.state !== "parked",
+      };
+    }
+  }
+}
+
+function forgottenFailure(
+  { ids, isMarked }: Extract<ForgottenDecision, { kind: "park" }>,
+  surface: Surface,
+): Failure {
+  const name = `${(ids.length === 1 ? WORD : WORDS)[surface]} ${ids.join(", ")}`;
+  const why = isMarked ? ", by the order's mark in it" : "";
+  return new Failure(
+    "RESTORE_REQUEST_FOUND",
+    `the ledger was restored from an older copy; no order of it has ${name} at the service, made since that copy, which may be this order's${why}`,
+  );
+}
+
+/** What decides where and when a forgotten request is looked for. */
+interface ForgottenSearch {
+  readonly restored: Restored;
+  readonly surface: Surface;
+  /** See `Forgetful` in `decide-forgotten.ts`. */
+  readonly wasInCopy: boolean;
+  /** The service's ids of a retrieval's containers, where the caller has looked them up. */
+  readonly containerIds?: readonly number[] | undefined;
+}
+
+/** Looks at the service for a request that was made in the time which a restored ledger has forgotten. */
+async function lookForForgotten(
+  order: LedgerOrder,
+  search: ForgottenSearch,
+  deps: Pick<CompareDeps, "pool" | "service" | "settings">,
+  signal: AbortSignal,
+): Promise<ForgottenDecision> {
+  const { restored, surface, wasInCopy } = search;
+  const { operation } = order;
+  if (operation !== "STORE" && operation !== "RETRIEVAL") return { kind: "free" };
+  const linked = await findLinkedOf(deps.pool, order, surface);
+  const made = await deps.service.listMade(
+    {
+      surface,
+      facilityId: order.facilityId,
+      subjectCode: order.subject.code,
+      type: operation,
+      knownIds: new Set([...linked, ...order.knownRequestIds, ...order.formerIds]),
+      // A call that had left by then may have been carried out before the copy was made.
+      madeBetween: [order.calledAt ?? restored.forgottenSince, restored.at],
+      mark: order.mark,
+    },
+    signal,
+  );
+  if (made.length === 0) return { kind: "free" };
+  const labels = order.containers.map(({ label }) => label);
+  const containerIds =
+    operation === "STORE"
+      ? undefined
+      : (search.containerIds ?? (await findIds(order, surface, deps, signal)));
+  const ownerByMark = await findKnownMarks(
+    deps.pool,
+    made.flatMap(({ marks }) => marks),
+  );
+  const hasMarks = deps.settings.correlation === "token";
+  const { id, mark } = order;
+  return decideForgotten(
+    { id, operation, mark, labels, containerIds, wasInCopy, hasMarks },
+    made,
+    ownerByMark,
+  );
+}
+
+/** The service's ids of a retrieval's containers; undefined when one of them can't be told. */
+async function findIds(
+  order: LedgerOrder,
+  surface: Surface,
+  { service }: Pick<CompareDeps, "service">,
+  signal: AbortSignal,
+): Promise<readonly number[] | undefined> {
+  const known = order.containers.flatMap(({ containerId }) => containerId ?? []);
+  if (known.length === order.containers.length) return known;
+  const calls = surface === "external" ? service.external : service;
+  const labels = order.containers.map(({ label }) => label);
+  try {
+    const idsByLabel = idsByLabelOf(await calls.listSubjectContainers(order.subject.code, signal), labels);
+    const ids = labels.map((label) => idsByLabel.get(label) ?? []);
+    return ids.every((each) => each.length === 1) ? ids.flat() : undefined;
+  } catch (error) {
+    if (error instanceof Failure && error.class === "permanent") return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Before the first call of an order while a restore of the ledger is seen to: the lab may have sent again what the ledger has
+ * forgotten, and the service may have it under a mark that nobody knows.
+ *
+ * @throws Failure RESTORE_REQUEST_FOUND when the service has a request that may be the order's, naming it; those of the reads
+ */
+export async function guardForgotten(
+  order: LedgerOrder,
+  where: Pick<ForgottenSearch, "restored" | "surface" | "containerIds">,
+  deps: Pick<CompareDeps, "pool" | "service" | "settings">,
+  signal: AbortSignal,
+): Promise<void> {
+  const { surface } = where;
+  const decision = await lookForForgotten(order, { ...where, wasInCopy: false }, deps, signal);
+  // A mark of its own can't be there before its first call; whatever it is, a person looks at it.
+  if (decision.kind === "adopt") {
+    throw forgottenFailure({ kind: "park", ids: [decision.id], isMarked: true }, surface);
+  }
+  if (decision.kind === "park") throw forgottenFailure(decision, surface);
+}

@@ -1,0 +1,99 @@
+import { constants } from "node:fs";
+import { open, rename, rm } from "node:fs/promises";
+import path from "node:path";
+import { z } from "zod";
+import { Failure } from "../../core/failures.ts";
+import { syncFolder } from "../../core/sync-folder.ts";
+
+/** What stands in the file beside the data: how far which ledger had come when calls last left. */
+export interface EpochRecord {
+  /** The ledger's instance code. */
+  readonly ledger: string;
+  readonly epoch: number;
+  /** How often the ledger was found to be an older copy. */
+  readonly restores: number;
+  /** When the ledger was made. */
+  readonly since: Date;
+}
+
+const form = z.object({
+  ledger: z.string(),
+  epoch: z.int().nonnegative(),
+  restores: z.int().nonnegative(),
+  since: z.iso.datetime().transform((text) => new Date(text)),
+});
+
+/** More than that is no file of ours. */
+const MOST_BYTES = 4_096;
+
+/**
+ * Reads the file.
+ * @returns undefined where there is none
+ * @throws Failure LEDGER_EPOCH_UNUSABLE when it can't be read, or holds something else
+ */
+export async function readEpochFile(file: string): Promise<EpochRecord | undefined> {
+  let text: string | undefined;
+  try {
+    text = await readSmall(file);
+  } catch (error) {
+    throw unusable(file, "can't be read", error);
+  }
+  if (text === undefined) return undefined;
+  try {
+    return form.parse(JSON.parse(text));
+  } catch (error) {
+    throw unusable(file, "holds something else than the ledger's epoch", error);
+  }
+}
+
+/**
+ * Writes the file, so that a crash or a power cut leaves either the former record or this one.
+ * @throws Failure LEDGER_EPOCH_UNUSABLE
+ */
+export async function writeEpochFile(file: string, record: EpochRecord): Promise<void> {
+  const partial = `${file}.partial`;
+  try {
+    await rm(partial, { force: true });
+    const handle = await open(partial, "wx", 0o640);
+    try {
+      await handle.writeFile(`${JSON.stringify(record)}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(partial, file);
+    await syncFolder(path.dirname(file));
+  } catch (error) {
+    throw unusable(file, "can't be written", error);
+  }
+}
+
+/** A pipe that somebody has put there must not hold up the start. */
+async function readSmall(file: string): Promise<string | undefined> {
+  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(
+    (error: unknown) => {
+      if (codeOf(error) === "ENOENT") return undefined;
+      throw error;
+    },
+  );
+  if (!handle) return undefined;
+  try {
+    if (!(await handle.stat()).isFile()) return "";
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(MOST_BYTES), 0, MOST_BYTES, 0);
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await handle.close();
+  }
+}
+
+function unusable(file: string, what: string, cause: unknown): Failure {
+  const code = codeOf(cause);
+  return new Failure("LEDGER_EPOCH_UNUSABLE", {
+    message: `the ledger's epoch file ${file} ${what}${code === undefined ? "" : ` (${code})`}`,
+    cause,
+  });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error ? String(error.code) : undefined;
+}

@@ -1,0 +1,203 @@
+import type pg from "pg";
+import { inTransaction, run } from "../database.ts";
+import { type Act, INSERT_AUDIT } from "../operator.ts";
+
+/** A ledger that was found to be an older copy of itself. */
+export interface Restored {
+  /** When that was noticed. */
+  readonly at: Date;
+  /** How, for people. */
+  readonly by: string;
+  /** Since when facts may be missing. */
+  readonly forgottenSince: Date;
+  /** Open orders that there were to compare with the service, and those of them that still are. */
+  readonly open: number;
+  readonly uncompared: number;
+  /** Until when each order is compared with the service before its first call. */
+  readonly watchedUntil: Date;
+}
+
+/** For so long after a restore the lab may send again what the ledger has forgotten. */
+const WATCH_DAYS = 30;
+/** Numbers that were given since the copy was made can't be known; nobody gives so many meanwhile. */
+const GAP = 1_000_000;
+/** Of the numbers of result files for one input file. */
+const FILE_GAP = 1_000;
+
+/**
+ * The restore that is still seen to; nothing once it was lifted or its time is over. $1 days. Index: orders_compare.
+ */
+const FIND_RESTORED = `
+select l.restored_at, l.restored_by, l.forgotten_since, l.restored_open,
+       l.restored_at + $1 * interval '1 day' as watched_until,
+       (select count(*)::integer from orders o where o.compare_at is not null) as uncompared
+  from ledger l
+ where l.restored_at is not null
+   and l.restore_lifted_at is null
+   and (l.restored_at > now() - $1 * interval '1 day'
+        or exists (select 1 from orders o where o.compare_at is not null))`;
+
+/**
+ * What the ledger knows last is as old as the copy. $1 epoch at least, $2 restores before, at least, $3 how it was noticed,
+ * $4 since when facts are missing at the latest.
+ */
+const ENTER = `
+update ledger
+   set epoch = greatest(epoch, $1),
+       restores = greatest(restores, $2) + 1,
+       restored_at = now(),
+       restored_by = $3,
+       forgotten_since = least(
+         case when restore_lifted_at is null then forgotten_since end,
+         $4,
+         greatest(created_at,
+                  (select e.at from order_events e order by e.id desc limit 1),
+                  (select m.received_at from messages m order by m.id desc limit 1))),
+       restore_lifted_at = null,
+       -- A mark of ours that no order has then proves that the ledger went back once more.
+       mark_prefix = random_code(4)
+returning epoch, restores`;
+
+/** Every id that people and other systems see comes from one of these. $1 by how much. */
+const JUMP_SEQUENCES = `
+select setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0) + $1)
+  from pg_sequences
+ where schemaname = current_schema()`;
+
+const JUMP_RESULT_NUMBERS = "update result_numbers set last_number = last_number + $1";
+
+/** Open orders that the service isn't known to have: it may have them by now. Index: orders_state. */
+const MARK_OPEN = `
+with marked as (
+  update orders
+     set compare_at = now()
+   where operation in ('STORE', 'RETRIEVAL')
+     and state in ('received', 'queued', 'submitting', 'parked')
+     and request_id is null
+     and (surface is distinct from 'external' or procedure_id is null)
+  returning id)
+update ledger
+   set restored_open = (select count(*) from marked)
+returning restored_open`;
+
+/** What the service is known to have is asked about at once. Index: orders_state. */
+const FOLLOW_LINKED = `
+update orders
+   set next_at = now()
+ where state in ('submitted', 'accepted', 'in_progress')`;
+
+/** The restore that is seen to right now; undefined when there is none. */
+export async function findRestored(pool: pg.Pool): Promise<Restored | undefined> {
+  const [row] = await run<{
+    restored_at: Date;
+    restored_by: string;
+    forgotten_since: Date;
+    restored_open: number;
+    watched_until: Date;
+    uncompared: number;
+  }>(pool, FIND_RESTORED, [WATCH_DAYS]);
+  return (
+    row && {
+      at: row.restored_at,
+      by: row.restored_by,
+      forgottenSince: row.forgotten_since,
+      open: row.restored_open,
+      uncompared: row.uncompared,
+      watchedUntil: row.watched_until,
+    }
+  );
+}
+
+/**
+ * Has the ledger go on as the older copy that it was found to be: no number that it may have given before is given again,
+ * each open order is to be compared with the service before anything is submitted, and what the service is known to have is
+ * asked about.
+ *
+ * @param noticed `epoch` and `restores` as the file has them, 0 without one; the ledger's own, if higher, count
+ * @returns the ledger's epoch and count of restores from now on
+ */
+export async function enterRestored(
+  pool: pg.Pool,
+  noticed: {
+    readonly text: string;
+    readonly forgottenSince?: Date | undefined;
+    readonly epoch: number;
+    readonly restores: number;
+  },
+): Promise<{ readonly epoch: number; readonly restores: number; readonly open: number }> {
+  return inTransaction(pool, async (client) => {
+    const { epoch, restores, text, forgottenSince } = noticed;
+    const entered = await client.query<{ epoch: number; restores: number }>(ENTER, [
+      epoch,
+      restores,
+      text,
+      forgottenSince ?? null,
+    ]);
+    const now = entered.rows[0];
+    if (!now) throw new RangeError("the ledger has no identity; its migrations did not run");
+    await client.query(JUMP_SEQUENCES, [GAP * now.restores]);
+    await client.query(JUMP_RESULT_NUMBERS, [FILE_GAP * now.restores]);
+    const marked = await client.query<{ restored_open: number }>(MARK_OPEN);
+    await client.query(FOLLOW_LINKED);
+    const audit = [{ target: "ledger", detail: { reason: text, restores: now.restores } }];
+    await client.query(INSERT_AUDIT, ["cryobridge", "restore-noticed", JSON.stringify(audit)]);
+    return { ...now, open: marked.rows[0]?.restored_open ?? 0 };
+  });
+}
+
+const LIFT = `
+update ledger
+   set restore_lifted_at = now()
+ where restored_at is not null
+   and restore_lifted_at is null
+returning restored_at`;
+
+/** Index: orders_compare. */
+const COMPARE_NONE = "update orders set compare_at = null where compare_at is not null returning id";
+
+/**
+ * A person has seen to it that nothing is doubled: nothing more is compared with the service on account of the restore.
+ *
+ * @returns how many orders were not compared; undefined when there is no restore to lift
+ */
+export async function liftRestored(pool: pg.Pool, act: Act): Promise<number | undefined> {
+  return inTransaction(pool, async (client) => {
+    if ((await client.query(LIFT)).rowCount !== 1) return undefined;
+    const { rowCount } = await client.query(COMPARE_NONE);
+    const uncompared = rowCount ?? 0;
+    const audit = [{ target: "ledger", detail: { reason: act.reason, uncompared } }];
+    await client.query(INSERT_AUDIT, [act.actor, "release-after-restore", JSON.stringify(audit)]);
+    return uncompared;
+  });
+}
+
+/** Index: orders_compare. */
+const IS_UNCOMPARED = "select exists (select 1 from orders where compare_at is not null) as is_there";
+
+/** Whether an order is still to be compared with the service before anything may be submitted. */
+export async function isUncompared(pool: pg.Pool): Promise<boolean> {
+  const [row] = await run<{ is_there: boolean }>(pool, IS_UNCOMPARED);
+  return row?.is_there === true;
+}
+
+/** The ledger as its epoch file knows it. */
+export async function findLedgerEpoch(pool: pg.Pool): Promise<{
+  readonly ledger: string;
+  readonly epoch: number;
+  readonly restores: number;
+  readonly since: Date;
+}> {
+  const [row] = await run<{ instance_code: string; epoch: number; restores: number; created_at: Date }>(
+    pool,
+    "select instance_code, epoch, restores, created_at from ledger",
+  );
+  if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");
+  return { ledger: row.instance_code, epoch: row.epoch, restores: row.restores, since: row.created_at };
+}
+
+/** Raises the epoch; on disk when it resolves. */
+export async function raiseEpoch(pool: pg.Pool): Promise<number> {
+  const [row] = await run<{ epoch: number }>(pool, "update ledger set epoch = epoch + 1 returning epoch");
+  if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");
+  return row.epoch;
+}

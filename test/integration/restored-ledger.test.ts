@@ -1,0 +1,386 @@
+import { copyFile, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { ledgerView } from "../../src/app/console.ts";
+import { ROLES } from "../../src/app/roles.ts";
+import { type Daemon, startDaemon } from "../../src/app.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { readStatus } from "../../src/console/status.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { overrideOrder, resolveOrder } from "../../src/ledger/operator.ts";
+import type { LedgerOrder } from "../../src/ledger/order-row.ts";
+import { findRestored, liftRestored } from "../../src/ledger/restored/restore.ts";
+import { findOrders } from "../../src/ledger/views.ts";
+import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { eventually } from "../support/eventually.ts";
+import { omlO33 } from "../support/lab-messages.ts";
+import { copyLedger, restoreLedger } from "../support/ledger-copy.ts";
+import { type Site, type SiteOptions, withSite } from "../support/with-daemon.ts";
+import { silent } from "../support/with-ledger.ts";
+
+type Surface = "request" | "external";
+type Operation = "CRYO-STORE" | "CRYO-RETRIEVE";
+const PATHS = { request: "/api/procedure-requests", external: "/api/v1/external/procedures" } as const;
+
+const epochFile = (site: Site) => join(site.folder, "data.epoch");
+const ended = ["completed", "parked"] as const;
+
+function seed(site: Site, code: string): void {
+  const person = { firstName: "Ada", lastName: "Example", dateOfBirth: "1990-01-31" };
+  site.simulator.control.addSubject({ facilityId: 12, code, ...person });
+  site.simulator.control.addContainer({ facilityId: 12, subjectCode: code, name: `OLD-${code}` });
+}
+
+const order = (number: string, operation: Operation = "CRYO-STORE", subject = `S-${number}`) =>
+  omlO33({
+    number,
+    subject,
+    operation,
+    labels: [operation === "CRYO-STORE" ? `V-${number}` : `OLD-${subject}`],
+  });
+
+async function get(site: Site, number: string): Promise<LedgerOrder> {
+  const [found] = await findOrders(site.pool, number);
+  if (!found) throw new Error(`no order ${number}`);
+  return found;
+}
+
+const isAt = (site: Site, number: string, states: readonly string[]) =>
+  eventually(async () => {
+    const [found] = await findOrders(site.pool, number);
+    return found && states.includes(found.state) ? found : undefined;
+  });
+
+/** What the service made for one subject, by number of the order that it was made for. */
+const made = (site: Site, subject: string) =>
+  site.simulator.tally().journal.filter((each) => each.subjectCode === subject);
+
+async function stopped<T>(daemon: Daemon, then: () => Promise<T>): Promise<T> {
+  await daemon.stop();
+  return then();
+}
+
+/** Staff who do nothing, so that what was made stays as it is. */
+const BY_HAND = { simulator: { staff: { auto: false } } } as const;
+
+const WAYS = [
+  ["request", "CRYO-STORE", "token"],
+  ["request", "CRYO-STORE", "labels"],
+  ["request", "CRYO-RETRIEVE", "token"],
+  ["external", "CRYO-STORE", "token"],
+  ["external", "CRYO-STORE", "labels"],
+  ["external", "CRYO-RETRIEVE", "token"],
+] as const satisfies readonly (readonly [Surface, Operation, string])[];
+
+const optionsOf = (surface: Surface, correlation: string): SiteOptions => ({
+  config: { service: { surface, correlation } },
+});
+
+describe.concurrent("after the ledger was restored from an older copy", () => {
+  test.each(WAYS)(
+    "an order that the ledger has forgotten, and the lab sends again, waits for a person who links it: %s %s %s",
+    (surface, operation, correlation) =>
+      withSite({ ...optionsOf(surface, correlation), ...BY_HAND }, async (site) => {
+        seed(site, "S-A");
+        const copy = await stopped(await site.start(), () => copyLedger(site.pool));
+        const second = await site.start();
+        await site.drop("hl7", "a.hl7", order("A", operation));
+        await isAt(site, "A", ["submitted"]);
+        await stopped(second, () => restoreLedger(site.pool, copy));
+        await site.start();
+        await site.drop("hl7", "again.hl7", order("A", operation));
+        const parked = await isAt(site, "A", ["submitted", "parked"]);
+        const [only, ...others] = made(site, "S-A");
+        expect(others).toEqual([]);
+        const id = (surface === "request" ? only?.requestId : only?.procedureId) as number;
+        expect(parked.failure).toMatchObject({
+          code: "RESTORE_REQUEST_FOUND",
+          text: expect.stringContaining(
+            `${surface === "request" ? "request" : "procedure"} ${id} at the service`,
+          ),
+        });
+        const link =
+          surface === "request"
+            ? ({ surface: "request", requestId: id } as const)
+            : ({ surface: "external", procedureId: id } as const);
+        expect(await resolveOrder(site.pool, parked, link, { actor: "test" })).toBe("done");
+        expect(await isAt(site, "A", ["submitted"])).toMatchObject(link);
+        expect(made(site, "S-A")).toHaveLength(1);
+      }),
+  );
+
+  // A request for a retrieval doesn't show its containers while it is pending.
+  test.each(WAYS.filter(([surface, operation]) => surface === "external" || operation === "CRYO-STORE"))(
+    "an order that was open in the copy and is at the service by now is adopted: %s %s %s",
+    (surface, operation, correlation) =>
+      withSite(
+        { ...optionsOf(surface, correlation), simulator: { staff: { auto: false } } },
+        async (site) => {
+          seed(site, "S-A");
+          // While nothing can be sent the order is open; then the copy is made.
+          site.simulator.control.setFaults([{ path: "/**", before: "close" }]);
+          const first = await site.start();
+          await site.drop("hl7", "a.hl7", order("A", operation));
+          await eventually(async () => (await site.orders()).length === 1);
+          const copy = await stopped(first, () => copyLedger(site.pool));
+          site.simulator.control.setFaults([]);
+          const second = await site.start();
+          const { requestId, procedureId } = await isAt(site, "A", ["submitted"]);
+          await stopped(second, () => restoreLedger(site.pool, copy));
+          await site.start();
+          expect(await isAt(site, "A", ["submitted", "parked"])).toMatchObject({
+            state: "submitted",
+            requestId,
+            procedureId,
+          });
+          expect(made(site, "S-A")).toHaveLength(1);
+        },
+      ),
+  );
+
+  test("a retrieval that was open in the copy waits for a person where the service doesn't show its containers", () =>
+    withSite(
+      { simulator: { staff: { auto: false }, behaviour: { listedRequest: "short" } } },
+      async (site) => {
+        seed(site, "S-A");
+        site.simulator.control.setFaults([{ path: "/**", before: "close" }]);
+        const first = await site.start();
+        await site.drop("hl7", "a.hl7", order("A", "CRYO-RETRIEVE"));
+        await eventually(async () => (await site.orders()).length === 1);
+        const copy = await stopped(first, () => copyLedger(site.pool));
+        site.simulator.control.setFaults([]);
+        const second = await site.start();
+        const { requestId } = await isAt(site, "A", ["submitted"]);
+        await stopped(second, () => restoreLedger(site.pool, copy));
+        await site.start();
+        const parked = await isAt(site, "A", ["submitted", "parked"]);
+        expect(parked.failure).toMatchObject({
+          code: "RESTORE_REQUEST_FOUND",
+          text: expect.stringContaining(`request ${requestId} at the service`),
+        });
+        // The lab is told, and nothing is sent until a person has decided.
+        expect(
+          await overrideOrder(site.pool, parked, { actor: "test", reason: "that one is the ward's" }),
+        ).toBe("done");
+        await eventually(async () => made(site, "S-A").length === 2);
+      },
+    ));
+
+  test("an order that the service doesn't have goes on by itself, once all open ones were compared", () =>
+    withSite({}, async (site) => {
+      site.simulator.control.setFaults([{ path: "/**", before: "close" }]);
+      const first = await site.start();
+      for (const number of ["A", "B", "C"]) await site.drop("hl7", `${number}.hl7`, order(number));
+      await eventually(async () => (await site.orders()).length === 3);
+      const copy = await stopped(first, () => copyLedger(site.pool));
+      const second = await site.start();
+      await stopped(second, () => restoreLedger(site.pool, copy));
+      const third = await site.start();
+      // The service is away still, so nothing can be compared and nothing is submitted.
+      const restored = await eventually(() => findRestored(site.pool));
+      expect(restored).toMatchObject({ open: 3, uncompared: 3 });
+      const [trouble] = await eventually(async () => {
+        const view = ledgerView(site.pool, third.config, systemClock);
+        const readiness = async () => ({ ready: true, reasons: [] });
+        const status = await readStatus({ ...view, readiness, logger: silent, clock: systemClock }, "test");
+        return status.attention;
+      });
+      expect(trouble?.what).toMatch(
+        /^the ledger is an older copy \(restored; .*\); 0 of 3 open orders were compared with the service, and nothing is submitted until all are$/,
+      );
+      expect(trouble?.mend).toContain("orders release-after-restore --reason");
+      site.simulator.control.setFaults([]);
+      const orders = await site.settled(3, ended);
+      expect(orders.map(({ state }) => state)).toEqual(["completed", "completed", "completed"]);
+      expect(site.simulator.tally().doubled).toEqual([]);
+      expect(await findRestored(site.pool)).toMatchObject({ uncompared: 0 });
+    }));
+
+  test("a person's word has what was not compared submitted, and ends the comparing", () =>
+    withSite({}, async (site) => {
+      site.simulator.control.setFaults([{ method: "GET", path: "/api/procedure-requests", status: 500 }]);
+      const first = await site.start();
+      const copy = await stopped(first, () => copyLedger(site.pool));
+      await stopped(await site.start(), () => restoreLedger(site.pool, copy));
+      const daemon = await site.start();
+      await site.drop("hl7", "a.hl7", order("A"));
+      await eventually(async () => (await get(site, "A")).failure?.code === "SERVICE_UNAVAILABLE");
+      expect(made(site, "S-A")).toEqual([]);
+      expect(await liftRestored(site.pool, { actor: "kim", reason: "nothing was sent since" })).toBe(0);
+      expect(await liftRestored(site.pool, { actor: "kim", reason: "again" })).toBeUndefined();
+      site.simulator.control.setFaults([]);
+      await isAt(site, "A", ["completed"]);
+      const { rows } = await site.pool.query("select actor, action, detail from audit order by id");
+      expect(rows.map(({ actor, action }) => [actor, action])).toEqual([
+        ["cryobridge", "restore-noticed"],
+        ["kim", "release-after-restore"],
+      ]);
+      expect(rows[1]?.detail).toMatchObject({ reason: "nothing was sent since" });
+      await daemon.stop();
+    }));
+
+  test("it is noticed by the service's own newest requests where the file beside it went back as well", () =>
+    withSite({}, async (site) => {
+      const copy = await stopped(await site.start(), () => copyLedger(site.pool));
+      await copyFile(epochFile(site), `${epochFile(site)}.copy`);
+      const second = await site.start();
+      await site.drop("hl7", "a.hl7", order("A"));
+      await isAt(site, "A", ["completed"]);
+      await stopped(second, () => restoreLedger(site.pool, copy));
+      await copyFile(`${epochFile(site)}.copy`, epochFile(site));
+      const third = await site.start();
+      await site.drop("hl7", "again.hl7", order("A"));
+      const restored = await eventually(() => findRestored(site.pool));
+      expect(restored?.by).toMatch(
+        /^the service has requests with marks of this ledger that no order of it has/,
+      );
+      expect((await isAt(site, "A", ended)).state).toBe("parked");
+      expect(made(site, "S-A")).toHaveLength(1);
+      // The next start knows of it already, and finds nothing new.
+      await third.stop();
+      const fourth = await site.start();
+      await site.drop("hl7", "b.hl7", order("B"));
+      await isAt(site, "B", ["completed"]);
+      expect((await findRestored(site.pool))?.at).toEqual(restored?.at);
+      await fourth.stop();
+    }));
+
+  test("a lost call of a new order is not found in the request of a forgotten one that had its id", () =>
+    withSite({}, async (site) => {
+      seed(site, "S-1");
+      const first = await site.start();
+      const copy = await stopped(first, () => copyLedger(site.pool));
+      await rm(epochFile(site));
+      const second = await site.start();
+      await site.drop("hl7", "a.hl7", order("VIAL-A", "CRYO-STORE", "S-1"));
+      const forgotten = await isAt(site, "VIAL-A", ["completed"]);
+      await stopped(second, () => restoreLedger(site.pool, copy));
+      site.simulator.control.setFaults([{ method: "POST", path: PATHS.request, times: 1, after: "drop" }]);
+      await site.start();
+      await site.drop("hl7", "b.hl7", order("VIAL-B", "CRYO-STORE", "S-1"));
+      const found = await isAt(site, "VIAL-B", ended);
+      expect(found.requestId).not.toBe(forgotten.requestId);
+      expect(found.id).not.toBe(forgotten.id);
+      expect(made(site, "S-1").map((each) => each.sampleContainers[0]?.name)).toEqual([
+        "V-VIAL-A",
+        "V-VIAL-B",
+      ]);
+    }));
+
+  test("another ledger than the one that was here is noticed, and a ledger that nothing was done to is none", () =>
+    withSite({}, async (site) => {
+      await (await site.start()).stop();
+      await (await site.start()).stop();
+      expect(await findRestored(site.pool)).toBeUndefined();
+      await site.pool.query("update ledger set instance_code = '0THERS'");
+      await (await site.start()).stop();
+      expect((await findRestored(site.pool))?.by).toMatch(/^its epoch file is that of another ledger/);
+      const told = JSON.parse(await readFile(epochFile(site), "utf8"));
+      expect(told).toMatchObject({ ledger: "0THERS", restores: 1 });
+    }));
+
+  test("a daemon that works on it stops before it sends anything more", () => {
+    const failures: string[] = [];
+    return withSite({}, async (site) => {
+      const copy = await copyLedger(site.pool);
+      const daemon = await startDaemon(loadConfig(site.configFile, { env: {}, profileSchema }), {
+        roles: new Set(ROLES),
+        logger: silent,
+        onFatal: ({ code }) => failures.push(code),
+      });
+      try {
+        await site.drop("hl7", "a.hl7", order("A"));
+        await isAt(site, "A", ["completed"]);
+        await restoreLedger(site.pool, copy);
+        await site.drop("hl7", "b.hl7", order("B"));
+        await eventually(async () => failures.includes("LEDGER_WENT_BACK"));
+        expect(made(site, "S-B")).toEqual([]);
+      } finally {
+        await daemon.stop();
+      }
+    });
+  });
+});
+
+/** Small and the same each time for a seed. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+describe.concurrent("three restores in a row, of copies made at moments of a busy day", () => {
+  test.each([
+    [1, "request"],
+    [2, "external"],
+    [3, "request"],
+    [4, "external"],
+  ] as const)(
+    "double nothing and give no number again (%i, %s)",
+    async (seedNumber, surface) => {
+      const random = randomOf(seedNumber);
+      const settle = { looks: ["50ms", "200ms"], after: "4s" };
+      const faults = [
+        { method: "POST", path: PATHS[surface], probability: 0.15, status: 503, executed: true },
+        { method: "POST", path: PATHS[surface], probability: 0.1, after: "drop" },
+        { method: "POST", path: PATHS[surface], probability: 0.1, status: 429, retryAfter: 0 },
+      ] as const;
+      const options = {
+        config: { service: { surface, timeout: "2s", settle } },
+        simulator: { faults, seed: seedNumber },
+      };
+      await withSite(options, async (site) => {
+        const numbers: string[] = [];
+        const drop = async (number: string, suffix = "") => {
+          const isRetrieval = number.startsWith("R");
+          const message = order(number, isRetrieval ? "CRYO-RETRIEVE" : "CRYO-STORE");
+          await site.drop("hl7", `${number}${suffix}.hl7`, message);
+        };
+        const controlIds = new Map<string, string>();
+        for (let day = 1; day <= 3; day += 1) {
+          const daemon = await site.start();
+          const today = Array.from({ length: 8 }, (_, n) => `${n % 3 === 0 ? "R" : "A"}-${day}-${n}`);
+          for (const number of today) seed(site, `S-${number}`);
+          numbers.push(...today);
+          const copyAt = Math.floor(random() * today.length);
+          let copy = await copyLedger(site.pool);
+          for (const [n, number] of today.entries()) {
+            await drop(number);
+            await new Promise((resolve) => setTimeout(resolve, random() * 150));
+            if (n === copyAt) copy = await copyLedger(site.pool);
+          }
+          await new Promise((resolve) => setTimeout(resolve, random() * 1_000));
+          await daemon.stop();
+          await restoreLedger(site.pool, copy);
+          // The lab sends again whatever it sent since the morning.
+          const again = await site.start();
+          for (const number of today) await drop(number, `-again-${day}`);
+          await eventually(async () => {
+            const orders = await site.orders();
+            const byNumber = new Set(orders.map(({ placerOrderNumber }) => placerOrderNumber));
+            return (
+              numbers.every((each) => byNumber.has(each)) &&
+              orders.every(({ state }) => !["received", "queued", "submitting"].includes(state))
+            );
+          });
+          await again.stop();
+          expect(site.simulator.tally().doubled).toEqual([]);
+          for (const [name, text] of await site.results("hl7")) {
+            const id = /^MSH(?:\|[^|]*){8}\|([^|]*)/.exec(text)?.[1] ?? "";
+            const owner = controlIds.get(id);
+            expect(owner === undefined || owner === `${name}${text}`).toBe(true);
+            controlIds.set(id, `${name}${text}`);
+          }
+        }
+        // What waits for a person is what the service has, or may have; nothing is lost between the two.
+        for (const found of await site.orders()) {
+          const isThere = made(site, `S-${found.placerOrderNumber}`).length > 0;
+          if (found.state === "parked") expect(isThere).toBe(true);
+        }
+      });
+    },
+    240_000,
+  );
+});
