@@ -61,7 +61,7 @@ const AREAS: readonly Area[] = [
   {
     title: "Ledger and queue",
     about: "The database that everything is kept in, and the queue beside it.",
-    prefixes: ["LEDGER", "JOURNAL", "QUEUE"],
+    prefixes: ["LEDGER", "RESTORE", "QUEUE"],
   },
   {
     title: "Anything else",
