@@ -99,6 +99,7 @@ export function createConnector(
     marker: connector.marker,
     scanIntervalMs: connector.scanIntervalMs,
     folderMode: connector.folderMode,
+    alertAfterMs: connector.alertAfterMs,
     maxBytes: connector.maxBytes,
   };
   if (profile.format === "hl7") {

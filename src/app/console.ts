@@ -51,6 +51,10 @@ export async function openConsole(
   const deps: ConsoleDeps = {
     ...ledgerView(pool, config, clock),
     readiness: () => readReadiness(daemon),
+    untaken: () =>
+      daemon.connectors.flatMap(({ name, untaken = [] }) =>
+        untaken.map((files) => ({ ...files, connector: name })),
+      ),
     listeners: () => daemon.connectors.flatMap(toListenerRow),
     metrics,
     logger,

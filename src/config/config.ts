@@ -142,6 +142,7 @@ interface DropConnectorConfig {
   readonly marker?: string | undefined;
   readonly scanIntervalMs: number;
   readonly folderMode: number;
+  readonly alertAfterMs: number;
   readonly maxBytes: number;
   /** A key of `profileByName`, or a built-in profile. */
   readonly profile: string;
@@ -261,6 +262,7 @@ function toConnectorConfig(connector: FileConnector, baseDirectory: string): Con
     settleMs: connector.settle,
     scanIntervalMs: connector.scanInterval,
     folderMode: connector.folderMode,
+    alertAfterMs: connector.alertAfter,
   };
   if (connector.type === "hl7-drop") {
     return { type: "hl7-drop", ...shared, unterminated: connector.unterminated };

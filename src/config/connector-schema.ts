@@ -18,6 +18,10 @@ const folders = {
   work: filePath(
     "Folder for files that are being taken, on one file system with in; DIRECTORY/work when not set.",
   ).optional(),
+  alertAfter: duration(
+    "A file that lies in the folder for so long and is not taken, since its marker is missing, its name says that it isn't done or it keeps changing, is shown in status and metrics.",
+    { min: "1s" },
+  ).prefault("10m"),
   folderMode: folderMode(
     "Rights of folders that are made; 2770 lets a group of the lab drop files. Results may be read by whom the folder lets read.",
   ).prefault("0750"),

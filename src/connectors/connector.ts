@@ -1,3 +1,5 @@
+import type { UntakenFiles } from "../core/untaken-files.ts";
+
 /** A file or message that is to reach the lab. Its name and bytes are fixed before the first attempt. */
 export interface OutgoingFile {
   /** A plain file name without any folder. */
@@ -35,4 +37,6 @@ export interface Connector {
   readonly trouble: string | undefined;
   /** What somebody should know though intake works; undefined or absent when there is nothing. */
   readonly warning?: string | undefined;
+  /** What lies in its folder and is not taken; absent where there is no folder. */
+  readonly untaken?: readonly UntakenFiles[] | undefined;
 }

@@ -1,4 +1,5 @@
 import { FAILURES, type FailureCode } from "../core/failures.ts";
+import type { UntakenReason } from "../core/untaken-files.ts";
 import { formatMinute } from "../core/utc-minute.ts";
 import type { Status } from "./status-document.ts";
 import { HINT_RESTORED } from "./tell-restored.ts";
@@ -39,6 +40,7 @@ export function tellAttention(status: Facts, unread: readonly string[]): Attenti
     ...waitingOf(status),
     ...tasksOf(status),
     ...pausesOf(status),
+    ...untakenOf(status),
     ...tanksOf(status),
     ...refusalsOf(status),
     ...changesOf(status),
@@ -167,6 +169,44 @@ const PAUSED: Readonly<Record<string, string>> = {
   track: "the service isn't asked how orders stand",
   deliver: "the lab gets no results",
 };
+
+/** A name that is never taken may be the file system's own, so somebody should look; the others are files that somebody means. */
+function untakenOf({ untakenFiles }: Facts): Attention[] {
+  return (untakenFiles ?? []).map(({ connector, reason, count, since, marker }) => {
+    const { what, mend } = tellUntaken(reason, count, `NAME${marker ?? ""}`);
+    const level = reason === "name" ? "look" : "act";
+    return item(level, `in the drop folder of connector ${connector}, ${what}`, { since, mend });
+  });
+}
+
+function tellUntaken(
+  reason: UntakenReason,
+  count: number,
+  marker: string,
+): { readonly what: string; readonly mend: string } {
+  switch (reason) {
+    case "name":
+      return {
+        what: `${many(count, "file is", "files are")} never taken by name: a dot at the beginning, or .tmp, .part, .filepart, .crdownload or ~ at the end, means that a file isn't done`,
+        mend: "Have the sender rename each file once it is whole; rename or remove what was left there.",
+      };
+    case "marker":
+      return {
+        what: `${many(count, "file waits for its marker", "files wait for their markers")} (${marker})`,
+        mend: `Have the sender write the marker once a file is whole, or write it yourself.`,
+      };
+    case "lone_marker":
+      return {
+        what: `${many(count, "marker has", "markers have")} no file (${marker})`,
+        mend: "Ask the sender for the files; remove markers that nobody needs.",
+      };
+    case "changing":
+      return {
+        what: `${many(count, "file keeps", "files keep")} changing, and can't be taken before it rests`,
+        mend: "Look what writes to it; have the sender write elsewhere and rename the finished file into the folder.",
+      };
+  }
+}
 
 function tanksOf({ overdueTanks }: Facts): Attention[] {
   return (overdueTanks ?? []).map(({ storage, facilityCode, since }) =>

@@ -3,6 +3,7 @@ import type { FailureCode } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
+import type { UntakenFiles } from "../core/untaken-files.ts";
 import type { TankAge } from "../jobs/tanks.ts";
 import type { LedgerAttention } from "../ledger/attention.ts";
 import type { LeftBehind } from "../ledger/left-behind.ts";
@@ -92,6 +93,9 @@ export interface ListenerRow {
   readonly refusedCertificates: number;
 }
 
+/** Dropped files that a connector does not take. */
+export type UntakenRow = UntakenFiles & { readonly connector: string };
+
 /** What the console needs of the program. */
 export interface ConsoleDeps {
   readiness(): Promise<Readiness>;
@@ -100,6 +104,8 @@ export interface ConsoleDeps {
   recentOrders(limit: number): Promise<readonly OrderRow[]>;
   /** The orders that need a person, longest waiting first. */
   stuckOrders(limit: number): Promise<readonly OrderRow[]>;
+  /** Dropped files that aren't taken; absent where no daemon looks. */
+  readonly untaken?: (() => readonly UntakenRow[]) | undefined;
   /** Absent when no refills are followed. */
   readonly refills?: (() => Promise<RefillOverview>) | undefined;
   /** What the service changed so far, latest first. */

@@ -2,12 +2,13 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { ORDER_STATES } from "../core/order-state.ts";
 import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
-import type { LedgerCounts, ListenerRow, RefillOverview, ServiceChange } from "./deps.ts";
+import type { LedgerCounts, ListenerRow, RefillOverview, ServiceChange, UntakenRow } from "./deps.ts";
 import { addDriftMetrics } from "./drift-metrics.ts";
 import { addLeftBehindMetrics } from "./left-behind-metrics.ts";
 import { addMllpMetrics } from "./mllp-metrics.ts";
 import { addRefillMetrics } from "./refill-metrics.ts";
 import { addTaskMetrics } from "./task-metrics.ts";
+import { addUntakenMetrics } from "./untaken-metrics.ts";
 import { addWaitingMetrics } from "./waiting-metrics.ts";
 
 const BREAKER_STATES = ["closed", "open", "half-open"] as const;
@@ -41,6 +42,7 @@ export interface Metrics {
     readonly waiting?: readonly WaitingCode[] | undefined;
     /** Undefined while the ledger is out of reach. */
     readonly leftBehind?: readonly LeftBehind[] | undefined;
+    readonly untaken?: readonly UntakenRow[] | undefined;
     readonly listeners?: readonly ListenerRow[] | undefined;
     /** For ages, ms since the epoch. */
     readonly nowMs?: number | undefined;
@@ -134,6 +136,7 @@ export function createMetrics(version: string): Metrics {
   const setDrifts = addDriftMetrics(registers);
   const setWaiting = addWaitingMetrics(registers);
   const setLeftBehind = addLeftBehindMetrics(registers);
+  const setUntaken = addUntakenMetrics(registers);
   const setListeners = addMllpMetrics(registers);
   setBreaker("closed");
   return {
@@ -152,6 +155,7 @@ export function createMetrics(version: string): Metrics {
       setDrifts(now.serviceChanges);
       setWaiting(now.waiting, nowMs);
       setLeftBehind(now.leftBehind);
+      setUntaken(now.untaken ?? [], nowMs);
       setListeners(now.listeners ?? []);
       return registry.metrics();
     },

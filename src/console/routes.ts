@@ -34,6 +34,7 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
       counts,
       refills,
       serviceChanges,
+      untaken: deps.untaken?.(),
       listeners: deps.listeners?.(),
       waiting,
       leftBehind,

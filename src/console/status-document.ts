@@ -1,6 +1,7 @@
 import type { FailureCode } from "../core/failures.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
+import type { UntakenReason } from "../core/untaken-files.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { Attention } from "./attention.ts";
 
@@ -49,6 +50,16 @@ export interface Status {
   readonly restored: StatusRestored | null;
   /** What waits of connectors that aren't configured; null while that can't be told. */
   readonly leftBehind: readonly StatusLeftBehind[] | null;
+  /** Files that lie in drop folders and are not taken; null where no daemon looks. */
+  readonly untakenFiles:
+    | readonly {
+        readonly connector: string;
+        readonly reason: UntakenReason;
+        readonly count: number;
+        readonly since: string;
+        readonly marker: string | null;
+      }[]
+    | null;
   /** Tanks that were not refilled for too long, longest first; null when no refills are followed. */
   readonly overdueTanks: readonly StatusTank[] | null;
   /** What the service changed in the last week, latest first; null while that can't be told. */

@@ -107,6 +107,11 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
       })) ?? null,
     restored: restored ? toStatusRestored(restored) : null,
     leftBehind: left?.filter(needsPerson).map(toStatusLeftBehind) ?? null,
+    untakenFiles:
+      deps.untaken?.().map(({ connector, reason, count, since, marker }) => ({
+        ...{ connector, reason, count, since: since.toISOString() },
+        marker: marker ?? null,
+      })) ?? null,
     overdueTanks:
       refills?.tanks
         .filter(({ isOverdue }) => isOverdue)

@@ -7,10 +7,11 @@ export const MOST_PEM_BYTES = 1_000_000;
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 const CHUNK_BYTES = 65_536;
 
+const A_FOLDER = "this is a folder, not a file";
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   ENOTDIR: "there is no such file",
-  EISDIR: "this is a folder, not a file",
+  EISDIR: A_FOLDER,
   EACCES: "this user may not read the file",
   EPERM: "this user may not read the file",
   ENXIO: "this is a socket, not a file",
@@ -74,7 +75,7 @@ function unreadable(error: unknown): UnreadableFile {
 /** Why something that was named is no regular file; undefined for one that is. */
 function oddity(stats: Stats): string | undefined {
   if (stats.isFile()) return undefined;
-  if (stats.isDirectory()) return REASONS["EISDIR"];
+  if (stats.isDirectory()) return A_FOLDER;
   if (stats.isFIFO()) return "this is a pipe; write its content to a file, and name that";
   return "this is no regular file; name a file";
 }

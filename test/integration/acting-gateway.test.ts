@@ -23,11 +23,16 @@ function seed(site: Site, code = "S-1"): void {
     dateOfBirth: "1990-01-31",
   };
   site.simulator.control.addSubject(subject);
-  site.simulator.control.addContainer({ facilityId: 12, subjectCode: code, name: "V-OLD" });
+  site.simulator.control.addContainer({ facilityId: 12, subjectCode: code, name: `V-OLD-${code}` });
 }
 
 const order = (operation: Operation, number = "A-1", subject = "S-1") =>
-  omlO33({ number, subject, operation, labels: [operation === "CRYO-STORE" ? "V-NEW" : "V-OLD"] });
+  omlO33({
+    number,
+    subject,
+    operation,
+    labels: [`${operation === "CRYO-STORE" ? "V-NEW" : "V-OLD"}-${subject}`],
+  });
 
 const STATUSES = [429, 500, 502, 503, 504];
 const BODIES: readonly FaultRule["body"][] = [undefined, "html", "empty"];

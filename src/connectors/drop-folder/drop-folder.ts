@@ -1,5 +1,6 @@
 import { type FSWatcher, watch } from "node:fs";
 import { rm } from "node:fs/promises";
+import type { UntakenFiles } from "../../core/untaken-files.ts";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
 import { ArchiveLooks } from "./archive-looks.ts";
 import { claimOf } from "./claim.ts";
@@ -16,9 +17,11 @@ import { Publication } from "./publication.ts";
 import { DEFAULT_FOLDER_MODE, resultModeOf } from "./rights.ts";
 import { type Candidate, FolderScan, removeOrphanMarker } from "./scan.ts";
 import type { DropFolderDeps, DropFolderSettings, Step } from "./settings.ts";
+import { Untaken } from "./untaken.ts";
 import { WorkList } from "./work-list.ts";
 
 const DEFAULT_MS = 2_000;
+const ALERT_AFTER_MS = 600_000;
 /** Claimed together, so that one sync of the folders serves them all. */
 const CLAIMS_AT_ONCE = 64;
 /** Events come in bursts; a look at once after each of them would only burn time. */
@@ -37,6 +40,7 @@ export class DropFolder implements Connector {
   readonly #scan: FolderScan;
   readonly #ids = new ClaimIds();
   readonly #work: WorkList;
+  readonly #untaken: Untaken;
   readonly #pause: Pause;
   readonly #looks: ArchiveLooks | undefined;
   readonly #stop = new AbortController();
@@ -63,6 +67,10 @@ export class DropFolder implements Connector {
     const identity = deps.identity ?? currentIdentity();
     this.#instance = new WorkInstance(directories.work, { clock, ops, identity });
     this.#scan = new FolderScan(directories.in, { settleMs, marker });
+    this.#untaken = new Untaken(this.#scan, clock, {
+      afterMs: settings.alertAfterMs ?? ALERT_AFTER_MS,
+      marker,
+    });
     this.#pause = new Pause(clock, logger);
     this.#work = new WorkList({
       connector: settings.name,
@@ -89,6 +97,10 @@ export class DropFolder implements Connector {
 
   get trouble(): string | undefined {
     return this.#pause.words ?? this.#scanTrouble ?? this.#work.trouble;
+  }
+
+  get untaken(): readonly UntakenFiles[] {
+    return this.#untaken.found;
   }
 
   /** Throws FILE_FOLDER_UNUSABLE when a folder can't be used. Recovery and intake then go on by themselves. */
@@ -163,6 +175,7 @@ export class DropFolder implements Connector {
     const { candidates, soonestMs } = await this.#scan.look(startedMs);
     this.#wakeGapMs = Math.max(WAKE_GAP_MS, 4 * (clock.monotonic() - startedMs));
     this.#scanTrouble = undefined;
+    await this.#untaken.look();
     for (let at = 0; at < candidates.length; at += CLAIMS_AT_ONCE) {
       if (this.#stop.signal.aborted || this.#work.isHeldUp || this.#pause.leftMs > 0) break;
       await this.#claimAll(candidates.slice(at, at + CLAIMS_AT_ONCE));

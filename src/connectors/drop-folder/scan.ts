@@ -4,6 +4,7 @@ import { join, sep } from "node:path";
 import { isIgnoredName } from "./file-name.ts";
 import { errnoOf, fingerprint } from "./file-ops.ts";
 import { Settling } from "./settling.ts";
+import { PassedOver } from "./untaken.ts";
 
 /** How many of the oldest entries one scan looks after; the others have their turn once these are taken. */
 const WINDOW = 10_000;
@@ -35,6 +36,7 @@ export class FolderScan {
   readonly #settling: Settling;
   /** Markers found at the first look may be left over from files taken before a crash: they alone prove nothing. */
   #oldMarkers: Set<string> | undefined;
+  #passedOver = new PassedOver();
 
   constructor(folder: string, settings: { settleMs: number; marker?: string | undefined; window?: number }) {
     this.#folder = folder;
@@ -68,6 +70,16 @@ export class FolderScan {
     return { candidates, soonestMs: this.#settling.endRound(nowMs) };
   }
 
+  /** What the last look passed over. */
+  get passedOver(): PassedOver {
+    return this.#passedOver;
+  }
+
+  /** See {@link Settling.listChanging}. */
+  listChanging(nowMs: number, afterMs: number): { readonly count: number; readonly longestMs: number } {
+    return this.#settling.listChanging(nowMs, afterMs);
+  }
+
   async #oldestEntries(): Promise<{ entries: Entry[]; markers: Set<string> }> {
     const markers = this.#marker
       ? await this.#listMarkers(this.#marker.toString("latin1"))
@@ -80,13 +92,27 @@ export class FolderScan {
       waiting = [];
       if (entries.length > 2 * this.#window) entries = oldest(entries, this.#window);
     };
+    const passedOver = new PassedOver();
+    const lone = new Set(markers);
     for await (const key of listFolder(this.#folder)) {
-      if (isIgnoredName(nameOf(key)) || markers.has(key)) continue;
-      if (this.#marker && !markers.has(key + this.#marker.toString("latin1"))) continue;
+      if (markers.has(key)) continue;
+      const marker = this.#marker && key + this.#marker.toString("latin1");
+      if (marker !== undefined) lone.delete(marker);
+      const reason = isIgnoredName(nameOf(key))
+        ? "name"
+        : marker !== undefined && !markers.has(marker)
+          ? "marker"
+          : undefined;
+      if (reason !== undefined) {
+        passedOver.add(reason, this.#pathOf(key));
+        continue;
+      }
       waiting.push(key);
       if (waiting.length === STATS_AT_ONCE) await statWaiting();
     }
     await statWaiting();
+    for (const key of lone) passedOver.add("lone_marker", this.#pathOf(key));
+    this.#passedOver = passedOver;
     return { entries: oldest(entries, this.#window), markers };
   }
 

@@ -41,6 +41,8 @@ export interface DropFolderSettings {
   readonly marker?: string | undefined;
   /** Rights of folders that are made, such as 0o750; those of results and reports follow from it. Default 0o750. */
   readonly folderMode?: number | undefined;
+  /** Files that are not taken for so long are told. Default 10 min. */
+  readonly alertAfterMs?: number | undefined;
   /** Time between two looks at the folder; events of the file system only shorten it. Default 2 s. */
   readonly scanIntervalMs?: number | undefined;
 }

@@ -1,0 +1,20 @@
+/**
+ * Why files lie in a drop folder and are not taken:
+ * - `name`: a name that says "not done", such as one with a dot at its beginning or `.part` at its end.
+ * - `marker`: the marker that announces the file isn't there.
+ * - `lone_marker`: a marker whose file isn't there.
+ * - `changing`: it is written to again and again.
+ */
+export const UNTAKEN_REASONS = ["name", "marker", "lone_marker", "changing"] as const;
+export type UntakenReason = (typeof UNTAKEN_REASONS)[number];
+
+/** Files that a drop folder does not take, for one reason, and for longer than the site lets pass. No names: they may be a patient's. */
+export interface UntakenFiles {
+  readonly reason: UntakenReason;
+  /** How many; of very many, those that were looked at. */
+  readonly count: number;
+  /** Since when the oldest of them has been there. */
+  readonly since: Date;
+  /** What has to be there for a file to be taken, such as `NAME.ok`; absent where files need no marker. */
+  readonly marker?: string | undefined;
+}
