@@ -1,0 +1,137 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { takeResultNumber } from "../../../src/ledger/outcomes.ts";
+import { startEpoch } from "../../../src/ledger/restored/epoch.ts";
+import { readEpochFile, writeEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
+import { decideWentBack } from "../../../src/ledger/restored/notice.ts";
+import { enterRestored, findLedgerEpoch } from "../../../src/ledger/restored/restore.ts";
+import { listOrders } from "../../../src/ledger/views.ts";
+import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { withFolder } from "../../support/with-folder.ts";
+import { withLedger } from "../../support/with-ledger.ts";
+
+const record = { ledger: "ABCDEF", epoch: 7, restores: 1, since: new Date("2026-01-02T03:04:05Z") };
+
+describe("the epoch file", () => {
+  test("is read as it was written, and leaves nothing else beside it", () =>
+    withFolder(async (folder) => {
+      const file = join(folder, "data.epoch");
+      expect(await readEpochFile(file)).toBeUndefined();
+      await writeEpochFile(file, record);
+      await writeEpochFile(file, { ...record, epoch: 8 });
+      expect(await readEpochFile(file)).toEqual({ ...record, epoch: 8 });
+      expect(await readdir(folder)).toEqual(["data.epoch"]);
+    }));
+
+  test.each([
+    ["cut", '{"ledger":"ABC'],
+    ["empty", ""],
+    ["another document", "[]"],
+    ["endless", "x".repeat(100_000)],
+  ])("that is %s is said to be unusable, and not taken for none", (_words, text) =>
+    withFolder(async (folder) => {
+      const file = join(folder, "data.epoch");
+      await writeFile(file, text);
+      await expect(readEpochFile(file)).rejects.toMatchObject({ code: "LEDGER_EPOCH_UNUSABLE" });
+    }),
+  );
+
+  test("that is a pipe or a folder doesn't hold up the start", () =>
+    withFolder(async (folder) => {
+      execFileSync("mkfifo", [join(folder, "pipe")]);
+      await mkdir(join(folder, "folder"));
+      for (const name of ["pipe", "folder"]) {
+        await expect(readEpochFile(join(folder, name))).rejects.toMatchObject({
+          code: "LEDGER_EPOCH_UNUSABLE",
+        });
+      }
+    }));
+
+  test("that can't be written keeps calls from leaving", () =>
+    withLedger(async ({ pool }) => {
+      const now = await findLedgerEpoch(pool);
+      const epoch = startEpoch({ pool, file: "/proc/none/data.epoch", now, onWentBack: () => undefined });
+      await expect(epoch.advance()).rejects.toMatchObject({
+        code: "LEDGER_EPOCH_UNUSABLE",
+        class: "transient",
+      });
+    }));
+});
+
+describe("the epoch", () => {
+  test("is raised after each call was written down, in the ledger before the file", () =>
+    withFolder((folder) =>
+      withLedger(async ({ pool }) => {
+        const file = join(folder, "data.epoch");
+        const now = await findLedgerEpoch(pool);
+        const epoch = startEpoch({ pool, file, now, onWentBack: () => undefined });
+        await Promise.all(Array.from({ length: 20 }, () => epoch.advance()));
+        const shared = (await findLedgerEpoch(pool)).epoch;
+        expect((await readEpochFile(file))?.epoch).toBe(shared);
+        // What was asked for at once shared a raise; what is asked for later has its own.
+        expect(shared - now.epoch).toBeLessThanOrEqual(2);
+        await epoch.advance();
+        expect((await findLedgerEpoch(pool)).epoch).toBe(shared + 1);
+      }),
+    ));
+
+  test("that another hand changed stops the daemon", () =>
+    withFolder((folder) =>
+      withLedger(async ({ pool }) => {
+        const codes: string[] = [];
+        const now = await findLedgerEpoch(pool);
+        const epoch = startEpoch({
+          pool,
+          file: join(folder, "data.epoch"),
+          now,
+          onWentBack: ({ code }) => codes.push(code),
+        });
+        await epoch.advance();
+        await epoch.advance();
+        await pool.query("update ledger set epoch = 0");
+        await expect(epoch.advance()).rejects.toMatchObject({ code: "LEDGER_WENT_BACK" });
+        expect(codes).toEqual(["LEDGER_WENT_BACK"]);
+        const kept: unknown = JSON.parse(await readFile(join(folder, "data.epoch"), "utf8"));
+        expect(kept).toMatchObject({ epoch: now.epoch + 2 });
+      }),
+    ));
+});
+
+describe("a ledger went back", () => {
+  const ledger = { ledger: "ABCDEF", epoch: 7 };
+  test.each([
+    ["when its number is lower than the file's", { ...record, epoch: 8 }, ledger, true],
+    ["not when both have the same number", record, ledger, false],
+    ["not when a crash came between the ledger and the file", { ...record, epoch: 6 }, ledger, false],
+    ["when the file is another ledger's", { ...record, ledger: "OTHERS" }, ledger, true],
+    ["when the file is missing and calls have left", undefined, ledger, true],
+    ["not when it is new", undefined, { ...ledger, epoch: 0 }, false],
+  ])("%s", (_words, file, of, is) => {
+    expect(decideWentBack(of, file) !== undefined).toBe(is);
+  });
+});
+
+test("a ledger that went back gives no number again, however often it goes back to the same copy", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    await takeResultNumber(pool, "csv", "known.csv");
+    const [before] = await listOrders(pool, { limit: 1 });
+    const text = "told by the test";
+    const first = await enterRestored(pool, { text, epoch: 40, restores: 0 });
+    expect(first).toMatchObject({ epoch: 40, restores: 1, open: 1 });
+    expect(await takeResultNumber(pool, "csv", "known.csv")).toBe(1_002);
+    expect(await takeResultNumber(pool, "csv", "forgotten.csv")).toBe(1_001);
+    await commit(pool, [aRecord(2, [anOrder({ placerOrderNumber: "A-2" })])]);
+    const [second] = await listOrders(pool, { limit: 1 });
+    expect(second?.id).toBeGreaterThan((before?.id ?? 0) + 1_000_000);
+    // The copy knows of no restore; the file does.
+    await pool.query("update ledger set restores = 0");
+    expect(await enterRestored(pool, { text, epoch: 50, restores: 1 })).toMatchObject({ restores: 2 });
+    await commit(pool, [aRecord(3, [anOrder({ placerOrderNumber: "A-3" })])]);
+    const [third] = await listOrders(pool, { limit: 1 });
+    expect(third?.id).toBeGreaterThan((second?.id ?? 0) + 2_000_000);
+    const { rows } = await pool.query("select count(*)::integer as count from messages where id < 1000000");
+    expect(rows).toEqual([{ count: 1 }]);
+  }));
