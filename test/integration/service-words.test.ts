@@ -102,6 +102,8 @@ test("what the service says about another patient stays in the kept answers, and
   const lines: string[] = [];
   const logger = pino({ level: "trace" }, { write: (line: string) => lines.push(line) });
   const config = {
+    // An order of each format is refused with the same words, by their label.
+    guards: { labelOfTwoSubjects: "allow" },
     service: {
       settle: { looks: ["50ms", "100ms"], after: "6s" },
       cancel: { method: "POST", path: "/api/procedure-requests/{id}/cancel" },
