@@ -6,7 +6,7 @@ import { EXTERNAL_PROCEDURES, getExternalProcedure } from "./external-procedures
 import { CLOCK_MARGIN_MS, createdAtMs } from "./likeness.ts";
 import { walkPages } from "./list.ts";
 import { REQUESTS } from "./requests.ts";
-import { parseProcedure, parseRequest } from "./shapes.ts";
+import { type ProcedureStatus, parseProcedure, parseRequest } from "./shapes.ts";
 
 /** Enough to see what a ledger may have forgotten; the walk is a cross-check and reads no whole list. */
 const MOST_PAGES = 20;
@@ -17,7 +17,7 @@ const MOST_PROCEDURES = 100;
  * The marks in the descriptions of what a facility's service made since a moment, by our clock: one bounded walk. A service
  * that ignores the filter by time and lists its oldest entries first may show none of the newest.
  *
- * @throws those of the lists and reads, but for a list that goes on for too long
+ * @throws those of the lists and reads, but for a list that goes on for too long and single reads without an answer
  */
 export async function listNewestMarks(
   context: ServiceContext,
@@ -51,8 +51,24 @@ export async function listNewestMarks(
     if (!(error instanceof Failure) || error.code !== "SERVICE_LIST_TOO_LONG") throw error;
   }
   for (const id of unread.sort((a, b) => b - a).slice(0, MOST_PROCEDURES)) {
-    const { containers = [] } = await getExternalProcedure(context, id, signal);
+    const { containers = [] } = (await readUnlessLost(context, id, signal)) ?? {};
     for (const { description = "" } of containers) for (const mark of findMarks(description)) marks.add(mark);
   }
   return marks;
+}
+
+/** A read of one procedure that gets no answer is made once more and then done without: the others are as telling. */
+async function readUnlessLost(
+  context: ServiceContext,
+  id: number,
+  signal: AbortSignal,
+): Promise<ProcedureStatus | undefined> {
+  for (let isAgain = false; ; isAgain = true) {
+    try {
+      return await getExternalProcedure(context, id, signal);
+    } catch (error) {
+      if (!(error instanceof Failure) || error.code !== "SERVICE_UNAVAILABLE") throw error;
+      if (isAgain) return undefined;
+    }
+  }
 }
