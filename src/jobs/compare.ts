@@ -123,7 +123,7 @@ function forgottenFailure(
   const name = `${(ids.length === 1 ? WORD : WORDS)[surface]} ${ids.join(", ")}`;
   const why = isMarked ? ", by the order's mark in it" : "";
   return new Failure(
-    "RESTORE_REQUEST_FOUND",
+    "SUBMIT_FORGOTTEN_REQUEST",
     `the ledger was restored from an older copy; no order of it has ${name} at the service, made since that copy, which may be this order's${why}`,
   );
 }
@@ -206,7 +206,7 @@ async function findIds(
  * Before the first call of an order while a restore of the ledger is seen to: the lab may have sent again what the ledger has
  * forgotten, and the service may have it under a mark that nobody knows.
  *
- * @throws Failure RESTORE_REQUEST_FOUND when the service has a request that may be the order's, naming it; those of the reads
+ * @throws Failure SUBMIT_FORGOTTEN_REQUEST when the service has a request that may be the order's, naming it; those of the reads
  */
 export async function guardForgotten(
   order: LedgerOrder,

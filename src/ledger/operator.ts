@@ -168,7 +168,7 @@ const OVERRIDABLE: Readonly<Partial<Record<FailureCode, Override>>> = {
   ORDER_CONTAINER_STORED_ALREADY: "containers",
   ORDER_CONTAINER_RETRIEVED_ALREADY: "containers",
   ORDER_LABEL_OF_OTHER_SUBJECT: "label",
-  RESTORE_REQUEST_FOUND: "restored",
+  SUBMIT_FORGOTTEN_REQUEST: "restored",
 };
 
 /** $1 id, $2 what the person saw and goes past. */

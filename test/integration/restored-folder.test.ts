@@ -53,7 +53,7 @@ test.each([
     await site.lab.drop("hl7", "c.hl7", omlO33({ number: "C" }));
     expect(await isAt(site, "A", there)).toMatchObject({ requestId: inCopy.requestId, state: "submitted" });
     const parked = await isAt(site, "B", there);
-    expect(parked.failure?.code).toBe("RESTORE_REQUEST_FOUND");
+    expect(parked.failure?.code).toBe("SUBMIT_FORGOTTEN_REQUEST");
     expect(parked.failure?.text).toContain(String(forgotten.requestId));
     expect(parked.id).toBeGreaterThan(1_000_000);
     expect((await isAt(site, "C", there)).state).toBe("submitted");

@@ -94,7 +94,7 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
         expect(others).toEqual([]);
         const id = (surface === "request" ? only?.requestId : only?.procedureId) as number;
         expect(parked.failure).toMatchObject({
-          code: "RESTORE_REQUEST_FOUND",
+          code: "SUBMIT_FORGOTTEN_REQUEST",
           text: expect.stringContaining(
             `${surface === "request" ? "request" : "procedure"} ${id} at the service`,
           ),
@@ -155,7 +155,7 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
         await site.start();
         const parked = await isAt(site, "A", ["submitted", "parked"]);
         expect(parked.failure).toMatchObject({
-          code: "RESTORE_REQUEST_FOUND",
+          code: "SUBMIT_FORGOTTEN_REQUEST",
           text: expect.stringContaining(`request ${requestId} at the service`),
         });
         // The lab is told, and nothing is sent until a person has decided.

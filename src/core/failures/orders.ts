@@ -108,7 +108,7 @@ export const ORDER_FAILURES = {
       "After a call without an answer, more than one request or procedure at the service could be this order's.",
     mend: "Decide at the service which is the right one and link it with `cryobridge orders resolve --request-id N` (on the external surface with `--procedure-id N`).",
   },
-  RESTORE_REQUEST_FOUND: {
+  SUBMIT_FORGOTTEN_REQUEST: {
     class: "permanent",
     meaning:
       "The ledger was restored from an older copy, and the service has a request that no order of it knows and that may be this order's, made in the time that the ledger has forgotten; nothing was sent.",
