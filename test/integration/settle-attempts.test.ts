@@ -11,7 +11,8 @@ const FAULTS: FaultRule[] = [
   { ...POST, times: 1, before: "drop" },
   { ...POST, skip: 1, times: 1, status: 429, retryAfter: 1 },
 ];
-const LOOKS: FaultRule = { method: "GET", path: "/api/procedure-requests", times: 3, status: 502 };
+/** The first two lists are those of the start, which looks at the newest requests of both facilities. */
+const LOOKS: FaultRule = { method: "GET", path: "/api/procedure-requests", skip: 2, times: 3, status: 502 };
 
 test.concurrent.each([
   ["looks that found nothing", FAULTS],

@@ -54,7 +54,7 @@ test("messages that came together are committed together or not at all", () =>
     await breakTable(pool, "messages", "P0001", "new.message_control_id = 'CAN-BAD'");
     const intake = await open({ applicationAck: "results" });
     const refused = omlO33({ number: "R-1", birth: "1985" }).replace("|||AL|NE||", "|||AL|AL||");
-    const register = adt("A28", { code: "S-77" }).replace("|A28-S-77|", "||");
+    const register = adt("A28", { code: "S-77" });
     const texts = [refused, register, order("A-1"), cancel("BAD")];
     const ends = await Promise.allSettled(texts.map((text) => intake.take(text)));
     expect(ends.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "fulfilled", "rejected"]);
