@@ -84,6 +84,8 @@ describe.runIf(isPosix)("a module of a profile", () => {
 
   test("that isn't there is told as such", () =>
     withFolder(async (folder) => {
-      expect(await troubleOf(folder, "./none.mjs")).toContain("./none.mjs cannot be loaded: there is no such file");
+      expect(await troubleOf(folder, "./none.mjs")).toContain(
+        "./none.mjs cannot be loaded: there is no such file",
+      );
     }));
 });
