@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Daemon } from "../app.ts";
 import type { Config } from "../config/config.ts";
+import { listSecrets } from "../config/list-secrets.ts";
 import type { Connector } from "../connectors/connector.ts";
 import type { MllpConnector } from "../connectors/mllp/mllp.ts";
 import type { ConsoleDeps, LedgerCounts, ListenerRow, OrderRow, Readiness } from "../console/deps.ts";
@@ -12,6 +13,7 @@ import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
+import { SecretMask } from "../core/secret-mask.ts";
 import { readAttention } from "../ledger/attention.ts";
 import {
   countAsideDeliveries,
@@ -35,6 +37,8 @@ export interface OpenConsoleDeps {
   readonly version: string;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** What no answer may hold. */
+  readonly secrets?: SecretMask | undefined;
 }
 
 /**
@@ -43,7 +47,7 @@ export interface OpenConsoleDeps {
  */
 export async function openConsole(
   daemon: Daemon,
-  { version, logger, clock }: OpenConsoleDeps,
+  { version, logger, clock, secrets = secretsOf(daemon.config) }: OpenConsoleDeps,
 ): Promise<RunningConsole> {
   const { pool, config } = daemon;
   const metrics = createMetrics(version);
@@ -59,6 +63,7 @@ export async function openConsole(
     metrics,
     logger,
     clock,
+    mask: (text) => secrets.mask(text),
   };
   const { host, port, token, trustedProxies } = config.console;
   const running = await startConsole({ host, port, token: token?.reveal(), trustedProxies, version }, deps);
@@ -69,6 +74,12 @@ export async function openConsole(
       await running.close();
     },
   };
+}
+
+function secretsOf(config: Config): SecretMask {
+  const secrets = new SecretMask();
+  for (const secret of listSecrets(config)) secrets.add(secret);
+  return secrets;
 }
 
 /** What the console shows that the ledger alone tells, with or without a daemon. */

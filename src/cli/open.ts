@@ -2,6 +2,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import type { OpenLedger } from "../app/open-ledger.ts";
 import type { Config } from "../config/config.ts";
+import { listSecrets } from "../config/list-secrets.ts";
 import { loadConfig } from "../config/load.ts";
 import { Failure } from "../core/failures.ts";
 import type { JobQueues } from "../jobs/queues.ts";
@@ -14,9 +15,15 @@ import type { Session } from "./session.ts";
 /** A command only reads queues, so there is nothing to wait for at the end. */
 const CLOSE_QUEUES_WITHIN_MS = 1_000;
 
-/** The configuration that a session's `--config` names. @throws ConfigFailure with every mistake. */
+/**
+ * The configuration that a session's `--config` names. What the session writes from then on is without its credentials.
+ *
+ * @throws ConfigFailure with every mistake.
+ */
 export function readConfig(session: Session): Config<ProfileDefinition> {
-  return loadConfig(session.configFile, { env: session.io.env, profileSchema });
+  const config = loadConfig(session.configFile, { env: session.io.env, profileSchema });
+  for (const secret of listSecrets(config)) session.secrets.add(secret);
+  return config;
 }
 
 /** Whether the embedded database of a configuration was ever made; true for an external one. */

@@ -1,8 +1,9 @@
 import { Command, CommanderError, Help, type Option } from "commander";
 import { Failure } from "../core/failures.ts";
+import { SecretMask } from "../core/secret-mask.ts";
 import { createCommands } from "./commands.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
-import type { Io } from "./io.ts";
+import type { Io, Output } from "./io.ts";
 import { reportFailure } from "./output/failure.ts";
 import { type Cli, DEFAULT_CONFIG_FILE, isVerbose, VERSION } from "./session.ts";
 
@@ -11,8 +12,10 @@ import { type Cli, DEFAULT_CONFIG_FILE, isVerbose, VERSION } from "./session.ts"
  *
  * @param argv the words after the program's name
  */
-export async function run(argv: readonly string[], io: Io): Promise<ExitStatus> {
-  const cli: Cli = { io, exitStatus: EXIT.done };
+export async function run(argv: readonly string[], given: Io): Promise<ExitStatus> {
+  const secrets = new SecretMask();
+  const io = withoutSecrets(given, secrets);
+  const cli: Cli = { io, secrets, exitStatus: EXIT.done };
   const program = await buildProgram(cli, argv);
   try {
     await program.parseAsync([...argv], { from: "user" });
@@ -27,6 +30,15 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitStatus> 
     const status = reportFailure(shown, io, { isJson, isVerbose: isVerbose(options, io.env) });
     return cli.failureStatus ?? status;
   }
+}
+
+/** The same streams, which write no credential of the configuration, whoever gave it back to us. */
+function withoutSecrets(io: Io, secrets: SecretMask): Io {
+  const masked = (output: Output): Output => ({
+    ...output,
+    write: (text) => output.write(secrets.mask(text)),
+  });
+  return { ...io, stdout: masked(io.stdout), stderr: masked(io.stderr) };
 }
 
 async function buildProgram(cli: Cli, argv: readonly string[]): Promise<Command> {

@@ -4,6 +4,7 @@ import { styleText } from "node:util";
 import type { Command } from "commander";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
+import type { SecretMask } from "../core/secret-mask.ts";
 import type { ExitStatus } from "./exit-status.ts";
 import type { Io } from "./io.ts";
 
@@ -29,6 +30,8 @@ export interface Session {
   readonly clock: Clock;
   /** Silent unless `--verbose`: a command's own words are its result. */
   readonly logger: Logger;
+  /** The credentials of the configuration, once that is read: they are taken out of all that is written and logged. */
+  readonly secrets: SecretMask;
   readonly configFile: string;
   readonly isJson: boolean;
   readonly mayShowPhi: boolean;
@@ -60,7 +63,9 @@ export type Act = (session: Session, command: Command) => Promise<ExitStatus | u
 
 /** A run of the command line; its commands leave their exit status here. */
 export interface Cli {
+  /** Its streams leave out what `secrets` knows. */
   readonly io: Io;
+  readonly secrets: SecretMask;
   exitStatus: ExitStatus;
   /** The exit status for whatever failure ends the command, where the code of the failure does not decide it. */
   failureStatus?: ExitStatus;
@@ -79,7 +84,7 @@ export function toAction(
   return async (...args) => {
     const command = args.at(-1) as Command;
     if (failureStatus !== undefined) cli.failureStatus = failureStatus;
-    const status = await act(openSession(cli.io, command.optsWithGlobals<GlobalOptions>()), command);
+    const status = await act(openSession(cli, command.optsWithGlobals<GlobalOptions>()), command);
     if (status !== undefined) cli.exitStatus = status;
   };
 }
@@ -89,7 +94,7 @@ export function isVerbose(options: GlobalOptions, env: Io["env"]): boolean {
   return options.verbose === true || Boolean(env.DEBUG);
 }
 
-function openSession(io: Io, options: GlobalOptions): Session {
+function openSession({ io, secrets }: Cli, options: GlobalOptions): Session {
   const isJson = options.json === true;
   const hasColours = io.isTTY && !isJson && !io.env.NO_COLOR && io.env.TERM !== "dumb";
   const line = (text = "") => io.stdout.write(`${text}\n`);
@@ -100,7 +105,8 @@ function openSession(io: Io, options: GlobalOptions): Session {
   return {
     io,
     clock: io.clock ?? systemClock,
-    logger: createLogger({ level: isVerbose(options, io.env) ? "debug" : "silent", pretty: false }),
+    logger: createLogger({ level: isVerbose(options, io.env) ? "debug" : "silent", pretty: false }, secrets),
+    secrets,
     configFile: options.config ?? (io.env.CRYOBRIDGE_CONFIG || DEFAULT_CONFIG_FILE),
     isJson,
     mayShowPhi: options.showPhi === true,

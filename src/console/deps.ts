@@ -98,6 +98,8 @@ export type UntakenRow = UntakenFiles & { readonly connector: string };
 
 /** What the console needs of the program. */
 export interface ConsoleDeps {
+  /** A text without the credentials of the configuration. */
+  readonly mask?: ((text: string) => string) | undefined;
   readiness(): Promise<Readiness>;
   counts(): Promise<LedgerCounts>;
   /** The orders that changed last, newest first. */

@@ -106,6 +106,14 @@ function addSafety(app: FastifyInstance, { guard, whoAsks }: Doors, deps: Consol
     const refusal = guard.refuse({ method, path: pathOf(request), headers, address });
     return refusal === undefined ? undefined : turnAway(refusal, request, reply);
   });
+  const { mask } = deps;
+  if (mask !== undefined) {
+    // What tells of orders and calls; pages and scripts are the program's own.
+    app.addHook("onSend", async (_request, reply, payload) => {
+      const isData = /^(application\/json|text\/plain)/.test(String(reply.getHeader("content-type") ?? ""));
+      return isData && typeof payload === "string" ? mask(payload) : payload;
+    });
+  }
   app.setNotFoundHandler((_request, reply) =>
     reply.code(404).send(errorBody("NOT_FOUND", "there is no such page")),
   );

@@ -1,4 +1,5 @@
-import { type Logger as PinoLogger, pino } from "pino";
+import { type DestinationStream, type Logger as PinoLogger, pino } from "pino";
+import type { SecretMask } from "./secret-mask.ts";
 
 export type Logger = PinoLogger;
 
@@ -26,9 +27,14 @@ const REDACTED = [
 /**
  * The daemon's logger: JSON lines on standard error, or words when a person reads them.
  *
- * @param file where JSON lines are appended instead
+ * @param secrets what no line may hold; may get more later
+ * @param output a file that JSON lines are appended to, or a stream that gets them, instead
  */
-export function createLogger(settings: LogSettings, file?: string): Logger {
+export function createLogger(
+  settings: LogSettings,
+  secrets?: SecretMask,
+  output?: string | DestinationStream,
+): Logger {
   const isPretty = settings.pretty === "auto" ? process.stderr.isTTY === true : settings.pretty;
   const options = {
     level: settings.level,
@@ -36,8 +42,12 @@ export function createLogger(settings: LogSettings, file?: string): Logger {
     base: null,
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     serializers: { err: serializeError },
+    hooks: secrets === undefined ? {} : { streamWrite: (line: string) => secrets.mask(line) },
   };
-  if (file !== undefined) return pino(options, pino.destination({ dest: file, append: true, sync: true }));
+  if (typeof output === "string") {
+    return pino(options, pino.destination({ dest: output, append: true, sync: true }));
+  }
+  if (output !== undefined) return pino(options, output);
   if (isPretty) {
     return pino({
       ...options,

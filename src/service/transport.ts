@@ -132,7 +132,7 @@ export class Transport {
     }
     const isRefused = this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED";
     if ("answer" in seen && seen.answer.status !== 401 && !isRefused) tokens.accepted(token);
-    return this.#judge(call, seen);
+    return this.#judge(call, seen, phi(token));
   }
 
   /**
@@ -152,7 +152,7 @@ export class Transport {
       if (!(error instanceof Failure)) throw answered(new Failure("SERVICE_STOPPED", STOPPED_RENEWING));
       throw answered(error);
     }
-    if (isAgain) this.#judge(call, seen);
+    if (isAgain) this.#judge(call, seen, phi(token));
     const status = "answer" in seen ? seen.answer.status : 401;
     throw new Failure("SERVICE_TOKEN_REFUSED", {
       message: `${name(call)}: status ${status} refused the access token; a new one was taken`,
@@ -200,10 +200,11 @@ export class Transport {
     return classify(call, seen, this.#parts.settings);
   }
 
-  #judge<T>(call: Call<T>, seen: Seen): T {
+  /** @param token what the call was made with: nothing that is kept of an answer may quote it */
+  #judge<T>(call: Call<T>, seen: Seen, token: Phi): T {
     const { clock, limiter } = this.#parts;
     const verdict = this.#verdictOf(call, seen);
-    if (verdict === "ok" && "answer" in seen) return readOrKeep(call, seen.answer, this.#knownCodes);
+    if (verdict === "ok" && "answer" in seen) return readOrKeep(call, seen.answer, token, this.#knownCodes);
     const code: FailureCode = verdict === "ok" ? "UNCLASSIFIED" : verdict;
     if ("broken" in seen) {
       const { error, why, isSent } = seen.broken;
@@ -218,7 +219,7 @@ export class Transport {
     // Whatever a 503 says of this call, it says when the next ones are welcome.
     const isPause = code === "SERVICE_BUSY" || seen.answer.status === 503;
     if (isPause && retryAfterMs !== undefined) limiter.pause(retryAfterMs);
-    const sensitive = sensitiveOf(call);
+    const sensitive = [...sensitiveOf(call), token];
     const said = describeRefusal(seen.answer, this.#knownCodes, sensitive);
     const isRedirect = seen.answer.status >= 300 && seen.answer.status < 400;
     const detail = isRedirect
@@ -272,7 +273,7 @@ function isWorthKeeping(code: FailureCode): boolean {
 }
 
 /** Reads an answer; when it isn't what it should be, the answer goes along with the failure. */
-function readOrKeep<T>(call: Call<T>, answer: Answer, known: KnownCodes): T {
+function readOrKeep<T>(call: Call<T>, answer: Answer, token: Phi, known: KnownCodes): T {
   try {
     return call.read(answer);
   } catch (error) {
@@ -280,7 +281,7 @@ function readOrKeep<T>(call: Call<T>, answer: Answer, known: KnownCodes): T {
     throw new Failure(error.code, {
       message: error.message,
       retryAfterMs: error.retryAfterMs,
-      answer: keepAnswer(call, answer, sensitiveOf(call), known),
+      answer: keepAnswer(call, answer, [...sensitiveOf(call), token], known),
       cause: error.cause,
     });
   }

@@ -6,6 +6,7 @@ import { type Column, recordJson, renderFields, renderTable } from "../../src/cl
 import type { Session } from "../../src/cli/session.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { phi } from "../../src/core/phi.ts";
+import { SecretMask } from "../../src/core/secret-mask.ts";
 import { silent } from "../support/with-ledger.ts";
 
 interface Row {
@@ -37,6 +38,7 @@ function sessionOf(own: Partial<Session> = {}) {
     },
     clock: systemClock,
     logger: silent,
+    secrets: new SecretMask(),
     configFile: "",
     isJson: false,
     mayShowPhi: false,

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { createCommands } from "../../src/cli/commands.ts";
+import { SecretMask } from "../../src/core/secret-mask.ts";
 import { csvMessage, withLab } from "./with-lab.ts";
 import { withService } from "./with-service.ts";
 
@@ -35,7 +36,7 @@ const lines = Object.entries(IN_LEDGER).flatMap(([name, each]) =>
 
 describe("an id that nobody knows", () => {
   it("is tried with every command that takes one", async () => {
-    const commands = await createCommands({ io: NO_IO, exitStatus: 0 });
+    const commands = await createCommands({ io: NO_IO, secrets: new SecretMask(), exitStatus: 0 });
     const known = commands.flatMap((command) => {
       return command.commands
         .filter((child) => child.registeredArguments.some((argument) => argument.name() === "id"))

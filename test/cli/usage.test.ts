@@ -4,12 +4,13 @@ import { describe, expect, it } from "vitest";
 import { createCommands } from "../../src/cli/commands.ts";
 import { exitStatusOf } from "../../src/cli/exit-status.ts";
 import { toFailure } from "../../src/cli/output/failure.ts";
+import { SecretMask } from "../../src/core/secret-mask.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { runCli } from "./run-cli.ts";
 
 const NO_IO = { stdout: { write: () => {} }, stderr: { write: () => {} }, env: {}, isTTY: false };
 
-const commands = await createCommands({ io: NO_IO, exitStatus: 0 });
+const commands = await createCommands({ io: NO_IO, secrets: new SecretMask(), exitStatus: 0 });
 
 /** The words of every command that can be run. */
 function everyCommand(): string[][] {

@@ -2,10 +2,11 @@ import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { createCommands } from "../../src/cli/commands.ts";
 import { EXIT } from "../../src/cli/exit-status.ts";
+import { SecretMask } from "../../src/core/secret-mask.ts";
 import { listDocuments } from "./markdown.ts";
 
 const io = { stdout: { write: () => true }, stderr: { write: () => true }, env: {}, isTTY: false };
-const commands = await createCommands({ io, exitStatus: EXIT.done });
+const commands = await createCommands({ io, secrets: new SecretMask(), exitStatus: EXIT.done });
 const GLOBAL_OPTIONS = [
   "--help",
   "--version",

@@ -103,7 +103,7 @@ async function runDemo(session: Session, command: Command): Promise<ExitStatus |
       dataDir: isUsual ? "./data" : dataDir,
     });
     const config = loadConfig(configFile, { env: io.env, profileSchema });
-    const log = createLogger(config.log, join(folder, "daemon.log"));
+    const log = createLogger(config.log, session.secrets, join(folder, "daemon.log"));
     const onFatal = (failure: Error) => ending.abort(failure);
     const daemon = await startDaemon(config, { roles: new Set(ROLES), logger: log, clock, onFatal });
     onClose(() => daemon.stop());

@@ -35,7 +35,10 @@ async function startProgram(session: Session, command: Command): Promise<ExitSta
   keepHeapSmall();
   const roles = parseRoles(command.opts<{ role: string }>().role);
   const config = readConfig(session);
-  const logger = createLogger(session.isVerbose ? { ...config.log, level: "debug" } : config.log);
+  const logger = createLogger(
+    session.isVerbose ? { ...config.log, level: "debug" } : config.log,
+    session.secrets,
+  );
   for (const { place, message } of config.warnings) logger.warn({ place }, message);
   const ending = watchForEnd(session, logger);
   const started = startAll();
@@ -56,7 +59,7 @@ async function startProgram(session: Session, command: Command): Promise<ExitSta
     });
     try {
       const open = roles.has("console")
-        ? await openConsole(daemon, { version: VERSION, logger, clock })
+        ? await openConsole(daemon, { version: VERSION, logger, clock, secrets: session.secrets })
         : undefined;
       announce(daemon, roles, open?.url, session, logger);
       return async () => {
