@@ -3,10 +3,8 @@ import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { type DatabaseConnection, openPool } from "../ledger/database.ts";
-import { isDaemonThere } from "../ledger/embedded/daemon-lock.ts";
 import { startEmbeddedPostgres } from "../ledger/embedded/embedded-postgres.ts";
 import { migrateLedger } from "../ledger/migrate.ts";
-import { ROLES } from "./roles.ts";
 
 /** The ledger, open for this process. */
 export interface OpenLedger {
@@ -27,7 +25,7 @@ export interface OpenLedgerOptions {
 
 /**
  * Opens the ledger that a configuration names, starting the embedded server where there is none, and brings its tables
- * up to date, unless another daemon works on them.
+ * up to date.
  *
  * @throws Failure LEDGER_… that says what is in the way.
  */
@@ -59,8 +57,7 @@ export async function openLedger(config: Config, options: OpenLedgerOptions): Pr
     await embedded?.stop();
   };
   try {
-    // A daemon has its roles' locks itself; the right to submit is looked at for it as well.
-    await migrateLedger(pool, options.isDaemon ? undefined : () => isOneThere(config.dataDir));
+    await migrateLedger(pool);
   } catch (error) {
     await close();
     throw error;
@@ -75,9 +72,4 @@ async function atMost(ms: number, work: Promise<void>, clock: Clock): Promise<vo
   const done = new AbortController();
   const late = clock.sleep(ms, done.signal).catch(() => undefined);
   await Promise.race([work, late]).finally(() => done.abort());
-}
-
-async function isOneThere(dataDir: string): Promise<boolean> {
-  for (const role of ROLES) if (await isDaemonThere(dataDir, role)) return true;
-  return false;
 }

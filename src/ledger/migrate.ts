@@ -4,7 +4,6 @@ import type pg from "pg";
 import { encodeCrockford } from "../core/crockford.ts";
 import { Failure } from "../core/failures.ts";
 import { inTransaction } from "./database.ts";
-import { SUBMITTER_LOCK } from "./submitter-lock.ts";
 
 const SCHEMA = "cryobridge";
 const FOLDER = new URL("./migrations/", import.meta.url);
@@ -17,23 +16,13 @@ select current_setting('server_version') as version,
        current_setting('server_version_num')::integer as number,
        current_setting('server_encoding') as encoding`;
 
-/** Held to the end of the transaction, so that no daemon begins to submit meanwhile; $1 the submitter's key. */
-const TAKE_SUBMITTER_LOCK = "select pg_try_advisory_xact_lock($1) as is_ours";
-
 /**
- * Brings the ledger's schema to this release's state, in one transaction; several processes may call it at once. A daemon
- * of an earlier release would go on with statements made for its own tables, and leave rows that this release misreads: no
- * ledger is changed under one that is at work.
+ * Brings the ledger's schema to this release's state, in one transaction; several processes may call it at once.
  *
- * @param isDaemonThere whether a daemon works that doesn't have the submitter's lock; asked only when there is something to do
- * @throws Failure LEDGER_OLDER when the schema is of an earlier release and a daemon works on it
- * @throws Failure LEDGER_NEWER when a newer release has already changed the schema; LEDGER_SERVER_UNFIT when the server is
- *   too old or the database not in UTF-8.
+ * @throws Failure LEDGER_NEWER when a newer release has already changed the schema; LEDGER_OLDER when the schema was made by
+ *   a build from before the first release; LEDGER_SERVER_UNFIT when the server is too old or the database not in UTF-8.
  */
-export async function migrateLedger(
-  pool: pg.Pool,
-  isDaemonThere: () => Promise<boolean> = async () => false,
-): Promise<{ applied: string[] }> {
+export async function migrateLedger(pool: pg.Pool): Promise<void> {
   const names = (await readdir(FOLDER)).filter((name) => name.endsWith(".sql")).sort();
   return inTransaction(pool, async (client) => {
     await assertFit(client);
@@ -43,34 +32,31 @@ export async function migrateLedger(
     await client.query(
       "create table if not exists migrations (name text primary key, sha256 text not null, applied_at timestamptz not null default now())",
     );
-    const { rows } = await client.query<{ name: string }>("select name from migrations order by name");
-    const done = new Set(rows.map((row) => row.name));
-    const unknown = [...done].filter((name) => !names.includes(name));
+    const { rows } = await client.query<{ name: string; sha256: string }>(
+      "select name, sha256 from migrations order by name",
+    );
+    const done = new Map(rows.map((row) => [row.name, row.sha256]));
+    const unknown = [...done.keys()].filter((name) => !names.includes(name));
     if (unknown.length > 0) {
       throw new Failure(
         "LEDGER_NEWER",
         `the ledger has migrations that this release doesn't know: ${unknown.join(", ")}`,
       );
     }
-    const applied = names.filter((name) => !done.has(name));
-    // Earlier releases take the same migration lock before they work, so none starts after this look.
-    if (applied.length > 0 && done.size > 0 && ((await isSubmitted(client)) || (await isDaemonThere())))
-      throw new Failure(
-        "LEDGER_OLDER",
-        `the ledger is of an earlier release (without ${applied.join(", ")}), and a daemon is at work on it; nothing was changed`,
-      );
-    for (const name of applied) {
+    for (const name of names) {
       const sql = await readFile(new URL(name, FOLDER), "utf8");
+      const sha256 = createHash("sha256").update(sql).digest("hex");
+      if (done.has(name)) {
+        if (done.get(name) !== sha256)
+          throw new Failure("LEDGER_OLDER", `the ledger was made with another ${name} than this release has`);
+        continue;
+      }
       await client.query(sql);
-      await client.query("insert into migrations (name, sha256) values ($1, $2)", [
-        name,
-        createHash("sha256").update(sql).digest("hex"),
-      ]);
+      await client.query("insert into migrations (name, sha256) values ($1, $2)", [name, sha256]);
     }
     await client.query("insert into ledger (instance_code) values ($1) on conflict do nothing", [
       encodeCrockford(randomBytes(4)).slice(0, 6),
     ]);
-    return { applied };
   });
 }
 
@@ -86,10 +72,4 @@ async function assertFit(client: pg.PoolClient): Promise<void> {
     );
   if (found.encoding !== "UTF8")
     throw new Failure("LEDGER_SERVER_UNFIT", `the database's encoding is ${found.encoding}; expected UTF8`);
-}
-
-/** Whether another process has the right to submit; else it is ours until the transaction ends. */
-async function isSubmitted(client: pg.PoolClient): Promise<boolean> {
-  const { rows } = await client.query<{ is_ours: boolean }>(TAKE_SUBMITTER_LOCK, [SUBMITTER_LOCK]);
-  return rows[0]?.is_ours !== true;
 }

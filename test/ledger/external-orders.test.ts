@@ -1,17 +1,13 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { openPool } from "../../src/ledger/database.ts";
-import { migrateLedger } from "../../src/ledger/migrate.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/operator.ts";
 import { linkOf } from "../../src/ledger/order-row.ts";
 import { findClaimed } from "../../src/ledger/submission.ts";
 import { findOrders } from "../../src/ledger/views.ts";
-import { makeEarlierLedger } from "../support/earlier-ledger.ts";
 import { claimNext, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { withDatabase } from "../support/with-database.ts";
-import { silent, withLedger } from "../support/with-ledger.ts";
+import { withLedger } from "../support/with-ledger.ts";
 
 const OPERATOR = { actor: "test" };
 const atProcedure = (procedureId: number) => ({ surface: "external", procedureId }) as const;
@@ -169,37 +165,3 @@ describe("an order of the external surface", () => {
       }
     }));
 });
-
-test("a ledger of the first release is taken over with its open calls on the request surface, and its containers", () =>
-  withDatabase(async ({ connection }) => {
-    const pool = openPool({ connection, schema: "cryobridge", max: 2, applicationName: "test" }, silent);
-    try {
-      await makeEarlierLedger(pool, "0002");
-      await pool.query(
-        "insert into messages (connector, ordinal, place, sha256, format, verdict) values ('lims', 1, 'here', '', 'hl7', 'accepted')",
-      );
-      await pool.query(`
-        insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
-                            sources, content_digest, state, intent, intent_at, surface, request_id)
-        values (1, 1, 'lims', 'STORE', 'NORTH', 12, 'S', '{}', '{}', '', 'submitting', 'request', now(), null, null),
-               (1, 2, 'lims', 'STORE', 'NORTH', 12, 'S', '{}', '{}', '', 'submitted', null, null, 'request', 5),
-               (1, 3, 'lims', 'STORE', 'NORTH', 12, 'S', '{}', '{}', '', 'received', null, null, null, null)`);
-      await pool.query(
-        "insert into order_containers (order_id, position, label, description) select id, 1, 'V-1', '' from orders",
-      );
-      await pool.query(
-        "insert into outcomes (connector, message_id, order_id, kind, payload) select 'lims', 1, id, 'changed', '{}' from orders",
-      );
-      await migrateLedger(pool);
-      const lanes = await pool.query("select lane from order_containers");
-      expect(lanes.rows).toEqual([{ lane: "12/S" }, { lane: "12/S" }, { lane: "12/S" }]);
-      const { rows } = await pool.query("select state, surface, former_ids from orders order by position");
-      expect(rows).toEqual([
-        { state: "submitting", surface: "request", former_ids: [] },
-        { state: "submitted", surface: "request", former_ids: [] },
-        { state: "received", surface: null, former_ids: [] },
-      ]);
-    } finally {
-      await pool.end();
-    }
-  }));

@@ -121,9 +121,8 @@ export const LEDGER_FAILURES = {
   },
   LEDGER_OLDER: {
     class: "permanent",
-    meaning:
-      "The ledger's tables are of an earlier release, and a daemon of that release is at work on them.",
-    mend: "Restart the daemon with this release first, the one with the role worker before others: its start brings the tables up to date. Until then the earlier release's commands work.",
+    meaning: "The ledger's tables were made by a build from before the first release, which has no upgrade.",
+    mend: "Start with an empty `dataDir` or database, or run the build that made this ledger.",
   },
   LEDGER_EPOCH_UNUSABLE: {
     class: "transient",
