@@ -40,6 +40,7 @@ import { acquireDaemonLock } from "./ledger/embedded/daemon-lock.ts";
 import { findInstanceCode } from "./ledger/identity.ts";
 import { openOrderWriter } from "./ledger/order-writer.ts";
 import { takeResultNumber } from "./ledger/outcomes.ts";
+import type { Epoch } from "./ledger/restored/epoch.ts";
 import { recoverSubmissions } from "./ledger/submission.ts";
 import { acquireSubmitterLock, type SubmitterLock } from "./ledger/submitter-lock.ts";
 import type { Profile } from "./mapping/profile.ts";
@@ -285,7 +286,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     owner,
     abandoned,
     connectors,
-    beforeCall: epoch.advance,
+    epoch,
     requireNewestKnown: restored.requireNewestKnown,
   });
   startPruning(context);
@@ -321,7 +322,7 @@ interface JobParts {
   readonly owner: string;
   readonly abandoned: Abandoned;
   readonly connectors: readonly Connector[];
-  readonly beforeCall: () => Promise<void>;
+  readonly epoch: Epoch;
   readonly requireNewestKnown: () => Promise<void>;
 }
 
@@ -333,14 +334,13 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
   const random = Math.random;
   const submit: SubmitDeps = {
     pool: ledger.pool,
-    writer: openOrderWriter(ledger.pool),
+    writer: openOrderWriter(ledger.pool, parts.epoch),
     service,
     clock,
     logger,
     random,
     owner,
     abandoned,
-    beforeCall: parts.beforeCall,
     requireNewestKnown: parts.requireNewestKnown,
     settings: {
       leaseMs: LEASE_MS,

@@ -56,7 +56,5 @@ export interface SubmitDeps {
    * @throws Failure when it can't be known right now, or was just found to be so
    */
   readonly requireNewestKnown: () => Promise<void>;
-  /** Awaited after an intent was recorded and before its call leaves; when it throws, nothing is sent. */
-  readonly beforeCall: () => Promise<void>;
   readonly settings: SubmitSettings;
 }

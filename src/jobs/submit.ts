@@ -330,7 +330,6 @@ async function intend(
   const result = await deps.writer.intend({ orderId, fence, ...what, recheckMs }, after);
   if (result.kind === "not ours") throw leaseLost();
   if (result.kind === "label taken") throw labelTaken(result.by);
-  await deps.beforeCall();
 }
 
 /** A call may wait for its turn after the intent was written: right before it leaves, the lease is looked at again. */

@@ -4,6 +4,7 @@ import { groupCommit } from "../core/group-commit.ts";
 import { changeOrdersWithin, type OrderChange } from "./change-orders.ts";
 import { inTransaction } from "./database.ts";
 import { findLabelHolders, type LabelHolder, lockLabels } from "./label-subjects.ts";
+import type { Epoch } from "./restored/epoch.ts";
 import { type NewIntent, recordIntents } from "./submission.ts";
 
 /** What is recorded of one order at once: the change first, and then the intent of its next call. */
@@ -14,7 +15,7 @@ interface Step {
 
 /** What became of an intent. */
 export type IntentResult =
-  /** It is on disk, since `at` by the database's clock: the call may leave. */
+  /** It is on disk, since `at` by the database's clock, and a copy of the ledger without it would be known: the call may leave. */
   | { readonly kind: "recorded"; readonly at: Date }
   /** The order is no longer this worker's. Nothing may be sent. */
   | { readonly kind: "not ours" }
@@ -24,6 +25,8 @@ export type IntentResult =
 interface Written {
   readonly isChanged: boolean;
   readonly intent: IntentResult;
+  /** The ledger's epoch since the intents of this commit; undefined where there were none. */
+  readonly epoch: number | undefined;
 }
 
 /**
@@ -41,11 +44,11 @@ export interface OrderWriter {
   change(change: OrderChange): Promise<boolean>;
   /**
    * Writes down that a call which changes the service is about to leave, after a change of the same order where one is
-   * given. On disk when it resolves.
+   * given. On disk when it resolves, and the ledger's epoch is raised.
    *
    * With `needsFreeLabels` nobody else passes that guard for one of the order's labels until the intent is written down.
    *
-   * @throws Failure LEDGER_UNAVAILABLE
+   * @throws Failure LEDGER_UNAVAILABLE, LEDGER_EPOCH_UNUSABLE, LEDGER_WENT_BACK
    */
   intend(intent: NewIntent, after?: OrderChange): Promise<IntentResult>;
 }
@@ -54,9 +57,9 @@ export interface OrderWriter {
 const MOST_STEPS = 256;
 
 /** Opens a writer on a pool, of which it uses one connection at a time. */
-export function openOrderWriter(pool: pg.Pool): OrderWriter {
+export function openOrderWriter(pool: pg.Pool, epoch: Pick<Epoch, "raise" | "keep">): OrderWriter {
   const commit = groupCommit<Step, Written>(
-    (steps) => inTransaction(pool, (client) => write(client, steps)),
+    (steps) => inTransaction(pool, (client) => write(client, steps, epoch)),
     { items: MOST_STEPS, bytes: Number.POSITIVE_INFINITY },
     mayBeOnesFault,
   );
@@ -64,11 +67,19 @@ export function openOrderWriter(pool: pg.Pool): OrderWriter {
   const record = (step: Step) => commit(step, 0, step);
   return {
     change: async (change) => (await record({ change })).isChanged,
-    intend: async (intent, after) => (await record({ change: after, intent })).intent,
+    intend: async (intent, after) => {
+      const written = await record({ change: after, intent });
+      if (written.intent.kind === "recorded" && written.epoch !== undefined) await epoch.keep(written.epoch);
+      return written.intent;
+    },
   };
 }
 
-async function write(client: pg.PoolClient, steps: readonly Step[]): Promise<Written[]> {
+async function write(
+  client: pg.PoolClient,
+  steps: readonly Step[],
+  epoch: Pick<Epoch, "raise">,
+): Promise<Written[]> {
   const changed = await changeOrdersWithin(
     client,
     steps.flatMap(({ change }) => change ?? []),
@@ -81,9 +92,11 @@ async function write(client: pg.PoolClient, steps: readonly Step[]): Promise<Wri
     client,
     intents.filter(({ orderId }) => !holders.has(orderId)),
   );
+  const raised = recordedAt.size > 0 ? await epoch.raise(client) : undefined;
   return steps.map(({ change, intent }) => ({
     isChanged: change !== undefined && changed.has(change.orderId),
     intent: resultOf(intent, holders, recordedAt),
+    epoch: raised,
   }));
 }
 

@@ -7,6 +7,7 @@ import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { takeWaiting } from "../../src/ledger/submission.ts";
 import { findOrders } from "../../src/ledger/views.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
+import { UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { byRequest } from "../support/ways.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
@@ -43,7 +44,7 @@ test("an order is not sent when another subject's order for its label overtook i
     };
     const deps: SubmitDeps = {
       pool,
-      writer: openOrderWriter(pool),
+      writer: openOrderWriter(pool, UNCOUNTED),
       service: service as ServiceClient,
       clock: systemClock,
       logger: silent,
@@ -51,7 +52,6 @@ test("an order is not sent when another subject's order for its label overtook i
       owner: "me",
       abandoned: { fences: new Set(), claims: new Set() },
       requireNewestKnown: async () => {},
-      beforeCall: async () => {},
       settings: {
         leaseMs: 300_000,
         callTimeoutMs: 1_000,

@@ -10,7 +10,7 @@ import { claimBatch, takeUnsettled } from "../../src/ledger/submission.ts";
 import { findOrders } from "../../src/ledger/views.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import type { SettleFindings } from "../../src/service/settle.ts";
-import { claimNext, recordIntent } from "../support/hand-over.ts";
+import { claimNext, recordIntent, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 
@@ -19,14 +19,13 @@ function depsOf(pool: pg.Pool, found: SettleFindings): SubmitDeps {
   const service: Partial<ServiceClient> = { findCreatedRequest: async () => found };
   return {
     pool,
-    writer: openOrderWriter(pool),
+    writer: openOrderWriter(pool, UNCOUNTED),
     service: service as ServiceClient,
     clock: systemClock,
     logger: silent,
     random: () => 0,
     owner: "me",
     requireNewestKnown: async () => undefined,
-    beforeCall: async () => undefined,
     abandoned: { fences: new Set(), claims: new Set() },
     settings: {
       leaseMs: 60_000,

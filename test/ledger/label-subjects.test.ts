@@ -4,6 +4,7 @@ import { phi } from "../../src/core/phi.ts";
 import { FIND_LABEL_HOLDER, findLabelHolders } from "../../src/ledger/label-subjects.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { eventually } from "../support/eventually.ts";
+import { UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -201,7 +202,7 @@ test("of two orders that are submitted at one moment one alone gets a label, tho
     await takeInHand(later);
     const call = { intent: "request", knownRequestIds: [], body: {}, surface: "request" } as const;
     const intend = (orderId: number) =>
-      openOrderWriter(pool).intend({ orderId, fence: orderId, ...call, needsFreeLabels: true });
+      openOrderWriter(pool, UNCOUNTED).intend({ orderId, fence: orderId, ...call, needsFreeLabels: true });
     const isWaiting = async (words: string) =>
       (
         await pool.query("select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like $1", [

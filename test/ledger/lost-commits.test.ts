@@ -11,7 +11,7 @@ import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import type { OpenOutcome } from "../../src/ledger/outcomes.ts";
 import { claimBatch, releaseExpired } from "../../src/ledger/submission.ts";
 import { type CutWay, holdFirstCommit, isAwaited, withCutWay } from "../support/cut-way.ts";
-import { handOver } from "../support/hand-over.ts";
+import { handOver, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
 
@@ -208,7 +208,7 @@ describe("of an order's submission", () => {
     const { due, claim } = await begin(ledger);
     const fence = (await claim(ledger.pool))?.fence ?? 0;
     const intend = (pool: pg.Pool) =>
-      openOrderWriter(pool).intend({
+      openOrderWriter(pool, UNCOUNTED).intend({
         ...due,
         fence,
         intent: "request",

@@ -3,7 +3,7 @@ import type { OrderChange } from "../../src/ledger/change-orders.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { claimBatch } from "../../src/ledger/submission.ts";
 import { findOrders, listEvents } from "../../src/ledger/views.ts";
-import { handOver } from "../support/hand-over.ts";
+import { handOver, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { type TestLedger, withLedger } from "../support/with-ledger.ts";
 
@@ -37,7 +37,7 @@ test("steps of orders that are recorded at the same time share their transaction
   withLedger(async (ledger) => {
     const { pool } = ledger;
     const mine = await inHand(ledger, 40);
-    const writer = openOrderWriter(pool);
+    const writer = openOrderWriter(pool, UNCOUNTED);
     await Promise.all(mine.map((each) => writer.intend({ ...each, ...INTENT })));
     await Promise.all(mine.map((each, n) => writer.change({ ...each, ...submitted(n + 1) })));
     // xmin is the transaction that wrote a row: the first step goes alone, what comes meanwhile together.
@@ -51,7 +51,7 @@ test("a step whose order is another's is refused alone, and the others of its tr
     const { pool } = ledger;
     const [first, second, third] = await inHand(ledger, 3);
     if (!first || !second || !third) throw new Error("three orders were claimed");
-    const writer = openOrderWriter(pool);
+    const writer = openOrderWriter(pool, UNCOUNTED);
     const results = await Promise.allSettled([
       writer.change({ ...first, ...submitted(7) }),
       writer.change({ ...second, ...submitted(7) }),
@@ -72,7 +72,7 @@ test("an intent is written behind the change that comes with it, and not for an 
     const [mine, lost] = await inHand(ledger, 2);
     if (!mine || !lost) throw new Error("two orders were claimed");
     await pool.query("update orders set fence = nextval('fences') where id = $1", [lost.orderId]);
-    const writer = openOrderWriter(pool);
+    const writer = openOrderWriter(pool, UNCOUNTED);
     const registered = (orderId: number, fence: number) =>
       ({ orderId, fence, isIntentSettled: true, event: { kind: "subject_registered" } }) as const;
     const [at, none] = await Promise.all(

@@ -39,3 +39,6 @@ export async function claimNext(
 export async function recordIntent(pool: pg.Pool, intent: NewIntent): Promise<Date | undefined> {
   return (await recordIntents(pool, [intent])).get(intent.orderId);
 }
+
+/** For an order writer whose test is not about restored ledgers. */
+export const UNCOUNTED = { raise: async () => 0, keep: async () => undefined };

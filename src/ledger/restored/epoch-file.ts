@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import path from "node:path";
 import { z } from "zod";
 import { Failure } from "../../core/failures.ts";
@@ -46,23 +46,33 @@ export async function readEpochFile(file: string): Promise<EpochRecord | undefin
   }
 }
 
+/** Records are padded to this, so that a shorter one leaves nothing of a longer one behind it; within one sector of a disk. */
+const RECORD_BYTES = 256;
+
 /**
- * Writes the file, so that a crash or a power cut leaves either the former record or this one.
+ * Writes the record over the former one. After a power cut the file may have an earlier record, which is as good as
+ * this one unless the ledger is restored from a copy of that very moment; so only a new file is flushed.
+ *
  * @throws Failure LEDGER_EPOCH_UNUSABLE
  */
-export async function writeEpochFile(file: string, record: EpochRecord): Promise<void> {
-  const partial = `${file}.partial`;
+export async function writeEpochFile(
+  file: string,
+  record: EpochRecord,
+  { isFirst }: { readonly isFirst: boolean },
+): Promise<void> {
   try {
-    await rm(partial, { force: true });
-    const handle = await open(partial, "wx", 0o640);
+    const handle = await open(
+      file,
+      constants.O_WRONLY | constants.O_CREAT | (constants.O_NONBLOCK ?? 0),
+      0o640,
+    );
     try {
-      await handle.writeFile(`${JSON.stringify(record)}\n`);
-      await handle.sync();
+      await handle.write(`${JSON.stringify(record).padEnd(RECORD_BYTES - 1)}\n`, 0);
+      if (isFirst) await handle.sync();
     } finally {
       await handle.close();
     }
-    await rename(partial, file);
-    await syncFolder(path.dirname(file));
+    if (isFirst) await syncFolder(path.dirname(file));
   } catch (error) {
     throw unusable(file, "can't be written", error);
   }

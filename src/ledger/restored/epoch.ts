@@ -1,18 +1,29 @@
 import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
+import { inTransaction, type Queryable } from "../database.ts";
 import { writeEpochFile } from "./epoch-file.ts";
-import { raiseEpoch } from "./restore.ts";
 
-/** How far the ledger has come, kept in it and in a file that no restore of it puts back. */
+/**
+ * How far the ledger has come: a number in it and in a file that no restore of it puts back. The number goes up in the
+ * transaction that writes a call down, and is in the file before the call leaves, so that any copy of the ledger that lacks
+ * the call is known by its lower number.
+ */
 export interface Epoch {
   /**
-   * To be awaited after a call was written down in the ledger and before it leaves. When it resolves, a higher number is in
-   * the ledger and in the file: any copy of the ledger that was made before lacks it, and is known by that.
+   * Raises the number within the transaction that writes calls down. What it gives is handed to `keep` after the commit.
    *
-   * @throws Failure LEDGER_EPOCH_UNUSABLE, LEDGER_WENT_BACK, LEDGER_UNAVAILABLE
+   * @throws Failure LEDGER_WENT_BACK when the ledger was put back under this process
    */
+  raise(client: Queryable): Promise<number>;
+  /**
+   * Resolves when the file has this number, or a higher one; what is asked for at once shares a write.
+   *
+   * @throws Failure LEDGER_EPOCH_UNUSABLE
+   */
+  keep(epoch: number): Promise<void>;
+  /** Raises the number by itself and keeps it. @throws Failure those of both, and LEDGER_UNAVAILABLE */
   advance(): Promise<void>;
-  /** The ledger was found to be an older copy so often: the file is to tell it too, with the next advance. */
+  /** How often the ledger was found to be an older copy: the file has it from the next write on. */
   noteRestores(restores: number): void;
 }
 
@@ -30,46 +41,59 @@ export interface EpochDeps {
   readonly onWentBack: (failure: Failure) => void;
 }
 
-/** Begins to count. Calls that ask while the number is being raised share the next one. */
-export function startEpoch({ pool, file, now, onWentBack }: EpochDeps): Epoch {
-  let epoch = now.epoch;
-  let restores = now.restores;
-  let isCertain = true;
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
+const RAISE = "update ledger set epoch = epoch + 1 returning epoch";
 
-  const raise = async () => {
-    const before = { epoch, isCertain };
-    isCertain = false;
-    const raised = await raiseEpoch(pool);
-    // A number whose commit was not answered may have been used up.
-    const isOurs = raised === before.epoch + 1 || (!before.isCertain && raised > before.epoch);
-    if (!isOurs) {
-      const failure = new Failure(
-        "LEDGER_WENT_BACK",
-        `the ledger was at ${before.epoch}, and is at ${raised - 1} now`,
-      );
-      onWentBack(failure);
-      throw failure;
+/** Begins to count. */
+export function startEpoch({ pool, file, now, onWentBack }: EpochDeps): Epoch {
+  /** The highest number that was committed for certain. */
+  let committed = now.epoch;
+  let restores = now.restores;
+  /** The highest number that the file has. */
+  let kept = Number.NEGATIVE_INFINITY;
+  let writing: Promise<void> | undefined;
+  let isFirst = true;
+
+  const raise = async (client: Queryable): Promise<number> => {
+    const before = committed;
+    const { rows } = await client.query<{ epoch: number }>(RAISE);
+    const [row] = rows;
+    if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");
+    if (row.epoch > before) return row.epoch;
+    const failure = new Failure(
+      "LEDGER_WENT_BACK",
+      `the ledger was at ${before}, and is at ${row.epoch - 1} now`,
+    );
+    onWentBack(failure);
+    throw failure;
+  };
+
+  const write = async () => {
+    const epoch = committed;
+    await writeEpochFile(file, { ...now, epoch, restores }, { isFirst });
+    isFirst = false;
+    kept = epoch;
+  };
+
+  const keep = async (epoch: number): Promise<void> => {
+    committed = Math.max(committed, epoch);
+    while (kept < epoch) {
+      const isMine = writing === undefined;
+      writing ??= write().finally(() => {
+        writing = undefined;
+      });
+      // A write that began before this number was known says nothing of it, nor does its failure.
+      if (isMine) await writing;
+      else await writing.catch(() => undefined);
     }
-    epoch = raised;
-    isCertain = true;
-    await writeEpochFile(file, { ...now, epoch, restores });
   };
 
   return {
+    raise,
+    keep,
+    advance: async () => keep(await inTransaction(pool, raise)),
     noteRestores: (count) => {
       restores = count;
-    },
-    advance: () => {
-      next ??= (running ?? Promise.resolve())
-        .catch(() => undefined)
-        .then(() => {
-          running = next;
-          next = undefined;
-          return raise();
-        });
-      return next;
+      kept = Number.NEGATIVE_INFINITY;
     },
   };
 }

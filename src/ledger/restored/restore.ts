@@ -194,10 +194,3 @@ export async function findLedgerEpoch(pool: pg.Pool): Promise<{
   if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");
   return { ledger: row.instance_code, epoch: row.epoch, restores: row.restores, since: row.created_at };
 }
-
-/** Raises the epoch; on disk when it resolves. */
-export async function raiseEpoch(pool: pg.Pool): Promise<number> {
-  const [row] = await run<{ epoch: number }>(pool, "update ledger set epoch = epoch + 1 returning epoch");
-  if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");
-  return row.epoch;
-}
