@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
-import type { BatchFileDeps } from "../jobs/batch-response.ts";
+import type { BatchFileDeps } from "../jobs/intake/batch-response.ts";
 import { findInstanceCode } from "../ledger/identity.ts";
 import type { Profile } from "../mapping/profile.ts";
 import { profileOf } from "./connectors.ts";

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import { recheckDue } from "../jobs/recheck.ts";
+import { recheckDue } from "../jobs/reconcile/recheck.ts";
 import type { ServiceClient } from "../service/client.ts";
 
 export interface RecheckingDeps {

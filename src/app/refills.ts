@@ -3,8 +3,8 @@ import { type Config, wayOfFacility } from "../config/config.ts";
 import type { RefillsConfig } from "../config/refills-schema.ts";
 import type { RefillOverview } from "../console/deps.ts";
 import type { Clock } from "../core/clock.ts";
-import { type RefillWatch, type RefillWatchDeps, watchRefills } from "../jobs/refills.ts";
-import { readTankAges } from "../jobs/tanks.ts";
+import { type RefillWatch, type RefillWatchDeps, watchRefills } from "../jobs/refills/refills.ts";
+import { readTankAges } from "../jobs/refills/tanks.ts";
 import { countRefills, listSubscriptions, subscribeRefills } from "../ledger/refills.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Logger } from "../core/logger.ts";
-import { asAnswered, toRecord } from "../jobs/intake.ts";
+import { asAnswered, toRecord } from "../jobs/intake/intake.ts";
 import type { MessageRecord } from "../ledger/message-record.ts";
 import { type Released, type ReleaseFilter, releaseMessages } from "../ledger/release-messages.ts";
 import type { StoredMessage } from "../ledger/views.ts";

@@ -3,7 +3,7 @@ import { type Config, wayOfFacility } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import { compareDue } from "../jobs/compare.ts";
+import { compareDue } from "../jobs/reconcile/compare.ts";
 import { findKnownMarks, findLastCall } from "../ledger/restored/comparisons.ts";
 import { type Epoch, startEpoch } from "../ledger/restored/epoch.ts";
 import { readEpochFile } from "../ledger/restored/epoch-file.ts";

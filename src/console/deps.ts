@@ -4,7 +4,7 @@ import type { Logger } from "../core/logger.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { UntakenFiles } from "../core/untaken-files.ts";
-import type { TankAge } from "../jobs/tanks.ts";
+import type { TankAge } from "../jobs/refills/tanks.ts";
 import type { LedgerAttention } from "../ledger/attention.ts";
 import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { Restored } from "../ledger/restored/restore.ts";

@@ -1,5 +1,5 @@
 import { Counter, Gauge, type Registry } from "prom-client";
-import { type TankAge, tankName } from "../jobs/tanks.ts";
+import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
 import type { RefillOverview } from "./deps.ts";
 
 /** Tanks with a series of their own; the others share one, so that a service can't grow the metrics without end. */

@@ -1,6 +1,6 @@
 import { FAILURES, type FailureCode } from "../core/failures.ts";
 import { isTerminal, ORDER_STATES } from "../core/order-state.ts";
-import { type TankAge, tankName } from "../jobs/tanks.ts";
+import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
 import type { FailingDeliveries } from "../ledger/attention.ts";
 import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { Restored } from "../ledger/restored/restore.ts";

@@ -1,7 +1,7 @@
 import type { Failure, FailureCode } from "../core/failures.ts";
 import type { CancelCallState } from "../ledger/cancellations.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
-import { planLook, type Settle } from "./looks.ts";
+import { planLook, type Settle } from "./reconcile/reconcile.ts";
 
 /** Calls whose answer never came and whose effect nobody could find are made this often before a person is asked. */
 const MOST_CALLS_WITHOUT_EFFECT = 3;

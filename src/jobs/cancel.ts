@@ -20,7 +20,7 @@ import type { ServiceClient } from "../service/client.ts";
 import { sensitiveOf } from "../service/subjects.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 import { decideAfterCall, decideAfterLook } from "./cancel-decision.ts";
-import type { Settle } from "./looks.ts";
+import type { Settle } from "./reconcile/reconcile.ts";
 
 /** What the cancel job is given. */
 export interface CancelDeps {

@@ -16,7 +16,7 @@ import {
 } from "../ledger/submission.ts";
 import { findDueFacilities } from "../ledger/tracking.ts";
 import type { JobQueues, NewJob, QueueName } from "./queues.ts";
-import type { Abandoned } from "./submit-deps.ts";
+import type { Abandoned } from "./submit/deps.ts";
 
 export interface FeederSettings {
   /** How many orders are in the submit queue's hands at most. */

@@ -10,7 +10,7 @@ import type { LedgerContainer, LedgerOrder } from "../ledger/order-row.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { isPlace } from "../service/location.ts";
 import type { ProcedureContainer, ServiceContainer } from "../service/shapes.ts";
-import { containersOf, idsByLabelOf, isOneSubjects } from "./guard.ts";
+import { containersOf, idsByLabelOf, isOneSubjects } from "./submit/guard.ts";
 import type { RemoteProcedure } from "./tracked.ts";
 
 type Containers = NonNullable<OrderChange["containers"]>;

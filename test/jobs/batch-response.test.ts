@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import type { BatchOutline, IncomingMessage } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
-import { createIntake } from "../../src/jobs/intake.ts";
+import { createIntake } from "../../src/jobs/intake/intake.ts";
 import { findInstanceCode } from "../../src/ledger/identity.ts";
 import { createMapper } from "../../src/mapping/mapper.ts";
 import { facilityIdByCode, hl7Profile } from "../mapping/mapped.ts";

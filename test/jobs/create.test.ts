@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { identify } from "../../src/jobs/create.ts";
+import { identify } from "../../src/jobs/submit/create.ts";
 
 const ours = ["V-1", "V-2"].map((label, n) => ({ position: n + 1, label, description: "" }));
 

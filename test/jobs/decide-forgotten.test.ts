@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decideForgotten, type Forgetful } from "../../src/jobs/decide-forgotten.ts";
+import { decideForgotten, type Forgetful } from "../../src/jobs/reconcile/compare.ts";
 import type { Made } from "../../src/service/made.ts";
 
 const MARK = "7K3M-ZQ0VX9TB4D";

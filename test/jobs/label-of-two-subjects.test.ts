@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Phi } from "../../src/core/phi.ts";
-import { submitBatch } from "../../src/jobs/submit.ts";
-import type { SubmitDeps } from "../../src/jobs/submit-deps.ts";
+import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
+import { submitBatch } from "../../src/jobs/submit/submit.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { takeWaiting } from "../../src/ledger/submission.ts";
 import { findOrders } from "../../src/ledger/views.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { submitBatch } from "../../src/jobs/submit.ts";
-import type { SubmitDeps } from "../../src/jobs/submit-deps.ts";
+import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
+import { submitBatch } from "../../src/jobs/submit/submit.ts";
 import { releaseExpired } from "../../src/ledger/submission.ts";
 import { withCutWay } from "../support/cut-way.ts";
 import { handOver } from "../support/hand-over.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mapInTurns } from "../../src/jobs/map-in-turns.ts";
+import { mapInTurns } from "../../src/jobs/intake/intake.ts";
 import { aRecord } from "../support/orders.ts";
 import { incoming } from "../support/with-intakes.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isEndedRefill, REFILL_STATUSES, type Refill, rankOf } from "../../src/core/refill.ts";
-import { decideRefill, type RefillRules } from "../../src/jobs/refill-change.ts";
+import { decideRefill, type RefillRules } from "../../src/jobs/refills/refills.ts";
 import type { LedgerRefill, RefillChange } from "../../src/ledger/refills.ts";
 
 const SUBSCRIBED = Date.parse("2026-11-20T12:00:00Z");

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { nextMs, type RefillDeps, type RefillWatch, watchRefills } from "../../src/jobs/refills.ts";
-import { readTankAges } from "../../src/jobs/tanks.ts";
+import { nextMs, type RefillDeps, type RefillWatch, watchRefills } from "../../src/jobs/refills/refills.ts";
+import { readTankAges } from "../../src/jobs/refills/tanks.ts";
 import { listRefills, subscribeRefills } from "../../src/ledger/refills.ts";
 import { createServiceClient } from "../../src/service/client.ts";
 import type { ServiceSettings } from "../../src/service/settings.ts";

@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { settleOrder } from "../../src/jobs/settle.ts";
-import type { SubmitDeps } from "../../src/jobs/submit-deps.ts";
+import { settleOrder } from "../../src/jobs/reconcile/reconcile.ts";
+import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";

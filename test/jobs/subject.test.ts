@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import { requireRegistrable, requireSameSubject } from "../../src/jobs/subject.ts";
+import { requireRegistrable, requireSameSubject } from "../../src/jobs/submit/subject.ts";
 
 const ORDER = {
   code: phi("S-1"),

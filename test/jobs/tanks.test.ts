@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { judgeTanks, type TankFacts, tankName } from "../../src/jobs/tanks.ts";
+import { judgeTanks, type TankFacts, tankName } from "../../src/jobs/refills/tanks.ts";
 import type { ListedTank, TankRefill } from "../../src/ledger/refills.ts";
 
 const DAY = 86_400_000;

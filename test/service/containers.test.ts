@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import { idsByLabelOf } from "../../src/jobs/guard.ts";
+import { idsByLabelOf } from "../../src/jobs/submit/guard.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
 

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Surface } from "../../src/core/surface.ts";
-import { type ReadingMemory, type RefillDeps, readFacilityRefills } from "../../src/jobs/refills.ts";
+import { type ReadingMemory, type RefillDeps, readFacilityRefills } from "../../src/jobs/refills/refills.ts";
 import {
   countRefills,
   type LedgerRefill,

@@ -6,7 +6,7 @@ import { releaseWaiting } from "../../app/release-waiting.ts";
 import { toIncoming } from "../../app/stored-message.ts";
 import type { Config } from "../../config/config.ts";
 import { Failure, type Problem } from "../../core/failures.ts";
-import { toRecord } from "../../jobs/intake.ts";
+import { toRecord } from "../../jobs/intake/intake.ts";
 import { commitMessages } from "../../ledger/commit-messages.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { recordAudit } from "../../ledger/operator.ts";

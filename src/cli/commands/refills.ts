@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
 import { Failure } from "../../core/failures.ts";
 import { isEndedRefill } from "../../core/refill.ts";
-import { readTankAges, type TankAge, tankName } from "../../jobs/tanks.ts";
+import { readTankAges, type TankAge, tankName } from "../../jobs/refills/tanks.ts";
 import { type LedgerRefill, listRefills } from "../../ledger/refills.ts";
 import { wholeNumber } from "../arguments.ts";
 import { readConfig, withLedger } from "../open.ts";

@@ -10,7 +10,7 @@ import {
   answerInBatch,
   batchFileName,
   refuseFile,
-} from "../../../jobs/batch-response.ts";
+} from "../../../jobs/intake/batch-response.ts";
 import type { MessageAnswer } from "../../../mapping/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../../mapping/batch-hl7.ts";
 import type { MappedMessage } from "../../../mapping/mapper.ts";

@@ -1,6 +1,6 @@
-import { Failure } from "../core/failures.ts";
-import type { OrderSubject } from "../core/order.ts";
-import type { Phi } from "../core/phi.ts";
+import { Failure } from "../../core/failures.ts";
+import type { OrderSubject } from "../../core/order.ts";
+import type { Phi } from "../../core/phi.ts";
 
 /** A field of a subject that registering it may take, besides its code. */
 export type SubjectField = "firstName" | "lastName" | "dateOfBirth";

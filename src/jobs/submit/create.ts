@@ -1,10 +1,10 @@
-import type { Phi } from "../core/phi.ts";
-import type { Surface } from "../core/surface.ts";
-import type { OrderChange } from "../ledger/change-orders.ts";
-import type { LedgerOrder } from "../ledger/order-row.ts";
-import type { NewRequest } from "../service/correlation.ts";
-import type { ProcedureContainer } from "../service/shapes.ts";
-import type { SubmitDeps } from "./submit-deps.ts";
+import type { Phi } from "../../core/phi.ts";
+import type { Surface } from "../../core/surface.ts";
+import type { OrderChange } from "../../ledger/change-orders.ts";
+import type { LedgerOrder } from "../../ledger/order-row.ts";
+import type { NewRequest } from "../../service/correlation.ts";
+import type { ProcedureContainer } from "../../service/shapes.ts";
+import type { SubmitDeps, SubmitSettings } from "./deps.ts";
 
 /** What the service made of an order, as the ledger is to know it. */
 export type Created = Pick<
@@ -60,4 +60,17 @@ export function identify(
     const isShared = theirs.filter(({ id }) => id === only.id).length > 1;
     return isShared ? [] : [{ position, containerId: only.id }];
   });
+}
+
+/** The procedure request that an order becomes. The same order gives the same request, its mark included. */
+export function toNewRequest(
+  order: LedgerOrder,
+  containerIds: readonly number[],
+  deps: { readonly settings: Pick<SubmitSettings, "correlation"> },
+): NewRequest {
+  const common = { facilityId: order.facilityId, subjectCode: order.subject.code };
+  if (order.operation === "RETRIEVAL") return { ...common, type: "RETRIEVAL", containerIds };
+  const ref = deps.settings.correlation === "token" ? order.mark : undefined;
+  const containers = order.containers.map(({ label, description }) => ({ label, description }));
+  return { ...common, type: "STORE", containers, ref };
 }

@@ -1,16 +1,19 @@
-import { asFailure, Failure } from "../core/failures.ts";
-import { isSubjectNews } from "../core/order.ts";
-import type { Surface } from "../core/surface.ts";
-import type { OrderChange } from "../ledger/change-orders.ts";
-import { findLabelHolders, type LabelHolder } from "../ledger/label-subjects.ts";
-import type { LedgerOrder } from "../ledger/order-row.ts";
-import { findRestored, type Restored } from "../ledger/restored/restore.ts";
-import { findLikenesses, type Likeness } from "../ledger/same-containers.ts";
-import { claimBatch, isEarlierStoreThere } from "../ledger/submission.ts";
-import { requestBody } from "../service/request-body.ts";
-import { sensitiveOf } from "../service/subjects.ts";
-import { guardForgotten } from "./compare.ts";
-import { create } from "./create.ts";
+import { asFailure, Failure } from "../../core/failures.ts";
+import { isSubjectNews } from "../../core/order.ts";
+import type { Surface } from "../../core/surface.ts";
+import type { OrderChange } from "../../ledger/change-orders.ts";
+import { findLabelHolders, type LabelHolder } from "../../ledger/label-subjects.ts";
+import type { LedgerOrder } from "../../ledger/order-row.ts";
+import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
+import { findLikenesses, type Likeness } from "../../ledger/same-containers.ts";
+import { claimBatch, isEarlierStoreThere } from "../../ledger/submission.ts";
+import { requestBody } from "../../service/request-body.ts";
+import { sensitiveOf } from "../../service/subjects.ts";
+import { guardForgotten } from "../reconcile/compare.ts";
+import { settleOrder } from "../reconcile/reconcile.ts";
+import { create, toNewRequest } from "./create.ts";
+import type { SubmitDeps } from "./deps.ts";
+import { recordSubmitFailure } from "./failure.ts";
 import {
   containersOf,
   guardOrder,
@@ -21,12 +24,8 @@ import {
   needsFreeLabels,
   type SubjectAtService,
 } from "./guard.ts";
-import { toNewRequest } from "./new-request.ts";
-import { settleOrder } from "./settle.ts";
 import { requireRegistrable, requireSameSubject } from "./subject.ts";
 import { takeNews } from "./subject-news.ts";
-import type { SubmitDeps } from "./submit-deps.ts";
-import { recordSubmitFailure } from "./submit-failure.ts";
 
 /** A container that was stored this recently may be missing from the service's list for a while. */
 const LIST_LAG_MS = 900_000;

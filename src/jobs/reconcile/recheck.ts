@@ -1,14 +1,14 @@
 import type pg from "pg";
-import { asFailure } from "../core/failures.ts";
-import type { Logger } from "../core/logger.ts";
-import type { Surface } from "../core/surface.ts";
-import { changeOrders } from "../ledger/change-orders.ts";
-import { formatId } from "../ledger/ids.ts";
-import { type LedgerOrder, linkOf } from "../ledger/order-row.ts";
-import { findDueRechecks, postponeRecheck } from "../ledger/rechecks.ts";
-import { findClaimed } from "../ledger/submission.ts";
-import type { ServiceClient } from "../service/client.ts";
-import { findCreated, WORD, WORDS } from "./find-created.ts";
+import { asFailure } from "../../core/failures.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Surface } from "../../core/surface.ts";
+import { changeOrders } from "../../ledger/change-orders.ts";
+import { formatId } from "../../ledger/ids.ts";
+import { type LedgerOrder, linkOf } from "../../ledger/order-row.ts";
+import { findDueRechecks, postponeRecheck } from "../../ledger/rechecks.ts";
+import { findClaimed } from "../../ledger/submission.ts";
+import type { ServiceClient } from "../../service/client.ts";
+import { findCreated, WORD, WORDS } from "./reconcile.ts";
 
 export interface RecheckDeps {
   readonly pool: pg.Pool;

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { asFailure } from "../core/failures.ts";
-import type { Logger } from "../core/logger.ts";
-import type { Refill } from "../core/refill.ts";
+import { asFailure } from "../../core/failures.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Refill } from "../../core/refill.ts";
 import {
   keepTanks,
   type ListedTank,
@@ -11,8 +11,8 @@ import {
   type RefillFacility,
   type RefillSubscription,
   type TankRefill,
-} from "../ledger/refills.ts";
-import type { ServiceClient } from "../service/client.ts";
+} from "../../ledger/refills.ts";
+import type { ServiceClient } from "../../service/client.ts";
 
 /** What looking for tanks is given. */
 export interface TankDeps {

@@ -1,11 +1,11 @@
 import type pg from "pg";
-import type { Clock } from "../core/clock.ts";
-import type { Logger } from "../core/logger.ts";
-import type { FacilityWay } from "../core/surface.ts";
-import type { OrderWriter } from "../ledger/order-writer.ts";
-import type { ServiceClient } from "../service/client.ts";
-import type { Backoff } from "./backoff.ts";
-import type { Settle } from "./looks.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { FacilityWay } from "../../core/surface.ts";
+import type { OrderWriter } from "../../ledger/order-writer.ts";
+import type { ServiceClient } from "../../service/client.ts";
+import type { Backoff } from "../backoff.ts";
+import type { Settle } from "../reconcile/reconcile.ts";
 import type { SubjectField } from "./subject.ts";
 
 export interface SubmitSettings {

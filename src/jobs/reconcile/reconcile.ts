@@ -1,15 +1,15 @@
-import { Failure } from "../core/failures.ts";
-import type { Surface } from "../core/surface.ts";
-import { wasCallTaken } from "../ledger/answers.ts";
-import type { OrderChange } from "../ledger/change-orders.ts";
-import type { LedgerOrder, ServiceLink } from "../ledger/order-row.ts";
-import { countEmptySettlements } from "../ledger/settlements.ts";
-import { findClaimed, isLaneUnsettled } from "../ledger/submission.ts";
-import type { SettleFindings } from "../service/settle.ts";
-import { findCreated, WORD, WORDS } from "./find-created.ts";
-import { planLook } from "./looks.ts";
-import { requireSameSubject } from "./subject.ts";
-import type { SubmitDeps } from "./submit-deps.ts";
+import { Failure } from "../../core/failures.ts";
+import type { Surface } from "../../core/surface.ts";
+import { wasCallTaken } from "../../ledger/answers.ts";
+import type { OrderChange } from "../../ledger/change-orders.ts";
+import type { LedgerOrder, ServiceLink } from "../../ledger/order-row.ts";
+import { countEmptySettlements } from "../../ledger/settlements.ts";
+import { findClaimed, isLaneUnsettled } from "../../ledger/submission.ts";
+import type { ServiceClient } from "../../service/client.ts";
+import type { SettleFindings } from "../../service/settle.ts";
+import { toNewRequest } from "../submit/create.ts";
+import type { SubmitDeps } from "../submit/deps.ts";
+import { requireSameSubject } from "../submit/subject.ts";
 
 /**
  * Searches the service for what a call without an answer did, and adopts it. Only when several looks, the last one
@@ -171,4 +171,67 @@ function park(code: "SUBMIT_SEVERAL_MATCHES" | "SUBMIT_UNCERTAIN", text: string)
   const failure = new Failure(code, text);
   const reason = { code, text: failure.message };
   return { to: "parked", failure: reason, event: { kind: "parked", detail: reason }, isTold: true };
+}
+
+/** What each surface makes of an order. */
+export const WORD = { request: "request", external: "procedure" } as const satisfies Record<Surface, string>;
+export const WORDS = { request: "requests", external: "procedures" } as const satisfies Record<
+  Surface,
+  string
+>;
+
+/** Looks at the service for what the calls of an order made since the first of them, on the surface that they went to. */
+export async function findCreated(
+  surface: Surface,
+  order: LedgerOrder,
+  {
+    service,
+    settings,
+  }: { readonly service: ServiceClient; readonly settings: { readonly correlation: "token" | "labels" } },
+  signal: AbortSignal,
+): Promise<SettleFindings> {
+  const containerIds = order.containers.flatMap((container) => container.containerId ?? []);
+  const lost = {
+    ...toNewRequest(order, containerIds, { settings }),
+    sentAfter: order.calledAt ?? order.intentAt ?? order.receivedAt,
+    knownIds: new Set([...order.knownRequestIds, ...order.formerIds]),
+  };
+  return surface === "request"
+    ? service.findCreatedRequest(lost, signal)
+    : service.external.findCreatedProcedure(lost, signal);
+}
+
+/** When to look for what a call without an answer did; all in ms since the latest call. */
+export interface Settle {
+  /** The early looks, which find most of what happened. */
+  readonly looksMs: readonly number[];
+  /** Longer than the service or a gateway can hold a request: only after it is "nothing" believed. */
+  readonly afterMs: number;
+  /** When an order that was sent again is looked for once more, since the first call may show late. */
+  readonly recheckMs: number;
+  /** What follows when a retrieval leaves no trace: a person looks, or it is sent again. */
+  readonly retrievals: "park" | "retry";
+}
+
+/** "Nothing" is believed after this many empty looks at least, since a list may lag behind a write. */
+const FEWEST_LOOKS = 3;
+
+/**
+ * What follows an empty look: another one after some ms, or the belief that the call had no effect. With looks at 5 s
+ * and 30 s and a settle time of 15 min, an untouched order is looked for at 5 s, 30 s and 15 min.
+ *
+ * @param looksDone empty looks so far, this one included
+ * @param ageMs time since the call
+ */
+export function planLook(
+  looksDone: number,
+  ageMs: number,
+  settle: Settle,
+): { readonly nextInMs: number } | "believed" {
+  if (ageMs >= settle.afterMs) {
+    if (looksDone >= FEWEST_LOOKS) return "believed";
+    return { nextInMs: settle.looksMs[0] ?? settle.afterMs };
+  }
+  const next = [...settle.looksMs, settle.afterMs].sort((a, b) => a - b).find((atMs) => atMs > ageMs);
+  return { nextInMs: (next ?? settle.afterMs) - ageMs };
 }

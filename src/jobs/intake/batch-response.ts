@@ -1,21 +1,26 @@
 import type pg from "pg";
-import { encodeCrockfordNumber } from "../core/crockford.ts";
-import { Failure, type Problem } from "../core/failures.ts";
-import type { BatchOutline, Verdict } from "../core/intake.ts";
-import type { OutcomeMessage } from "../core/outcome.ts";
-import { phi } from "../core/phi.ts";
-import { decodeHl7 } from "../formats/hl7/charset.ts";
-import { type FileMessage, findOpenFile, listFileMessages, type OpenFile } from "../ledger/file-messages.ts";
-import { closeFile, type FileEnd, requireFileId } from "../ledger/files.ts";
-import { composeAnswer, composePlainAnswer, type MessageAnswer } from "../mapping/answer-hl7.ts";
-import { type BatchedAnswer, composeBatchResponse } from "../mapping/batch-hl7.ts";
-import { refusalCode } from "../mapping/error-condition.ts";
-import { safeName } from "../mapping/file-name.ts";
-import { readOriginal } from "../mapping/original.ts";
-import type { BatchResponse, Hl7Profile } from "../mapping/profile.ts";
-import { withSiteFields } from "../mapping/site-fields.ts";
-import { formatHl7Timestamp } from "../mapping/timestamp.ts";
-import { encodeAnswer } from "../mapping/written.ts";
+import { encodeCrockfordNumber } from "../../core/crockford.ts";
+import { Failure, type Problem } from "../../core/failures.ts";
+import type { BatchOutline, Verdict } from "../../core/intake.ts";
+import type { OutcomeMessage } from "../../core/outcome.ts";
+import { phi } from "../../core/phi.ts";
+import { decodeHl7 } from "../../formats/hl7/charset.ts";
+import {
+  type FileMessage,
+  findOpenFile,
+  listFileMessages,
+  type OpenFile,
+} from "../../ledger/file-messages.ts";
+import { closeFile, type FileEnd, requireFileId } from "../../ledger/files.ts";
+import { composeAnswer, composePlainAnswer, type MessageAnswer } from "../../mapping/answer-hl7.ts";
+import { type BatchedAnswer, composeBatchResponse } from "../../mapping/batch-hl7.ts";
+import { refusalCode } from "../../mapping/error-condition.ts";
+import { safeName } from "../../mapping/file-name.ts";
+import { readOriginal } from "../../mapping/original.ts";
+import type { BatchResponse, Hl7Profile } from "../../mapping/profile.ts";
+import { withSiteFields } from "../../mapping/site-fields.ts";
+import { formatHl7Timestamp } from "../../mapping/timestamp.ts";
+import { encodeAnswer } from "../../mapping/written.ts";
 
 /** The answer to a message by what became of it. */
 export const ANSWER_BY_VERDICT = {

@@ -1,11 +1,11 @@
-import { Failure, type FailureCode } from "../core/failures.ts";
-import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
-import { formatId } from "../ledger/ids.ts";
-import type { LedgerOrder } from "../ledger/order-row.ts";
-import type { Likeness } from "../ledger/same-containers.ts";
-import { findSubjectOrders, type SubjectOrder } from "../ledger/subject-orders.ts";
+import { Failure, type FailureCode } from "../../core/failures.ts";
+import { changeOrders, type OrderChange } from "../../ledger/change-orders.ts";
+import { formatId } from "../../ledger/ids.ts";
+import type { LedgerOrder } from "../../ledger/order-row.ts";
+import type { Likeness } from "../../ledger/same-containers.ts";
+import { findSubjectOrders, type SubjectOrder } from "../../ledger/subject-orders.ts";
+import type { SubmitDeps } from "./deps.ts";
 import { findDifferences } from "./subject.ts";
-import type { SubmitDeps } from "./submit-deps.ts";
 
 /** The lab is told so many order numbers at most; the tasks name every order. */
 const MOST_NUMBERS = 10;
