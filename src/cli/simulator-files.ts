@@ -6,7 +6,7 @@ import { readSource } from "../config/source.ts";
 import { validate } from "../config/validate.ts";
 import { Failure } from "../core/failures.ts";
 import type { SimulatorOptions } from "../simulator/options.ts";
-import { combineScripts, type SimulatorScript, scriptSchema } from "../simulator/script.ts";
+import { combineScripts, type SimulatorScript, scriptSchema } from "../simulator/options.ts";
 
 /**
  * Reads simulator files (YAML or JSON), the later ones winning over the earlier. `${NAME}` stands for a variable of

@@ -1,18 +1,12 @@
+import { readFile } from "node:fs/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
-import { type Control, defined } from "./control.ts";
-import { overview } from "./control-overview.ts";
-import { faultSchema } from "./fault-schema.ts";
-import { Refusal } from "./refusal.ts";
-import { containerSchema, settingsSchema, subjectSchema } from "./script.ts";
+import { isLoopbackHost } from "../core/loopback.ts";
+import type { Control } from "./control.ts";
+import { faultSchema } from "./faults.ts";
+import { Refusal } from "./http/refusal.ts";
+import { containerSchema, settingsSchema, subjectSchema } from "./options.ts";
 import type { Tally } from "./tally.ts";
-
-export interface ControlRouteParts {
-  readonly control: Control;
-  readonly tally: () => Tally;
-  /** Whether callers from elsewhere than this machine are let in. */
-  readonly isOpen: boolean;
-}
 
 const idSchema = z.coerce.number().int();
 const by = z.strictObject({ by: z.string().optional() });
@@ -35,39 +29,19 @@ const webAppOrder = z.discriminatedUnion("type", [
     containerIds: z.array(z.int()).min(1),
   }),
 ]);
-const moment = z.iso.datetime();
-const requestChange = z
-  .strictObject({
-    status: z.string(),
-    procedureId: z.int().nullable(),
-    acceptedAt: moment,
-    acceptedBy: z.string(),
-  })
-  .partial();
-const procedureChange = z
-  .strictObject({
-    status: z.string(),
-    startedAt: moment,
-    completedAt: moment,
-    performedBy: z.string(),
-    error: z.string().nullable(),
-  })
-  .partial();
-const rotation = z.strictObject({ clientId: z.string(), secret: z.string().min(1) });
 
 /** `/simulator/*`: what {@link Control} can do, over HTTP and without a credential. Errors are `{ code, message }`. */
-export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): void {
-  const { control } = parts;
+export function controlRoutes(app: FastifyInstance, control: Control, tally: () => Tally): void {
   const route = (method: "GET" | "POST" | "PUT" | "PATCH", path: string, act: (ask: Ask) => unknown) => {
     app.route({
       method,
       url: `/simulator/${path}`,
-      onRequest: guard(parts.isOpen),
+      onRequest: guard,
       handler: (request, reply) => respond(request, reply, act),
     });
   };
   route("GET", "state", ({ query }) => overview(control, Number(query.get("limit") ?? 200)));
-  route("GET", "tally", () => parts.tally());
+  route("GET", "tally", tally);
   route("GET", "settings", () => control.settings());
   route("PATCH", "settings", ({ read }) => {
     control.configure(read(settingsSchema));
@@ -78,19 +52,10 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
     control.setFaults(read(z.array(faultSchema)));
     return control.faults();
   });
-  route("POST", "faults", ({ read }) => {
-    control.addFault(read(faultSchema));
-    return control.faults();
-  });
 
   route("POST", "requests/:id/accept", ({ id, read }) => control.acceptRequest(id(), read(by).by));
   route("POST", "requests/:id/reject", ({ id }) => control.rejectRequest(id()));
   route("POST", "requests/:id/cancel", ({ id }) => control.cancelRequest(id()));
-  // Against all rules: a status that nobody knows, one that goes back.
-  route("PATCH", "requests/:id", ({ id, read }) => control.alterRequest(id(), defined(read(requestChange))));
-  route("PATCH", "procedures/:id", ({ id, read }) =>
-    control.alterProcedure(id(), defined(read(procedureChange))),
-  );
   route("POST", "procedures/:id/accept", ({ id }) => control.acceptProcedure(id()));
   route("POST", "procedures/:id/tag", ({ id, read }) => {
     const { containerId, tag } = read(tagging);
@@ -116,14 +81,7 @@ export function controlRoutes(app: FastifyInstance, parts: ControlRouteParts): v
   route("POST", "containers", ({ read }) => control.addContainer(read(containerSchema)));
   route("POST", "advance", ({ read }) => control.advance(read(z.strictObject({ ms: z.number().min(0) })).ms));
   route("POST", "revoke-tokens", () => control.revokeTokens());
-  route("POST", "revoke-token", ({ read }) =>
-    control.revokeToken(read(z.strictObject({ token: z.string() })).token),
-  );
-  route("POST", "rotate-secret", ({ read }) => {
-    const { clientId, secret } = read(rotation);
-    control.rotateSecret(clientId, secret);
-  });
-  route("POST", "reset", () => control.reset());
+  pageRoutes(app);
 }
 
 /** What an act is asked with. */
@@ -167,25 +125,96 @@ function parse<T>(schema: z.ZodType<T>, value: unknown): T {
 
 /**
  * Lets in this machine's own callers only: by address, by the name they used (a foreign page may point a name of its
- * own at loopback), and by origin. With `isOpen` a page of another origin is still refused.
+ * own at loopback), and by origin.
  */
-export function guard(isOpen: boolean) {
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const { host = "", origin } = request.headers;
-    const isLocal = isLoopback(request.socket.remoteAddress ?? "") && isLoopback(hostName(host));
-    const isSameOrigin = origin === undefined || origin === `http://${host}`;
-    if ((isOpen || isLocal) && isSameOrigin) return;
-    await reply
-      .code(403)
-      .send({ code: "FORBIDDEN", message: "the control surface is for this machine only" });
+async function guard(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const { host = "", origin } = request.headers;
+  const isLocal =
+    isLoopbackHost(request.socket.remoteAddress ?? "") && isLoopbackHost(host.replace(/:\d+$/, ""));
+  if (isLocal && (origin === undefined || origin === `http://${host}`)) return;
+  await reply.code(403).send({ code: "FORBIDDEN", message: "the control surface is for this machine only" });
+}
+
+/** What the page shows: the newest rows, counts by status, and the settings. */
+function overview(control: Control, limit: number) {
+  const requests = control.requests();
+  const procedures = control.procedures();
+  const containers = control.containers();
+  const containerById = new Map(containers.map((row) => [row.id, row]));
+  const facilities = control.facilities().map(({ id, name }) => ({ id, name }));
+  const facilityNameById = new Map(facilities.map(({ id, name }) => [id, name]));
+  const storages = control.storages();
+  const storageNameById = new Map(storages.map(({ id, name }) => [id, name]));
+  const labelsOf = (ids: readonly number[]) => ids.map((id) => containerById.get(id)?.name ?? String(id));
+  const newest = <T>(rows: readonly T[]) => rows.slice(-limit).reverse();
+  return {
+    settings: control.settings(),
+    faults: control.faults(),
+    counts: {
+      requests: countByStatus(requests),
+      procedures: countByStatus(procedures),
+      subjects: control.subjects().length,
+      stored: containers.filter(({ slot }) => slot !== undefined).length,
+    },
+    facilities,
+    storages: storages.map(({ id, name, facilityId, isRegistered }) => ({
+      id,
+      name,
+      facilityId,
+      isRegistered,
+    })),
+    requests: newest(requests).map((row) => ({
+      ...row,
+      facility: facilityNameById.get(row.facilityId),
+      labels: row.type === "STORE" ? row.containers.map(({ name }) => name) : labelsOf(row.containerIds),
+    })),
+    procedures: newest(procedures).map((row) => ({
+      ...row,
+      facility: facilityNameById.get(row.facilityId),
+      storage: storageNameById.get(row.storageId),
+      labels: labelsOf(row.containerIds),
+      containers: row.containerIds.map((id) => ({
+        id,
+        name: containerById.get(id)?.name,
+        rfidTag: containerById.get(id)?.rfidTag,
+      })),
+    })),
+    stored: newest(containers.filter(({ slot }) => slot !== undefined)).map((row) => ({
+      ...row,
+      storage: storageNameById.get(row.slot?.storageId ?? 0),
+    })),
   };
 }
 
-function hostName(host: string): string {
-  return host.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
+function countByStatus(rows: readonly { readonly status: string }[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status } of rows) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
 }
 
-function isLoopback(address: string): boolean {
-  const plain = address.replace(/^::ffff:/, "");
-  return plain === "localhost" || plain === "::1" || /^127(\.\d{1,3}){3}$/.test(plain);
+const SCRIPT = "text/javascript; charset=utf-8";
+const FILES = [
+  { url: "/", file: "page.html", contentType: "text/html; charset=utf-8" },
+  { url: "/simulator/page.css", file: "page.css", contentType: "text/css; charset=utf-8" },
+  { url: "/simulator/page.js", file: "page.js", contentType: SCRIPT },
+  { url: "/simulator/page-ask.js", file: "page-ask.js", contentType: SCRIPT },
+  { url: "/simulator/page-rows.js", file: "page-rows.js", contentType: SCRIPT },
+] as const;
+
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-ancestors 'none'";
+
+/** The page on which a person plays staff and device. Everything it needs comes from this server. */
+function pageRoutes(app: FastifyInstance): void {
+  for (const { url, file, contentType } of FILES) {
+    app.get(url, { onRequest: guard }, async (_request, reply) => {
+      const content = await readFile(new URL(`./page/${file}`, import.meta.url));
+      return reply
+        .header("content-type", contentType)
+        .header("content-security-policy", POLICY)
+        .header("x-content-type-options", "nosniff")
+        .header("cache-control", "no-cache")
+        .send(content);
+    });
+  }
 }

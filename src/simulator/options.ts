@@ -1,138 +1,168 @@
+import { z } from "zod";
 import { type Clock, systemClock } from "../core/clock.ts";
-import { type Behaviour, type BehaviourChange, changedBehaviour, DEFAULT_BEHAVIOUR } from "./behaviour.ts";
-import type { SeedContainer } from "./control.ts";
-import type { FaultRule } from "./fault-rule.ts";
-import type { Spread } from "./random.ts";
-import type { NewSubject } from "./state.ts";
+import { type Behaviour, behaviourSchema, changed, DEFAULT_BEHAVIOUR } from "./behaviour.ts";
+import { milliseconds, share, spread } from "./chance.ts";
+import { type FaultRule, faultSchema } from "./faults.ts";
 
-export interface FacilityOptions {
-  readonly id: number;
-  readonly name: string;
-  /** Names of its storage solutions; two tanks when absent. */
-  readonly storages?: readonly string[];
-}
-
-/** An integration of an organization: its OAuth client, its static API token, or both. */
-export interface ClientOptions {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  /** Accepted as a bearer credential as it stands, without a token request; never expires, but may be revoked. */
-  readonly apiToken?: string;
-}
-
-export interface OrganizationOptions {
-  readonly id: number;
-  readonly name: string;
-  readonly facilities: readonly FacilityOptions[];
-  readonly clients: readonly ClientOptions[];
-}
-
-export interface TokenOptions {
-  /** How long an access token is good, ms. */
-  readonly lifetimeMs: number;
-  /** How the answer tells it: `expires_in` as a number of seconds, as a string of digits, or not at all. */
-  readonly expiresIn: "number" | "string" | "absent";
-  /** Ways of sending the client's credentials that are taken. */
-  readonly methods: readonly ("basic" | "post")[];
-  /** Where tokens are asked for. */
-  readonly path: string;
-  /** A scope that each token request must name, among others if it likes; any scope or none when absent. */
-  readonly scope?: string | undefined;
-  /** The audience that each token request must name; any or none when absent. */
-  readonly audience?: string | undefined;
-}
+const path = z.string().startsWith("/").describe("a path that begins with /");
 
 /** Staff who review requests. Durations are simulated time: at speed 60, a minute passes in a second. */
-export interface StaffOptions {
+const staff = z.strictObject({
   /** Off: requests wait for a person or a test. */
-  readonly auto: boolean;
-  readonly reviewAfterMs: Spread;
-  /** Share of requests that are accepted, 0 to 1; the others are rejected. */
-  readonly acceptanceRate: number;
-}
+  auto: z.boolean(),
+  reviewAfterMs: spread,
+  /** Share of requests that are accepted; the others are rejected. */
+  acceptanceRate: share,
+});
 
 /** The device that runs procedures, in simulated time. */
-export interface DeviceOptions {
-  readonly auto: boolean;
-  readonly startAfterMs: Spread;
-  readonly runMs: Spread;
-  /** Share of procedures that fail, 0 to 1. */
-  readonly failureRate: number;
-}
+const device = z.strictObject({
+  auto: z.boolean(),
+  startAfterMs: spread,
+  runMs: spread,
+  /** Share of procedures that fail. */
+  failureRate: share,
+});
 
-/** Devices that ask for liquid nitrogen by themselves, in simulated time. */
-export interface RefillOptions {
-  readonly auto: boolean;
-  /** Time between two refills of one storage solution. */
-  readonly everyMs: Spread;
-}
+/** Devices that ask for liquid nitrogen by themselves, in simulated time between two refills of a storage solution. */
+const refills = z.strictObject({ auto: z.boolean(), everyMs: spread });
+
+const settings = {
+  /** How much faster than the clock staff and devices live. */
+  speed: z.number().positive().describe("a number above 0"),
+  staff: staff.partial(),
+  device: device.partial(),
+  refills: refills.partial(),
+  behaviour: behaviourSchema,
+};
+
+/** A change of the settings while the simulator runs; unknown keys are refused. */
+export const settingsSchema = z.strictObject(settings).partial();
+export type SettingsChange = z.infer<typeof settingsSchema>;
+
+/** A subject that is there before anyone calls. */
+export const subjectSchema = z.strictObject({
+  facilityId: z.int(),
+  code: z.string().min(1),
+  firstName: z.string().optional(),
+  lastName: z.string().optional(),
+  dateOfBirth: z.string().optional(),
+});
+export type NewSubject = Readonly<z.infer<typeof subjectSchema>>;
+
+/** A container that is in storage without a procedure ever having put it there; `name` is its label. */
+export const containerSchema = z.strictObject({
+  facilityId: z.int(),
+  subjectCode: z.string().min(1),
+  name: z.string().min(1),
+  description: z.string().optional(),
+});
+export type SeedContainer = Readonly<z.infer<typeof containerSchema>>;
+
+const organization = z.strictObject({
+  id: z.int(),
+  name: z.string(),
+  facilities: z.array(
+    // Two tanks when no storage is named.
+    z.strictObject({ id: z.int(), name: z.string(), storages: z.array(z.string()).min(1).optional() }),
+  ),
+  clients: z.array(
+    z.strictObject({
+      clientId: z.string().min(1),
+      clientSecret: z.string().min(1),
+      /** Accepted as a bearer credential as it stands, without a token request; never expires. */
+      apiToken: z.string().min(1).optional(),
+    }),
+  ),
+});
+export type OrganizationOptions = z.infer<typeof organization>;
+
+const tokens = z.strictObject({
+  /** How long an access token is good. */
+  lifetimeMs: milliseconds,
+  /** How the answer tells it: `expires_in` as a number of seconds, as a string of digits, or not at all. */
+  expiresIn: z.enum(["number", "string", "absent"]),
+  /** Ways of sending the client's credentials that are taken. */
+  methods: z.array(z.enum(["basic", "post"])).min(1),
+  /** Where tokens are asked for. */
+  path,
+  /** A scope that each token request must name, among others if it likes; any scope or none when absent. */
+  scope: z.string().min(1).optional(),
+  /** The audience that each token request must name; any or none when absent. */
+  audience: z.string().min(1).optional(),
+});
+export type TokenOptions = z.infer<typeof tokens>;
 
 /** A cancel call of the requester: the specification names none, so a site's own may be set up. */
-export interface CancelRoute {
-  readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
-  /** With `{id}` where the id stands: `/api/procedure-requests/{id}/cancel`. */
-  readonly path: string;
+const cancelRoute = z.strictObject({
+  method: z.enum(["POST", "PUT", "PATCH", "DELETE"]),
+  path: path.refine((text) => text.includes("{id}"), {
+    error: "expected a path with {id} in it, such as /api/procedure-requests/{id}/cancel",
+  }),
   /** Whose id it takes: a PENDING request's (`request`, when absent), or that of a procedure that doesn't run yet. */
-  readonly surface?: "request" | "external" | undefined;
+  surface: z.enum(["request", "external"]).optional(),
   /** Members that the JSON body must have, such as `{ status: "CANCELLED" }`; no body is wanted when absent. */
-  readonly body?: Readonly<Record<string, unknown>> | undefined;
+  body: z.record(z.string(), z.unknown()).optional(),
   /** What a call that worked is answered with: the row (200), or nothing (204). */
-  readonly answer?: "row" | "empty" | undefined;
+  answer: z.enum(["row", "empty"]).optional(),
   /** Cancelled only after so much simulated time, and answered at once with 202; at once when absent. */
-  readonly afterMs?: number | undefined;
-}
+  afterMs: milliseconds.optional(),
+});
+export type CancelRoute = Readonly<z.infer<typeof cancelRoute>>;
+
+const sections = z
+  .strictObject({
+    ...settings,
+    faults: z.array(faultSchema).readonly(),
+    /** Seed of all chance: ids of tokens, fates of requests, probabilities of faults. */
+    seed: z.int().min(0),
+    /** The first id given out; ids are unique across kinds of rows, so a mixed-up id is found out. */
+    firstId: z
+      .int()
+      .min(1)
+      .max(Number.MAX_SAFE_INTEGER - 1_000_000),
+    organizations: z.array(organization).min(1).readonly(),
+    tokens: tokens.partial(),
+    cancelRoute: z.union([cancelRoute, z.array(cancelRoute).readonly()]),
+    /** What is there before anyone calls; a code or a label may stand twice. */
+    subjects: z.array(subjectSchema).readonly(),
+    containers: z.array(containerSchema).readonly(),
+  })
+  .partial()
+  .describe("a list of faults, or a section with keys such as faults, behaviour and staff");
+
+/** What a simulator file holds: a list of fault rules, or a section with any part of {@link SimulatorOptions}. */
+export const scriptSchema = z.union([z.array(faultSchema), sections]);
+export type SimulatorScript = z.infer<typeof scriptSchema>;
 
 /** Everything a simulator can be told; each part has a default. */
-export interface SimulatorOptions {
-  /** When given, `createSimulator` listens at once; 0 takes any free port. */
+export interface SimulatorOptions extends z.infer<typeof sections> {
+  /** When given, `createSimulator` listens at once, on loopback; 0 takes any free port. */
   readonly port?: number;
-  /** Where to listen; `127.0.0.1` when absent. */
-  readonly host?: string;
   readonly clock?: Clock;
-  /** Seed of all chance: ids of tokens, fates of requests, probabilities of faults. */
-  readonly seed?: number;
-  /** How much faster than the clock staff and devices live. */
-  readonly speed?: number;
-  /** The first id given out; ids are unique across kinds of rows, so a mixed-up id is found out. */
-  readonly firstId?: number;
-  readonly organizations?: readonly OrganizationOptions[];
-  readonly tokens?: Partial<TokenOptions>;
-  readonly staff?: Partial<StaffOptions>;
-  readonly device?: Partial<DeviceOptions>;
-  readonly refills?: Partial<RefillOptions>;
-  readonly behaviour?: BehaviourChange;
-  readonly faults?: readonly FaultRule[];
-  /** None when absent. */
-  readonly cancelRoute?: CancelRoute | readonly CancelRoute[];
-  /** Subjects that are there before anyone calls; a code may stand twice. */
-  readonly subjects?: readonly NewSubject[];
-  /** Containers that are in storage before anyone calls; their subjects must be there. A label may stand twice. */
-  readonly containers?: readonly SeedContainer[];
-  /** Lets other machines and host names use `/simulator/*` and the page, as a container needs; loopback only when absent. */
-  readonly openControl?: boolean;
+}
+
+/** What may be changed while the simulator runs. */
+export interface Settings {
+  speed: number;
+  staff: z.infer<typeof staff>;
+  device: z.infer<typeof device>;
+  refills: z.infer<typeof refills>;
+  behaviour: Behaviour;
 }
 
 /** The options with every default filled in. */
 export interface ResolvedOptions {
-  readonly host: string;
   readonly clock: Clock;
   readonly seed: number;
   readonly firstId: number;
   readonly organizations: readonly OrganizationOptions[];
   readonly tokens: TokenOptions;
   readonly cancelRoutes: readonly CancelRoute[];
-  readonly openControl: boolean;
   readonly subjects: readonly NewSubject[];
   readonly containers: readonly SeedContainer[];
-}
-
-/** What may be changed while the simulator runs. */
-export interface Settings {
-  speed: number;
-  staff: StaffOptions;
-  device: DeviceOptions;
-  refills: RefillOptions;
-  behaviour: Behaviour;
+  readonly faults: readonly FaultRule[];
+  readonly settings: Settings;
 }
 
 /** The organization that a simulator has when none is named. */
@@ -146,41 +176,61 @@ export const DEFAULT_ORGANIZATION: OrganizationOptions = {
   clients: [{ clientId: "cryobridge", clientSecret: "simulator-secret", apiToken: "simulator-api-token" }],
 };
 
+const DEFAULT_TOKENS: TokenOptions = {
+  lifetimeMs: 3_600_000,
+  expiresIn: "number",
+  methods: ["basic", "post"],
+  path: "/oauth/token",
+};
+
+const DEFAULT_SETTINGS: Settings = {
+  speed: 1,
+  staff: { auto: true, reviewAfterMs: [30_000, 90_000], acceptanceRate: 1 },
+  device: { auto: true, startAfterMs: [10_000, 30_000], runMs: [60_000, 120_000], failureRate: 0 },
+  refills: { auto: false, everyMs: [86_400_000, 172_800_000] },
+  behaviour: DEFAULT_BEHAVIOUR,
+};
+
 /** Fills in the defaults. */
 export function resolveOptions(options: SimulatorOptions): ResolvedOptions {
   return {
-    host: options.host ?? "127.0.0.1",
     clock: options.clock ?? systemClock,
     seed: options.seed ?? 1,
     firstId: options.firstId ?? 101,
     organizations: options.organizations ?? [DEFAULT_ORGANIZATION],
-    tokens: {
-      lifetimeMs: 3_600_000,
-      expiresIn: "number",
-      methods: ["basic", "post"],
-      path: "/oauth/token",
-      ...options.tokens,
-    },
+    tokens: changed(DEFAULT_TOKENS, options.tokens),
     cancelRoutes: [options.cancelRoute ?? []].flat(),
-    openControl: options.openControl ?? false,
     subjects: options.subjects ?? [],
     containers: options.containers ?? [],
+    faults: options.faults ?? [],
+    settings: changedSettings(DEFAULT_SETTINGS, options),
   };
 }
 
-/** The settings a simulator starts with. */
-export function initialSettings(options: SimulatorOptions): Settings {
+/** Settings with the given parts replaced, key by key. */
+export function changedSettings(settings: Settings, change: SettingsChange): Settings {
   return {
-    speed: options.speed ?? 1,
-    staff: { auto: true, reviewAfterMs: [30_000, 90_000], acceptanceRate: 1, ...options.staff },
-    device: {
-      auto: true,
-      startAfterMs: [10_000, 30_000],
-      runMs: [60_000, 120_000],
-      failureRate: 0,
-      ...options.device,
-    },
-    refills: { auto: false, everyMs: [86_400_000, 172_800_000], ...options.refills },
-    behaviour: changedBehaviour(DEFAULT_BEHAVIOUR, options.behaviour ?? {}),
+    speed: change.speed ?? settings.speed,
+    staff: changed(settings.staff, change.staff),
+    device: changed(settings.device, change.device),
+    refills: changed(settings.refills, change.refills),
+    behaviour: changed(settings.behaviour, change.behaviour),
   };
+}
+
+const PARTS = ["staff", "device", "refills", "behaviour", "tokens"];
+
+/** Options from files and from the command line together: what stands later wins, key by key; faults add up. */
+export function combineScripts(scripts: readonly SimulatorScript[]): SimulatorOptions {
+  const combined: Record<string, unknown> = {};
+  const faults: FaultRule[] = [];
+  for (const script of scripts) {
+    const { faults: more, ...rest } = Array.isArray(script) ? { faults: script } : script;
+    faults.push(...(more ?? []));
+    for (const [key, value] of Object.entries(rest)) {
+      if (value === undefined) continue;
+      combined[key] = PARTS.includes(key) ? { ...(combined[key] as object), ...(value as object) } : value;
+    }
+  }
+  return { ...combined, faults };
 }

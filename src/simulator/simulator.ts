@@ -1,16 +1,22 @@
+import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import Fastify, { type FastifyError, type FastifyInstance } from "fastify";
+import { parse } from "yaml";
+import { createRandom } from "./chance.ts";
 import { Control } from "./control.ts";
 import { controlRoutes } from "./control-routes.ts";
-import { type GatewayParts, serve } from "./gateway.ts";
-import { openApiDocument } from "./openapi.ts";
-import { initialSettings, resolveOptions, type Settings, type SimulatorOptions } from "./options.ts";
-import { pageRoutes } from "./page-routes.ts";
-import { createRandom } from "./random.ts";
-import { encodeRefusal, Refusal } from "./refusal.ts";
-import type { SimulatorEvent } from "./state.ts";
-import type { Tally } from "./tally.ts";
-import { createWorld, type World } from "./world.ts";
+import { FaultBook } from "./faults.ts";
+import { Credentials, tokenEndpoint } from "./http/authorization.ts";
+import { cancelCall } from "./http/cancel-call.ts";
+import { externalSurface } from "./http/external-surface.ts";
+import { type GatewayParts, serve } from "./http/gateway.ts";
+import { encodeRefusal, Refusal } from "./http/refusal.ts";
+import { requestSurface } from "./http/request-surface.ts";
+import { resolveOptions, type SimulatorOptions } from "./options.ts";
+import { type Tally, TallyKeeper } from "./tally.ts";
+import { Lifecycle } from "./world/lifecycle.ts";
+import { Schedule } from "./world/schedule.ts";
+import { type SimulatorEvent, State } from "./world/state.ts";
 
 /** A running Sample Storage Integration Service that exists in memory only. */
 export interface Simulator {
@@ -20,7 +26,7 @@ export interface Simulator {
    * Begins to listen and starts its clockwork; gives the URL. Port 0 takes any free one. After `close` it may listen
    * again, on the same port, with everything it knew: that is how a test takes the service down and up.
    */
-  listen(port?: number, host?: string): Promise<string>;
+  listen(port?: number): Promise<string>;
   /** Cuts every connection, stops listening and stops the clockwork; what it knows stays. */
   close(): Promise<void>;
   /** What came in and what was done, so far. */
@@ -29,85 +35,115 @@ export interface Simulator {
   readonly control: Control;
 }
 
+/** An OpenAPI 3.1 document, ready to be written as JSON. */
+export type OpenApiDocument = Readonly<Record<string, unknown>> & {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+};
+
+/**
+ * The OpenAPI 3.1 description of the simulator as it is without any setting. Its server is wherever it is read from;
+ * tests hold it against the simulator's answers and against the client's calls.
+ */
+export function openApiDocument(): OpenApiDocument {
+  return parse(readFileSync(new URL("./openapi.yaml", import.meta.url), "utf8")) as OpenApiDocument;
+}
+
 /** Bodies beyond this are refused with 413. */
 const LARGEST_BODY_BYTES = 4_194_304;
 
-/** Makes a simulator, and has it listen when `port` is given. */
+/**
+ * Makes a simulator, and has it listen when `port` is given. Throws a Refusal for a container whose subject is not
+ * there.
+ */
 export async function createSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
-  const resolved = resolveOptions(options);
-  const settings: Settings = initialSettings(options);
+  const { clock, seed, settings, organizations, ...resolved } = resolveOptions(options);
   const listeners = new Set<(event: SimulatorEvent) => void>();
-  const tell = (event: SimulatorEvent) => {
-    for (const listener of listeners) listener(event);
-  };
-  const newWorld = () => createWorld(resolved, settings, options.faults ?? [], tell);
-  let world: World = newWorld();
-  let server: { readonly app: FastifyInstance; readonly closing: AbortController } | undefined;
-
-  const control = new Control({
-    world: () => world,
-    settings,
-    listeners,
-    reset: () => {
-      Object.assign(settings, initialSettings(options));
-      const isRunning = server !== undefined;
-      void world.schedule.stop();
-      world = newWorld();
-      if (isRunning) world.schedule.start();
+  // Separate sequences, so that a fault rule with a probability doesn't change which tokens are given out.
+  const random = (sequence: number) => createRandom(seed + sequence);
+  const state: State = new State({
+    clock,
+    firstId: resolved.firstId,
+    organizations,
+    onEvent: (event) => {
+      lifecycle.observe(event);
+      for (const listener of listeners) listener(event);
     },
   });
+  const schedule = new Schedule(clock, settings.speed);
+  const credentials = new Credentials(organizations, { clock, random: random(1), tokens: resolved.tokens });
+  const faults = new FaultBook(random(2), resolved.faults);
+  const tally = new TallyKeeper((kind, id) => orderIdsOf(kind, id, state));
+  const lifecycle: Lifecycle = new Lifecycle({
+    state,
+    transitions: () => control,
+    schedule,
+    settings,
+    seed,
+  });
+  const control = new Control({ state, schedule, lifecycle, credentials, faults, settings, listeners });
+  const parts = { state, tally, nowMs: () => clock.monotonic(), random: random(0) };
+  const routes = [
+    tokenEndpoint(credentials, resolved.tokens),
+    ...requestSurface(parts),
+    ...externalSurface(parts),
+    ...resolved.cancelRoutes.map((route) => cancelCall(route, { state, transitions: control, schedule })),
+  ];
+  for (const subject of resolved.subjects) control.addSubject(subject);
+  for (const container of resolved.containers) control.addContainer(container);
+  lifecycle.replan();
 
+  let server: { readonly app: FastifyInstance; readonly closing: AbortController } | undefined;
   const simulator: Simulator = {
     control,
     get url() {
       const address = server?.app.server.address() as AddressInfo | null | undefined;
       if (!address) throw new Error("the simulator does not listen");
-      const host = address.family === "IPv6" ? `[${address.address}]` : address.address;
-      return `http://${host}:${address.port}`;
+      return `http://127.0.0.1:${address.port}`;
     },
-    listen: async (port = options.port ?? 0, host = resolved.host) => {
+    listen: async (port = options.port ?? 0) => {
       if (server) throw new Error("the simulator listens already");
       const closing = new AbortController();
-      const app = buildServer(
-        {
-          world: () => world,
-          settings,
-          clock: resolved.clock,
-          random: createRandom(resolved.seed + 3),
-          closing: closing.signal,
-        },
-        {
-          control,
-          tally: () => simulator.tally(),
-          isOpen: resolved.openControl,
-        },
-      );
-      await app.listen({ port, host });
+      const app = buildServer({
+        routes: new Map(routes.map((route) => [`${route.method} ${route.path}`, route])),
+        settings,
+        clock,
+        random: random(3),
+        credentials,
+        faults,
+        tally,
+        closing: closing.signal,
+      });
+      controlRoutes(app, control, simulator.tally);
+      await app.listen({ port, host: "127.0.0.1" });
       server = { app, closing };
-      world.schedule.start();
+      schedule.start();
       return simulator.url;
     },
     close: async () => {
       const closed = server;
       server = undefined;
       closed?.closing.abort(new Error("the simulator is closing"));
-      await Promise.all([closed?.app.close(), world.schedule.stop()]);
+      await Promise.all([closed?.app.close(), schedule.stop()]);
     },
-    tally: () => world.tally.read(world.faults.hits()),
+    tally: () => tally.read(faults.hits()),
   };
   if (options.port !== undefined) await simulator.listen();
   return simulator;
 }
 
-/** The HTTP server over the present world: the service's own paths, the control surface and the page. */
-function buildServer(
-  gateway: GatewayParts,
-  hand: {
-    readonly control: Control;
-    readonly tally: () => Tally;
-    readonly isOpen: boolean;
-  },
-): FastifyInstance {
+/** The request and the procedure that a row belongs to. */
+function orderIdsOf(
+  kind: "request" | "procedure" | "container",
+  id: number,
+  state: State,
+): { readonly requestId: number | null; readonly procedureId: number | null } {
+  if (kind === "request") return { requestId: id, procedureId: null };
+  const procedure = kind === "procedure" ? state.procedures.find(id) : state.lastProcedureOf(id);
+  return { requestId: procedure?.requestId ?? null, procedureId: procedure?.id ?? null };
+}
+
+/** The HTTP server of the service's own paths. */
+function buildServer(gateway: GatewayParts): FastifyInstance {
   const app = Fastify({
     forceCloseConnections: true,
     exposeHeadRoutes: false,
@@ -121,15 +157,12 @@ function buildServer(
     const status = error.statusCode ?? 500;
     const refusal = new Refusal(status, status === 500 ? "INTERNAL" : "BAD_REQUEST", error.message);
     const { contentType, text } = encodeRefusal(refusal, gateway.settings.behaviour);
-    if (contentType !== undefined) reply.header("content-type", contentType);
-    return reply.code(status).send(text);
+    return reply.code(status).header("content-type", contentType).send(text);
   });
   app.setNotFoundHandler((request, reply) => serve(undefined, request, reply, gateway));
-  for (const [name, { method, path }] of gateway.world().routes) {
+  for (const [name, { method, path }] of gateway.routes) {
     app.route({ method, url: path, handler: (request, reply) => serve(name, request, reply, gateway) });
   }
   app.get("/openapi.json", (_request, reply) => reply.send(openApiDocument()));
-  controlRoutes(app, hand);
-  pageRoutes(app, hand.isOpen);
   return app;
 }

@@ -1,5 +1,4 @@
-import type { NamedContainer, OrderType } from "./records.ts";
-import type { NewOrder } from "./state.ts";
+import type { NamedContainer, NewOrder, OrderType } from "./world/rows.ts";
 
 /** A procedure request, or a procedure of the external surface, that a call brought into being. */
 export interface Creation {

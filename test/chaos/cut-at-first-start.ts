@@ -1,5 +1,5 @@
 import { systemClock } from "../../src/core/clock.ts";
-import { createRandom, drawMs, type Spread } from "../../src/simulator/random.ts";
+import { createRandom, drawMs, type Spread } from "../../src/simulator/chance.ts";
 import { withMllpSite } from "../support/mllp-site.ts";
 import { type Image, withDisk } from "../support/power-cut.ts";
 import { sendOrders } from "../support/send-orders.ts";

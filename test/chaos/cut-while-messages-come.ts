@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { systemClock } from "../../src/core/clock.ts";
-import { createRandom, drawMs, type Spread } from "../../src/simulator/random.ts";
+import { createRandom, drawMs, type Spread } from "../../src/simulator/chance.ts";
 import type { ChildDaemon } from "../support/child-daemon.ts";
 import { eventually } from "../support/eventually.ts";
 import { findPort } from "../support/find-port.ts";

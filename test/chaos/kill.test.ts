@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import type { FaultRule } from "../../src/simulator/faults.ts";
 import { ALL_WELL } from "../support/account.ts";
 import { type KillPlan, runWithKills } from "./run-with-kills.ts";
 import { readSettings } from "./settings.ts";

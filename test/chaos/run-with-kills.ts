@@ -1,7 +1,7 @@
 import { systemClock } from "../../src/core/clock.ts";
-import type { FaultRule } from "../../src/simulator/fault-rule.ts";
-import type { Spread } from "../../src/simulator/random.ts";
-import { createRandom, drawMs } from "../../src/simulator/random.ts";
+import type { Spread } from "../../src/simulator/chance.ts";
+import { createRandom, drawMs } from "../../src/simulator/chance.ts";
+import type { FaultRule } from "../../src/simulator/faults.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
 import type { Account } from "../support/account.ts";
 import { planLoad, seedRetrievals } from "../support/lab-load.ts";

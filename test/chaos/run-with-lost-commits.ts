@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { parse, stringify } from "yaml";
 import { systemClock } from "../../src/core/clock.ts";
-import { createRandom, drawMs, type Spread } from "../../src/simulator/random.ts";
+import { createRandom, drawMs, type Spread } from "../../src/simulator/chance.ts";
 import { type Account, account, isAtItsEnd } from "../support/account.ts";
 import { type CutWay, type Orphan, withCutWay } from "../support/cut-way.ts";
 import { eventually } from "../support/eventually.ts";

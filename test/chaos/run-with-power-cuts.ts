@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { systemFileOps, writeDurably } from "../../src/connectors/drop-folder/file-ops.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { createRandom, drawMs, type Spread } from "../../src/simulator/random.ts";
+import { createRandom, drawMs, type Spread } from "../../src/simulator/chance.ts";
 import type { Account } from "../support/account.ts";
 import { eventually } from "../support/eventually.ts";
 import { type LabLoad, planLoad, seedRetrievals } from "../support/lab-load.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { listEvents } from "../../src/ledger/views.ts";
-import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import type { FaultRule } from "../../src/simulator/faults.ts";
 import type { CancelRoute, SimulatorOptions } from "../../src/simulator/options.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33, ormCancel } from "../support/lab-messages.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { listOrderWishes } from "../../src/ledger/cancellations.ts";
 import { listOpenTasks } from "../../src/ledger/tasks.ts";
 import { findOrders } from "../../src/ledger/views.ts";
-import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import type { FaultRule } from "../../src/simulator/faults.ts";
 import type { CancelRoute, SimulatorOptions } from "../../src/simulator/options.ts";
 import { eventually } from "../support/eventually.ts";
 import { findPort } from "../support/find-port.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { retryOrder } from "../../src/ledger/operator.ts";
 import { findOrders, listEvents } from "../../src/ledger/views.ts";
-import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import type { FaultRule } from "../../src/simulator/faults.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 

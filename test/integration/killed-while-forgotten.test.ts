@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import type { FaultRule } from "../../src/simulator/faults.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33, ormCancel } from "../support/lab-messages.ts";
 import { type ChildSite, withChildSite, withPool } from "../support/with-child-site.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { listEvents } from "../../src/ledger/views.ts";
-import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import type { FaultRule } from "../../src/simulator/faults.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { withSite } from "../support/with-daemon.ts";

@@ -1,17 +1,10 @@
 import { expect, test } from "vitest";
-import type { ErrorBody } from "../../src/simulator/refusal.ts";
+import type { ErrorBody } from "../../src/simulator/behaviour.ts";
 import { withSimulator } from "./with-simulator.ts";
 
 const EXPECTED: readonly [ErrorBody, string, unknown][] = [
   ["code", "application/json", { code: "NOT_FOUND", message: "procedure not found" }],
   ["nested", "application/json", { error: { code: "NOT_FOUND", message: "procedure not found" } }],
-  ["flat", "application/json", { error: "NOT_FOUND", message: "procedure not found" }],
-  [
-    "list",
-    "application/json",
-    { errors: [{ code: "NOT_FOUND", field: null, message: "procedure not found" }] },
-  ],
-  ["array", "application/json", [{ code: "NOT_FOUND", field: null, message: "procedure not found" }]],
   [
     "problem",
     "application/problem+json",
@@ -34,15 +27,10 @@ test.each(EXPECTED)("an error body of the shape %s is answered as %s", (errorBod
   }),
 );
 
-test("an error may come as a page, as text, or without a body", () =>
+test("an error may come as a page", () =>
   withSimulator({}, async ({ ask, simulator }) => {
     simulator.control.behave({ errorBody: "html" });
     expect((await ask("/api/procedures/9")).text).toMatch(/^<!doctype html>/);
-    simulator.control.behave({ errorBody: "text" });
-    expect((await ask("/api/procedures/9")).text).toBe("NOT_FOUND: procedure not found\n");
-    simulator.control.behave({ errorBody: "empty" });
-    const empty = await ask("/api/procedures/9");
-    expect([empty.status, empty.text]).toEqual([404, ""]);
   }));
 
 test("the status of VALIDATION_ERROR is the site's", () =>

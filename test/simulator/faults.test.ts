@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import type { FaultRule } from "../../src/simulator/fault-rule.ts";
+import type { FaultRule } from "../../src/simulator/faults.ts";
 import { eventually } from "../support/eventually.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { API_TOKEN, type Bench, STORE, SUBJECT, withSimulator } from "./with-simulator.ts";
@@ -67,20 +67,18 @@ test.each([500, 502, 503, 504, 408])(
   },
 );
 
-test("Retry-After comes as seconds, as a date, or as anything", async () => {
-  const clock = createFakeClock(Date.parse("2026-03-01T08:00:00Z"));
+test("Retry-After comes as seconds or as anything", async () => {
   const faults: FaultRule[] = [
     { times: 1, status: 429, retryAfter: 7 },
-    { times: 1, status: 429, retryAfter: { dateInMs: 60_000 } },
     { times: 1, status: 503, retryAfter: "soon" },
   ];
-  await withSimulator({ clock, faults: [] }, async ({ ask, simulator }) => {
+  await withSimulator({}, async ({ ask, simulator }) => {
     const seen = [];
     for (const fault of faults) {
       simulator.control.setFaults([fault]);
       seen.push((await ask("/api/subjects")).headers["retry-after"]);
     }
-    expect(seen).toEqual(["7", "Sun, 01 Mar 2026 08:01:00 GMT", "soon"]);
+    expect(seen).toEqual(["7", "soon"]);
   });
 });
 
@@ -88,7 +86,6 @@ test.each([
   ["empty", (text: string) => text === ""],
   ["html", (text: string) => text.startsWith("<!doctype html>")],
   ["truncated", (text: string) => text.startsWith('{"id":') && !text.endsWith("}")],
-  ["not-json", (text: string) => text.startsWith("service")],
 ] as const)("a successful answer may have a body that is %s", (body, isAsExpected) =>
   withFault({ body }, async (bench) => {
     const reply = await create(bench);
@@ -205,43 +202,14 @@ test("a probability meets about its share of calls, the same ones for the same s
   expect(await run(8)).not.toEqual(first);
 });
 
-test("a rule may be in force for a time only, counted in simulated time", () =>
-  withSimulator(
-    { clock: createFakeClock(), faults: [{ fromMs: 60_000, untilMs: 120_000, status: 503 }] },
-    async ({ ask, simulator }) => {
-      const statuses = [];
-      for (let minute = 0; minute < 3; minute += 1) {
-        statuses.push((await ask("/api/storage")).status);
-        simulator.control.advance(60_000);
-      }
-      expect(statuses).toEqual([200, 503, 200]);
-    },
-  ));
-
 test("a connection may be ended in good order without an answer, with the request made", () =>
   withFault({ after: "close" }, async (bench) => {
     await expect(create(bench)).rejects.toThrow();
     expect(bench.simulator.tally().journal).toHaveLength(1);
   }));
 
-test("all tokens that are out may be revoked as a call arrives", () =>
-  withSimulator({}, async ({ ask, simulator }) => {
-    const form = "grant_type=client_credentials&client_id=cryobridge&client_secret=simulator-secret";
-    const headers = { "content-type": "application/x-www-form-urlencoded" };
-    const take = async () =>
-      (await ask("/oauth/token", { method: "POST", body: form, headers, token: null })).json.access_token;
-    const [first, second] = [await take(), await take()];
-    simulator.control.setFaults([{ path: "/api/storage", times: 1, revokeAllTokens: true }]);
-    expect((await ask("/api/storage", { token: first })).status).toBe(401);
-    expect((await ask("/api/storage", { token: second })).status).toBe(401);
-    expect((await ask("/api/storage", { token: await take() })).status).toBe(200);
-  }));
-
 test("the effects of several rules that meet one call add up, the first rule winning", () =>
-  withSimulator(
-    { faults: [{ status: 502 }, { status: 500, headers: { "x-cause": "both" } }] },
-    async ({ ask }) => {
-      const reply = await ask("/api/storage");
-      expect([reply.status, reply.headers["x-cause"]]).toEqual([502, "both"]);
-    },
-  ));
+  withSimulator({ faults: [{ status: 502 }, { status: 500, retryAfter: 9 }] }, async ({ ask }) => {
+    const reply = await ask("/api/storage");
+    expect([reply.status, reply.headers["retry-after"]]).toEqual([502, "9"]);
+  }));

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Behaviour } from "../../src/simulator/behaviour.ts";
-import { Table } from "../../src/simulator/table.ts";
+import { Table } from "../../src/simulator/world/rows.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { type Bench, STORE, SUBJECT, withSimulator } from "./with-simulator.ts";
 

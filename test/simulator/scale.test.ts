@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Schedule } from "../../src/simulator/schedule.ts";
+import { Schedule } from "../../src/simulator/world/schedule.ts";
 import { cpuMs } from "../support/cpu-time.ts";
 import { createFakeClock } from "./fake-clock.ts";
 import { STORE, withSimulator } from "./with-simulator.ts";

@@ -1,8 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
 import { readSimulatorFiles } from "../../src/cli/simulator-files.ts";
-import { combineScripts, scriptSchema } from "../../src/simulator/script.ts";
+import { faultSchema } from "../../src/simulator/faults.ts";
+import { combineScripts, scriptSchema } from "../../src/simulator/options.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 
 const EXAMPLES = resolve(import.meta.dirname, "../../config/simulator");
@@ -15,9 +16,9 @@ test("a script is a list of faults, or a section with any part of the options", 
 });
 
 test("durations may be written as milliseconds or as text", () => {
-  const faults = [{ answerAfterMs: ["1.5s", 2_000], fromMs: "1h", retryAfter: { dateInMs: "2m" } }];
+  const faults = [{ answerAfterMs: ["1.5s", 2_000], executeAfterMs: "1h" }];
   expect(read({ faults, staff: { reviewAfterMs: "90s" } })).toEqual({
-    faults: [{ answerAfterMs: [1_500, 2_000], fromMs: 3_600_000, retryAfter: { dateInMs: 120_000 } }],
+    faults: [{ answerAfterMs: [1_500, 2_000], executeAfterMs: 3_600_000 }],
     staff: { reviewAfterMs: 90_000 },
   });
 });
@@ -41,7 +42,5 @@ test("the examples that come along can be used, and show every effect that a fau
   }
   const { faults = [] } = readSimulatorFiles([join(EXAMPLES, "faults.yaml")], {});
   const effects = new Set(faults.flatMap((fault) => Object.keys(fault)));
-  const source = readFileSync(resolve(EXAMPLES, "../../src/simulator/fault-schema.ts"), "utf8");
-  const known = [...source.matchAll(/^ {4}(\w+):/gm)].map(([, key]) => key ?? "");
-  expect(known.filter((key) => !effects.has(key))).toEqual([]);
+  expect(Object.keys(faultSchema.shape).filter((key) => !effects.has(key))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { createRandom } from "../../src/simulator/random.ts";
+import { createRandom } from "../../src/simulator/chance.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
 import { type LabOrder, labCsv, omlO33 } from "./lab-messages.ts";
 

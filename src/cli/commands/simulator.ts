@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { Failure } from "../../core/failures.ts";
-import { openApiDocument } from "../../simulator/openapi.ts";
+import { Refusal } from "../../simulator/http/refusal.ts";
 import { DEFAULT_ORGANIZATION, resolveOptions, type SimulatorOptions } from "../../simulator/options.ts";
-import { Refusal } from "../../simulator/refusal.ts";
-import { createSimulator, type Simulator } from "../../simulator/simulator.ts";
+import { createSimulator, openApiDocument, type Simulator } from "../../simulator/simulator.ts";
 import { positiveNumber, wholeNumber } from "../arguments.ts";
 import { untilStopped } from "../io.ts";
 import { type Cli, type Session, toAction } from "../session.ts";

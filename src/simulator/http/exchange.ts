@@ -1,5 +1,4 @@
-import type { Behaviour } from "./behaviour.ts";
-import type { Caller } from "./credentials.ts";
+import type { Behaviour } from "../behaviour.ts";
 import { type EncodedBody, invalid, json, Refusal } from "./refusal.ts";
 
 /** A call as a surface sees it: who calls, with what, under which behaviour. */
@@ -11,6 +10,12 @@ export interface Call {
   /** The body as it came; empty when there was none. */
   readonly text: string;
   readonly behaviour: Behaviour;
+}
+
+/** Who makes a call: an integration of one organization. */
+export interface Caller {
+  readonly clientId: string;
+  readonly organizationId: number;
 }
 
 /** A call whose credential was good. */
@@ -40,6 +45,11 @@ export type Route = {
   | { readonly access: "open"; readonly handle: (call: Call) => Answer }
 );
 
+/** Whether a path belongs to the external surface. */
+export function isExternalPath(path: string): boolean {
+  return path.startsWith("/api/v1/external/");
+}
+
 /** Keys whose values are ids, on either surface. The label of a request's container is a string of its own kind. */
 const ID_KEY = /^id$|Ids?$/;
 
@@ -48,19 +58,9 @@ export function answerJson(status: number, value: unknown, behaviour: Behaviour)
   return { status, body: json(shape(value, behaviour)) };
 }
 
-/** The word that the behaviour uses for a status or type. */
-export function wordFor(value: string, { words, wordCase }: Pick<Behaviour, "words" | "wordCase">): string {
-  return words[value] ?? (wordCase === "lower" ? value.toLowerCase() : value);
-}
-
-/** Keys that hold a moment. */
-const MOMENT_KEY = /At$/;
-
 /** Whether answers have to be rewritten at all: 10,000 rows should not be walked for nothing. */
-function isPlain({ words, extraFields, ids, wordCase, timestamps, absentFields }: Behaviour): boolean {
-  const isSpecified = wordCase === "specified" && timestamps === "milliseconds" && absentFields === "omitted";
-  const hasExtras = Object.keys(words).length > 0 || Object.keys(extraFields).length > 0;
-  return ids === "number" && isSpecified && !hasExtras;
+function isPlain({ words, extraFields, ids }: Behaviour): boolean {
+  return ids === "number" && Object.keys(words).length === 0 && Object.keys(extraFields).length === 0;
 }
 
 function shape(value: unknown, behaviour: Behaviour): unknown {
@@ -73,17 +73,10 @@ function reshape(value: unknown, key: string, behaviour: Behaviour): unknown {
     const entries = Object.entries(value).map(([name, member]) => [name, reshape(member, name, behaviour)]);
     return { ...Object.fromEntries(entries), ...behaviour.extraFields };
   }
-  if (value === undefined && behaviour.absentFields === "null") return null;
-  if (typeof value === "string" && MOMENT_KEY.test(key)) return momentAs(value, behaviour.timestamps);
   if (typeof value === "number" && behaviour.ids === "string" && ID_KEY.test(key)) return String(value);
-  if (typeof value === "string" && (key === "status" || key === "type")) return wordFor(value, behaviour);
+  if (typeof value === "string" && (key === "status" || key === "type"))
+    return behaviour.words[value] ?? value;
   return value;
-}
-
-/** A moment of the simulator's own form, `2026-03-01T08:00:00.000Z`, in another one. */
-function momentAs(moment: string, form: Behaviour["timestamps"]): string {
-  if (form === "seconds") return moment.replace(/\.\d+Z$/, "Z");
-  return form === "offset" ? moment.replace(/Z$/, "+00:00") : moment;
 }
 
 /** The JSON object of a body. Throws a Refusal: 415 for another content type, 400 for anything but an object. */

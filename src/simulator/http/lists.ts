@@ -1,8 +1,7 @@
-import type { Behaviour, ListEnvelope } from "./behaviour.ts";
-import { wordFor } from "./exchange.ts";
-import type { Random } from "./random.ts";
+import type { Behaviour } from "../behaviour.ts";
+import type { Random } from "../chance.ts";
+import type { Table } from "../world/rows.ts";
 import { invalid } from "./refusal.ts";
-import type { Table } from "./table.ts";
 
 type Value = string | number | null | undefined;
 
@@ -21,12 +20,7 @@ export interface Listing<Row extends ListedRow> {
   readonly fields: Readonly<Record<string, (row: Row) => Value>>;
   /** Rows that this list shows; all when absent. */
   readonly shows?: (row: Row, behaviour: Behaviour) => boolean;
-  /** The row as this reader sees it; as it is when absent. */
-  readonly seen?: (row: Row, behaviour: Behaviour, random: Random) => Row;
 }
-
-/** The ways in which a list is paged: by the common parameters, not at all, or not at all and refusing to be asked. */
-export type Paging = "paged" | "whole" | "refuse";
 
 export interface ListContext {
   readonly behaviour: Behaviour;
@@ -58,16 +52,14 @@ export function listPage<Row extends ListedRow>(
   listing: Listing<Row>,
   query: URLSearchParams,
   context: ListContext,
-  paging: Paging = "paged",
+  paging: Behaviour["externalPaging"],
 ): Page<Row> {
   const { behaviour, maySee, nowMs, random } = context;
   if (paging === "refuse") refusePaging(query);
   const { page, perPage } = paging === "paged" ? readPaging(query, behaviour) : WHOLE;
   const filters = readFilters(listing, query, behaviour);
   const newest = nowMs - behaviour.listLagMs;
-  const { seen } = listing;
-  const rows = candidates(listing, filters);
-  const matching = (seen ? rows.map((row) => seen(row, behaviour, random)) : rows).filter(
+  const matching = candidates(listing, filters).filter(
     (row) =>
       maySee(row.facilityId) &&
       (behaviour.listLagMs === 0 || row.insertedAt <= newest) &&
@@ -80,22 +72,14 @@ export function listPage<Row extends ListedRow>(
   return { rows: sorted.slice(start, start + perPage), page, perPage, total: sorted.length };
 }
 
-/** An envelope in its long form; undefined for a bare array. */
-export function envelopeOf(
-  envelope: ListEnvelope,
-): { readonly key: string; readonly paging?: "beside" | "meta" | undefined } | undefined {
-  if (envelope === "array") return undefined;
-  if (envelope === "results") return { key: "results", paging: "beside" };
-  return typeof envelope === "string" ? { key: envelope } : envelope;
-}
-
 /** Entries of a page in their envelope. */
-export function wrapPage(entries: readonly unknown[], page: Page<unknown>, envelope: ListEnvelope): unknown {
-  const wrapping = envelopeOf(envelope);
-  if (!wrapping) return entries;
-  const counts = { page: page.page, perPage: page.perPage, total: page.total };
-  const beside = wrapping.paging === "beside" ? counts : wrapping.paging === "meta" ? { meta: counts } : {};
-  return { [wrapping.key]: entries, ...beside };
+export function wrapPage(
+  entries: readonly unknown[],
+  { page, perPage, total }: Page<unknown>,
+  envelope: Behaviour["listEnvelope"],
+): unknown {
+  if (envelope === "array") return entries;
+  return { [envelope]: entries, ...(envelope === "results" ? { page, perPage, total } : {}) };
 }
 
 /** One page that holds everything. */
@@ -177,12 +161,9 @@ function matches<Row extends ListedRow>(filter: Filter<Row>, row: Row, behaviour
   const value = filter.read(row);
   if (value === null || value === undefined) return false;
   const isWord = filter.field === "status" || filter.field === "type";
-  const written = isWord ? wordFor(String(value), behaviour) : value;
+  const written = isWord ? (behaviour.words[String(value)] ?? value) : value;
   switch (filter.form) {
     case "":
-      if (isWord && behaviour.wordCase === "lower") {
-        return String(written).toLowerCase() === filter.wanted.toLowerCase();
-      }
       return String(written) === filter.wanted;
     case "_like":
       return String(written).toLowerCase().includes(filter.wanted.toLowerCase());
@@ -209,8 +190,8 @@ function compare(value: string | number, wanted: string): number {
 
 /** Rows come in order of their ids, which is the order of their creation. */
 function inOrder<Row>(rows: readonly Row[], sort: Behaviour["sort"], random: Random): readonly Row[] {
-  if (sort === "id" || sort === "createdAt") return rows;
-  if (sort === "-id" || sort === "-createdAt") return rows.toReversed();
+  if (sort === "id") return rows;
+  if (sort === "-id") return rows.toReversed();
   const shuffled = [...rows];
   for (let last = shuffled.length - 1; last > 0; last -= 1) {
     const other = Math.floor(random.next() * (last + 1));

@@ -1,20 +1,19 @@
-import type { Clock } from "../core/clock.ts";
-import type { Behaviour } from "./behaviour.ts";
-import { History } from "./history.ts";
-import type { OrganizationOptions } from "./options.ts";
-import type {
-  Container,
-  Facility,
-  NamedContainer,
-  OrderType,
-  Procedure,
-  ProcedureRequest,
-  Slot,
-  StorageSolution,
-  Subject,
-} from "./records.ts";
-import { invalid, notFound, Refusal } from "./refusal.ts";
-import { Table } from "./table.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { Behaviour } from "../behaviour.ts";
+import { invalid, notFound, Refusal } from "../http/refusal.ts";
+import type { NewSubject, OrganizationOptions, SeedContainer } from "../options.ts";
+import {
+  type Container,
+  type Facility,
+  type NamedContainer,
+  type NewOrder,
+  type Procedure,
+  type ProcedureRequest,
+  type Slot,
+  type StorageSolution,
+  type Subject,
+  Table,
+} from "./rows.ts";
 
 /** A row came into being or moved on. */
 export interface SimulatorEvent {
@@ -24,24 +23,6 @@ export interface SimulatorEvent {
   readonly status: string | undefined;
   /** ISO 8601. */
   readonly at: string;
-}
-
-export interface NewSubject {
-  readonly facilityId: number;
-  readonly code: string;
-  readonly firstName?: string | undefined;
-  readonly lastName?: string | undefined;
-  readonly dateOfBirth?: string | undefined;
-}
-
-export interface NewOrder {
-  readonly type: OrderType;
-  readonly facilityId: number;
-  readonly subjectCode: string;
-  /** STORE only. */
-  readonly containers: readonly NamedContainer[];
-  /** RETRIEVAL only. */
-  readonly containerIds: readonly number[];
 }
 
 export interface StateOptions {
@@ -65,8 +46,6 @@ export class State {
   readonly storages = new Table<StorageSolution>((row) => String(row.facilityId));
   readonly requests = new Table<ProcedureRequest>((row) => row.subjectCode);
   readonly procedures = new Table<Procedure>((row) => row.subjectCode);
-  /** What requests and procedures were before, for readers that see them late. */
-  readonly history = new History();
   readonly #facilities = new Map<number, Facility>();
   readonly #lastProcedureOf = new Map<number, number>();
   readonly #freeSlots = new Map<number, Slot[]>();
@@ -148,7 +127,6 @@ export class State {
       acceptedAt: undefined,
       acceptedBy: undefined,
     });
-    this.history.keep(request);
     this.#tell("request", request.id, request.status);
     return request;
   }
@@ -187,6 +165,29 @@ export class State {
     );
   }
 
+  /** A container that is in storage without a procedure ever having put it there. Its subject must exist. */
+  storeContainer(seeded: SeedContainer): Container {
+    const subject = this.findSubject(seeded.facilityId, seeded.subjectCode);
+    if (!subject) throw notFound("subject");
+    const named = { name: seeded.name, description: seeded.description ?? "" };
+    const [container] = this.addContainers(subject, [named]);
+    const [storage] = this.storages.withKey(String(seeded.facilityId));
+    if (!container || !storage) throw notFound("storage solution");
+    this.putIntoStorage(container, storage.id);
+    return container;
+  }
+
+  /** A procedure that is ordered without a request, by an integration or by a web-app user. */
+  addOrderedProcedure(order: NewOrder, behaviour: Behaviour, status: string): Procedure {
+    const subject = this.checkOrder(order, behaviour);
+    const containerIds =
+      order.type === "STORE"
+        ? this.addContainers(subject, order.containers).map((container) => container.id)
+        : order.containerIds;
+    const { type, facilityId } = order;
+    return this.addProcedure({ type, facilityId, containerIds, subject, requestId: null, status });
+  }
+
   /** A procedure on the facility's storage, as an integration, a web-app user or a device creates it. */
   addProcedure(
     input: Pick<Procedure, "type" | "facilityId" | "containerIds" | "requestId" | "status"> & {
@@ -211,14 +212,12 @@ export class State {
       error: null,
     });
     for (const containerId of rest.containerIds) this.#lastProcedureOf.set(containerId, procedure.id);
-    this.history.keep(procedure);
     this.#tell("procedure", procedure.id, procedure.status);
     return procedure;
   }
 
   /** Tells that a request or a procedure has another status. */
   tellChanged(kind: "request" | "procedure", row: ProcedureRequest | Procedure): void {
-    this.history.keep(row);
     this.#tell(kind, row.id, row.status);
   }
 

@@ -1,13 +1,14 @@
-import type { Settings } from "./options.ts";
-import { createRandom, drawMs, type Random } from "./random.ts";
-import type { Procedure, ProcedureRequest } from "./records.ts";
+import { createRandom, drawMs, type Random } from "../chance.ts";
+import type { Settings } from "../options.ts";
+import type { Procedure, ProcedureRequest } from "./rows.ts";
 import type { Schedule } from "./schedule.ts";
 import type { SimulatorEvent, State } from "./state.ts";
 import type { Transitions } from "./transitions.ts";
 
 export interface LifecycleParts {
   readonly state: State;
-  readonly transitions: Transitions;
+  /** Asked for with each act: the hand that acts holds this lifecycle. */
+  readonly transitions: () => Transitions;
   readonly schedule: Schedule;
   readonly settings: Settings;
   readonly seed: number;
@@ -64,7 +65,7 @@ export class Lifecycle {
     const fate = this.#fate(storageId + ordinal * 65_537, REFILL);
     schedule.add(drawMs(settings.refills.everyMs, fate), () => {
       if (!settings.refills.auto) return;
-      if (state.storages.find(storageId)?.isRegistered) transitions.createRefill(storageId);
+      if (state.storages.find(storageId)?.isRegistered) transitions().createRefill(storageId);
       this.#planRefill(storageId, ordinal + 1);
     });
   }
@@ -75,8 +76,8 @@ export class Lifecycle {
     const fate = this.#fate(request.id, REVIEW);
     schedule.add(drawMs(settings.staff.reviewAfterMs, fate), () => {
       if (request.status !== "PENDING" || !settings.staff.auto) return;
-      if (fate.happens(settings.staff.acceptanceRate)) transitions.acceptRequest(request.id);
-      else transitions.rejectRequest(request.id);
+      if (fate.happens(settings.staff.acceptanceRate)) transitions().acceptRequest(request.id);
+      else transitions().rejectRequest(request.id);
     });
   }
 
@@ -88,19 +89,19 @@ export class Lifecycle {
       const fate = this.#fate(id, REVIEW);
       schedule.add(drawMs(staff.reviewAfterMs, fate), () => {
         if (procedure.status !== "PENDING" || !settings.staff.auto) return;
-        if (fate.happens(settings.staff.acceptanceRate)) transitions.acceptProcedure(id);
-        else transitions.cancelProcedure(id);
+        if (fate.happens(settings.staff.acceptanceRate)) transitions().acceptProcedure(id);
+        else transitions().cancelProcedure(id);
       });
     } else if (status === "CREATED" && device.auto) {
       schedule.add(drawMs(device.startAfterMs, this.#fate(id, START)), () => {
-        if (procedure.status === "CREATED" && settings.device.auto) transitions.startProcedure(id);
+        if (procedure.status === "CREATED" && settings.device.auto) transitions().startProcedure(id);
       });
     } else if (status === "IN_PROGRESS" && device.auto) {
       const fate = this.#fate(id, RUN);
       schedule.add(drawMs(device.runMs, fate), () => {
         if (procedure.status !== "IN_PROGRESS" || !settings.device.auto) return;
-        if (fate.happens(settings.device.failureRate)) transitions.failProcedure(id, fate.pick(FAILURES));
-        else transitions.completeProcedure(id);
+        if (fate.happens(settings.device.failureRate)) transitions().failProcedure(id, fate.pick(FAILURES));
+        else transitions().completeProcedure(id);
       });
     }
   }

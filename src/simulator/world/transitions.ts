@@ -1,13 +1,14 @@
-import type { Behaviour } from "./behaviour.ts";
+import type { Behaviour } from "../behaviour.ts";
+import { notFound, Refusal } from "../http/refusal.ts";
 import {
   type Container,
   ENDED_PROCEDURE,
+  type NewOrder,
   type Procedure,
   type ProcedureRequest,
   type StorageSolution,
-} from "./records.ts";
-import { notFound, Refusal } from "./refusal.ts";
-import type { NewOrder, State } from "./state.ts";
+} from "./rows.ts";
+import type { State } from "./state.ts";
 
 const STAFF = "Robin Example";
 const OPERATOR = "Sam Example";
@@ -18,25 +19,25 @@ const OPEN_PROCEDURE = ["PENDING", "CREATED", "IN_PROGRESS"];
  * {@link Refusal} when the row is not there, or its status or the input doesn't allow it.
  */
 export class Transitions {
-  readonly #state: State;
+  protected readonly state: State;
   readonly #behaviour: () => Behaviour;
 
   constructor(state: State, behaviour: () => Behaviour) {
-    this.#state = state;
+    this.state = state;
     this.#behaviour = behaviour;
   }
 
   /** A web-app user approves: the procedure is created, and a STORE's containers get their ids. */
   acceptRequest(id: number, by = STAFF): Procedure {
     const request = this.#pendingRequest(id);
-    const subject = this.#state.subjects.find(request.subjectId);
+    const subject = this.state.subjects.find(request.subjectId);
     if (!subject) throw notFound("subject");
     const containerIds =
       request.type === "STORE"
-        ? this.#state.addContainers(subject, request.containers).map((container) => container.id)
+        ? this.state.addContainers(subject, request.containers).map((container) => container.id)
         : request.containerIds;
     const { type, facilityId } = request;
-    const procedure = this.#state.addProcedure({
+    const procedure = this.state.addProcedure({
       type,
       facilityId,
       containerIds,
@@ -45,7 +46,7 @@ export class Transitions {
       status: "CREATED",
     });
     request.procedureId = procedure.id;
-    request.acceptedAt = this.#state.timestamp();
+    request.acceptedAt = this.state.timestamp();
     request.acceptedBy = by;
     this.#moveRequest(request, "ACCEPTED");
     return procedure;
@@ -70,7 +71,7 @@ export class Transitions {
     if (procedure.type === "STORE") {
       for (const container of this.#containersOf(procedure)) container.rfidTag ??= `RFID-${container.id}`;
     }
-    return this.#readyForDevice(procedure);
+    return this.#moveProcedure(procedure, "CREATED");
   }
 
   /**
@@ -85,19 +86,19 @@ export class Transitions {
     const containers = this.#containersOf(procedure);
     const container = containers.find((each) => each.id === containerId);
     if (!container) throw notFound("sample container of the procedure");
-    const holder = this.#state.containers.all().find((each) => each.rfidTag === tag);
+    const holder = this.state.containers.all().find((each) => each.rfidTag === tag);
     if (holder && holder !== container) {
       throw new Refusal(409, "TAG_IN_USE", `the tag belongs to container ${holder.id}`);
     }
     container.rfidTag = tag;
-    if (containers.every(({ rfidTag }) => rfidTag !== undefined)) this.#readyForDevice(procedure);
+    if (containers.every(({ rfidTag }) => rfidTag !== undefined)) this.#moveProcedure(procedure, "CREATED");
     return procedure;
   }
 
   /** A device begins. */
   startProcedure(id: number, by = OPERATOR): Procedure {
     const procedure = this.#procedureIn(id, ["CREATED"]);
-    procedure.startedAt = this.#state.timestamp();
+    procedure.startedAt = this.state.timestamp();
     procedure.performedBy = by;
     return this.#moveProcedure(procedure, "IN_PROGRESS");
   }
@@ -106,12 +107,12 @@ export class Transitions {
   completeProcedure(id: number): Procedure {
     const procedure = this.#procedureIn(id, ["IN_PROGRESS"]);
     for (const container of this.#containersOf(procedure)) {
-      this.#state.takeOutOfStorage(container);
+      this.state.takeOutOfStorage(container);
       if (procedure.type === "RETRIEVAL") container.rfidTag = undefined;
-      else this.#state.putIntoStorage(container, procedure.storageId);
+      else this.state.putIntoStorage(container, procedure.storageId);
     }
     if (procedure.type === "REGISTER_STORAGE") this.#storage(procedure.storageId).isRegistered = true;
-    procedure.completedAt = this.#state.timestamp();
+    procedure.completedAt = this.state.timestamp();
     return this.#moveProcedure(procedure, "COMPLETED");
   }
 
@@ -136,14 +137,14 @@ export class Transitions {
   /** A web-app user has stored containers moved to another storage solution of the same facility. */
   createTransfer(containerIds: readonly number[], storageId: number): Procedure {
     const storage = this.#storage(storageId);
-    const containers = containerIds.map((id) => this.#state.containers.find(id));
+    const containers = containerIds.map((id) => this.state.containers.find(id));
     const [first] = containers;
     const isOneSubjects = containers.every((each) => each?.slot && each.subjectId === first?.subjectId);
     if (!first || !isOneSubjects || first.facilityId !== storage.facilityId || !storage.isRegistered) {
       const message = "a transfer moves stored containers of one subject within their facility";
       throw new Refusal(422, "VALIDATION_ERROR", message);
     }
-    const subject = this.#state.subjects.find(first.subjectId);
+    const subject = this.state.subjects.find(first.subjectId);
     return this.#create({
       type: "TRANSFER",
       facilityId: storage.facilityId,
@@ -155,8 +156,8 @@ export class Transitions {
 
   /** A web-app user registers a storage solution; it is listed and used once the procedure is completed. */
   createStorageRegistration(facilityId: number, name: string): Procedure {
-    if (!this.#state.facility(facilityId)) throw notFound("facility");
-    const { id } = this.#state.addStorage(facilityId, name, false);
+    if (!this.state.facility(facilityId)) throw notFound("facility");
+    const { id } = this.state.addStorage(facilityId, name, false);
     return this.#create({
       type: "REGISTER_STORAGE",
       facilityId,
@@ -168,36 +169,26 @@ export class Transitions {
 
   /** A web-app user orders storage or retrieval directly, without a request. */
   createProcedure(order: NewOrder): Procedure {
-    const subject = this.#state.checkOrder(order, this.#behaviour());
-    const containerIds =
-      order.type === "STORE"
-        ? this.#state.addContainers(subject, order.containers).map((container) => container.id)
-        : order.containerIds;
-    return this.#create({ type: order.type, facilityId: order.facilityId, containerIds, subject });
+    return this.state.addOrderedProcedure(order, this.#behaviour(), "CREATED");
   }
 
   /** A procedure of the web app or of a device is ready for a device at once. */
   #create(made: Omit<Parameters<State["addProcedure"]>[0], "requestId" | "status">): Procedure {
-    return this.#state.addProcedure({ ...made, requestId: null, status: "CREATED" });
-  }
-
-  #readyForDevice(procedure: Procedure): Procedure {
-    this.#moveProcedure(procedure, "CREATED");
-    return procedure;
+    return this.state.addProcedure({ ...made, requestId: null, status: "CREATED" });
   }
 
   #containersOf({ containerIds }: Procedure): Container[] {
-    return containerIds.flatMap((id) => this.#state.containers.find(id) ?? []);
+    return containerIds.flatMap((id) => this.state.containers.find(id) ?? []);
   }
 
   #storage(id: number): StorageSolution {
-    const storage = this.#state.storages.find(id);
+    const storage = this.state.storages.find(id);
     if (!storage) throw notFound("storage solution");
     return storage;
   }
 
   #pendingRequest(id: number): ProcedureRequest {
-    const request = this.#state.requests.find(id);
+    const request = this.state.requests.find(id);
     if (!request) throw notFound("procedure request");
     if (request.status !== "PENDING") {
       throw new Refusal(409, "INVALID_STATE", `the request is ${request.status}, not PENDING`);
@@ -206,7 +197,7 @@ export class Transitions {
   }
 
   #procedureIn(id: number, statuses: readonly string[]): Procedure {
-    const procedure = this.#state.procedures.find(id);
+    const procedure = this.state.procedures.find(id);
     if (!procedure) throw notFound("procedure");
     if (!statuses.includes(procedure.status)) {
       const ended = ENDED_PROCEDURE.includes(procedure.status) ? " and has ended" : "";
@@ -217,13 +208,13 @@ export class Transitions {
 
   #moveRequest(request: ProcedureRequest, status: string): ProcedureRequest {
     request.status = status;
-    this.#state.tellChanged("request", request);
+    this.state.tellChanged("request", request);
     return request;
   }
 
   #moveProcedure(procedure: Procedure, status: string): Procedure {
     procedure.status = status;
-    this.#state.tellChanged("procedure", procedure);
+    this.state.tellChanged("procedure", procedure);
     return procedure;
   }
 }

@@ -1,81 +1,33 @@
-import { type AuthorizedCall, answerJson, type Route, readId } from "./exchange.ts";
+import type { Procedure } from "../world/rows.ts";
+import type { State } from "../world/state.ts";
+import { type Route, readId } from "./exchange.ts";
 import type { Listing } from "./lists.ts";
-import { readOrderBody } from "./order-body.ts";
-import type { Procedure } from "./records.ts";
 import { notFound } from "./refusal.ts";
-import { containerListing } from "./request-listings.ts";
-import { containerView } from "./request-views.ts";
-import type { State } from "./state.ts";
-import {
-  answerList,
-  checkFacility,
-  countingRefusals,
-  isForgotten,
-  type ListForm,
-  type SurfaceParts,
-  visibleRow,
-} from "./surface.ts";
+import { containerListing, containerView } from "./request-rows.ts";
+import { createsOrder, isForgotten, lists, reads, type SurfaceParts, visibleRow } from "./surface.ts";
+
+const PROCEDURES = "/api/v1/external/procedures";
 
 /** The external surface, `/api/v1/external`: an integration creates procedures directly; lists are bare arrays. */
 export function externalSurface(parts: SurfaceParts): Route[] {
-  const { state, tally, random } = parts;
-  const procedures = procedureListing(state);
-  const form = ({ behaviour }: AuthorizedCall): ListForm => ({
-    envelope: "array",
-    paging: behaviour.externalPaging,
-  });
-  const containers = containerListing(state);
+  const { state } = parts;
   return [
-    {
-      method: "POST",
-      path: "/api/v1/external/procedures",
-      access: "bearer",
-      handle: (call) => {
-        const order = readOrderBody(call, "name");
-        const procedure = countingRefusals(order, "external", tally, () => {
-          checkFacility(order.facilityId, call, state);
-          const subject = state.checkOrder(order, call.behaviour);
-          const containerIds =
-            order.type === "STORE"
-              ? state.addContainers(subject, order.containers).map((container) => container.id)
-              : order.containerIds;
-          const { type, facilityId } = order;
-          const made = { type, facilityId, containerIds, subject, requestId: null, status: "PENDING" };
-          return state.addProcedure(made);
-        });
-        tally.recordCreation(order, {
-          surface: "external",
-          requestId: null,
-          procedureId: procedure.id,
-          at: procedure.createdAt,
-        });
-        return answerJson(call.behaviour.createdStatus, fullView(procedure, state), call.behaviour);
-      },
-    },
-    {
-      method: "GET",
-      path: "/api/v1/external/procedures",
-      access: "bearer",
-      handle: (call) => answerList(procedures, (row) => summaryView(row, state), call, parts, form(call)),
-    },
-    {
-      method: "GET",
-      path: "/api/v1/external/procedures/:id",
-      access: "bearer",
-      names: "procedure",
-      handle: (call) => {
+    createsOrder(parts, "external", PROCEDURES, (order, { behaviour }) => {
+      const procedure = state.addOrderedProcedure(order, behaviour, "PENDING");
+      const { id: procedureId, createdAt: at } = procedure;
+      return { requestId: null, procedureId, at, view: fullView(procedure, state) };
+    }),
+    lists(parts, PROCEDURES, procedureListing(state), (row) => summaryView(row, state)),
+    reads(
+      `${PROCEDURES}/:id`,
+      (call) => {
         const procedure = visibleRow(state.procedures.find(readId(call)), "procedure", call, state);
         if (!isOffered(procedure)) throw notFound("procedure");
-        const shown = state.history.shown(procedure, call.behaviour, random);
-        return answerJson(200, fullView(shown, state), call.behaviour);
+        return fullView(procedure, state);
       },
-    },
-    {
-      method: "GET",
-      path: "/api/v1/external/sample-containers",
-      access: "bearer",
-      handle: (call) => answerList(containers, containerView, call, parts, form(call)),
-    },
+      "procedure",
+    ),
+    lists(parts, "/api/v1/external/sample-containers", containerListing(state), containerView),
   ];
 }
 
@@ -94,7 +46,6 @@ function procedureListing(state: State): Listing<Procedure> {
       completedAt: (row) => row.completedAt,
     },
     shows: (row, behaviour) => isOffered(row) && !isForgotten(row, behaviour),
-    seen: (row, behaviour, random) => state.history.shown(row, behaviour, random),
   };
 }
 

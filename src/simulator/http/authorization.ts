@@ -1,10 +1,79 @@
-import type { Caller, Credentials } from "./credentials.ts";
-import type { Answer, Call, Route } from "./exchange.ts";
-import type { TokenOptions } from "./options.ts";
+import type { Clock } from "../../core/clock.ts";
+import { Failure } from "../../core/failures.ts";
+import type { Random } from "../chance.ts";
+import type { OrganizationOptions, TokenOptions } from "../options.ts";
+import type { Answer, Call, Caller, Route } from "./exchange.ts";
 import { json } from "./refusal.ts";
 
+/** Clients and the tokens that are out. */
+export class Credentials {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #lifetimeMs: number;
+  readonly #clients = new Map<string, { readonly caller: Caller; readonly secret: string }>();
+  readonly #apiTokens = new Map<string, Caller>();
+  readonly #issued = new Map<string, { caller: Caller; expiresAt: number }>();
+
+  constructor(
+    organizations: readonly OrganizationOptions[],
+    options: { readonly clock: Clock; readonly random: Random; readonly tokens: TokenOptions },
+  ) {
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#lifetimeMs = options.tokens.lifetimeMs;
+    for (const organization of organizations) {
+      for (const client of organization.clients) {
+        if (this.#clients.has(client.clientId) || this.#apiTokens.has(client.apiToken ?? "")) {
+          throw new Failure("CONFIG_INVALID", "two clients of the simulator share an id or an API token");
+        }
+        const caller = { clientId: client.clientId, organizationId: organization.id };
+        this.#clients.set(client.clientId, { caller, secret: client.clientSecret });
+        if (client.apiToken !== undefined) this.#apiTokens.set(client.apiToken, caller);
+      }
+    }
+  }
+
+  /** The client behind an id and its secret; undefined when either is wrong. */
+  findClient(clientId: string, secret: string): Caller | undefined {
+    const entry = this.#clients.get(clientId);
+    return entry && entry.secret === secret ? entry.caller : undefined;
+  }
+
+  /** A new access token, good for the lifetime of the options from now on. */
+  issue(caller: Caller): string {
+    const token = `at_${this.#random.hex(40)}`;
+    this.#issued.set(token, { caller, expiresAt: this.#clock.monotonic() + this.#lifetimeMs });
+    return token;
+  }
+
+  /**
+   * Who holds this access token or API token (`kind` lets one of them pass only); undefined when it is unknown,
+   * expired or revoked.
+   */
+  findCaller(token: string, kind?: "accessToken" | "apiToken"): Caller | undefined {
+    const issued = this.#issued.get(token);
+    if (issued && issued.expiresAt <= this.#clock.monotonic()) {
+      this.#issued.delete(token);
+      return undefined;
+    }
+    if (kind !== "apiToken" && issued) return issued.caller;
+    return kind === "accessToken" ? undefined : this.#apiTokens.get(token);
+  }
+
+  /** One token is good no longer. */
+  revoke(token: string): void {
+    this.#issued.delete(token);
+    this.#apiTokens.delete(token);
+  }
+
+  /** All access tokens are good no longer; API tokens stay. */
+  revokeIssued(): void {
+    this.#issued.clear();
+  }
+}
+
 /** The token endpoint: the client credentials grant of OAuth 2.0 (RFC 6749, section 4.4). */
-export function tokenEndpoint(credentials: Credentials, options: TokenOptions): Route[] {
+export function tokenEndpoint(credentials: Credentials, options: TokenOptions): Route {
   const handle = (call: Call): Answer => {
     const form = new URLSearchParams(call.text);
     const basic = readBasic(call.headers.authorization);
@@ -55,7 +124,7 @@ export function tokenEndpoint(credentials: Credentials, options: TokenOptions): 
       }),
     };
   };
-  return [{ method: "POST", path: options.path, access: "open", handle }];
+  return { method: "POST", path: options.path, access: "open", handle };
 }
 
 /** An error of the token endpoint keeps OAuth's own shape (RFC 6749, section 5.2), whatever the service's errors look like. */

@@ -1,19 +1,24 @@
 import { STATUS_CODES } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Clock } from "../core/clock.ts";
-import { changedBehaviour } from "./behaviour.ts";
-import type { Answer, Call, Route } from "./exchange.ts";
-import type { Fault } from "./fault-book.ts";
-import type { Settings } from "./options.ts";
-import { drawMs, type Random, type Spread } from "./random.ts";
+import type { Clock } from "../../core/clock.ts";
+import { changed } from "../behaviour.ts";
+import { drawMs, type Random, type Spread } from "../chance.ts";
+import type { Fault, FaultBook } from "../faults.ts";
+import type { Settings } from "../options.ts";
+import type { TallyKeeper } from "../tally.ts";
+import type { Credentials } from "./authorization.ts";
+import { type Answer, type Call, isExternalPath, type Route } from "./exchange.ts";
 import { type EncodedBody, encodeRefusal, htmlPage, Refusal } from "./refusal.ts";
-import type { World } from "./world.ts";
 
 export interface GatewayParts {
-  readonly world: () => World;
+  /** By method and path: `GET /api/subjects/:id`. */
+  readonly routes: ReadonlyMap<string, Route>;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly random: Random;
+  readonly credentials: Credentials;
+  readonly faults: FaultBook;
+  readonly tally: TallyKeeper;
   /** Aborted when the simulator stops listening: calls that wait are given up. */
   readonly closing: AbortSignal;
 }
@@ -28,11 +33,11 @@ export async function serve(
   reply: FastifyReply,
   parts: GatewayParts,
 ): Promise<FastifyReply> {
-  const world = parts.world();
+  const { faults, tally } = parts;
   const name = routeName ?? "(unknown)";
   const url = new URL(request.url, "http://simulator");
-  const fault = world.faults.meet(request.method, url.pathname);
-  const behaviour = changedBehaviour(parts.settings.behaviour, fault.behave ?? {});
+  const fault = faults.meet(request.method, url.pathname);
+  const behaviour = changed(parts.settings.behaviour, fault.behave);
   const call: Call = {
     params: request.params as Record<string, string>,
     query: url.searchParams,
@@ -41,20 +46,22 @@ export async function serve(
     behaviour,
   };
   const isGone = () => request.raw.socket.destroyed;
-  const route = routeName === undefined ? undefined : world.routes.get(routeName);
-  world.tally.countReceived(name);
-  if (route?.names !== undefined) world.tally.countAbout(name, route.names, Number(call.params.id));
+  const route = routeName === undefined ? undefined : parts.routes.get(routeName);
+  tally.countReceived(name);
+  if (route?.names !== undefined) tally.countAbout(name, route.names, Number(call.params.id));
 
   try {
     await wait(fault.executeAfterMs, parts);
     if (fault.before) return abandon(fault.before, request, reply);
     const isDone = fault.status === undefined || fault.executed === true || fault.status < 300;
-    const honest = isDone ? execute(route, call, fault, world) : statusAnswer(fault.status ?? 500, call);
+    const honest = isDone
+      ? execute(route, call, fault, parts.credentials)
+      : statusAnswer(fault.status ?? 500, call);
     await wait(fault.answerAfterMs, parts);
     if (fault.after) return abandon(fault.after, request, reply);
-    const answer = spoil(honest, fault, call, parts.clock);
+    const answer = spoil(honest, fault, call);
     if (isGone()) return reply.hijack();
-    world.tally.countAnswered(name, answer.status);
+    tally.countAnswered(name, answer.status);
     if (fault.cutAfterBytes !== undefined) return cut(answer, fault.cutAfterBytes, request, reply);
     return send(answer, reply);
   } catch (error) {
@@ -64,15 +71,19 @@ export async function serve(
 }
 
 /** Checks the credential and runs the operation; a refusal becomes an answer. */
-function execute(route: Route | undefined, call: Call, fault: Fault, world: World): Answer {
+function execute(route: Route | undefined, call: Call, fault: Fault, credentials: Credentials): Answer {
   try {
     if (!route) throw new Refusal(404, "NOT_FOUND", "no such path");
     if (route.access === "open") return route.handle(call);
     const token = /^Bearer\s+(\S+)$/i.exec(String(call.headers.authorization ?? ""))?.[1];
-    if (token !== undefined && fault.revokeToken) world.credentials.revoke(token);
-    if (fault.revokeAllTokens) world.credentials.revokeIssued();
-    const kind = call.behaviour.credentials === "either" ? undefined : CREDENTIAL_OF[surfaceOf(route)];
-    const caller = token === undefined ? undefined : world.credentials.findCaller(token, kind);
+    if (token !== undefined && fault.revokeToken) credentials.revoke(token);
+    const kind =
+      call.behaviour.credentials === "either"
+        ? undefined
+        : isExternalPath(route.path)
+          ? "apiToken"
+          : "accessToken";
+    const caller = token === undefined ? undefined : credentials.findCaller(token, kind);
     if (!caller) throw new Refusal(401, "UNAUTHORIZED", "the token is missing, unknown, expired or revoked");
     return route.handle({ ...call, caller });
   } catch (error) {
@@ -86,13 +97,6 @@ function execute(route: Route | undefined, call: Call, fault: Fault, world: Worl
   }
 }
 
-const CREDENTIAL_OF = { request: "accessToken", external: "apiToken" } as const;
-
-/** Which surface a route belongs to, by its path. */
-function surfaceOf({ path }: Route): "request" | "external" {
-  return path.startsWith("/api/v1/external/") ? "external" : "request";
-}
-
 /** Answers with an error status, in the service's own shape of errors. */
 function statusAnswer(status: number, call: Call): Answer {
   const code = status === 429 ? "RATE_LIMITED" : status >= 500 ? "UNAVAILABLE" : "REFUSED";
@@ -101,13 +105,12 @@ function statusAnswer(status: number, call: Call): Answer {
 }
 
 /** What a fault makes of an answer. */
-function spoil(honest: Answer, fault: Fault, call: Call, clock: Clock): Answer {
+function spoil(honest: Answer, fault: Fault, call: Call): Answer {
   const { status } = fault;
   let answer = honest;
   if (status !== undefined) answer = status < 300 ? { ...honest, status } : statusAnswer(status, call);
-  const headers: Record<string, string> = { ...answer.headers, ...fault.headers };
-  if (fault.retryAfter !== undefined) headers["retry-after"] = retryAfter(fault.retryAfter, clock);
-  return { ...answer, headers, body: spoilBody(answer, fault) };
+  const retryAfter = fault.retryAfter === undefined ? {} : { "retry-after": String(fault.retryAfter) };
+  return { ...answer, headers: { ...answer.headers, ...retryAfter }, body: spoilBody(answer, fault) };
 }
 
 function spoilBody({ status, body }: Answer, fault: Fault): EncodedBody {
@@ -118,8 +121,6 @@ function spoilBody({ status, body }: Answer, fault: Fault): EncodedBody {
       return htmlPage(status, STATUS_CODES[status] ?? "answer");
     case "truncated":
       return { ...body, text: body.text.slice(0, Math.floor(body.text.length / 2)) };
-    case "not-json":
-      return { ...body, text: "service is being deployed\n" };
     case "without-ids": {
       const isMember = (key: string, value: unknown) => (key === "id" ? undefined : value);
       return { ...body, text: body.text === "" ? "" : JSON.stringify(JSON.parse(body.text, isMember)) };
@@ -127,11 +128,6 @@ function spoilBody({ status, body }: Answer, fault: Fault): EncodedBody {
     case undefined:
       return body;
   }
-}
-
-function retryAfter(value: NonNullable<Fault["retryAfter"]>, clock: Clock): string {
-  if (typeof value === "object") return new Date(clock.now() + value.dateInMs).toUTCString();
-  return String(value);
 }
 
 async function wait(spread: Spread | undefined, { clock, random, closing }: GatewayParts): Promise<void> {
@@ -151,7 +147,7 @@ function cut(answer: Answer, bytes: number, request: FastifyRequest, reply: Fast
   reply.hijack();
   const body = Buffer.from(answer.body.text);
   const headers = {
-    ...(answer.body.contentType === undefined ? {} : { "content-type": answer.body.contentType }),
+    "content-type": answer.body.contentType,
     ...answer.headers,
     "content-length": String(body.length),
   };
@@ -165,6 +161,6 @@ function cut(answer: Answer, bytes: number, request: FastifyRequest, reply: Fast
 
 function send(answer: Answer, reply: FastifyReply): FastifyReply {
   reply.code(answer.status).headers(answer.headers ?? {});
-  if (answer.body.contentType !== undefined) reply.header("content-type", answer.body.contentType);
+  reply.header("content-type", answer.body.contentType);
   return reply.send(answer.body.text);
 }

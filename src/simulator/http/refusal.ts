@@ -1,4 +1,4 @@
-import type { Behaviour } from "./behaviour.ts";
+import type { Behaviour } from "../behaviour.ts";
 
 /** One field of a body or query that the service did not take. */
 export interface FieldError {
@@ -31,32 +31,9 @@ export function notFound(what: string): Refusal {
   return new Refusal(404, "NOT_FOUND", `${what} not found`);
 }
 
-/**
- * The shape of error bodies, which the specification leaves open.
- * - `code`: `{ code, message, details }`
- * - `nested`: `{ error: { code, message, details } }`
- * - `flat`: `{ error: CODE, message }`
- * - `list`: `{ errors: [{ code, field, message }] }`
- * - `array`: `[{ code, field, message }]`
- * - `problem`: RFC 9457 `application/problem+json`
- * - `html`: the page of a gateway; `text`: one plain line; `empty`: no body at all
- */
-export const ERROR_BODIES = [
-  "code",
-  "nested",
-  "flat",
-  "list",
-  "array",
-  "problem",
-  "html",
-  "text",
-  "empty",
-] as const;
-export type ErrorBody = (typeof ERROR_BODIES)[number];
-
 /** A body and its content type, ready to be sent. */
 export interface EncodedBody {
-  readonly contentType: string | undefined;
+  readonly contentType: string;
   readonly text: string;
 }
 
@@ -64,21 +41,11 @@ export interface EncodedBody {
 export function encodeRefusal(refusal: Refusal, behaviour: Pick<Behaviour, "errorBody">): EncodedBody {
   const { status, code, message, fields } = refusal;
   const details = fields.length > 0 ? { details: fields } : {};
-  const entries = (fields.length > 0 ? fields : [{ field: null, message }]).map((each) => ({
-    code,
-    ...each,
-  }));
   switch (behaviour.errorBody) {
     case "code":
       return json({ code, message, ...details });
     case "nested":
       return json({ error: { code, message, ...details } });
-    case "flat":
-      return json({ error: code, message });
-    case "list":
-      return json({ errors: entries });
-    case "array":
-      return json(entries);
     case "problem":
       return {
         contentType: "application/problem+json",
@@ -92,10 +59,6 @@ export function encodeRefusal(refusal: Refusal, behaviour: Pick<Behaviour, "erro
       };
     case "html":
       return htmlPage(status, message);
-    case "text":
-      return { contentType: "text/plain; charset=utf-8", text: `${code}: ${message}\n` };
-    case "empty":
-      return { contentType: undefined, text: "" };
   }
 }
 

@@ -1,17 +1,15 @@
+import type { NewSubject } from "../options.ts";
+import type { NamedContainer, NewOrder } from "../world/rows.ts";
 import { type AuthorizedCall, readJsonObject } from "./exchange.ts";
-import type { NamedContainer } from "./records.ts";
 import { type FieldError, invalid } from "./refusal.ts";
-import type { NewOrder, NewSubject } from "./state.ts";
 
 const LONGEST_TEXT = 1_000;
 const MOST_CONTAINERS = 1_000;
-const SUBJECT_FIELDS = ["facilityId", "code", "firstName", "lastName", "dateOfBirth"];
 
 /** The body of `POST /api/subjects`. Throws a Refusal that names every field that is wrong. */
 export function readSubjectBody(call: AuthorizedCall): NewSubject {
   const body = readJsonObject(call);
   const errors: FieldError[] = [];
-  refuseUnknown(body, SUBJECT_FIELDS, call, errors);
   const text = (field: string) => readText(body, field, true, errors);
   const subject = {
     facilityId: readInteger(body, "facilityId", errors),
@@ -34,15 +32,13 @@ export function readSubjectBody(call: AuthorizedCall): NewSubject {
 export function readOrderBody(call: AuthorizedCall, labelKey: "sampleContainerId" | "name"): NewOrder {
   const body = readJsonObject(call);
   const errors: FieldError[] = [];
-  const held = body.type === "RETRIEVAL" ? "sampleContainerIds" : "sampleContainers";
-  refuseUnknown(body, ["type", "facilityId", "subjectCode", held], call, errors);
   const facilityId = readInteger(body, "facilityId", errors);
   const subjectCode = readText(body, "subjectCode", true, errors);
   const type = body.type;
   if (type !== "STORE" && type !== "RETRIEVAL") {
     errors.push({ field: "type", message: "must be STORE or RETRIEVAL" });
   }
-  const containers = type === "STORE" ? readContainers(body.sampleContainers, labelKey, call, errors) : [];
+  const containers = type === "STORE" ? readContainers(body.sampleContainers, labelKey, errors) : [];
   const containerIds = type === "RETRIEVAL" ? readContainerIds(body.sampleContainerIds, errors) : [];
   refuseIfAny(errors, call);
   return {
@@ -54,12 +50,7 @@ export function readOrderBody(call: AuthorizedCall, labelKey: "sampleContainerId
   };
 }
 
-function readContainers(
-  value: unknown,
-  labelKey: string,
-  call: AuthorizedCall,
-  errors: FieldError[],
-): NamedContainer[] {
+function readContainers(value: unknown, labelKey: string, errors: FieldError[]): NamedContainer[] {
   const field = "sampleContainers";
   if (!Array.isArray(value) || value.length === 0 || value.length > MOST_CONTAINERS) {
     errors.push({ field, message: `must be an array of 1 to ${MOST_CONTAINERS} containers` });
@@ -74,8 +65,7 @@ function readContainers(
     }
     const found: FieldError[] = [];
     const name = readText({ ...entry }, labelKey, true, found);
-    const description = readText({ ...entry }, "description", call.behaviour.requiredDescription, found);
-    refuseUnknown({ ...entry }, [labelKey, "description"], call, found);
+    const description = readText({ ...entry }, "description", false, found);
     errors.push(...found.map((error) => ({ ...error, field: `${at}.${error.field}` })));
     if (containers.some((other) => other.name === name)) {
       errors.push({ field: `${at}.${labelKey}`, message: "named twice" });
@@ -95,19 +85,6 @@ function readContainerIds(value: unknown, errors: FieldError[]): number[] {
   if (ids.length !== value.length) errors.push({ field, message: "must hold integers only" });
   if (new Set(ids).size !== ids.length) errors.push({ field, message: "names an id twice" });
   return ids;
-}
-
-/** Where the service is strict, tells every member that the interface doesn't name. */
-function refuseUnknown(
-  body: Record<string, unknown>,
-  known: readonly string[],
-  call: AuthorizedCall,
-  errors: FieldError[],
-): void {
-  if (call.behaviour.unknownMembers === "ignore") return;
-  for (const field of Object.keys(body)) {
-    if (!known.includes(field)) errors.push({ field, message: "no such member" });
-  }
 }
 
 function readInteger(body: Record<string, unknown>, field: string, errors: FieldError[]): number {

@@ -1,3 +1,8 @@
+import type { CancelRoute } from "../options.ts";
+import type { Procedure, ProcedureRequest } from "../world/rows.ts";
+import type { Schedule } from "../world/schedule.ts";
+import type { State } from "../world/state.ts";
+import type { Transitions } from "../world/transitions.ts";
 import {
   type Answer,
   type AuthorizedCall,
@@ -6,13 +11,8 @@ import {
   readId,
   readJsonObject,
 } from "./exchange.ts";
-import type { CancelRoute } from "./options.ts";
-import type { Procedure, ProcedureRequest } from "./records.ts";
 import { invalid, json, Refusal } from "./refusal.ts";
-import type { Schedule } from "./schedule.ts";
-import type { State } from "./state.ts";
 import { visibleRow } from "./surface.ts";
-import type { Transitions } from "./transitions.ts";
 
 interface CancelParts {
   readonly state: State;
@@ -21,7 +21,7 @@ interface CancelParts {
 }
 
 /** The requester's cancel call, for sites whose service has one. */
-export function cancelOperation(route: CancelRoute, parts: CancelParts): Route {
+export function cancelCall(route: CancelRoute, parts: CancelParts): Route {
   const isExternal = route.surface === "external";
   return {
     method: route.method,

@@ -1,3 +1,6 @@
+import { z } from "zod";
+import { parseDuration } from "../core/duration.ts";
+
 /** A source of chance that a seed makes repeatable. */
 export interface Random {
   /** A number from 0 (included) to 1 (excluded). */
@@ -10,8 +13,29 @@ export interface Random {
   hex(digits: number): string;
 }
 
+const DURATION = { error: "expected milliseconds, or a duration such as 500ms, 15s or 2m" };
+
+/** A length of time: milliseconds as a number, or a duration as text. Milliseconds after validation. */
+export const milliseconds: z.ZodType<number> = z
+  .union([
+    z.number().min(0),
+    z
+      .string()
+      .refine((text) => parseDuration(text) !== undefined, DURATION)
+      .transform((text) => parseDuration(text) ?? 0),
+  ])
+  .describe("milliseconds, or a duration such as 500ms, 15s or 2m");
+
 /** Either a fixed duration in ms, or a range from which each use draws evenly. */
 export type Spread = number | readonly [min: number, max: number];
+
+/** A length of time, or two between which each use draws evenly. */
+export const spread: z.ZodType<Spread> = z
+  .union([milliseconds, z.tuple([milliseconds, milliseconds])])
+  .describe("a duration, or a list of two between which it is drawn");
+
+/** A share of calls or rows, 0 to 1. */
+export const share = z.number().min(0).max(1).describe("a share from 0 to 1");
 
 /** Draws from a {@link Spread}. */
 export function drawMs(spread: Spread, random: Random): number {

@@ -1,0 +1,174 @@
+import type { Container, Procedure, ProcedureRequest, StorageSolution, Subject } from "../world/rows.ts";
+import type { State } from "../world/state.ts";
+import type { Listing } from "./lists.ts";
+import { isForgotten } from "./surface.ts";
+
+/** A subject, on the request surface. */
+export function subjectView({ id, facilityId, code, firstName, lastName, dateOfBirth, createdAt }: Subject) {
+  return { id, facilityId, code, firstName, lastName, dateOfBirth, createdAt };
+}
+
+/** A procedure request with every field of the specification's table. A RETRIEVAL doesn't tell its containers. */
+export function fullRequestView(request: ProcedureRequest) {
+  const { id, type, status, facilityId, subjectCode, containers, createdAt } = request;
+  const sampleContainers = containers.map(({ name, description }) => ({
+    sampleContainerId: name,
+    description,
+  }));
+  return {
+    id,
+    type,
+    status,
+    facilityId,
+    subjectCode,
+    ...(type === "STORE" ? { sampleContainers } : {}),
+    procedureId: request.procedureId,
+    createdAt,
+    acceptedAt: request.acceptedAt,
+    acceptedBy: request.acceptedBy,
+  };
+}
+
+/** The two short forms of the specification: one while pending (or turned down), one once accepted. */
+export function shortRequestView(request: ProcedureRequest) {
+  const { id, type, status, procedureId, createdAt, acceptedAt, acceptedBy } = request;
+  if (acceptedAt === undefined) return { id, type, status, procedureId, createdAt };
+  return { id, type, status, procedureId, acceptedAt, acceptedBy };
+}
+
+/**
+ * The specification's sample writes `storage` for a STORE; the others follow its lower case, `register storage` with
+ * a space.
+ */
+export function procedureType({ type }: Pick<Procedure, "type">): string {
+  return type === "STORE" ? "storage" : type.toLowerCase().replaceAll("_", " ");
+}
+
+/** A procedure, on the request surface. */
+export function procedureView(procedure: Procedure) {
+  return {
+    id: procedure.id,
+    type: procedureType(procedure),
+    status: procedure.status,
+    facilityId: procedure.facilityId,
+    storageId: procedure.storageId,
+    sampleContainerIds: procedure.containerIds,
+    requestId: procedure.requestId,
+    performedBy: procedure.performedBy,
+    createdAt: procedure.createdAt,
+    startedAt: procedure.startedAt,
+    completedAt: procedure.completedAt,
+    error: procedure.error,
+  };
+}
+
+/** A sample container as lists show it. */
+export function containerView({ id, name, subjectId, subjectCode, description, storedAt }: Container) {
+  return { id, name, subject: { id: subjectId, code: subjectCode }, description, storedAt };
+}
+
+/** Free text naming canister, cane and slot. */
+function position({ slot }: Container): string | undefined {
+  return slot && `Canister ${slot.canister}, Cane ${slot.cane}, Slot ${slot.slot}`;
+}
+
+/** Where a container is; undefined while it is not in storage. */
+export function locationView(container: Container, state: State) {
+  const { id, slot, storedAt } = container;
+  if (!slot) return undefined;
+  return {
+    sampleContainerId: id,
+    storageId: slot.storageId,
+    storageName: state.storages.find(slot.storageId)?.name,
+    position: position(container),
+    storedAt,
+  };
+}
+
+/** A storage solution: the specification shows these two fields. */
+export function storageView({ id, name }: StorageSolution) {
+  return { id, name };
+}
+
+/** The lists of the request surface, with the fields that may be filtered. */
+export function requestListings(state: State) {
+  const subjects: Listing<Subject> = {
+    table: state.subjects,
+    keyField: "code",
+    fields: {
+      id: (row) => row.id,
+      facilityId: (row) => row.facilityId,
+      code: (row) => row.code,
+      firstName: (row) => row.firstName,
+      lastName: (row) => row.lastName,
+      dateOfBirth: (row) => row.dateOfBirth,
+      createdAt: (row) => row.createdAt,
+    },
+  };
+  const requests: Listing<ProcedureRequest> = {
+    table: state.requests,
+    keyField: "subjectCode",
+    fields: {
+      id: (row) => row.id,
+      type: (row) => row.type,
+      status: (row) => row.status,
+      facilityId: (row) => row.facilityId,
+      subjectCode: (row) => row.subjectCode,
+      procedureId: (row) => row.procedureId,
+      createdAt: (row) => row.createdAt,
+      acceptedAt: (row) => row.acceptedAt,
+      acceptedBy: (row) => row.acceptedBy,
+    },
+    shows: (row, behaviour) => !isForgotten(row, behaviour),
+  };
+  const procedures: Listing<Procedure> = {
+    table: state.procedures,
+    keyField: "subjectCode",
+    fields: {
+      id: (row) => row.id,
+      type: (row) => procedureType(row),
+      status: (row) => row.status,
+      facilityId: (row) => row.facilityId,
+      storageId: (row) => row.storageId,
+      requestId: (row) => row.requestId,
+      subjectCode: (row) => row.subjectCode,
+      performedBy: (row) => row.performedBy,
+      createdAt: (row) => row.createdAt,
+      startedAt: (row) => row.startedAt,
+      completedAt: (row) => row.completedAt,
+      error: (row) => row.error,
+    },
+    shows: (row, behaviour) => !isForgotten(row, behaviour),
+  };
+  const storages: Listing<StorageSolution> = {
+    table: state.storages,
+    keyField: "facilityId",
+    fields: { id: (row) => row.id, name: (row) => row.name, facilityId: (row) => row.facilityId },
+    shows: (row) => row.isRegistered,
+  };
+  return { subjects, requests, procedures, containers: containerListing(state), storages };
+}
+
+/** Sample containers as both surfaces list them. */
+export function containerListing(state: State): Listing<Container> {
+  return {
+    table: state.containers,
+    keyField: "subjectCode",
+    fields: {
+      id: (row) => row.id,
+      name: (row) => row.name,
+      description: (row) => row.description,
+      facilityId: (row) => row.facilityId,
+      subjectId: (row) => row.subjectId,
+      subjectCode: (row) => row.subjectCode,
+      storedAt: (row) => row.storedAt,
+    },
+    shows: (row, behaviour) => behaviour.listedContainers === "all" || row.slot !== undefined,
+  };
+}
+
+/** What is in a storage solution, whose shape the specification leaves open. */
+export function inventoryView({ id, name }: StorageSolution, stored: readonly Container[]) {
+  const placed = stored.map((container) => ({ ...containerView(container), position: position(container) }));
+  return { storageId: id, storageName: name, count: stored.length, sampleContainers: placed };
+}

@@ -1,0 +1,84 @@
+import { answerJson, type Route, readId } from "./exchange.ts";
+import { readSubjectBody } from "./order-body.ts";
+import { notFound } from "./refusal.ts";
+import {
+  containerView,
+  fullRequestView,
+  inventoryView,
+  locationView,
+  procedureView,
+  requestListings,
+  shortRequestView,
+  storageView,
+  subjectView,
+} from "./request-rows.ts";
+import { checkFacility, createsOrder, lists, reads, type SurfaceParts, visibleRow } from "./surface.ts";
+
+/** The request surface, `/api`: requests that a web-app user reviews, and everything that is read there. */
+export function requestSurface(parts: SurfaceParts): Route[] {
+  const { state, tally } = parts;
+  const listings = requestListings(state);
+  const requestView = (form: "short" | "full") => (form === "full" ? fullRequestView : shortRequestView);
+  return [
+    {
+      method: "POST",
+      path: "/api/subjects",
+      access: "bearer",
+      handle: (call) => {
+        const input = readSubjectBody(call);
+        checkFacility(input.facilityId, call, state);
+        const subject = state.addSubject(input);
+        const { id, facilityId, code, createdAt } = subject;
+        tally.recordSubject({ subjectId: id, facilityId, code, at: createdAt });
+        return answerJson(call.behaviour.createdStatus, subjectView(subject), call.behaviour);
+      },
+    },
+    lists(parts, "/api/subjects", listings.subjects, subjectView),
+    reads("/api/subjects/:id", (call) =>
+      subjectView(visibleRow(state.subjects.find(readId(call)), "subject", call, state)),
+    ),
+    createsOrder(parts, "request", "/api/procedure-requests", (order, { behaviour }) => {
+      const request = state.addRequest(order, behaviour);
+      return {
+        requestId: request.id,
+        procedureId: null,
+        at: request.createdAt,
+        view: fullRequestView(request),
+      };
+    }),
+    lists(parts, "/api/procedure-requests", listings.requests, (row, { listedRequest }) =>
+      requestView(listedRequest)(row),
+    ),
+    reads(
+      "/api/procedure-requests/:id",
+      (call) => {
+        const request = visibleRow(state.requests.find(readId(call)), "procedure request", call, state);
+        return requestView(call.behaviour.singleRequest)(request);
+      },
+      "request",
+    ),
+    lists(parts, "/api/procedures", listings.procedures, procedureView),
+    reads(
+      "/api/procedures/:id",
+      (call) => procedureView(visibleRow(state.procedures.find(readId(call)), "procedure", call, state)),
+      "procedure",
+    ),
+    lists(parts, "/api/sample-containers", listings.containers, containerView),
+    reads(
+      "/api/sample-containers/:id/location",
+      (call) => {
+        const container = visibleRow(state.containers.find(readId(call)), "sample container", call, state);
+        const location = locationView(container, state);
+        if (!location) throw notFound("location of the sample container");
+        return location;
+      },
+      "container",
+    ),
+    lists(parts, "/api/storage", listings.storages, storageView),
+    reads("/api/storage/:id/inventory", (call) => {
+      const storage = visibleRow(state.storages.find(readId(call)), "storage solution", call, state);
+      const stored = state.containers.all().filter((container) => container.slot?.storageId === storage.id);
+      return inventoryView(storage, stored);
+    }),
+  ];
+}
