@@ -1,5 +1,7 @@
 import type { Writable } from "node:stream";
 import type { Clock } from "../core/clock.ts";
+import { Failure } from "../core/failures.ts";
+import { readGivenFile } from "../core/given-file.ts";
 
 /** Where text goes. */
 export interface Output {
@@ -54,4 +56,61 @@ export function flush(stream: Writable): Promise<void> {
       resolve();
     });
   });
+}
+
+/** What a command line calls standard input where it takes a file. */
+export const STANDARD_INPUT = "-";
+
+/** More than any interface's messages that somebody pipes or names; all of it is kept in memory. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
+/** A file of the command line as people call it. */
+export function nameOfInput(path: string): string {
+  return path === STANDARD_INPUT ? "standard input" : path;
+}
+
+/**
+ * All of a regular file that the command line names, or of standard input (`-`). It is kept in memory.
+ * @throws Failure CLI_FILE_UNREADABLE in words; CLI_USAGE when there is too much on standard input
+ */
+export async function readInput(io: Io, path: string): Promise<Buffer> {
+  if (path === STANDARD_INPUT) return readStandardInput(io);
+  const read = readGivenFile(path, MOST_BYTES);
+  if ("problem" in read) throw new Failure("CLI_FILE_UNREADABLE", `${path}: ${read.problem}`);
+  return read.bytes;
+}
+
+/**
+ * All that comes by standard input.
+ *
+ * @param connectorBytes what the connector that it is read for takes at most
+ * @throws Failure CLI_FILE_UNREADABLE, FILE_TOO_LARGE for the connector, CLI_USAGE when it is too much to be kept
+ */
+export async function readStandardInput(
+  { stdin }: Io,
+  connectorBytes = Number.POSITIVE_INFINITY,
+): Promise<Buffer> {
+  if (stdin === undefined) throw new Failure("CLI_FILE_UNREADABLE", "there is no standard input");
+  const chunks: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of stdin) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > Math.min(connectorBytes, MOST_BYTES)) break;
+    }
+  } catch (error) {
+    // It may be a folder, or be taken away.
+    const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+    throw new Failure("CLI_FILE_UNREADABLE", `standard input can't be read (${code})`);
+  }
+  if (length > connectorBytes) {
+    const words = `standard input has more than ${connectorBytes} bytes, which is what the connector takes at most`;
+    throw new Failure("FILE_TOO_LARGE", words);
+  }
+  if (length > MOST_BYTES) {
+    const words = `standard input has more than ${MOST_BYTES} bytes; write it to a file, and name that`;
+    throw new Failure("CLI_USAGE", words);
+  }
+  return Buffer.concat(chunks, length);
 }

@@ -110,24 +110,22 @@ describe("hl7 send", () => {
       },
     ));
 
-  it("says that lines end with LF, and sends CR where that is asked for", () =>
+  it("ends each line with CR, whatever the file has", () =>
     withReceiver(
       (socket, frame) => socket.write(ackOf(frame)),
       async (to, frames) => {
         const text = hl7Text().replaceAll("\r", "\n");
-        const plain = await hl7({ "x.hl7": text }, "send", "@x.hl7", "--to", to);
-        expect(plain.stderr).toContain("lines end with LF, which not every receiver takes; --cr sends CR");
-        const mended = await hl7({ "x.hl7": text }, "send", "@x.hl7", "--to", to, "--cr");
-        expect(mended.stderr).toBe("");
-        expect(frames).toEqual([text, hl7Text()]);
+        const { status, stderr } = await hl7({ "x.hl7": text }, "send", "@x.hl7", "--to", to);
+        expect([status, stderr]).toEqual([0, ""]);
+        expect(frames).toEqual([hl7Text()]);
       },
     ));
 
   it("gives up what it can't connect for, and counts it as not sent", async () => {
-    const { status, stdout } = await hl7(TWO, "send", "@two.hl7", "--to", "127.0.0.1:1", "--times", "3");
+    const { status, stdout } = await hl7(TWO, "send", "@two.hl7", "--to", "127.0.0.1:1");
     expect(status).toBe(4);
     expect(stdout).toMatch(
-      /^message 1 \(M-1\): .*MLLP_UNREACHABLE\)\n {2}\S.*\n0 accepted, 0 refused, 1 without an answer, 5 not sent\n$/,
+      /^message 1 \(M-1\): .*MLLP_UNREACHABLE\)\n {2}\S.*\n0 accepted, 0 refused, 1 without an answer, 1 not sent\n$/,
     );
   });
 
@@ -140,7 +138,14 @@ describe("hl7 send", () => {
           stop = listener;
           return () => undefined;
         };
-        const sending = hl7In({ onStop }, TWO, "send", "@two.hl7", "--to", to, "--times", "2");
+        const sending = hl7In(
+          { onStop },
+          { "x.hl7": TWO["two.hl7"].repeat(2) },
+          "send",
+          "@x.hl7",
+          "--to",
+          to,
+        );
         await eventually(() => frames.length === 2);
         stop();
         const { status, stdout } = await sending;
@@ -165,7 +170,7 @@ describe("hl7 send", () => {
         stop();
         const { stdout } = await sending;
         expect(JSON.parse(stdout)).toMatchObject({
-          messages: [{ verdict: "unanswered", problem: { code: "MLLP_NO_ANSWER" } }],
+          frames: [{ verdict: "unanswered", problem: { code: "MLLP_NO_ANSWER" } }],
           counts: { unanswered: 1, unsent: 1 },
         });
       },

@@ -18,20 +18,20 @@ const sendWhole = (to: string, ...more: string[]) =>
   hl7(FILES, "send", "@b.hl7", "--to", to, "--one-frame", ...more);
 
 describe("hl7 send --one-frame", () => {
-  it("sends the file as one frame and tells the batch that comes back message by message", async () => {
+  it("sends the file as one frame and shows the answers of the batch that comes back", async () => {
     const listened = await withListen([], async (port, printed) => {
       const { status, stdout } = await sendWhole(`127.0.0.1:${port}`);
       expect(status).toBe(0);
       expect(stdout).toMatch(
-        /^one frame with 2 messages: answered by a batch after \d+ ms\n {2}BHS\|.*\|B-1\n {2}BTS\|2\nmessage 1 \(M-1\): AA after \d+ ms\n {2}MSH.*\n {2}MSA\|AA\|M-1\nmessage 2 \(M-2\): AA /,
+        /^one frame with 2 messages: AA, AA after \d+ ms\n {2}MSH.*\n {2}MSA\|AA\|M-1\n {2}MSH.*\n {2}MSA\|AA\|M-2\n/,
       );
-      expect(stdout).toMatch(/\n2 accepted, 0 refused, 0 without an answer\n$/);
+      expect(stdout).toMatch(/\n1 accepted, 0 refused, 0 without an answer\n$/);
       await eventually(() => printed().includes("message 2 (2 of 2 in a batch): OML^O33, answered AA\n"));
     });
     for (const secret of SECRETS) expect(listened.stdout).not.toContain(secret);
   });
 
-  it("is one JSON document for programs, with the frame in it", () =>
+  it("is refused where one message is, in one JSON document for programs", () =>
     withReceiver(
       (socket) => {
         const answers = ackText("AA", "M-1") + ackText("AE", "M-2", "ERR|||102|E\r");
@@ -41,37 +41,56 @@ describe("hl7 send --one-frame", () => {
         const { status, stdout } = await sendWhole(to, "--json");
         expect(status).toBe(1);
         expect(JSON.parse(stdout)).toMatchObject({
-          counts: { accepted: 1, refused: 1, unanswered: 0, unasked: 0, unsent: 0 },
-          frames: [{ answerFrames: 1, isBatchAnswer: true, whole: null, problem: null }],
-          messages: [
-            { ordinal: 1, controlId: "M-1", verdict: "accepted", code: "AA" },
-            { ordinal: 2, controlId: "M-2", verdict: "refused", code: "AE", condition: "102" },
+          counts: { accepted: 0, refused: 1, unanswered: 0, unasked: 0, unsent: 0 },
+          frames: [
+            {
+              controlIds: ["M-1", "M-2"],
+              verdict: "refused",
+              answers: [
+                { code: "AA", controlId: "M-1" },
+                { code: "AE", controlId: "M-2", condition: "102" },
+              ],
+              problem: null,
+            },
           ],
         });
         expect(frames).toEqual([BATCH]);
       },
     ));
 
-  it("takes single answers as well", () =>
+  it("takes single answers as well, in whatever order they come", () =>
     withReceiver(
-      (socket) => socket.write(framed(ackText("AA", "M-1")) + framed(ackText("AA", "M-2"))),
+      (socket) => socket.write(framed(ackText("AA", "M-2")) + framed(ackText("AA", "M-1"))),
       async (to) => {
         const { status, stdout } = await sendWhole(to);
         expect(status).toBe(0);
-        expect(stdout).toContain("one frame with 2 messages: answered by 2 frames after ");
+        expect(stdout).toContain("one frame with 2 messages: AA, AA after ");
       },
     ));
 
-  it("says which messages have no answer when fewer come than it waits for, with status 1", () =>
+  it("takes an empty batch for one that tells of no error, and an answer that names no message for all", async () => {
+    await withReceiver(
+      (socket) => socket.write(framed("BHS|^~\\&|C||L||||||C-1|B-1\rBTS|0\r")),
+      async (to) => expect((await sendWhole(to)).stdout).toContain("messages: an empty batch after "),
+    );
+    await withReceiver(
+      (socket) => socket.write(framed(ackText("AR", "B-1"))),
+      async (to) => {
+        const { status, stdout } = await sendWhole(to);
+        expect([status, stdout]).toEqual([1, expect.stringContaining("messages: AR after ")]);
+      },
+    );
+  });
+
+  it("says which answers came when fewer come than it waits for", () =>
     withReceiver(
       (socket) => socket.write(framed(ackText("AA", "M-1"))),
       async (to) => {
         const { status, stdout } = await sendWhole(to, "--timeout", "1");
-        expect(status).toBe(1);
+        expect(status).toBe(4);
         expect(stdout).toMatch(
-          /^one frame with 2 messages: 1 of 2 answered, then 127\.0\.0\.1:\d+: no acknowledgement in time \(MLLP_NO_ANSWER\)\n {2}\S.*\nmessage 1 \(M-1\): AA after/,
+          /^one frame with 2 messages: AA, then 127\.0\.0\.1:\d+: no acknowledgement in time \(MLLP_NO_ANSWER\)\n {2}\S.*\n {2}MSH.*\n {2}MSA\|AA\|M-1\n/,
         );
-        expect(stdout).toContain("message 2 (M-2): no answer\n1 accepted, 0 refused, 1 without an answer\n");
       },
     ));
 
@@ -94,25 +113,59 @@ describe("hl7 send --one-frame", () => {
       expect({ status, stdout }).toEqual({
         status: 0,
         stdout:
-          "one frame with 2 messages: none wants an answer\n" +
-          "message 1 (M-1): sent; by MSH-15 and MSH-16 it wants no answer\n" +
-          "message 2 (M-2): sent; by MSH-15 and MSH-16 it wants no answer\n" +
-          "0 accepted, 0 refused, 0 without an answer, 2 that want none\n",
+          "one frame with 2 messages: sent; by MSH-15 and MSH-16 it wants no answer\n" +
+          "0 accepted, 0 refused, 0 without an answer, 1 that want none\n",
       });
       await eventually(() => printed().includes("message 2 (2 of 2 in a batch): "));
     }).then(() => undefined));
 
-  it("tells the control ids of answers that fit no message, harmless to a terminal", () =>
+  it("shows control ids harmless to a terminal", () =>
     withReceiver(
-      (socket) => socket.write(framed(ackText("AA", "X\x1b[2J")) + framed(ackText("AR", ""))),
-      async (to) => {
-        const { status, stdout } = await sendWhole(to);
-        expect(status).toBe(1);
-        expect(stdout).toContain("AA for X?[2J, which was not sent\n");
-        expect(stdout).toContain("all of it: AR\n");
-        expect(stdout).toContain("message 2 (M-2): AR, as the answer to all says\n");
+      (socket) => socket.write(framed(ackText("AA", "X\x1b[2J"))),
+      async (to) => expect((await sendWhole(to)).stdout).toContain("MSA|AA|X?[2J\n"),
+    ));
+
+  it.each([
+    ["a byte order mark", `\ufeff${BATCH}`],
+    ["the blocks of the frame that it was captured in", `\v${BATCH}\x1c\r`],
+    ["the end that files had of old", `${BATCH}\x1a`],
+    ["blank lines", `\n\n${BATCH}\n\n`],
+    ["a missing last line end", BATCH.slice(0, -1)],
+    ["lines that end with LF", BATCH.replaceAll("\r", "\n")],
+  ])("sends no %s along", (_, content) =>
+    withReceiver(
+      (socket) => socket.write(framed(ackText("AA", "B-1"))),
+      async (to, frames) => {
+        await hl7({ "b.hl7": content }, "send", "@b.hl7", "--to", to, "--one-frame");
+        expect(frames).toEqual([BATCH]);
+      },
+    ),
+  );
+
+  it("sends a wrong count and a broken message as they are, and says so", () =>
+    withReceiver(
+      (socket) => socket.write(framed(ackText("AR", "B-1"))),
+      async (to, frames) => {
+        const text = BATCH.replace("BTS|2", "BTS|9").replace("ORC|", "ORC?");
+        const { stderr } = await hl7({ "b.hl7": text }, "send", "@b.hl7", "--to", to, "--one-frame");
+        expect(stderr).toMatch(
+          /HL7_BATCH_COUNT\); it is sent as it is\nmessage 1: .*; it is sent as it is\n/,
+        );
+        expect(frames).toEqual([text]);
       },
     ));
+
+  it.each([
+    ["several frames", `\v${hl7Text()}\x1c\r\v${hl7Text()}\x1c\r`, "leave out --one-frame"],
+    ["UTF-16", Buffer.from(`\ufeff${hl7Text()}`, "utf16le"), "it is UTF-16"],
+    ["a table", "order_number,operation\nA-1,STORE\n", "no MSH at all"],
+    ["nothing", "", "found nothing"],
+  ])("refuses a file that holds %s", async (_, content, words) => {
+    const argv = ["send", "@b.hl7", "--to", "127.0.0.1:1", "--one-frame"];
+    const { status, stderr } = await hl7({ "b.hl7": content }, ...argv);
+    expect(status).toBeGreaterThan(0);
+    expect(stderr).toContain(words);
+  });
 });
 
 describe("hl7 send of a batch, without --one-frame", () => {
@@ -150,54 +203,45 @@ describe("hl7 send --one-frame to the daemon", () => {
       await test((text) => hl7In({}, { "b.hl7": text }, ...words));
     });
   }
-  const codesOf = (stdout: string) =>
-    JSON.parse(stdout).messages.map(({ verdict, code }: { verdict: string; code: string | null }) => [
-      verdict,
-      code,
-    ]);
+  const frameOf = (stdout: string) => {
+    const [{ verdict, answers }] = JSON.parse(stdout).frames;
+    return [verdict, answers.map(({ code }: { code: string }) => code)];
+  };
 
   it.each([
-    ["all", [1, true], "AA"],
-    ["errors", [1, true], null],
-    ["none", [3, false], "AA"],
-  ] as const)("tells what became of each message (batchResponse: %s)", (response, frame, code) =>
+    ["all", ["AA", "AE", "AA"]],
+    ["errors", ["AE"]],
+    ["none", ["AA", "AE", "AA"]],
+  ] as const)("shows what became of the messages (batchResponse: %s)", (response, codes) =>
     withDaemon(response, async (send) => {
       const { status, stdout } = await send(batch());
       expect(status).toBe(1);
-      expect(codesOf(stdout)).toEqual([
-        ["accepted", code],
-        ["refused", "AE"],
-        ["accepted", code],
-      ]);
-      const [{ answerFrames, isBatchAnswer }] = JSON.parse(stdout).frames;
-      expect([answerFrames, isBatchAnswer]).toEqual(frame);
+      expect(frameOf(stdout)).toEqual(["refused", codes]);
     }),
   );
 
-  it("tells that a batch with a wrong count was refused as a whole", () =>
+  it("shows that a batch with a wrong count was refused as a whole", () =>
     withDaemon("all", async (send) => {
       const { status, stdout } = await send(batch(7));
       expect(status).toBe(1);
-      expect(codesOf(stdout)).toEqual(Array(3).fill(["refused", null]));
-      expect(JSON.parse(stdout).frames[0].whole).toMatchObject({
-        code: "AR",
-        answer: expect.stringContaining("BTS-1 says 7, found 3 messages"),
-      });
+      expect(frameOf(stdout)).toEqual(["refused", ["AR"]]);
+      const [{ text }] = JSON.parse(stdout).frames[0].answers;
+      expect(text).toContain("BTS-1 says 7, found 3 messages");
     }));
 });
 
 describe.runIf(machineHas("mllp_send"))("hl7 send --one-frame and python-hl7", () => {
-  it("tells what a receiver left out that takes a frame for one message", () =>
+  it("shows the one answer of a receiver that takes a frame for one message", () =>
     withPythonHl7(async ({ listen }) => {
       const { port } = await listen();
       const files = { "two.hl7": message("M-1") + message("M-2") };
       const words = ["send", "@two.hl7", "--to", `127.0.0.1:${port}`, "--one-frame", "--timeout", "1"];
       const { status, stdout } = await hl7(files, ...words);
-      expect(status).toBe(1);
-      expect(stdout).toMatch(/message 1 \(M-1\): AA after .*message 2 \(M-2\): no answer\n/s);
+      expect(status).toBe(4);
+      expect(stdout).toMatch(/one frame with 2 messages: AA, then .*MSA\|AA\|M-1\n/s);
     }));
 
-  it("sends a batch that it composed, as it is, and knows its messages", () =>
+  it("sends a batch that it composed, as it is", () =>
     withPythonHl7(async ({ compose }) => {
       const text = await compose({
         batches: [{ controlId: "B-7", messages: [message("M-1"), message("M-2")] }],
@@ -206,7 +250,7 @@ describe.runIf(machineHas("mllp_send"))("hl7 send --one-frame and python-hl7", (
         const words = ["send", "@b.hl7", "--to", `127.0.0.1:${port}`, "--one-frame"];
         const { status, stdout } = await hl7({ "b.hl7": text }, ...words);
         expect(status).toBe(0);
-        expect(stdout).toMatch(/ {2}BHS\|.*\|B-7\n.*message 2 \(M-2\): AA /s);
+        expect(stdout).toContain("one frame with 2 messages: AA, AA after ");
       });
     }));
 });

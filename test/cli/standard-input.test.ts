@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readStandardInput } from "../../src/cli/input.ts";
+import { readStandardInput } from "../../src/cli/io.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { runCli } from "./run-cli.ts";
 import { configText, ENV, hl7Text, PATIENT } from "./with-lab.ts";

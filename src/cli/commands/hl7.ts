@@ -52,7 +52,6 @@ export function define(hl7: Command, cli: Cli): void {
     .argument("<file>", "an HL7 file; - for standard input")
     .requiredOption("--to <host:port>", "where to", hostAndPort)
     .option("--one-frame", "send the whole file in one frame, as senders of batches (FHS, BHS) do")
-    .option("--cr", "end each line with CR, as HL7 has it, whatever the file has")
     .option("--tls", "speak TLS")
     .option("--ca <file>", "certificates (PEM) to trust instead of the public ones; implies --tls")
     .option("--cert <file>", "certificate (PEM) to show, with --key; implies --tls")
@@ -63,10 +62,9 @@ export function define(hl7: Command, cli: Cli): void {
       wholeNumber(1, 3_600),
       30,
     )
-    .option("--times <n>", "send the whole file so many times", wholeNumber(1, 1_000_000), 1)
     .addHelpText(
       "after",
-      "\nExample:\n  cryobridge hl7 send order.hl7 --to 127.0.0.1:2575\n  cryobridge hl7 send batch.hl7 --to 127.0.0.1:2575 --one-frame\n\nWithout --one-frame a batch is taken apart, and its messages are sent one by one. With it, either one batch or single\nanswers may come back. A batch that answers errors only leaves out what was accepted. Broken messages and wrong counts\nare sent as they are. Ctrl+C stops it; it then says how far it came.\n\nStatus 1 when one was not accepted (AA or CA) or not sent, 4 when nothing was acknowledged.",
+      "\nExample:\n  cryobridge hl7 send order.hl7 --to 127.0.0.1:2575\n  cryobridge hl7 send batch.hl7 --to 127.0.0.1:2575 --one-frame\n\nWithout --one-frame a batch is taken apart, and its messages are sent one by one. With it, either one batch or single\nanswers may come back. Broken messages and wrong counts are sent as they are; lines end with CR, as HL7 has it.\nCtrl+C stops it; it then says how far it came.\n\nStatus 1 when one was not accepted (AA or CA) or not sent, 4 when nothing was acknowledged.",
     )
     .action(toAction(cli, sendHl7));
   hl7

@@ -5,11 +5,10 @@ import { listMessages, type MessageView, type StoredMessage } from "../../ledger
 import { wholeNumber } from "../arguments.ts";
 import { readConfig, withLedger } from "../open.ts";
 import { fields, printDetails, type Section } from "../output/details.ts";
-import { HIDDEN } from "../output/hidden.ts";
 import { printList } from "../output/list.ts";
 import { PAINT_BY_VERDICT } from "../output/order-columns.ts";
 import { ageColumn, type Column } from "../output/table.ts";
-import { cleanLines, problemLines, withHint } from "../output/text.ts";
+import { cleanLines, HIDDEN, problemLines, withHint } from "../output/text.ts";
 import { parseSince } from "../output/times.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { discardMessages, getMessage, listWaiting, releaseMessages, replayMessages } from "./messages-act.ts";

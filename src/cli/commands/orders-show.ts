@@ -24,7 +24,6 @@ import {
 import { findLaneHolder, isSubmitterThere } from "../../ledger/waiting.ts";
 import { readConfig, withLedger } from "../open.ts";
 import { detailsJson, fields, printSections, type Section, table } from "../output/details.ts";
-import { hideBody } from "../output/hidden.ts";
 import {
   DELIVERY_COLUMNS,
   ORDER_COLUMNS,
@@ -33,7 +32,7 @@ import {
   TASK_COLUMNS,
 } from "../output/order-columns.ts";
 import { type Column, recordJson } from "../output/table.ts";
-import { clean, counted } from "../output/text.ts";
+import { clean, counted, hideBody } from "../output/text.ts";
 import { describeEvent } from "../output/timeline.ts";
 import { localTime, timeWithAge } from "../output/times.ts";
 import { nameOf, needsLaneHolder, whyWaiting } from "../output/why-waiting.ts";

@@ -4,9 +4,18 @@ import { DONE, type Wish } from "../../core/wish.ts";
 import type { PlannedCall } from "../../service/plan-calls.ts";
 import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { hideBody, hideHl7, hideText, reveal } from "../output/hidden.ts";
 import { numberJson, PAINT_BY_VERDICT, showNumber, subjectJson } from "../output/order-columns.ts";
-import { clean, counted, countsInWords, problemLines, withHint } from "../output/text.ts";
+import {
+  clean,
+  counted,
+  countsInWords,
+  hideBody,
+  hideHl7,
+  hideText,
+  problemLines,
+  reveal,
+  withHint,
+} from "../output/text.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import type { Answer } from "./preview/answers.ts";
 import { type Preview, type PreviewMessage, readPreview } from "./preview/read.ts";

@@ -1,7 +1,6 @@
 import { Phi } from "../../core/phi.ts";
 import type { Paint, Session } from "../session.ts";
-import { HIDDEN, reveal } from "./hidden.ts";
-import { clean } from "./text.ts";
+import { clean, HIDDEN, reveal } from "./text.ts";
 import { localTime, relativeTime, timeWithAge } from "./times.ts";
 
 /**

@@ -1,68 +1,112 @@
 import type { Command } from "commander";
-import { type Acknowledgment, isTaken } from "../../../connectors/mllp/acknowledgment.ts";
+import { type Acknowledgment, isTaken, readAcknowledgment } from "../../../connectors/mllp/acknowledgment.ts";
 import { MllpSender, type MllpSendSettings } from "../../../connectors/mllp/sender.ts";
 import { asFailure, Failure } from "../../../core/failures.ts";
-import type { ExitStatus } from "../../exit-status.ts";
-import { nameOfInput, readInput } from "../../input.ts";
-import { clean, counted } from "../../output/text.ts";
+import { findByteOrderMark } from "../../../formats/encoding.ts";
+import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
+import type { Hl7Header } from "../../../formats/hl7/header.ts";
+import { Hl7Message } from "../../../formats/hl7/message.ts";
+import { CARRIAGE_RETURN, END_BLOCK, START_BLOCK } from "../../../formats/hl7/mllp.ts";
+import { EXIT, type ExitStatus } from "../../exit-status.ts";
+import { nameOfInput, readInput } from "../../io.ts";
+import { JsonDocument } from "../../output/list.ts";
+import { clean, counted, hideHl7 } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
-import { FrameAnswers } from "./answers.ts";
-import { readHl7File } from "./messages.ts";
-import {
-  readSendable,
-  readSendableFrame,
-  type Sendable,
-  type SendableFrame,
-  withCarriageReturns,
-} from "./sendable.ts";
-import { answerLines, problemJson, problemLines, SendReport, type Sent, WANTS_NO_ANSWER } from "./sent.ts";
+import { readHl7File, readMessage, wholeFailure } from "./messages.ts";
 import { type PemFiles, readPems } from "./tls.ts";
 
 interface SendOptions extends PemFiles {
   readonly to: { readonly host: string; readonly port: number };
   readonly oneFrame?: boolean;
-  readonly cr?: boolean;
   readonly tls?: boolean;
   /** Seconds. */
   readonly timeout: number;
-  readonly times: number;
+}
+
+/** What goes out in one frame: a message, or with `--one-frame` all of a file. */
+interface Frame {
+  readonly name: string;
+  readonly content: Buffer;
+  readonly messages: readonly Sendable[];
+  /** The answers to its messages may come in a batch, or in a frame each. */
+  readonly isWhole: boolean;
+}
+
+interface Sendable {
+  /** MSH-10; undefined where it can't be read, which only a message of a frame with others may be. */
+  readonly controlId: string | undefined;
+  /** By MSH-15 and MSH-16 it wants no answer. */
+  readonly isUnasked: boolean;
+  /** AA, AE or AR follows CA. */
+  readonly hasApplicationAck: boolean;
+}
+
+/** What became of a frame. */
+interface Sent {
+  readonly verdict: "accepted" | "refused" | "unanswered" | "unasked";
+  /** From the sending to the last answer, or to when it was given up. */
+  readonly ms: number;
+  readonly answers: readonly Acknowledgment[];
+  /** Why there is no complete answer. */
+  readonly problem: Failure | undefined;
 }
 
 const MOST_CONNECT_MS = 10_000;
 /** The answer to a batch has a message for each of its own. */
 const MOST_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Remarks about broken messages that are shown one by one. */
-const MOST_REMARKS = 5;
+/** Frames that are shown before it is looked whether anybody reads that. */
+const DRAIN_EVERY = 50;
+/** What is wrong with batches is for the receiver to find: to see that may be why they are sent. */
+const LEFT_TO_RECEIVER: readonly string[] = ["HL7_BATCH_COUNT", "HL7_BATCH_INCOMPLETE"];
+/** Line ends, the blocks of a frame, and the end of a file of old. */
+const AROUND: readonly number[] = [CARRIAGE_RETURN, 0x0a, START_BLOCK, END_BLOCK, 0x1a];
+const BATCH_LINE = /^(?:FHS|BHS|BTS|FTS)(?![A-Za-z0-9])[^\r\n]*(?:\r\n|\r|\n|$)/gm;
+const COLOURS = { accepted: "green", unasked: "green", refused: "red", unanswered: "red" } as const;
 
-/** What is sent in one round. */
-interface Round {
-  readonly messages: readonly Sendable[];
-  /** Sends it; false when the rest can't or needn't be sent. */
-  readonly send: (sender: MllpSender, report: SendReport) => Promise<boolean>;
-}
-
-/** `hl7 send`. All of the file is looked at before any of it is sent. */
+/**
+ * `hl7 send`. All of the file is looked at before any of it is sent. Status 4 when nothing was answered, 1 when
+ * anything was not accepted or not sent.
+ */
 export async function sendHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
   const [path] = command.processedArgs as [string];
   const options = command.opts<SendOptions>();
   const settings = await readSettings(session, options);
-  const plan = options.oneFrame ? planFrame : planMessages;
-  const { messages, send } = await plan(session, path, options.cr === true);
+  const frames = options.oneFrame ? [await readWhole(session, path)] : await readSingles(session, path);
   const sender = new MllpSender(settings, session);
-  const report = new SendReport(session, messages.length * options.times);
+  const document = session.isJson ? new JsonDocument(session, "frames") : undefined;
+  const counts = { accepted: 0, refused: 0, unanswered: 0, unasked: 0 };
+  let isStopped = false;
+  let done = 0;
   // Asked once, it says how far it came; asked again, the process ends as any other.
   const end = session.io.onStop?.(() => {
     end?.();
-    report.stop();
+    isStopped = true;
     void sender.close();
   });
   try {
-    for (let round = 0; round < options.times; round += 1) if (!(await send(sender, report))) break;
+    for (const frame of frames) {
+      const sent = await sendFrame(sender, frame, session);
+      counts[sent.verdict] += 1;
+      done += 1;
+      if (document) document.add(sentJson(frame, sent, session));
+      else print(frame, sent, session);
+      if (isStopped || sent.problem?.code === "MLLP_UNREACHABLE") break;
+      if (done % DRAIN_EVERY === 0 && !(await session.isRead())) break;
+    }
   } finally {
     end?.();
     await sender.close();
   }
-  return report.end();
+  const unsent = frames.length - done;
+  document?.end({ counts: { ...counts, unsent } });
+  if (!document) session.line(sumUp({ ...counts, unsent }));
+  if (counts.refused + counts.unanswered + unsent === 0) return undefined;
+  return counts.unanswered === done && !isStopped ? EXIT.unreachable : EXIT.failed;
+}
+
+function sumUp({ accepted, refused, unanswered, unasked, unsent }: Readonly<Record<string, number>>): string {
+  const words = `${accepted} accepted, ${refused} refused, ${unanswered} without an answer`;
+  return `${words}${unasked ? `, ${unasked} that want none` : ""}${unsent ? `, ${unsent} not sent` : ""}`;
 }
 
 /** Where it goes, with certificates read and looked at first. @throws Failure CLI_USAGE, CLI_FILE_UNREADABLE */
@@ -78,167 +122,176 @@ async function readSettings(session: Session, options: SendOptions): Promise<Mll
   };
 }
 
-/** The whole file in one frame. */
-async function planFrame(session: Session, path: string, cr: boolean): Promise<Round> {
-  const frame = readSendableFrame(nameOfInput(path), await readInput(session.io, path));
-  for (const { place, message, code } of frame.problems)
-    session.note(`${place}: ${message} (${code}); it is sent as it is`);
-  noteProblems(session, frame.messages);
-  const content = endLines(session, [frame.content], cr)[0] ?? frame.content;
-  return {
-    messages: frame.messages,
-    send: (sender, report) => sendFrame(sender, { ...frame, content }, report),
-  };
-}
-
 /** Each message in a frame of its own. */
-async function planMessages(session: Session, path: string, cr: boolean): Promise<Round> {
+async function readSingles(session: Session, path: string): Promise<Frame[]> {
   const { parts, isBatch } = await readHl7File(session, path);
-  const messages = parts.map((part) => readSendable(part));
   if (isBatch) {
-    const many = messages.length === 1 ? "its message" : `its ${messages.length} messages`;
+    const many = parts.length === 1 ? "its message" : `its ${parts.length} messages`;
     const name = nameOfInput(path);
     session.note(`${name} is a batch: ${many} are sent one by one, --one-frame sends it as a batch`);
   }
-  noteProblems(session, messages);
-  const contents = endLines(
-    session,
-    messages.map(({ raw }) => raw),
-    cr,
-  );
+  return parts.map((part) => {
+    const message = readSendable(part, session);
+    const { ordinal, raw } = part;
+    if (message.controlId === undefined)
+      throw unsendable(ordinal, "MSH-10 is empty, so no answer could be told to be its");
+    const name = `message ${ordinal} (${message.controlId})`;
+    return { name, content: withCarriageReturns(raw), messages: [message], isWhole: false };
+  });
+}
+
+/**
+ * The whole file in one frame, as it is, without what may stand around it (byte order mark, 0x1A, the blocks of a frame
+ * that was captured).
+ * @throws Failure CLI_USAGE for what no frame can hold, or the code of what is wrong with the file as a whole
+ */
+async function readWhole(session: Session, path: string): Promise<Frame> {
+  const bytes = await readInput(session.io, path);
+  const whole = splitHl7File(bytes);
+  for (const problem of whole.problems) {
+    if (!LEFT_TO_RECEIVER.includes(problem.code)) throw wholeFailure(nameOfInput(path), problem, bytes);
+    session.note(`${problem.place}: ${problem.message} (${problem.code}); it is sent as it is`);
+  }
+  const withoutBatch = () => Buffer.from(bytes.toString("latin1").replace(BATCH_LINE, ""), "latin1");
+  const { parts } = whole.problems.length > 0 ? splitHl7File(withoutBatch()) : whole;
+  const content = trimmed(bytes);
+  if (content.includes(START_BLOCK) || content.includes(END_BLOCK)) {
+    const why = "it holds 0x0B or 0x1C, as the frames of several messages do; leave out --one-frame";
+    throw new Failure("CLI_USAGE", `${nameOfInput(path)}: ${why}`);
+  }
+  const name = `one frame with ${counted(parts.length, "message")}`;
+  const messages = parts.map((part) => readSendable(part, session));
+  return { name, content: withCarriageReturns(content), messages, isWhole: true };
+}
+
+/**
+ * What sending takes of a message. One that is broken is sent as it is, with a remark.
+ * @throws Failure CLI_USAGE for one that no frame can hold
+ */
+function readSendable(part: Hl7FilePart, session: Session): Sendable {
+  const { ordinal, raw } = part;
+  const { message, encoding } = readMessage(part);
+  if (encoding?.startsWith("utf-16"))
+    throw unsendable(ordinal, "it is UTF-16, whose bytes may look like the end of a frame; send it as UTF-8");
+  if (raw.includes(START_BLOCK) || raw.includes(END_BLOCK)) {
+    const why = "it holds 0x0B or 0x1C, which begin and end a frame; write them as \\X0B\\ and \\X1C\\";
+    throw unsendable(ordinal, why);
+  }
+  if (message instanceof Failure)
+    session.note(`message ${ordinal}: ${message.message} (${message.code}); it is sent as it is`);
+  const header = message instanceof Failure ? findHeader(raw) : message.header;
+  const { messageControlId, acceptAckType, applicationAckType } = header ?? {};
+  const types = [acceptAckType, applicationAckType].filter((type) => type !== undefined);
   return {
-    messages,
-    send: async (sender, report) => {
-      for (const [index, message] of messages.entries()) {
-        const sent = await sendMessage(sender, message, contents[index] ?? message.raw, report.session);
-        if (!(await report.add(sent)) || sent.problem?.code === "MLLP_UNREACHABLE") return false;
-      }
-      return true;
-    },
+    controlId: messageControlId,
+    isUnasked: types.length > 0 && types.every((type) => type === "NE"),
+    hasApplicationAck: applicationAckType === "AL",
   };
 }
 
-async function sendMessage(
+const unsendable = (ordinal: number, why: string) => new Failure("CLI_USAGE", `message ${ordinal}: ${why}`);
+
+/** The header of a message that is broken behind it, or written in a character set other than it says. */
+function findHeader(raw: Buffer): Hl7Header | undefined {
+  const [line = ""] = raw.toString("latin1").split(/[\r\n]/, 1);
+  try {
+    return Hl7Message.parse(line).header;
+  } catch (error) {
+    if (error instanceof Failure) return undefined;
+    throw error;
+  }
+}
+
+/** Bytes without what stands around them, and with one CR at their end. */
+function trimmed(bytes: Buffer): Buffer {
+  let from = findByteOrderMark(bytes)?.length ?? 0;
+  let to = bytes.length;
+  while (from < to && AROUND.includes(bytes[from] ?? 0)) from += 1;
+  while (from < to && AROUND.includes(bytes[to - 1] ?? 0)) to -= 1;
+  return Buffer.concat([bytes.subarray(from, to), Buffer.of(CARRIAGE_RETURN)]);
+}
+
+/** The same with each line ended by CR alone: receivers that follow the standard know no other end. */
+function withCarriageReturns(content: Buffer): Buffer {
+  if (!content.includes(0x0a)) return content;
+  return Buffer.from(content.toString("latin1").replace(/\r\n|\n/g, "\r"), "latin1");
+}
+
+/** Sends a frame, and takes down the answers until there is one to each message, or one to all. */
+async function sendFrame(
   sender: MllpSender,
-  { ordinal, controlId = "", isUnasked, hasApplicationAck }: Sendable,
-  content: Buffer,
+  { content, messages, isWhole }: Frame,
   { clock }: Session,
 ): Promise<Sent> {
-  const earlier: Acknowledgment[] = [];
-  const isLast = (answer: Acknowledgment) => {
-    // CA says that the message is kept; AA, AE or AR says what became of it.
-    if (answer.code !== "CA" || !hasApplicationAck) return true;
-    earlier.push(answer);
-    return false;
-  };
+  const answers: Acknowledgment[] = [];
   const startedAt = clock.monotonic();
-  const sending: Promise<Acknowledgment | undefined> = isUnasked
-    ? sender.post(content).then(() => undefined)
-    : sender.exchange(content, controlId, isLast);
-  const end = await sending.catch(asFailure);
-  const ms = Math.round(clock.monotonic() - startedAt);
-  const common = {
-    ordinal,
-    controlId,
-    ms,
-    earlier,
-    answer: undefined,
-    problem: undefined,
-    reason: undefined,
-  };
-  if (end instanceof Failure) return { ...common, verdict: "unanswered", problem: end };
-  if (end === undefined) return { ...common, verdict: "unasked", reason: WANTS_NO_ANSWER };
-  return { ...common, verdict: isTaken(end) ? "accepted" : "refused", answer: end };
-}
-
-/** Sends several messages in one frame and waits for the batch or the single answers that come back. */
-async function sendFrame(sender: MllpSender, frame: SendableFrame, report: SendReport): Promise<boolean> {
-  const { messages, content } = frame;
-  const { clock } = report.session;
-  const answers = new FrameAnswers(frame);
-  const startedAt = clock.monotonic();
-  const passed = () => Math.round(clock.monotonic() - startedAt);
+  const [first] = messages;
   const isUnasked = messages.length > 0 && messages.every((message) => message.isUnasked);
-  const sending = isUnasked
-    ? sender.post(content)
-    : sender.converse(content, (reply) => answers.hear(reply, passed()));
-  const problem = await sending.then(() => undefined).catch(asFailure);
-  const ms = passed();
-  report.addFrame(
-    frameJson(answers, problem, ms, report.session),
-    frameLines(answers, problem, { count: messages.length, isUnasked }, report.session),
-    problem !== undefined,
+  // CA says that a message is kept; AA, AE or AR says what became of it.
+  const isLast = (answer: Acknowledgment) => answer.code !== "CA" || !first?.hasApplicationAck;
+  const sending = async () => {
+    if (isUnasked) return sender.post(content);
+    if (isWhole || first?.controlId === undefined)
+      return sender.converse(content, (reply) => isComplete(reply, messages, answers));
+    await sender.exchange(content, first.controlId, (answer) => answers.push(answer) > 0 && isLast(answer));
+  };
+  const problem = await sending().then(() => undefined, asFailure);
+  const ms = Math.round(clock.monotonic() - startedAt);
+  const verdict = problem ? "unanswered" : isUnasked ? "unasked" : verdictOf(answers);
+  return { verdict, ms, answers, problem };
+}
+
+/** Adds what a reply says; true when it is a batch, the answer to all, or the last of the single answers. */
+function isComplete(reply: Buffer, messages: readonly Sendable[], answers: Acknowledgment[]): boolean {
+  const { parts, outline } = splitHl7File(reply);
+  const found = parts.flatMap(({ raw }) => readAcknowledgment(raw) ?? []);
+  answers.push(...found);
+  const isOfOne = (answer: Acknowledgment) =>
+    messages.some(({ controlId }) => controlId?.trim() === answer.controlId);
+  if (outline !== undefined || found.some((answer) => !isOfOne(answer))) return true;
+  return messages.every((message) => message.isUnasked || isAnswered(message, answers));
+}
+
+function isAnswered({ controlId, hasApplicationAck }: Sendable, answers: readonly Acknowledgment[]): boolean {
+  return answers.some(
+    (answer) => answer.controlId === controlId?.trim() && (answer.code !== "CA" || !hasApplicationAck),
   );
-  for (const sent of answers.sent(ms)) {
-    const isLost = isUnasked && problem !== undefined;
-    const end = { ...sent, verdict: "unanswered", reason: "not known to have arrived" } as const;
-    if (!(await report.add(isLost ? end : sent))) return false;
-  }
-  return problem?.code !== "MLLP_UNREACHABLE";
 }
 
-function frameJson(answers: FrameAnswers, problem: Failure | undefined, ms: number, session: Session) {
-  const shown = (answer: Acknowledgment) => ({
-    code: answer.code,
-    controlId: answer.controlId ?? null,
-    condition: answer.condition ?? null,
-    answer: answerLines(answer, session).join("\n"),
-  });
+/** A batch that came back without a message tells of no error. */
+function verdictOf(answers: readonly Acknowledgment[]): "accepted" | "refused" {
+  return answers.every(isTaken) ? "accepted" : "refused";
+}
+
+function print({ name }: Frame, { verdict, ms, answers, problem }: Sent, session: Session): void {
+  const codes = answers.map(({ code }) => code).join(", ");
+  const before = codes === "" ? "" : `${codes}, then `;
+  const words = problem
+    ? `${before}${problem.message} (${problem.code})`
+    : verdict === "unasked"
+      ? "sent; by MSH-15 and MSH-16 it wants no answer"
+      : `${codes || "an empty batch"} after ${ms} ms`;
+  session.line(`${clean(name)}: ${session.paint(COLOURS[verdict], clean(words))}`);
+  if (problem) session.line(`  ${problem.mend}`);
+  for (const answer of answers) session.lines(answerLines(answer, session), 2);
+}
+
+function sentJson({ messages }: Frame, { verdict, ms, answers, problem }: Sent, session: Session) {
   return {
+    controlIds: messages.map(({ controlId }) => controlId ?? null),
+    verdict,
     ms,
-    answerFrames: answers.frames,
-    isBatchAnswer: answers.isBatch,
-    batchSegments: answers.batchLines.map(clean),
-    whole: answers.whole === undefined ? null : shown(answers.whole),
-    strays: answers.strays.map(shown),
-    trouble: answers.trouble ?? null,
-    problem: problemJson(problem),
+    answers: answers.map((answer) => ({
+      code: answer.code,
+      controlId: answer.controlId ?? null,
+      condition: answer.condition ?? null,
+      text: answerLines(answer, session).join("\n"),
+    })),
+    problem: problem ? { code: problem.code, message: problem.message, hint: problem.mend } : null,
   };
 }
 
-function frameLines(
-  { batchLines, counts, frames, isBatch, lastMs, strays, trouble, whole }: FrameAnswers,
-  problem: Failure | undefined,
-  { count, isUnasked }: { readonly count: number; readonly isUnasked: boolean },
-  session: Session,
-): string[] {
-  const what = `one frame with ${counted(count, "message")}`;
-  const shown = (heading: string, answer: Acknowledgment) => [
-    clean(heading),
-    ...answerLines(answer, session).map((line) => `  ${line}`),
-  ];
-  const outcome = () => {
-    if (problem) {
-      const before = frames > 0 ? `${counts.answered} of ${counts.asked} answered, then ` : "";
-      return problemLines(`${what}: ${before}`, problem, session);
-    }
-    const by = isBatch ? "a batch" : frames === 1 ? "one frame" : `${frames} frames`;
-    const words = isUnasked ? "none wants an answer" : `answered by ${by} after ${lastMs} ms`;
-    return [session.paint("bold", `${what}: ${words}`)];
-  };
-  return [
-    ...outcome(),
-    ...batchLines.map((line) => `  ${clean(line)}`),
-    ...(trouble === undefined ? [] : [session.paint("red", clean(`what came back is broken: ${trouble}`))]),
-    ...(whole ? shown(`all of it: ${whole.code}`, whole) : []),
-    ...strays.flatMap((stray) => shown(`${stray.code} for ${stray.controlId}, which was not sent`, stray)),
-  ];
-}
-
-function noteProblems(session: Session, messages: readonly Sendable[]): void {
-  const broken = messages.filter(({ problem }) => problem !== undefined);
-  for (const { ordinal, problem } of broken.slice(0, MOST_REMARKS))
-    session.note(`message ${ordinal}: ${problem?.message} (${problem?.code}); it is sent as it is`);
-  const more = broken.length - MOST_REMARKS;
-  if (more > 0) session.note(`${more} more messages have something wrong; they are sent as they are`);
-}
-
-/** What is sent, each line ended by CR where that is wanted: receivers that follow the standard know no other end. */
-function endLines(session: Session, contents: readonly Buffer[], cr: boolean): readonly Buffer[] {
-  if (cr) return contents.map(withCarriageReturns);
-  if (contents.some((content) => content.includes(0x0a)))
-    session.note(
-      "its lines end with LF, which not every receiver takes; --cr sends CR instead, as HL7 has it",
-    );
-  return contents;
+/** The lines of an acknowledgement, with what may be a patient's hidden unless it may be shown. */
+function answerLines({ text }: Acknowledgment, { mayShowPhi }: Session): string[] {
+  return hideHl7(text.reveal(), mayShowPhi);
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { Failure } from "../../../core/failures.ts";
-import { readInput } from "../../input.ts";
+import { readInput } from "../../io.ts";
 import type { Session } from "../../session.ts";
 
 /** Files of the options `--ca`, `--cert` and `--key`. */

@@ -16,7 +16,7 @@ import type { Wish } from "../../../core/wish.ts";
 import type { Mapper } from "../../../mapping/mapper.ts";
 import type { Profile } from "../../../mapping/profile.ts";
 import { type PlannedCall, planCalls } from "../../../service/plan-calls.ts";
-import { readStandardInput, STANDARD_INPUT } from "../../input.ts";
+import { readStandardInput, STANDARD_INPUT } from "../../io.ts";
 import { readConfig } from "../../open.ts";
 import type { Session } from "../../session.ts";
 import { type Answer, composeAnswer, createBatchPreview, findUnwritable } from "./answers.ts";

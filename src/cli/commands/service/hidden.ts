@@ -1,4 +1,4 @@
-import { HIDDEN } from "../../output/hidden.ts";
+import { HIDDEN } from "../../output/text.ts";
 
 /** Whose values an object of the service tells. */
 type Owner = "person" | "procedure" | "container" | "place" | "order" | "unknown";
