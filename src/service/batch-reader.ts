@@ -1,9 +1,8 @@
 import { asFailure, Failure, type FailureCode } from "../core/failures.ts";
 import type { ServiceContext } from "./context.ts";
 import { fetchPage, type Listing, walkPages } from "./list.ts";
-import { type IdRange, planReads } from "./plan-reads.ts";
 import type { Query } from "./transport.ts";
-import type { RawObject } from "./values.ts";
+import { idOf, type RawObject } from "./values.ts";
 import type { ServiceWords } from "./words.ts";
 
 /** What a batched read found. Every id asked for is in exactly one of the four. */
@@ -44,10 +43,15 @@ const NOT_OF_THE_LIST: ReadonlySet<FailureCode> = new Set<FailureCode>([
 const ABSENT_TO_CONFIRM = 3;
 /** Single reads in one batch while a list fails that may work again soon. */
 const SINGLES_FOR_NOW = 200;
+/** A list without ranges is walked as long as its pages can be expected to serve so many entries each. */
+const FEWEST_A_PAGE = 4;
 /** Single reads that fail in a row after which the rest is left for the next time. One alone may be out of order itself. */
 const FAILURES_IN_A_ROW = 3;
 
-/** One batch: ranges by the list, then what is left by a bounded walk of the whole list, then one by one. */
+/**
+ * One batch: by pages of the list where it takes ranges of ids, else by a bounded walk of the whole list; then what is left
+ * one by one. A thousand ids in a row are ten pages of a hundred.
+ */
 export class BatchReader<T extends { readonly id: number }> {
   readonly #context: ServiceContext;
   readonly #kind: Kind<T>;
@@ -59,7 +63,6 @@ export class BatchReader<T extends { readonly id: number }> {
   #failure: Failure | undefined;
   #listFailure: Failure | undefined;
   #failuresInARow = 0;
-  #isListRead = false;
 
   constructor(context: ServiceContext, kind: Kind<T>, signal: AbortSignal) {
     this.#context = context;
@@ -85,100 +88,55 @@ export class BatchReader<T extends { readonly id: number }> {
     };
   }
 
-  /**
-   * A list that is out of order must not keep orders from being followed that can be read one by one. But what fails once
-   * is tried again first: that takes fewer calls.
-   */
+  /** A list that is out of order must not keep orders from being followed that can be read one by one. */
   async #readLists(): Promise<void> {
-    const { capabilities } = this.#context;
-    const hasFailedBefore = capabilities.isOutOfOrder(this.#name);
     try {
-      await this.#readRanges();
-      await this.#readWholeList();
-      if (this.#isListRead) capabilities.sawOutOfOrder(this.#name, false);
+      if (this.#hasRanges && this.#open.size > 1) await this.#readRanges();
+      if (!this.#hasRanges) await this.#walk({});
     } catch (error) {
       const failure = asFailure(error);
       if (this.#signal.aborted || NOT_OF_THE_LIST.has(failure.code)) throw failure;
-      capabilities.sawOutOfOrder(this.#name, true);
-      if (failure.class !== "permanent" && !hasFailedBefore) throw failure;
       this.#listFailure = failure;
     }
   }
 
-  async #readRanges(): Promise<void> {
-    const { capabilities } = this.#context;
-    if (!this.#hasRanges) return;
-    const density = capabilities.number(this.#densityName) ?? 1;
-    const plan = planReads([...this.#open], { pageSize: this.#pageSize, density });
-    for (const range of plan.ranges) {
-      const finding = await this.#readRange(range);
-      if (finding === undefined) continue;
-      capabilities.sawFilter(this.#kind.endpoint, "id", finding);
-      if (finding === "ignored") return;
-    }
-  }
-
-  /** Walks one range until all its ids are found, its list ends, or single reads would have been cheaper. */
-  async #readRange(range: IdRange): Promise<"honoured" | "ignored" | undefined> {
-    const { capabilities } = this.#context;
-    const listing = this.#listing({ id_from: range.from, id_to: range.to });
-    const wanted = new Set(range.ids);
-    let pages = 0;
-    let entries = 0;
-    try {
-      for await (const page of walkPages(this.#context, listing, this.#signal)) {
-        pages += 1;
-        entries += page.length;
-        const ids = this.#take(page);
-        if (ids.some((id) => id < range.from || id > range.to)) return "ignored";
-        for (const id of ids) wanted.delete(id);
-        if (wanted.size === 0 || pages >= range.ids.length) break;
-      }
-    } catch (error) {
-      // "Unknown filter" is an answer too: the list is then read without.
-      if (error instanceof Failure && error.code === "SERVICE_REFUSED") return "ignored";
-      throw error;
-    }
-    if (entries === 0) return undefined;
-    if (wanted.size === 0 || pages < range.ids.length) {
-      // The walk went through the range (or far into it), so its entries tell how thickly it is populated.
-      const span = range.to - range.from + 1;
-      capabilities.sawNumber(this.#densityName, Math.min(1, Math.max(entries, range.ids.length) / span));
-    }
-    return "honoured";
-  }
-
   /**
-   * Without id filters: the facility's whole list, newest and oldest mixed as the service likes. Worth it only
-   * while it takes fewer pages than single reads; a walk that didn't pay is not tried again for an hour.
+   * Asks for the range from the first open id to the last one, a page each time, and goes on behind what the page has shown.
+   * Each page begins with an entry that is wanted, so none costs more than a single read; the service's order of the list,
+   * by rising or falling ids, shows which end a page was taken from.
    */
-  async #readWholeList(): Promise<void> {
-    const { capabilities } = this.#context;
-    if (this.#hasRanges || this.#open.size < 3) return;
-    const name = `listPages ${this.#name}`;
-    const knownPages = capabilities.number(name);
-    const budget = knownPages === undefined ? Math.ceil(this.#open.size / 2) : this.#open.size - 1;
-    if (knownPages !== undefined && knownPages > budget) return;
-    let pages = 0;
-    let isEnded = true;
-    try {
-      for await (const page of walkPages(this.#context, this.#listing({}), this.#signal)) {
-        pages += 1;
-        this.#take(page);
-        if (this.#open.size === 0) return;
-        if (pages >= budget) {
-          isEnded = false;
-          break;
-        }
+  async #readRanges(): Promise<void> {
+    const { capabilities, settings } = this.#context;
+    let ids = [...this.#open].sort((a, b) => a - b);
+    for (let [from, to] = [ids[0], ids.at(-1)]; from !== undefined && to !== undefined && from < to; ) {
+      const range = { id_from: from, id_to: to };
+      const paging = { page: 1, perPage: settings.perPage };
+      const page = await fetchPage(this.#context, this.#listing(range), paging, this.#signal);
+      const shown = page.flatMap((raw) => idOf(raw) ?? []);
+      this.#take(page);
+      const [first, last] = [shown[0], shown.at(-1)];
+      if (first === undefined || last === undefined) return;
+      if (shown.some((id) => id < range.id_from || id > range.id_to)) {
+        capabilities.sawFilter(this.#kind.endpoint, "id", "ignored");
+        return;
       }
-    } catch (error) {
-      const isForGood = error instanceof Failure && error.class === "permanent";
-      // A list that can't be paged may be too long to be read at all; its entries can still be had one by one.
-      if (!isForGood && !this.#kind.hasRanges && !this.#signal.aborted) return;
-      if (!isForGood) throw error;
-      isEnded = false;
+      capabilities.sawFilter(this.#kind.endpoint, "id", "honoured");
+      if (isRising(shown)) ids = ids.filter((id) => id > last);
+      else if (isRising(shown.toReversed())) ids = ids.filter((id) => id < last);
+      else return this.#walk(range);
+      [from, to] = [ids[0], ids.at(-1)];
     }
-    capabilities.sawNumber(name, isEnded ? pages : Number.MAX_SAFE_INTEGER);
+  }
+
+  /** Walks a list in whatever order it has, as long as that can take fewer calls than single reads. */
+  async #walk(range: Readonly<Record<string, number>>): Promise<void> {
+    if (this.#open.size < 3) return;
+    let pagesLeft = Math.ceil(this.#open.size / FEWEST_A_PAGE);
+    for await (const page of walkPages(this.#context, this.#listing(range), this.#signal)) {
+      this.#take(page);
+      pagesLeft -= 1;
+      if (this.#open.size === 0 || pagesLeft <= 0) return;
+    }
   }
 
   async #readSingles(): Promise<void> {
@@ -257,45 +215,28 @@ export class BatchReader<T extends { readonly id: number }> {
     return this.#missing.length + this.#refused.size;
   }
 
-  /** Keeps the entries that were asked for and tell enough; returns the ids of all. */
-  #take(page: readonly RawObject[]): number[] {
-    this.#isListRead = true;
-    const ids: number[] = [];
+  /** Keeps the entries that were asked for and tell enough. */
+  #take(page: readonly RawObject[]): void {
     for (const raw of page) {
       const entry = this.#kind.parse(raw, this.#context.settings.words);
-      if (!entry) continue;
-      ids.push(entry.id);
-      if (!this.#open.has(entry.id) || !this.#kind.isWhole(entry)) continue;
+      if (!entry || !this.#open.has(entry.id) || !this.#kind.isWhole(entry)) continue;
       this.#found.set(entry.id, entry);
       this.#open.delete(entry.id);
     }
-    return ids;
   }
 
-  #listing(filters: Readonly<Record<string, number>>): Listing {
-    return {
-      endpoint: this.#kind.endpoint,
-      query: { ...this.#kind.filters, ...filters },
-      sensitive: [],
-      ends: "short",
-    };
+  #listing(range: Readonly<Record<string, number>>): Listing {
+    const { endpoint, filters } = this.#kind;
+    return { endpoint, query: { ...filters, ...range }, sensitive: [], ends: "short" };
   }
 
-  get #pageSize(): number {
-    return this.#context.capabilities.pageCap(this.#kind.endpoint) ?? this.#context.settings.perPage;
-  }
-
+  /** A service that ignores the filter is asked for its whole list. */
   get #hasRanges(): boolean {
     const { endpoint, hasRanges } = this.#kind;
     return hasRanges && this.#context.capabilities.filter(endpoint, "id") !== "ignored";
   }
+}
 
-  get #densityName(): string {
-    return `density ${this.#name}`;
-  }
-
-  /** The list, for findings about it. */
-  get #name(): string {
-    return `${this.#kind.endpoint}#${Object.values(this.#kind.filters).join("/")}`;
-  }
+function isRising(ids: readonly number[]): boolean {
+  return ids.every((id, index) => index === 0 || (ids[index - 1] ?? id) < id);
 }

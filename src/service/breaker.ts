@@ -32,6 +32,8 @@ export interface Breaker {
 
 /** Failures in a row that open it. */
 const THRESHOLD = 5;
+/** Failures in a row after which reads are no longer tried again by themselves: the service seems to be down. */
+const REPEATS_END_AT = 2;
 const FIRST_OPEN_MS = 5_000;
 const LONGEST_OPEN_MS = 300_000;
 
@@ -114,6 +116,11 @@ export class CircuitBreaker implements Breaker {
   /** @throws Failure SERVICE_PAUSED while calls are held back; lets a caller off before it queues for a turn. */
   refuseIfOpen(): void {
     if (this.#state === "open") throw this.#heldBack();
+  }
+
+  /** Whether a read that failed is worth another try at once: not while calls are held back, or fail one after the other. */
+  get mayRepeat(): boolean {
+    return this.#state === "closed" && this.#failures < REPEATS_END_AT;
   }
 
   /** Lets a call through now instead of later: what kept calls back is said to be mended. */

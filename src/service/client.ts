@@ -156,6 +156,7 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     limiter,
     breaker,
     clock,
+    random,
     logger,
     onCall,
   });

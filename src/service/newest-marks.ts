@@ -57,18 +57,16 @@ export async function listNewestMarks(
   return marks;
 }
 
-/** A read of one procedure that gets no answer is made once more and then done without: the others are as telling. */
+/** A procedure that can't be read is done without: the others are as telling. */
 async function readUnlessLost(
   context: ServiceContext,
   id: number,
   signal: AbortSignal,
 ): Promise<ProcedureStatus | undefined> {
-  for (let isAgain = false; ; isAgain = true) {
-    try {
-      return await getExternalProcedure(context, id, signal);
-    } catch (error) {
-      if (!(error instanceof Failure) || error.code !== "SERVICE_UNAVAILABLE") throw error;
-      if (isAgain) return undefined;
-    }
+  try {
+    return await getExternalProcedure(context, id, signal);
+  } catch (error) {
+    if (error instanceof Failure && error.code === "SERVICE_UNAVAILABLE") return undefined;
+    throw error;
   }
 }

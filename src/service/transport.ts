@@ -9,6 +9,7 @@ import { reasonOf } from "./connection-words.ts";
 import type { CallKind } from "./error-rules.ts";
 import { keepAnswer, personalValues } from "./kept-answer.ts";
 import type { Limiter } from "./limiter.ts";
+import { readPauseMs } from "./read-retry.ts";
 import { describeRefusal, type KnownCodes } from "./refusal.ts";
 import type { ResolvedSettings } from "./settings.ts";
 import type { TokenSource } from "./token.ts";
@@ -50,6 +51,8 @@ export interface TransportParts {
   readonly limiter: Limiter;
   readonly breaker: CircuitBreaker;
   readonly clock: Clock;
+  /** Between 0 and 1, for jitter. */
+  readonly random: () => number;
   readonly logger: Logger;
   readonly onCall?: ((call: ObservedCall) => void) | undefined;
 }
@@ -64,9 +67,9 @@ export interface ObservedCall {
 }
 
 /**
- * Carries calls: breaker, concurrency and rate, token, exchange, verdict. Repeats nothing, except that a read whose token
- * is refused (a 401, or what a site's rule calls `credentials`) is sent a second and last time with a new token. A call
- * that changes the service is never sent twice: its token is renewed too, and the caller looks at the service first.
+ * Carries calls: breaker, concurrency and rate, token, exchange, verdict. A read that fails for now is tried again a few
+ * times (`read-retry.ts`), and one whose token is refused (a 401, or what a site's rule calls `credentials`) with a new token.
+ * A call that changes the service is never sent twice: its token is renewed too, and the caller looks at the service first.
  */
 export class Transport {
   readonly #parts: TransportParts;
@@ -119,7 +122,30 @@ export class Transport {
     }
   }
 
+  /** The circuit breaker sees the whole of it: what another try cured is no failure of the service. */
   async #send<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
+    const { breaker, clock, limiter, logger, random, settings } = this.#parts;
+    const startedAt = clock.monotonic();
+    for (let tries = 1; ; tries += 1) {
+      const { seen, token } = await this.#sendOnce(call, signal);
+      const verdict = this.#verdictOf(call, seen);
+      const step = { tries, nowMs: clock.now(), random: random() };
+      const pauseMs = call.method === "GET" ? readPauseMs(seen, verdict, step) : undefined;
+      // What took as long as a call may take is not tried again, nor anything while the service is down.
+      const isLate = clock.monotonic() - startedAt >= settings.timeoutMs;
+      if (pauseMs === undefined || isLate || !breaker.mayRepeat) return this.#judge(call, seen, token);
+      logger.debug({ call: name(call), verdict, tries, pauseMs }, "a read is tried again");
+      this.#keepPause(verdict, seen);
+      await clock.sleep(pauseMs, signal);
+      await limiter.turn(signal);
+    }
+  }
+
+  /** One exchange, or two where the first shows a read that its token has ended. */
+  async #sendOnce(
+    call: Call<unknown>,
+    signal: AbortSignal,
+  ): Promise<{ readonly seen: Seen; readonly token: Phi }> {
     const { limiter, externalTokens } = this.#parts;
     const tokens = (isExternal(call) ? externalTokens : undefined) ?? this.#parts.tokens;
     let token = await tokens.get(signal);
@@ -132,7 +158,14 @@ export class Transport {
     }
     const isRefused = this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED";
     if ("answer" in seen && seen.answer.status !== 401 && !isRefused) tokens.accepted(token);
-    return this.#judge(call, seen, phi(token));
+    return { seen, token: phi(token) };
+  }
+
+  /** Nobody calls for as long as the service asks; whatever a 503 says of this call, it says when the next ones are welcome. */
+  #keepPause(verdict: Verdict, seen: Seen): void {
+    if (!("answer" in seen) || (verdict !== "SERVICE_BUSY" && seen.answer.status !== 503)) return;
+    const retryAfterMs = parseRetryAfter(seen.answer.headers, this.#parts.clock.now());
+    if (retryAfterMs !== undefined) this.#parts.limiter.pause(retryAfterMs);
   }
 
   /**
@@ -202,7 +235,6 @@ export class Transport {
 
   /** @param token what the call was made with: nothing that is kept of an answer may quote it */
   #judge<T>(call: Call<T>, seen: Seen, token: Phi): T {
-    const { clock, limiter } = this.#parts;
     const verdict = this.#verdictOf(call, seen);
     if (verdict === "ok" && "answer" in seen) return readOrKeep(call, seen.answer, token, this.#knownCodes);
     const code: FailureCode = verdict === "ok" ? "UNCLASSIFIED" : verdict;
@@ -215,10 +247,8 @@ export class Transport {
         cause: "data" in error ? undefined : error,
       });
     }
-    const retryAfterMs = parseRetryAfter(seen.answer.headers, clock.now());
-    // Whatever a 503 says of this call, it says when the next ones are welcome.
-    const isPause = code === "SERVICE_BUSY" || seen.answer.status === 503;
-    if (isPause && retryAfterMs !== undefined) limiter.pause(retryAfterMs);
+    const retryAfterMs = parseRetryAfter(seen.answer.headers, this.#parts.clock.now());
+    this.#keepPause(code, seen);
     const sensitive = [...sensitiveOf(call), token];
     const said = describeRefusal(seen.answer, this.#knownCodes, sensitive);
     const isRedirect = seen.answer.status >= 300 && seen.answer.status < 400;

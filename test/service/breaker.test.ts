@@ -110,6 +110,19 @@ describe("the circuit breaker", () => {
     expect(breaker.state).toBe("closed");
   });
 
+  it("says that reads may be tried again until two calls have failed in a row", async () => {
+    const { clock, breaker, failTimes, succeed } = setUp();
+    await failTimes(1);
+    expect(breaker.mayRepeat).toBe(true);
+    await failTimes(1);
+    expect(breaker.mayRepeat).toBe(false);
+    await succeed();
+    expect(breaker.mayRepeat).toBe(true);
+    await failTimes(5);
+    await clock.advance(5_000);
+    expect(breaker).toMatchObject({ state: "half-open", mayRepeat: false });
+  });
+
   it("isn't closed by a late success of a call that began before", async () => {
     const { breaker, failTimes } = setUp();
     let answer: (text: string) => void = () => {};

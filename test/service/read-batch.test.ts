@@ -1,6 +1,4 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { planReads } from "../../src/service/plan-reads.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { type Row, send } from "./stub-service.ts";
 import { never, withStub } from "./with-client.ts";
@@ -27,12 +25,34 @@ describe("reading the state of many requests", () => {
       expect(stub.seen.length).toBeLessThanOrEqual(41);
     }));
 
-  it("reads a few scattered ones one by one", () =>
+  it("takes no more requests than ids where few of a long list are wanted", () =>
     withStub(async (stub, client) => {
       stub.rows["procedure-requests"] = requests(range(1, 5_000));
       const read = await client.readRequests(12, [3, 2_000, 4_900], never);
       expect([...read.found.keys()].sort((a, b) => a - b)).toEqual([3, 2_000, 4_900]);
-      expect(stub.seen.every((each) => /\/\d+$/.test(each.url))).toBe(true);
+      expect(stub.seen.length).toBeLessThanOrEqual(3);
+    }));
+
+  it("leaves out what lies between clusters of ids", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 5_000));
+      const ids = [...range(1, 50), ...range(2_401, 2_450), ...range(4_901, 4_950)];
+      expect((await client.readRequests(12, ids, never)).found.size).toBe(150);
+      expect(stub.seen).toHaveLength(3);
+    }));
+
+  it("takes a request a page also of a list that shows the newest first", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 1_000).toReversed());
+      expect((await client.readRequests(12, range(1, 1_000), never)).found.size).toBe(1_000);
+      expect(stub.seen.length).toBeLessThanOrEqual(11);
+    }));
+
+  it("walks the range page by page where the list is in no order", () =>
+    withStub(async (stub, client) => {
+      stub.rows["procedure-requests"] = requests(range(1, 400).map((id) => (id * 7) % 401 || id));
+      expect((await client.readRequests(12, range(1, 400), never)).found.size).toBe(400);
+      expect(stub.seen.length).toBeLessThanOrEqual(6);
     }));
 
   it("walks the whole list once where id filters are ignored, and remembers that they are", () =>
@@ -76,7 +96,7 @@ describe("reading the state of many requests", () => {
       expect(stub.seen.length).toBeLessThanOrEqual(3);
     }));
 
-  it("doesn't walk a long list again for a few ids once that didn't pay", () =>
+  it("walks no more of a long list for a few ids than a quarter of their single reads", () =>
     withStub(async (stub, client) => {
       stub.rows["procedure-requests"] = requests(range(1, 3_000));
       stub.options = { cap: 10, honours: (name) => !name.startsWith("id_") };
@@ -84,7 +104,7 @@ describe("reading the state of many requests", () => {
       expect((await client.readRequests(12, ids, never)).found.size).toBe(20);
       stub.seen.length = 0;
       expect((await client.readRequests(12, ids, never)).found.size).toBe(20);
-      expect(stub.seen).toHaveLength(20);
+      expect(stub.seen).toHaveLength(25);
     }));
 
   it("reads singly what a shifting list hid, and tells what the service doesn't know", () =>
@@ -125,8 +145,8 @@ describe("reading the state of many requests", () => {
   it("keeps what it has read when the service fails on the way, and names the rest", () =>
     withStub(async (stub, client) => {
       stub.rows["procedure-requests"] = requests(range(1, 300));
-      stub.intercept = (request, response) => {
-        if (!request.url?.includes("page=3")) return false;
+      stub.intercept = (_request, response) => {
+        if (stub.seen.length <= 2) return false;
         send(response, 500, {});
         return true;
       };
@@ -142,7 +162,7 @@ describe("reading the state of many requests", () => {
     ["isn't there", 404, { code: "NOT_FOUND", message: "no such resource" }],
     ["is an HTML page", 200, "<html></html>"],
     ["has another shape", 200, { message: "hello" }],
-  ])("reads one by one when the list %s again and again, and says why", (_words, status, body) =>
+  ])("reads one by one when the list %s, and says why", (_words, status, body) =>
     withStub(async (stub, client) => {
       stub.rows["procedure-requests"] = requests(range(1, 40));
       stub.intercept = (request, response) => {
@@ -150,32 +170,10 @@ describe("reading the state of many requests", () => {
         if (isList) send(response, status, body);
         return isList;
       };
-      await client.readRequests(12, range(1, 40), never);
-      // One alone needs no list, and says nothing of it.
-      await client.readRequests(12, [7], never);
       const { found, unread, listFailure } = await client.readRequests(12, range(1, 40), never);
       expect([found.size, unread, listFailure === undefined]).toEqual([40, [], false]);
     }),
   );
-
-  it("knows of a list that can't be read for as long as it takes, however seldom it is asked", () => {
-    const clock = new FakeClock();
-    return withStub(
-      async (stub, client) => {
-        stub.rows["procedure-requests"] = requests(range(1, 40));
-        stub.intercept = (request, response) => {
-          const isList = request.url?.startsWith("/api/procedure-requests?") === true;
-          if (isList) send(response, 500, { message: "out of order" });
-          return isList;
-        };
-        expect((await client.readRequests(12, range(1, 40), never)).found.size).toBe(0);
-        await clock.advance(86_400_000);
-        expect((await client.readRequests(12, range(1, 40), never)).found.size).toBe(40);
-      },
-      { maxRequestsPerSecond: 1e6 },
-      { clock },
-    );
-  });
 
   it.each([
     ["404, as a gateway does that lost its way", 404, { message: "no such route" }],
@@ -226,7 +224,6 @@ describe("reading the state of many requests", () => {
         if (isBroken) send(response, 500, { message: "out of order" });
         return isBroken;
       };
-      await client.readRequests(12, range(1, 40), never);
       const { found, unread } = await client.readRequests(12, range(1, 40), never);
       expect([found.size, unread]).toEqual([39, [1]]);
     }));
@@ -237,15 +234,15 @@ describe("reading the state of many requests", () => {
         send(response, 500, { message: "out of order" });
         return true;
       };
-      await client.readRequests(12, range(1, 40), never);
-      stub.seen.length = 0;
       const { unread, failure } = await client.readRequests(12, range(1, 40), never);
-      expect([unread.length, failure?.code, stub.seen.length]).toEqual([40, "SERVICE_UNAVAILABLE", 4]);
+      expect([unread.length, failure?.code]).toEqual([40, "SERVICE_UNAVAILABLE"]);
+      const asked = stub.seen.map(({ url }) => url.replace(/\?.*/, ""));
+      expect(new Set(asked).size).toBe(4);
     }));
 
   it("tells which single one was refused and reads the others", () =>
     withStub(async (stub, client) => {
-      stub.rows["procedure-requests"] = requests([1, 9_000]);
+      stub.rows["procedure-requests"] = requests([9_000]);
       stub.intercept = (request, response) => {
         if (!request.url?.endsWith("/1")) return false;
         send(response, 403, { code: "FORBIDDEN" });
@@ -280,46 +277,4 @@ describe("reading the state of many procedures", () => {
       expect(found.get(3)?.error?.reveal()).toBe("cane 'C-3' is stuck since 2026-11-20");
       expect(found.get(4)).toMatchObject({ containerIds: [7, 8], requestId: 5, storageId: 6 });
     }));
-});
-
-describe("planning the reads", () => {
-  it("puts each id into exactly one range or single read", () => {
-    const ids = fc.array(fc.integer({ min: 0, max: 5_000 }), { maxLength: 200 });
-    const known = fc.record({
-      pageSize: fc.integer({ min: 1, max: 200 }),
-      density: fc.double({ min: 0.001, max: 1, noNaN: true }),
-    });
-    fc.assert(
-      fc.property(ids, known, (wanted, facts) => {
-        const plan = planReads(wanted, facts);
-        const planned = [...plan.singles, ...plan.ranges.flatMap((each) => each.ids)];
-        expect(planned.sort((a, b) => a - b)).toEqual([...new Set(wanted)].sort((a, b) => a - b));
-        for (const each of plan.ranges) {
-          expect(each.ids.every((id) => id >= each.from && id <= each.to)).toBe(true);
-        }
-      }),
-    );
-  });
-
-  it("never plans more requests than there are ids", () => {
-    const ids = fc.uniqueArray(fc.integer({ min: 0, max: 100_000 }), { maxLength: 300 });
-    fc.assert(
-      fc.property(ids, fc.integer({ min: 1, max: 200 }), (wanted, pageSize) => {
-        const plan = planReads(wanted, { pageSize, density: 1 });
-        const pages = plan.ranges.map((each) => Math.ceil((each.to - each.from + 1) / pageSize));
-        expect(plan.singles.length + pages.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(
-          wanted.length,
-        );
-      }),
-    );
-  });
-
-  it("joins clusters whose gap fills less than a page, and where the facility has few of the ids, wider ones", () => {
-    const ids = [...range(1, 50), ...range(120, 150), ...range(900, 950)];
-    expect(planReads(ids, { pageSize: 100, density: 1 }).ranges.map(({ from, to }) => [from, to])).toEqual([
-      [1, 150],
-      [900, 950],
-    ]);
-    expect(planReads(ids, { pageSize: 100, density: 0.1 }).ranges).toHaveLength(1);
-  });
 });

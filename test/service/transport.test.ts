@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
+import { eventually } from "../support/eventually.ts";
 import { FakeClock, settle } from "./fake-clock.ts";
-import { send } from "./stub-service.ts";
+import { type StubService, send } from "./stub-service.ts";
 import { failureOf, never, withClient, withStub } from "./with-client.ts";
 
 describe("a read", () => {
@@ -18,7 +19,6 @@ describe("a read", () => {
         return true;
       };
       expect((await failureOf(client.getRequest(1, never))).code).toBe("SERVICE_UNAVAILABLE");
-      expect(stub.seen).toHaveLength(1);
     }),
   );
 
@@ -103,6 +103,99 @@ describe("a read", () => {
   );
 });
 
+describe("a read that fails for now", () => {
+  /** The stub's answers to its first calls: a status, or a connection that is cut. */
+  const failFirst = (stub: StubService, failures: readonly (number | "cut")[], headers = {}) => {
+    stub.rows["procedure-requests"] = [{ id: 1 }];
+    const open = [...failures];
+    stub.intercept = (_request, response) => {
+      const failure = open.shift();
+      if (failure === "cut") response.destroy();
+      else if (failure !== undefined) send(response, failure, {}, headers);
+      return failure !== undefined;
+    };
+  };
+
+  it.each([
+    ["an error 500", 500],
+    ["an error 503", 503],
+    ["a connection that was cut", "cut"],
+    ["a 429 that names no time", 429],
+  ] as const)("is tried again after %s, up to four times", (_name, failure) =>
+    withStub(async (stub, client) => {
+      failFirst(stub, Array(4).fill(failure));
+      expect(await client.getRequest(1, never)).toMatchObject({ id: 1 });
+      expect(stub.seen).toHaveLength(5);
+      failFirst(stub, Array(5).fill(failure));
+      await failureOf(client.getRequest(1, never));
+      expect(stub.seen).toHaveLength(10);
+    }),
+  );
+
+  it("is no failure to the circuit breaker once another try went well", () =>
+    withStub(async (stub, client) => {
+      for (let read = 0; read < 3; read += 1) {
+        failFirst(stub, [500, "cut", 502]);
+        await client.getRequest(1, never);
+      }
+      expect(client.breaker.state).toBe("closed");
+    }));
+
+  it.each([400, 404, 409, 302])("is final when the answer is %d, which would come again", (status) =>
+    withStub(async (stub, client) => {
+      failFirst(stub, [status, 500]);
+      await failureOf(client.getRequest(1, never));
+      expect(stub.seen).toHaveLength(1);
+    }),
+  );
+
+  it("waits as long as the service asks, up to some seconds", () => {
+    const clock = new FakeClock();
+    return withStub(
+      async (stub, client) => {
+        failFirst(stub, [503], { "retry-after": "3" });
+        const reading = client.getRequest(1, never);
+        await eventually(() => clock.asleep > 0);
+        await clock.advance(2_900);
+        expect(stub.seen).toHaveLength(1);
+        await clock.advance(1_000);
+        expect(await reading).toMatchObject({ id: 1 });
+      },
+      {},
+      { clock },
+    );
+  });
+
+  it("has a list go on with the page that failed", () =>
+    withStub(
+      async (stub, client) => {
+        stub.rows.procedures = Array.from({ length: 30 }, (_, index) => ({ id: index + 1, facilityId: 12 }));
+        let failures = 3;
+        stub.intercept = (request, response) => {
+          const isFailing = request.url?.includes("page=2&") === true && failures-- > 0;
+          if (isFailing) send(response, 500, {});
+          return isFailing;
+        };
+        const question = { list: "procedures", surface: "request", filters: { facilityId: 12 } } as const;
+        let entries = 0;
+        for await (const page of client.readList(question, never)) entries += page.entries.length;
+        expect(entries).toBe(30);
+        expect(stub.count("GET /api/procedures?facilityId=12&page=1&")).toBe(1);
+        expect(stub.count("GET /api/procedures?facilityId=12&page=2&")).toBe(4);
+      },
+      { perPage: 10 },
+    ));
+
+  it("is what a call that creates something never is", () =>
+    withStub(async (stub, client) => {
+      failFirst(stub, [503, 503]);
+      const containers = [{ label: "V-1", description: "" }];
+      const request = { type: "STORE", facilityId: 12, subjectCode: phi("S-1"), containers } as const;
+      await failureOf(client.createRequest(request, never));
+      expect(stub.count("POST")).toBe(1);
+    }));
+});
+
 describe("Retry-After", () => {
   it.each([
     ["seconds", { "retry-after": "30" }, 30_000],
@@ -159,9 +252,18 @@ it("holds calls back while the service is down and probes until it is back", () 
         if (isDown) send(response, 502, "");
         return isDown;
       };
-      for (let call = 0; call < 5; call += 1) await failureOf(client.getRequest(1, never));
+      const failedRead = async () => {
+        let isOver = false;
+        const failure = failureOf(client.getRequest(1, never)).finally(() => {
+          isOver = true;
+        });
+        while (!isOver) await clock.advance(100);
+        return (await failure).code;
+      };
+      for (let call = 0; call < 5; call += 1) expect(await failedRead()).toBe("SERVICE_UNAVAILABLE");
       expect((await failureOf(client.getRequest(1, never))).code).toBe("SERVICE_PAUSED");
-      expect(stub.seen).toHaveLength(5);
+      // Two reads are tried five times each; after that nobody believes that it passes.
+      expect(stub.seen).toHaveLength(5 + 5 + 1 + 1 + 1);
       isDown = false;
       await clock.advance(6_000);
       await settle();
