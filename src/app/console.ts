@@ -152,7 +152,7 @@ async function readReadiness(daemon: Daemon): Promise<Readiness> {
 const NO_WORKER =
   "no daemon with the role worker works on this ledger: orders are taken, and nothing is sent to the service or the lab until one is started";
 
-/** With the failure's code at its end, by which its mend is found. */
+/** With the failure's code at its end, by which its hint is found. */
 function tellLedgerFailure(error: unknown): string {
   const failure = error instanceof Failure ? error : asRefusal(error);
   if (failure === undefined) return "the ledger's database gives an error; the log says more";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
-import { mendLeftBehind, needsPerson, tellLeftBehind } from "../console/tell-left-behind.ts";
+import { hintLeftBehind, needsPerson, tellLeftBehind } from "../console/tell-left-behind.ts";
 import type { Logger } from "../core/logger.ts";
 import { type LeftBehind, listLeftBehind } from "../ledger/left-behind.ts";
 import { forgetMoves } from "../ledger/move-results.ts";
@@ -17,6 +17,6 @@ export async function noteLeftBehind(pool: pg.Pool, config: Config, logger: Logg
   await forgetMoves(pool, namesOf(config));
   for (const left of (await readLeftBehind(pool, config)).filter(needsPerson)) {
     const { connector, results, orders, messages } = left;
-    logger.warn({ connector, results, orders, messages, mend: mendLeftBehind(left) }, tellLeftBehind(left));
+    logger.warn({ connector, results, orders, messages, hint: hintLeftBehind(left) }, tellLeftBehind(left));
   }
 }

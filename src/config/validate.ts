@@ -12,7 +12,7 @@ export type Validation<T> =
 
 /**
  * Holds a value against a schema and tells every mistake with its place. `above` is the way from the top of the file
- * to the value. Two things are mended on the way, because YAML and the environment can't say them: a key without a
+ * to the value. Two things are corrected on the way, because YAML and the environment can't say them: a key without a
  * value counts as absent, and `${PORT}` may stand where a number or true/false is wanted.
  */
 export function validate<T>(
@@ -22,13 +22,13 @@ export function validate<T>(
   above: Path = [],
 ): Validation<T> {
   const root = structuredCloneWithoutPrototypes(value);
-  // Mending a section can uncover what was beneath it, never more often than the file is deep.
+  // Correcting a section can uncover what was beneath it, never more often than the file is deep.
   for (let round = 0; ; round++) {
     const result = schema.safeParse(root, { error: () => "" });
     if (result.success) return { isValid: true, value: result.data };
     const leaves = leafIssues(result.error.issues);
-    const isMended = round < 20 && leaves.map((leaf) => mend(leaf, root, source, above)).includes(true);
-    if (!isMended) return { isValid: false, problems: tell(leaves, schema, root, source, above) };
+    const isCorrected = round < 20 && leaves.map((leaf) => correct(leaf, root, source, above)).includes(true);
+    if (!isCorrected) return { isValid: false, problems: tell(leaves, schema, root, source, above) };
   }
 }
 
@@ -52,7 +52,7 @@ function tell(
 }
 
 /** Whether the value that broke a rule could be brought into the form the rule wants; `root` is changed in place. */
-function mend(leaf: Leaf, root: unknown, source: Source, above: Path): boolean {
+function correct(leaf: Leaf, root: unknown, source: Source, above: Path): boolean {
   const key = leaf.path.at(-1);
   const parent = valueAt(root, leaf.path.slice(0, -1));
   if (key === undefined || typeof parent !== "object" || parent === null) return false;
@@ -80,7 +80,7 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>(childOf, root);
 }
 
-/** A copy to mend. The reader's objects have no prototype, and the copy's have none either. */
+/** A copy to correct. The reader's objects have no prototype, and the copy's have none either. */
 function structuredCloneWithoutPrototypes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(structuredCloneWithoutPrototypes);
   if (typeof value !== "object" || value === null) return value;

@@ -42,9 +42,9 @@ export function wordsFor(issue: Leaf, context: IssueContext): Verdict[] {
     case "invalid_union": {
       const choices = optionsOf(issue);
       if (choices) return [{ message: choiceWords(choices, context.value, mayQuote) }];
-      const mend = suggestion(context.value, fixedChoices(issue));
+      const hint = suggestion(context.value, fixedChoices(issue));
       return [
-        { message: `expected ${expectation(schemas) ?? "another kind of value"}; got ${given}${mend}` },
+        { message: `expected ${expectation(schemas) ?? "another kind of value"}; got ${given}${hint}` },
       ];
     }
     case "invalid_type": {

@@ -14,7 +14,7 @@ export interface CheckLine {
   readonly isOk: boolean;
   /** It works, but is unwise. */
   readonly isWarning?: boolean | undefined;
-  /** What was found; for a failure also the mend. */
+  /** What was found; for a failure also the hint. */
   readonly detail: string;
 }
 

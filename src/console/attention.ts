@@ -15,7 +15,7 @@ export interface Attention {
   /** Since when, ISO 8601; null where `what` says it or nobody knows. */
   readonly since: string | null;
   /** What to do about it. */
-  readonly mend: string | null;
+  readonly hint: string | null;
   /** The command that shows more. */
   readonly command: string | null;
 }
@@ -32,7 +32,7 @@ export function tellAttention(status: Facts, unread: readonly string[]): Attenti
     ...restoredOf(status),
     ...status.reasons
       .filter((what) => what !== status.restored?.text)
-      .map((what) => item("act", what, { mend: mendOf(what), command: "cryobridge check" })),
+      .map((what) => item("act", what, { hint: hintOf(what), command: "cryobridge check" })),
     ...unreadOf(status, unread),
     ...ordersOf(status),
     ...deliveriesOf(status),
@@ -54,7 +54,7 @@ function item(
   what: string,
   more: Partial<Omit<Attention, "level" | "what">> = {},
 ): Attention {
-  return { level, what, since: null, mend: null, command: null, ...more };
+  return { level, what, since: null, hint: null, command: null, ...more };
 }
 
 /** A ledger that is away altogether is among the reasons already. */
@@ -65,7 +65,7 @@ function unreadOf({ isReady, states }: Facts, unread: readonly string[]): Attent
       "act",
       `the ledger did not tell in time, or at all: ${unread.join(", ")}; more may be wrong than stands here`,
       {
-        mend: "Look at the log, and whether the database is overloaded or something locks its tables.",
+        hint: "Look at the log, and whether the database is overloaded or something locks its tables.",
       },
     ),
   ];
@@ -77,7 +77,7 @@ function restoredOf({ restored }: Facts): Attention[] {
   return [
     item(isHeld ? "act" : "look", restored.text, {
       since: restored.noticedAt,
-      mend: HINT_RESTORED,
+      hint: HINT_RESTORED,
       command: isHeld ? "cryobridge orders list --state received,queued,submitting,parked" : null,
     }),
   ];
@@ -94,7 +94,7 @@ function ordersOf({ states, stuckOrders, generatedAt }: Facts): Attention[] {
   return [
     item("act", named.length === 0 ? what : `${what} (${named.join(", ")})`, {
       since: before(generatedAt, parked.oldestSeconds),
-      mend: "`cryobridge orders show ID` says why; mend the cause, then retry, resolve or discard the order.",
+      hint: "`cryobridge orders show ID` says why; fix the cause, then retry, resolve or discard the order.",
       command: "cryobridge orders list --state parked",
     }),
   ];
@@ -105,7 +105,7 @@ const LAB_AWAY_MS = 3_600_000;
 
 function deliveriesOf({ failingDeliveries, deliveries, generatedAt }: Facts): Attention[] {
   const held = deliveries?.held ?? 0;
-  const failing = (failingDeliveries ?? []).map(({ connector, state, count, since, code, text, mend }) => {
+  const failing = (failingDeliveries ?? []).map(({ connector, state, count, since, code, text, hint }) => {
     const isParked = state === "parked";
     const isLong = Date.parse(generatedAt) - Date.parse(since) > LAB_AWAY_MS;
     const isAlone = code === "DELIVERY_FAILS_ALONE" || code === "MLLP_RESULT_ERROR";
@@ -114,7 +114,7 @@ function deliveriesOf({ failingDeliveries, deliveries, generatedAt }: Facts): At
     return item(
       isParked || isLong ? "act" : "wait",
       `the lab doesn't have ${many(count, "result", "results")} through ${connector}: ${text} (${code})${tail}`,
-      { since, mend, command: "cryobridge queue" },
+      { since, hint, command: "cryobridge queue" },
     );
   });
   if (held === 0) return failing;
@@ -123,8 +123,8 @@ function deliveriesOf({ failingDeliveries, deliveries, generatedAt }: Facts): At
 }
 
 function leftBehindOf({ leftBehind }: Facts): Attention[] {
-  return (leftBehind ?? []).map(({ text, since, mend }) =>
-    item("act", text, { since, mend, command: "cryobridge queue" }),
+  return (leftBehind ?? []).map(({ text, since, hint }) =>
+    item("act", text, { since, hint, command: "cryobridge queue" }),
   );
 }
 
@@ -137,7 +137,7 @@ function waitingOf({ waitingMessages }: Facts): Attention[] {
         `${many(messages, "message", "messages")} through ${connector} ${messages === 1 ? "waits" : "wait"} for the ${kind} code ${code ?? ""}, which no table knows`,
         {
           since,
-          mend: "Teach the configuration the code; then restart the daemon, or use `cryobridge messages release`.",
+          hint: "Teach the configuration the code; then restart the daemon, or use `cryobridge messages release`.",
           command: "cryobridge messages waiting",
         },
       ),
@@ -149,7 +149,7 @@ function tasksOf({ tasks, generatedAt }: Facts): Attention[] {
   return [
     item("act", `${many(tasks.open, "task is", "tasks are")} open`, {
       since: before(generatedAt, tasks.oldestSeconds),
-      mend: "See to it, then write that down with `cryobridge tasks done ID`.",
+      hint: "See to it, then write that down with `cryobridge tasks done ID`.",
       command: "cryobridge tasks",
     }),
   ];
@@ -173,9 +173,9 @@ const PAUSED: Readonly<Record<string, string>> = {
 /** A name that is never taken may be the file system's own, so somebody should look; the others are files that somebody means. */
 function untakenOf({ untakenFiles }: Facts): Attention[] {
   return (untakenFiles ?? []).map(({ connector, reason, count, since, marker }) => {
-    const { what, mend } = tellUntaken(reason, count, `NAME${marker ?? ""}`);
+    const { what, hint } = tellUntaken(reason, count, `NAME${marker ?? ""}`);
     const level = reason === "name" ? "look" : "act";
-    return item(level, `in the drop folder of connector ${connector}, ${what}`, { since, mend });
+    return item(level, `in the drop folder of connector ${connector}, ${what}`, { since, hint });
   });
 }
 
@@ -183,27 +183,27 @@ function tellUntaken(
   reason: UntakenReason,
   count: number,
   marker: string,
-): { readonly what: string; readonly mend: string } {
+): { readonly what: string; readonly hint: string } {
   switch (reason) {
     case "name":
       return {
         what: `${many(count, "file is", "files are")} never taken by name: a dot at the beginning, or .tmp, .part, .filepart, .crdownload or ~ at the end, means that a file isn't done`,
-        mend: "Have the sender rename each file once it is whole; rename or remove what was left there.",
+        hint: "Have the sender rename each file once it is whole; rename or remove what was left there.",
       };
     case "marker":
       return {
         what: `${many(count, "file waits for its marker", "files wait for their markers")} (${marker})`,
-        mend: `Have the sender write the marker once a file is whole, or write it yourself.`,
+        hint: `Have the sender write the marker once a file is whole, or write it yourself.`,
       };
     case "lone_marker":
       return {
         what: `${many(count, "marker has", "markers have")} no file (${marker})`,
-        mend: "Ask the sender for the files; remove markers that nobody needs.",
+        hint: "Ask the sender for the files; remove markers that nobody needs.",
       };
     case "changing":
       return {
         what: `${many(count, "file keeps", "files keep")} changing, and can't be taken before it rests`,
-        mend: "Look what writes to it; have the sender write elsewhere and rename the finished file into the folder.",
+        hint: "Look what writes to it; have the sender write elsewhere and rename the finished file into the folder.",
       };
   }
 }
@@ -212,7 +212,7 @@ function tanksOf({ overdueTanks }: Facts): Attention[] {
   return (overdueTanks ?? []).map(({ storage, facilityCode, since }) =>
     item("act", `tank ${storage} of ${facilityCode} was not refilled for too long`, {
       since,
-      mend: "Call the facility.",
+      hint: "Call the facility.",
       command: "cryobridge refills tanks",
     }),
   );
@@ -224,7 +224,7 @@ function refusalsOf({ refusals }: Facts): Attention[] {
       "look",
       `${many(count, "message", "messages")} through ${connector} ${count === 1 ? "was" : "were"} refused within the last day, the latest at ${formatMinute(new Date(latestAt))}`,
       {
-        mend: "Have the lab correct what it sends, or mend the profile and use `cryobridge messages replay ID`.",
+        hint: "Have the lab correct what it sends, or correct the profile and use `cryobridge messages replay ID`.",
         command: `cryobridge messages list --verdict refused --connector ${connector} --since 1d`,
       },
     ),
@@ -241,10 +241,10 @@ function changesOf({ serviceChanges, reasons }: Facts): Attention[] {
   );
 }
 
-/** The mend of the failure whose code ends a sentence, as in `… (LEDGER_UNAVAILABLE)`. */
-function mendOf(sentence: string): string | null {
+/** The hint of the failure whose code ends a sentence, as in `… (LEDGER_UNAVAILABLE)`. */
+function hintOf(sentence: string): string | null {
   const code = /[([]([A-Z]+_[A-Z_]+)[)\]]$/.exec(sentence)?.[1];
-  return FAILURES[code as FailureCode]?.mend ?? null;
+  return FAILURES[code as FailureCode]?.hint ?? null;
 }
 
 function many(count: number, one: string, several: string): string {

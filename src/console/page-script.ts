@@ -52,13 +52,13 @@ function attention(items, now) {
     return;
   }
   shownAttention = key;
-  box.replaceChildren(...items.map(({ level, what, mend, command }, index) => {
+  box.replaceChildren(...items.map(({ level, what, hint, command }, index) => {
     const [sign, tone, meaning] = SIGNS[level] ?? SIGNS.look;
     const mark = el("span", "sign " + tone, sign);
     mark.title = meaning;
     const age = ages[index] === null ? [] : [" \\u00b7 for ", ages[index]];
     const commandLine = command === null ? null : el("div", "command", code(command));
-    return el("li", level, mark, el("div", "", el("div", "what", what, ...age), mend === null ? null : el("div", "note", ...ticks(mend)), commandLine));
+    return el("li", level, mark, el("div", "", el("div", "what", what, ...age), hint === null ? null : el("div", "note", ...ticks(hint)), commandLine));
   }));
   box.hidden = items.length === 0;
 }
@@ -105,8 +105,8 @@ function reasonCell(reason) {
   const failureCode = reason.code ? el("span", "code", " " + reason.code) : null;
   return el("td", "", el("span", "", reason.text, failureCode));
 }
-function mendCell(mend) {
-  return mend ? el("td", "", el("span", "", ...ticks(mend))) : el("td", "");
+function hintCell(hint) {
+  return hint ? el("td", "", el("span", "", ...ticks(hint))) : el("td", "");
 }
 function numberAtService({ requestId, procedureId }) {
   if (requestId !== null) return String(requestId);
@@ -141,7 +141,7 @@ function show(status) {
   counts(status);
   const stuck = status.stuckOrders?.map((order) => row([
     ...orderCells(order), stateBadge(order.state), since(order.changedAt, now), reasonCell(order.reason),
-    mendCell(order.reason?.mend),
+    hintCell(order.reason?.hint),
   ])) ?? null;
   const parked = status.states?.find(({ state }) => state === "parked")?.count ?? 0;
   byId("more").hidden = stuck === null || stuck.length >= parked;
@@ -152,7 +152,7 @@ function show(status) {
   table(byId("results"), ["Through", "Results", "State", "For", "Why", "What to do"], failing.map((each) => row([
     el("td", "", el("strong", "keep", each.connector)), String(each.count),
     el("td", "", el("span", "badge " + (each.state === "parked" ? "bad" : "wait"), each.state === "parked" ? "Parked" : "Tried again")),
-    since(each.since, now), reasonCell(each), mendCell(each.mend),
+    since(each.since, now), reasonCell(each), hintCell(each.hint),
   ])), "");
   const waiting = status.waitingMessages ?? [];
   byId("waiting").hidden = waiting.length === 0;

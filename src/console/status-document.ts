@@ -86,7 +86,7 @@ export interface StatusDeliveries {
   readonly since: string;
   readonly code: string;
   readonly text: string;
-  readonly mend: string | null;
+  readonly hint: string | null;
 }
 
 /** What waits of a connector that isn't configured, in the status document. */
@@ -97,7 +97,7 @@ export interface StatusLeftBehind {
   readonly messages: number;
   readonly since: string;
   readonly text: string;
-  readonly mend: string;
+  readonly hint: string;
 }
 
 /** A ledger that was restored from an older copy, in the status document. */
@@ -140,6 +140,6 @@ export interface StatusOrder {
   readonly reason: {
     readonly code: FailureCode | null;
     readonly text: string;
-    readonly mend: string | null;
+    readonly hint: string | null;
   } | null;
 }

@@ -26,7 +26,7 @@ import type {
   StatusRestored,
   StatusTank,
 } from "./status-document.ts";
-import { mendLeftBehind, needsPerson, tellLeftBehind } from "./tell-left-behind.ts";
+import { hintLeftBehind, needsPerson, tellLeftBehind } from "./tell-left-behind.ts";
 import { tellRestored } from "./tell-restored.ts";
 
 const RECENT = 25;
@@ -128,12 +128,12 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
 
 function toStatusDeliveries(found: FailingDeliveries): StatusDeliveries {
   const { connector, state, count, since, code, text } = found;
-  return { connector, state, count, since: since.toISOString(), code, text, mend: mendOfCode(code) };
+  return { connector, state, count, since: since.toISOString(), code, text, hint: hintOfCode(code) };
 }
 
 /** A code in the ledger may be one that this release doesn't know. */
-function mendOfCode(code: string | undefined): string | null {
-  return FAILURES[code as FailureCode]?.mend ?? null;
+function hintOfCode(code: string | undefined): string | null {
+  return FAILURES[code as FailureCode]?.hint ?? null;
 }
 
 function toStatusLeftBehind(left: LeftBehind): StatusLeftBehind {
@@ -142,7 +142,7 @@ function toStatusLeftBehind(left: LeftBehind): StatusLeftBehind {
     ...{ connector, results, orders, messages },
     since: since.toISOString(),
     text: tellLeftBehind(left),
-    mend: mendLeftBehind(left),
+    hint: hintLeftBehind(left),
   };
 }
 
@@ -161,7 +161,7 @@ function toStatusOrder(row: OrderRow): StatusOrder {
     procedureId: row.procedureId ?? null,
     state: row.state,
     changedAt: row.changedAt.toISOString(),
-    reason: reason ? { code: code ?? null, text: reason.text, mend: mendOfCode(code) } : null,
+    reason: reason ? { code: code ?? null, text: reason.text, hint: hintOfCode(code) } : null,
   };
 }
 

@@ -22,7 +22,7 @@ export function tellLeftBehind(left: LeftBehind): string {
 }
 
 /** How to go on with it. */
-export function mendLeftBehind({ connector, results, orders, messages }: LeftBehind): string {
+export function hintLeftBehind({ connector, results, orders, messages }: LeftBehind): string {
   const again = `Name ${connector} in the configuration again`;
   if (results + orders === 0) return `${again}.`;
   const rest = messages > 0 ? " Its messages need the connector itself." : "";

@@ -85,8 +85,8 @@ export class Failure extends Error {
   }
 
   /** What a person does about it. */
-  get mend(): string {
-    return FAILURES[this.code].mend;
+  get hint(): string {
+    return FAILURES[this.code].hint;
   }
 }
 

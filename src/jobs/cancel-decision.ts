@@ -23,7 +23,7 @@ export function decideAfterCall(
   { attempt, random }: { readonly attempt: number; readonly random: number },
   backoff: Backoff,
 ): AfterCall {
-  // Refused credentials are the site's to mend and say nothing about the order.
+  // Refused credentials are the site's to fix and say nothing about the order.
   if (failure.class === "transient" || failure.code === "SERVICE_CREDENTIALS_REFUSED") {
     return { kind: "again", nextInMs: backoffMs(attempt, backoff, random, failure.retryAfterMs) };
   }

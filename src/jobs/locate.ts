@@ -70,7 +70,7 @@ export interface LocateRound<T extends Completed> {
 
 /**
  * Looks without a full answer after which an order is told as completed with what is known, rather than never. Lists
- * lag behind, a location may be written after the procedure's status, and credentials are mended: none of it is final.
+ * lag behind, a location may be written after the procedure's status, and credentials are corrected: none of it is final.
  */
 const MOST_LOOKS = 5;
 /** Room for clocks that differ more than the `Date` header shows, for times without a zone, and for whole days. */

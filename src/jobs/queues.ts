@@ -140,7 +140,7 @@ export async function openQueues(backend: QueueBackend, logger: Logger): Promise
   await Promise.all(Object.values(queues).map(ready));
   const workers: Worker[] = [];
   const stopping = new AbortController();
-  const mended = async <T>(work: () => Promise<T>): Promise<T> => {
+  const repaired = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
     } catch (error) {
@@ -159,7 +159,7 @@ export async function openQueues(backend: QueueBackend, logger: Logger): Promise
         data,
         opts: { jobId, lifo: isUrgent },
       }));
-      await mended(() => inTime(queues[queue].addBulk(bulk)));
+      await repaired(() => inTime(queues[queue].addBulk(bulk)));
     },
     clear: async () => {
       await inTime(Promise.all(QUEUE_NAMES.map((name) => queues[name].obliterate({ force: true }))));

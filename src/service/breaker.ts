@@ -123,7 +123,7 @@ export class CircuitBreaker implements Breaker {
     return this.#state === "closed" && this.#failures < REPEATS_END_AT;
   }
 
-  /** Lets a call through now instead of later: what kept calls back is said to be mended. */
+  /** Lets a call through now instead of later: what kept calls back is said to be fixed. */
   probeNow(): void {
     if (this.#state === "open") this.#change({ state: "half-open", cause: this.#why?.cause });
   }

@@ -7,7 +7,7 @@ const EVERY_MS = 5_000;
 
 /**
  * Watches a secret that was refused, and calls back once it is another one, so that work goes on as soon as somebody
- * has mended it and not only when the next try is due. One watch at a time; a secret that can't be read is waited for.
+ * has corrected it and not only when the next try is due. One watch at a time; a secret that can't be read is waited for.
  */
 export class SecretWatch {
   readonly #secret: Secret;

@@ -22,7 +22,7 @@ export interface IssuedToken {
   readonly missingScopes: readonly string[];
 }
 
-/** Error codes of RFC 6749, 5.2 that only a change of credentials or settings can mend. */
+/** Error codes of RFC 6749, 5.2 that only a change of credentials or settings can fix. */
 const REFUSALS = new Set([
   "invalid_client",
   "invalid_grant",

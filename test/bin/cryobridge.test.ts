@@ -101,7 +101,7 @@ describe.runIf(machineHas("linux", "an older node"))("under an older Node.js", (
       expect(run(older, layout, "exit", "5").status).toBe(5);
     }));
 
-  test("a missing pinned one is named with the mend", () =>
+  test("a missing pinned one is named with the hint", () =>
     withPackage({ hasRuntime: false }, (layout) => {
       const { status, stderr } = run(older, layout, "exit", "0");
       expect(stderr).toContain("Cryobridge needs Node.js 24 or newer");

@@ -73,7 +73,7 @@ describe("why is it waiting?", () => {
     for (const state of open) expect(why({ state, requestId: 1001 })).toMatch(/^[A-Z].*\.$/);
   });
 
-  it("tells the reason and the mend of a parked order", () => {
+  it("tells the reason and the hint of a parked order", () => {
     const failure = { code: "SUBJECT_UNKNOWN", text: "the service has no subject with this code" } as const;
     const sentence = why({ state: "parked", failure });
     expect(sentence).toContain(

@@ -36,7 +36,7 @@ describe("what somebody should know", () => {
         level: "wait",
         what: `the lab doesn't have 3 results through lims: ${text} (MLLP_UNREACHABLE); tried again by itself, and later ones wait behind it`,
         since: since.toISOString(),
-        mend: expect.stringContaining("Look whether the lab system listens"),
+        hint: expect.stringContaining("Look whether the lab system listens"),
         command: "cryobridge queue",
       },
     ]);
@@ -68,13 +68,13 @@ describe("what somebody should know", () => {
     ]);
   });
 
-  it("has the mend of the failure that a reason ends with", async () => {
+  it("has the hint of the failure that a reason ends with", async () => {
     const readiness = async () => ({
       ready: false,
       reasons: ["intake is waiting: the disk [FILE_SYSTEM_ERROR]"],
     });
     const [found] = await attentionOf({ readiness });
-    expect(found).toMatchObject({ level: "act", mend: expect.stringContaining("Make room") });
+    expect(found).toMatchObject({ level: "act", hint: expect.stringContaining("Make room") });
   });
 
   it("says what the ledger did not tell, rather than that nobody is needed", async () => {

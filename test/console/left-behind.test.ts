@@ -29,7 +29,7 @@ describe("what waits of a connector that is configured no more", () => {
         level: "act",
         what: "the configuration names no connector old, and there are 3 results and 1 order in work of it, whose lab hears nothing",
         since: SINCE.toISOString(),
-        mend: "Name old in the configuration again, or have its results go out through another connector: `cryobridge queue move --from old --to NAME`.",
+        hint: "Name old in the configuration again, or have its results go out through another connector: `cryobridge queue move --from old --to NAME`.",
         command: "cryobridge queue",
       },
     ]);

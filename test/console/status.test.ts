@@ -29,7 +29,7 @@ describe("/api/status", () => {
             reason: {
               code: "CONFIG_INVALID",
               text: "the facility is not configured",
-              mend: expect.any(String),
+              hint: expect.any(String),
             },
           },
         ],
@@ -50,7 +50,7 @@ describe("/api/status", () => {
     const reason = { code: "OF_ANOTHER_RELEASE" as FailureCode, text: "it is so" };
     await withConsole({ deps: { stuckOrders: async () => [{ ...PARKED, reason }] } }, async ({ url }) => {
       const status = (await (await fetch(`${url}/api/status`)).json()) as Status;
-      expect(status.stuckOrders?.map((order) => order.reason)).toEqual([{ ...reason, mend: null }]);
+      expect(status.stuckOrders?.map((order) => order.reason)).toEqual([{ ...reason, hint: null }]);
     });
   });
 

@@ -91,9 +91,9 @@ export function describeConnectorContract(
     test("fails a delivery for now, not for good, while the lab is out of reach", () =>
       withConnector(async (connector, lab) => {
         const file = { fileName: "PO-1_0000000001.txt", bytes: Buffer.from("a result\r") };
-        const mend = await lab.breakDelivery();
+        const repair = await lab.breakDelivery();
         await expect(connector.deliver(file)).rejects.toMatchObject({ name: "Failure", class: "transient" });
-        await mend();
+        await repair();
         await connector.deliver(file);
         expect(await lab.received()).toEqual([file.fileName]);
       }));

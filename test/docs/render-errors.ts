@@ -107,6 +107,6 @@ function prefixOf(code: string): string {
 }
 
 function renderEntry(code: FailureCode): string {
-  const { class: failureClass, meaning, mend } = FAILURES[code];
-  return `### ${code}\n\n*${failureClass}.* ${meaning}\n\nWhat to do: ${mend}`;
+  const { class: failureClass, meaning, hint } = FAILURES[code];
+  return `### ${code}\n\n*${failureClass}.* ${meaning}\n\nWhat to do: ${hint}`;
 }

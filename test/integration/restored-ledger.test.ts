@@ -188,7 +188,7 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
       expect(trouble?.what).toMatch(
         /^the ledger is an older copy \(restored; .*\); 0 of 3 open orders were compared with the service, and nothing is submitted until all are$/,
       );
-      expect(trouble?.mend).toContain("orders release-after-restore --reason");
+      expect(trouble?.hint).toContain("orders release-after-restore --reason");
       site.simulator.control.setFaults([]);
       const orders = await site.settled(3, ended);
       expect(orders.map(({ state }) => state)).toEqual(["completed", "completed", "completed"]);

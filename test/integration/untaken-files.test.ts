@@ -15,7 +15,7 @@ interface Shown {
   readonly attention: readonly {
     readonly level: string;
     readonly what: string;
-    readonly mend: string | null;
+    readonly hint: string | null;
   }[];
   readonly untakenFiles: readonly {
     readonly reason: string;
@@ -83,7 +83,7 @@ describe("what lies in a drop folder and is not taken", () => {
       const item = shown.attention.find(({ what }) => what.includes("connector csv"));
       expect(item).toMatchObject({
         level: "look",
-        mend: expect.stringContaining("rename each file once it is whole"),
+        hint: expect.stringContaining("rename each file once it is whole"),
       });
       expect(item?.what).toContain(
         "in the drop folder of connector csv, 6 files are never taken by name: a dot at the beginning, or .tmp",

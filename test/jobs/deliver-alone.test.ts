@@ -12,7 +12,7 @@ import { listOpenDeliveries } from "../../src/ledger/views.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
 
-const PERSON = { actor: "kim", reason: "mended" };
+const PERSON = { actor: "kim", reason: "corrected" };
 const NAMES = ["A", "B", "C", "D"];
 const nameOf = ({ outcome }: OpenOutcome) =>
   outcome.kind === "changed" ? (outcome.order.placerOrderNumber ?? "") : "";

@@ -14,7 +14,7 @@ import { eventually } from "../support/eventually.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
 
-const PERSON = { actor: "kim", reason: "mended" };
+const PERSON = { actor: "kim", reason: "corrected" };
 const NAMES = ["A", "B", "C"];
 const nameOf = ({ outcome }: OpenOutcome) =>
   outcome.kind === "changed" ? (outcome.order.placerOrderNumber ?? "") : "";
@@ -272,7 +272,7 @@ test.each([
     const { rows } = await ledger.pool.query(
       "select actor, target, detail ->> 'reason' as reason from audit",
     );
-    expect(rows).toEqual([{ actor: "kim", target: "d1", reason: "mended" }]);
+    expect(rows).toEqual([{ actor: "kim", target: "d1", reason: "corrected" }]);
   }),
 );
 

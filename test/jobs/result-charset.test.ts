@@ -89,7 +89,7 @@ test("a result that is sent again has the bytes that it had, though the characte
     expect(lab.got[0]?.includes(Buffer.from("||M\xfcller\r", "latin1"))).toBe(true);
   }));
 
-test("a result that its character set can't hold is parked with the place, and goes out once the setting is mended", () =>
+test("a result that its character set can't hold is parked with the place, and goes out once the setting is corrected", () =>
   withLedger(async (ledger) => {
     const { lab, setEncoding, deliver, open } = await aLab(ledger, LASKA);
     await setEncoding("8859/1");
@@ -106,7 +106,7 @@ test("a result that its character set can't hold is parked with the place, and g
     await setEncoding("as-received");
     await retryDelivery(ledger.pool, parseId("d", parked?.deliveryId ?? "") as number, {
       actor: "kim",
-      reason: "mended",
+      reason: "corrected",
     });
     await deliver();
     expect(lab.got.map((bytes) => bytes.includes(Buffer.from("||\xa3aska\r", "latin1")))).toEqual([true]);

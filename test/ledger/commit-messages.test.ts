@@ -59,7 +59,7 @@ test("tells a cut-off file how far it got, and the same bytes as a duplicate onc
     });
   }));
 
-test("takes a refused file again after a mend", () =>
+test("takes a refused file again after a correction", () =>
   withLedger(async ({ pool }) => {
     const opening = await openFile(pool, FILE);
     await closeFile(pool, opening.fileId, { status: "refused", problems: [] });

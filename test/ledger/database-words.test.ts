@@ -74,7 +74,7 @@ test.each([
   ["The server does not support SSL connections", undefined, "speaks no TLS, which sslmode asks for"],
   ["self-signed certificate", "DEPTH_ZERO_SELF_SIGNED_CERT", "shows a certificate that is not trusted"],
   ["permission denied for database x", "42501", "does not let that user make or use the schema cryobridge"],
-])("%s is a refusal that an operator can mend, in words of ours", (text, code, words) => {
+])("%s is a refusal that an operator can fix, in words of ours", (text, code, words) => {
   const failure = toFailure(Object.assign(new Error(text), code === undefined ? {} : { code }));
   expect(failure.code).toBe("LEDGER_REFUSED");
   expect(failure.message).toContain(words);

@@ -31,7 +31,7 @@ describe("a site's module", () => {
     expect(orders[0]?.sources).toMatchObject({ facility: "module ./our-lab.ts", operation: "OBR-4.1" });
   });
 
-  test("may mend what was found wrong", async () => {
+  test("may correct what was found wrong", async () => {
     const { verdict, orders } = await mapWith(
       (order) => {
         order.operation ??= "RETRIEVAL";

@@ -188,7 +188,7 @@ describe("what the authorization server refuses", () => {
     }),
   );
 
-  it("is tried again within seconds of a mended secret, however long the next try was away", () => {
+  it("is tried again within seconds of a corrected secret, however long the next try was away", () => {
     const clock = new FakeClock();
     let secret = "old";
     return withOAuth(

@@ -242,7 +242,7 @@ describe("a token endpoint that fails", () => {
     }, clock);
   });
 
-  it("is told apart from refused credentials, which a rotated secret mends without a restart", () => {
+  it("is told apart from refused credentials, which a rotated secret ends without a restart", () => {
     const clock = new FakeClock();
     let secret = "old";
     return withOAuth(

@@ -52,7 +52,7 @@ function configOf(session: Session, report: Report): Config<ProfileDefinition> |
         subject: "configuration",
         result: "failed",
         detail: `${place}: ${message}`,
-        hint: error.mend,
+        hint: error.hint,
         status: EXIT.configuration,
       });
     }

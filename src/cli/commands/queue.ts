@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { readLeftBehind } from "../../app/left-behind.ts";
-import { mendLeftBehind, needsPerson } from "../../console/tell-left-behind.ts";
+import { hintLeftBehind, needsPerson } from "../../console/tell-left-behind.ts";
 import { Failure, type FailureCode } from "../../core/failures.ts";
 import { type JobQueues, type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
@@ -179,7 +179,7 @@ async function list(session: Session, command: Command): Promise<ExitStatus | un
     const retrying = await listRetryingOrders(pool, limit);
     const deliveries = await listOpenDeliveries(pool, limit);
     const orphaned = await readLeftBehind(pool, config);
-    const hints = orphaned.filter(needsPerson).map(mendLeftBehind);
+    const hints = orphaned.filter(needsPerson).map(hintLeftBehind);
     const warning = session.paint("yellow", "No daemon works on this ledger right now.");
     printDetails(
       session,
@@ -197,7 +197,7 @@ async function list(session: Session, command: Command): Promise<ExitStatus | un
       ],
     );
     if (!failure) return undefined;
-    session.note(`\n${failure.message} (${failure.code})\n  ${failure.mend}`);
+    session.note(`\n${failure.message} (${failure.code})\n  ${failure.hint}`);
     return exitStatusOf(failure.code);
   });
 }

@@ -79,12 +79,12 @@ function print(status: Status, isUnknown: boolean, session: Session): void {
   session.line(countsInWords(status));
 }
 
-function linesOf({ level, what, since, mend, command }: Attention, session: Session): string[] {
+function linesOf({ level, what, since, hint, command }: Attention, session: Session): string[] {
   const [sign, colour] = SIGNS[level];
   const when = since === null ? "" : `, since ${timeWithAge(new Date(since), session.clock.now())}`;
   return [
     `${session.paint(colour, sign)} ${clean(what)}${when}`,
-    ...(mend === null ? [] : [`    ${clean(mend)}`]),
+    ...(hint === null ? [] : [`    ${clean(hint)}`]),
     ...(command === null ? [] : [`    ${session.paint("bold", clean(command))}`]),
   ];
 }

@@ -34,7 +34,7 @@ export function failureJson(failure: Failure): Record<string, unknown> {
   return {
     code: failure.code,
     message: problems ? `${problems.length} mistakes in the configuration` : failure.message,
-    hint: failure.mend,
+    hint: failure.hint,
     ...(problems && {
       problems: problems.map(({ code, file, line, column, path, message }) => ({
         code,
@@ -43,7 +43,7 @@ export function failureJson(failure: Failure): Record<string, unknown> {
         column,
         path,
         message,
-        hint: FAILURES[code].mend,
+        hint: FAILURES[code].hint,
       })),
     }),
   };
@@ -55,7 +55,7 @@ function failureLines(failure: Failure, coloured: boolean): string[] {
   const message = isConfigFailure(failure)
     ? [red("The configuration can't be used:"), ...lines.map((line) => `  ${line}`)]
     : [`${red("error:")} ${lines.join("\n  ")} (${failure.code})`];
-  return [...message, `  ${failure.mend}`];
+  return [...message, `  ${failure.hint}`];
 }
 
 /** Standard error is not looked at on its own: who sees one stream in a terminal usually sees both. */

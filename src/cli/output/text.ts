@@ -26,7 +26,7 @@ export function countsInWords(counts: Readonly<Record<string, number>>, nothing:
 
 /** What to do about a failure. The ledger may hold codes of a later release, which have no hint here. */
 export function hintOf(code: string): string | null {
-  return FAILURES[code as FailureCode]?.mend ?? null;
+  return FAILURES[code as FailureCode]?.hint ?? null;
 }
 
 /** Something with a code, such as a problem or a reason, with its hint, for programs. */

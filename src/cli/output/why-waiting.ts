@@ -52,7 +52,7 @@ export function whyWaiting(order: LedgerOrder, around: Surroundings): string | u
 
 function whyParked({ failure }: LedgerOrder): string {
   if (!failure) return "It waits for a person.";
-  return `It waits for a person: ${failure.text} (${failure.code}). ${FAILURES[failure.code]?.mend ?? ""}`.trim();
+  return `It waits for a person: ${failure.text} (${failure.code}). ${FAILURES[failure.code]?.hint ?? ""}`.trim();
 }
 
 function whyReceived(order: LedgerOrder, { laneHolder, nowMs }: Surroundings): string {

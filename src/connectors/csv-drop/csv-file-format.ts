@@ -225,7 +225,7 @@ function checkDialect(dialect: CsvDialect): CheckLine {
     return { subject, isOk: true, detail: `delimiter ${dialect.delimiter}, encoding ${dialect.encoding}` };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return { subject, isOk: false, detail: `${error.message}. ${error.mend}` };
+    return { subject, isOk: false, detail: `${error.message}. ${error.hint}` };
   }
 }
 

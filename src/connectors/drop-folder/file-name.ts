@@ -10,14 +10,14 @@ const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
 
 /**
  * A name that is harmless as a path component on every system and on a screen. Ordinary names stay as they are;
- * any other is mended and gets a short digest of the original, so that two of them never become one.
+ * any other is made safe and gets a short digest of the original, so that two of them never become one.
  */
 export function safeFileName(name: string): string {
-  let mended = name.replace(UNSAFE, "_").replace(/^[.\s]+|[.\s]+$/g, "_");
-  if (WINDOWS_DEVICE.test(mended)) mended = `_${mended}`;
-  if (mended === name && Buffer.byteLength(name) <= LONGEST_NAME_BYTES && name !== "") return name;
+  let safe = name.replace(UNSAFE, "_").replace(/^[.\s]+|[.\s]+$/g, "_");
+  if (WINDOWS_DEVICE.test(safe)) safe = `_${safe}`;
+  if (safe === name && Buffer.byteLength(name) <= LONGEST_NAME_BYTES && name !== "") return name;
   const digest = createHash("sha256").update(name).digest("hex").slice(0, DIGEST_CHARACTERS);
-  const { stem, extension } = splitExtension(mended);
+  const { stem, extension } = splitExtension(safe);
   const kept = cutBytes(extension, 20);
   return `${cutBytes(stem, LONGEST_NAME_BYTES - DIGEST_CHARACTERS - 1 - Buffer.byteLength(kept))}~${digest}${kept}`;
 }

@@ -12,7 +12,7 @@ const OWN_FOLDERS = ["in", "work", "archive", "error", "out"] as const;
 const WORK_MODE = 0o700;
 type FolderKey = (typeof OWN_FOLDERS)[number];
 
-/** What a folder turned out to be; `problem` names the mend. */
+/** What a folder turned out to be; `problem` names the hint. */
 interface FolderState {
   readonly key: FolderKey;
   readonly path: string;

@@ -63,7 +63,7 @@ export function reportAsJson(report: FileReport): string {
       result: report.result,
       sha256: report.sha256,
       counts: report.counts,
-      problems: report.problems.map((problem) => ({ ...problem, mend: FAILURES[problem.code].mend })),
+      problems: report.problems.map((problem) => ({ ...problem, hint: FAILURES[problem.code].hint })),
       moreProblems: report.moreProblems,
       duplicateOf: report.duplicateOf && {
         file: report.duplicateOf.fileName,
@@ -90,7 +90,7 @@ export function reportAsText(report: FileReport): string {
   if (report.duplicateOf) {
     lines.push(
       `The same bytes came on ${forPeople(report.duplicateOf.receivedAt)} as ${report.duplicateOf.fileName}.`,
-      FAILURES.FILE_DUPLICATE.mend,
+      FAILURES.FILE_DUPLICATE.hint,
       "",
     );
   }
@@ -98,7 +98,7 @@ export function reportAsText(report: FileReport): string {
     lines.push(
       `${index + 1}. ${problem.place}`,
       `   What is wrong: ${problem.message}`,
-      `   What to do:    ${FAILURES[problem.code].mend}`,
+      `   What to do:    ${FAILURES[problem.code].hint}`,
       `   Code:          ${problem.code}`,
       "",
     );

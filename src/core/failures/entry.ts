@@ -12,5 +12,5 @@ export interface FailureEntry {
   /** What happened, one sentence, for `docs/errors.md`. */
   readonly meaning: string;
   /** What the reader does about it, one sentence. */
-  readonly mend: string;
+  readonly hint: string;
 }

@@ -132,7 +132,7 @@ const MOST_UNCLASSIFIED_ATTEMPTS = 10;
 
 /**
  * Decides about a failure. An outage never parks an order, however long it lasts; neither do refused credentials,
- * which are the site's to mend and say nothing about the order.
+ * which are the site's to fix and say nothing about the order.
  */
 export function decideRetry(
   failure: Failure,

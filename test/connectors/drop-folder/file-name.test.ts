@@ -19,9 +19,9 @@ describe("a file name", () => {
     "trailing.",
     "x".repeat(300),
     "",
-  ])("that is hostile is mended: %j", (name) => expect(safeFileName(name)).not.toBe(name));
+  ])("that is hostile is made safe: %j", (name) => expect(safeFileName(name)).not.toBe(name));
 
-  test("once mended is short, harmless, stays as it is, and differs where the originals differ", () => {
+  test("once made safe is short, harmless, stays as it is, and differs where the originals differ", () => {
     const name = fc.string({ unit: "binary", maxLength: 300 });
     fc.assert(
       fc.property(name, name, (a, b) => {

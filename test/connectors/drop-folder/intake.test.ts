@@ -244,7 +244,7 @@ describe("a refused file", () => {
         result: "refused",
         problems: [{ code: "HL7_STRUCTURE", place: "message 1", message: "expected another word" }],
       });
-      expect(report.problems[0].mend).toBeTypeOf("string");
+      expect(report.problems[0].hint).toBeTypeOf("string");
       expect(world.intake.summary()[0]?.status).toBe("refused");
     }));
 

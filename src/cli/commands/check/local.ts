@@ -39,7 +39,7 @@ export async function checkProfiles(
           subject: `profile ${name}`,
           result: "failed",
           detail: `${place}: ${message}`,
-          hint: error.mend,
+          hint: error.hint,
           status: EXIT.configuration,
         });
       }
@@ -159,7 +159,7 @@ async function checkMakeable(dataDir: string, session: Session, report: Report):
     subject: "data folder",
     result: "failed",
     detail: `${dataDir} can't be made: ${parent} may not be written by ${session.actor}`,
-    hint: FAILURES.LEDGER_FOLDER_UNUSABLE.mend,
+    hint: FAILURES.LEDGER_FOLDER_UNUSABLE.hint,
   });
 }
 
@@ -190,7 +190,7 @@ export async function checkConsole(config: Config, isConsoleRunning: boolean, re
     subject,
     result: "failed",
     detail: `can't listen on ${host}:${port} (${code})`,
-    hint: FAILURES[failure].mend,
+    hint: FAILURES[failure].hint,
   });
 }
 

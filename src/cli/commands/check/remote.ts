@@ -2,7 +2,7 @@ import { readLeftBehind } from "../../../app/left-behind.ts";
 import type { OpenLedger } from "../../../app/open-ledger.ts";
 import { readServiceChanges } from "../../../app/service-findings.ts";
 import type { Config } from "../../../config/config.ts";
-import { mendLeftBehind, needsPerson, tellLeftBehind } from "../../../console/tell-left-behind.ts";
+import { hintLeftBehind, needsPerson, tellLeftBehind } from "../../../console/tell-left-behind.ts";
 import { run } from "../../../ledger/database.ts";
 import { findPostgresPackage } from "../../../ledger/embedded/binaries.ts";
 import { EXIT } from "../../exit-status.ts";
@@ -110,7 +110,7 @@ async function checkLeftBehind(config: Config, { pool }: OpenLedger, report: Rep
       subject: `connector ${left.connector}`,
       result: "warning",
       detail: tellLeftBehind(left),
-      hint: mendLeftBehind(left),
+      hint: hintLeftBehind(left),
     });
   }
 }

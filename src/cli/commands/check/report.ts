@@ -56,7 +56,7 @@ export class Report {
       subject,
       result: "failed",
       detail: `${failure.message} (${failure.code})`,
-      hint: failure.mend,
+      hint: failure.hint,
       status,
     });
   }

@@ -161,7 +161,7 @@ async function reportUnread(
     result: isNeeded ? "failed" : "warning",
     detail: `can't be read: ${failure.message} (${failure.code})`,
     // There is no id that could be wrong.
-    hint: failure.code === "SERVICE_NOT_FOUND" ? NO_SUCH_LIST : failure.mend,
+    hint: failure.code === "SERVICE_NOT_FOUND" ? NO_SUCH_LIST : failure.hint,
     status: EXIT.unreachable,
   });
 }

@@ -80,7 +80,7 @@ function describeMessage(part: Hl7FilePart, view: View): Shown {
   const { dictionary, options } = view;
   const { ordinal, line, encoding = null, message } = readMessage(part, options.charset);
   if (message instanceof Failure) {
-    const problem = { code: message.code, message: message.message, hint: message.mend };
+    const problem = { code: message.code, message: message.message, hint: message.hint };
     return { ordinal, line, encoding, problem, segments: [] };
   }
   const { version, messageControlId = null } = message.header;
