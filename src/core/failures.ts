@@ -1,5 +1,4 @@
 import { COMMAND_FAILURES } from "./failures/commands.ts";
-import type { FailureClass, FailureEntry } from "./failures/entry.ts";
 import { INTAKE_FAILURES } from "./failures/intake.ts";
 import { LEDGER_FAILURES } from "./failures/ledger.ts";
 import { MAPPING_FAILURES } from "./failures/mapping.ts";
@@ -7,7 +6,22 @@ import { ORDER_FAILURES } from "./failures/orders.ts";
 import { SERVICE_FAILURES } from "./failures/service.ts";
 import type { KeptAnswer } from "./kept-answer.ts";
 
-export type { FailureClass } from "./failures/entry.ts";
+/**
+ * How a failure is treated.
+ * - `transient`: nothing happened there; trying again is safe.
+ * - `permanent`: it will be refused every time; a person must change something.
+ * - `ambiguous`: it may have happened; the service is asked before anything is sent again.
+ */
+export type FailureClass = "transient" | "permanent" | "ambiguous";
+
+/** What the registry says of a failure. */
+interface FailureEntry {
+  readonly class: FailureClass;
+  /** What happened, for `docs/errors.md`: one or two short sentences. */
+  readonly meaning: string;
+  /** What the reader does about it. */
+  readonly hint: string;
+}
 
 /**
  * Every understood failure, by code `AREA_CONDITION`. A code is never renamed or reused.

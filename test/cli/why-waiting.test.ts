@@ -79,7 +79,7 @@ describe("why is it waiting?", () => {
     expect(sentence).toContain(
       "waits for a person: the service has no subject with this code (SUBJECT_UNKNOWN)",
     );
-    expect(sentence).toContain("Check the subject code");
+    expect(sentence).toContain("Check subject code");
   });
 
   it("says that no daemon runs before anything else that could be said", () => {

@@ -36,7 +36,7 @@ describe("what somebody should know", () => {
         level: "wait",
         what: `the lab doesn't have 3 results through lims: ${text} (MLLP_UNREACHABLE); tried again by itself, and later ones wait behind it`,
         since: since.toISOString(),
-        hint: expect.stringContaining("Look whether the lab system listens"),
+        hint: expect.stringContaining("Check that the lab system listens"),
         command: "cryobridge queue",
       },
     ]);
@@ -74,7 +74,7 @@ describe("what somebody should know", () => {
       reasons: ["intake is waiting: the disk [FILE_SYSTEM_ERROR]"],
     });
     const [found] = await attentionOf({ readiness });
-    expect(found).toMatchObject({ level: "act", hint: expect.stringContaining("Make room") });
+    expect(found).toMatchObject({ level: "act", hint: expect.stringContaining("Free space") });
   });
 
   it("says what the ledger did not tell, rather than that nobody is needed", async () => {

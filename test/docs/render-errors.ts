@@ -10,27 +10,23 @@ interface Area {
 const AREAS: readonly Area[] = [
   {
     title: "Configuration and command line",
-    about: "Told by a command or at the start, before anything is done.",
+    about: "Reported by a command or at the start, before anything is done.",
     prefixes: ["CONFIG", "CLI"],
   },
-  {
-    title: "Console",
-    about: "Told at the start, or by the console's own pages.",
-    prefixes: ["CONSOLE"],
-  },
+  { title: "Console", about: "Reported at the start, or by the console.", prefixes: ["CONSOLE"] },
   {
     title: "Dropped files",
-    about: "Told in the report beside a file in the folder `error`, or as trouble of a connector.",
+    about: "In the report beside a file in the folder `error`, or as trouble of a connector.",
     prefixes: ["FILE"],
   },
   {
     title: "HL7",
-    about: "What could not be read as HL7. The report names the message, the line or the field.",
+    about: "What can't be read as HL7. The report names the message, the line or the field.",
     prefixes: ["HL7"],
   },
   {
     title: "MLLP",
-    about: "Told at the start, by `cryobridge hl7`, or of a result that could not be sent.",
+    about: "Reported at the start, by `cryobridge hl7`, or of a result that could not be sent.",
     prefixes: ["MLLP"],
   },
   {
@@ -40,49 +36,40 @@ const AREAS: readonly Area[] = [
   },
   {
     title: "CSV",
-    about: "What could not be read as CSV. The report names the line or the column.",
+    about: "What can't be read as CSV. The report names the line or the column.",
     prefixes: ["CSV"],
   },
   {
     title: "Mapping",
-    about: "What was read, but is no order by the connector's profile.",
+    about: "What was read, but is not an order by the connector's profile.",
     prefixes: ["MAPPING"],
   },
   {
     title: "Orders",
-    about: "Why an order waits for a person, or ended otherwise than the lab hoped.",
+    about: "Why an order waits for a person, or did not end as the lab wanted.",
     prefixes: ["ORDER", "SUBJECT", "CONTAINER", "SUBMIT", "REQUEST", "PROCEDURE", "CANCEL", "CONTROL"],
   },
-  {
-    title: "Storage service",
-    about: "What calls to the service met with.",
-    prefixes: ["SERVICE"],
-  },
+  { title: "Storage service", about: "Failures of calls to the service.", prefixes: ["SERVICE"] },
   {
     title: "Ledger and queue",
-    about: "The database that everything is kept in, and the queue beside it.",
+    about: "The database that holds everything, and the queue beside it.",
     prefixes: ["LEDGER", "RESTORE", "QUEUE"],
   },
-  {
-    title: "Anything else",
-    about: "What nobody foresaw.",
-    prefixes: ["UNCLASSIFIED"],
-  },
+  { title: "Anything else", about: "Errors without a code of their own.", prefixes: ["UNCLASSIFIED"] },
 ];
 
 const INTRODUCTION = `# Errors
 
-Every failure that Cryobridge understands has a code. You meet it in a report about a file (\`NAME.error.txt\`), in the
-answer to the lab, in \`cryobridge orders show\`, in the log, and in the \`--json\` output of a command. Codes are never
-renamed.
+Every failure that Cryobridge understands has a code. It stands in the report about a file (\`NAME.error.txt\`), in the
+answer to the lab, in \`cryobridge orders show\`, in the log, and in \`--json\` output. Codes are never renamed.
 
-The class says what Cryobridge itself does about it:
+The class says what Cryobridge does about a failure:
 
-- **transient**: nothing happened there, so it tries again by itself, for as long as it takes.
-- **permanent**: it would be refused every time, so a person has to change something.
-- **ambiguous**: it may have happened, so Cryobridge looks at the service before it sends anything again.
+- **transient**: nothing happened; Cryobridge tries again by itself, for as long as it takes.
+- **permanent**: it would be refused every time; a person has to change something.
+- **ambiguous**: it may have happened; Cryobridge searches the service before it sends anything again.
 
-This page is made from \`src/core/failures.ts\`, and a test holds the two equal.
+This page is generated from \`src/core/failures/\`. A test keeps both equal.
 `;
 
 /** The text of `docs/errors.md`. @throws RangeError for a code that belongs to no area. */
@@ -108,5 +95,5 @@ function prefixOf(code: string): string {
 
 function renderEntry(code: FailureCode): string {
   const { class: failureClass, meaning, hint } = FAILURES[code];
-  return `### ${code}\n\n*${failureClass}.* ${meaning}\n\nWhat to do: ${hint}`;
+  return `### ${code}\n\n*${failureClass}.* ${meaning}\n\n**Do**: ${hint}`;
 }

@@ -1,137 +1,132 @@
-import type { FailureEntry } from "./entry.ts";
-
-/** Told of messages that were read and are no order by the connector's profile. */
+/** Reported of messages that were read, but are not orders by the connector's profile. */
 export const MAPPING_FAILURES = {
   MAPPING_MESSAGE_TYPE_UNSUPPORTED: {
     class: "permanent",
-    meaning: "The message is of a type that the connector's profile neither takes nor ignores.",
+    meaning: "The profile neither accepts nor ignores messages of this type.",
     hint: "Add the type to `accept` or `ignore` of the profile, or stop the sender from sending it here.",
   },
   MAPPING_VERSION_UNSUPPORTED: {
     class: "permanent",
-    meaning: "MSH-12 is empty or names an HL7 version that the profile does not take.",
-    hint: "Have the sender use one of the versions named, or extend `versions` of the profile.",
+    meaning: "MSH-12 is empty or names an HL7 version that the profile does not accept.",
+    hint: "Have the sender use an accepted version, or add it to `versions` of the profile.",
   },
   MAPPING_PROCESSING_ID: {
     class: "permanent",
-    meaning: "MSH-11 says test, debugging or production, and this connector is set for another.",
+    meaning: "MSH-11 (test, debugging or production) is not what this connector is set for.",
     hint: "Send test messages to a test instance, or correct `processingId` of the profile.",
   },
   MAPPING_PROCESSING_MODE: {
     class: "permanent",
     meaning:
-      "MSH-11.2 says that the message comes from an archive or belongs to an initial load, so that what it orders was ordered before.",
-    hint: "Leave this interface out of archive runs and initial loads. Where they are meant to be carried out, such as registrations of an initial load, name the mode in `processingModes` of the profile.",
+      "MSH-11.2 says that the message comes from an archive or an initial load: its orders were placed before.",
+    hint: "Keep such runs off this interface. If they are to be carried out, name the mode in `processingModes` of the profile.",
   },
   MAPPING_NO_PATIENT: {
     class: "permanent",
-    meaning: "The message has no PID segment, so nobody can tell whose samples it is about.",
+    meaning: "The message has no PID segment.",
     hint: "Have the sender include PID with the subject code.",
   },
   MAPPING_SECOND_PATIENT: {
     class: "permanent",
-    meaning: "The message has more than one PID segment; which patient an order belongs to would be a guess.",
-    hint: "Send the orders of each patient in a message of their own. Only merges (PID, MRG) may be several.",
+    meaning: "The message has more than one PID segment, so it is not certain whose orders these are.",
+    hint: "Have a message sent for each patient. Only merges may have several pairs of PID and MRG.",
   },
   MAPPING_NO_ORDER: {
     class: "permanent",
-    meaning: "An order message without any order in it: neither ORC nor OBR, or no rows.",
+    meaning: "The order message holds no order: no ORC, no OBR, no row.",
     hint: "Have the sender include ORC and OBR for each order.",
   },
   MAPPING_NO_CONTAINER: {
     class: "permanent",
     meaning: "An order to store or retrieve names no container.",
-    hint: "Name each container where the message says, or correct `containers` of the profile.",
+    hint: "Have each container named, or correct `containers` of the profile.",
   },
   MAPPING_TOO_MANY_LABELS: {
     class: "permanent",
-    meaning: "An order names more containers than `guards.labelsPerOrder` allows.",
-    hint: "Look whether one order number stands for many orders there; send several orders, or raise `guards.labelsPerOrder` where such orders are meant.",
+    meaning: "The order names more containers than `guards.labelsPerOrder` allows.",
+    hint: "Check that one order number does not stand for many orders. If it is meant, raise `guards.labelsPerOrder`.",
   },
   MAPPING_CONTAINER_LABEL_TWICE: {
     class: "permanent",
     meaning: "Two containers of one order have the same label.",
-    hint: "Give each container its own label, or remove the one that was entered twice.",
+    hint: "Correct one label, or remove the duplicate.",
   },
   MAPPING_CONTAINER_UNEXPECTED: {
     class: "permanent",
     meaning:
-      "A registration, which is about a person only, names a container; or an OBX names one where none is read: before its OBR, or beside specimens.",
-    hint: "Use STORE or RETRIEVAL for containers, or leave the container columns empty. Have the sender put each OBX that names a container below its OBR, or each container into SAC or SPM.",
+      "A registration names a container, or an OBX names one where none is read (before its OBR, or beside specimens).",
+    hint: "Use STORE or RETRIEVAL for containers. Have each OBX with a container sent below its OBR, or use SAC or SPM.",
   },
   MAPPING_OPERATION_UNKNOWN: {
     class: "permanent",
-    meaning: "The operation code of an order is not in the profile's table.",
-    hint: "Add the code to `operation.table` of the profile and restart the daemon, which takes up what waits (or `cryobridge messages release`).",
+    meaning: "The operation code is not in the profile's table.",
+    hint: "Add the code to `operation.table` of the profile and restart the daemon; waiting messages are then processed.",
   },
   MAPPING_FACILITY_UNKNOWN: {
     class: "permanent",
-    meaning: "The facility code of an order is not under `facilities` of the configuration.",
-    hint: "Add the code with the service's facility id to `facilities` and restart the daemon, which takes up what waits (or `cryobridge messages release`).",
+    meaning: "The facility code is not in `facilities` of the configuration.",
+    hint: "Add the code with the service's facility id to `facilities` and restart the daemon; waiting messages are then processed.",
   },
   MAPPING_CODE_UNKNOWN: {
     class: "permanent",
-    meaning: "A value that the profile translates by a table is not in that table.",
-    hint: "Add the value to the table of the profile, then replay the message.",
+    meaning: "A value is not in the table by which the profile translates it.",
+    hint: "Add the value to the table, restart the daemon and replay the message.",
   },
   MAPPING_EARLIER_WAITS: {
     class: "transient",
-    meaning:
-      "An earlier message about the same subject waits for a code table, and this one must not overtake it.",
-    hint: "Mend what the earlier message waits for, or discard that one; this one then goes on by itself.",
+    meaning: "An earlier message of the same subject waits for a code, and this one must not overtake it.",
+    hint: "Add the code that the earlier message waits for, or discard that message. This one then goes on by itself.",
   },
   MAPPING_ORDER_CONTROL_UNSUPPORTED: {
     class: "permanent",
     meaning:
-      "ORC-1 asks for something other than a new order (NW) or what `cancel` and `control` of the profile name; or it asks for a new one with the status of an order that has ended (ORC-5) or was reported on (OBR-25).",
-    hint: "Make the change with the storage staff; a code that cancels at your site belongs into `cancel` of the profile. A sender that tells of an ended order by ORC-5 or OBR-25 should say in ORC-1 what it wants, and leave both empty in a new order.",
+      "ORC-1 is neither NW nor a code of `cancel` or `control` of the profile, or a new order carries the status of an ended one (ORC-5, OBR-25).",
+    hint: "Add the code to `cancel` or `control` of the profile, or arrange the change with the storage staff. Have ORC-5 and OBR-25 left empty in new orders.",
   },
   MAPPING_VALUE_MISSING: {
     class: "permanent",
-    meaning: "A value that an order cannot do without is empty or absent.",
-    hint: 'Fill in the place that is named; `""`, which deletes a value, does not count as one.',
+    meaning: "A required value is empty or absent.",
+    hint: 'Have the place that is named filled in. `""` counts as empty.',
   },
   MAPPING_VALUE_INVALID: {
     class: "permanent",
-    meaning: "A value does not have the form that the profile or Cryobridge expects.",
-    hint: "Correct the place that is named, or the transform of the profile.",
+    meaning: "A value does not have the expected form.",
+    hint: "Correct the value at the place that is named, or the profile's transform.",
   },
   MAPPING_VALUE_TOO_LONG: {
     class: "permanent",
-    meaning: "A value is longer than any order number, code, name or description is meant to be.",
-    hint: "Shorten the value at the place that is named, or correct what the profile reads there.",
+    meaning: "A value is longer than allowed at this place.",
+    hint: "Shorten the value, or correct what the profile reads there.",
   },
   MAPPING_CHARACTER_INVALID: {
     class: "permanent",
-    meaning:
-      "A value holds a character that no record can keep (NUL, half of a character), or a code holds a control character.",
-    hint: "Have the sender write the value at the place that is named without it, or correct the sender's character set.",
+    meaning: "A value holds a character that can't be stored, or a code holds a control character.",
+    hint: "Have the sender leave that character out, or correct the sender's character set.",
   },
   MAPPING_DATE_INVALID: {
     class: "permanent",
-    meaning: "A date is incomplete, does not exist, or is written in another form than expected.",
-    hint: "Send the full date with year, month and day, since a part of a date is never filled up; a form of the sender's own is named in the profile: HL7 `as: { date: dd.MM.yyyy }`, CSV `dateFormats: [dd.MM.yyyy]`.",
+    meaning: "A date is incomplete, does not exist, or has another form than expected.",
+    hint: "Send year, month and day. Name the sender's form in the profile: HL7 `as: { date: dd.MM.yyyy }`, CSV `dateFormats: [dd.MM.yyyy]`.",
   },
   MAPPING_VALUES_DISAGREE: {
     class: "permanent",
     meaning:
-      "Two places that must say the same within one order say different things; or one message wants two things of one order.",
-    hint: "Correct the place that is wrong, or have a message sent for each thing; Cryobridge does not choose between them.",
+      "Two places of one order that must agree differ, or one message requests two things of one order.",
+    hint: "Correct the wrong place, or send a message for each request.",
   },
   MAPPING_SUBJECT_AMBIGUOUS: {
     class: "permanent",
-    meaning:
-      "PID-3, or MRG-1 of a merge, has several identifiers, and the profile does not single out one of them.",
-    hint: "Name the type or the assigning authority in the profile, such as `PID-3[4.1=LAB&5=MR].1`; have several prior identifiers sent with a PID and an MRG for each.",
+    meaning: "PID-3 (or MRG-1) has several identifiers, and the profile does not select one.",
+    hint: "Select by type or assigning authority in the profile, such as `PID-3[4.1=LAB&5=MR].1`. For several prior identifiers, send a PID and an MRG for each.",
   },
   MAPPING_MODULE_REFUSED: {
     class: "permanent",
     meaning: "The site's own module refused the order.",
-    hint: "Read its reason; the rule stands in the module that the profile names.",
+    hint: "Read the module's reason. The rule is in the module that the profile names.",
   },
   MAPPING_MODULE_FAILED: {
     class: "permanent",
-    meaning: "The site's own module broke, or gave back something that is no order.",
-    hint: "Correct the module that the profile names, then replay the message.",
+    meaning: "The site's own module failed, or returned something that is not an order.",
+    hint: "Correct the module that the profile names, restart the daemon and replay the message.",
   },
-} as const satisfies Record<string, FailureEntry>;
+} as const;
