@@ -189,17 +189,20 @@ export const INTAKE_FAILURES = {
   },
   CSV_ROW_RAGGED: {
     class: "permanent",
-    meaning: "A CSV row has more or fewer columns than the header, or its values stand in the wrong columns.",
-    hint: "Correct the row: quote values that hold the delimiter. For lines that are not rows, such as a trailer, set `noRow` in the profile.",
+    meaning:
+      "A CSV row has more or fewer columns than the header, or its values stand in the wrong columns. Nothing of the file was accepted.",
+    hint: "Correct the row (quote values that hold the delimiter) and drop the file again. For lines that are not rows, such as a trailer, set `noRow` in the profile.",
   },
   CSV_ROW_QUOTES: {
     class: "permanent",
-    meaning: "A quote stands inside an unquoted value or after a closed one.",
-    hint: "Put the whole value in quotes and write a quote within it twice.",
+    meaning:
+      "A quote stands inside an unquoted value or after a closed one. Nothing of the file was accepted.",
+    hint: "Put the whole value in quotes and write a quote within it twice. Drop the file again.",
   },
   CSV_ROW_UNFINISHED: {
     class: "permanent",
-    meaning: "The CSV file ends within a row, or its last line has no line end: it may be cut short.",
+    meaning:
+      "The CSV file ends within a row, or its last line has no line end: it may be cut short. Nothing of it was accepted.",
     hint: "Drop the whole file again. For a sender that never ends the last line, set `lastLineEnd: optional` in the profile.",
   },
   CSV_ROW_TOO_LONG: {
@@ -210,8 +213,8 @@ export const INTAKE_FAILURES = {
   },
   CSV_QUOTE_UNCLOSED: {
     class: "permanent",
-    meaning: "A quoted value is never closed.",
-    hint: "Close the quote on the line that is named.",
+    meaning: "A quoted value is never closed. Nothing of the file was accepted.",
+    hint: "Close the quote on the line that is named and drop the file again.",
   },
   CSV_ENCODING_UTF8: {
     class: "permanent",
@@ -282,7 +285,8 @@ export const INTAKE_FAILURES = {
   },
   CSV_ORDER_INCOMPLETE: {
     class: "permanent",
-    meaning: "A row that belongs, or may belong, to this order can't be read, so the whole order is refused.",
+    meaning:
+      "A row that may belong to this order has no order number or can't be read, so the whole order is refused.",
     hint: "Correct the row that is named and send all rows of the order again.",
   },
   CSV_ORDER_TOO_LARGE: {
