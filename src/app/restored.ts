@@ -4,7 +4,8 @@ import type { Clock } from "../core/clock.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { compareDue } from "../jobs/reconcile/compare.ts";
-import { findKnownMarks, findLastCall } from "../ledger/restored/comparisons.ts";
+import { WORD } from "../jobs/reconcile/reconcile.ts";
+import { findLastCall, findWithoutCall } from "../ledger/restored/comparisons.ts";
 import { type Epoch, startEpoch } from "../ledger/restored/epoch.ts";
 import { readEpochFile } from "../ledger/restored/epoch-file.ts";
 import { decideWentBack } from "../ledger/restored/notice.ts";
@@ -64,8 +65,8 @@ export interface RestoredWatch {
   /** False while open orders are still to be compared with the service. */
   maySubmit(): Promise<boolean>;
   /**
-   * Has the service's newest requests looked at, once in a run and before the first order is submitted: a mark of this ledger
-   * that no order has proves that it went back, though the file beside it went back as well.
+   * Has the service's newest requests looked at, once in a run and before the first order is submitted: what was made there by
+   * a call that the ledger doesn't know of shows that it went back, though the file beside it went back as well.
    *
    * @throws Failure LEDGER_WENT_BACK when that was just found; those of the reads while the service can't be read
    */
@@ -83,16 +84,15 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
     wayOf: (facilityId: number) => wayOfFacility(config, facilityId),
     firstPollMs: config.service.polling.firstMs,
   };
-  let isChecked = settings.correlation !== "token";
+  let isChecked = false;
   let checking: Promise<void> | undefined;
   let checkedAt = Number.NEGATIVE_INFINITY;
   let countedAt = clock.monotonic();
 
   const check = async () => {
     checkedAt = clock.monotonic();
-    const unknown = await findUnknownMarks(config, deps, signal);
-    if (unknown.length > 0) {
-      const text = `the service has requests with marks of this ledger that no order of it has, such as [ref ${unknown[0]}]`;
+    const text = await findForgottenCall(config, deps, signal);
+    if (text !== undefined) {
       const entered = await enterRestored(pool, { text, epoch: 0, restores: 0 });
       logger.warn(
         { why: text, openOrders: entered.open },
@@ -103,7 +103,7 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
     }
     isChecked = true;
     deps.onProgress();
-    if (unknown.length > 0)
+    if (text !== undefined)
       throw new Failure(
         "LEDGER_WENT_BACK",
         "the ledger is an older copy: open orders are compared with the service",
@@ -154,20 +154,21 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
   };
 }
 
-/** Marks of this ledger, at the service since the ledger's last call, that no order of it has. */
-async function findUnknownMarks(
+/** What the service made since the ledger's last call by a call that it doesn't know of, in words; undefined where nothing. */
+async function findForgottenCall(
   config: Config,
   { pool, service, logger }: RestoredDeps,
   signal: AbortSignal,
-): Promise<string[]> {
-  const { at, markPrefix } = await findLastCall(pool);
-  const marks = new Set<string>();
+): Promise<string | undefined> {
+  const since = await findLastCall(pool);
+  const hasMarks = config.service.correlation === "token";
   for (const facilityId of new Set(config.facilityIdByCode.values())) {
     const { surface } = wayOfFacility(config, facilityId);
     try {
-      for (const mark of await service.listNewestMarks({ surface, facilityId, since: at }, signal)) {
-        if (mark.startsWith(`${markPrefix}-`)) marks.add(mark);
-      }
+      const newest = await service.listNewest({ surface, facilityId, since }, signal);
+      const found = await findWithoutCall(pool, { facilityId, surface, hasMarks }, newest);
+      if (found)
+        return `the service has ${WORD[surface]} ${found.id} ${found.why}, and the ledger knows of no such call`;
     } catch (error) {
       const { code, class: kind } = asFailure(error);
       if (kind !== "permanent" || code === "SERVICE_CREDENTIALS_REFUSED") throw error;
@@ -175,6 +176,5 @@ async function findUnknownMarks(
       logger.info({ facilityId, code }, "the service's newest requests can't be compared with the ledger");
     }
   }
-  const known = await findKnownMarks(pool, [...marks]);
-  return [...marks].filter((mark) => !known.has(mark));
+  return undefined;
 }

@@ -17,7 +17,7 @@ import type { FindingChange, ServiceFinding } from "./findings.ts";
 import type { LostRequest } from "./likeness.ts";
 import { Limiter } from "./limiter.ts";
 import { listMade, type Made, type MadeSearch } from "./made.ts";
-import { listNewestMarks } from "./newest-marks.ts";
+import { listNewest, type Newest } from "./newest.ts";
 import { type ListFacts, type ProbePlan, probeLists, probeUnknownId, type UnknownId } from "./probe.ts";
 import { getProcedure } from "./procedures.ts";
 import { readProcedures, readRequests } from "./read-batch.ts";
@@ -81,10 +81,10 @@ export interface ServiceClient {
   readonly external: ExternalSurface;
 
   listMade(search: MadeSearch, signal: AbortSignal): Promise<Made[]>;
-  listNewestMarks(
+  listNewest(
     search: { readonly surface: Surface; readonly facilityId: number; readonly since: Date },
     signal: AbortSignal,
-  ): Promise<ReadonlySet<string>>;
+  ): Promise<Newest[]>;
 
   cancelAtService(target: CancelTarget, signal: AbortSignal): Promise<CancelLook | undefined>;
   lookForCancel(target: CancelTarget, signal: AbortSignal): Promise<CancelLook | "gone">;
@@ -177,7 +177,7 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     snapshotRequestIds: (facilityId, subjectCode, type, signal) =>
       snapshotRequestIds(context, { facilityId, subjectCode, type }, signal),
     listMade: (search, signal) => listMade(context, search, signal),
-    listNewestMarks: (search, signal) => listNewestMarks(context, search, signal),
+    listNewest: (search, signal) => listNewest(context, search, signal),
     listSubjectContainers: (subjectCode, signal) =>
       listSubjectContainers(context, { surface: "request", subjectCode }, signal),
     getLocation: (containerId, signal) => getLocation(context, containerId, signal),

@@ -1,6 +1,8 @@
 import type pg from "pg";
+import { type Phi, phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
 import { run } from "../database.ts";
+import { formatId } from "../ids.ts";
 import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "../order-row.ts";
 
 /** Open orders whose comparison with the service is due; $1 how many. Index: orders_compare. */
@@ -41,9 +43,60 @@ select case when surface = 'external' then procedure_id else request_id end as l
 const LAST_CALL = `
 select coalesce((select max(o.called_at)
                    from (select called_at from orders order by id desc limit 10000) o),
-                l.created_at) as at,
-       l.mark_prefix
+                l.created_at) as at
   from ledger l`;
+
+/**
+ * Those of the marks at the service that no call which the ledger knows of has brought there: of this ledger and no order's, or
+ * of an order for which it knows neither a call nor a request; $1 marks. What a restore before has found already proves
+ * nothing. Indexes: orders_mark, orders_former_marks.
+ */
+const MARKS_WITHOUT_CALL = `
+select x.mark
+  from unnest($1::text[]) as x(mark)
+ cross join ledger l
+  left join orders o on o.mark = x.mark
+ where case
+         when o.id is null
+         then x.mark like l.mark_prefix || '-%'
+              and not exists (
+                select 1
+                  from orders f
+                 where f.former_marks <> '{}'
+                   and f.former_marks @> array[x.mark])
+         else o.called_at is null
+              and o.request_id is null
+              and o.procedure_id is null
+              and o.failure_code is distinct from 'SUBMIT_FORGOTTEN_REQUEST'
+              and not o.overrides @> '{restored}'
+       end`;
+
+/**
+ * Orders for which the ledger knows no call, though the service made something for their subject since they came, and no
+ * other order's call could have made it; $1 facility id, $2 JSON array of {id, subject, operation, made_at}. Indexes: orders_lane,
+ * orders_subject.
+ */
+const ORDERS_WITHOUT_CALL = `
+select x.id as made, o.id as order_id, o.subject_code
+  from jsonb_to_recordset($2::jsonb) as x(id bigint, subject text, operation text, made_at timestamptz)
+  join orders o on o.lane = $1::text || '/' || x.subject
+ where o.state in ('received', 'queued', 'submitting')
+   and o.operation = x.operation
+   and o.called_at is null
+   and o.request_id is null
+   and o.procedure_id is null
+   and o.received_at < x.made_at
+   and not o.overrides @> '{restored}'
+   and not exists (
+     select 1
+       from orders e
+      where e.subject_code = o.subject_code
+        and e.facility_id = o.facility_id
+        and e.operation = o.operation
+        and e.called_at is not null
+        and e.request_id is null
+        and e.procedure_id is null)
+ order by x.id, o.id`;
 
 /** Orders that are to be compared with the service now, after the ledger was restored. */
 export async function findDueComparisons(pool: pg.Pool, limit: number): Promise<LedgerOrder[]> {
@@ -68,7 +121,7 @@ export async function findKnownMarks(
 /** The requests, or procedures of the external surface, that the orders of a subject have or had. */
 export async function findLinkedOf(
   pool: pg.Pool,
-  order: Pick<LedgerOrder, "facilityId" | "subject">,
+  order: { readonly facilityId: number; readonly subject: Pick<LedgerOrder["subject"], "code"> },
   surface: Surface,
 ): Promise<ReadonlySet<number>> {
   const values = [order.facilityId, surface, order.subject.code.reveal()];
@@ -78,11 +131,57 @@ export async function findLinkedOf(
   );
 }
 
-/** When the ledger's newest call left, and what its marks begin with. */
-export async function findLastCall(
-  pool: pg.Pool,
-): Promise<{ readonly at: Date; readonly markPrefix: string }> {
-  const [row] = await run<{ at: Date; mark_prefix: string }>(pool, LAST_CALL);
+/** When the ledger's newest call left. */
+export async function findLastCall(pool: pg.Pool): Promise<Date> {
+  const [row] = await run<{ at: Date }>(pool, LAST_CALL);
   if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");
-  return { at: row.at, markPrefix: row.mark_prefix };
+  return row.at;
+}
+
+/** Something at the service. */
+export interface MadeThere {
+  readonly id: number;
+  readonly subjectCode: Phi | undefined;
+  readonly type: "STORE" | "RETRIEVAL" | undefined;
+  readonly madeAt: Date | undefined;
+  readonly marks: readonly string[];
+}
+
+/** What the service has by a call that the ledger doesn't know of, and how that is seen, for people. */
+export interface WithoutCall {
+  readonly id: number;
+  readonly why: string;
+}
+
+/**
+ * What of the service's newest was made by a call that the ledger must have forgotten. A mark proves it. What carries none, as
+ * every retrieval, is told by its subject and time.
+ */
+export async function findWithoutCall(
+  pool: pg.Pool,
+  where: { readonly facilityId: number; readonly surface: Surface; readonly hasMarks: boolean },
+  newest: readonly MadeThere[],
+): Promise<WithoutCall | undefined> {
+  const { facilityId, surface, hasMarks } = where;
+  const [byMark] = await run<{ mark: string }>(pool, MARKS_WITHOUT_CALL, [
+    newest.flatMap(({ marks }) => marks),
+  ]);
+  const marked = byMark && newest.find(({ marks }) => marks.includes(byMark.mark));
+  if (marked) return { id: marked.id, why: `with the mark [ref ${byMark.mark}]` };
+  const unmarked = newest.flatMap(({ id, subjectCode, type, madeAt }) =>
+    subjectCode === undefined || madeAt === undefined || (type === "STORE" && hasMarks)
+      ? []
+      : [{ id, subject: subjectCode.reveal(), operation: type, made_at: madeAt }],
+  );
+  const rows = await run<{ made: number; order_id: number; subject_code: string }>(
+    pool,
+    ORDERS_WITHOUT_CALL,
+    [facilityId, JSON.stringify(unmarked)],
+  );
+  for (const { made, order_id, subject_code } of rows) {
+    const linked = await findLinkedOf(pool, { facilityId, subject: { code: phi(subject_code) } }, surface);
+    if (linked.has(made)) continue;
+    return { id: made, why: `made for the subject of ${formatId("o", order_id)} since that order came` };
+  }
+  return undefined;
 }

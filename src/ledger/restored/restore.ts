@@ -66,11 +66,19 @@ select setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last
 
 const JUMP_RESULT_NUMBERS = "update result_numbers set last_number = last_number + $1";
 
-/** Open orders that the service isn't known to have: it may have them by now. Index: orders_state. */
+/**
+ * Open orders that the service isn't known to have: it may have them by now. What a worker has in hand is taken back from it,
+ * so that nothing is sent that wasn't compared. Index: orders_state.
+ */
 const MARK_OPEN = `
 with marked as (
   update orders
-     set compare_at = now()
+     set compare_at = now(),
+         state = case when state = 'queued' or (state = 'submitting' and intent is null) then 'received' else state end,
+         owner = null,
+         lease_until = null,
+         handed_over_at = null,
+         fence = case when state in ('queued', 'submitting') then nextval('fences') else fence end
    where operation in ('STORE', 'RETRIEVAL')
      and state in ('received', 'queued', 'submitting', 'parked')
      and request_id is null
