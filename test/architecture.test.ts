@@ -58,7 +58,9 @@ const folderOf = ({ file, target }: Import) => {
 
 test("the imports of all files are seen", () => {
   expect(imports.length).toBeGreaterThan(500);
-  expect(imports).toContainEqual(expect.objectContaining({ file: "app.ts", target: "./jobs/submit/submit.ts" }));
+  expect(imports).toContainEqual(
+    expect.objectContaining({ file: "app.ts", target: "./jobs/submit/submit.ts" }),
+  );
 });
 
 test("dependencies point one way, as the import table says", () => {

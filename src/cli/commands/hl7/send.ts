@@ -272,7 +272,7 @@ function print({ name }: Frame, { verdict, ms, answers, problem }: Sent, session
       ? "sent; by MSH-15 and MSH-16 it wants no answer"
       : `${codes || "an empty batch"} after ${ms} ms`;
   session.line(`${clean(name)}: ${session.paint(COLOURS[verdict], clean(words))}`);
-  if (problem) session.line(`  ${problem.mend}`);
+  if (problem) session.line(`  ${problem.hint}`);
   for (const answer of answers) session.lines(answerLines(answer, session), 2);
 }
 
@@ -287,7 +287,7 @@ function sentJson({ messages }: Frame, { verdict, ms, answers, problem }: Sent, 
       condition: answer.condition ?? null,
       text: answerLines(answer, session).join("\n"),
     })),
-    problem: problem ? { code: problem.code, message: problem.message, hint: problem.mend } : null,
+    problem: problem ? { code: problem.code, message: problem.message, hint: problem.hint } : null,
   };
 }
 
