@@ -14,15 +14,12 @@ export interface TestDatabase {
 
 /**
  * Gives a test a fresh, empty database and takes it away afterwards, whoever is still connected.
- * `template` is the database it is a copy of. The pool is made and closed here; errors of idle clients (a server that the test stopped) are ignored.
+ * The pool is made and closed here; errors of idle clients (a server that the test stopped) are ignored.
  */
-export async function withDatabase<T>(
-  test: (database: TestDatabase) => Promise<T>,
-  template = "template0",
-): Promise<T> {
+export async function withDatabase<T>(test: (database: TestDatabase) => Promise<T>): Promise<T> {
   const server = inject("postgres");
-  const database = `test_${process.pid}_${randomBytes(6).toString("hex")}`;
-  await runOnServer(server, `CREATE DATABASE ${database} TEMPLATE ${template}`);
+  const database = newName();
+  await runOnServer(server, `CREATE DATABASE ${database} TEMPLATE template0`);
   const connection = { ...server, database };
   const pool = new Pool({ ...connection, max: 5 });
   pool.on("error", () => undefined);
@@ -34,18 +31,22 @@ export async function withDatabase<T>(
   }
 }
 
+/** A name that no other test of the run has. */
+export const newName = () => `test_${process.pid}_${randomBytes(6).toString("hex")}`;
+
 /**
  * The server's own autovacuum may be at work in the database. It runs as the superuser, whom FORCE may not end, so the
  * drop is refused for as long as it takes.
  */
-async function dropDatabase(server: EmbeddedConnection, database: string): Promise<void> {
+export async function dropDatabase(server: EmbeddedConnection, database: string): Promise<void> {
   await eventually(
     () => runOnServer(server, `DROP DATABASE IF EXISTS ${database} WITH (FORCE)`).then(() => true),
     { what: `the end of ${database}` },
   );
 }
 
-async function runOnServer(connection: EmbeddedConnection, sql: string): Promise<void> {
+/** Runs a statement by a connection of its own. */
+export async function runOnServer(connection: EmbeddedConnection, sql: string): Promise<void> {
   const client = new Client(connection);
   await client.connect();
   try {
@@ -56,7 +57,7 @@ async function runOnServer(connection: EmbeddedConnection, sql: string): Promise
 }
 
 /** A Unix socket's folder doesn't fit the host part of a URL; pg takes it as a parameter. */
-function encodeUrl({ host, port, user, password, database }: EmbeddedConnection): string {
+export function encodeUrl({ host, port, user, password, database }: EmbeddedConnection): string {
   const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`;
   return host.startsWith("/")
     ? `postgres://${login}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
