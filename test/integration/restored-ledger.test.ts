@@ -134,6 +134,11 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
             procedureId,
           });
           expect(made(site, "S-A")).toHaveLength(1);
+          // What the service had by then doesn't look like another restore.
+          await site.drop("hl7", "b.hl7", order("B"));
+          await isAt(site, "B", ["submitted"]);
+          const { rows } = await site.pool.query("select restores, restored_by from ledger");
+          expect(rows).toEqual([{ restores: 1, restored_by: expect.stringMatching(/^it is at/) }]);
         },
       ),
   );
@@ -281,6 +286,23 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
         await fourth.stop();
       }),
   );
+
+  test("what a lost call made of an order doesn't look like it for the next order of the subject", () =>
+    withSite(
+      { config: { service: { settle: { looks: ["2s", "30s"], after: "10m" } } }, ...BY_HAND },
+      async (site) => {
+        seed(site, "S-A");
+        site.simulator.control.setFaults([{ method: "POST", path: PATHS.request, times: 1, after: "drop" }]);
+        const first = await site.start();
+        await site.drop("hl7", "b.hl7", order("B", "CRYO-RETRIEVE", "S-A"));
+        await site.drop("hl7", "a.hl7", order("A", "CRYO-RETRIEVE", "S-A"));
+        await eventually(async () => (await site.orders()).length === 2 && made(site, "S-A").length === 1);
+        await first.stop();
+        await site.start();
+        await eventually(async () => (await site.orders()).some(({ state }) => state === "submitted"));
+        expect(await findRestored(site.pool)).toBeUndefined();
+      },
+    ));
 
   test("a lost call of a new order is not found in the request of a forgotten one that had its id", () =>
     withSite({}, async (site) => {

@@ -47,13 +47,13 @@ select coalesce((select max(o.called_at)
   from ledger l`;
 
 /**
- * Those of the marks at the service that no call which the ledger knows of has brought there: of this ledger and no order's, or
- * of an order for which it knows neither a call nor a request; $1 marks. What a restore before has found already proves
- * nothing. Indexes: orders_mark, orders_former_marks.
+ * Marks at the service that no call which the ledger knows of has brought there: of this ledger and no order's, or of an order
+ * for which it knows neither a call nor a request; $1 JSON array of {id, mark, made_at}. What was there when a restore was
+ * noticed proves no other one. Indexes: orders_mark, orders_former_marks.
  */
 const MARKS_WITHOUT_CALL = `
-select x.mark
-  from unnest($1::text[]) as x(mark)
+select x.id as made, x.mark
+  from jsonb_to_recordset($1::jsonb) as x(id bigint, mark text, made_at timestamptz)
  cross join ledger l
   left join orders o on o.mark = x.mark
  where case
@@ -67,26 +67,26 @@ select x.mark
          else o.called_at is null
               and o.request_id is null
               and o.procedure_id is null
-              and o.failure_code is distinct from 'SUBMIT_FORGOTTEN_REQUEST'
-              and not o.overrides @> '{restored}'
-       end`;
+              and coalesce(l.restored_at < x.made_at, l.restored_at is null)
+       end
+ limit 1`;
 
 /**
  * Orders for which the ledger knows no call, though the service made something for their subject since they came, and no
- * other order's call could have made it; $1 facility id, $2 JSON array of {id, subject, operation, made_at}. Indexes: orders_lane,
- * orders_subject.
+ * other order's call could have made it; $1 facility id, $2 JSON array of {id, subject, operation, made_at}. What was there when
+ * a restore was noticed proves no other one. Indexes: orders_lane, orders_subject.
  */
 const ORDERS_WITHOUT_CALL = `
 select x.id as made, o.id as order_id, o.subject_code
   from jsonb_to_recordset($2::jsonb) as x(id bigint, subject text, operation text, made_at timestamptz)
+ cross join ledger l
   join orders o on o.lane = $1::text || '/' || x.subject
  where o.state in ('received', 'queued', 'submitting')
    and o.operation = x.operation
    and o.called_at is null
    and o.request_id is null
    and o.procedure_id is null
-   and o.received_at < x.made_at
-   and not o.overrides @> '{restored}'
+   and greatest(o.received_at, l.restored_at) < x.made_at
    and not exists (
      select 1
        from orders e
@@ -163,11 +163,13 @@ export async function findWithoutCall(
   newest: readonly MadeThere[],
 ): Promise<WithoutCall | undefined> {
   const { facilityId, surface, hasMarks } = where;
-  const [byMark] = await run<{ mark: string }>(pool, MARKS_WITHOUT_CALL, [
-    newest.flatMap(({ marks }) => marks),
+  const marked = newest.flatMap(({ id, marks, madeAt }) =>
+    marks.map((mark) => ({ id, mark, made_at: madeAt })),
+  );
+  const [byMark] = await run<{ made: number; mark: string }>(pool, MARKS_WITHOUT_CALL, [
+    JSON.stringify(marked),
   ]);
-  const marked = byMark && newest.find(({ marks }) => marks.includes(byMark.mark));
-  if (marked) return { id: marked.id, why: `with the mark [ref ${byMark.mark}]` };
+  if (byMark) return { id: byMark.made, why: `with the mark [ref ${byMark.mark}]` };
   const unmarked = newest.flatMap(({ id, subjectCode, type, madeAt }) =>
     subjectCode === undefined || madeAt === undefined || (type === "STORE" && hasMarks)
       ? []
