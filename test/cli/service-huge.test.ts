@@ -32,7 +32,10 @@ async function withHugeList(
   try {
     await withFolder(async (folder) => {
       const configFile = join(folder, "c.yaml");
-      await writeFile(configFile, serviceConfig(url, undefined, ["maxRequestsPerSecond: 10000"]));
+      await writeFile(
+        configFile,
+        serviceConfig(url, undefined, ["maxRequestsPerSecond: 10000", `perPage: ${PAGE}`]),
+      );
       await test(configFile);
     });
   } finally {
@@ -40,7 +43,7 @@ async function withHugeList(
   }
 }
 
-const ARGV = ["service", "storage", "--all", "--per-page", String(PAGE)];
+const ARGV = ["service", "storage", "--all"];
 
 describe("a list of 50,000 entries", () => {
   it.each([

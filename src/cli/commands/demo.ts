@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { join, relative, resolve, sep } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type pg from "pg";
 import { openConsole } from "../../app/console.ts";
@@ -15,9 +15,8 @@ import { profileSchema } from "../../mapping/profile-schema.ts";
 import { createSimulator, type Simulator } from "../../simulator/simulator.ts";
 import { duration, positiveNumber, wholeNumber } from "../arguments.ts";
 import { prepareFolder } from "../demo/folder.ts";
-import { type FileView, type LedgerView, listUnfinished, readLedger } from "../demo/progress.ts";
-import { dropSample, listSamples, type Sample, writeConfiguration } from "../demo/samples.ts";
-import { playStaff } from "../demo/staff.ts";
+import { type LedgerView, listUnfinished, readLedger } from "../demo/progress.ts";
+import { dropSample, listSamples, playStaff, type Sample, writeConfiguration } from "../demo/samples.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { ORDER_COLUMNS, PAINT_BY_STATE } from "../output/order-columns.ts";
 import { recordJson } from "../output/table.ts";
@@ -30,34 +29,26 @@ export function define(command: Command, cli: Cli): void {
   command
     .option("--exit-when-done", "end once every sample order is at its end: status 0 if all went well")
     .addOption(
-      new Option(
-        "--within <time>",
-        "how long that may take; then it ends with status 1 and says what is missing",
-      )
+      // With what ending takes, the default keeps the whole below a minute.
+      new Option("--within <time>", "how long that may take; then it says what is missing, with status 1")
         .argParser(duration)
         .default(52_000, "52s"),
     )
     .option("--port <n>", "port of the console; 0 takes any free one", wholeNumber(0, 65_535), 8088)
     .option("--speed <x>", "how much faster than the clock staff and devices live", positiveNumber, 60)
-    .option(
-      "--dir <folder>",
-      "where everything is put; what an earlier demo left there is removed first",
-      "demo",
-    )
+    .option("--dir <folder>", "where everything is put; what an earlier demo left is removed first", "demo")
     .addHelpText("after", "\nExample:\n  cryobridge demo --exit-when-done --speed 120")
     .action(toAction(cli, runDemo));
 }
 
 interface DemoOptions {
   readonly exitWhenDone?: boolean;
-  /** In ms; only with `exitWhenDone`. With what ending takes, the default keeps the whole below a minute. */
   readonly within: number;
   readonly port: number;
   readonly speed: number;
   readonly dir: string;
 }
 
-const DAEMON = "the Cryobridge daemon, with a database of its own";
 const SIMULATOR_PORT = 4711;
 const LOOK_EVERY_MS = 200;
 /** Enough to see what a refusal looks like; the others are there for whoever wants to try them. */
@@ -70,62 +61,100 @@ const SHOWN: readonly string[] = [
   "bench-unknown-facility.csv",
 ];
 
+/** What is shown to a person; nothing with `--json`. */
+class Screen {
+  readonly paint: Session["paint"];
+  readonly #session: Session;
+  readonly #startedAt: number;
+  readonly #seen = new Set<string>();
+
+  constructor(session: Session) {
+    this.paint = session.paint;
+    this.#session = session;
+    this.#startedAt = session.clock.monotonic();
+  }
+
+  get passedMs(): number {
+    return this.#session.clock.monotonic() - this.#startedAt;
+  }
+
+  line(text = ""): void {
+    if (!this.#session.isJson) this.#session.line(text);
+  }
+
+  field(name: string, text: string): void {
+    this.line(`  ${this.paint("bold", name.padEnd(11))}${text}`);
+  }
+
+  /** Something that happened to an order or file of a connector, said once. */
+  happened(connector: string, which: string, words: string): void {
+    const event = `${connector.padEnd(8)} ${which} ${words}`;
+    if (words === "" || this.#seen.has(event)) return;
+    this.#seen.add(event);
+    const seconds = (this.passedMs / 1_000).toFixed(1).padStart(6);
+    const who = this.paint("dim", `${seconds}s  ${connector.padEnd(8)}`);
+    this.line(`${who} ${this.paint("bold", which.padEnd(10))} ${words}`);
+  }
+}
+
 /**
  * A simulated service, a daemon, and sample orders on their way between them, all in this process. With
  * `--exit-when-done`, status 0 says that every order came to its end and every result is in the lab's folder.
  */
 async function runDemo(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const { clock, logger, io, isJson } = session;
+  const { clock, logger, io } = session;
   const options = command.opts<DemoOptions>();
   const folder = resolve(options.dir);
-  const startedAt = clock.monotonic();
-  const screen = createScreen(session, startedAt);
+  const screen = new Screen(session);
   const ending = new AbortController();
   const stop = () => ending.abort();
   /** Later parts are closed first. */
-  const closers: (() => unknown)[] = [];
-  const onClose = (close: () => unknown) => closers.unshift(close);
-  onClose(io.onStop?.(stop) ?? stop);
+  const closers: (() => unknown)[] = [io.onStop?.(stop) ?? stop];
   process.once("SIGHUP", stop);
-  onClose(() => process.off("SIGHUP", stop));
+  closers.unshift(() => process.off("SIGHUP", stop));
   try {
     screen.line(session.paint("bold", `Cryobridge ${VERSION}, a demonstration on this machine alone`));
     screen.line("Starting a simulated service, a database and the daemon …\n");
     const { dataDir, release } = await prepareFolder(folder, { clock, logger });
-    onClose(release);
-    const isUsual = dataDir === join(folder, "data");
+    closers.unshift(release);
     const simulator = await startSimulator(options.speed);
-    onClose(() => simulator.close());
+    closers.unshift(() => simulator.close());
     playStaff(simulator);
+    const isUsual = dataDir === join(folder, "data");
     const configFile = await writeConfiguration(folder, {
       serviceUrl: simulator.url,
       consolePort: await findFreePort(options.port),
       dataDir: isUsual ? "./data" : dataDir,
     });
     const config = loadConfig(configFile, { env: io.env, profileSchema });
-    const log = createLogger(config.log, session.secrets, join(folder, "daemon.log"));
+    const logFile = join(folder, "daemon.log");
+    const log = createLogger(config.log, session.secrets, logFile);
     const onFatal = (failure: Error) => ending.abort(failure);
     const daemon = await startDaemon(config, { roles: new Set(ROLES), logger: log, clock, onFatal });
-    onClose(() => daemon.stop());
+    closers.unshift(() => daemon.stop());
     const console = await openConsole(daemon, { version: VERSION, logger: log, clock });
-    onClose(() => console.close());
+    closers.unshift(() => console.close());
+
+    screen.field("started", `a simulated storage service, ${options.speed} times as fast as a real one`);
+    const elsewhere = isUsual ? "" : ` in ${dataDir}, since its account may not enter ${folder}`;
+    screen.field("", `the Cryobridge daemon, with a database of its own${elsewhere}`);
+    screen.field("settings", `${shownPath(configFile)}, log in ${shownPath(logFile)}`);
+    screen.field("console", console.url);
+    screen.field("simulator", `${simulator.url} (play the facility's staff and device there)`);
+    screen.field("drop HL7", inboxesOf(config, "hl7-drop"));
+    screen.field("drop CSV", inboxesOf(config, "csv-drop"));
+    screen.field("results", "in out/ beside each in/; refused files in error/ with the reasons");
+    screen.line(
+      "\nOrders of invented patients are dropped now, some of them broken. A line for each step:\n",
+    );
     const samples = (await listSamples()).filter(
       ({ fileName, kind }) => kind === "good" || SHOWN.includes(fileName),
     );
-    introduce(screen, config, [
-      ["started", `a simulated storage service, ${options.speed} times as fast as a real one`],
-      ["", isUsual ? DAEMON : `${DAEMON} in ${dataDir}, since its account may not enter ${folder}`],
-      ["settings", `${shownPath(configFile)}, log in ${shownPath(join(folder, "daemon.log"))}`],
-      ["console", console.url],
-      ["simulator", `${simulator.url} (play the facility's staff and device there)`],
-    ]);
     for (const sample of samples) await dropSample(folder, sample);
-    const { isDone, view } = await watch(daemon.pool, samples, {
-      ...{ session, screen, config, options, ending, startedAt },
-    });
-    if (ending.signal.reason instanceof Error && ending.signal.reason.name === "Failure")
-      throw ending.signal.reason;
-    if (isJson && view) {
+    const { isDone, view } = await watch(daemon.pool, { samples, session, screen, config, options, ending });
+    const { reason } = ending.signal;
+    if (reason instanceof Error && reason.name === "Failure") throw reason;
+    if (session.isJson && view) {
       const orders = view.orders.map((order) => recordJson(ORDER_COLUMNS, order, session));
       session.json({ ...view, orders });
     }
@@ -136,82 +165,38 @@ async function runDemo(session: Session, command: Command): Promise<ExitStatus |
   }
 }
 
-/** What is shown to a person; nothing with `--json`. */
-interface Screen {
-  line(text: string): void;
-  /** A name and what it stands for. */
-  field(name: string, text: string): void;
-  /** Something that happened just now: to whom, to which order or file, and what. */
-  happened(who: string, which: string, words: string): void;
-}
-
-function createScreen({ clock, paint, isJson, ...session }: Session, startedAt: number): Screen {
-  const line = (text: string) => {
-    if (!isJson) session.line(text);
-  };
-  return {
-    line,
-    field: (name, text) => line(`  ${paint("bold", name.padEnd(11))}${text}`),
-    happened: (who, which, words) => {
-      const seconds = ((clock.monotonic() - startedAt) / 1_000).toFixed(1).padStart(6);
-      line(`${paint("dim", `${seconds}s  ${who.padEnd(8)}`)} ${paint("bold", which.padEnd(10))} ${words}`);
-    },
-  };
-}
-
-/** What runs, where the console and the simulator are, where files go and come. */
-function introduce(
-  screen: Screen,
-  { connectors }: Config,
-  fields: readonly (readonly [name: string, text: string])[],
-): void {
-  for (const field of fields) screen.field(...field);
-  const inboxesOf = (wanted: string) =>
-    connectors
-      .filter(isFolderConnector)
-      .flatMap(({ type, directories }) => (type === wanted ? [shownPath(directories.in)] : []))
-      .join("  ");
-  screen.field("drop HL7", inboxesOf("hl7-drop"));
-  screen.field("drop CSV", inboxesOf("csv-drop"));
-  screen.field("results", "in out/ beside each in/; refused files in error/ with the reasons");
-  screen.line("\nOrders of invented patients are dropped now, some of them broken. A line for each step:\n");
+interface Watched {
+  readonly samples: readonly Sample[];
+  readonly session: Session;
+  readonly screen: Screen;
+  readonly config: Config;
+  readonly options: DemoOptions;
+  readonly ending: AbortController;
 }
 
 /** Shows what happens until the end that was asked for, or with `--exit-when-done` until all is done or time is up. */
 async function watch(
   pool: pg.Pool,
-  samples: readonly Sample[],
-  demo: {
-    readonly session: Session;
-    readonly screen: Screen;
-    readonly config: Config;
-    readonly options: DemoOptions;
-    readonly ending: AbortController;
-    /** By the monotonic clock, ms. */
-    readonly startedAt: number;
-  },
+  { samples, session: { clock }, screen, config, options, ending }: Watched,
 ): Promise<{ readonly isDone: boolean; readonly view: LedgerView | undefined }> {
-  const { session, screen, config, options, ending, startedAt } = demo;
-  const { clock } = session;
-  const show = createLook(session, screen);
   let view: LedgerView | undefined;
   let isDone = false;
   while (!ending.signal.aborted) {
     view = await readLedger(pool);
-    show(view);
+    showChanges(view, screen);
     const unfinished = listUnfinished(samples, view, clock.now());
     if (!isDone && unfinished.length === 0) {
       isDone = true;
-      printDone(session, screen, view, config);
+      printDone(screen, view, config);
       if (!options.exitWhenDone)
         screen.line("\nIt goes on: drop files of your own into the folders above. Ctrl-C ends it.\n");
     }
     if (options.exitWhenDone && isDone) break;
-    if (options.exitWhenDone && clock.monotonic() - startedAt > options.within) {
+    if (options.exitWhenDone && screen.passedMs > options.within) {
       const ended = view.orders.filter(({ state }) => isTerminal(state)).length;
       const all = counted(view.orders.length, "order is", "orders are");
       const heading = `Not done: ${ended} of ${all} at their end, and this is missing:`;
-      screen.line(`\n${session.paint(["bold", "red"], heading)}`);
+      screen.line(`\n${screen.paint(["bold", "red"], heading)}`);
       for (const words of unfinished) screen.line(`  ${clean(words)}`);
       break;
     }
@@ -220,29 +205,29 @@ async function watch(
   return { isDone, view };
 }
 
-/** Shows a line for each new state of an order, each refused file and each result since the last look. */
-function createLook({ paint }: Session, screen: Screen): (view: LedgerView) => void {
-  const seen = new Set<string>();
-  const happened = (who: string, which: string, words: string) => {
-    const line = JSON.stringify([who, which, words]);
-    if (words === "" || seen.has(line)) return;
-    seen.add(line);
-    screen.happened(who, which, words);
-  };
-  return ({ orders, files, results }) => {
-    for (const file of files) happened(file.connector, file.fileName, describeFile(file, paint));
-    for (const order of orders) happened(order.connector, nameOfOrder(order), describeOrder(order, paint));
-    for (const { connector, fileName, state } of results)
-      if (state === "delivered") happened(connector, "", paint("dim", `wrote out/${fileName}`));
-  };
+/** A line for each new state of an order, each refused file and each result. */
+function showChanges({ orders, files, results }: LedgerView, screen: Screen): void {
+  for (const { connector, fileName, status, problems } of files) {
+    const [first, ...others] = problems;
+    if (status === "reading" || !first) continue;
+    const heading = status === "refused" ? "refused" : "taken in part, the rest refused";
+    const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+    const why = `${clean(`${first.place}: ${first.message}`)}${more}`;
+    screen.happened(connector, fileName, `${screen.paint("yellow", heading)}: ${why}`);
+  }
+  for (const order of orders) {
+    const style = PAINT_BY_STATE[order.state];
+    const words = describeOrder(order);
+    screen.happened(order.connector, shortName(order), style ? screen.paint(style, words) : words);
+  }
+  for (const { connector, fileName, state } of results)
+    if (state === "delivered") screen.happened(connector, "", screen.paint("dim", `wrote out/${fileName}`));
 }
 
-function nameOfOrder(order: LedgerOrder): string {
-  return order.placerOrderNumber ?? nameOf(order);
-}
+const shortName = (order: LedgerOrder) => order.placerOrderNumber ?? nameOf(order);
 
 /** How an order stands, without anything of the patient. */
-function describeOrder(order: LedgerOrder, paint: Session["paint"]): string {
+function describeOrder(order: LedgerOrder): string {
   const { state, operation, containers, facilityCode, requestId, procedureId, failure } = order;
   const labels = containers.length === 0 ? [] : [counted(containers.length, "container")];
   const details = {
@@ -251,40 +236,25 @@ function describeOrder(order: LedgerOrder, paint: Session["paint"]): string {
     accepted: procedureId && `procedure ${procedureId}`,
   };
   const detail = failure?.text ?? details[state as keyof typeof details];
-  const words = clean(detail === undefined ? state : `${state}: ${detail}`);
-  const style = PAINT_BY_STATE[state];
-  return style === undefined ? words : paint(style, words);
-}
-
-/** What was wrong with a file; nothing while it is read, and where nothing was. */
-function describeFile({ status, problems }: FileView, paint: Session["paint"]): string {
-  const [first, ...others] = problems;
-  if (status === "reading" || !first) return "";
-  const heading = status === "refused" ? "refused" : "taken in part, the rest refused";
-  const more = others.length > 0 ? ` (and ${others.length} more)` : "";
-  return `${paint("yellow", heading)}: ${clean(`${first.place}: ${first.message}`)}${more}`;
+  return clean(detail === undefined ? state : `${state}: ${detail}`);
 }
 
 /** The end of the samples: how they ended, what the lab has got, where to look on. */
-function printDone(session: Session, screen: Screen, view: LedgerView, { file }: Config): void {
-  const { orders, files, waiting, results } = view;
+function printDone(screen: Screen, { orders, files, waiting, results }: LedgerView, { file }: Config): void {
   const done = `Done: all ${orders.length} orders are at their end and written back.`;
-  screen.line(`\n${session.paint(["bold", "green"], done)}`);
+  screen.line(`\n${screen.paint(["bold", "green"], done)}`);
   for (const [state, group] of Map.groupBy(orders, (order) => order.state)) {
-    const names = state === "completed" ? "" : ` (${group.map(nameOfOrder).join(", ")})`;
+    const names = state === "completed" ? "" : ` (${group.map(shortName).join(", ")})`;
     screen.field(state, `${group.length}${names}`);
   }
-  screen.field(
-    "refused",
-    `${files.filter(({ problems }) => problems.length > 0).length} files, whole or in part`,
-  );
+  const refused = files.filter(({ problems }) => problems.length > 0).length;
+  screen.field("refused", `${refused} files, whole or in part`);
   for (const { kind, code = "", messages } of waiting)
     screen.field("waiting", `${messages} for the ${kind} ${clean(code)} (npx cryobridge messages waiting)`);
   screen.field("results", `${results.length} files for the labs`);
-  const failed = orders.find(({ state }) => state === "failed");
-  const options = `--config ${shownPath(file)}`;
-  screen.line(`\n  npx cryobridge orders list ${options}`);
-  screen.line(`  npx cryobridge orders show ${failed?.placerOrderNumber ?? "NL-1001"} ${options}`);
+  const shown = orders.find(({ state }) => state === "failed")?.placerOrderNumber ?? "NL-1001";
+  screen.line(`\n  npx cryobridge orders list --config ${shownPath(file)}`);
+  screen.line(`  npx cryobridge orders show ${shown} --config ${shownPath(file)}`);
 }
 
 async function startSimulator(speed: number): Promise<Simulator> {
@@ -306,8 +276,13 @@ async function findFreePort(wanted: number): Promise<number> {
   }
 }
 
+function inboxesOf({ connectors }: Config, wanted: string): string {
+  const folders = connectors.filter(isFolderConnector).filter(({ type }) => type === wanted);
+  return folders.map(({ directories }) => shownPath(directories.in)).join("  ");
+}
+
 /** A path as a person types it from where they stand, unless it lies elsewhere. */
 function shownPath(path: string): string {
   const short = relative(process.cwd(), path);
-  return short === "" || short.startsWith(`..${sep}`) || short === ".." ? path : short;
+  return short === "" || short.startsWith("..") ? path : short;
 }

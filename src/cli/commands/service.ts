@@ -14,14 +14,14 @@ import { listAct } from "./service/list.ts";
 
 /** `cryobridge service …`: reads of the storage service, for a person with a question. Nothing is changed there. */
 export function define(service: Command, cli: Cli): void {
-  for (const { list, description, example } of LISTS)
+  for (const [list, description, example] of LISTS)
     service.addCommand(listCommand(cli, list, description, example));
-  for (const { record, description, example } of RECORDS) {
+  for (const [record, description, example] of RECORDS) {
     const command = service
       .command(record)
       .description(description)
       .argument("<id>", "the service's id", serviceId)
-      .addHelpText("after", `\nExample:\n  ${example}`)
+      .addHelpText("after", `\nExample:\n  cryobridge service ${example}`)
       .action(toAction(cli, showRecord(record)));
     if (record === "procedure") command.option(...SURFACE);
   }
@@ -42,7 +42,6 @@ const SURFACE = [
 function listCommand(cli: Cli, list: ReadableList, description: string, example: string): Command {
   const command = new Command(list)
     .description(description)
-    .argument("[list]", "the word `list` may stand here", oneOf(["list"]))
     .option("--facility <name>", "only those of a facility, by the lab's name for it");
   if (list === "requests" || list === "procedures") {
     command
@@ -59,64 +58,24 @@ function listCommand(cli: Cli, list: ReadableList, description: string, example:
     )
     .option("--limit <n>", "at most so many", wholeNumber(1, 1_000_000))
     .option("--all", "all of them, however many")
-    .option("--page <n>", "one page as the service numbers them", wholeNumber(1))
-    .option("--per-page <n>", "page size to ask for", wholeNumber(1, 10_000))
-    .option("--wide", "fields that the specification doesn't know too")
-    .addHelpText("after", `\nExample:\n  ${example}`)
+    .addHelpText("after", `\nExample:\n  cryobridge service ${example}`)
     .action(toAction(cli, listAct(list)));
 }
 
-const LISTS: readonly {
-  readonly list: ReadableList;
-  readonly description: string;
-  readonly example: string;
-}[] = [
-  {
-    list: "subjects",
-    description: "List subjects.",
-    example: "cryobridge service subjects --facility NORTH --filter lastName_like=ro --show-phi",
-  },
-  {
-    list: "requests",
-    description: "List procedure requests.",
-    example:
-      "cryobridge service requests --status PENDING --filter createdAt_from=2026-11-01\n  cryobridge service requests --all --json",
-  },
-  {
-    list: "procedures",
-    description: "List procedures, refills among them.",
-    example: "cryobridge service procedures --facility NORTH --type REFILL --surface external",
-  },
-  {
-    list: "containers",
-    description: "List sample containers.",
-    example: "cryobridge service containers --subject S-1",
-  },
-  {
-    list: "storage",
-    description: "List storage solutions.",
-    example: "cryobridge service storage --facility NORTH",
-  },
+const LISTS: readonly (readonly [list: ReadableList, description: string, example: string])[] = [
+  ["subjects", "List subjects.", "subjects --facility NORTH --filter lastName_like=ro --show-phi"],
+  ["requests", "List procedure requests.", "requests --status PENDING --filter createdAt_from=2026-11-01"],
+  ["procedures", "List procedures, refills among them.", "procedures --type REFILL --surface external"],
+  ["containers", "List sample containers.", "containers --subject S-1"],
+  ["storage", "List storage solutions.", "storage --facility NORTH"],
 ];
 
-const RECORDS = [
-  {
-    record: "subject",
-    description: "Show one subject.",
-    example: "cryobridge service subject 17 --show-phi",
-  },
-  {
-    record: "request",
-    description: "Show one procedure request.",
-    example: "cryobridge service request 1001",
-  },
-  { record: "procedure", description: "Show one procedure.", example: "cryobridge service procedure 2001" },
-  {
-    record: "location",
-    description: "Show where a sample container is stored, by the container's id.",
-    example: "cryobridge service location 301",
-  },
-] as const;
+const RECORDS: readonly (readonly [record: ReadableRecord, description: string, example: string])[] = [
+  ["subject", "Show one subject.", "subject 17 --show-phi"],
+  ["request", "Show one procedure request.", "request 1001"],
+  ["procedure", "Show one procedure.", "procedure 2001"],
+  ["location", "Show where a sample container is stored, by the container's id.", "location 301"],
+];
 
 const SHOWN_AS = {
   subject: "subjects",

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import { access, mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
@@ -85,25 +86,15 @@ async function chooseDataDir(folder: string): Promise<string> {
 }
 
 async function empty(folder: string, dataDir: string, deps: FolderDeps): Promise<void> {
-  const names = (await readdir(folder)).filter((name) => name !== MARKER && !LOCK_FILES.test(name));
-  for (const place of new Set([join(folder, "data"), dataDir])) {
-    const isThere = await access(place).then(
-      () => true,
-      () => false,
-    );
-    if (!isThere) continue;
-    await removeDatabase(place, deps);
-  }
-  for (const name of names) await rm(join(folder, name), { recursive: true, force: true });
+  for (const place of new Set([join(folder, "data"), dataDir])) await removeDatabase(place, deps);
+  for (const name of await readdir(folder))
+    if (name !== MARKER && !LOCK_FILES.test(name))
+      await rm(join(folder, name), { recursive: true, force: true });
 }
 
 /** Stops a server that outlived its demonstration, and removes its data. */
 async function removeDatabase(dataDir: string, { clock, logger }: FolderDeps): Promise<void> {
-  const isRunning = await access(join(dataDir, "postgres/data/postmaster.pid")).then(
-    () => true,
-    () => false,
-  );
-  if (isRunning) {
+  if (existsSync(join(dataDir, "postgres/data/postmaster.pid"))) {
     // Joining and leaving stops it. One that can't be joined ends by itself once its files are gone.
     await startEmbeddedPostgres({ dataDir, clock, logger }).then(
       (server) => server.stop(),

@@ -16,13 +16,6 @@ export interface FileView {
   readonly problems: readonly Problem[];
 }
 
-/** A result file for the lab. */
-export interface ResultView {
-  readonly connector: string;
-  readonly fileName: string;
-  readonly state: "pending" | "delivered" | "parked" | "dropped";
-}
-
 /** What the ledger says of everything that the demonstration shows. */
 export interface LedgerView {
   readonly files: readonly FileView[];
@@ -30,7 +23,12 @@ export interface LedgerView {
   readonly orders: readonly LedgerOrder[];
   /** Facts that are in no result file yet. */
   readonly openOutcomes: number;
-  readonly results: readonly ResultView[];
+  /** Result files for the labs. */
+  readonly results: readonly {
+    readonly connector: string;
+    readonly fileName: string;
+    readonly state: "pending" | "delivered" | "parked" | "dropped";
+  }[];
   /** What messages wait for. */
   readonly waiting: readonly WaitingCode[];
 }
@@ -55,7 +53,7 @@ export async function readLedger(pool: pg.Pool): Promise<LedgerView> {
   const files = await run<FileView>(pool, FILES);
   const orders = await listOrders(pool, { limit: MOST_ORDERS });
   const [open] = await run<{ count: number }>(pool, OPEN_OUTCOMES);
-  const results = await run<ResultView>(pool, RESULTS);
+  const results = await run<LedgerView["results"][number]>(pool, RESULTS);
   const waiting = await listWaitingCodes(pool);
   return { files, orders: orders.toReversed(), openOutcomes: open?.count ?? 0, results, waiting };
 }

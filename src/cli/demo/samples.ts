@@ -1,6 +1,7 @@
 import { copyFile, cp, mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { Simulator } from "../../simulator/simulator.ts";
 
 /** The folder with the samples, the configuration and profiles of their senders, and their description. */
 export const SAMPLES_FOLDER = fileURLToPath(new URL("../../../config/samples/", import.meta.url));
@@ -19,19 +20,16 @@ const FOLDERS = ["hl7", "csv", "broken/hl7", "broken/csv", "waiting/hl7", "waiti
 
 /** Every sample by name within its folder, which is the order to drop them in: retrievals come after their stores. */
 export async function listSamples(): Promise<Sample[]> {
-  const samples = await Promise.all(FOLDERS.map(listFolder));
-  return samples.flat();
-}
-
-async function listFolder(folder: (typeof FOLDERS)[number]): Promise<Sample[]> {
-  const ending = `.${basename(folder)}`;
-  const names = (await readdir(join(SAMPLES_FOLDER, folder))).filter((name) => name.endsWith(ending)).sort();
-  return names.map((fileName) => ({
-    path: join(SAMPLES_FOLDER, folder, fileName),
-    fileName,
-    sender: fileName.slice(0, fileName.indexOf("-")),
-    kind: folder.startsWith("broken/") ? "broken" : folder.startsWith("waiting/") ? "waiting" : "good",
-  }));
+  const samples: Sample[] = [];
+  for (const folder of FOLDERS) {
+    const kind = folder.startsWith("broken/") ? "broken" : folder.startsWith("waiting/") ? "waiting" : "good";
+    for (const fileName of (await readdir(join(SAMPLES_FOLDER, folder))).sort()) {
+      if (!fileName.endsWith(`.${basename(folder)}`)) continue;
+      const sender = fileName.slice(0, fileName.indexOf("-"));
+      samples.push({ path: join(SAMPLES_FOLDER, folder, fileName), fileName, sender, kind });
+    }
+  }
+  return samples;
 }
 
 /**
@@ -64,4 +62,37 @@ export async function writeConfiguration(
     .replace("dataDir: ./data", `dataDir: ${settings.dataDir}`);
   await writeFile(file, own);
   return file;
+}
+
+/** Subjects of two samples that don't go well, as their files say: a consent form and an RFID tag are missing. */
+const WITHOUT_CONSENT = "SR-6002";
+const WITHOUT_TAG = "B-0007";
+const REASON = "RFID tag could not be read";
+/** Before automatic staff and devices would act, which take at least twice as long. In simulated ms. */
+const REJECT_AFTER_MS = 15_000;
+const FAIL_AFTER_MS = 30_000;
+
+/** Rejects the first request of one subject and fails the first procedure of another; a retry of it succeeds. */
+export function playStaff({ control }: Pick<Simulator, "control">): void {
+  const played = new Set<string>();
+  const playOnce = (subjectCode: string, simulatedMs: number, act: () => void) => {
+    if (played.has(subjectCode)) return;
+    played.add(subjectCode);
+    setTimeout(act, simulatedMs / control.settings().speed).unref();
+  };
+  control.subscribe(({ kind, id, status }) => {
+    // Somebody may have acted on the simulator's page by the time of the act.
+    if (status === "PENDING" && control.findRequest(id)?.subjectCode === WITHOUT_CONSENT)
+      playOnce(WITHOUT_CONSENT, REJECT_AFTER_MS, () => {
+        if (control.findRequest(id)?.status === "PENDING") control.rejectRequest(id);
+      });
+    if (
+      kind === "procedure" &&
+      status === "IN_PROGRESS" &&
+      control.findProcedure(id)?.subjectCode === WITHOUT_TAG
+    )
+      playOnce(WITHOUT_TAG, FAIL_AFTER_MS, () => {
+        if (control.findProcedure(id)?.status === "IN_PROGRESS") control.failProcedure(id, REASON);
+      });
+  });
 }

@@ -16,70 +16,10 @@ export type ServiceColumn = Column<RawObject> & {
 /** The columns of a list or record, by the specification's tables. */
 export function columnsOf(shown: Shown, surface: Surface, config: Config): readonly ServiceColumn[] {
   const facility = facilityColumn(config);
-  switch (shown) {
-    case "subjects":
-      return [
-        ID,
-        facility,
-        text("code"),
-        text("first name", "firstName"),
-        text("last name", "lastName"),
-        text("born", "dateOfBirth"),
-        time("created", "createdAt"),
-      ];
-    case "requests":
-      return [
-        ID,
-        text("type"),
-        text("status"),
-        facility,
-        SUBJECT,
-        CONTAINERS,
-        number("procedure", "procedureId"),
-        time("created", "createdAt"),
-        time("accepted", "acceptedAt"),
-        text("accepted by", "acceptedBy"),
-      ];
-    case "procedures":
-      return surface === "external"
-        ? [
-            ID,
-            text("code"),
-            text("type"),
-            text("status"),
-            facility,
-            SUBJECT,
-            CONTAINERS,
-            time("created", "createdAt"),
-            time("completed", "completedAt"),
-          ]
-        : [
-            ID,
-            text("type"),
-            text("status"),
-            facility,
-            number("storage", "storageId"),
-            text("containers", "sampleContainerIds"),
-            number("request", "requestId"),
-            text("performed by", "performedBy"),
-            time("created", "createdAt"),
-            time("started", "startedAt"),
-            time("completed", "completedAt"),
-            text("error"),
-          ];
-    case "containers":
-      return [ID, text("name"), SUBJECT, text("description"), time("stored", "storedAt")];
-    case "storage":
-      return [ID, text("name")];
-    case "location":
-      return [
-        number("container", "sampleContainerId"),
-        number("storage", "storageId"),
-        text("storage name", "storageName"),
-        text("position"),
-        time("stored", "storedAt"),
-      ];
-  }
+  const isExternal = shown === "procedures" && surface === "external";
+  return COLUMNS[isExternal ? "external" : shown].map((column) =>
+    column === "facility" ? facility : column,
+  );
 }
 
 /** What a record has beside its columns, one `field: value` each. */
@@ -121,6 +61,59 @@ function placeOf({ storage, canister, cane }: RawObject): string {
     .filter(Boolean)
     .join(", ");
 }
+
+const CREATED = time("created", "createdAt");
+const COMPLETED = time("completed", "completedAt");
+const TYPE = text("type");
+const STATUS = text("status");
+
+const COLUMNS: Readonly<Record<Shown | "external", readonly (ServiceColumn | "facility")[]>> = {
+  subjects: [
+    ID,
+    "facility",
+    text("code"),
+    text("first name", "firstName"),
+    text("last name", "lastName"),
+    text("born", "dateOfBirth"),
+    CREATED,
+  ],
+  requests: [
+    ID,
+    TYPE,
+    STATUS,
+    "facility",
+    SUBJECT,
+    CONTAINERS,
+    number("procedure", "procedureId"),
+    CREATED,
+    time("accepted", "acceptedAt"),
+    text("accepted by", "acceptedBy"),
+  ],
+  procedures: [
+    ID,
+    TYPE,
+    STATUS,
+    "facility",
+    number("storage", "storageId"),
+    text("containers", "sampleContainerIds"),
+    number("request", "requestId"),
+    text("performed by", "performedBy"),
+    CREATED,
+    time("started", "startedAt"),
+    COMPLETED,
+    text("error"),
+  ],
+  external: [ID, text("code"), TYPE, STATUS, "facility", SUBJECT, CONTAINERS, CREATED, COMPLETED],
+  containers: [ID, text("name"), SUBJECT, text("description"), time("stored", "storedAt")],
+  storage: [ID, text("name")],
+  location: [
+    number("container", "sampleContainerId"),
+    number("storage", "storageId"),
+    text("storage name", "storageName"),
+    text("position"),
+    time("stored", "storedAt"),
+  ],
+};
 
 function facilityColumn(config: Config): ServiceColumn {
   const codeById = new Map([...config.facilityIdByCode].map(([code, id]) => [id, code]));

@@ -1,142 +1,168 @@
 import type { Command } from "commander";
-import { asFailure, type Failure } from "../../../core/failures.ts";
-import type { ServiceClient } from "../../../service/client.ts";
-import type { FilterRemark, ListQuestion, ReadableList, ReadPage } from "../../../service/reads.ts";
-import type { RawObject } from "../../../service/values.ts";
-import { type ExitStatus, exitStatusOf } from "../../exit-status.ts";
+import { type Config, wayOfFacility } from "../../../config/config.ts";
+import { asFailure, Failure } from "../../../core/failures.ts";
+import type { Surface } from "../../../core/surface.ts";
+import {
+  type FilterRemark,
+  type ListQuestion,
+  pathOfList,
+  type ReadableList,
+  type ReadPage,
+} from "../../../service/reads.ts";
+import { normalizeStatus, normalizeType, type RawObject } from "../../../service/values.ts";
+import { theirStatusWords, toServiceWords } from "../../../service/words.ts";
+import { exitStatusOf } from "../../exit-status.ts";
 import { readConfig, recordShown, withService } from "../../open.ts";
 import { ListWriter } from "../../output/list.ts";
-import type { Column } from "../../output/table.ts";
-import type { Act, Session } from "../../session.ts";
-import { columnsOf, otherFields } from "./columns.ts";
+import type { Act } from "../../session.ts";
+import { columnsOf } from "./columns.ts";
 import { hideRecord, OWNERS } from "./hidden.ts";
-import { type ListOptions, toQuestion } from "./question.ts";
+
+/** The options of a list command. */
+export interface ListOptions {
+  readonly facility?: string;
+  readonly status?: string;
+  readonly type?: string;
+  readonly subject?: string;
+  readonly surface?: Surface;
+  readonly filter?: readonly string[];
+  readonly limit?: number;
+  readonly all?: boolean;
+}
 
 /** Shown unless more is asked for. */
 const DEFAULT_LIMIT = 100;
-
-/** `service subjects`, `requests`, `procedures`, `containers` and `storage`: streams the list while it is read. */
-export function listAct(list: ReadableList): Act {
-  return async (session, command: Command) => {
-    const options = command.opts<ListOptions>();
-    const config = readConfig(session);
-    const question = toQuestion(list, options, config);
-    await recordShown(session, config, `service ${list}`, Object.keys(question.filters));
-    const columns = columnsOf(list, question.surface, config);
-    const other: Column<RawObject> = {
-      title: "other",
-      show: (record) => otherFields(record, columns).map((field) => field.join("=")),
-    };
-    const output = new ListWriter<RawObject>(options.wide ? { ...session, width: undefined } : session, {
-      key: list,
-      columns: options.wide ? [...columns, other] : columns,
-      nothing: `No ${list}.`,
-      json: (record) => record,
-    });
-    return withService(session, config, (service) =>
-      new ListReading(session, service, question, output).run(options),
-    );
-  };
-}
-
-/** One list on its way from the service to the person. */
-class ListReading {
-  readonly #session: Session;
-  readonly #service: ServiceClient;
-  readonly #question: ListQuestion;
-  readonly #output: ListWriter<RawObject>;
-  readonly #remarks = new Map<string, FilterRemark>();
-  readonly #unchecked = new Set<string>();
-  #hasChecked = false;
-
-  constructor(
-    session: Session,
-    service: ServiceClient,
-    question: ListQuestion,
-    output: ListWriter<RawObject>,
-  ) {
-    this.#session = session;
-    this.#service = service;
-    this.#question = question;
-    this.#output = output;
-  }
-
-  async run({ all, page, limit }: ListOptions): Promise<ExitStatus | undefined> {
-    const most = all === true || page !== undefined ? undefined : (limit ?? DEFAULT_LIMIT);
-    let hasMore = false;
-    let failure: Failure | undefined;
-    try {
-      hasMore = await this.#readAll(page, most);
-    } catch (error) {
-      failure = asFailure(error);
-    }
-    const { count } = this.#output;
-    const { surface } = this.#question;
-    const filterRemarks = [...this.#remarks].map(([filter, remark]) => ({ filter, remark }));
-    const rest = { count, surface, filterRemarks, uncheckedFilters: [...this.#unchecked] };
-    this.#output.end({ hasMore, how: "--limit shows more, --all shows all", rest, failure });
-    this.#noteRemarks();
-    if (!failure) return undefined;
-    // A JSON document holds its own error, so that it stays one document.
-    if (this.#session.isJson) return exitStatusOf(failure.code);
-    if (count > 0) this.#session.note(`The list breaks off here, after ${count}.`);
-    throw failure;
-  }
-
-  /** Gives whether there is more than the limit let through. */
-  async #readAll(page: number | undefined, limit: number | undefined): Promise<boolean> {
-    const signal = new AbortController().signal;
-    if (page !== undefined) {
-      await this.#show(await this.#service.readPage(this.#question, page, signal), undefined);
-      return false;
-    }
-    for await (const each of this.#service.readList(this.#question, signal)) {
-      const { hasMore, isWanted } = await this.#show(each, limit);
-      if (hasMore || !isWanted) return hasMore;
-    }
-    return false;
-  }
-
-  async #show(
-    page: ReadPage,
-    limit: number | undefined,
-  ): Promise<{ readonly hasMore: boolean; readonly isWanted: boolean }> {
-    const { list } = this.#question;
-    const room = limit === undefined ? page.entries.length : limit - this.#output.count;
-    for (const [filter, remark] of page.remarks) this.#remarks.set(filter, remark);
-    this.#noteUnchecked(page);
-    const shown = page.entries.slice(0, room);
-    this.#output.write(
-      shown.map((entry) => hideRecord(entry, OWNERS[list], this.#session.mayShowPhi) as RawObject),
-    );
-    const isWanted = await this.#session.isRead();
-    return { hasMore: page.entries.length > room, isWanted };
-  }
-
-  /** A filter stays unchecked as long as no page had its field. */
-  #noteUnchecked({ listed, unchecked }: ReadPage): void {
-    if (listed === 0) return;
-    if (!this.#hasChecked) for (const filter of unchecked) this.#unchecked.add(filter);
-    else
-      for (const filter of this.#unchecked) if (!unchecked.includes(filter)) this.#unchecked.delete(filter);
-    this.#hasChecked = true;
-  }
-
-  #noteRemarks(): void {
-    for (const [filter, remark] of this.#remarks) {
-      const why = `${REMARKS[remark]} ${filter}`;
-      this.#session.note(`${why}: its entries were filtered here, which takes longer.`);
-    }
-    for (const filter of this.#unchecked) {
-      this.#session.note(
-        `No entry has the field of the filter ${filter}, so nobody knows whether the service applied it.`,
-      );
-    }
-  }
-}
 
 const REMARKS: Readonly<Record<FilterRemark, string>> = {
   ignored: "The service ignored the filter",
   refused: "The service refuses the filter",
   "not sent": "The service was not asked to filter by",
 };
+
+/** `service subjects`, `requests`, `procedures`, `containers` and `storage`: shows the list while it is read. */
+export function listAct(list: ReadableList): Act {
+  return async (session, command: Command) => {
+    const options = command.opts<ListOptions>();
+    const config = readConfig(session);
+    const question = toQuestion(list, options, config);
+    await recordShown(session, config, `service ${list}`, Object.keys(question.filters));
+    const output = new ListWriter<RawObject>(session, {
+      key: list,
+      columns: columnsOf(list, question.surface, config),
+      nothing: `No ${list}.`,
+      json: (record) => record,
+    });
+    const limit = options.all === true ? Number.POSITIVE_INFINITY : (options.limit ?? DEFAULT_LIMIT);
+    const remarks = new Map<string, FilterRemark>();
+    const unchecked = new Unchecked();
+    let hasMore = false;
+    const failure = await withService(session, config, async (service) => {
+      for await (const page of service.readList(question, new AbortController().signal)) {
+        const room = limit - output.count;
+        for (const [filter, remark] of page.remarks) remarks.set(filter, remark);
+        unchecked.see(page);
+        const shown = page.entries.slice(0, room);
+        output.write(shown.map((entry) => hideRecord(entry, OWNERS[list], session.mayShowPhi) as RawObject));
+        hasMore = page.entries.length > room;
+        if (hasMore || !(await session.isRead())) break;
+      }
+    }).then(() => undefined, asFailure);
+    const { count } = output;
+    const filterRemarks = [...remarks].map(([filter, remark]) => ({ filter, remark }));
+    const rest = { count, surface: question.surface, filterRemarks, uncheckedFilters: unchecked.filters };
+    output.end({ hasMore, how: "--limit shows more, --all shows all", rest, failure });
+    for (const [filter, remark] of remarks)
+      session.note(`${REMARKS[remark]} ${filter}: its entries were filtered here, which takes longer.`);
+    for (const filter of unchecked.filters) {
+      const why = "so nobody knows whether the service applied it";
+      session.note(`No entry has the field of the filter ${filter}, ${why}.`);
+    }
+    if (!failure) return undefined;
+    // A JSON document holds its own error, so that it stays one document.
+    if (session.isJson) return exitStatusOf(failure.code);
+    if (count > 0) session.note(`The list breaks off here, after ${count}.`);
+    throw failure;
+  };
+}
+
+/** Filters whose field no entry of any page had. */
+class Unchecked {
+  #filters: readonly string[] | undefined;
+
+  see({ listed, unchecked }: ReadPage): void {
+    if (listed > 0) this.#filters = (this.#filters ?? unchecked).filter((each) => unchecked.includes(each));
+  }
+
+  get filters(): readonly string[] {
+    return this.#filters ?? [];
+  }
+}
+
+/** What the options ask of the service. @throws Failure CLI_USAGE for options that contradict each other. */
+export function toQuestion(list: ReadableList, options: ListOptions, config: Config): ListQuestion {
+  if (options.all === true && options.limit !== undefined)
+    throw usage("--all and --limit say different amounts; choose one");
+  const surface = surfaceOf(list, options, config);
+  const filters = new Map<string, string | number>();
+  const unsent: string[] = [];
+  const add = (name: string, value: string | number, option: string) => {
+    if (filters.has(name)) throw usage(`${option} sets ${name}, which is set already`);
+    filters.set(name, value);
+  };
+  const words = toServiceWords(config.service.words);
+  if (options.facility !== undefined) add("facilityId", facilityIdOf(options.facility, config), "--facility");
+  if (options.status !== undefined) {
+    const status = normalizeStatus(options.status, words);
+    const theirs = theirStatusWords(status, words);
+    // Several words over there mean this one, and one call asks for one of them.
+    if (theirs.length > 1) unsent.push("status");
+    add("status", theirs.length === 1 ? (theirs[0] ?? status) : status, "--status");
+  }
+  if (options.type !== undefined) {
+    // The request surface writes types of procedures in lower case, or its own way: they are compared here.
+    if (list === "procedures" && surface === "request") unsent.push("type");
+    add("type", normalizeType(options.type, words), "--type");
+  }
+  if (options.subject !== undefined) add(subjectFilter(list, surface), options.subject, "--subject");
+  for (const text of options.filter ?? []) {
+    const [, name, value = ""] = /^([A-Za-z][\w.]*)=(.*)$/s.exec(text) ?? [];
+    if (name === undefined || name === "page" || name === "perPage") {
+      const examples = "code=S-1, lastName_like=ro or createdAt_from=2026-11-01";
+      throw usage(`--filter: expected FIELD=VALUE, such as ${examples}`);
+    }
+    add(name, wholeDay(name, value), "--filter");
+  }
+  return { list, surface, filters: Object.fromEntries(filters), unsent };
+}
+
+/** The surface to read from: the one asked for, else the facility's or the configured one where it has such a list. */
+function surfaceOf(list: ReadableList, { surface, facility }: ListOptions, config: Config): Surface {
+  const facilityId = facility === undefined ? undefined : config.facilityIdByCode.get(facility);
+  const way = facilityId === undefined ? config.service : wayOfFacility(config, facilityId);
+  const wanted = surface ?? way.surface;
+  return pathOfList(list, wanted) === undefined ? "request" : wanted;
+}
+
+function facilityIdOf(name: string, config: Config): number {
+  const id = config.facilityIdByCode.get(name);
+  if (id !== undefined) return id;
+  const known = [...config.facilityIdByCode.keys()].join(", ");
+  throw usage(`--facility ${name}: not configured; known are ${known}`);
+}
+
+/** By which filter a list finds a subject. @throws Failure CLI_USAGE where entries name none. */
+function subjectFilter(list: ReadableList, surface: Surface): string {
+  if (list === "subjects") return "code";
+  if (list !== "procedures" || surface !== "request") return "subjectCode";
+  const words = "list requests --subject, which name their procedures";
+  throw usage(`procedures of the request surface name no subject; ${words}`);
+}
+
+/** A bare date as the end of a range of times means all of that day (UTC); a service may take it for its midnight. */
+function wholeDay(name: string, value: string): string {
+  return name.endsWith("At_to") && /^\d{4}-\d{2}-\d{2}$/.test(value) ? `${value}T23:59:59.999Z` : value;
+}
+
+function usage(message: string): Failure {
+  return new Failure("CLI_USAGE", message);
+}
