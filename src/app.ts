@@ -15,8 +15,7 @@ import { releaseAtStart } from "./app/release-waiting.ts";
 import { openEpoch, startRestored } from "./app/restored.ts";
 import type { Role } from "./app/roles.ts";
 import { openService } from "./app/service.ts";
-import { keepFindings } from "./app/service-findings.ts";
-import { serviceTrouble } from "./app/service-trouble.ts";
+import { serviceTrouble, shapeTroubles } from "./app/service-trouble.ts";
 import { keepTakenBack } from "./app/taken-back.ts";
 import { watchEventLoop } from "./app/watch-event-loop.ts";
 import { type Config, wayOfFacility } from "./config/config.ts";
@@ -214,12 +213,9 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   if (recovered.requeued + recovered.unsettled > 0)
     logger.info(recovered, "took over what an earlier run left in hand");
 
-  const findings = await keepFindings(ledger.pool, config, { clock, logger });
-  onClose(() => findings.close());
   const service = openService(
     config,
     {
-      ...findings,
       clock,
       logger,
       onCall: (call) => {
@@ -309,7 +305,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
       if (service.breaker.opening) troubles.push(serviceTrouble(service.breaker.opening));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
         troubles.push("the feeder has not looked at the ledger for two minutes");
-      return [...troubles, ...refills.troubles(), ...findings.troubles()];
+      return [...troubles, ...refills.troubles(), ...shapeTroubles(service, clock)];
     },
   };
 }

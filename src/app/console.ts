@@ -31,7 +31,6 @@ import { isSubmitterThere } from "../ledger/waiting.ts";
 import { listWaitingCodes } from "../ledger/waiting-messages.ts";
 import { readLeftBehind } from "./left-behind.ts";
 import { refillOverviewOf } from "./refills.ts";
-import { readServiceChanges } from "./service-findings.ts";
 
 export interface OpenConsoleDeps {
   readonly version: string;
@@ -89,15 +88,7 @@ export function ledgerView(
   clock: Clock,
 ): Pick<
   ConsoleDeps,
-  | "counts"
-  | "recentOrders"
-  | "stuckOrders"
-  | "refills"
-  | "waiting"
-  | "leftBehind"
-  | "attention"
-  | "restored"
-  | "serviceChanges"
+  "counts" | "recentOrders" | "stuckOrders" | "refills" | "waiting" | "leftBehind" | "attention" | "restored"
 > {
   return {
     counts: () => readCounts(pool),
@@ -108,7 +99,6 @@ export function ledgerView(
     leftBehind: () => readLeftBehind(pool, config),
     attention: () => readAttention(pool),
     restored: () => findRestored(pool),
-    serviceChanges: () => readServiceChanges(pool, config),
   };
 }
 

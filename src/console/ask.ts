@@ -4,7 +4,7 @@ import type { LedgerAttention } from "../ledger/attention.ts";
 import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
-import type { AskedDeps, LedgerCounts, OrderRow, Readiness, RefillOverview, ServiceChange } from "./deps.ts";
+import type { AskedDeps, LedgerCounts, OrderRow, Readiness, RefillOverview } from "./deps.ts";
 
 /** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
 const DEADLINE_MS = 5_000;
@@ -91,9 +91,4 @@ export function askRestored(deps: AskedDeps): Promise<Restored | null | undefine
     restored && (async () => (await restored()) ?? null),
     "whether the ledger was restored could not be read",
   );
-}
-
-/** What the service changed; undefined where nobody looks, or while the ledger is out of reach. */
-export function askServiceChanges(deps: AskedDeps): Promise<readonly ServiceChange[] | undefined> {
-  return ask(deps, deps.serviceChanges, "the service's changes could not be read");
 }

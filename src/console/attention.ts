@@ -43,7 +43,6 @@ export function tellAttention(status: Facts, unread: readonly string[]): Attenti
     ...untakenOf(status),
     ...tanksOf(status),
     ...refusalsOf(status),
-    ...changesOf(status),
   ];
   const order = ["act", "wait", "look"];
   return found.sort((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
@@ -228,16 +227,6 @@ function refusalsOf({ refusals }: Facts): Attention[] {
         command: `cryobridge messages list --verdict refused --connector ${connector} --since 1d`,
       },
     ),
-  );
-}
-
-/** A change of the last hour is among the reasons already. */
-function changesOf({ serviceChanges, reasons }: Facts): Attention[] {
-  const untold = (serviceChanges ?? []).filter(
-    ({ text }) => !reasons.some((reason) => reason.includes(text)),
-  );
-  return untold.map(({ text, changedAt }) =>
-    item("look", text, { since: changedAt, command: "cryobridge check" }),
   );
 }
 

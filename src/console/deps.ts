@@ -67,17 +67,6 @@ export interface RefillOverview {
   readonly tanks: readonly TankAge[];
 }
 
-/** Something that the service does otherwise than before, or than its specification says. */
-export interface ServiceChange {
-  /** `envelope`, `pageCap`, `filter`, `fields`, `status`, `type` or `ids`. */
-  readonly finding: string;
-  /** In words, with names of lists, fields and filters. */
-  readonly text: string;
-  /** How often it changed. */
-  readonly count: number;
-  readonly changedAt: Date;
-}
-
 /** How an MLLP listener stands. All but the connections are counted since the daemon's start. */
 export interface ListenerRow {
   readonly connector: string;
@@ -110,8 +99,6 @@ export interface ConsoleDeps {
   readonly untaken?: (() => readonly UntakenRow[]) | undefined;
   /** Absent when no refills are followed. */
   readonly refills?: (() => Promise<RefillOverview>) | undefined;
-  /** What the service changed so far, latest first. */
-  readonly serviceChanges?: (() => Promise<readonly ServiceChange[]>) | undefined;
   /** What messages wait for, oldest first. */
   readonly waiting?: (() => Promise<readonly WaitingCode[]>) | undefined;
   /** Failing results, paused queues and refused messages. */

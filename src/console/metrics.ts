@@ -2,8 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { ORDER_STATES } from "../core/order-state.ts";
 import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
-import type { LedgerCounts, ListenerRow, RefillOverview, ServiceChange, UntakenRow } from "./deps.ts";
-import { addDriftMetrics } from "./drift-metrics.ts";
+import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./deps.ts";
 import { addLeftBehindMetrics } from "./left-behind-metrics.ts";
 import { addMllpMetrics } from "./mllp-metrics.ts";
 import { addRefillMetrics } from "./refill-metrics.ts";
@@ -37,7 +36,6 @@ export interface Metrics {
     /** Undefined when no refills are followed. */
     readonly refills?: RefillOverview | undefined;
     /** Undefined while the ledger is out of reach. */
-    readonly serviceChanges?: readonly ServiceChange[] | undefined;
     /** Undefined while the ledger is out of reach. */
     readonly waiting?: readonly WaitingCode[] | undefined;
     /** Undefined while the ledger is out of reach. */
@@ -133,7 +131,6 @@ export function createMetrics(version: string): Metrics {
   };
   const setTasks = addTaskMetrics(registers);
   const setRefills = addRefillMetrics(registers);
-  const setDrifts = addDriftMetrics(registers);
   const setWaiting = addWaitingMetrics(registers);
   const setLeftBehind = addLeftBehindMetrics(registers);
   const setUntaken = addUntakenMetrics(registers);
@@ -152,7 +149,6 @@ export function createMetrics(version: string): Metrics {
       setCounts(counts);
       setTasks(counts);
       setRefills(now.refills, nowMs);
-      setDrifts(now.serviceChanges);
       setWaiting(now.waiting, nowMs);
       setLeftBehind(now.leftBehind);
       setUntaken(now.untaken ?? [], nowMs);

@@ -12,7 +12,6 @@ export function askOnceAtATime(deps: ConsoleDeps): ConsoleDeps {
     recentOrders: once(deps.recentOrders),
     stuckOrders: once(deps.stuckOrders),
     refills: deps.refills && once(deps.refills),
-    serviceChanges: deps.serviceChanges && once(deps.serviceChanges),
     waiting: deps.waiting && once(deps.waiting),
     attention: deps.attention && once(deps.attention),
     leftBehind: deps.leftBehind && once(deps.leftBehind),

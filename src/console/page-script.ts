@@ -166,9 +166,6 @@ function show(status) {
     el("td", "", el("strong", "keep", tank.storage)), tank.facilityCode,
     tank.lastRefillAt === null ? "none seen" : new Date(tank.lastRefillAt).toLocaleString(), since(tank.since, now),
   ])), "");
-  const changes = status.serviceChanges ?? [];
-  byId("changes").hidden = changes.length === 0;
-  table(byId("changed"), ["What", "For"], changes.map((change) => row([change.text, since(change.changedAt, now)])), "");
   const recent = status.recentOrders?.map((order) => row([
     ...orderCells(order), stateBadge(order.state), since(order.changedAt, now),
     numberAtService(order), reasonCell(order.reason),

@@ -41,11 +41,6 @@ export function statusPage(settings: { readonly version: string; readonly hasLog
     <div id="codes" class="wide"></div>
     <p class="note">Teach the configuration the code, then restart the daemon or use <code>cryobridge messages release</code>.</p>
   </div>
-  <div id="changes" hidden>
-    <h2>What the storage service does otherwise than before</h2>
-    <div id="changed" class="wide"></div>
-    <p class="note"><code>cryobridge check</code> tells how it behaves now, and which settings would say so.</p>
-  </div>
   <h2>What is stuck, and why</h2>
   <div id="stuck" class="wide"></div>
   <p id="more" class="note" hidden></p>

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { askCounts, askLeftBehind, askReadiness, askRefills, askServiceChanges, askWaiting } from "./ask.ts";
+import { askCounts, askLeftBehind, askReadiness, askRefills, askWaiting } from "./ask.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import type { Guard } from "./guard.ts";
 import { CONTENT_SECURITY_POLICY, loginPage, statusPage } from "./pages.ts";
@@ -20,11 +20,10 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
     return reply.code(ready ? 200 : 503).send({ ready, reasons });
   });
   app.get("/metrics", async (_request, reply) => {
-    const [readiness, counts, refills, serviceChanges, waiting, leftBehind] = await Promise.all([
+    const [readiness, counts, refills, waiting, leftBehind] = await Promise.all([
       askReadiness(deps),
       askCounts(deps),
       askRefills(deps),
-      askServiceChanges(deps),
       askWaiting(deps),
       askLeftBehind(deps),
     ]);
@@ -33,7 +32,6 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
       isReady: readiness.ready,
       counts,
       refills,
-      serviceChanges,
       untaken: deps.untaken?.(),
       listeners: deps.listeners?.(),
       waiting,

@@ -62,10 +62,6 @@ export interface Status {
     | null;
   /** Tanks that were not refilled for too long, longest first; null when no refills are followed. */
   readonly overdueTanks: readonly StatusTank[] | null;
-  /** What the service changed in the last week, latest first; null while that can't be told. */
-  readonly serviceChanges:
-    | readonly { readonly finding: string; readonly text: string; readonly changedAt: string }[]
-    | null;
 }
 
 /** Messages that wait for the same code, in the status document. */

@@ -13,7 +13,6 @@ import {
   askReadiness,
   askRefills,
   askRestored,
-  askServiceChanges,
   askWaiting,
 } from "./ask.ts";
 import { tellAttention } from "./attention.ts";
@@ -33,24 +32,20 @@ const RECENT = 25;
 const STUCK = 50;
 const TANKS = 50;
 const WAITING = 50;
-/** Long enough for a person who looks once a week. */
-const CHANGE_SHOWN_MS = 7 * 86_400_000;
 
 /** How things stand, as one document. Answers within seconds even while the ledger does not. */
 export async function readStatus(deps: AskedDeps, version: string): Promise<Status> {
-  const [readiness, counts, stuck, recent, refills, changes, waiting, still, left, restored] =
-    await Promise.all([
-      askReadiness(deps),
-      askCounts(deps),
-      askOrders(deps, () => deps.stuckOrders(STUCK)),
-      askOrders(deps, () => deps.recentOrders(RECENT)),
-      askRefills(deps),
-      askServiceChanges(deps),
-      askWaiting(deps),
-      askAttention(deps),
-      askLeftBehind(deps),
-      askRestored(deps),
-    ]);
+  const [readiness, counts, stuck, recent, refills, waiting, still, left, restored] = await Promise.all([
+    askReadiness(deps),
+    askCounts(deps),
+    askOrders(deps, () => deps.stuckOrders(STUCK)),
+    askOrders(deps, () => deps.recentOrders(RECENT)),
+    askRefills(deps),
+    askWaiting(deps),
+    askAttention(deps),
+    askLeftBehind(deps),
+    askRestored(deps),
+  ]);
   const unread = [
     ...(counts === undefined ? ["how many orders and results wait"] : []),
     ...(stuck === undefined ? ["which orders are parked"] : []),
@@ -117,11 +112,6 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
         .filter(({ isOverdue }) => isOverdue)
         .slice(0, TANKS)
         .map(toStatusTank) ?? null,
-    serviceChanges:
-      changes
-        ?.filter(({ changedAt }) => deps.clock.now() - changedAt.getTime() < CHANGE_SHOWN_MS)
-        .map(({ finding, text, changedAt }) => ({ finding, text, changedAt: changedAt.toISOString() })) ??
-      null,
   };
   return { ...facts, attention: tellAttention(facts, unread) };
 }

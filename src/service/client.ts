@@ -8,12 +8,11 @@ import type { Surface } from "../core/surface.ts";
 import type { BatchRead } from "./batch-reader.ts";
 import { type Breaker, CircuitBreaker } from "./breaker.ts";
 import { type CancelLook, type CancelTarget, cancelAtService, lookForCancel } from "./cancel.ts";
-import { Capabilities, type EndpointFindings } from "./capabilities.ts";
+import { Capabilities, type EndpointFindings, type ShapeChange } from "./capabilities.ts";
 import { getLocation, listSubjectContainers } from "./containers.ts";
 import type { ServiceContext } from "./context.ts";
 import type { NewRequest } from "./correlation.ts";
 import { createExternalSurface, type ExternalSurface } from "./external-surface.ts";
-import type { FindingChange, ServiceFinding } from "./findings.ts";
 import type { LostRequest } from "./likeness.ts";
 import { Limiter } from "./limiter.ts";
 import { listMade, type Made, type MadeSearch } from "./made.ts";
@@ -109,6 +108,8 @@ export interface ServiceClient {
   readonly tokenLife: TokenLife | undefined;
   /** What was found out about list endpoints in the last hour. */
   readonly findings: Readonly<Record<string, EndpointFindings>>;
+  /** The latest change in how lists are answered, since the start. */
+  readonly lastChange: ShapeChange | undefined;
   readonly breaker: Breaker;
   /** Requests sent so far by `METHOD route`; token requests are not among them. */
   readonly requestCounts: ReadonlyMap<string, number>;
@@ -125,10 +126,6 @@ export interface ServiceDeps {
   readonly random?: (() => number) | undefined;
   /** Called after each call, for metrics. */
   readonly onCall?: ((call: ObservedCall) => void) | undefined;
-  /** What an earlier run found out about the service, so that a change since then is noticed. */
-  readonly knownFindings?: readonly ServiceFinding[] | undefined;
-  /** Called for each finding about the service that is new or differs from what was known; must not throw. */
-  readonly onFinding?: ((change: FindingChange) => void) | undefined;
 }
 
 /**
@@ -160,12 +157,7 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     logger,
     onCall,
   });
-  const capabilities = new Capabilities(clock, logger, {
-    policy: resolved.filters,
-    words: resolved.words,
-    known: deps.knownFindings,
-    onFinding: deps.onFinding,
-  });
+  const capabilities = new Capabilities(clock, logger, resolved.filters);
   const context: ServiceContext = { settings: resolved, transport, capabilities, clock, logger };
 
   return {
@@ -205,6 +197,9 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     },
     get findings() {
       return capabilities.report();
+    },
+    get lastChange() {
+      return capabilities.lastChange;
     },
     breaker,
     requestCounts: transport.counts,

@@ -1,4 +1,4 @@
-import { plainName } from "./findings.ts";
+import { plainName } from "./seen-entries.ts";
 import { isObject, type RawObject } from "./values.ts";
 
 /** Keys under which services are seen to put a list; the first that holds one wins. */

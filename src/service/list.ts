@@ -136,8 +136,7 @@ export function fetchPage(
       );
     }
     requireReadableIds(endpoint, unwrapped.entries);
-    capabilities.envelope(endpoint, unwrapped.envelope);
-    capabilities.sawEntries(endpoint, unwrapped.entries);
+    capabilities.sawEnvelope(endpoint, unwrapped.envelope);
     return unwrapped.entries;
   };
   const question = {

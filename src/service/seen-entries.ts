@@ -1,4 +1,3 @@
-import { plainName } from "./findings.ts";
 import type { KnownEntry } from "./known-words.ts";
 import { idOf, normalizeStatus, normalizeType, type RawObject } from "./values.ts";
 import type { ServiceWords } from "./words.ts";
@@ -55,6 +54,18 @@ export function observeEntries(
     unknownTypes:
       known && known.types.size > 0 ? plain([...types].filter((word) => !known.types.has(word))) : [],
   };
+}
+
+const ODD = "(odd name)";
+
+/**
+ * A name of a field, or a word in capitals, as it may be written anywhere: names of people begin with one capital letter,
+ * and anything else that doesn't look like a name of a field could be somebody's, too.
+ */
+export function plainName(text: string): string {
+  const isPlain =
+    /^(?:[a-z_][A-Za-z0-9_.-]{0,39}|[A-Z][A-Z0-9_]{1,39}|[A-Z][a-z0-9]+[A-Z][A-Za-z0-9]{0,30})$/.test(text);
+  return isPlain ? text : ODD;
 }
 
 /** Words and names of fields that could be somebody's name are told as odd ones. */

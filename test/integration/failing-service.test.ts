@@ -16,7 +16,7 @@ const FAULTS: readonly FaultRule[] = [
 test("submits each order once at a service that fails a quarter of its calls and loses a fifth of its answers", () =>
   withSite(
     {
-      config: { service: { settle: { looks: ["1s", "3s"], after: "6s" } } },
+      config: { service: { timeout: "2s", settle: { looks: ["200ms", "600ms"], after: "2500ms" } } },
       simulator: { faults: FAULTS },
     },
     async (site) => {

@@ -93,7 +93,6 @@ async function openSurfaces(site: Site, log: string, consoleUrl: string): Promis
     ["outcomes", await rows("select payload from outcomes")],
     ["tasks in the ledger", await rows("select text from tasks")],
     ["order control requests", await rows("select failure_text from wishes")],
-    ["findings", await rows("select value from service_findings")],
     ["codes of answers", await rows("select error_code, content_type from order_answers")],
   ]);
 }

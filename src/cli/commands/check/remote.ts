@@ -1,13 +1,11 @@
 import { readLeftBehind } from "../../../app/left-behind.ts";
 import type { OpenLedger } from "../../../app/open-ledger.ts";
-import { readServiceChanges } from "../../../app/service-findings.ts";
 import type { Config } from "../../../config/config.ts";
 import { hintLeftBehind, needsPerson, tellLeftBehind } from "../../../console/tell-left-behind.ts";
 import { run } from "../../../ledger/database.ts";
 import { findPostgresPackage } from "../../../ledger/embedded/binaries.ts";
 import { EXIT } from "../../exit-status.ts";
 import { hasLedger, withLedger, withQueues } from "../../open.ts";
-import { localTime } from "../../output/times.ts";
 import type { Session } from "../../session.ts";
 import type { Report } from "./report.ts";
 
@@ -20,7 +18,6 @@ export async function checkDatabaseAndQueue(config: Config, session: Session, re
       await checkDatabase(ledger, report);
       await checkQueue(config, ledger, session, report);
       await checkLeftBehind(config, ledger, report);
-      await reportServiceChanges(config, ledger, session, report);
     });
   } catch (error) {
     report.fail(subject, error, EXIT.unreachable);
@@ -79,27 +76,6 @@ async function checkQueue(
     report.ok("queue", `${config.queue.backend} answers; ${total} jobs in it`);
   } catch (error) {
     report.fail("queue", error, EXIT.unreachable);
-  }
-}
-
-/** Older changes are history. */
-const CHANGE_TOLD_MS = 7 * 86_400_000;
-
-/** What a running daemon noticed of the service lately. */
-async function reportServiceChanges(
-  config: Config,
-  { pool }: OpenLedger,
-  { clock }: Session,
-  report: Report,
-): Promise<void> {
-  for (const { text, changedAt } of await readServiceChanges(pool, config)) {
-    if (clock.now() - changedAt.getTime() > CHANGE_TOLD_MS) continue;
-    report.add({
-      subject: "service, change",
-      result: "warning",
-      detail: `since ${localTime(changedAt)}: ${text}`,
-      hint: "Cryobridge goes by what the service does now; ask its operator whether more has changed.",
-    });
   }
 }
 
