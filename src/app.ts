@@ -5,8 +5,8 @@ import { watchArchive } from "./app/archive-watch.ts";
 import { startCancelling } from "./app/cancelling.ts";
 import { createConnector, profileOf } from "./app/connectors.ts";
 import { openIntake } from "./app/intake.ts";
-import { noteLeftBehind } from "./app/left-behind.ts";
 import { type OpenLedger, openLedger } from "./app/open-ledger.ts";
+import { noteOrphaned } from "./app/orphaned.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { openQueueBackend } from "./app/queue-backend.ts";
 import { startRechecking } from "./app/rechecking.ts";
@@ -18,15 +18,16 @@ import { openService } from "./app/service.ts";
 import { serviceTrouble, shapeTroubles } from "./app/service-trouble.ts";
 import { keepTakenBack } from "./app/taken-back.ts";
 import { watchEventLoop } from "./app/watch-event-loop.ts";
-import { type Config, wayOfFacility } from "./config/config.ts";
+import { type Config, type ConnectorConfig, wayOfFacility } from "./config/config.ts";
 import type { Connector } from "./connectors/connector.ts";
 import { type Clock, systemClock } from "./core/clock.ts";
 import type { Failure } from "./core/failures.ts";
 import type { MessageVerdict } from "./core/intake.ts";
 import type { Logger } from "./core/logger.ts";
-import { composeMessages, composeTables } from "./jobs/compose.ts";
-import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "./jobs/deliver.ts";
-import { DeliveryEvidence } from "./jobs/delivery-evidence.ts";
+import type { Backoff } from "./jobs/backoff.ts";
+import { composeMessages, composeTables } from "./jobs/deliver/compose.ts";
+import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "./jobs/deliver/deliver.ts";
+import { LabBreaker } from "./jobs/deliver/lab-breaker.ts";
 import { type Feeder, startFeeder } from "./jobs/feeder.ts";
 import type { IntakeDeps } from "./jobs/intake/intake.ts";
 import { pollPauseMs } from "./jobs/polling.ts";
@@ -91,6 +92,10 @@ const BATCHES_AT_ONCE = 2;
  */
 const ORDERS_A_CALL = 4;
 const MOST_ORDERS_A_BATCH = 64;
+/** After failures, of orders and of results alike. */
+const BACKOFF: Backoff = { firstMs: 2_000, maxMs: 300_000 };
+/** Files that are put into a folder at the same time; over MLLP each result waits for its acknowledgement. */
+const FILES_AT_ONCE = 8;
 const TICK_MS = 1_000;
 const LEASE_MS = 300_000;
 const PRUNE_EVERY_MS = 3_600_000;
@@ -129,7 +134,7 @@ export async function startDaemon(
     const context: Context = { config, options, profiles, clock, logger, ledger, observers, onClose };
     const feeder: { current: Feeder | undefined } = { current: undefined };
     const connectors = await createConnectors(context, () => feeder.current?.nudge());
-    if (options.roles.has("worker")) await noteLeftBehind(ledger.pool, config, logger);
+    if (options.roles.has("worker")) await noteOrphaned(ledger.pool, config, logger);
     const worker = options.roles.has("worker") ? await startWorker(context, connectors) : undefined;
     feeder.current = worker?.feeder;
     if (options.roles.has("intake")) {
@@ -247,6 +252,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     onProgress: () => nudge.current(),
   });
   onClose(() => restored.stop());
+  const targets = deliveryTargets(context, connectors);
   const feeder = startFeeder({
     pool: ledger.pool,
     queues,
@@ -256,6 +262,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     abandoned,
     isSubmitter: () => lock.isHeld,
     isServiceReachable,
+    mayTryLab: (connector) => targets.get(connector)?.breaker.mayTry === true,
     maySubmit: restored.maySubmit,
     settings: {
       window: WINDOW,
@@ -281,7 +288,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     lock,
     owner,
     abandoned,
-    connectors,
+    targets,
     epoch,
     requireNewestKnown: restored.requireNewestKnown,
   });
@@ -317,7 +324,7 @@ interface JobParts {
   readonly lock: SubmitterLock;
   readonly owner: string;
   readonly abandoned: Abandoned;
-  readonly connectors: readonly Connector[];
+  readonly targets: ReadonlyMap<string, DeliveryTarget>;
   readonly epoch: Epoch;
   readonly requireNewestKnown: () => Promise<void>;
 }
@@ -325,7 +332,7 @@ interface JobParts {
 async function runJobs(context: Context, parts: JobParts): Promise<void> {
   const { config, clock, logger, ledger } = context;
   const { queues, service, feeder, lock, owner, abandoned } = parts;
-  const backoff = { firstMs: 2_000, maxMs: 300_000 };
+  const backoff = BACKOFF;
   const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
   const random = Math.random;
   const submit: SubmitDeps = {
@@ -366,7 +373,8 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
     logger,
     random,
     backoff,
-    targetByConnector: deliveryTargets(context, parts.connectors),
+    targetByConnector: parts.targets,
+    parkAfter: config.delivery.parkAfter,
     mayDeliver: () => lock.isHeld,
   };
   await queues.work("submit", BATCHES_AT_ONCE, async ({ batch }, signal) => {
@@ -389,7 +397,7 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
 }
 
 function deliveryTargets(
-  { config, profiles, ledger }: Context,
+  { config, clock, profiles, ledger }: Context,
   connectors: readonly Connector[],
 ): ReadonlyMap<string, DeliveryTarget> {
   const byName = new Map(connectors.map((connector) => [connector.name, connector]));
@@ -406,13 +414,17 @@ function deliveryTargets(
           profile.format === "hl7"
             ? composeMessages(open, profile)
             : composeTables(open, profile, takeNumber),
+        sendAtOnce: isSentByMllp(settings) ? 1 : FILES_AT_ONCE,
         deliver: (file) => connector.deliver(file),
-        evidence: new DeliveryEvidence(),
+        breaker: new LabBreaker(clock, BACKOFF, Math.random),
       };
       return [[settings.name, target] as const];
     }),
   );
 }
+
+const isSentByMllp = (settings: ConnectorConfig): boolean =>
+  settings.type === "mllp" && !("directory" in settings.results);
 
 function startPruning({ config, clock, logger, ledger, onClose }: Context): void {
   const stopping = new AbortController();

@@ -15,12 +15,7 @@ import type { Logger } from "../core/logger.ts";
 import { ORDER_STATES, type OrderState } from "../core/order-state.ts";
 import { SecretMask } from "../core/secret-mask.ts";
 import { readAttention } from "../ledger/attention.ts";
-import {
-  countAsideDeliveries,
-  countHeldDeliveries,
-  countOpenDeliveries,
-  countOrders,
-} from "../ledger/counts.ts";
+import { countOpenDeliveries, countOrders } from "../ledger/counts.ts";
 import { asRefusal } from "../ledger/database-words.ts";
 import { formatId } from "../ledger/ids.ts";
 import { listLatestOrders, listParkedOrders } from "../ledger/latest-orders.ts";
@@ -29,7 +24,7 @@ import { findRestored } from "../ledger/restored/restore.ts";
 import { countOpenTasks } from "../ledger/tasks.ts";
 import { isSubmitterThere } from "../ledger/waiting.ts";
 import { listWaitingCodes } from "../ledger/waiting-messages.ts";
-import { readLeftBehind } from "./left-behind.ts";
+import { readOrphaned } from "./orphaned.ts";
 import { refillOverviewOf } from "./refills.ts";
 
 export interface OpenConsoleDeps {
@@ -88,7 +83,7 @@ export function ledgerView(
   clock: Clock,
 ): Pick<
   ConsoleDeps,
-  "counts" | "recentOrders" | "stuckOrders" | "refills" | "waiting" | "leftBehind" | "attention" | "restored"
+  "counts" | "recentOrders" | "stuckOrders" | "refills" | "waiting" | "orphaned" | "attention" | "restored"
 > {
   return {
     counts: () => readCounts(pool),
@@ -96,7 +91,7 @@ export function ledgerView(
     stuckOrders: async (limit) => (await listParkedOrders(pool, limit)).map(toRow),
     refills: refillOverviewOf(pool, config.refills, clock),
     waiting: () => listWaitingCodes(pool),
-    leftBehind: () => readLeftBehind(pool, config),
+    orphaned: () => readOrphaned(pool, config),
     attention: () => readAttention(pool),
     restored: () => findRestored(pool),
   };
@@ -150,11 +145,9 @@ function tellLedgerFailure(error: unknown): string {
 }
 
 async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
-  const [orders, deliveries, deliveriesHeld, deliveriesAside, tasks] = await Promise.all([
+  const [orders, deliveries, tasks] = await Promise.all([
     countOrders(pool),
     countOpenDeliveries(pool),
-    countHeldDeliveries(pool),
-    countAsideDeliveries(pool),
     countOpenTasks(pool),
   ]);
   const counts = new Map(orders.map(({ state, count }) => [state, count]));
@@ -168,8 +161,6 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
     ),
     deliveriesPending: deliveries.pending,
     deliveriesParked: deliveries.parked,
-    deliveriesHeld,
-    deliveriesAside,
     tasks,
   };
 }

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Logger } from "../core/logger.ts";
-import { noteTakenBack } from "../ledger/taken-back.ts";
+import { noteTakenBack } from "../ledger/results/tasks.ts";
 
 /** Tells that a lab system answered a result with an error which it had acknowledged before. Must not throw. */
 export type TakenBack = (connector: string, fileName: string, answer: string) => void;

@@ -47,6 +47,7 @@ export interface Config<P = unknown> {
   };
   readonly retention: { readonly messagesMs: number; readonly ordersMs: number };
   readonly lanes: { readonly parkedBlocks: boolean };
+  readonly delivery: { readonly parkAfter: number };
   readonly mapping: { readonly unknownCodes: "wait" | "refuse" };
   readonly guards: {
     readonly sameContainer: "park" | "allow";
@@ -206,6 +207,7 @@ export function toConfig<P>(
     console: given.console,
     retention: { messagesMs: given.retention.messages, ordersMs: given.retention.orders },
     lanes: given.lanes,
+    delivery: given.delivery,
     mapping: given.mapping,
     guards: given.guards,
     log: given.log,

@@ -101,6 +101,17 @@ export const fileSchema = z.strictObject({
     })
     .prefault({})
     .describe("The order of a subject's orders."),
+  delivery: z
+    .strictObject({
+      parkAfter: z
+        .int()
+        .min(1)
+        .max(1_000)
+        .default(10)
+        .describe("How often one result may fail while others get through before it is parked for a person."),
+    })
+    .prefault({})
+    .describe("How results are sent to the lab."),
   mapping: z
     .strictObject({
       unknownCodes: z

@@ -1,8 +1,8 @@
 import type { Clock } from "../core/clock.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import type { LedgerAttention } from "../ledger/attention.ts";
-import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
+import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { AskedDeps, LedgerCounts, OrderRow, Readiness, RefillOverview } from "./deps.ts";
 
@@ -69,8 +69,8 @@ export function askRefills(deps: AskedDeps): Promise<RefillOverview | undefined>
 }
 
 /** What waits of connectors that aren't configured; undefined where nobody looks, or while the ledger is out of reach. */
-export function askLeftBehind(deps: AskedDeps): Promise<readonly LeftBehind[] | undefined> {
-  return ask(deps, deps.leftBehind, "what waits of former connectors could not be read");
+export function askOrphaned(deps: AskedDeps): Promise<readonly Orphaned[] | undefined> {
+  return ask(deps, deps.orphaned, "what waits of former connectors could not be read");
 }
 
 /** What messages wait for; undefined where nobody looks, or while the ledger is out of reach. */

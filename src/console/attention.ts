@@ -36,7 +36,7 @@ export function tellAttention(status: Facts, unread: readonly string[]): Attenti
     ...unreadOf(status, unread),
     ...ordersOf(status),
     ...deliveriesOf(status),
-    ...leftBehindOf(status),
+    ...orphanedOf(status),
     ...waitingOf(status),
     ...tasksOf(status),
     ...pausesOf(status),
@@ -102,27 +102,21 @@ function ordersOf({ states, stuckOrders, generatedAt }: Facts): Attention[] {
 /** A lab system is back from a restart sooner; after that somebody over there has to know. */
 const LAB_AWAY_MS = 3_600_000;
 
-function deliveriesOf({ failingDeliveries, deliveries, generatedAt }: Facts): Attention[] {
-  const held = deliveries?.held ?? 0;
-  const failing = (failingDeliveries ?? []).map(({ connector, state, count, since, code, text, hint }) => {
+function deliveriesOf({ failingDeliveries, generatedAt }: Facts): Attention[] {
+  return (failingDeliveries ?? []).map(({ connector, state, count, since, code, text, hint }) => {
     const isParked = state === "parked";
     const isLong = Date.parse(generatedAt) - Date.parse(since) > LAB_AWAY_MS;
-    const isAlone = code === "DELIVERY_FAILS_ALONE" || code === "MLLP_RESULT_ERROR";
-    const behind = isAlone ? "later ones of the same orders wait" : "later ones wait behind it";
-    const tail = isParked ? "" : `; tried again by itself, and ${behind}`;
+    const tail = isParked ? "" : "; tried again by itself";
     return item(
       isParked || isLong ? "act" : "wait",
-      `the lab doesn't have ${many(count, "result", "results")} through ${connector}: ${text} (${code})${tail}`,
+      `the lab doesn't have ${many(count, "result", "results")} through ${connector}: ${text} (${code})${tail}; later results of the same orders wait`,
       { since, hint, command: "cryobridge queue" },
     );
   });
-  if (held === 0) return failing;
-  const what = `${many(held, "result waits", "results wait")} behind another one of the same order`;
-  return [...failing, item("wait", what, { command: "cryobridge queue" })];
 }
 
-function leftBehindOf({ leftBehind }: Facts): Attention[] {
-  return (leftBehind ?? []).map(({ text, since, hint }) =>
+function orphanedOf({ orphaned }: Facts): Attention[] {
+  return (orphaned ?? []).map(({ text, since, hint }) =>
     item("act", text, { since, hint, command: "cryobridge queue" }),
   );
 }

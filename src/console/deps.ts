@@ -6,8 +6,8 @@ import type { OrderState } from "../core/order-state.ts";
 import type { UntakenFiles } from "../core/untaken-files.ts";
 import type { TankAge } from "../jobs/refills/tanks.ts";
 import type { LedgerAttention } from "../ledger/attention.ts";
-import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
+import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { TaskCount } from "../ledger/tasks.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { Metrics } from "./metrics.ts";
@@ -27,10 +27,6 @@ export interface LedgerCounts {
   readonly deliveriesPending: number;
   /** Results that could not be delivered and wait for a person. */
   readonly deliveriesParked: number;
-  /** Those of the pending ones that wait behind another one of their order, which is parked or was refused for now. */
-  readonly deliveriesHeld: number;
-  /** Those of the pending ones that fail for a reason of their own, while others get through. */
-  readonly deliveriesAside: number;
   /** Things for a person to do that nobody has done, by kind; kinds without any are left out. */
   readonly tasks: readonly TaskCount[];
 }
@@ -106,7 +102,7 @@ export interface ConsoleDeps {
   /** The restore of the ledger that is seen to; undefined when there is none. */
   readonly restored?: (() => Promise<Restored | undefined>) | undefined;
   /** What waits of connectors that aren't configured. */
-  readonly leftBehind?: (() => Promise<readonly LeftBehind[]>) | undefined;
+  readonly orphaned?: (() => Promise<readonly Orphaned[]>) | undefined;
   /** Connectors that listen for messages. */
   readonly listeners?: (() => readonly ListenerRow[]) | undefined;
   readonly metrics: Metrics;

@@ -1,10 +1,10 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { ORDER_STATES } from "../core/order-state.ts";
-import type { LeftBehind } from "../ledger/left-behind.ts";
+import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./deps.ts";
-import { addLeftBehindMetrics } from "./left-behind-metrics.ts";
 import { addMllpMetrics } from "./mllp-metrics.ts";
+import { addOrphanedMetrics } from "./orphaned.ts";
 import { addRefillMetrics } from "./refill-metrics.ts";
 import { addTaskMetrics } from "./task-metrics.ts";
 import { addUntakenMetrics } from "./untaken-metrics.ts";
@@ -39,7 +39,7 @@ export interface Metrics {
     /** Undefined while the ledger is out of reach. */
     readonly waiting?: readonly WaitingCode[] | undefined;
     /** Undefined while the ledger is out of reach. */
-    readonly leftBehind?: readonly LeftBehind[] | undefined;
+    readonly orphaned?: readonly Orphaned[] | undefined;
     readonly untaken?: readonly UntakenRow[] | undefined;
     readonly listeners?: readonly ListenerRow[] | undefined;
     /** For ages, ms since the epoch. */
@@ -83,11 +83,6 @@ export function createMetrics(version: string): Metrics {
     labelNames: ["state"],
     registers,
   });
-  const aside = new Gauge({
-    name: "cryobridge_deliveries_aside",
-    help: "Pending results that fail for a reason of their own while others get through; the later ones of their orders wait.",
-    registers,
-  });
   const requests = new Counter({
     name: "cryobridge_service_requests_total",
     help: "Calls to the storage service, by route and outcome.",
@@ -120,8 +115,7 @@ export function createMetrics(version: string): Metrics {
   const setCounts = (counts: LedgerCounts | undefined) => {
     ledgerUp.set(counts === undefined ? 0 : 1);
     for (const gauge of [orders, oldest, deliveries]) gauge.reset();
-    if (counts === undefined) return aside.remove();
-    aside.set(counts.deliveriesAside);
+    if (counts === undefined) return;
     for (const state of ORDER_STATES) {
       orders.set({ state }, counts.byState[state]);
       if (WAITING.has(state)) oldest.set({ state }, counts.oldestSecondsByState[state] ?? 0);
@@ -132,7 +126,7 @@ export function createMetrics(version: string): Metrics {
   const setTasks = addTaskMetrics(registers);
   const setRefills = addRefillMetrics(registers);
   const setWaiting = addWaitingMetrics(registers);
-  const setLeftBehind = addLeftBehindMetrics(registers);
+  const setOrphaned = addOrphanedMetrics(registers);
   const setUntaken = addUntakenMetrics(registers);
   const setListeners = addMllpMetrics(registers);
   setBreaker("closed");
@@ -150,7 +144,7 @@ export function createMetrics(version: string): Metrics {
       setTasks(counts);
       setRefills(now.refills, nowMs);
       setWaiting(now.waiting, nowMs);
-      setLeftBehind(now.leftBehind);
+      setOrphaned(now.orphaned);
       setUntaken(now.untaken ?? [], nowMs);
       setListeners(now.listeners ?? []);
       return registry.metrics();

@@ -14,7 +14,7 @@ export function askOnceAtATime(deps: ConsoleDeps): ConsoleDeps {
     refills: deps.refills && once(deps.refills),
     waiting: deps.waiting && once(deps.waiting),
     attention: deps.attention && once(deps.attention),
-    leftBehind: deps.leftBehind && once(deps.leftBehind),
+    orphaned: deps.orphaned && once(deps.orphaned),
   };
 }
 

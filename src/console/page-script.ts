@@ -86,9 +86,8 @@ function counts(status) {
     const { count, oldestSeconds } = byState.get(state) ?? { count: 0, oldestSeconds: null };
     return countRow(WORDS[state] ?? state, count, oldestSeconds, TONES[state]);
   };
-  const { pending, parked, held } = status.deliveries;
+  const { pending, parked } = status.deliveries;
   const person = group("Needs a person", [rowOf("parked"), countRow("Results that can't be delivered", parked, null, "bad"),
-    countRow("Results that wait behind another one", held, null, ""),
     countRow("Tasks (cryobridge tasks)", status.tasks.open, status.tasks.oldestSeconds, "bad")]);
   const groups = GROUPS.map(([title, states]) => {
     const rows = states.map(rowOf);

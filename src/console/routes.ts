@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { askCounts, askLeftBehind, askReadiness, askRefills, askWaiting } from "./ask.ts";
+import { askCounts, askOrphaned, askReadiness, askRefills, askWaiting } from "./ask.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import type { Guard } from "./guard.ts";
 import { CONTENT_SECURITY_POLICY, loginPage, statusPage } from "./pages.ts";
@@ -20,12 +20,12 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
     return reply.code(ready ? 200 : 503).send({ ready, reasons });
   });
   app.get("/metrics", async (_request, reply) => {
-    const [readiness, counts, refills, waiting, leftBehind] = await Promise.all([
+    const [readiness, counts, refills, waiting, orphaned] = await Promise.all([
       askReadiness(deps),
       askCounts(deps),
       askRefills(deps),
       askWaiting(deps),
-      askLeftBehind(deps),
+      askOrphaned(deps),
     ]);
     const nowMs = deps.clock.now();
     const text = await deps.metrics.render({
@@ -35,7 +35,7 @@ export function addProgramRoutes(app: FastifyInstance, settings: ConsoleSettings
       untaken: deps.untaken?.(),
       listeners: deps.listeners?.(),
       waiting,
-      leftBehind,
+      orphaned,
       nowMs,
     });
     return reply.type(deps.metrics.contentType).send(text);

@@ -17,14 +17,8 @@ export interface Status {
   readonly states:
     | readonly { readonly state: OrderState; readonly count: number; readonly oldestSeconds: number | null }[]
     | null;
-  /** `held` of the pending ones wait behind another one of their order. */
-  readonly deliveries: {
-    readonly pending: number;
-    readonly parked: number;
-    readonly held: number;
-    /** Those of the pending ones that fail for a reason of their own, while others get through. */
-    readonly aside: number;
-  } | null;
+  /** Results that the lab doesn't have; null while the ledger is out of reach. */
+  readonly deliveries: { readonly pending: number; readonly parked: number } | null;
   /** Things for a person to do; null while the ledger is out of reach. */
   readonly tasks: { readonly open: number; readonly oldestSeconds: number | null } | null;
   /** Orders that need a person, longest waiting first; null while the ledger is out of reach. */
@@ -35,7 +29,7 @@ export interface Status {
   readonly waitingMessages: readonly StatusWaiting[] | null;
   /**
    * Results that were tried and that the lab doesn't have, by connector and failure; null while that can't be told. Nothing
-   * is tried for connectors that aren't configured: theirs are among `leftBehind`.
+   * is tried for connectors that aren't configured: theirs are among `orphaned`.
    */
   readonly failingDeliveries: readonly StatusDeliveries[] | null;
   /** Queues that an operator has paused; null while that can't be told. */
@@ -49,7 +43,7 @@ export interface Status {
   /** The restore of the ledger from an older copy that is seen to; null when there is none, or while that can't be told. */
   readonly restored: StatusRestored | null;
   /** What waits of connectors that aren't configured; null while that can't be told. */
-  readonly leftBehind: readonly StatusLeftBehind[] | null;
+  readonly orphaned: readonly StatusOrphaned[] | null;
   /** Files that lie in drop folders and are not taken; null where no daemon looks. */
   readonly untakenFiles:
     | readonly {
@@ -86,7 +80,7 @@ export interface StatusDeliveries {
 }
 
 /** What waits of a connector that isn't configured, in the status document. */
-export interface StatusLeftBehind {
+export interface StatusOrphaned {
   readonly connector: string;
   readonly results: number;
   readonly orders: number;

@@ -2,14 +2,14 @@ import { FAILURES, type FailureCode } from "../core/failures.ts";
 import { isTerminal, ORDER_STATES } from "../core/order-state.ts";
 import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
 import type { FailingDeliveries } from "../ledger/attention.ts";
-import type { LeftBehind } from "../ledger/left-behind.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
+import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { TaskCount } from "../ledger/tasks.ts";
 import {
   askAttention,
   askCounts,
-  askLeftBehind,
   askOrders,
+  askOrphaned,
   askReadiness,
   askRefills,
   askRestored,
@@ -17,15 +17,15 @@ import {
 } from "./ask.ts";
 import { tellAttention } from "./attention.ts";
 import type { AskedDeps, OrderRow } from "./deps.ts";
+import { describeOrphaned, hintForOrphaned } from "./orphaned.ts";
 import type {
   Status,
   StatusDeliveries,
-  StatusLeftBehind,
   StatusOrder,
+  StatusOrphaned,
   StatusRestored,
   StatusTank,
 } from "./status-document.ts";
-import { hintLeftBehind, needsPerson, tellLeftBehind } from "./tell-left-behind.ts";
 import { tellRestored } from "./tell-restored.ts";
 
 const RECENT = 25;
@@ -43,7 +43,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
     askRefills(deps),
     askWaiting(deps),
     askAttention(deps),
-    askLeftBehind(deps),
+    askOrphaned(deps),
     askRestored(deps),
   ]);
   const unread = [
@@ -51,7 +51,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
     ...(stuck === undefined ? ["which orders are parked"] : []),
     ...(deps.waiting && waiting === undefined ? ["which messages wait for a code"] : []),
     ...(deps.attention && still === undefined ? ["which results fail and which queues are paused"] : []),
-    ...(deps.leftBehind && left === undefined ? ["what waits of former connectors"] : []),
+    ...(deps.orphaned && left === undefined ? ["what waits of former connectors"] : []),
     ...(deps.restored && restored === undefined ? ["whether it was restored from an older copy"] : []),
     ...(deps.refills && refills === undefined ? ["which tanks are overdue"] : []),
   ];
@@ -75,8 +75,6 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
         : {
             pending: counts.deliveriesPending,
             parked: counts.deliveriesParked,
-            held: counts.deliveriesHeld,
-            aside: counts.deliveriesAside,
           },
     tasks: counts === undefined ? null : sumTasks(counts.tasks),
     stuckOrders: stuck?.map(toStatusOrder) ?? null,
@@ -101,7 +99,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
         latestAt: latestAt.toISOString(),
       })) ?? null,
     restored: restored ? toStatusRestored(restored) : null,
-    leftBehind: left?.filter(needsPerson).map(toStatusLeftBehind) ?? null,
+    orphaned: left?.map(toStatusOrphaned) ?? null,
     untakenFiles:
       deps.untaken?.().map(({ connector, reason, count, since, marker }) => ({
         ...{ connector, reason, count, since: since.toISOString() },
@@ -126,13 +124,13 @@ function hintOfCode(code: string | undefined): string | null {
   return FAILURES[code as FailureCode]?.hint ?? null;
 }
 
-function toStatusLeftBehind(left: LeftBehind): StatusLeftBehind {
+function toStatusOrphaned(left: Orphaned): StatusOrphaned {
   const { connector, results, orders, messages, since } = left;
   return {
     ...{ connector, results, orders, messages },
     since: since.toISOString(),
-    text: tellLeftBehind(left),
-    hint: hintLeftBehind(left),
+    text: describeOrphaned(left),
+    hint: hintForOrphaned(left),
   };
 }
 

@@ -1,11 +1,10 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import { findDueDeliveries } from "../ledger/deliveries.ts";
 import { hastenFarOff } from "../ledger/far-off.ts";
-import { followMoves } from "../ledger/move-results.ts";
 import { findOpenConnectors } from "../ledger/outcomes.ts";
 import { findPausedQueues } from "../ledger/paused-queues.ts";
+import { findDueConnectors } from "../ledger/results/deliveries.ts";
 import {
   countQueued,
   findHandedOver,
@@ -49,6 +48,8 @@ export interface FeederDeps {
   readonly isSubmitter: () => boolean;
   /** False while the service is known to be out of reach: then nothing that would call it is handed over. */
   readonly isServiceReachable: () => boolean;
+  /** False while a connector's lab is known to be away and the time for the next try has not come. */
+  readonly mayTryLab: (connector: string) => boolean;
   /** False while a restored ledger is compared with the service: lost calls are looked for, and nothing is submitted. */
   readonly maySubmit: () => Promise<boolean>;
   readonly settings: FeederSettings;
@@ -185,18 +186,17 @@ async function feedTrack(deps: FeederDeps, polledAtByFacility: Map<number, numbe
 }
 
 async function feedDeliver(deps: FeederDeps): Promise<void> {
-  const { connectors: configured } = deps.settings;
-  const open = await findOpenConnectors(deps.pool);
-  // What is turned over to another connector is seen at the next look.
-  if (open.some(({ connector }) => !configured.has(connector))) await followMoves(deps.pool, [...configured]);
-  const ripe = open.filter(
-    ({ connector, oldestMs }) => oldestMs >= (deps.settings.gatherMsByConnector.get(connector) ?? 0),
+  const { connectors, gatherMsByConnector } = deps.settings;
+  const ripe = (await findOpenConnectors(deps.pool)).filter(
+    ({ connector, oldestMs }) =>
+      connectors.has(connector) && oldestMs >= (gatherMsByConnector.get(connector) ?? 0),
   );
-  const due = new Set([...ripe.map(({ connector }) => connector), ...(await findDueDeliveries(deps.pool))]);
-  const connectors = [...due].filter((connector) => configured.has(connector));
+  const reachable = [...connectors].filter(deps.mayTryLab);
+  const due = await findDueConnectors(deps.pool, reachable);
+  const names = new Set([...ripe.map(({ connector }) => connector), ...due]);
   await deps.queues.add(
     "deliver",
-    connectors.map((connector) => ({ jobId: `deliver-${connector}`, data: { connector } })),
+    [...names].map((connector) => ({ jobId: `deliver-${connector}`, data: { connector } })),
   );
 }
 

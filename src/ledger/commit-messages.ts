@@ -9,8 +9,8 @@ import { draftMessages, draftSnapshot, type MessageDraft } from "./message-draft
 import type { BatchSource, MessageBatch, MessageRecord } from "./message-record.ts";
 import type { OrderSnapshot } from "./order-row.ts";
 import { recordWishes } from "./record-wishes.ts";
+import { noteUnheardRefusals } from "./results/tasks.ts";
 import { isUnstorable, withoutUnstorable } from "./unstorable.ts";
-import { noteUnheardRefusals } from "./untold-refusals.ts";
 
 export type { MessageBatch, MessageRecord } from "./message-record.ts";
 

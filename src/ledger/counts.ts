@@ -1,26 +1,12 @@
 import type pg from "pg";
 import type { OrderState } from "../core/order-state.ts";
 import { run } from "./database.ts";
-import { failedByItself, HELD_DELIVERIES } from "./held-deliveries.ts";
 
 /** Orders by state, with the age of the longest waiting one in seconds. Index: orders_state. */
 const COUNT_ORDERS = `
 select o.state, count(*)::integer as count, extract(epoch from now() - min(o.changed_at))::double precision as oldest_seconds
   from orders o
  group by o.state`;
-
-/** Pending deliveries that wait behind another one. */
-const COUNT_HELD = `
-with recursive ${HELD_DELIVERIES}
-select count(distinct h.delivery_id)::integer as count
-  from held h
- where h.delivery_id <> h.behind`;
-
-/** Index: deliveries_refused. */
-const COUNT_ASIDE = `
-select count(*)::integer as count
-  from deliveries d
- where ${failedByItself("d")}`;
 
 /** However many were delivered, those aren't read. Indexes: deliveries_pending, deliveries_parked. */
 export const COUNT_OPEN_DELIVERIES = `
@@ -33,18 +19,6 @@ export async function countOrders(
 ): Promise<{ state: OrderState; count: number; oldestSeconds: number }[]> {
   const rows = await run<{ state: OrderState; count: number; oldest_seconds: number }>(pool, COUNT_ORDERS);
   return rows.map((row) => ({ state: row.state, count: row.count, oldestSeconds: row.oldest_seconds }));
-}
-
-/** How many results wait behind another one of their order, which is parked or was answered with an error. */
-export async function countHeldDeliveries(pool: pg.Pool): Promise<number> {
-  const [row] = await run<{ count: number }>(pool, COUNT_HELD);
-  return row?.count ?? 0;
-}
-
-/** How many results fail for a reason of their own, and are tried again by themselves. */
-export async function countAsideDeliveries(pool: pg.Pool): Promise<number> {
-  const [row] = await run<{ count: number }>(pool, COUNT_ASIDE);
-  return row?.count ?? 0;
 }
 
 /** How many results the lab doesn't have, by state. */

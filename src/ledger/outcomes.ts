@@ -15,6 +15,8 @@ export interface OpenOutcome {
   /** The bytes and character set of the HL7 message that it answers; undefined for CSV. */
   readonly original: { readonly raw: Buffer; readonly encoding: string | undefined } | undefined;
   readonly fileId: number | undefined;
+  /** The delivery that it is parked as since no message could be made of it: one is made anew, to be sent in its place. */
+  readonly parkedAs: number | undefined;
 }
 
 /** An outcome of which no message could be made; a person sees it among the deliveries. */
@@ -35,7 +37,7 @@ export interface ComposedDelivery {
 const OPEN_OUTCOMES = `
 select t.id, t.kind, t.payload, t.occurred_at, t.message_id, m.connector, m.message_control_id,
        case when m.format = 'hl7' then octet_length(m.raw) end as raw_bytes, m.encoding,
-       m.format, m.file_id, m.received_at, f.file_name, l.instance_code
+       m.format, m.file_id, m.received_at, f.file_name, l.instance_code, t.delivery_id
   from outcomes t
   join messages m on m.id = t.message_id
   left join messages first on first.id = m.replay_of
@@ -97,6 +99,7 @@ interface OutcomeRow {
   received_at: Date;
   file_name: string | null;
   instance_code: string;
+  delivery_id: number | null;
 }
 
 const toOrder = ({ priorSubjectCode, ...snapshot }: OrderSnapshot): OutcomeOrder => ({
@@ -170,6 +173,7 @@ export async function listOpenOutcomes(
       outcome: toOutcome(row),
       original: raw && { raw, encoding: row.encoding ?? undefined },
       fileId: row.file_id ?? undefined,
+      parkedAs: row.delivery_id ?? undefined,
     };
   });
 }

@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { run } from "./database.ts";
-import { HELD_DELIVERIES, ordersOf, WAITS_BEHIND } from "./held-deliveries.ts";
 import { formatId } from "./ids.ts";
 import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./order-row.ts";
+import { WAITS_BEHIND } from "./results/deliveries.ts";
 import type { DeliveryView } from "./views.ts";
 
 /** How much of a queue's work stands where, by the ledger. */
@@ -59,15 +59,10 @@ select ${ORDER_COLUMNS}
  order by o.next_at, o.id
  limit $1`;
 
-/** $1 id. Index: the primary key; outcomes by delivery are few. */
+/** $1 id. Indexes: the primary key, deliveries_lanes. */
 const DELIVERY_BY_ID = `
-with recursive ${HELD_DELIVERIES}
 select d.id, d.connector, d.file_name, d.state, d.attempts, d.failure_code, d.failure_text, d.created_at, d.delivered_at,
-       d.next_at, octet_length(d.bytes) as size_bytes,
-       (select coalesce(array_agg(distinct told.order_id order by told.order_id), '{}')
-          from outcomes t
-         cross join lateral (${ordersOf("t")}) told
-         where t.delivery_id = d.id) as order_ids,
+       d.next_at, octet_length(d.bytes) as size_bytes, d.order_ids,
        ${WAITS_BEHIND}
   from deliveries d
  where d.id = $1`;

@@ -3,9 +3,9 @@ import type { Problem } from "../core/failures.ts";
 import type { Verdict } from "../core/intake.ts";
 import type { OrderState } from "../core/order-state.ts";
 import { type Queryable, run } from "./database.ts";
-import { HELD_DELIVERIES, WAITS_BEHIND } from "./held-deliveries.ts";
 import { formatId, parseId } from "./ids.ts";
 import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./order-row.ts";
+import { WAITS_BEHIND } from "./results/deliveries.ts";
 
 /** Which orders to list; all conditions hold together. */
 export interface OrderFilter {
@@ -50,7 +50,6 @@ select e.at, e.kind, e.to_state, e.detail
 
 /** $1 order id. Indexes: outcomes_order, outcomes_message, outcome_orders_order, the primary key. */
 const ORDER_DELIVERIES = `
-with recursive ${HELD_DELIVERIES}
 select distinct d.id, d.connector, d.file_name, d.state, d.attempts, d.failure_code, d.failure_text, d.created_at, d.delivered_at, d.next_at,
        ${WAITS_BEHIND}
   from outcomes t
@@ -86,9 +85,8 @@ select m.id, m.connector, f.file_name, m.place, m.message_control_id, m.message_
  where m.id = any ($1)
  order by m.id`;
 
-/** Deliveries that the lab does not have; $1 limit. Indexes: deliveries_pending, deliveries_parked. */
+/** Deliveries that the lab does not have; $1 limit. Indexes: deliveries_pending, deliveries_parked, deliveries_lanes. */
 const OPEN_DELIVERIES = `
-with recursive ${HELD_DELIVERIES}
 select d.id, d.connector, d.file_name, d.state, d.attempts, d.failure_code, d.failure_text, d.created_at, d.delivered_at, d.next_at,
        ${WAITS_BEHIND}
   from deliveries d

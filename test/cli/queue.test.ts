@@ -136,6 +136,7 @@ describe("a result behind one that is parked", () => {
 insert into outcomes (connector, message_id, order_id, kind, payload, delivery_id, is_composed)
 select 'bench', 1, 1, 'changed', '{}', d.id, true
   from deliveries d`;
+  const OF_ORDER = "update deliveries set order_ids = '{1}'";
 
   it("is shown with what it waits behind, in every list and to who has it tried again", async () => {
     await withLab(async ({ cli, take, pool }) => {
@@ -147,6 +148,7 @@ select 'bench', 1, 1, 'changed', '{}', d.id, true
         await pool.query(DELIVERY, [name, state]);
       }
       await pool.query(ABOUT);
+      await pool.query(OF_ORDER);
       expect((await cli(["queue", "list"])).stdout).toMatch(/^ *d2 .* pending +2 +waits behind d1 /m);
       expect((await cli(["orders", "show", "o1"])).stdout).toMatch(/d2 .* waits behind d1 /);
       expect((await cli(["queue", "show", "d2"])).stdout).toMatch(/next try +once d1, which came before it,/);

@@ -34,7 +34,7 @@ describe("what somebody should know", () => {
     expect(await attentionOf({ attention: async () => ({ ...QUIET, deliveries: [down] }) })).toEqual([
       {
         level: "wait",
-        what: `the lab doesn't have 3 results through lims: ${text} (MLLP_UNREACHABLE); tried again by itself, and later ones wait behind it`,
+        what: `the lab doesn't have 3 results through lims: ${text} (MLLP_UNREACHABLE); tried again by itself; later results of the same orders wait`,
         since: since.toISOString(),
         hint: expect.stringContaining("Check that the lab system listens"),
         command: "cryobridge queue",
@@ -60,7 +60,7 @@ describe("what somebody should know", () => {
           { ...failed, connector: "lims" },
         ],
       }),
-      leftBehind: async () => [{ ...rest, connector: "gone" }],
+      orphaned: async () => [{ ...rest, connector: "gone" }],
     });
     expect(found.map(({ level, what }) => [level, what])).toEqual([
       ["act", expect.stringContaining("the configuration names no connector gone")],

@@ -16,8 +16,6 @@ export function countsOf(given: Partial<Record<OrderState, number>> = {}): Ledge
     oldestSecondsByState: {},
     deliveriesPending: 0,
     deliveriesParked: 0,
-    deliveriesHeld: 0,
-    deliveriesAside: 0,
     tasks: [],
   };
 }

@@ -16,7 +16,7 @@ describe("/api/status", () => {
       expect(status).toMatchObject({
         version: "1.2.3",
         isReady: true,
-        deliveries: { pending: 0, parked: 0, held: 0 },
+        deliveries: { pending: 0, parked: 0 },
         tasks: { open: 0, oldestSeconds: null },
         stuckOrders: [
           {

@@ -2,14 +2,13 @@ import { expect, test } from "vitest";
 import { MllpSender } from "../../src/connectors/mllp/sender.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { Hl7Message } from "../../src/formats/hl7/message.ts";
-import { composeMessages } from "../../src/jobs/compose.ts";
-import { type DeliverDeps, deliverConnector } from "../../src/jobs/deliver.ts";
-import { DeliveryEvidence } from "../../src/jobs/delivery-evidence.ts";
+import { composeMessages } from "../../src/jobs/deliver/compose.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { retryDelivery } from "../../src/ledger/delivery-acts.ts";
+import { retryDelivery } from "../../src/ledger/results/acts.ts";
 import { listOpenDeliveries } from "../../src/ledger/views.ts";
 import { builtinProfiles } from "../../src/mapping/builtin.ts";
 import { compileProfile } from "../../src/mapping/compile-profile.ts";
+import { deliverTo } from "../support/deliver.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
@@ -29,23 +28,15 @@ async function aDelivery({ pool }: TestLedger, port: number) {
   const profile = await hl7Profile();
   const settings = { host: "127.0.0.1", port, connectMs: 5_000, answerMs: 300 };
   const sender = new MllpSender(settings, { clock: systemClock, logger: silent });
-  const target = {
-    composeAtOnce: 100,
-    evidence: new DeliveryEvidence(),
-    compose: async (open: Parameters<typeof composeMessages>[0]) => composeMessages(open, profile),
-    deliver: ({ bytes }: { readonly bytes: Buffer }) =>
-      sender.send(bytes, Hl7Message.parse(bytes.toString()).header.messageControlId ?? ""),
-  };
-  const deps: DeliverDeps = {
+  const deliver = deliverTo(
     pool,
-    clock: systemClock,
-    logger: silent,
-    random: () => 0,
-    backoff: { firstMs: 1, maxMs: 1 },
-    targetByConnector: new Map([["lims", target]]),
-    mayDeliver: () => true,
-  };
-  const deliver = () => deliverConnector("lims", deps, new AbortController().signal);
+    {
+      compose: async (open) => composeMessages(open, profile),
+      deliver: ({ bytes }) =>
+        sender.send(bytes, Hl7Message.parse(bytes.toString()).header.messageControlId ?? ""),
+    },
+    { parkAfter: 1 },
+  );
   return { deliver, close: () => sender.close() };
 }
 
@@ -82,16 +73,16 @@ test.each(["close", "silence"] as const)(
           const heardNumbers = () =>
             [...lab.heard.values()].map(([text]) => text?.match(/\|(A-\d)[|^]/)?.[1]).sort();
           // On a busy machine an answer may come too late, and then what it was for goes out again.
-          const [aside, ...behind] = await eventually(async () => {
+          const [parked, ...behind] = await eventually(async () => {
             await deliver();
             const open = await listOpenDeliveries(pool, 10);
-            return open.length === 2 && open;
+            return open.length === 2 && open[0]?.state === "parked" && open;
           });
           expect(heardNumbers()).toEqual(["A-2", "A-3"]);
-          expect(aside).toMatchObject({ state: "pending", failure: { code: "DELIVERY_FAILS_ALONE" } });
+          expect(parked).toMatchObject({ state: "parked", failure: { code: "DELIVERY_FAILS_ALONE" } });
           expect(behind).toMatchObject([{ state: "pending", attempts: 0 }]);
           isChoking = false;
-          await retryDelivery(pool, Number(aside?.deliveryId.slice(1)), { actor: "kim" });
+          await retryDelivery(pool, Number(parked?.deliveryId.slice(1)), { actor: "kim" });
           await eventually(async () => {
             await deliver();
             return (await listOpenDeliveries(pool, 10)).length === 0;

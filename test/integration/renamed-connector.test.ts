@@ -1,8 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { listLeftBehind } from "../../src/ledger/left-behind.ts";
-import { moveResults } from "../../src/ledger/move-results.ts";
+import { listOrphaned, moveResults } from "../../src/ledger/results/orphaned.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { withSite } from "../support/with-daemon.ts";
@@ -35,14 +34,14 @@ test("orders of a connector that was renamed are carried out, and their results 
     const [first, second] = simulator.control.requests();
     simulator.control.rejectRequest(first?.id ?? 0);
     await eventually(async () => (await site.orders()).some(({ state }) => state === "rejected"));
-    const left = { connector: "hl7", results: 1, orders: 1, movedTo: undefined };
-    expect(await listLeftBehind(pool, CONFIGURED)).toMatchObject([left]);
+    const left = { connector: "hl7", results: 1, orders: 1 };
+    expect(await listOrphaned(pool, CONFIGURED)).toMatchObject([left]);
     expect(await told()).toBe(sofar);
 
     expect(await moveResults(pool, { from: "hl7", to: "renamed" }, { actor: "kim" })).toBe(1);
     await eventually(async () => (await told()) === sofar + 1);
     simulator.control.rejectRequest(second?.id ?? 0);
     await eventually(async () => (await told()) === sofar + 2);
-    await eventually(async () => (await listLeftBehind(pool, CONFIGURED)).length === 0);
+    await eventually(async () => (await listOrphaned(pool, CONFIGURED)).length === 0);
   });
 });

@@ -69,6 +69,7 @@ test("the feeder looks for it by itself", () =>
       abandoned: { fences: new Set(), claims: new Set() },
       isSubmitter: () => true,
       isServiceReachable: () => false,
+      mayTryLab: () => false,
       maySubmit: async () => true,
       settings: {
         window: 10,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { composeMessages } from "../../src/jobs/compose.ts";
+import { composeMessages } from "../../src/jobs/deliver/compose.ts";
 import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
 import { hl7Profile } from "../mapping/mapped.ts";
 import { adt, omlO33 } from "../support/lab-messages.ts";

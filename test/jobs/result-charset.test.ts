@@ -1,21 +1,19 @@
 import { expect, test } from "vitest";
-import { systemClock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
 import { phi } from "../../src/core/phi.ts";
 import { decodeHl7 } from "../../src/formats/hl7/charset.ts";
-import { composeMessages } from "../../src/jobs/compose.ts";
-import { type DeliverDeps, deliverConnector } from "../../src/jobs/deliver.ts";
-import { DeliveryEvidence } from "../../src/jobs/delivery-evidence.ts";
+import { composeMessages } from "../../src/jobs/deliver/compose.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { retryDelivery } from "../../src/ledger/delivery-acts.ts";
 import { parseId } from "../../src/ledger/ids.ts";
+import { retryDelivery } from "../../src/ledger/results/acts.ts";
 import { listOpenDeliveries } from "../../src/ledger/views.ts";
 import { hl7Profile } from "../mapping/mapped.ts";
+import { deliverTo } from "../support/deliver.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withIntakes } from "../support/with-intakes.ts";
-import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
+import { type TestLedger, withLedger } from "../support/with-ledger.ts";
 
 /** An order of somebody with a name, which came in Windows-1250, and a lab that takes its results. */
 async function aLab({ pool }: TestLedger, name: string) {
@@ -36,35 +34,20 @@ async function aLab({ pool }: TestLedger, name: string) {
     { orderId: orderId as number, from: ["received"], to: "parked", failure, isTold: true },
   ]);
   const lab = { profile: await hl7Profile(), isAway: false, got: [] as Buffer[], tried: [] as Buffer[] };
-  const deps: DeliverDeps = {
-    pool,
-    clock: systemClock,
-    logger: silent,
-    random: () => 0,
-    backoff: { firstMs: 1, maxMs: 1 },
-    targetByConnector: new Map([
-      [
-        "lims",
-        {
-          composeAtOnce: 100,
-          evidence: new DeliveryEvidence(),
-          compose: async (open) => composeMessages(open, lab.profile),
-          deliver: async ({ bytes }) => {
-            lab.tried.push(bytes);
-            if (lab.isAway) throw new Failure("MLLP_NO_ANSWER", "nothing came in time");
-            lab.got.push(bytes);
-          },
-        },
-      ],
-    ]),
-    mayDeliver: () => true,
-  };
+  const deliver = deliverTo(pool, {
+    compose: async (open) => composeMessages(open, lab.profile),
+    deliver: async ({ bytes }) => {
+      lab.tried.push(bytes);
+      if (lab.isAway) throw new Failure("MLLP_NO_ANSWER", "nothing came in time");
+      lab.got.push(bytes);
+    },
+  });
   return {
     lab,
     setEncoding: async (encoding: string) => {
       lab.profile = await hl7Profile({ results: { encoding } });
     },
-    deliver: () => deliverConnector("lims", deps, new AbortController().signal),
+    deliver,
     open: () => listOpenDeliveries(pool, 10),
   };
 }

@@ -1,8 +1,5 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../src/core/clock.ts";
-import { deliverConnector } from "../../src/jobs/deliver.ts";
-import { DeliveryEvidence } from "../../src/jobs/delivery-evidence.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
 import { commitMessages } from "../../src/ledger/commit-messages.ts";
 import { closeFile, openFile } from "../../src/ledger/files.ts";
@@ -11,9 +8,10 @@ import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import type { OpenOutcome } from "../../src/ledger/outcomes.ts";
 import { claimBatch, releaseExpired } from "../../src/ledger/submission.ts";
 import { type CutWay, holdFirstCommit, isAwaited, withCutWay } from "../support/cut-way.ts";
+import { deliverTo } from "../support/deliver.ts";
 import { handOver, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
+import { type TestLedger, withLedger } from "../support/with-ledger.ts";
 
 /**
  * When what was lost comes about, compared with what is done next. What takes several statements comes about by its last,
@@ -137,22 +135,12 @@ describe("a result", () => {
     });
     const target = {
       composeAtOnce: 10,
-      evidence: new DeliveryEvidence(),
       compose,
       deliver: async ({ bytes }: { readonly bytes: Buffer }) => {
         got.push(bytes.toString());
       },
     };
-    const common = { clock: systemClock, logger: silent, random: () => 0, backoff: { firstMs: 1, maxMs: 1 } };
-    const deliver = (pool: pg.Pool) => {
-      const deps = {
-        ...common,
-        pool,
-        targetByConnector: new Map([["lims", target]]),
-        mayDeliver: () => true,
-      };
-      return deliverConnector("lims", deps, new AbortController().signal);
-    };
+    const deliver = (pool: pg.Pool) => deliverTo(pool, target)();
     return { got, deliver };
   };
 

@@ -1,19 +1,19 @@
 import type { Command } from "commander";
 import type pg from "pg";
-import { readLeftBehind } from "../../app/left-behind.ts";
+import { readOrphaned } from "../../app/orphaned.ts";
 import type { Config, ConnectorConfig } from "../../config/config.ts";
-import { countLeftBehind } from "../../console/tell-left-behind.ts";
+import { countOrphaned } from "../../console/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
 import { QUEUE_NAMES } from "../../jobs/queues.ts";
-import { dropDelivery, retryDelivery } from "../../ledger/delivery-acts.ts";
 import { pollOrderNow } from "../../ledger/hasten.ts";
 import { parseId } from "../../ledger/ids.ts";
-import type { LeftBehind } from "../../ledger/left-behind.ts";
-import { findKinds, type Move, moveResults } from "../../ledger/move-results.ts";
 import { type Act, discardOrder, retryOrder } from "../../ledger/operator.ts";
 import type { LedgerOrder } from "../../ledger/order-row.ts";
 import { pauseQueue, resumeQueue } from "../../ledger/pause-queues.ts";
 import { type DeliveryDetails, findDelivery } from "../../ledger/queue-views.ts";
+import { dropDelivery, retryDelivery } from "../../ledger/results/acts.ts";
+import type { Orphaned } from "../../ledger/results/orphaned.ts";
+import { findKinds, type Move, moveResults } from "../../ledger/results/orphaned.ts";
 import { findOrders } from "../../ledger/views.ts";
 import { confirm, type Done, printDone } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
@@ -150,9 +150,9 @@ export async function moveResultsOf(session: Session, command: Command): Promise
   const config = readConfig(session);
   const target = getTarget(config, { from, to });
   const results = await withLedger(session, config, async ({ pool }) => {
-    const left = await getLeftBehind(pool, config, from);
+    const left = await getOrphaned(pool, config, from);
     await assertSameKind(pool, from, target);
-    const what = countLeftBehind({ ...left, messages: 0 });
+    const what = countOrphaned({ ...left, messages: 0 });
     if (!(await confirm(session, `Really report ${what} of ${from} to the lab through ${to}?`, yes)))
       return undefined;
     const moved = await moveResults(pool, { from, to }, { actor: session.actor, reason });
@@ -179,8 +179,8 @@ function getTarget({ connectors }: Config, { from, to }: Move): ConnectorConfig 
 }
 
 /** @throws Failure CLI_NOT_FOUND when there is nothing to report */
-async function getLeftBehind(pool: pg.Pool, config: Config, from: string): Promise<LeftBehind> {
-  const all = await readLeftBehind(pool, config);
+async function getOrphaned(pool: pg.Pool, config: Config, from: string): Promise<Orphaned> {
+  const all = await readOrphaned(pool, config);
   const left = all.find(({ connector, results, orders }) => connector === from && results + orders > 0);
   if (left) return left;
   throw new Failure("CLI_NOT_FOUND", `no results and no orders of a connector ${from} wait`);

@@ -1,10 +1,9 @@
 import type { Command } from "commander";
-import { readLeftBehind } from "../../app/left-behind.ts";
-import { hintLeftBehind, needsPerson } from "../../console/tell-left-behind.ts";
+import { readOrphaned } from "../../app/orphaned.ts";
+import { hintForOrphaned } from "../../console/orphaned.ts";
 import { Failure, type FailureCode } from "../../core/failures.ts";
 import { type JobQueues, type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
-import type { LeftBehind } from "../../ledger/left-behind.ts";
 import type { LedgerOrder } from "../../ledger/order-row.ts";
 import { findPausedQueues } from "../../ledger/paused-queues.ts";
 import {
@@ -14,6 +13,7 @@ import {
   listRetryingOrders,
   type QueueWork,
 } from "../../ledger/queue-views.ts";
+import type { Orphaned } from "../../ledger/results/orphaned.ts";
 import { listOpenDeliveries } from "../../ledger/views.ts";
 import { isSubmitterThere } from "../../ledger/waiting.ts";
 import { wholeNumber } from "../arguments.ts";
@@ -134,18 +134,12 @@ const RETRYING: readonly Column<LedgerOrder>[] = [
   { ...REASON, title: "last error" },
 ];
 
-const ORPHANED: readonly Column<LeftBehind>[] = [
+const ORPHANED: readonly Column<Orphaned>[] = [
   { key: "connector", title: "connector" },
   { key: "results", title: "results", isRight: true },
   { key: "orders", title: "orders in work", isRight: true },
   { key: "messages", title: "messages", isRight: true },
   { key: "since", title: "since", show: ({ since }, { clock }) => relativeTime(since, clock.now()) },
-  {
-    key: "movedTo",
-    title: "results go out through",
-    isFlexible: true,
-    show: ({ movedTo }) => movedTo ?? "none",
-  },
 ];
 
 const JOBS: readonly Column<JobView>[] = [
@@ -178,8 +172,8 @@ async function list(session: Session, command: Command): Promise<ExitStatus | un
     });
     const retrying = await listRetryingOrders(pool, limit);
     const deliveries = await listOpenDeliveries(pool, limit);
-    const orphaned = await readLeftBehind(pool, config);
-    const hints = orphaned.filter(needsPerson).map(hintLeftBehind);
+    const orphaned = await readOrphaned(pool, config);
+    const hints = orphaned.map(hintForOrphaned);
     const warning = session.paint("yellow", "No daemon works on this ledger right now.");
     printDetails(
       session,

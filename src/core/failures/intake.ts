@@ -36,8 +36,7 @@ export const INTAKE_FAILURES = {
   },
   MLLP_RESULT_ERROR: {
     class: "transient",
-    meaning:
-      "The lab system answered a result with an error (AE or CE). It is sent again a few times, then parked.",
+    meaning: "The lab system answered a result with an error (AE or CE); it is sent again later.",
     hint: "Find the cause in the lab system's interface log, correct it, then retry the delivery.",
   },
   MLLP_RESULT_REFUSED: {
@@ -48,14 +47,8 @@ export const INTAKE_FAILURES = {
   DELIVERY_FAILS_ALONE: {
     class: "transient",
     meaning:
-      "The lab takes other results, but this one fails every time. It is sent again a few times, then parked.",
-    hint: "Find the cause in the lab system's interface log, or at the file of that name. Then `cryobridge queue retry ID`, or give it up with `cryobridge queue remove ID`.",
-  },
-  DELIVERY_OVERTAKEN: {
-    class: "permanent",
-    meaning:
-      "The lab got later news of the same orders before this acknowledgement could be sent, so it is not sent any more.",
-    hint: "Nothing. If the lab system takes no acknowledgements at all, leave `acknowledged` out of `results.tell`.",
+      "A result failed as often as `delivery.parkAfter` says, while the lab took other results; it is parked, and later results of its orders wait.",
+    hint: "Look at the lab system's interface log, or the file of that name, for what is in the way; then have it sent again with `cryobridge queue retry`, or give it up with `cryobridge queue remove`.",
   },
   HL7_NO_MSH: {
     class: "permanent",

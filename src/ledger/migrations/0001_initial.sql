@@ -371,21 +371,25 @@ create table deliveries (
   bytes         bytea,
   state         text not null default 'pending' check (state in ('pending', 'delivered', 'parked', 'dropped')),
   attempts      integer not null default 0,
-  -- Tries that the lab answered with an error, which is no outage: some of them need a person.
-  error_answers integer not null default 0,
+  -- Failures of this one result while others got through: some of them need a person.
+  own_failures  integer not null default 0,
   next_at       timestamptz not null default now(),
   failure_code  text,
   failure_text  text,
+  -- The orders that it is about: it is sent behind what was made before of any of them.
+  order_ids     bigint[] not null default '{}',
+  -- Says of messages only that they came, or wait; once parked, it holds back nothing.
+  is_answer     boolean not null default false,
   created_at    timestamptz not null default now(),
   delivered_at  timestamptz,
   unique (connector, file_name)
 );
 create index deliveries_pending on deliveries (connector, id) where state = 'pending';
 create index deliveries_with_bytes on deliveries (created_at) where bytes is not null;
--- What is sent of an order waits behind a result of it that is parked.
 create index deliveries_parked on deliveries (connector, id) where state = 'parked';
--- And one that the lab answered with an error lets those of other orders go on until it is due again.
-create index deliveries_refused on deliveries (connector, id) where state = 'pending' and error_answers > 0;
+-- What the lab doesn't have of an order, to find what is sent first. A pending list would be read by each search.
+create index deliveries_lanes on deliveries using gin (order_ids) with (fastupdate = off)
+  where state in ('pending', 'parked');
 
 -- Facts for the lab, as they were when they happened; composed into deliveries afterwards.
 create table outcomes (
@@ -413,14 +417,6 @@ create table outcome_orders (
   primary key (outcome_id, order_id)
 );
 create index outcome_orders_order on outcome_orders (order_id);
-
--- Connectors that are configured no more, and through which one goes out what the lab is still to be sent of them.
-create table moved_connectors (
-  name     text primary key,
-  moved_to text not null check (moved_to <> name),
-  moved_at timestamptz not null default now(),
-  actor    text not null
-);
 
 -- What a person is to do about an order, a message whose refusal its sender was not sent, a result that the lab took back
 -- after it had acknowledged it, or a file that was written to after it was archived.

@@ -1,7 +1,7 @@
-import { readLeftBehind } from "../../../app/left-behind.ts";
 import type { OpenLedger } from "../../../app/open-ledger.ts";
+import { readOrphaned } from "../../../app/orphaned.ts";
 import type { Config } from "../../../config/config.ts";
-import { hintLeftBehind, needsPerson, tellLeftBehind } from "../../../console/tell-left-behind.ts";
+import { describeOrphaned, hintForOrphaned } from "../../../console/orphaned.ts";
 import { run } from "../../../ledger/database.ts";
 import { findPostgresPackage } from "../../../ledger/embedded/binaries.ts";
 import { EXIT } from "../../exit-status.ts";
@@ -17,7 +17,7 @@ export async function checkDatabaseAndQueue(config: Config, session: Session, re
     await withLedger(session, config, async (ledger) => {
       await checkDatabase(ledger, report);
       await checkQueue(config, ledger, session, report);
-      await checkLeftBehind(config, ledger, report);
+      await checkOrphaned(config, ledger, report);
     });
   } catch (error) {
     report.fail(subject, error, EXIT.unreachable);
@@ -80,13 +80,13 @@ async function checkQueue(
 }
 
 /** A line for each connector of which something waits and that the configuration doesn't name. */
-async function checkLeftBehind(config: Config, { pool }: OpenLedger, report: Report): Promise<void> {
-  for (const left of (await readLeftBehind(pool, config)).filter(needsPerson)) {
+async function checkOrphaned(config: Config, { pool }: OpenLedger, report: Report): Promise<void> {
+  for (const left of await readOrphaned(pool, config)) {
     report.add({
       subject: `connector ${left.connector}`,
       result: "warning",
-      detail: tellLeftBehind(left),
-      hint: hintLeftBehind(left),
+      detail: describeOrphaned(left),
+      hint: hintForOrphaned(left),
     });
   }
 }

@@ -1,7 +1,7 @@
 import type pg from "pg";
-import { inTransaction } from "./database.ts";
-import { formatId } from "./ids.ts";
-import { type Act, INSERT_AUDIT } from "./operator.ts";
+import { inTransaction } from "../database.ts";
+import { formatId } from "../ids.ts";
+import { type Act, INSERT_AUDIT } from "../operator.ts";
 
 /**
  * Held until the act is recorded: a message that is being made of it at this moment is made before the act or after it.
@@ -9,11 +9,11 @@ import { type Act, INSERT_AUDIT } from "./operator.ts";
  */
 const LOCK_DELIVERY = "select from deliveries where id = $1 for update";
 
-/** A delivery that waits or is parked goes out now; one that fails alone is known to, so that it stops no others; $1 id. */
+/** A delivery that waits or is parked is due now, and its failures are forgotten; $1 id. */
 const DELIVER_NOW = `
 update deliveries
    set state = 'pending',
-       error_answers = case when failure_code = 'DELIVERY_FAILS_ALONE' then 1 else 0 end,
+       own_failures = 0,
        next_at = now()
  where id = $1
    and state in ('pending', 'parked')

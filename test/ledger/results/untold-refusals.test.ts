@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
-import { composeMessages } from "../../src/jobs/compose.ts";
-import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
-import { recordComposition } from "../../src/ledger/record-composition.ts";
-import { closeTask, countOpenTasks, listOpenTasks } from "../../src/ledger/tasks.ts";
-import { builtinProfiles } from "../../src/mapping/builtin.ts";
-import { compileProfile } from "../../src/mapping/compile-profile.ts";
-import type { ProfileDefinition } from "../../src/mapping/profile-schema.ts";
-import { omlO33 } from "../support/lab-messages.ts";
-import { withIntakes } from "../support/with-intakes.ts";
+import { composeMessages } from "../../../src/jobs/deliver/compose.ts";
+import { listOpenOutcomes } from "../../../src/ledger/outcomes.ts";
+import { recordComposition } from "../../../src/ledger/results/composition.ts";
+import { closeTask, countOpenTasks, listOpenTasks } from "../../../src/ledger/tasks.ts";
+import { builtinProfiles } from "../../../src/mapping/builtin.ts";
+import { compileProfile } from "../../../src/mapping/compile-profile.ts";
+import type { ProfileDefinition } from "../../../src/mapping/profile-schema.ts";
+import { omlO33 } from "../../support/lab-messages.ts";
+import { withIntakes } from "../../support/with-intakes.ts";
 
 /** An order whose birth date is a year alone, which is refused. */
 const wrong = (number: string, wants: string) =>

@@ -1,19 +1,21 @@
 import { expect, test } from "vitest";
-import { phi } from "../../src/core/phi.ts";
-import { insertOrderOutcomes } from "../../src/ledger/change-orders.ts";
-import { openPool } from "../../src/ledger/database.ts";
-import { recordDelivered } from "../../src/ledger/deliveries.ts";
-import { listEvents } from "../../src/ledger/views.ts";
-import { findOrders } from "../../src/ledger/wished-orders.ts";
-import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { silent, withLedger } from "../support/with-ledger.ts";
+import { phi } from "../../../src/core/phi.ts";
+import { insertOrderOutcomes } from "../../../src/ledger/change-orders.ts";
+import { openPool } from "../../../src/ledger/database.ts";
+import { recordDelivered } from "../../../src/ledger/results/deliveries.ts";
+import { listEvents } from "../../../src/ledger/views.ts";
+import { findOrders } from "../../../src/ledger/wished-orders.ts";
+import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { silent, withLedger } from "../../support/with-ledger.ts";
 
 test("what the lab has got is recorded while a message about the same orders is taken in, so that neither waits for the other", () =>
   withLedger(async ({ pool, connection }) => {
     const [id = 0] = await commit(pool, [aRecord(1, [anOrder({ placerOrderNumber: "A" })])]);
     const client = await pool.connect();
     await insertOrderOutcomes(client, [id]);
-    await client.query("insert into deliveries (connector, file_name, bytes) values ('lims', 'a', 'x')");
+    await client.query(
+      "insert into deliveries (connector, file_name, bytes, order_ids) values ('lims', 'a', 'x', '{1}')",
+    );
     await client.query("update outcomes set is_composed = true, delivery_id = 1 where kind = 'changed'");
     const impatient = openPool({ connection, schema: "cryobridge", max: 1, applicationName: "test" }, silent);
     try {

@@ -1,7 +1,75 @@
 import type pg from "pg";
-import { OPEN_STATES } from "../core/order-state.ts";
-import { inTransaction, run } from "./database.ts";
-import { type Act, INSERT_AUDIT } from "./operator.ts";
+import { OPEN_STATES } from "../../core/order-state.ts";
+import { inTransaction, run } from "../database.ts";
+import { type Act, INSERT_AUDIT } from "../operator.ts";
+
+/** What the ledger holds of a connector that the configuration doesn't name any more. */
+export interface Orphaned {
+  readonly connector: string;
+  /** What the lab is still to be told: facts of which no file was made yet, and files that it doesn't have. */
+  readonly results: number;
+  /** Orders that haven't ended. They are submitted and followed. */
+  readonly orders: number;
+  /** Messages that wait for a code. */
+  readonly messages: number;
+  /** When the oldest of all that was made. */
+  readonly since: Date;
+}
+
+/**
+ * Goes from one connector's orders to the next one's, and counts those of connectors that aren't configured: a long ledger
+ * costs no more than a short one. $1 text[] connectors that are configured, $2 text[] open states. Indexes:
+ * orders_connector, outcomes_open, deliveries_pending, deliveries_parked, messages_waiting.
+ */
+const ORPHANED = `
+with recursive known(name) as (
+  (select o.connector
+     from orders o
+    order by o.connector
+    limit 1)
+   union all
+  select (select o.connector
+            from orders o
+           where o.connector > k.name
+           order by o.connector
+           limit 1)
+    from known k
+   where k.name is not null),
+found(connector, results, orders, messages, since) as (
+  select t.connector, count(*), 0, 0, min(t.occurred_at)
+    from outcomes t
+   where not t.is_composed
+     and t.connector <> all ($1)
+   group by t.connector
+   union all
+  select d.connector, count(*), 0, 0, min(d.created_at)
+    from deliveries d
+   where (d.state = 'pending' or d.state = 'parked')
+     and d.connector <> all ($1)
+   group by d.connector
+   union all
+  select o.connector, 0, count(*), 0, min(o.received_at)
+    from known k
+    join orders o on o.connector = k.name
+   where k.name <> all ($1)
+     and o.state = any ($2)
+   group by o.connector
+   union all
+  select m.connector, 0, 0, count(*), min(m.received_at)
+    from messages m
+   where m.verdict = 'waiting'
+     and m.connector <> all ($1)
+   group by m.connector)
+select f.connector, sum(f.results)::integer as results, sum(f.orders)::integer as orders,
+       sum(f.messages)::integer as messages, min(f.since) as since
+  from found f
+ group by f.connector
+ order by f.connector`;
+
+/** What waits of connectors that aren't among these; those without anything are left out. */
+export function listOrphaned(pool: pg.Pool, configured: readonly string[]): Promise<Orphaned[]> {
+  return run<Orphaned & pg.QueryResultRow>(pool, ORPHANED, [configured, OPEN_STATES]);
+}
 
 /** What connectors are of, as far as what came through them tells. */
 export type ConnectorKind = "hl7-drop" | "csv-drop" | "mllp";
@@ -66,6 +134,9 @@ update outcomes
    and (not is_composed or delivery_id = any ($3))
 returning is_composed`;
 
+/** Whatever these orders lead to later is sent through the other connector; $1 from, $2 to. Index: orders_connector. */
+const MOVE_ORDERS = "update orders set connector = $2 where connector = $1";
+
 /** Numbers of result files go on behind both; $1 from, $2 to. */
 const MOVE_NUMBERS = `
 insert into result_numbers as r (connector, input_name, last_number)
@@ -74,27 +145,15 @@ select $2, n.input_name, n.last_number
  where n.connector = $1
 on conflict (connector, input_name) do update set last_number = greatest(r.last_number, excluded.last_number)`;
 
-/** $1 from, $2 to, $3 actor. */
-const NOTE_MOVE = `
-insert into moved_connectors (name, moved_to, actor)
-values ($1, $2, $3)
-on conflict (name) do update set moved_to = excluded.moved_to, moved_at = now(), actor = excluded.actor`;
-
-/** What went out through the one that is moved now goes on with it, and the one that takes it is there; $1 from, $2 to. */
-const RENEW_MOVES = [
-  "delete from moved_connectors where name = $2 and $1::text is not null",
-  "update moved_connectors set moved_to = $2 where moved_to = $1",
-] as const;
-
-/** Which connector's results are to go out through which. */
+/** Which connector's results are to be sent through which. */
 export interface Move {
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * Has what the lab is still to be told of one connector go out through another one, and whatever its orders lead to later
- * as well. Files that are made already stay the same to the byte.
+ * Gives the orders of one connector to another one, with the results that the lab doesn't have and those that they lead to
+ * later. Files that are made already stay the same to the byte.
  *
  * @returns how many results were moved; undefined, with nothing done, when the other one has results of the same names
  */
@@ -106,38 +165,14 @@ export async function moveResults(
   return inTransaction(pool, async (client) => {
     const same = await client.query<{ count: number }>(SAME_NAMES, [from, to]);
     if ((same.rows[0]?.count ?? 0) > 0) return undefined;
+    await client.query(MOVE_ORDERS, [from, to]);
     const deliveries = (await client.query<{ id: number }>(MOVE_DELIVERIES, [from, to])).rows;
     const ids = deliveries.map(({ id }) => id);
     const outcomes = (await client.query<{ is_composed: boolean }>(MOVE_OUTCOMES, [from, to, ids])).rows;
     const results = ids.length + outcomes.filter((row) => !row.is_composed).length;
     await client.query(MOVE_NUMBERS, [from, to]);
-    for (const statement of RENEW_MOVES) await client.query(statement, [from, to]);
-    await client.query(NOTE_MOVE, [from, to, actor]);
     const targets = [{ target: `connector ${from}`, detail: { to, results, reason } }];
     await client.query(INSERT_AUDIT, [actor, "move", JSON.stringify(targets)]);
     return results;
   });
-}
-
-/** $1 text[] connectors that are configured. Index: outcomes_open. */
-const FOLLOW = `
-update outcomes t
-   set connector = v.moved_to
-  from moved_connectors v
- where t.connector = v.name
-   and not t.is_composed
-   and v.name <> all ($1)
-   and v.moved_to = any ($1)`;
-
-/** Has new facts about orders of moved connectors go where their results went. */
-export async function followMoves(pool: pg.Pool, configured: readonly string[]): Promise<void> {
-  await run(pool, FOLLOW, [configured]);
-}
-
-/** $1 text[] connectors that are configured. */
-const FORGET = "delete from moved_connectors where name = any ($1)";
-
-/** A connector that is configured again tells the lab by itself. */
-export async function forgetMoves(pool: pg.Pool, configured: readonly string[]): Promise<void> {
-  await run(pool, FORGET, [configured]);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { listLeftBehind } from "../../src/ledger/left-behind.ts";
-import { withLedger } from "../support/with-ledger.ts";
+import { listOrphaned } from "../../../src/ledger/results/orphaned.ts";
+import { withLedger } from "../../support/with-ledger.ts";
 
 const OF = (connector: string, id: number) => `
 insert into messages (id, connector, ordinal, place, sha256, format, verdict)
@@ -19,12 +19,12 @@ select '${connector}', s, s from unnest(array['pending', 'parked', 'delivered', 
 test("counts of each connector that isn't configured what is still to be told or done, and of no other", () =>
   withLedger(async ({ pool }) => {
     await pool.query(OF("gone", 10) + OF("here", 20) + OF("also gone", 30));
-    const counts = { results: 3, orders: 2, messages: 1, since: expect.any(Date), movedTo: undefined };
-    expect(await listLeftBehind(pool, ["here"])).toEqual([
+    const counts = { results: 3, orders: 2, messages: 1, since: expect.any(Date) };
+    expect(await listOrphaned(pool, ["here"])).toEqual([
       { connector: "also gone", ...counts },
       { connector: "gone", ...counts },
     ]);
-    expect(await listLeftBehind(pool, ["here", "gone", "also gone"])).toEqual([]);
+    expect(await listOrphaned(pool, ["here", "gone", "also gone"])).toEqual([]);
   }));
 
 test("leaves out a connector whose orders have all ended and been told", () =>
@@ -34,5 +34,5 @@ test("leaves out a connector whose orders have all ended and been told", () =>
     await pool.query("update outcomes set is_composed = true");
     await pool.query("update deliveries set state = 'delivered'");
     await pool.query("update messages set verdict = 'accepted'");
-    expect(await listLeftBehind(pool, [])).toEqual([]);
+    expect(await listOrphaned(pool, [])).toEqual([]);
   }));

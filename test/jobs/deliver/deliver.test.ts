@@ -1,21 +1,20 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
-import { systemClock } from "../../src/core/clock.ts";
-import { Failure } from "../../src/core/failures.ts";
-import { composeMessages } from "../../src/jobs/compose.ts";
-import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "../../src/jobs/deliver.ts";
-import { DeliveryEvidence } from "../../src/jobs/delivery-evidence.ts";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { openPool } from "../../src/ledger/database.ts";
-import { dropDelivery, retryDelivery } from "../../src/ledger/delivery-acts.ts";
-import { moveResults } from "../../src/ledger/move-results.ts";
-import type { OpenOutcome } from "../../src/ledger/outcomes.ts";
-import { listOpenDeliveries } from "../../src/ledger/views.ts";
-import { builtinProfiles } from "../../src/mapping/builtin.ts";
-import { compileProfile } from "../../src/mapping/compile-profile.ts";
-import { omlO33 } from "../support/lab-messages.ts";
-import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
-import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
+import { Failure } from "../../../src/core/failures.ts";
+import { composeMessages } from "../../../src/jobs/deliver/compose.ts";
+import type { DeliverDeps } from "../../../src/jobs/deliver/deliver.ts";
+import { changeOrders } from "../../../src/ledger/change-orders.ts";
+import { openPool } from "../../../src/ledger/database.ts";
+import type { OpenOutcome } from "../../../src/ledger/outcomes.ts";
+import { dropDelivery, retryDelivery } from "../../../src/ledger/results/acts.ts";
+import { moveResults } from "../../../src/ledger/results/orphaned.ts";
+import { listOpenDeliveries } from "../../../src/ledger/views.ts";
+import { builtinProfiles } from "../../../src/mapping/builtin.ts";
+import { compileProfile } from "../../../src/mapping/compile-profile.ts";
+import { deliverTo, type TestTarget } from "../../support/deliver.ts";
+import { omlO33 } from "../../support/lab-messages.ts";
+import { aMessage, anOrder, aRecord, commit } from "../../support/orders.ts";
+import { silent, type TestLedger, withLedger } from "../../support/with-ledger.ts";
 
 async function hl7Profile() {
   const definition = builtinProfiles["builtin/hl7-orders"];
@@ -29,9 +28,7 @@ async function hl7Profile() {
 async function aLab(fail: (name: string) => Failure | undefined = () => undefined) {
   const profile = await hl7Profile();
   const got: string[] = [];
-  const target: DeliveryTarget = {
-    composeAtOnce: 100,
-    evidence: new DeliveryEvidence(),
+  const target: TestTarget = {
     compose: async (open: readonly OpenOutcome[]) => composeMessages(open, profile),
     deliver: async ({ fileName }) => {
       const failure = fail(fileName);
@@ -44,21 +41,20 @@ async function aLab(fail: (name: string) => Failure | undefined = () => undefine
 
 const deliver = (
   { pool }: Pick<TestLedger, "pool">,
-  target: DeliveryTarget,
+  target: TestTarget,
   more: Partial<DeliverDeps> = {},
-) => {
-  const deps: DeliverDeps = {
-    pool,
-    clock: systemClock,
-    logger: silent,
-    random: () => 0,
-    backoff: { firstMs: 1, maxMs: 1 },
-    targetByConnector: new Map([["lims", target]]),
-    mayDeliver: () => true,
-    ...more,
+): Promise<void> => deliverTo(pool, target, more)();
+
+/** A clock that a test sets forwards. */
+function aClock() {
+  let now = 0;
+  return {
+    monotonic: () => now,
+    passes: (ms: number) => {
+      now += ms;
+    },
   };
-  return deliverConnector("lims", deps, new AbortController().signal);
-};
+}
 
 async function commitNumbered({ pool }: TestLedger, numbers: readonly string[]): Promise<number[]> {
   return commit(
@@ -120,38 +116,22 @@ test("sets a result aside that the lab will never take, and goes on with the oth
     expect(await countDeliveries(ledger.pool)).toMatchObject({ delivered: 1, parked: 1 });
   }));
 
-test("gives up a result that the lab system keeps calling an error, and never one of a lab that is away", () =>
-  withLedger(async (ledger) => {
-    await commitNumbered(ledger, ["A-1"]);
-    let code: "MLLP_NO_ANSWER" | "MLLP_RESULT_ERROR" = "MLLP_NO_ANSWER";
-    const lab = await aLab(() => new Failure(code, "no"));
-    const rounds = async (count: number) => {
-      for (let round = 0; round < count; round += 1) {
-        await ledger.pool.query("update deliveries set next_at = now()");
-        await deliver(ledger, lab.target);
-      }
-      return countDeliveries(ledger.pool);
-    };
-    expect(await rounds(30)).toMatchObject({ pending: 1, parked: 0 });
-    code = "MLLP_RESULT_ERROR";
-    expect(await rounds(19)).toMatchObject({ pending: 1, parked: 0 });
-    expect(await rounds(1)).toMatchObject({ pending: 0, parked: 1 });
-  }));
-
 test("doesn't send what a person gave up while the lab took its time over an earlier one", () =>
   withLedger(async (ledger) => {
     await commitNumbered(ledger, ["A-1", "A-2"]);
     const lab = await aLab();
-    const target: DeliveryTarget = {
+    const clock = aClock();
+    const target: TestTarget = {
       ...lab.target,
       deliver: async (file) => {
         await lab.target.deliver(file);
+        clock.passes(2_000);
         const [, second] = await listOpenDeliveries(ledger.pool, 10);
         const id = Number(second?.deliveryId.slice(1));
         if (second) await dropDelivery(ledger.pool, id, { actor: "kim", reason: "told by phone" });
       },
     };
-    await deliver(ledger, target);
+    await deliver(ledger, target, { clock });
     expect(lab.got.map((name) => name.split("_")[0])).toEqual(["A-1"]);
   }));
 
@@ -159,15 +139,17 @@ test("leaves to another connector what was moved there while the lab took its ti
   withLedger(async (ledger) => {
     await commitNumbered(ledger, ["A-1", "A-2"]);
     const lab = await aLab();
-    const target: DeliveryTarget = {
+    const clock = aClock();
+    const target: TestTarget = {
       ...lab.target,
       deliver: async (file) => {
         await lab.target.deliver(file);
+        clock.passes(2_000);
         await moveResults(ledger.pool, { from: "lims", to: "other" }, { actor: "kim", reason: "renamed" });
       },
     };
-    await deliver(ledger, target);
-    await deliver(ledger, lab.target, { targetByConnector: new Map([["lims", lab.target]]) });
+    await deliver(ledger, target, { clock });
+    await deliver(ledger, lab.target);
     expect(lab.got.map((name) => name.split("_")[0])).toEqual(["A-1"]);
     expect(await countDeliveries(ledger.pool)).toMatchObject({ delivered: 1, pending: 1 });
   }));
@@ -195,7 +177,7 @@ test("tells an order's later result alone again when it was killed right behind 
       { connection: ledger.connection, schema: "cryobridge", max: 2, applicationName: "dying" },
       silent,
     );
-    const target: DeliveryTarget = {
+    const target: TestTarget = {
       ...lab.target,
       deliver: async (file) => {
         await lab.target.deliver(file);
@@ -216,7 +198,7 @@ test("sets an outcome aside that no message can be made of, and composes it anew
     const lab = await aLab();
     const { compose } = lab.target;
     let isBroken = true;
-    const target: DeliveryTarget = {
+    const target: TestTarget = {
       ...lab.target,
       compose: async (open) => {
         // No message can hold a time that is none.

@@ -1,15 +1,15 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { findDueDeliveries, listDueDeliveries } from "../../src/ledger/deliveries.ts";
-import { withLedger } from "../support/with-ledger.ts";
+import { findDueConnectors, listDueDeliveries } from "../../../src/ledger/results/deliveries.ts";
+import { withLedger } from "../../support/with-ledger.ts";
 
 const BACKLOG = 4_000;
 
 /** Deliveries of three connectors, delivered long ago, of which the last ones become pending after the statistics were made. */
 async function backlog(pool: pg.Pool, count: number): Promise<void> {
   await pool.query(
-    `insert into deliveries (connector, file_name, bytes, state)
-     select 'c' || g % 3, 'r' || g, 'x', 'delivered' from generate_series(1, $1::integer) g`,
+    `insert into deliveries (connector, file_name, bytes, state, order_ids)
+     select 'c' || g % 3, 'r' || g, 'x', 'delivered', array[g, 10 * g] from generate_series(1, $1::integer) g`,
     [3 * BACKLOG],
   );
   await pool.query("vacuum analyze deliveries");
@@ -40,7 +40,7 @@ describe("the search for what is due", () => {
       await backlog(pool, count);
       let due: string[] = [];
       const read = await rowsRead(pool, async () => {
-        due = await findDueDeliveries(pool);
+        due = await findDueConnectors(pool, ["c0", "c1", "c2", "c3"]);
       });
       expect(due.sort()).toEqual(count === 0 ? [] : ["c0", "c1", "c2"]);
       expect(read).toBeLessThan(20);

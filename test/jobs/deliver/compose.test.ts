@@ -1,43 +1,30 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
-import { systemClock } from "../../src/core/clock.ts";
-import { composeMessages, composeTables } from "../../src/jobs/compose.ts";
-import { deliverConnector } from "../../src/jobs/deliver.ts";
-import { DeliveryEvidence } from "../../src/jobs/delivery-evidence.ts";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { listOpenOutcomes, takeResultNumber } from "../../src/ledger/outcomes.ts";
-import { findOrders, listOpenDeliveries } from "../../src/ledger/views.ts";
-import { csvProfile, hl7Profile } from "../mapping/mapped.ts";
-import { eventually } from "../support/eventually.ts";
-import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { aWish } from "../support/wishes.ts";
-import { withIntakes } from "../support/with-intakes.ts";
-import { silent, withLedger } from "../support/with-ledger.ts";
+import { composeMessages, composeTables } from "../../../src/jobs/deliver/compose.ts";
+import { changeOrders } from "../../../src/ledger/change-orders.ts";
+import { listOpenOutcomes, takeResultNumber } from "../../../src/ledger/outcomes.ts";
+import { findOrders, listOpenDeliveries } from "../../../src/ledger/views.ts";
+import { csvProfile, hl7Profile } from "../../mapping/mapped.ts";
+import { deliverTo } from "../../support/deliver.ts";
+import { eventually } from "../../support/eventually.ts";
+import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { aWish } from "../../support/wishes.ts";
+import { withIntakes } from "../../support/with-intakes.ts";
+import { withLedger } from "../../support/with-ledger.ts";
 
 /** Tells all that is open in CSV files, and gives their rows as "order number, status". */
 async function tell(pool: pg.Pool): Promise<string[]> {
   const profile = await csvProfile();
   const got: string[] = [];
-  const target = {
+  const deliver = deliverTo(pool, {
     composeAtOnce: 2_000,
-    evidence: new DeliveryEvidence(),
-    compose: (open: Parameters<typeof composeTables>[0]) =>
-      composeTables(open, profile, (name) => takeResultNumber(pool, "lims", name)),
-    deliver: async ({ bytes }: { readonly bytes: Buffer }) => {
+    compose: (open) => composeTables(open, profile, (name) => takeResultNumber(pool, "lims", name)),
+    deliver: async ({ bytes }) => {
       const rows = bytes.toString().split("\r\n").slice(1, -1);
       for (const row of rows) got.push([row.split(",")[0], row.split(",")[4]].join(" "));
     },
-  };
-  const deps = {
-    pool,
-    clock: systemClock,
-    logger: silent,
-    random: () => 0,
-    backoff: { firstMs: 1, maxMs: 1 },
-    targetByConnector: new Map([["lims", target]]),
-    mayDeliver: () => true,
-  };
-  await deliverConnector("lims", deps, new AbortController().signal);
+  });
+  await deliver();
   return got;
 }
 

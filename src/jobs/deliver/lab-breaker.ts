@@ -1,0 +1,73 @@
+import type { Clock } from "../../core/clock.ts";
+import type { Failure, FailureCode } from "../../core/failures.ts";
+import { type Backoff, backoffMs } from "../backoff.ts";
+
+/** The lab's side takes nothing at all: no connection, or no file in the folder. */
+const IS_AWAY: ReadonlySet<FailureCode> = new Set<FailureCode>(["MLLP_UNREACHABLE", "FILE_SYSTEM_ERROR"]);
+/** Any other failure may be about the one result, until so many in a row have failed. */
+const MOST_IN_A_ROW = 3;
+/** A lab that is back is noticed within this. */
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * Whether the lab can be reached through one connector, by what became of the last results. While it is open, one result is
+ * tried after each pause, and nothing else until one gets through. It is kept in memory: a start begins with it closed.
+ */
+export class LabBreaker {
+  readonly #clock: Pick<Clock, "monotonic">;
+  readonly #backoff: Backoff;
+  readonly #random: () => number;
+  /** Results that failed since the last one got through, for a reason that may be their own. */
+  readonly #suspects = new Set<number>();
+  #inARow = 0;
+  #pauses = 0;
+  #retryAt = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Pick<Clock, "monotonic">, backoff: Backoff, random: () => number) {
+    this.#clock = clock;
+    this.#backoff = { ...backoff, maxMs: Math.min(backoff.maxMs, LONGEST_PAUSE_MS) };
+    this.#random = random;
+  }
+
+  get isOpen(): boolean {
+    return this.#pauses > 0;
+  }
+
+  /** Whether anything may be sent now; while the breaker is open, one result. */
+  get mayTry(): boolean {
+    return this.#clock.monotonic() >= this.#retryAt;
+  }
+
+  /**
+   * The lab has it.
+   * @returns the results that failed since another one got through: they fail by themselves, as it seems
+   */
+  noteDelivered(deliveryId: number): number[] {
+    this.#close();
+    this.#suspects.delete(deliveryId);
+    const suspects = [...this.#suspects];
+    this.#suspects.clear();
+    return suspects;
+  }
+
+  /** The lab refused it for good, so it is there. */
+  noteRefused(deliveryId: number): void {
+    this.#close();
+    this.#suspects.delete(deliveryId);
+  }
+
+  /** Nothing came of it for now. */
+  noteFailure(deliveryId: number, { code }: Pick<Failure, "code">): void {
+    this.#inARow += 1;
+    if (!IS_AWAY.has(code)) this.#suspects.add(deliveryId);
+    if (!this.isOpen && !IS_AWAY.has(code) && this.#inARow < MOST_IN_A_ROW) return;
+    this.#pauses += 1;
+    this.#retryAt = this.#clock.monotonic() + backoffMs(this.#pauses, this.#backoff, this.#random());
+  }
+
+  #close(): void {
+    this.#inARow = 0;
+    this.#pauses = 0;
+    this.#retryAt = Number.NEGATIVE_INFINITY;
+  }
+}

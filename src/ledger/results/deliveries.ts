@@ -1,0 +1,161 @@
+import type pg from "pg";
+import type { FailureCode } from "../../core/failures.ts";
+import { run } from "../database.ts";
+
+/** A result that is to be sent to the lab now. Its name and bytes never change. */
+export interface DueDelivery {
+  readonly id: number;
+  readonly fileName: string;
+  readonly bytes: Buffer;
+  /** Tries so far. */
+  readonly attempts: number;
+}
+
+/**
+ * Whether delivery `e` holds back later ones of its orders: the lab doesn't have it, and a person has not given it up. An
+ * answer to a message holds back nothing once it is parked: a lab system that takes no answers still gets its results.
+ */
+const HOLDS_BACK = "e.state in ('pending', 'parked') and not (e.state = 'parked' and e.is_answer)";
+
+/**
+ * What is made before delivery `d` of one of its orders, and holds it back. Each order is a lane: the first of a lane is
+ * sent, what follows waits. `offset 0` keeps it a search of its own for each delivery, by the index deliveries_lanes,
+ * whatever the statistics say of a backlog that has just grown.
+ */
+const BEFORE = `
+       from deliveries e
+      where e.order_ids && d.order_ids
+        and e.id < d.id
+        and ${HOLDS_BACK}`;
+
+/** The first delivery that delivery `d` waits behind, or null. */
+export const WAITS_BEHIND = `(select min(e.id) ${BEFORE} and d.state = 'pending') as waits_behind`;
+
+const IS_DUE = `d.state = 'pending'
+   and d.next_at <= now()
+   and not exists (select 1 ${BEFORE} offset 0)`;
+
+/**
+ * The first of each lane that are due; $1 connector, $2 how many. Indexes: deliveries_pending (which alone serves this order,
+ * also when the statistics know of no backlog), deliveries_lanes.
+ */
+const DUE = `
+select d.id, d.file_name as "fileName", d.bytes, d.attempts
+  from deliveries d
+ where d.connector between $1 and $1
+   and ${IS_DUE}
+ order by d.connector, d.id
+ limit $2`;
+
+/** Which of these connectors have something due; $1 text[]. Indexes: as above. */
+const DUE_CONNECTORS = `
+select c.name
+  from unnest($1::text[]) as c(name)
+ cross join lateral (
+       select 1
+         from deliveries d
+        where d.connector between c.name and c.name
+          and ${IS_DUE}
+        order by d.connector, d.id
+        limit 1) due`;
+
+/** The lab has these, and the timelines say so, but for answers; $1 bigint[]. Index: the primary key. */
+const DELIVERED = `
+with done as (
+  update deliveries
+     set state = 'delivered',
+         attempts = attempts + 1,
+         delivered_at = now(),
+         failure_code = null,
+         failure_text = null
+   where id = any ($1)
+     and state = 'pending'
+  returning id, file_name, order_ids, is_answer)
+insert into order_events (order_id, kind, detail)
+select o.id, 'told', jsonb_build_object('deliveryId', 'd' || done.id, 'file', done.file_name)
+  from done
+ cross join lateral unnest(done.order_ids) as o(id)
+ where not done.is_answer
+ order by o.id, done.id`;
+
+/** $1 id, $2 ms until the next try, $3 code, $4 text. Index: the primary key. */
+const POSTPONE = `
+update deliveries
+   set attempts = attempts + 1,
+       next_at = now() + $2 * interval '1 millisecond',
+       failure_code = $3,
+       failure_text = $4
+ where id = $1
+   and state = 'pending'`;
+
+/** It will not go without a person; $1 id, $2 code, $3 text. Index: the primary key. */
+const PARK = `
+update deliveries
+   set state = 'parked',
+       attempts = attempts + 1,
+       failure_code = $2,
+       failure_text = $3
+ where id = $1
+   and state = 'pending'`;
+
+/** Others got through since these failed; $1 bigint[], $2 with how many such failures one is parked. Index: the primary key. */
+const COUNT_OWN_FAILURES = `
+update deliveries
+   set own_failures = own_failures + 1,
+       state = case when own_failures + 1 >= $2 then 'parked' else state end,
+       failure_code = case when own_failures + 1 >= $2 then 'DELIVERY_FAILS_ALONE' else failure_code end
+ where id = any ($1)
+   and state = 'pending'
+returning id, state = 'parked' as is_parked`;
+
+/** Those of these connectors that have a result due now. */
+export async function findDueConnectors(pool: pg.Pool, connectors: readonly string[]): Promise<string[]> {
+  return (await run<{ name: string }>(pool, DUE_CONNECTORS, [connectors])).map(({ name }) => name);
+}
+
+/** The next results of a connector, in the order in which they were made; never two of one order. */
+export function listDueDeliveries(pool: pg.Pool, connector: string, limit: number): Promise<DueDelivery[]> {
+  return run<DueDelivery & pg.QueryResultRow>(pool, DUE, [connector, limit]);
+}
+
+/** Records that the lab has these. */
+export async function recordDelivered(pool: pg.Pool, ids: readonly number[]): Promise<void> {
+  if (ids.length > 0) await run(pool, DELIVERED, [ids]);
+}
+
+/** Records a try that failed for now. */
+export async function postponeDelivery(
+  pool: pg.Pool,
+  failed: {
+    readonly id: number;
+    readonly nextInMs: number;
+    readonly code: FailureCode;
+    readonly text: string;
+  },
+): Promise<void> {
+  await run(pool, POSTPONE, [failed.id, failed.nextInMs, failed.code, failed.text]);
+}
+
+/** Records a result that needs a person. */
+export async function parkDelivery(
+  pool: pg.Pool,
+  delivery: { readonly id: number; readonly code: FailureCode; readonly text: string },
+): Promise<void> {
+  await run(pool, PARK, [delivery.id, delivery.code, delivery.text]);
+}
+
+/**
+ * Counts a failure against each of these results, since others got through after it.
+ *
+ * @param parkAfter with how many of them a result is parked
+ * @returns those that are parked now
+ */
+export async function countOwnFailures(
+  pool: pg.Pool,
+  ids: readonly number[],
+  parkAfter: number,
+): Promise<number[]> {
+  if (ids.length === 0) return [];
+  const rows = await run<{ id: number; is_parked: boolean }>(pool, COUNT_OWN_FAILURES, [ids, parkAfter]);
+  return rows.flatMap((row) => (row.is_parked ? [row.id] : []));
+}
