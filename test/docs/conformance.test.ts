@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ROOT, readDocument } from "./markdown.ts";
@@ -16,13 +16,22 @@ const rows = readDocument("docs/conformance.md")
       .map((cell) => cell.trim()),
   );
 
-/** The files that a cell names and that are not there; the cell itself where it names none. */
-function missing([no, , , ...cells]: readonly string[], column: 0 | 1): string[] {
-  const cell = cells[column] ?? "";
+/** `jobs/submit` for each file of `src/jobs/` and its sub-folders that is named `submit.ts`. */
+function namesIn(folder: "src" | "test", ending: string): Set<string> {
+  const paths = readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" });
+  return new Set(
+    paths.flatMap((path) => {
+      const parts = path.split(/[\\/]/);
+      const name = parts.at(-1) ?? "";
+      return name.endsWith(ending) ? [`${parts[0]}/${name.slice(0, -ending.length)}`] : [];
+    }),
+  );
+}
+
+/** What a cell names and is not there; the cell itself where it names nothing. */
+function missing(cell: string, known: ReadonlySet<string>): string[] {
   const names = [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "");
-  if (names.length === 0) return [`${no}: ${cell}`];
-  const paths = names.map((name) => (column === 0 ? `src/${name}.ts` : `test/${name}.test.ts`));
-  return paths.filter((path) => !existsSync(join(ROOT, path))).map((path) => `${no}: ${path}`);
+  return names.length === 0 ? [cell] : names.filter((name) => !known.has(name));
 }
 
 test("the conformance page has a row for every part of the specification", () => {
@@ -42,5 +51,10 @@ test("no cell of the conformance page is empty, and each row says what Cryobridg
 });
 
 test("the code and the tests that the conformance page names are there", () => {
-  expect(rows.flatMap((cells) => [...missing(cells, 0), ...missing(cells, 1)])).toEqual([]);
+  const code = namesIn("src", ".ts");
+  const tests = namesIn("test", ".test.ts");
+  const faults = rows.flatMap(([no, , , where = "", heldBy = ""]) =>
+    [...missing(where, code), ...missing(heldBy, tests)].map((name) => `${no}: ${name}`),
+  );
+  expect(faults).toEqual([]);
 });
