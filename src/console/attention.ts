@@ -130,7 +130,7 @@ function waitingOf({ waitingMessages }: Facts): Attention[] {
         `${many(messages, "message", "messages")} through ${connector} ${messages === 1 ? "waits" : "wait"} for the ${kind} code ${code ?? ""}, which no table knows`,
         {
           since,
-          hint: "Teach the configuration the code; then restart the daemon, or use `cryobridge messages release`.",
+          hint: "Add the code to the configuration, then restart the daemon or use `cryobridge messages release`.",
           command: "cryobridge messages waiting",
         },
       ),

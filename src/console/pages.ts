@@ -39,7 +39,7 @@ export function statusPage(settings: { readonly version: string; readonly hasLog
   <div id="waiting" hidden>
     <h2>Messages that wait for a code</h2>
     <div id="codes" class="wide"></div>
-    <p class="note">Teach the configuration the code, then restart the daemon or use <code>cryobridge messages release</code>.</p>
+    <p class="note">Add the code to the configuration, then restart the daemon or use <code>cryobridge messages release</code>.</p>
   </div>
   <h2>What is stuck, and why</h2>
   <div id="stuck" class="wide"></div>
