@@ -26,6 +26,24 @@ export async function confirm(
   return false;
 }
 
+/** Asks before something is done to more than one record: `Retry 2 orders (o1, o2)?`. */
+export async function confirmMany(
+  session: Session,
+  what: readonly [verb: string, noun: string],
+  names: readonly string[],
+  isYes: boolean | undefined,
+): Promise<boolean> {
+  if (names.length <= 1) return true;
+  const shown = `${names.slice(0, 5).join(", ")}${names.length > 5 ? ", …" : ""}`;
+  return confirm(session, clean(`${what[0]} ${names.length} ${what[1]}s (${shown})?`), isYes);
+}
+
+/** The words of a `--reason` that must not be blank. @throws Failure CLI_USAGE */
+export function requireReason(command: string, reason: string | undefined): string {
+  if (reason !== undefined && reason.trim() !== "") return reason;
+  throw new Failure("CLI_USAGE", `${command}: say why with --reason, it is kept with your name`);
+}
+
 /** What became of one record. */
 export interface Done {
   readonly id: string;

@@ -74,7 +74,7 @@ describe("queue show", () => {
 });
 
 describe("queue retry", () => {
-  it("makes orders and deliveries due now", async () => {
+  it("makes deliveries due now, as orders retry does orders", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1), csvMessage(2)]);
       await pool.query(FAIL, [1]);
@@ -82,9 +82,10 @@ describe("queue retry", () => {
         "update orders set state = 'accepted', surface = 'request', request_id = 7, next_at = now() + interval '1 hour' where id = 2",
       );
       await pool.query(DELIVERY, ["a.csv", "parked"]);
-      const { status, stdout } = await cli(["queue", "retry", "o1", "o2", "d1"]);
-      expect(status).toBe(0);
-      expect(stdout).toBe("✓ o1 (C-1) is due now\n✓ o2 (C-2) is due now\n✓ d1 is due now\n");
+      expect((await cli(["queue", "retry", "o1"])).stderr).toContain("cryobridge orders retry o1");
+      const orders = await cli(["orders", "retry", "o1", "o2", "--yes"]);
+      expect(orders.stdout).toBe("✓ o1 (C-1) will be tried again\n✓ o2 (C-2) will be tried again\n");
+      expect((await cli(["queue", "retry", "d1"])).stdout).toBe("✓ d1 is due now\n");
       const due = await pool.query(
         "select 1 from orders where next_at <= now() union all select 1 from deliveries where state = 'pending' and next_at <= now()",
       );
@@ -94,18 +95,20 @@ describe("queue retry", () => {
 });
 
 describe("queue remove", () => {
-  it("gives up one delivery without asking, but asks before it discards an order", async () => {
+  it("gives up one delivery without asking, but asks before several, and discards no order", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1)]);
-      await pool.query(DELIVERY, ["a.csv", "parked"]);
+      for (const name of ["a.csv", "b.csv", "c.csv"]) await pool.query(DELIVERY, [name, "parked"]);
       expect((await cli(["queue", "remove", "d1"])).stdout).toBe("✓ d1 is given up\n");
       expect((await cli(["queue", "remove", "o1"])).status).toBe(2);
-      expect((await cli(["queue", "remove", "o1"], { answer: "yes" })).status).toBe(0);
-      expect((await pool.query("select state from orders")).rows).toEqual([{ state: "discarded" }]);
+      expect((await cli(["queue", "remove", "d2", "d3"])).status).toBe(2);
+      expect((await cli(["queue", "remove", "d2", "d3"], { answer: "yes" })).status).toBe(0);
+      expect((await pool.query("select state from orders")).rows).toEqual([{ state: "received" }]);
       const audit = await pool.query("select action, target from audit order by id");
       expect(audit.rows).toEqual([
         { action: "remove", target: "d1" },
-        { action: "discard", target: "o1" },
+        { action: "remove", target: "d2" },
+        { action: "remove", target: "d3" },
       ]);
     });
   });

@@ -14,7 +14,7 @@ import { discardMessage } from "../../ledger/release-messages.ts";
 import { findMessage, type StoredMessage } from "../../ledger/views.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/waiting-messages.ts";
 import type { ProfileDefinition } from "../../mapping/profile-schema.ts";
-import { confirm, type Done, printDone } from "../acting.ts";
+import { confirmMany, type Done, printDone, requireReason } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
@@ -40,7 +40,7 @@ export async function replayMessages(session: Session, command: Command): Promis
     const messages = await getMessages(pool, words);
     // All are made ready before the first is committed, so that a mistake in the list does nothing by halves.
     const ready = messages.map(prepare);
-    if (!(await confirmMany(session, "Replay", messages, yes))) return undefined;
+    if (!(await confirmMany(session, ["Replay", "message"], idsOf(messages), yes))) return undefined;
     const results: Mapped[] = [];
     for (const replay of ready) results.push(await replay(pool, { actor: session.actor, reason }));
     return results;
@@ -64,14 +64,7 @@ async function getMessages(pool: pg.Pool, words: readonly string[]): Promise<Sto
   return messages;
 }
 
-async function confirmMany(
-  session: Session,
-  verb: string,
-  { length }: readonly unknown[],
-  isYes: boolean | undefined,
-): Promise<boolean> {
-  return length <= 1 || confirm(session, `${verb} ${length} messages?`, isYes);
-}
+const idsOf = (messages: readonly StoredMessage[]) => messages.map(({ messageId }) => messageId);
 
 type Replay = (
   pool: pg.Pool,
@@ -197,12 +190,12 @@ function whatFor({ kind, code = "" }: WaitingCode): string {
 export async function discardMessages(session: Session, command: Command): Promise<ExitStatus | undefined> {
   const [words] = command.processedArgs as [readonly string[]];
   const { reason, yes } = command.opts<{ reason: string; yes?: boolean }>();
-  if (reason.trim() === "") throw new Failure("CLI_USAGE", "messages discard: say why with --reason");
+  requireReason("messages discard", reason);
   const config = readConfig(session);
   const profiles = await compileProfiles(config);
   const done = await withLedger(session, config, async ({ pool }) => {
     const messages = await getMessages(pool, words);
-    if (!(await confirmMany(session, "Discard", messages, yes))) return undefined;
+    if (!(await confirmMany(session, ["Discard", "message"], idsOf(messages), yes))) return undefined;
     const results: Done[] = [];
     for (const { messageId: id, verdict } of messages) {
       const act = { actor: session.actor, reason };

@@ -1,9 +1,12 @@
 import type { Command } from "commander";
 import type pg from "pg";
+import { type Config, wayOfFacility } from "../../config/config.ts";
 import { Failure } from "../../core/failures.ts";
+import { movesContainers } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { SURFACES } from "../../core/surface.ts";
 import { type CancelResult, cancelOrder } from "../../ledger/cancellations.ts";
+import { pollOrderNow } from "../../ledger/hasten.ts";
 import { formatId } from "../../ledger/ids.ts";
 import {
   type Act,
@@ -15,90 +18,140 @@ import {
   retryOrder,
 } from "../../ledger/operator.ts";
 import type { LedgerOrder, ServiceLink } from "../../ledger/order-row.ts";
+import { findRestored, liftRestored } from "../../ledger/restored/restore.ts";
 import { findOrders, listOrders } from "../../ledger/views.ts";
-import { confirm, type Done, printDone } from "../acting.ts";
-import type { ExitStatus } from "../exit-status.ts";
-import { readConfig, withLedger } from "../open.ts";
-import { clean } from "../output/text.ts";
+import type { ServiceClient } from "../../service/client.ts";
+import { differences } from "../../service/requests.ts";
+import { confirm, confirmMany, type Done, printDone, requireReason } from "../acting.ts";
+import { EXIT, type ExitStatus } from "../exit-status.ts";
+import { readConfig, withLedger, withService } from "../open.ts";
 import { nameOf } from "../output/why-waiting.ts";
 import type { Act as CommandAct, Session } from "../session.ts";
-import { type LinkOptions, requireLinkOf, requireOneLink, toLink } from "./resolve-link.ts";
 
-interface ChangeOptions extends LinkOptions {
-  /** For `resolve`: what the options name. */
-  readonly link?: ServiceLink | undefined;
+interface ChangeOptions {
   readonly state?: readonly OrderState[];
   readonly reason?: string;
   readonly yes?: boolean;
-  readonly unchecked?: boolean;
   readonly override?: boolean;
+  readonly requestId?: number;
+  readonly procedureId?: number;
+  readonly unchecked?: boolean;
 }
 
-type ActName = "retry" | "discard" | "resolve" | "release";
-const ASKED = { retry: "Retry", discard: "Discard", resolve: "Resolve", release: "Release" } as const;
+type Change = (pool: pg.Pool, order: LedgerOrder, act: Act) => Promise<ActResult>;
+
+/** What commands do to each order that is named, and the words for what was done. */
+const CHANGES = {
+  retry: [
+    "Retry",
+    // What is followed at the service is asked about now.
+    async (pool, order, act) =>
+      (await pollOrderNow(pool, order.id, act)) ? "done" : retryOrder(pool, order, act),
+    "will be tried again",
+  ],
+  discard: ["Discard", discardOrder, "is discarded; it will be reported to the lab"],
+  release: ["Release", releaseOrder, "is on hold no more and goes on"],
+} as const satisfies Record<string, readonly [verb: string, change: Change, done: string]>;
 
 /** Beyond this a person should narrow the choice down. */
 const MOST_AT_ONCE = 10_000;
-const DONE_WORDS = {
-  retry: "will be tried again",
-  discard: "is discarded; it will be reported to the lab",
-  release: "is on hold no more and goes on",
-  resolve: "is linked to what was found at the service and followed from there",
-} as const satisfies Record<ActName, string>;
+const SERVICE_WITHIN_MS = 60_000;
 
-/** `orders retry`, `orders discard`, `orders release` and `orders resolve`: status 1 when one of the orders could not be changed. */
-export function changeOrders(name: ActName): CommandAct {
+/** `orders retry`, `orders discard` and `orders release`: status 1 when one of the orders could not be changed. */
+export function changeOrders(name: keyof typeof CHANGES): CommandAct {
   return async (session, command) => {
     const [words] = command.processedArgs as [readonly string[]];
-    const options = command.opts<ChangeOptions>();
-    if ((words.length === 0) === (options.state === undefined)) {
+    const { state, reason, yes, override } = command.opts<ChangeOptions>();
+    if ((words.length === 0) === (state === undefined))
       throw new Failure("CLI_USAGE", `orders ${name}: name orders, or choose them with --state`);
-    }
-    if (name === "resolve" && (options.state !== undefined || words.length !== 1)) {
-      throw new Failure("CLI_USAGE", "orders resolve: a request belongs to one order, so name exactly one");
-    }
-    if (name === "resolve") requireOneLink(options);
-    if (options.override === true && (options.reason ?? "").trim() === "") {
-      throw new Failure(
-        "CLI_USAGE",
-        "orders retry --override: say why with --reason, it is kept with your name",
-      );
-    }
-    const config = readConfig(session);
-    const done = await withLedger(session, config, async ({ pool }) => {
-      const orders = await chooseOrders(pool, words, options.state);
-      if (name === "resolve" && orders.length > 1) {
-        throw new Failure(
-          "CLI_USAGE",
-          `${words[0]} names ${orders.length} orders; name one of them by its id`,
-        );
-      }
-      if (!(await confirmMany(session, ASKED[name], orders, options.yes))) return undefined;
-      const [first] = orders;
-      const link = name === "resolve" && first ? toLink(first, options, config) : undefined;
-      if (link && first && options.unchecked !== true) await requireLinkOf(first, link, config, session);
-      const act: Act = { actor: session.actor, reason: options.reason };
-      const results: Done[] = [];
-      for (const order of orders) results.push(await changeOne(pool, name, order, { ...options, link }, act));
-      return results;
+    if (override) requireReason("orders retry --override", reason);
+    const [verb, change, doneWords] = CHANGES[name];
+    return onOrders(session, { words, state, verb, yes }, async (pool, order) => {
+      const act: Act = { actor: session.actor, reason };
+      if (!override) return doneOf(order, await change(pool, order, act), doneWords);
+      const result = await overrideOrder(pool, order, act);
+      const words = "goes past the other order and will be tried again";
+      if (result !== "not applicable") return doneOf(order, result, words);
+      const text = `${nameOf(order)} is not parked because it matches another order; nothing was done`;
+      return { id: formatId("o", order.id), isDone: false, text };
     });
-    return printDone(session, done);
   };
 }
 
-/** Asks before something is done to more than one order. */
-async function confirmMany(
-  session: Session,
-  verb: string,
-  orders: readonly LedgerOrder[],
-  isYes: boolean | undefined,
-): Promise<boolean> {
-  if (orders.length <= 1) return true;
-  const names = `${orders.slice(0, 5).map(nameOf).join(", ")}${orders.length > 5 ? ", …" : ""}`;
-  return confirm(session, clean(`${verb} ${orders.length} orders (${names})?`), isYes);
+/** `orders cancel`: status 1 when one of the orders can't be cancelled. */
+export async function cancelOrders(session: Session, command: Command): Promise<ExitStatus | undefined> {
+  const [words] = command.processedArgs as [readonly string[]];
+  const { reason: given, yes } = command.opts<ChangeOptions>();
+  const reason = requireReason("orders cancel", given);
+  const { cancel } = readConfig(session).service;
+  const offered = new Set(SURFACES.filter((surface) => cancel[surface] !== undefined));
+  return onOrders(session, { words, verb: "Cancel", yes }, async (pool, order) => {
+    const result = await cancelOrder(pool, order.id, { actor: session.actor, reason }, offered);
+    const text = `${nameOf(order)} ${cancelWords(result)}`;
+    return { id: formatId("o", order.id), isDone: result.kind !== "unable", text };
+  });
 }
 
-/** The orders that words name, or that are in some states. @throws Failure CLI_NOT_FOUND */
+function cancelWords(result: CancelResult): string {
+  switch (result.kind) {
+    case "cancelled":
+      return "is cancelled; it will be reported to the lab";
+    case "asked":
+      return "is at the storage service, which is asked to cancel it; cryobridge orders show tells the outcome";
+    case "waits":
+      return "has a call under way or needs a person first; it is cancelled as soon as it is known what the service has of it";
+    case "unable":
+      return `can't be cancelled: ${result.refusal.text} (${result.refusal.code})`;
+  }
+}
+
+/** `orders resolve`: links one order to what a person found at the service. */
+export async function resolveOrders(session: Session, command: Command): Promise<ExitStatus | undefined> {
+  const [word] = command.processedArgs as [string];
+  const options = command.opts<ChangeOptions>();
+  if ((options.requestId === undefined) === (options.procedureId === undefined)) {
+    const words =
+      "name what you found at the service, with --request-id N or, for a facility of the external surface, with --procedure-id N";
+    throw new Failure("CLI_USAGE", `orders resolve: ${words}`);
+  }
+  const config = readConfig(session);
+  const done = await withLedger(session, config, async ({ pool }) => {
+    const [order, ...others] = await chooseOrders(pool, [word], undefined);
+    if (!order || others.length > 0) {
+      const count = others.length + 1;
+      throw new Failure("CLI_USAGE", `${word} names ${count} orders; name one of them by its id`);
+    }
+    const link = toLink(order, options, config);
+    if (options.unchecked !== true) await requireLinkOf(order, link, config, session);
+    const result = await resolveOrder(pool, order, link, { actor: session.actor, reason: options.reason });
+    return doneOf(order, result, "is linked to what was found at the service and followed from there");
+  });
+  return printDone(session, [done]);
+}
+
+/** Does something to each order that words name or that is in some states, after asking where they are several. */
+async function onOrders(
+  session: Session,
+  chosen: {
+    readonly words: readonly string[];
+    readonly state?: readonly OrderState[] | undefined;
+    readonly verb: string;
+    readonly yes: boolean | undefined;
+  },
+  change: (pool: pg.Pool, order: LedgerOrder) => Promise<Done>,
+): Promise<ExitStatus | undefined> {
+  const done = await withLedger(session, readConfig(session), async ({ pool }) => {
+    const orders = await chooseOrders(pool, chosen.words, chosen.state);
+    if (!(await confirmMany(session, [chosen.verb, "order"], orders.map(nameOf), chosen.yes)))
+      return undefined;
+    const results: Done[] = [];
+    for (const order of orders) results.push(await change(pool, order));
+    return results;
+  });
+  return printDone(session, done);
+}
+
+/** @throws Failure CLI_NOT_FOUND */
 async function chooseOrders(
   pool: pg.Pool,
   words: readonly string[],
@@ -114,84 +167,100 @@ async function chooseOrders(
   return [...found.values()];
 }
 
-async function changeOne(
-  pool: pg.Pool,
-  name: ActName,
-  order: LedgerOrder,
-  options: ChangeOptions,
-  act: Act,
-): Promise<Done> {
-  if (options.override === true) {
-    const result = await overrideOrder(pool, order, act);
-    if (result !== "not applicable")
-      return doneOf(order, result, "goes past the other order and will be tried again");
-    const words = "is not parked because it matches another order; nothing was done";
-    return { id: formatId("o", order.id), isDone: false, text: `${nameOf(order)} ${words}` };
-  }
-  const result = await (() => {
-    switch (name) {
-      case "retry":
-        return retryOrder(pool, order, act);
-      case "discard":
-        return discardOrder(pool, order, act);
-      case "release":
-        return releaseOrder(pool, order, act);
-      case "resolve":
-        return options.link ? resolveOrder(pool, order, options.link, act) : "not applicable";
-    }
-  })();
-  return doneOf(order, result, DONE_WORDS[name]);
-}
-
 /** What became of one order, in words. */
-export function doneOf(order: LedgerOrder, result: ActResult, doneWords: string): Done {
+function doneOf(order: LedgerOrder, result: ActResult, doneWords: string): Done {
   const words = {
     done: doneWords,
     "not applicable": `can't be changed that way: it is ${order.state}${order.heldAt ? " and on hold" : ""}`,
     "reason wanted": "may be at the storage service, so discarding it wants a reason: add --reason",
   };
-  return {
-    id: formatId("o", order.id),
-    isDone: result === "done",
-    text: `${nameOf(order)} ${words[result]}`,
-  };
+  const text = `${nameOf(order)} ${words[result]}`;
+  return { id: formatId("o", order.id), isDone: result === "done", text };
 }
 
-/** `orders cancel`: status 1 when one of the orders can't be cancelled. */
-export async function cancelOrders(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [words] = command.processedArgs as [readonly string[]];
-  const { reason, yes } = command.opts<{ reason: string; yes?: boolean }>();
-  if (reason.trim() === "") {
-    throw new Failure("CLI_USAGE", "orders cancel: say why with --reason, it is kept with your name");
-  }
-  const config = readConfig(session);
-  const offered = new Set(SURFACES.filter((surface) => config.service.cancel[surface] !== undefined));
-  const done = await withLedger(session, config, async ({ pool }) => {
-    const orders = await chooseOrders(pool, words, undefined);
-    if (!(await confirmMany(session, "Cancel", orders, yes))) return undefined;
-    const results: Done[] = [];
-    for (const order of orders) {
-      const result = await cancelOrder(pool, order.id, { actor: session.actor, reason }, offered);
-      results.push({
-        id: formatId("o", order.id),
-        isDone: result.kind !== "unable",
-        text: `${nameOf(order)} ${cancelWords(result)}`,
-      });
-    }
-    return results;
+/**
+ * What a person found at the service for an order. The surface that the order's call went to decides, or before any
+ * call the one of its facility.
+ * @throws Failure CLI_USAGE when it was named as something that this surface doesn't make of orders.
+ */
+function toLink(order: LedgerOrder, { requestId, procedureId }: ChangeOptions, config: Config): ServiceLink {
+  const surface = order.surface ?? wayOfFacility(config, order.facilityId).surface;
+  if (surface === "request" && requestId !== undefined) return { surface, requestId };
+  if (surface === "external" && procedureId !== undefined) return { surface, procedureId };
+  const words =
+    surface === "external"
+      ? "goes by the external surface, where an order becomes a procedure: name that one with --procedure-id N"
+      : "goes by the request surface, where an order becomes a procedure request: name that one with --request-id N";
+  throw new Failure("CLI_USAGE", `${nameOf(order)} ${words}; nothing was done`);
+}
+
+/**
+ * A mistyped number would report another patient's outcome to the lab: the service must have the request or procedure
+ * under the order's subject, facility and operation.
+ * @throws Failure CLI_NOT_APPLICABLE when it hasn't, and those of the service.
+ */
+async function requireLinkOf(
+  order: LedgerOrder,
+  link: ServiceLink,
+  config: Config,
+  session: Session,
+): Promise<void> {
+  const { facilityId, subject, operation } = order;
+  if (!movesContainers(operation)) return;
+  const signal = AbortSignal.timeout(SERVICE_WITHIN_MS);
+  const isTheirs = await withService(session, config, async (service) => {
+    if (link.surface === "external") return isProcedureOf(order, link.procedureId, service, signal);
+    const ids = await service.snapshotRequestIds(facilityId, subject.code, operation, signal);
+    return ids.includes(link.requestId);
   });
-  return printDone(session, done);
+  if (isTheirs) return;
+  const what = link.surface === "request" ? `request ${link.requestId}` : `procedure ${link.procedureId}`;
+  const words = `the service lists no ${operation} ${what} for the order's subject and facility`;
+  throw new Failure("CLI_NOT_APPLICABLE", `${words}; nothing was done (--unchecked links it without asking)`);
 }
 
-function cancelWords(result: CancelResult): string {
-  switch (result.kind) {
-    case "cancelled":
-      return "is cancelled; it will be reported to the lab";
-    case "asked":
-      return "is at the storage service, which is asked to cancel it; cryobridge orders show tells the outcome";
-    case "waits":
-      return "has a call under way or needs a person first; it is cancelled as soon as it is known what the service has of it";
-    case "unable":
-      return `can't be cancelled: ${result.refusal.text} (${result.refusal.code})`;
-  }
+async function isProcedureOf(
+  { facilityId, subject, operation, containers }: LedgerOrder,
+  procedureId: number,
+  service: ServiceClient,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const procedure = await service.external.getProcedure(procedureId, signal).catch((error: unknown) => {
+    if (error instanceof Failure && error.code === "SERVICE_NOT_FOUND") return undefined;
+    throw error;
+  });
+  // Without a subject it could be anybody's.
+  if (procedure?.subjectCode === undefined) return false;
+  const common = { facilityId, subjectCode: subject.code };
+  const containerIds = containers.flatMap((each) => each.containerId ?? []);
+  const asked =
+    operation === "RETRIEVAL"
+      ? ({ ...common, type: "RETRIEVAL", containerIds } as const)
+      : ({ ...common, type: "STORE", containers } as const);
+  // Before the labels of a retrieval were looked up, its containers have no ids to compare.
+  const isComparable = operation === "STORE" || containerIds.length === containers.length;
+  const found = isComparable ? procedure : { ...procedure, containerIds: undefined };
+  return differences(asked, found).length === 0;
+}
+
+/** `orders release-after-restore`: asks while orders are not compared yet; status 1 when there is no restore to lift. */
+export async function releaseAfterRestore(
+  session: Session,
+  command: Command,
+): Promise<ExitStatus | undefined> {
+  const { reason: given, yes } = command.opts<ChangeOptions>();
+  const reason = requireReason("orders release-after-restore", given);
+  const text = await withLedger(session, readConfig(session), async ({ pool }) => {
+    const waiting = (await findRestored(pool))?.uncompared ?? 0;
+    const orders = waiting === 1 ? "1 open order was" : `${waiting} open orders were`;
+    const question = `${orders} not compared with the service yet, and may be there already: submit all the same?`;
+    if (waiting > 0 && !(await confirm(session, question, yes))) return undefined;
+    const uncompared = await liftRestored(pool, { actor: session.actor, reason });
+    if (uncompared === undefined) return "";
+    const rest = uncompared === 0 ? "" : ` (${uncompared} were not compared)`;
+    return `nothing more is compared with the service on account of the restore${rest}; orders go on`;
+  });
+  if (text === undefined) return EXIT.failed;
+  const nothing = "the ledger is not known to have been restored; nothing was done";
+  return printDone(session, [{ id: "ledger", isDone: text !== "", text: text || nothing }]);
 }

@@ -9,8 +9,7 @@ import { printList } from "../output/list.ts";
 import { ORDER_COLUMNS } from "../output/order-columns.ts";
 import { parseSince } from "../output/times.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import { cancelOrders, changeOrders } from "./orders-change.ts";
-import { releaseAfterRestore } from "./orders-release.ts";
+import { cancelOrders, changeOrders, releaseAfterRestore, resolveOrders } from "./orders-change.ts";
 import { showOrder } from "./orders-show.ts";
 
 /** `cryobridge orders …`. */
@@ -50,20 +49,22 @@ export function define(orders: Command, cli: Cli): void {
         "have it done although another order asks for the same container or has its number; with --reason",
       );
     }
-    if (name === "resolve") {
-      command.option(
-        "--request-id <n>",
-        "the procedure request that was found at the service",
-        wholeNumber(1),
-      );
-      command.option(
-        "--procedure-id <n>",
-        "the procedure that was found at the service, for a facility of the external surface",
-        wholeNumber(1),
-      );
-      command.option("--unchecked", "don't ask the service whether it is this subject's");
-    }
   }
+  orders
+    .command("resolve")
+    .description(
+      "Link a parked order to the procedure request that you found at the service, or on the external surface to the procedure.",
+    )
+    .argument("<id>", "id or placer order number")
+    .option("--request-id <n>", "the procedure request that was found at the service", wholeNumber(1))
+    .option("--procedure-id <n>", "the procedure, for a facility of the external surface", wholeNumber(1))
+    .option("--unchecked", "don't ask the service whether it is this subject's")
+    .option("--reason <text>", WHY)
+    .addHelpText(
+      "after",
+      "\nExample:\n  cryobridge orders resolve o17 --request-id 1001\n  cryobridge orders resolve o18 --procedure-id 2002",
+    )
+    .action(toAction(cli, resolveOrders));
   orders
     .command("cancel")
     .description(
@@ -93,14 +94,13 @@ const REASON = {
   retry: `${WHY} (required with --override)`,
   discard: `${WHY} (required for an order that the service may have)`,
   release: WHY,
-  resolve: WHY,
 } as const;
 
 const ACTS = [
   {
     name: "retry",
     description:
-      "Have parked or failed orders tried again from where they stood; a failed one becomes a new request.",
+      "Have orders tried now: parked and failed ones from where they stood (a failed one becomes a new request), others before their next planned time.",
     example: "cryobridge orders retry o17 o18\n  cryobridge orders retry --state parked --yes",
   },
   {
@@ -112,13 +112,6 @@ const ACTS = [
     name: "release",
     description: "Have orders go on that the lab put on hold, as the lab itself can with ORC-1 RL.",
     example: 'cryobridge orders release o17 --reason "the ward rang"',
-  },
-  {
-    name: "resolve",
-    description:
-      "Link a parked order to the procedure request that you found at the service, or on the external surface to the procedure.",
-    example:
-      "cryobridge orders resolve o17 --request-id 1001\n  cryobridge orders resolve o18 --procedure-id 2002",
   },
 ] as const;
 

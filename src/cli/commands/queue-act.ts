@@ -5,61 +5,61 @@ import type { Config, ConnectorConfig } from "../../config/config.ts";
 import { countOrphaned } from "../../console/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
 import { QUEUE_NAMES } from "../../jobs/queues.ts";
-import { pollOrderNow } from "../../ledger/hasten.ts";
 import { parseId } from "../../ledger/ids.ts";
-import { type Act, discardOrder, retryOrder } from "../../ledger/operator.ts";
-import type { LedgerOrder } from "../../ledger/order-row.ts";
+import type { Act } from "../../ledger/operator.ts";
 import { pauseQueue, resumeQueue } from "../../ledger/pause-queues.ts";
 import { type DeliveryDetails, findDelivery } from "../../ledger/queue-views.ts";
 import { dropDelivery, retryDelivery } from "../../ledger/results/acts.ts";
-import type { Orphaned } from "../../ledger/results/orphaned.ts";
-import { findKinds, type Move, moveResults } from "../../ledger/results/orphaned.ts";
-import { findOrders } from "../../ledger/views.ts";
-import { confirm, type Done, printDone } from "../acting.ts";
+import { findKinds, type Move, moveResults, type Orphaned } from "../../ledger/results/orphaned.ts";
+import { confirm, confirmMany, type Done, printDone } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig, withLedger } from "../open.ts";
 import { counted } from "../output/text.ts";
 import type { Session } from "../session.ts";
-import { doneOf } from "./orders-change.ts";
 
 interface ChangeOptions {
   readonly reason?: string;
   readonly yes?: boolean;
 }
 
-/** What a person names: an order or a delivery. */
-type Item = { readonly order: LedgerOrder } | { readonly delivery: DeliveryDetails };
-
 /** `queue retry`: due now. */
 export async function retry(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [words] = command.processedArgs as [readonly string[]];
   const act = actOf(session, command);
   const done = await withLedger(session, readConfig(session), async ({ pool }) => {
     const results: Done[] = [];
-    for (const item of await getItems(pool, words)) results.push(await retryItem(pool, item, act));
+    for (const { deliveryId: id, state } of await getDeliveries(pool, command)) {
+      const deliveryId = parseId("d", id) as number;
+      const isDone = await retryDelivery(pool, deliveryId, act);
+      const before = isDone ? (await findDelivery(pool, deliveryId))?.waitsBehind : undefined;
+      const words = before === undefined ? "is due now" : `is due once ${before} is delivered or given up`;
+      results.push({
+        id,
+        isDone,
+        text: `${id} ${isDone ? words : `can't be delivered again: it is ${state}`}`,
+      });
+    }
     return results;
   });
   return printDone(session, done);
 }
 
-/** `queue remove`: asks whenever an order is to be discarded, or more than one delivery given up. */
+/** `queue remove`: asks before more than one delivery is given up. */
 export async function remove(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [words] = command.processedArgs as [readonly string[]];
   const { yes } = command.opts<ChangeOptions>();
   const act = actOf(session, command);
   const done = await withLedger(session, readConfig(session), async ({ pool }) => {
-    const items = await getItems(pool, words);
-    const orders = items.filter((item) => "order" in item).length;
-    const deliveries = items.length - orders;
-    if (items.length > 1 || orders > 0) {
-      const parts = [
-        ...(orders > 0 ? [`discard ${counted(orders, "order")}`] : []),
-        ...(deliveries > 0 ? [`give up ${counted(deliveries, "result")} for the lab`] : []),
-      ];
-      if (!(await confirm(session, `Really ${parts.join(" and ")}?`, yes))) return undefined;
-    }
+    const deliveries = await getDeliveries(pool, command);
+    const ids = deliveries.map(({ deliveryId }) => deliveryId);
+    if (!(await confirmMany(session, ["Give up", "result"], ids, yes))) return undefined;
     const results: Done[] = [];
-    for (const item of items) results.push(await removeItem(pool, item, act));
+    for (const { deliveryId: id, state } of deliveries) {
+      const isDone = await dropDelivery(pool, parseId("d", id) as number, act);
+      results.push({
+        id,
+        isDone,
+        text: `${id} ${isDone ? "is given up" : `can't be given up: it is ${state}`}`,
+      });
+    }
     return results;
   });
   return printDone(session, done);
@@ -94,55 +94,28 @@ function actOf(session: Session, command: Command): Act {
   return { actor: session.actor, reason: command.opts<ChangeOptions>().reason };
 }
 
-/** All of them, before anything is done to the first. @throws Failure CLI_NOT_FOUND or CLI_USAGE */
-async function getItems(pool: pg.Pool, words: readonly string[]): Promise<Item[]> {
-  const items: Item[] = [];
+/** All that are named, before anything is done to the first. @throws Failure CLI_NOT_FOUND or CLI_USAGE */
+async function getDeliveries(pool: pg.Pool, command: Command): Promise<DeliveryDetails[]> {
+  const [words] = command.processedArgs as [readonly string[]];
+  const deliveries: DeliveryDetails[] = [];
   for (const word of new Set(words)) {
-    const deliveryId = parseId("d", word);
-    if (deliveryId !== undefined) {
-      const delivery = await findDelivery(pool, deliveryId);
-      if (!delivery) throw new Failure("CLI_NOT_FOUND", `no delivery ${word}; nothing was done`);
-      items.push({ delivery });
-      continue;
+    const id = parseId("d", word);
+    if (id === undefined) {
+      const hint =
+        parseId("o", word) === undefined
+          ? ""
+          : `; for an order: cryobridge orders ${HINT[command.name()]} ${word}`;
+      throw new Failure("CLI_USAGE", `${word}: expected a delivery such as d4${hint}`);
     }
-    if (parseId("o", word) === undefined) {
-      throw new Failure("CLI_USAGE", `${word}: expected an order such as o17 or a delivery such as d4`);
-    }
-    const [order] = await findOrders(pool, word);
-    if (!order) throw new Failure("CLI_NOT_FOUND", `no order ${word}; nothing was done`);
-    items.push({ order });
+    const delivery = await findDelivery(pool, id);
+    if (!delivery) throw new Failure("CLI_NOT_FOUND", `no delivery ${word}; nothing was done`);
+    deliveries.push(delivery);
   }
-  return items;
+  return deliveries;
 }
 
-async function retryItem(pool: pg.Pool, item: Item, act: Act): Promise<Done> {
-  if ("order" in item) {
-    const { order } = item;
-    const result = (await pollOrderNow(pool, order.id, act)) ? "done" : await retryOrder(pool, order, act);
-    return doneOf(order, result, "is due now");
-  }
-  const { deliveryId: id, state } = item.delivery;
-  const deliveryId = parseId("d", id) as number;
-  const isDone = await retryDelivery(pool, deliveryId, act);
-  if (!isDone) return { id, isDone, text: `${id} can't be delivered again: it is ${state}` };
-  const before = (await findDelivery(pool, deliveryId))?.waitsBehind;
-  const words = before === undefined ? "is due now" : `is due once ${before} is delivered or given up`;
-  return { id, isDone, text: `${id} ${words}` };
-}
-
-async function removeItem(pool: pg.Pool, item: Item, act: Act): Promise<Done> {
-  if ("order" in item) {
-    const { order } = item;
-    return doneOf(
-      order,
-      await discardOrder(pool, order, act),
-      "is discarded; it will be reported to the lab",
-    );
-  }
-  const { deliveryId: id, state } = item.delivery;
-  const isDone = await dropDelivery(pool, parseId("d", id) as number, act);
-  return { id, isDone, text: `${id} ${isDone ? "is given up" : `can't be given up: it is ${state}`}` };
-}
+/** What does to orders what a command of the queue does to deliveries. */
+const HINT: Readonly<Record<string, string>> = { retry: "retry", remove: "discard" };
 
 /** `queue move`: asks before it does it. */
 export async function moveResultsOf(session: Session, command: Command): Promise<ExitStatus | undefined> {

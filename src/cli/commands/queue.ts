@@ -51,17 +51,17 @@ export function define(queue: Command, cli: Cli): void {
     .action(toAction(cli, show));
   queue
     .command("retry")
-    .description("Have orders and deliveries tried now instead of at their next planned time.")
-    .argument("<id...>", "o… or d…")
+    .description("Have deliveries tried now instead of at their next planned time.")
+    .argument("<id...>", "d…")
     .option("--reason <text>", "why, for the audit")
-    .addHelpText("after", "\nExample:\n  cryobridge queue retry o17 d4")
+    .addHelpText("after", "\nExample:\n  cryobridge queue retry d4 d5")
     .action(toAction(cli, retry));
   queue
     .command("remove")
-    .description("Give up deliveries that the lab doesn't have, and discard orders.")
-    .argument("<id...>", "o… or d…")
-    .option("--reason <text>", "why, for the audit (required for an order that the service may have)")
-    .option("-y, --yes", "don't ask")
+    .description("Give up deliveries that the lab doesn't have.")
+    .argument("<id...>", "d…")
+    .option("--reason <text>", "why, for the audit")
+    .option("-y, --yes", "don't ask before giving up more than one")
     .addHelpText("after", '\nExample:\n  cryobridge queue remove d4 --reason "reported by phone"')
     .action(toAction(cli, remove));
   queue
