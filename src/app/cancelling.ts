@@ -20,7 +20,7 @@ export interface CancellingDeps {
 const LOOK_EVERY_MS = 1_000;
 const BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 
-/** Begins to see to wishes to cancel orders that the service has, one round after the other. */
+/** Begins to see to requests to cancel orders that the service has. */
 export function startCancelling(config: Config, deps: CancellingDeps): { stop(): Promise<void> } {
   const { clock, logger, pool, service } = deps;
   const stopping = new AbortController();
@@ -38,9 +38,13 @@ export function startCancelling(config: Config, deps: CancellingDeps): { stop():
   const loop = async () => {
     while (!stopping.signal.aborted) {
       try {
-        if (deps.mayCall() && (await cancelDue(job, stopping.signal)) > 0) deps.onProgress();
+        if (deps.mayCall() && (await cancelDue(job, stopping.signal)) > 0) {
+          deps.onProgress();
+          // What a call did is looked for at once.
+          continue;
+        }
       } catch (error) {
-        logger.warn({ err: error }, "wishes to cancel orders could not be seen to; it goes on");
+        logger.warn({ err: error }, "requests to cancel orders could not be seen to; it goes on");
       }
       await clock.sleep(LOOK_EVERY_MS, stopping.signal).catch(() => undefined);
     }

@@ -123,7 +123,7 @@ export async function recordShown(
       `there is no ledger in ${config.dataDir} yet, so showing patients' data can't be recorded; nothing was read`,
     );
   }
-  const { recordAudit } = await import("../ledger/operator.ts");
+  const { recordAudit } = await import("../ledger/operator/audit.ts");
   const detail = filters.length === 0 ? {} : { filters };
   await withLedger(session, config, ({ pool }) =>
     recordAudit(pool, { actor: session.actor }, "show-phi", [{ target, detail }]),

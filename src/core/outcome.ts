@@ -1,8 +1,8 @@
 import type { FailureCode, Problem } from "./failures.ts";
 import type { Operation } from "./order.ts";
+import type { ControlAnswer } from "./order-control.ts";
 import type { OrderState } from "./order-state.ts";
 import type { Phi } from "./phi.ts";
-import type { WishAnswer } from "./wish.ts";
 
 /** Where a container stands, as far as the service told. Parts that it did not tell are undefined. */
 export interface ContainerLocation {
@@ -89,6 +89,6 @@ export type Outcome = {
   | ({ readonly kind: "refused" } & WithProblems)
   | ({ readonly kind: "waiting" } & WithProblems)
   | { readonly kind: "changed"; readonly order: OutcomeOrder }
-  /** Answers a message's wishes about earlier orders, as far as they were decided together; one at least. */
-  | { readonly kind: "wishes"; readonly answers: readonly WishAnswer[] }
+  /** Answers what a message asked of earlier orders, as far as it was decided together; one answer at least. */
+  | { readonly kind: "control"; readonly answers: readonly ControlAnswer[] }
 );

@@ -1,10 +1,10 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
-import { asFailure } from "../core/failures.ts";
-import type { KeptAnswer } from "../core/kept-answer.ts";
+import { asFailure, type Failure, type FailureCode } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import { decideControl } from "../core/order-control.ts";
 import type { Surface } from "../core/surface.ts";
-import { decideWish } from "../core/wish.ts";
+import { formatId } from "../ledger/ids.ts";
 import {
   type CancelCallState,
   type DueCancel,
@@ -13,14 +13,12 @@ import {
   recordCancelCall,
   recordCancelled,
   recordUncancelled,
-} from "../ledger/cancellations.ts";
-import { formatId } from "../ledger/ids.ts";
+} from "../ledger/orders/cancellations.ts";
 import type { CancelLook, CancelTarget } from "../service/cancel.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { sensitiveOf } from "../service/subjects.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
-import { decideAfterCall, decideAfterLook } from "./cancel-decision.ts";
-import type { Settle } from "./reconcile/reconcile.ts";
+import { planLook, type Settle } from "./reconcile/reconcile.ts";
 
 /** What the cancel job is given. */
 export interface CancelDeps {
@@ -41,12 +39,12 @@ const BATCH = 200;
 const LONGEST_LOOK_PAUSE_MS = 15_000;
 
 /**
- * Has the service cancel the orders that are wished away, as far as the site configured its call, and finds out whether
- * it did. Runs at least once for each: that a call is about to leave is in the ledger before it does, so that a crash is
- * followed by a look, and not by a second call. The lab is told "cancelled" only when the service shows it, or has
- * nothing more to show after a call of ours.
+ * Has the service cancel the orders that are to be cancelled, as far as the site configured its call, and finds out
+ * whether it did. Runs at least once for each: that a call is about to leave is in the ledger before it does, so that a
+ * crash is followed by a look, and not by a second call. The lab is told "cancelled" only when the service shows it, or
+ * has nothing more to show after a call of ours.
  *
- * @returns how many cancellations were due
+ * @returns how many cancellations were due; each was taken one step further, and may be due again at once
  */
 export async function cancelDue(deps: CancelDeps, signal: AbortSignal): Promise<number> {
   const due = await findDueCancels(deps.pool, BATCH);
@@ -55,116 +53,187 @@ export async function cancelDue(deps: CancelDeps, signal: AbortSignal): Promise<
   return due.length;
 }
 
-/** Takes one cancellation a step further. */
-export async function pursueCancel(due: DueCancel, deps: CancelDeps, signal: AbortSignal): Promise<void> {
-  const { surface } = due.link;
+/** Takes one cancellation a step further: makes the call, or looks what it did. */
+async function pursueCancel(due: DueCancel, deps: CancelDeps, signal: AbortSignal): Promise<void> {
+  const { call, surface, operation } = due;
   const target: CancelTarget = {
     surface,
-    id: due.link.surface === "request" ? due.link.requestId : due.link.procedureId,
+    id: due.serviceId,
     facilityId: due.facilityId,
-    type: due.operation === "RETRIEVAL" ? "RETRIEVAL" : "STORE",
+    type: operation === "RETRIEVAL" ? "RETRIEVAL" : "STORE",
     procedureId: due.procedureId,
     sensitive: sensitiveOf(due.subject),
   };
-  if (due.call !== "due") return look({ due, target, call: due.call, ...lastCall(due) }, deps, signal);
+  if (call !== "due") return look({ ...due, call }, target, deps, signal);
   const facts = { state: "submitted", isAtService: true, hasIntent: false } as const;
-  const decision = decideWish("cancel", facts, deps.offered.has(surface));
+  const decision = decideControl("cancel", facts, deps.offered.has(surface));
   if (decision.kind === "unable") return recordUncancelled(deps.pool, due, decision.refusal);
-  await call(due, target, deps, signal);
+  await makeCall(due, target, deps, signal);
 }
 
-async function call(
+async function makeCall(
   due: DueCancel,
+  target: CancelTarget,
+  { pool, service, logger, random, backoff }: CancelDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!(await recordCancelCall(pool, due))) return;
+  const attempt = due.attempts + 1;
+  const result = await service.cancelAtService(target, signal).then(
+    (shown) => ({ shown }),
+    (error: unknown) => ({ failure: asFailure(error) }),
+  );
+  const next = { looks: 0, nextInMs: 0 };
+  if ("shown" in result) {
+    if (result.shown?.isCancelled) return recordCancelled(pool, due, result.shown.status);
+    return postponeCancel(pool, due, { ...next, call: "sent", failure: null });
+  }
+  const { code, message: text, answer } = result.failure;
+  const failure = { code, text };
+  logger.info({ orderId: formatId("o", due.orderId), code, attempt }, "the call to cancel an order failed");
+  const decision = decideAfterCall(result.failure, { attempt, random: random() }, backoff);
+  if (decision.kind === "again") {
+    return postponeCancel(pool, due, { ...next, nextInMs: decision.nextInMs, call: "due", failure });
+  }
+  await postponeCancel(pool, due, { ...next, call: decision.call, failure, answer });
+}
+
+/** Looks what a call did that was made, perhaps by an earlier process. */
+async function look(
+  due: DueCancel & { readonly call: Exclude<CancelCallState, "due"> },
   target: CancelTarget,
   deps: CancelDeps,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!(await recordCancelCall(deps.pool, due))) return;
-  const calledAt = deps.clock.monotonic();
-  const ageMs = () => deps.clock.monotonic() - calledAt;
-  const attempts = due.attempts + 1;
-  const pursuit = { due, target, looks: 0, goneAgeMs: undefined, ageMs };
-  const result = await deps.service.cancelAtService(target, signal).then(
-    (told) => ({ told }),
-    (error: unknown) => ({ failure: asFailure(error) }),
-  );
-  if ("told" in result) {
-    if (result.told?.isCancelled) return recordCancelled(deps.pool, due, result.told.status);
-    // What is known of the call is kept before the look, which may fail.
-    await postponeCancel(deps.pool, due, { call: "sent", looks: 0, nextInMs: 0, failure: null });
-    return look({ ...pursuit, call: "sent", failure: undefined }, deps, signal);
-  }
-  const { failure } = result;
-  const { code, message: text, answer } = failure;
-  deps.logger.info(
-    { orderId: formatId("o", due.orderId), code, attempt: attempts },
-    "the call to cancel an order failed",
-  );
-  const decision = decideAfterCall(failure, { attempt: attempts, random: deps.random() }, deps.backoff);
-  if (decision.kind === "again") {
-    const { nextInMs } = decision;
-    return postponeCancel(deps.pool, due, { call: "due", looks: 0, nextInMs, failure: { code, text } });
-  }
-  const step = { call: decision.call, failure: { code, text } };
-  await postponeCancel(deps.pool, due, { ...step, looks: 0, nextInMs: 0 });
-  await look({ ...pursuit, ...step, answer }, deps, signal);
-}
-
-/** A cancellation whose call was made, and what came of that. */
-interface Pursuit {
-  readonly due: DueCancel;
-  readonly target: CancelTarget;
-  readonly call: Exclude<CancelCallState, "due">;
-  readonly looks: number;
-  readonly goneAgeMs: number | undefined;
-  readonly ageMs: () => number;
-  readonly failure: DueCancel["failure"];
-  readonly answer?: KeptAnswer | undefined;
-}
-
-/** The call that an earlier round, or an earlier process, made. */
-function lastCall(due: DueCancel): Pick<Pursuit, "looks" | "goneAgeMs" | "ageMs" | "failure"> {
-  const { looks, goneAgeMs, calledAgeMs = 0, failure } = due;
-  return { looks, goneAgeMs, failure, ageMs: () => calledAgeMs };
-}
-
-async function look(pursuit: Pursuit, deps: CancelDeps, signal: AbortSignal): Promise<void> {
-  const { due, target, call: state } = pursuit;
+  const { pool, service } = deps;
+  const { call } = due;
   let found: CancelLook | "gone";
   try {
-    found = await deps.service.lookForCancel(target, signal);
+    found = await service.lookForCancel(target, signal);
   } catch (error) {
     const failure = asFailure(error);
-    const pause = backoffMs(pursuit.looks + 1, deps.backoff, deps.random(), failure.retryAfterMs);
+    const pause = backoffMs(due.looks + 1, deps.backoff, deps.random(), failure.retryAfterMs);
     const nextInMs = Math.min(pause, LONGEST_LOOK_PAUSE_MS);
-    return postponeCancel(deps.pool, due, { call: state, looks: pursuit.looks, nextInMs });
+    return postponeCancel(pool, due, { call, looks: due.looks, nextInMs });
   }
-  if (found !== "gone" && found.isCancelled) return recordCancelled(deps.pool, due, found.status);
+  if (found !== "gone" && found.isCancelled) return recordCancelled(pool, due, found.status);
   const isGone = found === "gone";
   // One look proves little: only those that agree in a row are counted.
-  const looks = isGone === (pursuit.goneAgeMs !== undefined) ? pursuit.looks + 1 : 1;
+  const looks = isGone === (due.goneAgeMs !== undefined) ? due.looks + 1 : 1;
   const next = decideAfterLook(
     {
-      call: state,
-      unanswered: due.unanswered,
-      looks,
-      calledAgeMs: pursuit.ageMs(),
-      failure: pursuit.failure,
+      ...{ call, looks, unanswered: due.unanswered, failure: due.failure },
+      calledAgeMs: due.calledAgeMs ?? 0,
       found:
         found === "gone"
-          ? { kind: "gone", forMs: pursuit.goneAgeMs ?? 0 }
+          ? { kind: "gone", forMs: due.goneAgeMs ?? 0 }
           : { kind: "shown", status: found.status },
     },
     deps.settle,
   );
   switch (next.kind) {
     case "lookAgain":
-      return postponeCancel(deps.pool, due, { call: state, looks, nextInMs: next.nextInMs, isGone });
+      return postponeCancel(pool, due, { call, looks, nextInMs: next.nextInMs, isGone });
     case "callAgain":
-      return postponeCancel(deps.pool, due, { call: "due", looks: 0, nextInMs: 0, isUnanswered: true });
+      return postponeCancel(pool, due, { call: "due", looks: 0, nextInMs: 0, isUnanswered: true });
     case "cancelled":
-      return recordCancelled(deps.pool, due, undefined);
+      return recordCancelled(pool, due, undefined);
     case "unable":
-      return recordUncancelled(deps.pool, due, next.refusal, pursuit.answer);
+      return recordUncancelled(pool, due, next.refusal);
   }
+}
+
+/** Calls whose answer never came and whose effect nobody could find are made this often before a person is asked. */
+const MOST_CALLS_WITHOUT_EFFECT = 3;
+
+/** What a cancel call that failed means. */
+export type AfterCall =
+  /** Nothing was done: once more, later. */
+  | { readonly kind: "again"; readonly nextInMs: number }
+  /** It may have been done, or was refused for good: look how the order stands. */
+  | { readonly kind: "look"; readonly call: Exclude<CancelCallState, "due"> };
+
+/**
+ * Decides about a cancel call that failed.
+ *
+ * @param attempt the attempt that just failed, from 1
+ */
+export function decideAfterCall(
+  failure: Failure,
+  { attempt, random }: { readonly attempt: number; readonly random: number },
+  backoff: Backoff,
+): AfterCall {
+  // Refused credentials are the site's to fix and say nothing about the order.
+  if (failure.class === "transient" || failure.code === "SERVICE_CREDENTIALS_REFUSED") {
+    return { kind: "again", nextInMs: backoffMs(attempt, backoff, random, failure.retryAfterMs) };
+  }
+  return { kind: "look", call: failure.class === "permanent" ? "refused" : "sent" };
+}
+
+/** What a look found that did not find the order cancelled. */
+export type Found =
+  /** The service's word for how the order stands. */
+  | { readonly kind: "shown"; readonly status: string }
+  /** The service itself says that there is no such request: for how long every look has been answered so, ms. */
+  | { readonly kind: "gone"; readonly forMs: number };
+
+/** How a cancellation stands after a look that did not find the order cancelled. */
+export interface UncancelledLook {
+  readonly call: Exclude<CancelCallState, "due">;
+  /** Calls before the last one whose answer never came; not those that the service was too busy to take. */
+  readonly unanswered: number;
+  /** Looks in a row since the last call that found the same, this one included. */
+  readonly looks: number;
+  /** How long ago the last call was made, ms. */
+  readonly calledAgeMs: number;
+  /** Why the last call is not known to have worked; undefined when the service took it. */
+  readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
+  readonly found: Found;
+}
+
+/** What follows a look that did not find the order cancelled. */
+export type AfterLook =
+  | { readonly kind: "lookAgain"; readonly nextInMs: number }
+  | { readonly kind: "callAgain" }
+  /** A call of ours took the request away: it is cancelled as much as one that the service shows so. */
+  | { readonly kind: "cancelled" }
+  | { readonly kind: "unable"; readonly refusal: { readonly code: FailureCode; readonly text: string } };
+
+/**
+ * Decides what follows. A refusal stands once a look has shown that nothing was cancelled. A call whose
+ * answer never came is believed to have had no effect only after the settle time, and is then made again: to cancel twice
+ * does no more than to cancel once. A call that the service took and that changed nothing is not repeated.
+ */
+export function decideAfterLook(look: UncancelledLook, settle: Settle): AfterLook {
+  const { found } = look;
+  if (found.kind === "gone") return decideGone(look, found.forMs, settle);
+  const shows = `the service shows ${found.status}`;
+  if (look.call === "refused") {
+    const text = `the storage service refused to cancel the order, which goes on (${shows})${reason(look)}`;
+    return { kind: "unable", refusal: { code: "CANCEL_REFUSED", text } };
+  }
+  const next = planLook(look.looks, look.calledAgeMs, settle);
+  if (next !== "believed") return { kind: "lookAgain", nextInMs: next.nextInMs };
+  const lost = look.unanswered + 1;
+  if (look.failure !== undefined && lost < MOST_CALLS_WITHOUT_EFFECT) return { kind: "callAgain" };
+  const text = `the call to cancel the order had no effect (${shows}); the order goes on`;
+  return { kind: "unable", refusal: { code: "CANCEL_WITHOUT_EFFECT", text } };
+}
+
+/**
+ * A service that deletes what is cancelled has nothing to show of it. Its word that the request is gone is believed at
+ * once after a call that it took; after one whose answer never came, also where a later call was refused, only when it
+ * has been the answer for the whole settle time. Where every call was refused, nothing of ours took the request away.
+ */
+function decideGone(look: UncancelledLook, goneForMs: number, settle: Settle): AfterLook {
+  if (look.call === "sent" && look.failure === undefined) return { kind: "cancelled" };
+  const next = planLook(look.looks, goneForMs, settle);
+  if (next !== "believed") return { kind: "lookAgain", nextInMs: next.nextInMs };
+  if (look.call === "sent" || look.unanswered > 0) return { kind: "cancelled" };
+  const text = `the storage service refused to cancel the order, and shows no such request any more${reason(look)}`;
+  return { kind: "unable", refusal: { code: "CANCEL_REFUSED", text } };
+}
+
+function reason({ failure }: UncancelledLook): string {
+  return failure === undefined ? "" : `: ${failure.text}`;
 }

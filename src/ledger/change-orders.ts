@@ -5,7 +5,6 @@ import { endedWithoutEffect, mayMove, ORDER_STATES, type OrderState } from "../c
 import type { ContainerLocation } from "../core/outcome.ts";
 import { insertOrderAnswer } from "./answers.ts";
 import { inTransaction } from "./database.ts";
-import { replaceContent } from "./order-content.ts";
 import {
   fromOrderRow,
   type LedgerOrder,
@@ -15,9 +14,10 @@ import {
   type ServiceLink,
   snapshotOrder,
 } from "./order-row.ts";
+import { answerRequests, decideOpenRequests } from "./orders/control-requests.ts";
+import { recordEvents } from "./orders/events.ts";
 import { type NewOutcome, recordOutcomes } from "./record-outcomes.ts";
 import { type NewTask, openTasks } from "./tasks.ts";
-import { answerWishes, decideWishes, type WishEffect } from "./wishes.ts";
 
 /**
  * One step of an order: what must still be true of it, and what changes. What is left out stays as it is.
@@ -145,35 +145,20 @@ update order_containers c
  where c.order_id = x.order_id
    and c.position = x.position`;
 
-/** Timeline entries; $1 is a JSON array of {order_id, kind, to_state, detail}. */
-export const INSERT_EVENTS = `
-insert into order_events (order_id, kind, to_state, detail)
-select x.order_id, x.kind, x.to_state, coalesce(x.detail, '{}')
-  from rows from (jsonb_to_recordset($1::jsonb) as (order_id bigint, kind text, to_state text, detail jsonb))
-       with ordinality as x(order_id, kind, to_state, detail, n)
- order by x.n`;
-
-/** Orders by id, $1 bigint[]. Index: the primary key. */
-export const ORDERS_BY_ID = `
-select ${ORDER_COLUMNS}
-  from orders o
- where o.id = any ($1)
- order by o.id`;
-
 /**
  * Orders with the message that had them ask for what they ask for, where that isn't the one that placed them; $1 bigint[].
- * Indexes: the primary key, wishes_order.
+ * Indexes: the primary key, control_requests_order.
  */
 const ORDERS_TO_TELL = `
 select ${ORDER_COLUMNS},
-       (select w.message_id
-          from wishes w
-         where w.order_id = o.id
-           and w.control in ('change', 'replace')
-           and w.state = 'done'
-         order by w.id desc
-         limit 1) as changed_by,
-       (select m.place from messages m where m.id = o.message_id) as message_place
+       (select c.message_id
+          from control_requests c
+         where c.order_id = o.id
+           and c.control in ('change', 'replace')
+           and c.state = 'done'
+         order by c.id desc
+         limit 1) as "changedBy",
+       (select m.place from messages m where m.id = o.message_id) as "messagePlace"
   from orders o
  where o.id = any ($1)
  order by o.id`;
@@ -233,8 +218,32 @@ export async function changeOrdersWithin(
   changes: readonly OrderChange[],
 ): Promise<Set<number>> {
   if (changes.length === 0) return new Set();
-  const rows = await updateOrders(client, changes);
-  const changed = new Set(rows.map((row) => row.id));
+  const changed = await applyChanges(client, changes);
+  // A cancellation that came while a call was under way takes effect in the very transaction that records what it did.
+  // Asked by a statement of its own: it sees what was committed while the rows were waited for.
+  const { toCancel, decided } = await decideOpenRequests(client, [...changed]);
+  if (toCancel.size > 0) await applyChanges(client, [...toCancel].map(cancelledHere));
+  await answerRequests(client, decided);
+  return changed;
+}
+
+const CANCELLED = { code: "ORDER_CANCELLED", text: "cancelled as asked; nothing was sent" } as const;
+
+/** Cancels an order of which nothing was sent. */
+export function cancelledHere(orderId: number): OrderChange {
+  return {
+    orderId,
+    to: "cancelled",
+    failure: CANCELLED,
+    isReleased: true,
+    isIntentSettled: true,
+    event: { kind: "cancelled", detail: CANCELLED },
+    isTold: true,
+  };
+}
+
+async function applyChanges(client: pg.PoolClient, changes: readonly OrderChange[]): Promise<Set<number>> {
+  const changed = new Set((await updateOrders(client, changes)).map((row) => row.id));
   const applied = changes.filter((change) => changed.has(change.orderId));
   const containers = applied.flatMap((change) =>
     (change.containers ?? []).map((container) => ({
@@ -246,10 +255,10 @@ export async function changeOrdersWithin(
     })),
   );
   if (containers.length > 0) await client.query(CHANGE_CONTAINERS, [JSON.stringify(containers)]);
-  const events = applied.flatMap(({ orderId, event, to }) =>
-    event ? [{ order_id: orderId, kind: event.kind, to_state: to, detail: event.detail }] : [],
+  await recordEvents(
+    client,
+    applied.flatMap(({ orderId, event, to }) => (event ? [{ orderId, toState: to, ...event }] : [])),
   );
-  if (events.length > 0) await client.query(INSERT_EVENTS, [JSON.stringify(events)]);
   for (const { orderId, answer, failure } of applied) {
     if (answer && failure) await insertOrderAnswer(client, { orderId, failureCode: failure.code, answer });
   }
@@ -259,76 +268,7 @@ export async function changeOrdersWithin(
   );
   const told = applied.filter((change) => change.isTold).map((change) => change.orderId);
   if (told.length > 0) await insertOrderOutcomes(client, told);
-  if (changed.size > 0) await settleWishesWithin(client, [...changed]);
   return changed;
-}
-
-/**
- * Decides and answers the wishes about these orders, as far as the orders' states allow it by now, and does what is
- * wished to those that nothing has left of. The caller holds their rows locked. So a wish that came while a call was
- * under way takes effect in the very transaction that settles the call.
- */
-export async function settleWishesWithin(client: pg.PoolClient, orderIds: readonly number[]): Promise<void> {
-  const { effects, messageIds } = await decideWishes(client, orderIds);
-  for (const round of inRounds(effects)) {
-    await replaceContent(
-      client,
-      round.flatMap((effect) => (effect.act === "change" ? [effect] : [])),
-    );
-    await changeOrdersWithin(client, round.map(toChange));
-  }
-  await answerWishes(client, messageIds);
-}
-
-/** The first effects on each order, then the second ones, and so on: a batch changes an order once. */
-function inRounds(effects: readonly WishEffect[]): WishEffect[][] {
-  const rounds: WishEffect[][] = [];
-  for (const same of Map.groupBy(effects, ({ orderId }) => orderId).values()) {
-    for (const [index, effect] of same.entries()) {
-      const round = rounds[index] ?? [];
-      round.push(effect);
-      rounds[index] = round;
-    }
-  }
-  return rounds;
-}
-
-const CANCELLED = { code: "ORDER_CANCELLED", text: "cancelled as asked; nothing was sent" } as const;
-
-function toChange(effect: WishEffect): OrderChange {
-  const { orderId } = effect;
-  switch (effect.act) {
-    case "cancel":
-      return {
-        orderId,
-        to: "cancelled",
-        failure: CANCELLED,
-        isReleased: true,
-        isIntentSettled: true,
-        event: { kind: "cancelled", detail: CANCELLED },
-        isTold: true,
-      };
-    case "hold":
-      return {
-        orderId,
-        ...(effect.isInHand ? { to: "received", isTakenBack: true } : {}),
-        isHeld: true,
-        event: { kind: "held" },
-      };
-    case "release":
-      return { orderId, isHeld: false, nextInMs: 0, event: { kind: "released" } };
-    case "change":
-      return {
-        orderId,
-        from: ["received", "queued", "submitting", "parked"],
-        to: "received",
-        failure: null,
-        attempts: 0,
-        nextInMs: 0,
-        isTakenBack: true,
-        event: { kind: "changed" },
-      };
-  }
 }
 
 async function updateOrders(
@@ -349,10 +289,7 @@ async function updateOrders(
   }
 }
 
-interface ReportedRow extends OrderRow {
-  changed_by: number | null;
-  message_place: string;
-}
+type ReportedRow = OrderRow & { readonly changedBy: number | null; readonly messagePlace: string };
 
 /**
  * Records that the lab is to be told of these orders as they stand. It echoes the message that changed an order: the codes
@@ -367,11 +304,11 @@ export async function insertOrderOutcomes(client: pg.PoolClient, orderIds: reado
       const order = fromOrderRow(row);
       const common = { connector: row.connector, order_ids: [row.id] };
       if (isRefusedForNumber(order)) {
-        const problems = [refusalOf(order, row.message_place)];
-        return { ...common, message_id: row.message_id, kind: "refused", payload: { problems } };
+        const problems = [refusalOf(order, row.messagePlace)];
+        return { ...common, message_id: row.messageId, kind: "refused", payload: { problems } };
       }
       const payload = { order: snapshotOrder(order) };
-      return { ...common, message_id: row.changed_by ?? row.message_id, kind: "changed", payload };
+      return { ...common, message_id: row.changedBy ?? row.messageId, kind: "changed", payload };
     }),
   );
 }

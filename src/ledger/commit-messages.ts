@@ -8,7 +8,7 @@ import { lockControlIds } from "./lock-messages.ts";
 import { draftMessages, draftSnapshot, type MessageDraft } from "./message-drafts.ts";
 import type { BatchSource, MessageBatch, MessageRecord } from "./message-record.ts";
 import type { OrderSnapshot } from "./order-row.ts";
-import { recordWishes } from "./record-wishes.ts";
+import { acceptControlRequests } from "./orders/accept-control.ts";
 import { noteUnheardRefusals } from "./results/tasks.ts";
 import { isUnstorable, withoutUnstorable } from "./unstorable.ts";
 
@@ -95,7 +95,7 @@ async function commitWithin(client: pg.PoolClient, batch: MessageBatch, insert: 
 }
 
 /**
- * An order without a number, one that contradicts an earlier one, and a wish about one have no key that a second one would
+ * An order without a number, one that contradicts an earlier one, and an order control request have no key that a second one would
  * violate: only the message tells that it is the same. One of a file has its place there, one of a connection nothing. So
  * whoever commits such a message waits until others that commit it are done, before any other lock is taken.
  */
@@ -106,9 +106,9 @@ async function lockRepeatable(
 ): Promise<void> {
   if (replayOf !== undefined) return;
   const repeatable = records.filter(
-    ({ orders, wishes = [], replyTo }) =>
+    ({ orders, controlRequests = [], replyTo }) =>
       replyTo !== undefined ||
-      wishes.length > 0 ||
+      controlRequests.length > 0 ||
       orders.some((order) => order.placerOrderNumber === undefined),
   );
   const controlIds = repeatable.flatMap(({ messageControlId }) => messageControlId ?? []);
@@ -127,7 +127,7 @@ const insertLocked: Insert = async (client, batch, records) => {
   const earlier = await earlierOrders(client, drafts);
   await insertAnswers(client, batch.connector, drafts, earlier);
   await noteUnheardRefusals(client, drafts);
-  await recordWishes(client, batch.connector, drafts);
+  await acceptControlRequests(client, batch.connector, drafts);
   return drafts.map((draft) => toVerdict(draft, earlier));
 };
 

@@ -276,3 +276,20 @@ export async function run<Row extends pg.QueryResultRow>(
     throw asLedgerFailure(error);
   }
 }
+
+/** A row as the database gives it, with null where its type may be undefined. */
+export type WithNulls<T> = {
+  readonly [Key in keyof T]-?: undefined extends T[Key] ? Exclude<T[Key], undefined> | null : T[Key];
+};
+
+/** A row's type with undefined where the database has null. */
+export type WithoutNulls<Row> = {
+  readonly [Key in keyof Row]: null extends Row[Key] ? Exclude<Row[Key], null> | undefined : Row[Key];
+};
+
+/** The row with undefined for null, as everything outside of the database has it. */
+export function withoutNulls<Row extends object>(row: Row): WithoutNulls<Row> {
+  return Object.fromEntries(
+    Object.entries(row).map(([key, value]) => [key, value ?? undefined]),
+  ) as WithoutNulls<Row>;
+}

@@ -1,10 +1,9 @@
 import type pg from "pg";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Operation } from "../core/order.ts";
-import { ORDERS_BY_ID } from "./change-orders.ts";
 import { formatId, parseId } from "./ids.ts";
 import type { MessageDraft } from "./message-drafts.ts";
-import { fromOrderRow, type OrderRow, type OrderSnapshot, snapshotOrder } from "./order-row.ts";
+import { type OrderSnapshot, readOrders, snapshotOrder } from "./order-row.ts";
 
 /** Orders of messages; $1 bigint[]. Index: orders (message_id, position). */
 const ORDER_IDS_BY_MESSAGE = `
@@ -54,8 +53,8 @@ export async function earlierOrders(
   );
   const wanted = [...idsByDraft.values()].flat();
   if (wanted.length === 0) return new Map();
-  const { rows } = await client.query<OrderRow>(ORDERS_BY_ID, [wanted]);
-  const snapshots = new Map(rows.map((row) => [row.id, snapshotOrder(fromOrderRow(row))]));
+  const orders = await readOrders(client, wanted);
+  const snapshots = new Map(orders.map((order) => [order.id, snapshotOrder(order)]));
   return new Map(
     [...idsByDraft].map(([messageId, ids]) => [messageId, ids.flatMap((id) => snapshots.get(id) ?? [])]),
   );

@@ -17,9 +17,9 @@ update deliveries
    and next_at > now() + $1 * interval '1 millisecond'
 returning id`;
 
-/** Calls to cancel; $1 ms. Index: wishes_open. */
+/** Calls to cancel; $1 ms. Index: control_requests_open. */
 const CANCELS = `
-update wishes
+update control_requests
    set next_at = now()
  where state in ('asked', 'under_way')
    and next_at > now() + $1 * interval '1 millisecond'

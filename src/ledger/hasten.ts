@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { inTransaction } from "./database.ts";
 import { formatId } from "./ids.ts";
-import type { Act } from "./operator.ts";
+import type { Act } from "./operator/audit.ts";
 
 /** An order that the service has is asked about at the next look; $1 id. Index: the primary key. */
 const POLL_NOW = `

@@ -26,10 +26,10 @@ const LET_GO = "delete from waiting_keys where message_id = any ($1)";
  * correct it or cancel it.
  */
 export function keysOf(record: MessageRecord): string[] {
-  const { orders, wishes = [], subjectCodes = [], orderNumbers = [] } = record;
-  const named = [...orders, ...wishes];
+  const { orders, controlRequests = [], subjectCodes = [], orderNumbers = [] } = record;
+  const named = [...orders, ...controlRequests];
   // To cancel, hold or release an order is about that one alone: other orders of its subject neither wait for it nor it for them.
-  const aboutSubject = wishes.filter(
+  const aboutSubject = controlRequests.filter(
     ({ content, placerOrderNumber }) => content !== undefined || placerOrderNumber === undefined,
   );
   const subjects = [

@@ -2,7 +2,6 @@ import type pg from "pg";
 import { isNumberTaken } from "../core/failures.ts";
 import type { CsvRow } from "../core/intake.ts";
 import { endedWithoutEffect } from "../core/order-state.ts";
-import { INSERT_EVENTS } from "./change-orders.ts";
 import { prepared, together } from "./database.ts";
 import { forgetHeld, keysOf, recordHeld } from "./held-keys.ts";
 import { formatId, parseId } from "./ids.ts";
@@ -10,8 +9,9 @@ import { draftSnapshot, isToldByReply, type MessageDraft } from "./message-draft
 import type { BatchSource } from "./message-record.ts";
 import { containerRows, contentOf, INSERT_CONTAINERS } from "./order-content.ts";
 import type { OrderSnapshot } from "./order-row.ts";
+import { isControlOnly } from "./orders/accept-control.ts";
+import { recordEvents } from "./orders/events.ts";
 import { type NewOutcome, recordOutcomes } from "./record-outcomes.ts";
-import { onlyWishes } from "./record-wishes.ts";
 
 /** $1.. arrays of one value a message. */
 const INSERT_MESSAGES = `
@@ -137,9 +137,8 @@ async function insertOrders(
 ): Promise<void> {
   const orders = drafts.flatMap((draft) =>
     draft.orders.map(({ order, orderId, businessKey: key, digest, conflict }, index) => {
-      const { containers: _containers, ...content } = contentOf(order, digest);
       return {
-        ...content,
+        ...contentOf(order, digest),
         id: orderId,
         message_id: draft.messageId,
         position: index + 1,
@@ -167,21 +166,20 @@ async function insertOrders(
 async function insertTimeline(client: pg.PoolClient, drafts: readonly MessageDraft[]): Promise<void> {
   const events = drafts.flatMap((draft) =>
     draft.orders.map(({ orderId, conflict }) => ({
-      order_id: orderId,
+      orderId,
       kind: conflict ? "parked" : "received",
-      to_state: conflict ? "parked" : "received",
-      detail: conflict ?? { place: draft.record.message.place },
+      toState: conflict ? ("parked" as const) : ("received" as const),
+      detail: conflict ? { ...conflict } : { place: draft.record.message.place },
     })),
   );
   const repeats = drafts.flatMap((draft) =>
     draft.repeatedOrderIds.map((id) => ({
-      order_id: id,
+      orderId: id,
       kind: "repeated",
       detail: { messageId: formatId("m", draft.messageId) },
     })),
   );
-  const all = [...events, ...repeats];
-  if (all.length > 0) await prepared(client, "insert_events", INSERT_EVENTS, [JSON.stringify(all)]);
+  await recordEvents(client, [...events, ...repeats]);
 }
 
 /** Writes what the lab is to be told of each message; `earlier` are the orders that it names again, by message id. */
@@ -216,8 +214,8 @@ export async function insertAnswers(
         },
       ];
     }
-    // Its wishes are answered each for itself.
-    if (onlyWishes(draft)) return [];
+    // Its requests about earlier orders are answered each for itself.
+    if (isControlOnly(draft)) return [];
     const fresh = draft.orders.map(draftSnapshot);
     const told = [...fresh, ...(earlier.get(draft.messageId) ?? [])];
     const acknowledged: NewOutcome = {

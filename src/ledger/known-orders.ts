@@ -34,15 +34,15 @@ export interface KnownOrder {
   readonly authority: AssigningAuthority | undefined;
 }
 
-/** The orders that have the numbers of what these messages bring or wish for, by their business keys. */
+/** The orders that have the numbers of what these messages bring or ask about, by their business keys. */
 export async function findKnownOrders(
   client: pg.PoolClient,
   connector: string,
   records: readonly MessageRecord[],
 ): Promise<Map<string, KnownOrder>> {
   const keys = new Set(
-    records.flatMap(({ orders, wishes = [], echoedNumbers = [], placerOrderNumber }) => [
-      ...[...orders, ...wishes].map((each) => businessKey(connector, each)),
+    records.flatMap(({ orders, controlRequests = [], echoedNumbers = [], placerOrderNumber }) => [
+      ...[...orders, ...controlRequests].map((each) => businessKey(connector, each)),
       ...[...echoedNumbers, placerOrderNumber].map((number) =>
         businessKey(connector, { placerOrderNumber: number }),
       ),

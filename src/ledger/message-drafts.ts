@@ -4,8 +4,8 @@ import { areOfTwoAuthorities } from "../core/assigning-authority.ts";
 import { isNumberTaken, type Problem } from "../core/failures.ts";
 import type { MessageVerdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
+import type { ControlRequest } from "../core/order-control.ts";
 import { isTerminal } from "../core/order-state.ts";
-import type { Wish } from "../core/wish.ts";
 import { prepared, type Queryable, together } from "./database.ts";
 import { draftReplies, markReusedControlIds } from "./draft-replies.ts";
 import { EarlierConflicts } from "./earlier-conflicts.ts";
@@ -173,9 +173,10 @@ function decideOrders(
           ? { order, key, digest, first: same, conflict: undefined, refusal: conflict }
           : { order, key, digest, first, conflict, refusal: conflict };
       });
-      const { wishes = [] } = draft.record;
+      const { controlRequests = [] } = draft.record;
       const repeatsAll = decided.every(({ first, conflict }) => first && !conflict);
-      const mayPass = repeatsAll && wishes.every((wish) => needsNoOther(connector, wish, known));
+      const mayPass =
+        repeatsAll && controlRequests.every((request) => needsNoOther(connector, request, known));
       const before = mayPass ? undefined : held.findBefore(draft.messageId, keysOf(draft.record));
       const refusals = decided.flatMap(({ order, refusal }) =>
         refusal === undefined ? [] : [toProblem(draft, order, refusal)],
@@ -184,7 +185,8 @@ function decideOrders(
       if (before !== undefined) holdBehind(draft, before);
       else if (isRefused) refuse(draft, refusals);
       // A message is taken whole or not at all. Where it asks for nothing else, its order is kept for a person to decide.
-      const isKept = before === undefined && (!isRefused || (decided.length === 1 && wishes.length === 0));
+      const isKept =
+        before === undefined && (!isRefused || (decided.length === 1 && controlRequests.length === 0));
       for (const { order, key, digest, first, conflict } of isKept ? decided : []) {
         if (first && !conflict) {
           draft.repeatedOrderIds.push(first.orderId);
@@ -216,19 +218,23 @@ function decideOrders(
 }
 
 /**
- * Whether a wish can be taken up whatever waits for a code table. To stop an order that is here, or to ask about it, needs
+ * Whether a request can be decided whatever waits for a code table. To stop an order that is here, or to ask about it, needs
  * nothing of an earlier message, and the order would go on meanwhile. A change does, and a release, which may come after
  * a change that waits: the order is not to leave without that. Where the order of a number has ended, the one that
  * waits may be meant.
  */
-function needsNoOther(connector: string, wish: Wish, known: ReadonlyMap<string, KnownOrder>): boolean {
-  if (wish.content !== undefined || wish.control === "release") return false;
-  const key = businessKey(connector, wish);
+function needsNoOther(
+  connector: string,
+  request: ControlRequest,
+  known: ReadonlyMap<string, KnownOrder>,
+): boolean {
+  if (request.content !== undefined || request.control === "release") return false;
+  const key = businessKey(connector, request);
   // A number of ours is that of an order which has left.
-  if (key === null) return wish.fillerNumber !== undefined;
+  if (key === null) return request.fillerNumber !== undefined;
   const order = known.get(key);
   if (order === undefined || isTerminal(order.state)) return false;
-  return !areOfTwoAuthorities(order.authority, wish.placerAuthority);
+  return !areOfTwoAuthorities(order.authority, request.placerAuthority);
 }
 
 /** The message that it repeats has no orders yet, so there is nothing to answer with: it waits by itself. */

@@ -1,9 +1,9 @@
 import type { Problem } from "../core/failures.ts";
 import type { IncomingMessage, Verdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
+import type { ControlRequest } from "../core/order-control.ts";
 import type { Phi } from "../core/phi.ts";
 import type { ReplyTo } from "../core/reply.ts";
-import type { Wish } from "../core/wish.ts";
 
 /** A message and what mapping made of it. */
 export interface MessageRecord {
@@ -18,8 +18,8 @@ export interface MessageRecord {
   readonly verdict: Exclude<Verdict, "duplicate">;
   readonly problems: readonly Problem[];
   readonly orders: readonly Order[];
-  /** What it wants of earlier orders. */
-  readonly wishes?: readonly Wish[] | undefined;
+  /** What it asks of earlier orders. */
+  readonly controlRequests?: readonly ControlRequest[] | undefined;
   /** Whom a waiting message is about. */
   readonly subjectCodes?: readonly Phi[] | undefined;
   /** Numbers of orders that the message names, beside those of its orders. */

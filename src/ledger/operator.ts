@@ -2,24 +2,12 @@ import type pg from "pg";
 import type { FailureCode } from "../core/failures.ts";
 import { movesContainers } from "../core/order.ts";
 import { isTerminal } from "../core/order-state.ts";
-import { changeOrdersWithin, ORDERS_BY_ID, type OrderChange } from "./change-orders.ts";
-import { inTransaction, type Queryable, run } from "./database.ts";
+import { changeOrdersWithin, type OrderChange } from "./change-orders.ts";
+import { inTransaction } from "./database.ts";
 import { formatId } from "./ids.ts";
-import { fromOrderRow, type LedgerOrder, linkOf, type OrderRow, type ServiceLink } from "./order-row.ts";
+import { type Act, recordAudit } from "./operator/audit.ts";
+import { type LedgerOrder, linkOf, readOrders, type ServiceLink } from "./order-row.ts";
 import type { Override } from "./same-containers.ts";
-
-/** Who did it and why, for the audit. */
-export interface Act {
-  /** The operating system's user, or the console's. */
-  readonly actor: string;
-  readonly reason?: string | undefined;
-}
-
-/** $1 actor, $2 action, $3 JSON array of {target, detail}. */
-export const INSERT_AUDIT = `
-insert into audit (actor, action, target, detail)
-select $1, $2, x.target, coalesce(x.detail, '{}')
-  from jsonb_to_recordset($3::jsonb) as x(target text, detail jsonb)`;
 
 /** A failed order is sent as a new request; the old one stays in the timeline and is never adopted again. $1 id. */
 const RESET_FAILED = `
@@ -60,21 +48,6 @@ update orders
    and (state in ('received', 'submitted', 'accepted', 'in_progress') or (state = 'submitting' and owner is null))
 returning id`;
 
-/** Records what a person did or saw. */
-export async function recordAudit(
-  pool: Queryable,
-  act: Act,
-  action: string,
-  targets: readonly { readonly target: string; readonly detail?: Readonly<Record<string, unknown>> }[],
-): Promise<void> {
-  await run(pool, INSERT_AUDIT, [act.actor, action, JSON.stringify(targets)]);
-}
-
-async function auditWithin(client: pg.PoolClient, act: Act, action: string, orderId: number): Promise<void> {
-  const targets = [{ target: formatId("o", orderId), detail: { reason: act.reason } }];
-  await client.query(INSERT_AUDIT, [act.actor, action, JSON.stringify(targets)]);
-}
-
 /** What a person's act on an order led to: done, or why the order, as it stands now, doesn't allow it. */
 export type ActResult = "done" | "not applicable" | "reason wanted";
 
@@ -94,15 +67,18 @@ async function act(
 ): Promise<ActResult> {
   return inTransaction(pool, async (client) => {
     await client.query("select 1 from orders where id = $1 for update", [orderId]);
-    const [row] = (await client.query<OrderRow>(ORDERS_BY_ID, [[orderId]])).rows;
-    if (!row) return "not applicable";
-    const decision = await decide(fromOrderRow(row), client);
+    const [order] = await readOrders(client, [orderId]);
+    if (!order) return "not applicable";
+    const decision = await decide(order, client);
     if (decision === "not applicable" || decision === "reason wanted") return decision;
     const isDone =
       decision === "hasten"
         ? (await client.query(HASTEN, [orderId])).rowCount === 1
         : (await changeOrdersWithin(client, [decision])).size > 0;
-    if (isDone) await auditWithin(client, by, action, orderId);
+    if (isDone) {
+      const target = { target: formatId("o", orderId), detail: { reason: by.reason } };
+      await recordAudit(client, by, action, [target]);
+    }
     return isDone ? "done" : "not applicable";
   });
 }

@@ -1,29 +1,9 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import type { AssigningAuthority } from "../core/assigning-authority.ts";
 import type { Order } from "../core/order.ts";
 
 /** What an order asks for, as the ledger keeps it: plain JSON, with the patient's values in clear. */
-export interface OrderContent {
-  readonly operation: Order["operation"];
-  readonly facility_code: string;
-  readonly facility_id: number;
-  readonly subject_code: string;
-  readonly prior_subject_code: string | undefined;
-  readonly placer_authority: AssigningAuthority | undefined;
-  readonly subject: {
-    readonly firstName: string | undefined;
-    readonly lastName: string | undefined;
-    readonly dateOfBirth: string | undefined;
-  };
-  readonly sources: Order["sources"];
-  readonly containers: Order["containers"];
-  /** See {@link digestOrder}. */
-  readonly digest: string;
-}
-
-/** What an order asks for, ready to be kept. */
-export function contentOf(order: Order, digest: string = digestOrder(order)): OrderContent {
+export function contentOf(order: Order, digest: string = digestOrder(order)) {
   const { subject } = order;
   return {
     operation: order.operation,
@@ -38,7 +18,6 @@ export function contentOf(order: Order, digest: string = digestOrder(order)): Or
       dateOfBirth: subject.dateOfBirth?.reveal(),
     },
     sources: order.sources,
-    containers: order.containers,
     digest,
   };
 }
@@ -82,7 +61,7 @@ export function containerRows(
  * An order that the service doesn't have asks for something else from now on. The subject stays the same one, and so do
  * its name and birth date where the change tells none: nobody else's values are compared with the service's then. A new
  * mark, so that a call for the former content, should it ever show up late, is not taken for this one's. Who assigned
- * its number is known from then on, if it wasn't; $1 JSON array of {order_id} with a content. Index: the primary key.
+ * its number is known from then on, if it wasn't; $1 order id, $2 JSON of the content. Index: the primary key.
  */
 const REPLACE_CONTENT = `
 update orders o
@@ -99,23 +78,18 @@ update orders o
        recheck_at = null,
        mark = new_mark(),
        former_marks = array_append(o.former_marks, o.mark)
-  from jsonb_to_recordset($1::jsonb)
-       as x(order_id bigint, operation text, facility_code text, facility_id bigint, subject jsonb, sources jsonb, digest text,
+  from jsonb_to_record($2::jsonb)
+       as x(operation text, facility_code text, facility_id bigint, subject jsonb, sources jsonb, digest text,
             placer_authority jsonb)
- where o.id = x.order_id`;
+ where o.id = $1`;
 
-/** $1 bigint[]. Index: the primary key. */
-const DELETE_CONTAINERS = "delete from order_containers where order_id = any ($1)";
+/** $1 order id. Index: the primary key. */
+const DELETE_CONTAINERS = "delete from order_containers where order_id = $1";
 
-/** Has orders ask for something else. The caller holds their rows locked and knows that nothing has left of them. */
-export async function replaceContent(
-  client: pg.PoolClient,
-  changes: readonly { readonly orderId: number; readonly content: OrderContent }[],
-): Promise<void> {
-  if (changes.length === 0) return;
-  const rows = changes.map(({ orderId, content }) => ({ order_id: orderId, ...content }));
-  await client.query(REPLACE_CONTENT, [JSON.stringify(rows)]);
-  await client.query(DELETE_CONTAINERS, [changes.map(({ orderId }) => orderId)]);
-  const containers = changes.flatMap(({ orderId, content }) => containerRows(orderId, content.containers));
+/** Has an order ask for something else. The caller holds its row locked and knows that nothing has left of it. */
+export async function replaceContent(client: pg.PoolClient, orderId: number, content: Order): Promise<void> {
+  await client.query(REPLACE_CONTENT, [orderId, JSON.stringify(contentOf(content))]);
+  await client.query(DELETE_CONTAINERS, [orderId]);
+  const containers = containerRows(orderId, content.containers);
   if (containers.length > 0) await client.query(INSERT_CONTAINERS, [JSON.stringify(containers)]);
 }

@@ -1,10 +1,10 @@
-import type { AssigningAuthority } from "../core/assigning-authority.ts";
 import type { FailureCode } from "../core/failures.ts";
-import type { Operation, OrderSubject } from "../core/order.ts";
+import type { Order, OrderSubject } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
-import type { ContainerLocation, OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
-import { type Phi, phi } from "../core/phi.ts";
+import type { OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
+import { phi } from "../core/phi.ts";
 import type { Surface } from "../core/surface.ts";
+import { type Queryable, run, type WithNulls, withoutNulls } from "./database.ts";
 import { formatId } from "./ids.ts";
 
 /** A call that changes the service and may have left. */
@@ -17,23 +17,13 @@ export interface LedgerContainer extends OutcomeContainer {
 }
 
 /** An order as the ledger keeps it. */
-export interface LedgerOrder {
+export interface LedgerOrder extends Order {
   readonly id: number;
   readonly messageId: number;
   readonly connector: string;
-  readonly operation: Operation;
-  readonly facilityCode: string;
-  readonly facilityId: number;
-  readonly placerOrderNumber: string | undefined;
-  /** Another order has that number: whatever becomes of this one is never reported under it. */
+  /** Another order has its number: whatever becomes of this one is never reported under it. */
   readonly sharesNumber: boolean;
-  /** Who assigned that number, as far as a message told. */
-  readonly placerAuthority: AssigningAuthority | undefined;
-  readonly subject: OrderSubject;
-  /** MERGE: the identifier that goes. */
-  readonly priorSubjectCode: Phi | undefined;
   readonly containers: readonly LedgerContainer[];
-  readonly sources: Readonly<Record<string, string>>;
   readonly state: OrderState;
   readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
   /** By which its request is known at the service; another one once it asks for something else, or is done anew. */
@@ -75,68 +65,35 @@ export interface LedgerOrder {
   readonly changedAt: Date;
 }
 
-/** Columns of a {@link LedgerOrder}, for a query over `orders o`. */
+/** Columns of an {@link OrderRow}, for a query over `orders o`. */
 export const ORDER_COLUMNS = `
-  o.id, o.message_id, o.connector, o.operation, o.facility_code, o.facility_id, o.placer_order_number, o.shares_number, o.placer_authority, o.subject_code,
-  o.prior_subject_code, o.subject, o.sources, o.state, o.failure_code, o.failure_text, o.mark, o.attempts, o.next_at, o.fence, o.intent,
-  o.intent_at, (extract(epoch from now() - o.intent_at) * 1000)::double precision as intent_age_ms, o.looks, o.failed_looks, o.known_request_ids, o.former_ids, o.is_repost_approved, o.surface, o.request_id, o.procedure_id, o.procedure_code,
-  o.called_at, o.is_refused, o.remote_status, o.poll_interval_ms, o.missing_since, o.held_at, o.received_at, o.submitted_at, o.changed_at,
-  (select coalesce(jsonb_agg(jsonb_build_object('position', c.position, 'label', c.label, 'description', c.description,
-                                                'containerId', c.container_id, 'location', c.location)
-                             order by c.position), '[]')
+  o.id, o.message_id as "messageId", o.connector, o.operation, o.facility_code as "facilityCode",
+  o.facility_id as "facilityId", o.placer_order_number as "placerOrderNumber", o.shares_number as "sharesNumber",
+  o.placer_authority as "placerAuthority", o.subject || jsonb_build_object('code', o.subject_code) as subject,
+  o.prior_subject_code as "priorSubjectCode", o.sources, o.state,
+  case when o.failure_code is not null
+       then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
+  o.mark, o.attempts, o.next_at as "nextAt", o.fence, o.intent, o.intent_at as "intentAt",
+  (extract(epoch from now() - o.intent_at) * 1000)::double precision as "intentAgeMs", o.looks,
+  o.failed_looks as "failedLooks", o.known_request_ids as "knownRequestIds", o.former_ids as "formerIds",
+  o.is_repost_approved as "isRepostApproved", o.called_at as "calledAt", o.is_refused as "isRefused", o.surface,
+  o.request_id as "requestId", o.procedure_id as "procedureId", o.procedure_code as "procedureCode",
+  o.remote_status as "remoteStatus", o.poll_interval_ms as "pollIntervalMs", o.missing_since as "missingSince",
+  o.held_at as "heldAt", o.received_at as "receivedAt", o.submitted_at as "submittedAt", o.changed_at as "changedAt",
+  (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+                     'position', c.position, 'label', c.label, 'description', c.description,
+                     'containerId', c.container_id, 'location', c.location)) order by c.position), '[]')
      from order_containers c
     where c.order_id = o.id) as containers`;
 
-export interface OrderRow {
-  id: number;
-  message_id: number;
-  connector: string;
-  operation: Operation;
-  facility_code: string;
-  facility_id: number;
-  placer_order_number: string | null;
-  shares_number: boolean;
-  placer_authority: AssigningAuthority | null;
-  subject_code: string;
-  prior_subject_code: string | null;
-  subject: { firstName?: string; lastName?: string; dateOfBirth?: string };
-  sources: Record<string, string>;
-  state: OrderState;
-  failure_code: FailureCode | null;
-  failure_text: string | null;
-  mark: string;
-  attempts: number;
-  next_at: Date;
-  fence: number | null;
-  intent: Intent | null;
-  intent_at: Date | null;
-  intent_age_ms: number | null;
-  looks: number;
-  failed_looks: number;
-  known_request_ids: number[];
-  former_ids: number[];
-  is_repost_approved: boolean;
-  called_at: Date | null;
-  is_refused: boolean;
-  surface: Surface | null;
-  request_id: number | null;
-  procedure_id: number | null;
-  procedure_code: string | null;
-  remote_status: string | null;
-  poll_interval_ms: number | null;
-  missing_since: Date | null;
-  held_at: Date | null;
-  received_at: Date;
-  submitted_at: Date | null;
-  changed_at: Date;
-  containers: {
-    position: number;
-    label: string;
-    description: string;
-    containerId: number | null;
-    location: ContainerLocation | null;
-  }[];
-}
+/** A subject's values in clear, as the ledger keeps them. */
+export type SubjectRow = { readonly [Key in keyof OrderSubject]: string };
+
+/** A row of {@link ORDER_COLUMNS}: an order with null for what it lacks, and the patient's values in clear. */
+export type OrderRow = WithNulls<Omit<LedgerOrder, "subject" | "priorSubjectCode">> & {
+  readonly subject: SubjectRow;
+  readonly priorSubjectCode: string | null;
+};
 
 /** What the service made of an order: a procedure request, or on the external surface a procedure. */
 export type ServiceLink =
@@ -154,11 +111,8 @@ export function linkOf(
 
 const wrap = (value: string | undefined) => (value === undefined ? undefined : phi(value));
 
-/** The columns `subject_code` and `subject` as a subject. */
-export function toSubject(
-  code: string,
-  { firstName, lastName, dateOfBirth }: OrderRow["subject"],
-): OrderSubject {
+/** A subject's values, which are not to be shown from here on. */
+export function toSubject({ code, firstName, lastName, dateOfBirth }: SubjectRow): OrderSubject {
   return {
     code: phi(code),
     firstName: wrap(firstName),
@@ -168,55 +122,25 @@ export function toSubject(
 }
 
 /** A row of {@link ORDER_COLUMNS} as an order. */
-export function fromOrderRow(row: OrderRow): LedgerOrder {
+export function fromOrderRow({ subject, priorSubjectCode, ...row }: OrderRow): LedgerOrder {
   return {
-    id: row.id,
-    messageId: row.message_id,
-    connector: row.connector,
-    operation: row.operation,
-    facilityCode: row.facility_code,
-    facilityId: row.facility_id,
-    placerOrderNumber: row.placer_order_number ?? undefined,
-    sharesNumber: row.shares_number,
-    placerAuthority: row.placer_authority ?? undefined,
-    subject: toSubject(row.subject_code, row.subject),
-    priorSubjectCode: wrap(row.prior_subject_code ?? undefined),
-    containers: row.containers.map((container) => ({
-      position: container.position,
-      label: container.label,
-      description: container.description,
-      containerId: container.containerId ?? undefined,
-      location: container.location ?? undefined,
-    })),
-    sources: row.sources,
-    state: row.state,
-    failure: row.failure_code === null ? undefined : { code: row.failure_code, text: row.failure_text ?? "" },
-    mark: row.mark,
-    attempts: row.attempts,
-    nextAt: row.next_at,
-    fence: row.fence ?? undefined,
-    intent: row.intent ?? undefined,
-    intentAt: row.intent_at ?? undefined,
-    intentAgeMs: row.intent_age_ms ?? undefined,
-    looks: row.looks,
-    failedLooks: row.failed_looks,
-    knownRequestIds: row.known_request_ids,
-    formerIds: row.former_ids,
-    isRepostApproved: row.is_repost_approved,
-    calledAt: row.called_at ?? undefined,
-    isRefused: row.is_refused,
-    surface: row.surface ?? undefined,
-    requestId: row.request_id ?? undefined,
-    procedureId: row.procedure_id ?? undefined,
-    procedureCode: row.procedure_code ?? undefined,
-    remoteStatus: row.remote_status ?? undefined,
-    pollIntervalMs: row.poll_interval_ms ?? undefined,
-    missingSince: row.missing_since ?? undefined,
-    heldAt: row.held_at ?? undefined,
-    receivedAt: row.received_at,
-    submittedAt: row.submitted_at ?? undefined,
-    changedAt: row.changed_at,
+    ...withoutNulls(row),
+    subject: toSubject(subject),
+    priorSubjectCode: wrap(priorSubjectCode ?? undefined),
   };
+}
+
+/** Orders by id, $1 bigint[]. Index: the primary key. */
+const ORDERS_BY_ID = `
+select ${ORDER_COLUMNS}
+  from orders o
+ where o.id = any ($1)
+ order by o.id`;
+
+/** The orders of these ids, in ascending order. */
+export async function readOrders(client: Queryable, orderIds: readonly number[]): Promise<LedgerOrder[]> {
+  if (orderIds.length === 0) return [];
+  return (await run<OrderRow>(client, ORDERS_BY_ID, [orderIds])).map(fromOrderRow);
 }
 
 /** An order as it is put into an outcome's payload: plain JSON, with the subject codes in clear. */

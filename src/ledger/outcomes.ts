@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { encodeCrockfordNumber } from "../core/crockford.ts";
 import type { FailureCode, Problem } from "../core/failures.ts";
+import type { ControlAnswer } from "../core/order-control.ts";
 import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
 import { phi } from "../core/phi.ts";
-import type { WishAnswer } from "../core/wish.ts";
 import { run } from "./database.ts";
 import { formatId } from "./ids.ts";
 import type { OrderSnapshot } from "./order-row.ts";
@@ -86,7 +86,7 @@ interface OutcomeRow {
     problems?: Problem[];
     placerOrderNumber?: string;
     isDuplicate?: boolean;
-    answers?: (Omit<WishAnswer, "order"> & { order?: OrderSnapshot })[];
+    answers?: (Omit<ControlAnswer, "order"> & { order?: OrderSnapshot })[];
   };
   occurred_at: Date;
   message_id: number;
@@ -141,10 +141,10 @@ function toOutcome(row: OutcomeRow): Outcome {
     case "changed":
       if (!payload.order) throw new TypeError(`outcome ${row.id} has no order`);
       return { ...common, kind: "changed", order: toOrder(payload.order) };
-    case "wishes":
+    case "control":
       return {
         ...common,
-        kind: "wishes",
+        kind: "control",
         answers: (payload.answers ?? []).map(({ order, ...answer }) => ({
           ...answer,
           order: order && toOrder(order),

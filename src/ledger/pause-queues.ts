@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { inTransaction } from "./database.ts";
-import type { Act } from "./operator.ts";
+import type { Act } from "./operator/audit.ts";
 
 /** $1 queue, $2 actor. Nothing is returned when it is paused already. */
 const PAUSE = `

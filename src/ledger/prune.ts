@@ -18,15 +18,15 @@ update messages
                                          or o.changed_at > now() - $1 * interval '1 millisecond'))
                  and not exists (select 1 from outcomes t where t.message_id = m.id and not t.is_composed)
                  and not exists (select 1
-                                   from wishes w
-                                  where w.message_id = m.id
-                                    and w.decided_at is null)
+                                   from control_requests c
+                                  where c.message_id = m.id
+                                    and c.state = 'open')
                  and not exists (select 1
-                                   from wishes w
-                                   join orders o on o.id = w.order_id
-                                  where w.message_id = m.id
-                                    and w.control in ('change', 'replace')
-                                    and w.state = 'done'
+                                   from control_requests c
+                                   join orders o on o.id = c.order_id
+                                  where c.message_id = m.id
+                                    and c.control in ('change', 'replace')
+                                    and c.state = 'done'
                                     and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
                                          or o.changed_at > now() - $1 * interval '1 millisecond'))
                order by m.received_at

@@ -6,7 +6,7 @@ export interface NewOutcome {
   readonly message_id: number;
   /** The orders that it is about: it goes out behind what was told of them before, and before what is told of them later. */
   readonly order_ids: readonly number[];
-  readonly kind: "acknowledged" | "refused" | "waiting" | "changed" | "wishes";
+  readonly kind: "acknowledged" | "refused" | "waiting" | "changed" | "control";
   /** Plain JSON, in the form that `outcomes.ts` reads. */
   readonly payload: unknown;
 }

@@ -6,7 +6,7 @@ import { inTransaction } from "./database.ts";
 import { forgetHeld } from "./held-keys.ts";
 import { formatId, parseId } from "./ids.ts";
 import type { MessageRecord } from "./message-record.ts";
-import { type Act, recordAudit } from "./operator.ts";
+import { type Act, recordAudit } from "./operator/audit.ts";
 import { recordOutcomes } from "./record-outcomes.ts";
 import { findMessage, listStoredMessages, type StoredMessage } from "./views.ts";
 

@@ -2,10 +2,10 @@ import type pg from "pg";
 import type { AssigningAuthority } from "../core/assigning-authority.ts";
 import { inTransaction, run } from "./database.ts";
 import { formatId } from "./ids.ts";
-import type { Act } from "./operator.ts";
+import type { Act } from "./operator/audit.ts";
 
 /**
- * What a task is about: a wish of the lab that wasn't granted, news about a subject that the service can't take, a message
+ * What a task is about: an order control request that wasn't granted, news about a subject that the service can't take, a message
  * whose refusal its sender was not told, a result that the lab took back after it had acknowledged it, an order that the
  * service has more than once, or a dropped file that was written to after it was archived.
  */

@@ -1,4 +1,4 @@
-import type { Control } from "../core/wish.ts";
+import type { Control } from "../core/order-control.ts";
 
 /**
  * ORC-1 (table 0119) of what a message wants of an earlier order, and of the answers to it. SS asks for the state and SR

@@ -18,7 +18,7 @@ export function resultFileName(outcome: Outcome): string {
 function subjectOf(outcome: Outcome): string {
   if (outcome.kind === "changed") return outcome.order.placerOrderNumber ?? outcome.order.orderId;
   const [named] =
-    outcome.kind === "acknowledged" ? outcome.orders : outcome.kind === "wishes" ? outcome.answers : [];
+    outcome.kind === "acknowledged" ? outcome.orders : outcome.kind === "control" ? outcome.answers : [];
   return named?.placerOrderNumber ?? outcome.message.messageControlId ?? outcome.message.messageId;
 }
 

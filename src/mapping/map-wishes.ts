@@ -1,5 +1,5 @@
 import type { Problem } from "../core/failures.ts";
-import type { Wish } from "../core/wish.ts";
+import type { ControlRequest } from "../core/order-control.ts";
 import type { OrderParts } from "../formats/hl7/groups.ts";
 import type { Draft } from "./draft.ts";
 import { withoutRepeats } from "./finish-orders.ts";
@@ -10,7 +10,7 @@ import { controlOf, readWishes } from "./wish-hl7.ts";
 
 /** What a message wants of earlier orders. */
 export interface MappedWishes {
-  readonly wishes: readonly Wish[];
+  readonly wishes: readonly ControlRequest[];
   /** What the orders are to ask for, as it was judged: what waits or is wrong there holds for the whole message. */
   readonly contents: readonly MappedMessage[];
   readonly problems: readonly Problem[];
@@ -29,7 +29,7 @@ export function mapWishes(
   const isWished = parts.groups.some((group) => controlOf(group, profile) !== undefined);
   if (!isWished) return undefined;
   const read = readWishes(parts, profile, place);
-  const wishes: Wish[] = [...read.wishes];
+  const wishes: ControlRequest[] = [...read.wishes];
   const contents: MappedMessage[] = [];
   for (const control of ["change", "replace"] as const) {
     const drafts = readOrders(parts, profile, place, control);
@@ -45,7 +45,7 @@ export function mapWishes(
 }
 
 /** What is wanted of one order: nobody could say which of two things is to hold in the end. A question may stand beside. */
-function findClashes(wishes: readonly Wish[], place: string): Problem[] {
+function findClashes(wishes: readonly ControlRequest[], place: string): Problem[] {
   const seen = new Set<string>();
   return wishes.flatMap(({ control, placerOrderNumber, fillerNumber: ours }) => {
     if (control === "status") return [];

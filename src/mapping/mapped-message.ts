@@ -1,8 +1,8 @@
 import type { Problem } from "../core/failures.ts";
 import type { Verdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
+import type { ControlRequest } from "../core/order-control.ts";
 import type { Phi } from "../core/phi.ts";
-import type { Wish } from "../core/wish.ts";
 import type { HeaderCodes } from "../formats/hl7/message.ts";
 import { presentable } from "./unfit.ts";
 
@@ -39,7 +39,7 @@ export interface MappedMessage {
   /** Empty unless accepted. */
   readonly orders: readonly Order[];
   /** What it wants of earlier orders; absent unless it was accepted and there is something. */
-  readonly wishes?: readonly Wish[] | undefined;
+  readonly wishes?: readonly ControlRequest[] | undefined;
   /** Empty unless refused or waiting; every mistake of the message, each with its place. */
   readonly problems: readonly Problem[];
   /**

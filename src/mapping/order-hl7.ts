@@ -1,5 +1,5 @@
 import type { FailureCode, Problem } from "../core/failures.ts";
-import type { Control } from "../core/wish.ts";
+import type { Control } from "../core/order-control.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../formats/hl7/message.ts";
 import type { FieldPath } from "../formats/hl7/path.ts";

@@ -1,8 +1,8 @@
 import type { Problem } from "../core/failures.ts";
 import type { RowIdentity } from "../core/intake.ts";
 import type { Operation } from "../core/order.ts";
+import type { Control } from "../core/order-control.ts";
 import type { OrderState } from "../core/order-state.ts";
-import type { Control } from "../core/wish.ts";
 import type { FieldPath, PathSelector } from "../formats/hl7/path.ts";
 import type { FieldOverride } from "./field-overrides.ts";
 import type { MessageTypePattern } from "./message-type.ts";

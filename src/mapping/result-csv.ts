@@ -1,6 +1,6 @@
 import type { Problem } from "../core/failures.ts";
+import type { Control, ControlAnswer } from "../core/order-control.ts";
 import type { Outcome, OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
-import type { Control, WishAnswer } from "../core/wish.ts";
 import { type CsvWriting, encodeTable, fitRows } from "./csv-charset.ts";
 import { distinctName } from "./file-name.ts";
 import { isTold, type Profile, type WishOperation } from "./profile.ts";
@@ -40,7 +40,7 @@ export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[
 function toRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
   const updatedAt = outcome.occurredAt.toISOString();
   // Who wants something of an earlier order is always told what became of it.
-  if (outcome.kind === "wishes") return outcome.answers.flatMap((answer) => wishRows(answer, updatedAt));
+  if (outcome.kind === "control") return outcome.answers.flatMap((answer) => wishRows(answer, updatedAt));
   if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
   switch (outcome.kind) {
     case "refused":
@@ -119,7 +119,7 @@ function reasonsOf(problems: readonly Problem[]): string {
 
 /** One row a wish, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
 function wishRows(
-  { control, placerOrderNumber, refusal, order }: WishAnswer,
+  { control, placerOrderNumber, refusal, order }: ControlAnswer,
   updatedAt: string,
 ): CsvResultRow[] {
   const words = WORDS[control];

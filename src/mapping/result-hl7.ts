@@ -46,13 +46,13 @@ export function composeHl7(
 /** Whether the lab is told, and there is something to answer to. */
 function isComposed(outcome: Outcome, original: Original, profile: Hl7Profile): boolean {
   // Who wants something of an earlier order is always told what became of it.
-  if (outcome.kind === "wishes") return true;
+  if (outcome.kind === "control") return true;
   if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return false;
   return outcome.kind === "changed" || (original.isAnswerable && !isAnswer(original, profile.accept));
 }
 
 function composeText(outcome: Outcome, original: Original, profile: Hl7Profile): string {
-  if (outcome.kind === "wishes") return composeWishAnswer(outcome, original, profile);
+  if (outcome.kind === "control") return composeWishAnswer(outcome, original, profile);
   if (outcome.kind === "changed") {
     const context = statusContext(outcome, original, profile);
     const segments = context.format === "ssu" ? specimenStatus(context) : orderStatus(context);
@@ -82,7 +82,7 @@ function ordersOf(outcome: Outcome): readonly OutcomeOrder[] {
   switch (outcome.kind) {
     case "changed":
       return [outcome.order];
-    case "wishes":
+    case "control":
       return outcome.answers.flatMap(({ order }) => order ?? []);
     default:
       // Answers to messages leave the groups of such orders out.

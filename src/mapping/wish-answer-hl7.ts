@@ -1,5 +1,5 @@
+import { type Control, type ControlAnswer, isCancelling } from "../core/order-control.ts";
 import type { Outcome } from "../core/outcome.ts";
-import { type Control, isCancelling, type WishAnswer } from "../core/wish.ts";
 import type { OrderGroup } from "../formats/hl7/groups.ts";
 import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
 import { controlCodes } from "./control-codes.ts";
@@ -24,7 +24,7 @@ const STATUS_ORDER_NOT_FOUND = "ER";
  * became of each wish stands in its ORC, with the reason in ORC-16 and, for people, in NTE.
  */
 export function composeWishAnswer(
-  outcome: Extract<Outcome, { kind: "wishes" }>,
+  outcome: Extract<Outcome, { kind: "control" }>,
   original: Original,
   profile: Hl7Profile,
 ): string {
@@ -39,8 +39,8 @@ export function composeWishAnswer(
   for (const [index, reason] of reasons.entries()) segments.push(["NTE", index + 1, "L", reason]);
   const at = formatHl7Timestamp(outcome.occurredAt, profile.results.timeZone);
   const { message } = original;
-  const answerByGroup = new Map<OrderGroup, WishAnswer>();
-  const unseen: WishAnswer[] = [];
+  const answerByGroup = new Map<OrderGroup, ControlAnswer>();
+  const unseen: ControlAnswer[] = [];
   for (const answer of outcome.answers) {
     const groups = message === undefined ? [] : tryFindGroups(message, profile, answer);
     for (const group of groups) answerByGroup.set(group, answer);
@@ -48,7 +48,7 @@ export function composeWishAnswer(
   }
   if (message !== undefined && answerByGroup.size > 0) {
     const answerOf = (group: OrderGroup) =>
-      orcOf(answerByGroup.get(group) as WishAnswer, group, original, profile, at);
+      orcOf(answerByGroup.get(group) as ControlAnswer, group, original, profile, at);
     segments.push(...echoGroups(message, original, [...answerByGroup.keys()], answerOf));
   }
   // Without the message, once retention has pruned it, the numbers alone tell which order is meant.
@@ -57,7 +57,7 @@ export function composeWishAnswer(
 }
 
 function orcOf(
-  { control, placerOrderNumber, fillerNumber, refusal, order }: WishAnswer,
+  { control, placerOrderNumber, fillerNumber, refusal, order }: ControlAnswer,
   group: OrderGroup | undefined,
   { echo }: Original,
   profile: Hl7Profile,
@@ -88,7 +88,7 @@ function orcOf(
 
 /** ORC-5: how the order stands by the profile's map, or as it was wished to be. */
 function statusOf(
-  { control, refusal, order }: Pick<WishAnswer, "control" | "refusal" | "order">,
+  { control, refusal, order }: Pick<ControlAnswer, "control" | "refusal" | "order">,
   profile: Hl7Profile,
 ): string | undefined {
   if (refusal?.code.endsWith("_ORDER_UNKNOWN")) return STATUS_ORDER_NOT_FOUND;
@@ -98,7 +98,7 @@ function statusOf(
   return order && statusCodes(order.state, profile.results).orderStatus;
 }
 
-function nameOf({ placerOrderNumber, fillerNumber, order }: WishAnswer): string {
+function nameOf({ placerOrderNumber, fillerNumber, order }: ControlAnswer): string {
   if (placerOrderNumber !== undefined && !order?.sharesNumber) return `order ${placerOrderNumber}`;
   return fillerNumber ? `${fillerNumber.kind} ${fillerNumber.id}` : "the order";
 }
@@ -107,7 +107,7 @@ function nameOf({ placerOrderNumber, fillerNumber, order }: WishAnswer): string 
 function tryFindGroups(
   message: NonNullable<Original["message"]>,
   profile: Hl7Profile,
-  answer: WishAnswer,
+  answer: ControlAnswer,
 ): OrderGroup[] {
   try {
     return findWishGroups(message, profile, answer);

@@ -1,7 +1,7 @@
 import type { FailureCode, Problem } from "../core/failures.ts";
 import type { CsvRow } from "../core/intake.ts";
+import type { Control, ControlRequest } from "../core/order-control.ts";
 import { phi } from "../core/phi.ts";
-import type { Control, Wish } from "../core/wish.ts";
 import { readCode, readRow } from "./csv-codes.ts";
 import { type CsvProfile, isWishOperation, type WishOperation } from "./profile.ts";
 import { findUnfit } from "./unfit.ts";
@@ -63,7 +63,7 @@ export function readWishRows({ orders, wishes: rows }: SplitRows, { rules }: Csv
     const unfit = findUnfit(reading.value, "code");
     return unfit ? complain(unfit.code, unfit.trouble) : reading.value;
   };
-  const wishes: Wish[] = [];
+  const wishes: ControlRequest[] = [];
   const subjectByNumber = new Map<string, string>();
   for (const { row, control } of rows) {
     const number = value(readCode(rules.placerOrderNumber, row), "the number of the order that is meant");
@@ -86,7 +86,7 @@ export function readWishRows({ orders, wishes: rows }: SplitRows, { rules }: Csv
     const message = `asks for the order that line ${firstLine} wants something of; expected it above that line, or in a later file`;
     problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${later.line}`, message });
   }
-  const withSubject = (wish: Wish): Wish => {
+  const withSubject = (wish: ControlRequest): ControlRequest => {
     const subject = subjectByNumber.get(wish.placerOrderNumber ?? "");
     return subject === undefined ? wish : { ...wish, subjectCode: phi(subject) };
   };

@@ -1,6 +1,6 @@
 import type { Problem } from "../core/failures.ts";
+import type { Control, ControlRequest, FillerNumber } from "../core/order-control.ts";
 import { phi } from "../core/phi.ts";
-import type { Control, FillerNumber, Wish } from "../core/wish.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../formats/hl7/groups.ts";
 import type { Hl7Message } from "../formats/hl7/message.ts";
 import { findSingle, findSubjectCode, groupScopes, nameOf, readStrictly } from "./find-hl7.ts";
@@ -11,7 +11,7 @@ import type { Reading } from "./value.ts";
 
 /** The wishes about earlier orders that a message holds, and what is wrong with them. */
 export interface ReadWishes {
-  readonly wishes: readonly Wish[];
+  readonly wishes: readonly ControlRequest[];
   readonly problems: readonly Problem[];
 }
 
@@ -47,7 +47,7 @@ export function readWishes(parts: OrderParts, profile: Hl7Profile, messagePlace:
     complain({ code: subject.code, place: subject.place, message: subject.trouble });
   }
   compareAuthorities(groups, parts, profile).forEach(complain);
-  const wishes = groups.flatMap(({ group, control }): Wish[] => {
+  const wishes = groups.flatMap(({ group, control }): ControlRequest[] => {
     const named = readNames(group, parts, profile, complain);
     if (named === undefined) return [];
     return [
@@ -76,7 +76,11 @@ function compareAuthorities(
 export function findWishGroups(
   message: Hl7Message,
   profile: Hl7Profile,
-  { control, placerOrderNumber, fillerNumber }: Pick<Wish, "control" | "placerOrderNumber" | "fillerNumber">,
+  {
+    control,
+    placerOrderNumber,
+    fillerNumber,
+  }: Pick<ControlRequest, "control" | "placerOrderNumber" | "fillerNumber">,
 ): OrderGroup[] {
   const parts = orderParts(message);
   return parts.groups.filter((group) => {
@@ -95,7 +99,7 @@ function readNames(
   parts: OrderParts,
   profile: Hl7Profile,
   complain: (problem: Problem) => void,
-): Pick<Wish, "placerOrderNumber" | "placerAuthority" | "fillerNumber"> | undefined {
+): Pick<ControlRequest, "placerOrderNumber" | "placerAuthority" | "fillerNumber"> | undefined {
   const [first, ...others] = readNumber(group, parts, profile);
   const bad = [first, ...others].find((reading) => reading?.status === "bad");
   if (bad?.status === "bad") {
@@ -172,8 +176,8 @@ function listFillers(
 }
 
 /** One wish of each kind about an order; of several, one that tells who assigned the number. */
-function withoutRepeats(wishes: readonly Wish[]): Wish[] {
-  const key = ({ control, placerOrderNumber, fillerNumber }: Wish) =>
+function withoutRepeats(wishes: readonly ControlRequest[]): ControlRequest[] {
+  const key = ({ control, placerOrderNumber, fillerNumber }: ControlRequest) =>
     JSON.stringify([control, placerOrderNumber, fillerNumber?.kind, fillerNumber?.id]);
   return [...Map.groupBy(wishes, key).values()].flatMap(
     (same) => same.find(({ placerAuthority }) => placerAuthority !== undefined) ?? same.slice(0, 1),

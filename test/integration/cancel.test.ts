@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { listOrderWishes } from "../../src/ledger/cancellations.ts";
+import { listOrderRequests } from "../../src/ledger/orders/control-requests.ts";
 import { listOpenTasks } from "../../src/ledger/tasks.ts";
 import { findOrders } from "../../src/ledger/views.ts";
 import type { FaultRule } from "../../src/simulator/faults.ts";
@@ -277,7 +277,7 @@ describe.concurrent("a CSV file that cancels", () => {
         /^A-1,CANCEL,S-A-1,,cancel_refused,\d+,\d+,.*completed before it could be cancelled/m,
       );
       const [order] = await findOrders(site.pool, "A-1");
-      expect(await listOrderWishes(site.pool, order?.id ?? 0)).toMatchObject([
+      expect(await listOrderRequests(site.pool, order?.id ?? 0)).toMatchObject([
         { state: "unable", actor: "connector csv", failure: { code: "CANCEL_TOO_LATE" } },
       ]);
     }));

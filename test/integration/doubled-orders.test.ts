@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
-import type { Act } from "../../src/ledger/operator.ts";
+import type { Act } from "../../src/ledger/operator/audit.ts";
 import { discardOrder, overrideOrder, retryOrder } from "../../src/ledger/operator.ts";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 import { findOrders, listEvents } from "../../src/ledger/views.ts";

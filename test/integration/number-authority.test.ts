@@ -14,7 +14,7 @@ const orderOf = (authority: string) =>
   omlO33({ number: "1001", subject: `S-${authority}`, labels: [`V-${authority}`] })
     .replaceAll("1001^LIMS", `1001^${authority}`)
     .replace("MSG-1001", `MSG-${authority}`);
-/** The wish to cancel it; no subject is named, so that the number alone tells. */
+/** The request to cancel it; no subject is named, so that the number alone tells. */
 const cancelOf = (authority: string) =>
   ormCancel({ number: "1001" })
     .replaceAll("1001^LIMS", `1001^${authority}`)

@@ -140,9 +140,9 @@ describe.concurrent("an order that has not left", () => {
 
 describe.concurrent("a CSV file", () => {
   /** Drops rows of order number and operation, and gives the rows of results that answer them. */
-  async function ask(site: Site, name: string, wishes: readonly string[]): Promise<string[]> {
-    await site.drop("csv", name, ["order_number,operation", ...wishes, ""].join("\n"));
-    return answersTo(site, name, wishes.length);
+  async function ask(site: Site, name: string, requests: readonly string[]): Promise<string[]> {
+    await site.drop("csv", name, ["order_number,operation", ...requests, ""].join("\n"));
+    return answersTo(site, name, requests.length);
   }
 
   const answersTo = (site: Site, name: string, count: number) =>

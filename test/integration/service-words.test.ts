@@ -92,7 +92,7 @@ async function openSurfaces(site: Site, log: string, consoleUrl: string): Promis
     ["order_events", await rows("select detail from order_events")],
     ["outcomes", await rows("select payload from outcomes")],
     ["tasks in the ledger", await rows("select text from tasks")],
-    ["order control requests", await rows("select failure_text from wishes")],
+    ["order control requests", await rows("select failure_text from control_requests")],
     ["codes of answers", await rows("select error_code, content_type from order_answers")],
   ]);
 }

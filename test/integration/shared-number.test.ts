@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { type Act, discardOrder, overrideOrder } from "../../src/ledger/operator.ts";
+import type { Act } from "../../src/ledger/operator/audit.ts";
+import { discardOrder, overrideOrder } from "../../src/ledger/operator.ts";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 import { findOrders } from "../../src/ledger/views.ts";
 import { eventually } from "../support/eventually.ts";

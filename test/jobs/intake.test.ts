@@ -37,7 +37,7 @@ test("a cancellation finds the order before it when another daemon of the same c
     const [one, other] = [await open(), await open()];
     await one.take(order("A-1"));
     await other.take(cancel("A-1"));
-    expect(await column(pool, "select failure_code from wishes")).toEqual([null]);
+    expect(await column(pool, "select failure_code from control_requests")).toEqual([null]);
   }));
 
 test("messages that came together are tried together and once when the database is away", () =>

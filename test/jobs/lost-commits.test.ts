@@ -124,12 +124,12 @@ const DECIDED = [
     adt("A28", { code: "S-9" }),
     "orders where operation = 'REGISTER'",
   ],
-  ["a cancellation", ormCancel({ number: "A-1" }), "wishes where placer_order_number = 'A-1'"],
-  ["a hold", ormControl("HD", { number: "A-1" }), "wishes where placer_order_number = 'A-1'"],
+  ["a cancellation", ormCancel({ number: "A-1" }), "control_requests where placer_order_number = 'A-1'"],
+  ["a hold", ormControl("HD", { number: "A-1" }), "control_requests where placer_order_number = 'A-1'"],
   [
     "a change",
     ormControl("XO", { number: "A-1", labels: ["V-2"] }),
-    "wishes where placer_order_number = 'A-1'",
+    "control_requests where placer_order_number = 'A-1'",
   ],
 ] as const;
 

@@ -6,8 +6,8 @@ import { closeFile, openFile } from "../../src/ledger/files.ts";
 import { parseId } from "../../src/ledger/ids.ts";
 import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
 import { findMessage, findOrders, listEvents, listOrders } from "../../src/ledger/views.ts";
+import { toldKinds } from "../support/order-control.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
-import { toldKinds } from "../support/wishes.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const FILE = { connector: "lims", fileName: "orders.hl7", sha256: "ab".repeat(32), sizeBytes: 10 };

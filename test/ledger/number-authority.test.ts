@@ -1,16 +1,16 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import type { AssigningAuthority } from "../../src/core/assigning-authority.ts";
+import type { ControlRequest } from "../../src/core/order-control.ts";
 import { phi } from "../../src/core/phi.ts";
-import type { Wish } from "../../src/core/wish.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
 import { overrideOrder } from "../../src/ledger/operator.ts";
 import { releaseMessages } from "../../src/ledger/release-messages.ts";
 import { findLikenesses } from "../../src/ledger/same-containers.ts";
 import { listOpenTasks } from "../../src/ledger/tasks.ts";
 import { findOrders } from "../../src/ledger/views.ts";
+import { aCancel, aControl, answers, toldKinds } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { aCancel, answers, aWish, toldKinds } from "../support/wishes.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const LAB = { namespaceId: "LAB" } as const;
@@ -111,8 +111,8 @@ describe("an order number that came before", () => {
     }));
 });
 
-describe("a wish about an order number", () => {
-  const wish = (placerAuthority: AssigningAuthority | undefined, parts: Partial<Wish> = {}) => ({
+describe("a request about an order number", () => {
+  const naming = (placerAuthority: AssigningAuthority | undefined, parts: Partial<ControlRequest> = {}) => ({
     ...{ placerOrderNumber: "1", placerAuthority },
     ...parts,
   });
@@ -131,7 +131,7 @@ describe("a wish about an order number", () => {
   ])("%s touches none of two orders that have it", (_words, first, second, own, answer) =>
     withLedger(async ({ pool }) => {
       await place(pool, first, second);
-      await commit(pool, [aCancel(9, [wish(own)])]);
+      await commit(pool, [aCancel(9, [naming(own)])]);
       expect(await answers(pool)).toEqual([[answer]]);
       expect(await states(pool)).toEqual(["received", "parked"]);
     }),
@@ -140,7 +140,7 @@ describe("a wish about an order number", () => {
   test("is about neither of two authorities where it tells none itself", () =>
     withLedger(async ({ pool }) => {
       await place(pool, LAB, EPIC);
-      await commit(pool, [aCancel(9, [wish(undefined)])]);
+      await commit(pool, [aCancel(9, [naming(undefined)])]);
       expect(await answers(pool)).toEqual([["CANCEL_ORDER_AMBIGUOUS"]]);
     }));
 
@@ -148,7 +148,7 @@ describe("a wish about an order number", () => {
     withLedger(async ({ pool }) => {
       const [first] = await commit(pool, [aRecord(1, [numbered(LAB)])]);
       const [second] = (await commit(pool, [aRecord(2, [numbered(EPIC)])])) as [number];
-      const asked = wish(EPIC, { subjectCode: phi("SUBJ-1") });
+      const asked = naming(EPIC, { subjectCode: phi("SUBJ-1") });
       await commit(pool, [aCancel(8, [asked])]);
       expect(await states(pool)).toEqual(["received", "parked"]);
       expect((await listOpenTasks(pool, 10)).map(({ orderId }) => orderId)).toEqual([`o${first}`]);
@@ -171,7 +171,7 @@ describe("a wish about an order number", () => {
         const [second] = (await commit(pool, [aRecord(2, [corrected])])) as [number];
         if (untold === "cancelled") await changeOrders(pool, [{ orderId: first, to: untold }]);
         if (told === "discarded") await changeOrders(pool, [{ orderId: second, to: told }]);
-        await commit(pool, [aCancel(9, [wish(LAB, { subjectCode: phi("SUBJ-1") })])]);
+        await commit(pool, [aCancel(9, [naming(LAB, { subjectCode: phi("SUBJ-1") })])]);
         expect(await answers(pool)).toEqual([[answer]]);
         if (answer === "CR") expect(await states(pool)).not.toContain("received");
       }),
@@ -193,7 +193,7 @@ describe("a wish about an order number", () => {
       const [first] = (await commit(pool, [aRecord(1, [numbered(LAB)])])) as [number];
       await commit(pool, [aRecord(2, [numbered(EPIC)])]);
       await changeOrders(pool, [{ orderId: first, to: ended }]);
-      await commit(pool, [aCancel(9, [wish(undefined, { subjectCode: phi("SUBJ-1") })])]);
+      await commit(pool, [aCancel(9, [naming(undefined, { subjectCode: phi("SUBJ-1") })])]);
       expect(await answers(pool)).toEqual([[answer]]);
     }),
   );
@@ -209,20 +209,17 @@ describe("a wish about an order number", () => {
     (control, code, tasks) =>
       withLedger(async ({ pool }) => {
         await place(pool, LAB);
-        await commit(pool, [aWish(9, control, [wish(EPIC, { subjectCode: phi("S-0") })])]);
+        await commit(pool, [aControl(9, control, [naming(EPIC, { subjectCode: phi("S-0") })])]);
         expect(await answers(pool)).toEqual([[code]]);
         expect(await states(pool)).toEqual(["received"]);
-        const { rows } = await pool.query(
-          "select failure_text as text, placer_authority as authority from wishes",
-        );
-        expect(rows[0].authority).toEqual(EPIC);
+        const { rows } = await pool.query("select failure_text as text from control_requests");
         expect(rows[0].text).toContain(
           "of assigning authority LAB, and this names EPIC^1.2.3^ISO; nothing was c",
         );
         const open = await listOpenTasks(pool, 10);
         expect(open.map(({ placerAuthority }) => placerAuthority)).toEqual(tasks === 1 ? [LAB] : []);
         const told = await pool.query(
-          "select payload #> '{answers,0,order}' as answered from outcomes where kind = 'wishes'",
+          "select payload #> '{answers,0,order}' as answered from outcomes where kind = 'control'",
         );
         expect(told.rows).toEqual([{ answered: null }]);
       }),
@@ -234,7 +231,9 @@ describe("a wish about an order number", () => {
       withLedger(async ({ pool }) => {
         await commit(pool, [aRecord(1, [numbered(LAB)])]);
         const content = numbered(EPIC, { containers: [{ label: "V-2", description: "" }] });
-        await commit(pool, [aWish(9, control, [wish(EPIC, { content, subjectCode: content.subject.code })])]);
+        await commit(pool, [
+          aControl(9, control, [naming(EPIC, { content, subjectCode: content.subject.code })]),
+        ]);
         expect(await answers(pool)).toEqual([["CONTROL_ORDER_DIFFERS"]]);
         expect((await findOrders(pool, "1"))[0]?.containers).toMatchObject([{ label: "V-1" }]);
       }),
@@ -245,7 +244,7 @@ describe("a wish about an order number", () => {
       const ids = await place(pool, LAB, EPIC);
       const request = { surface: "request", requestId: 7 } as const;
       await changeOrders(pool, [{ orderId: ids[0], from: ["received"], to: "submitted", request }]);
-      await commit(pool, [aCancel(9, [wish(EPIC, { fillerNumber: { kind: "request", id: 7 } })])]);
+      await commit(pool, [aCancel(9, [naming(EPIC, { fillerNumber: { kind: "request", id: 7 } })])]);
       expect(await answers(pool)).toEqual([["CANCEL_ORDER_DIFFERS"]]);
       expect(await states(pool)).toEqual(["submitted", "parked"]);
     }));
@@ -262,7 +261,7 @@ describe("a wish about an order number", () => {
         orderNumbers: ["1"],
       });
       await commit(pool, [waits]);
-      const cancel = aCancel(9, [wish(EPIC, { subjectCode: phi("S-1") })]);
+      const cancel = aCancel(9, [naming(EPIC, { subjectCode: phi("S-1") })]);
       await commit(pool, [cancel]);
       expect(await answers(pool)).toEqual([]);
       const ordered = aRecord(7, [numbered(EPIC, { code: "S-1" })]);
@@ -280,12 +279,14 @@ describe("a wish about an order number", () => {
       for (const [n, authority] of [LAB, { ...LAB, universalId: "9" }].entries()) {
         const changed = content(authority, `V-${n + 5}`);
         const { code: subjectCode } = changed.subject;
-        await commit(pool, [aWish(9 + n, "change", [wish(authority, { content: changed, subjectCode })])]);
+        await commit(pool, [
+          aControl(9 + n, "change", [naming(authority, { content: changed, subjectCode })]),
+        ]);
       }
       const [changed] = await findOrders(pool, "1");
       expect(changed?.containers).toMatchObject([{ label: "V-6" }]);
       expect(changed?.placerAuthority).toEqual(LAB);
-      await commit(pool, [aCancel(20, [wish(EPIC)])]);
+      await commit(pool, [aCancel(20, [naming(EPIC)])]);
       expect((await answers(pool)).at(-1)).toEqual(["CANCEL_ORDER_DIFFERS"]);
     }));
 });

@@ -132,7 +132,7 @@ describe("a later message", () => {
     withLedger(async ({ pool }) => {
       const records = [
         waiting(1, "S-1"),
-        aRecord(2, [], { wishes: [{ control: "cancel", placerOrderNumber: "A-1" }] }),
+        aRecord(2, [], { controlRequests: [{ control: "cancel", placerOrderNumber: "A-1" }] }),
       ];
       await commit(pool, records);
       expect(await verdictsOf(pool)).toEqual(["waiting", "waiting"]);

@@ -36,7 +36,7 @@ function wished(text: string, refusal: boolean): Outcome {
   const { message, outcomeId, controlId, occurredAt } = acknowledged([], text);
   return {
     ...{ message, outcomeId, controlId, occurredAt },
-    kind: "wishes",
+    kind: "control",
     answers: [
       {
         control: "cancel",

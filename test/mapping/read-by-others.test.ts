@@ -144,7 +144,14 @@ describe.runIf(machineHas("mllp_send"))("python-hl7 and node-hl7-client read lik
       const { message, outcomeId, controlId, occurredAt } = acknowledged([], orderMessage(asked, version));
       const refusal = { code: "CANCEL_TOO_LATE", text: HARD } as const;
       const wishes = [{ control: "cancel", placerOrderNumber: HARD, refusal } as const];
-      const outcome = { message, outcomeId, controlId, occurredAt, kind: "wishes", answers: wishes } as const;
+      const outcome = {
+        message,
+        outcomeId,
+        controlId,
+        occurredAt,
+        kind: "control",
+        answers: wishes,
+      } as const;
       const read = await readByAll(await compose(outcome), python);
       expect([typeOf(read), ...valuesAt(read, "ORC-1")]).toEqual([type, "UC"]);
       expect(valuesAt(read, "ORC-2")[0]).toBe(HARD);

@@ -1,34 +1,34 @@
 import { describe, expect, test } from "vitest";
+import type { ControlAnswer } from "../../src/core/order-control.ts";
 import type { Outcome } from "../../src/core/outcome.ts";
 import { phi } from "../../src/core/phi.ts";
-import type { WishAnswer } from "../../src/core/wish.ts";
 import { csvResultRows } from "../../src/mapping/result-csv.ts";
 import { csvProfile, hl7Profile, hl7Text } from "./mapped.ts";
 import { acknowledged, outcomeOrder, refused, segmentsOf, withoutText } from "./outcomes.ts";
 
 const PID = "PID|1||MRN-4711^^^NORTH^MR||Beispiel^Anna||19840229|F";
 const CANCEL = hl7Text("ORM^O01^ORM_O01", [PID, "ORC|CA|LAB-1^NORTHLAB||GRP-7", "OBR|1|LAB-1^NORTHLAB||X"]);
-const GRANTED: WishAnswer = {
+const GRANTED: ControlAnswer = {
   control: "cancel",
   placerOrderNumber: "LAB-1",
   order: outcomeOrder({ state: "cancelled" }),
 };
-const REFUSED: WishAnswer = {
+const REFUSED: ControlAnswer = {
   control: "cancel",
   placerOrderNumber: "LAB-1",
   refusal: { code: "CANCEL_TOO_LATE", text: "the order was completed before it could be cancelled" },
   order: outcomeOrder({ state: "completed" }),
 };
-const UNKNOWN: WishAnswer = {
+const UNKNOWN: ControlAnswer = {
   control: "cancel",
   placerOrderNumber: "LAB-9",
   refusal: { code: "CANCEL_ORDER_UNKNOWN", text: "there is no such order" },
 };
 
 /** An answer to wishes of a message. */
-function answered(answers: readonly WishAnswer[], text: string = CANCEL): Outcome {
+function answered(answers: readonly ControlAnswer[], text: string = CANCEL): Outcome {
   const { message, outcomeId, controlId, occurredAt } = acknowledged([], text);
-  return { message, outcomeId, controlId, occurredAt, kind: "wishes", answers };
+  return { message, outcomeId, controlId, occurredAt, kind: "control", answers };
 }
 
 const fieldsOf = (segments: readonly string[] | undefined, name: string) =>

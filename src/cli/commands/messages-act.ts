@@ -9,7 +9,7 @@ import { Failure, type Problem } from "../../core/failures.ts";
 import { toRecord } from "../../jobs/intake/intake.ts";
 import { commitMessages } from "../../ledger/commit-messages.ts";
 import { parseId } from "../../ledger/ids.ts";
-import { recordAudit } from "../../ledger/operator.ts";
+import { recordAudit } from "../../ledger/operator/audit.ts";
 import { discardMessage } from "../../ledger/release-messages.ts";
 import { findMessage, type StoredMessage } from "../../ledger/views.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/waiting-messages.ts";

@@ -5,11 +5,10 @@ import { Failure } from "../../core/failures.ts";
 import { movesContainers } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { SURFACES } from "../../core/surface.ts";
-import { type CancelResult, cancelOrder } from "../../ledger/cancellations.ts";
 import { pollOrderNow } from "../../ledger/hasten.ts";
 import { formatId } from "../../ledger/ids.ts";
+import type { Act } from "../../ledger/operator/audit.ts";
 import {
-  type Act,
   type ActResult,
   discardOrder,
   overrideOrder,
@@ -18,6 +17,7 @@ import {
   retryOrder,
 } from "../../ledger/operator.ts";
 import type { LedgerOrder, ServiceLink } from "../../ledger/order-row.ts";
+import { type CancelResult, cancelOrder } from "../../ledger/orders/cancellations.ts";
 import { findRestored, liftRestored } from "../../ledger/restored/restore.ts";
 import { findOrders, listOrders } from "../../ledger/views.ts";
 import type { ServiceClient } from "../../service/client.ts";

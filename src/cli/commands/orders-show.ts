@@ -2,13 +2,14 @@ import type { Command } from "commander";
 import type pg from "pg";
 import type { Config } from "../../config/config.ts";
 import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
+import { DONE } from "../../core/order-control.ts";
 import type { ContainerLocation } from "../../core/outcome.ts";
-import { DONE } from "../../core/wish.ts";
 import { type KeptOrderAnswer, listOrderAnswers } from "../../ledger/answers.ts";
-import { listOrderWishes, type WishView } from "../../ledger/cancellations.ts";
+
 import { formatId } from "../../ledger/ids.ts";
-import { recordAudit } from "../../ledger/operator.ts";
+import { recordAudit } from "../../ledger/operator/audit.ts";
 import type { LedgerOrder } from "../../ledger/order-row.ts";
+import { type ControlRequestView, listOrderRequests } from "../../ledger/orders/control-requests.ts";
 import { findPausedQueues } from "../../ledger/paused-queues.ts";
 import { isUncompared } from "../../ledger/restored/restore.ts";
 import { listOrderTasks } from "../../ledger/tasks.ts";
@@ -124,7 +125,7 @@ async function readDetails(
   const message = await findMessage(pool, order.messageId);
   const sent = hideBody(await findSent(pool, id), session.mayShowPhi);
   const answers = await listOrderAnswers(pool, id);
-  const wishes = await listOrderWishes(pool, id);
+  const requests = await listOrderRequests(pool, id);
   const events = await listEvents(pool, id);
   const deliveries = await listOrderDeliveries(pool, id);
   const why = whyWaiting(order, {
@@ -169,8 +170,8 @@ async function readDetails(
       },
       {
         title: "Order control requests",
-        json: { orderControls: wishes.map((wish) => recordJson(ORDER_CONTROL, wish, session)) },
-        lines: wishes.map(orderControlLine),
+        json: { orderControls: requests.map((request) => recordJson(ORDER_CONTROL, request, session)) },
+        lines: requests.map(orderControlLine),
       },
       table(["tasks", "For a person to do"], TASK_COLUMNS, await listOrderTasks(pool, id), session),
       {
@@ -234,7 +235,7 @@ function answerLines(answer: KeptOrderAnswer, { mayShowPhi }: Session): string[]
   ];
 }
 
-const ORDER_CONTROL: readonly Column<WishView>[] = [
+const ORDER_CONTROL: readonly Column<ControlRequestView>[] = [
   { key: "control" },
   { key: "actor" },
   { key: "reason" },
@@ -246,17 +247,16 @@ const ORDER_CONTROL: readonly Column<WishView>[] = [
 ];
 
 const CONTROL_STATES = {
-  asked: "asked for, not decided yet",
-  under_way: "the service was asked; not decided yet",
+  open: "not decided yet",
   done: "done",
   unable: "not possible",
-} as const satisfies Record<WishView["state"], string>;
+} as const satisfies Record<ControlRequestView["state"], string>;
 
 const CONTROL_WORDS = { ...DONE, status: "asked how it stands" } as const;
 
 /** An order control request in words. */
-function orderControlLine(wish: WishView): string {
-  const { control, actor, reason, state, attempts, failure, askedAt } = wish;
+function orderControlLine(request: ControlRequestView): string {
+  const { control, actor, reason, state, attempts, failure, askedAt } = request;
   const why = reason === undefined ? "" : ` (${reason})`;
   const calls = attempts === 0 ? "" : `; ${counted(attempts, "call")} to the service`;
   const words = failure === undefined || state === "done" ? "" : `: ${failure.text} (${failure.code})`;

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Order } from "../../core/order.ts";
-import { DONE, type Wish } from "../../core/wish.ts";
+import { type ControlRequest, DONE } from "../../core/order-control.ts";
 import type { PlannedCall } from "../../service/plan-calls.ts";
 import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
@@ -179,7 +179,7 @@ function placeOf(answer: Answer): string {
   return answer.fileName === undefined ? ", over the connection" : ` ${clean(answer.fileName)}`;
 }
 
-function wishLine({ control, fillerNumber, ...wish }: Wish): string {
+function wishLine({ control, fillerNumber, ...wish }: ControlRequest): string {
   const name = showNumber(wish) || `of ${fillerNumber?.kind} ${fillerNumber?.id}`;
   if (control === "status") return `Asks how order ${name} stands`;
   return `Wants order ${name} ${DONE[control]}, as far as that is possible by then`;

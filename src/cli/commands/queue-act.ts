@@ -6,7 +6,7 @@ import { countOrphaned } from "../../console/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
 import { QUEUE_NAMES } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";
-import type { Act } from "../../ledger/operator.ts";
+import type { Act } from "../../ledger/operator/audit.ts";
 import { pauseQueue, resumeQueue } from "../../ledger/pause-queues.ts";
 import { type DeliveryDetails, findDelivery } from "../../ledger/queue-views.ts";
 import { dropDelivery, retryDelivery } from "../../ledger/results/acts.ts";

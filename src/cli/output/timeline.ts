@@ -1,4 +1,4 @@
-import { DONE } from "../../core/wish.ts";
+import { DONE } from "../../core/order-control.ts";
 import type { OrderEvent } from "../../ledger/views.ts";
 import { roundToUnit } from "./times.ts";
 

@@ -182,6 +182,12 @@ export const ORDER_FAILURES = {
       "The service has the order and has no call to hold, release or change it. The order goes on unchanged.",
     hint: "If it must not go on, have the facility reject it at the service. Then `cryobridge tasks done ID`.",
   },
+  CONTROL_UNDER_WAY: {
+    class: "permanent",
+    meaning:
+      "A call that submits the order was under way, or its effect was not known yet, when the lab asked to hold, release or change it.",
+    hint: "Have the lab send the request again once the order has been answered, if it still applies; then close the task.",
+  },
   CANCEL_REFUSED: {
     class: "permanent",
     meaning: "The service refused to cancel the order. The order goes on.",

@@ -120,7 +120,7 @@ function orderIdsOf(outcome: Outcome): string[] {
       return [outcome.order.orderId];
     case "acknowledged":
       return outcome.orders.map(({ orderId }) => orderId);
-    case "wishes":
+    case "control":
       return outcome.answers.flatMap(({ order }) => order?.orderId ?? []);
     case "refused":
     case "waiting":

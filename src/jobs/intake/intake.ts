@@ -182,7 +182,7 @@ export function toRecord(mapper: Mapper, message: IncomingMessage): MessageRecor
     verdict: mapped.verdict,
     problems: mapped.problems,
     orders: mapped.orders,
-    wishes: mapped.wishes,
+    controlRequests: mapped.wishes,
     subjectCodes: mapped.subjectCodes,
     orderNumbers: mapped.orderNumbers,
     echoedNumbers: mapped.echoedNumbers,

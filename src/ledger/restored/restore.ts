@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { inTransaction, run } from "../database.ts";
-import { type Act, INSERT_AUDIT } from "../operator.ts";
+import { type Act, recordAudit } from "../operator/audit.ts";
 
 /** A ledger that was found to be an older copy of itself. */
 export interface Restored {
@@ -148,7 +148,7 @@ export async function enterRestored(
     const marked = await client.query<{ restored_open: number }>(MARK_OPEN);
     await client.query(FOLLOW_LINKED);
     const audit = [{ target: "ledger", detail: { reason: text, restores: now.restores } }];
-    await client.query(INSERT_AUDIT, ["cryobridge", "restore-noticed", JSON.stringify(audit)]);
+    await recordAudit(client, { actor: "cryobridge" }, "restore-noticed", audit);
     return { ...now, open: marked.rows[0]?.restored_open ?? 0 };
   });
 }
@@ -174,7 +174,7 @@ export async function liftRestored(pool: pg.Pool, act: Act): Promise<number | un
     const { rowCount } = await client.query(COMPARE_NONE);
     const uncompared = rowCount ?? 0;
     const audit = [{ target: "ledger", detail: { reason: act.reason, uncompared } }];
-    await client.query(INSERT_AUDIT, [act.actor, "release-after-restore", JSON.stringify(audit)]);
+    await recordAudit(client, act, "release-after-restore", audit);
     return uncompared;
   });
 }

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { inTransaction } from "../database.ts";
 import { formatId } from "../ids.ts";
-import { type Act, INSERT_AUDIT } from "../operator.ts";
+import { type Act, recordAudit } from "../operator/audit.ts";
 
 /**
  * Held until the act is recorded: a message that is being made of it at this moment is made before the act or after it.
@@ -74,7 +74,7 @@ async function changeDelivery(
     for (const statement of statements) {
       if ((await client.query(statement, [deliveryId])).rowCount === 0) continue;
       const targets = [{ target: formatId("d", deliveryId), detail: { reason } }];
-      await client.query(INSERT_AUDIT, [actor, action, JSON.stringify(targets)]);
+      await recordAudit(client, { actor }, action, targets);
       return true;
     }
     return false;

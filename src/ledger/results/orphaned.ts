@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { OPEN_STATES } from "../../core/order-state.ts";
 import { inTransaction, run } from "../database.ts";
-import { type Act, INSERT_AUDIT } from "../operator.ts";
+import { type Act, recordAudit } from "../operator/audit.ts";
 
 /** What the ledger holds of a connector that the configuration doesn't name any more. */
 export interface Orphaned {
@@ -172,7 +172,7 @@ export async function moveResults(
     const results = ids.length + outcomes.filter((row) => !row.is_composed).length;
     await client.query(MOVE_NUMBERS, [from, to]);
     const targets = [{ target: `connector ${from}`, detail: { to, results, reason } }];
-    await client.query(INSERT_AUDIT, [actor, "move", JSON.stringify(targets)]);
+    await recordAudit(client, { actor }, "move", targets);
     return results;
   });
 }

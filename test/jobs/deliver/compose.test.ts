@@ -7,8 +7,8 @@ import { findOrders, listOpenDeliveries } from "../../../src/ledger/views.ts";
 import { csvProfile, hl7Profile } from "../../mapping/mapped.ts";
 import { deliverTo } from "../../support/deliver.ts";
 import { eventually } from "../../support/eventually.ts";
+import { aControl } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
-import { aWish } from "../../support/wishes.ts";
 import { withIntakes } from "../../support/with-intakes.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
@@ -41,16 +41,16 @@ async function happens(pool: pg.Pool, orderId: number, to: "parked" | "failed" |
   expect(changed.size).toBe(1);
 }
 
-const wish = (control: "hold" | "release" | "discontinue") =>
-  aWish(1, control, [{ placerOrderNumber: "B" }], { messageControlId: control });
+const request = (control: "hold" | "release" | "discontinue") =>
+  aControl(1, control, [{ placerOrderNumber: "B" }], { messageControlId: control });
 
 test("CSV files of one gathering tell of an order in its order, also what other files asked of it", () =>
   withLedger(async ({ pool }) => {
     const [a, b] = await twoOrders(pool);
-    await commit(pool, [wish("hold")]);
+    await commit(pool, [request("hold")]);
     await happens(pool, b, "parked");
     await happens(pool, a, "parked");
-    await commit(pool, [wish("release")]);
+    await commit(pool, [request("release")]);
     await happens(pool, b, "cancelled");
     const got = await tell(pool);
     expect(got.filter((row) => row.startsWith("B"))).toEqual([
@@ -67,7 +67,7 @@ test("an outcome that no row of a CSV file can tell is set aside, and nothing of
   withLedger(async ({ pool }) => {
     const [a, b] = await twoOrders(pool);
     // The connector had HL7 messages when this was asked, and has CSV files by now.
-    await commit(pool, [wish("discontinue")]);
+    await commit(pool, [request("discontinue")]);
     for (const id of [a, b]) await happens(pool, id, "failed");
     expect(await tell(pool)).toEqual(["A received", "B received", "B cancelled", "A failed"]);
     expect(await listOpenDeliveries(pool, 10)).toMatchObject([

@@ -10,8 +10,8 @@ import { findDueConnectors } from "../../../src/ledger/results/deliveries.ts";
 import { listEvents, listOpenDeliveries, listOrderDeliveries } from "../../../src/ledger/views.ts";
 import { deliverTo, impatientBreaker } from "../../support/deliver.ts";
 import { eventually } from "../../support/eventually.ts";
+import { aControl } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
-import { aWish } from "../../support/wishes.ts";
 import { type TestLedger, withLedger } from "../../support/with-ledger.ts";
 
 const PERSON = { actor: "kim", reason: "fixed" };
@@ -134,7 +134,7 @@ const failing =
   (name: string) =>
     names.includes(name) ? code : undefined;
 const asks = (names: string) => (n: number) =>
-  aWish(
+  aControl(
     n,
     "status",
     [...names].map((placerOrderNumber) => ({ placerOrderNumber })),

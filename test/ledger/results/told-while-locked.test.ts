@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { phi } from "../../../src/core/phi.ts";
 import { insertOrderOutcomes } from "../../../src/ledger/change-orders.ts";
 import { openPool } from "../../../src/ledger/database.ts";
+import { findOrders } from "../../../src/ledger/orders/controlled-orders.ts";
 import { recordDelivered } from "../../../src/ledger/results/deliveries.ts";
 import { listEvents } from "../../../src/ledger/views.ts";
-import { findOrders } from "../../../src/ledger/wished-orders.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { silent, withLedger } from "../../support/with-ledger.ts";
 
@@ -21,8 +21,8 @@ test("what the lab has got is recorded while a message about the same orders is 
     try {
       await impatient.query("set lock_timeout = '5s'");
       await client.query("begin");
-      const wish = { control: "cancel", placerOrderNumber: "A", subjectCode: phi("S-A") } as const;
-      const found = await findOrders(client, "lims", [{ wish, messageId: 2, position: 1 }]);
+      const request = { control: "cancel", placerOrderNumber: "A", subjectCode: phi("S-A") } as const;
+      const found = await findOrders(client, "lims", [{ request, messageId: 2, position: 1 }]);
       expect(found.get(0)?.map((order) => order.id)).toEqual([id]);
       await recordDelivered(impatient, [1]);
     } finally {

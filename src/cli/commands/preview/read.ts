@@ -12,7 +12,7 @@ import { Failure, type Problem } from "../../../core/failures.ts";
 import { openGivenFile } from "../../../core/given-file.ts";
 import type { Verdict } from "../../../core/intake.ts";
 import type { Order } from "../../../core/order.ts";
-import type { Wish } from "../../../core/wish.ts";
+import type { ControlRequest } from "../../../core/order-control.ts";
 import type { Mapper } from "../../../mapping/mapper.ts";
 import type { Profile } from "../../../mapping/profile.ts";
 import { type PlannedCall, planCalls } from "../../../service/plan-calls.ts";
@@ -32,7 +32,7 @@ export interface PreviewMessage {
   readonly problems: readonly Problem[];
   readonly orders: readonly { readonly order: Order; readonly calls: readonly PlannedCall[] }[];
   /** What it wants of earlier orders. */
-  readonly wishes: readonly Wish[];
+  readonly wishes: readonly ControlRequest[];
   /** What the lab would be sent at once about it alone; undefined when the profile sends nothing. */
   readonly answer: Answer | undefined;
   /** Why its results would be parked, where the character set of the results can't hold them. */

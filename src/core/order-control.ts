@@ -1,13 +1,12 @@
 import type { AssigningAuthority } from "./assigning-authority.ts";
 import type { FailureCode } from "./failures.ts";
 import type { Order } from "./order.ts";
-import type { OrderState } from "./order-state.ts";
-import { isTerminal } from "./order-state.ts";
+import { isTerminal, type OrderState } from "./order-state.ts";
 import type { OutcomeOrder } from "./outcome.ts";
 import type { Phi } from "./phi.ts";
 
 /**
- * What a message can want of an order that came before (ORC-1, table 0119): CA, DC, HD, RL, XO, RP and SS. The last one
+ * What a message can ask of an order that came before (ORC-1, table 0119): CA, DC, HD, RL, XO, RP and SS. The last one
  * asks how the order stands and changes nothing.
  */
 export const CONTROLS = ["cancel", "discontinue", "hold", "release", "change", "replace", "status"] as const;
@@ -19,12 +18,12 @@ export interface FillerNumber {
   readonly id: number;
 }
 
-/** A message's wish about an order that it names. It has a placer order number, a filler number, or both. */
-export interface Wish {
+/** What a message asks of an order that it names. It has a placer order number, a filler number, or both. */
+export interface ControlRequest {
   readonly control: Control;
   /** ORC-2, or the CSV's `order_number`. */
   readonly placerOrderNumber?: string | undefined;
-  /** Who assigned that number, where the message tells. */
+  /** Who assigned that number, where the message says so. */
   readonly placerAuthority?: AssigningAuthority | undefined;
   /** ORC-3 where it is one of ours. */
   readonly fillerNumber?: FillerNumber | undefined;
@@ -34,25 +33,25 @@ export interface Wish {
   readonly content?: Order | undefined;
 }
 
-/** Why a wish isn't granted, in words for the lab; no patient's values. */
-export interface WishRefusal {
+/** Why a request isn't granted, in words for the lab; no patient's values. */
+export interface ControlRefusal {
   readonly code: FailureCode;
   readonly text: string;
 }
 
-/** What became of a wish, as the lab is told. */
-export interface WishAnswer {
+/** What became of a request, as it is reported to the lab. */
+export interface ControlAnswer {
   readonly control: Control;
   readonly placerOrderNumber?: string | undefined;
   readonly fillerNumber?: FillerNumber | undefined;
   /** Absent: done as requested. */
-  readonly refusal?: WishRefusal | undefined;
-  /** The order as it stood then; absent where there is none, or where the wish was not about its subject. */
+  readonly refusal?: ControlRefusal | undefined;
+  /** The order as it stood then; absent where there is none, or where the request was not about its subject. */
   readonly order?: OutcomeOrder | undefined;
 }
 
-/** What of an order decides whether a wish can be granted. */
-export interface WishFacts {
+/** What of an order decides whether a request can be granted. */
+export interface ControlFacts {
   readonly state: OrderState;
   /** The service has a request or procedure of it. */
   readonly isAtService: boolean;
@@ -64,48 +63,51 @@ export interface WishFacts {
   readonly isSame?: boolean | undefined;
 }
 
-/** What follows a wish. */
-export type WishDecision =
-  /** Nothing has left of the order: what is wished is done here. */
-  | { readonly kind: "act"; readonly act: WishAct }
-  /** A call may be under way, or a person looks into what it did: decided again when that is settled. */
+/** What is done to an order of which nothing was sent. */
+export type ControlAct = "cancel" | "hold" | "release" | "change";
+
+/** What follows a request. */
+export type ControlDecision =
+  /** Nothing was sent of the order: what is asked for is done here. */
+  | { readonly kind: "act"; readonly act: ControlAct }
+  /** A cancellation: a call may be under way, or a person looks into what it did. Decided once that is known. */
   | { readonly kind: "wait" }
-  /** The service has it, and its call to cancel is made. */
+  /** A cancellation of what the service has: its cancel call is made. */
   | { readonly kind: "call" }
-  /** The order is as it is wished to be; or its state was asked for, and is told. */
+  /** The order is as requested already; or its state was asked for. */
   | { readonly kind: "done" }
   /** The order goes on as it is, or has ended. */
-  | { readonly kind: "unable"; readonly refusal: WishRefusal };
+  | { readonly kind: "unable"; readonly refusal: ControlRefusal };
 
-/** What is done to an order that the service doesn't have. */
-export type WishAct = "cancel" | "hold" | "release" | "change";
+/** A control that would change something. */
+export type ChangingControl = Exclude<Control, "status">;
 
-const ACTS = {
+export const ACT_BY_CONTROL = {
   cancel: "cancel",
   discontinue: "cancel",
   hold: "hold",
   release: "release",
   change: "change",
   replace: "change",
-} as const satisfies Record<Exclude<Control, "status">, WishAct>;
+} as const satisfies Record<ChangingControl, ControlAct>;
 
-/** Whether the wish is to have the order not done: the one kind for which the service may offer a call. */
+/** Whether the order is not to be done: what alone may stay open, and for which alone the service may offer a call. */
 export function isCancelling(control: Control): control is "cancel" | "discontinue" {
   return control === "cancel" || control === "discontinue";
 }
 
 /**
- * Decides about a wish by the order as it stands at this moment. What the service has, or may have, is never touched
- * here: it offers no call to hold, release or change an order.
+ * Decides about a request by the order as it stands at this moment. Only a cancellation is ever left open. What the service
+ * has, or may have, is never touched here: it offers no call to hold, release or change an order.
  *
  * @param order undefined when there is none of that number
  * @param isCallOffered whether the site configured the service's cancel call for the order's surface
  */
-export function decideWish(
+export function decideControl(
   control: Control,
-  order: WishFacts | undefined,
+  order: ControlFacts | undefined,
   isCallOffered: boolean,
-): WishDecision {
+): ControlDecision {
   if (order === undefined) return unable(control, "ORDER_UNKNOWN", "there is no such order");
   if (control === "status") return { kind: "done" };
   const { state, isAtService, hasIntent } = order;
@@ -114,37 +116,26 @@ export function decideWish(
     return unable(
       control,
       "TOO_LATE",
-      `${ENDED[state] ?? "the order had ended"} before it could be ${DONE[control]}`,
+      `${ENDED[state] ?? "the order had ended"} before ${becoming(control)}`,
     );
   }
-  // What a person has to look into first may belong to another order at the service.
-  if (state === "parked" && (isAtService || hasIntent)) return { kind: "wait" };
+  const act = ACT_BY_CONTROL[control];
+  if (act === "change" && order.isSame === true) return { kind: "done" };
+  // What the service has of a parked order may belong to another one: a person looks into it first.
+  const isUnclear = isAtService ? state === "parked" : hasIntent;
+  if (isUnclear && isCancelling(control)) return { kind: "wait" };
+  if (isUnclear) return unable(control, "UNDER_WAY", UNDER_WAY[state === "parked" ? "parked" : "submitting"]);
   if (isAtService) {
-    if (ACTS[control] === "change" && order.isSame === true) return { kind: "done" };
     if (isCancelling(control) && isCallOffered) return { kind: "call" };
     return unable(control, "NOT_OFFERED", NOT_OFFERED[control]);
   }
-  if (hasIntent) return { kind: "wait" };
-  if (isSo(control, order)) return { kind: "done" };
-  return { kind: "act", act: ACTS[control] };
+  const isHeld = order.isHeld === true;
+  if ((act === "hold" && isHeld) || (act === "release" && !isHeld)) return { kind: "done" };
+  return { kind: "act", act };
 }
 
-/** Whether the order is already as the wish wants it. */
-function isSo(control: Exclude<Control, "status">, { isHeld = false, isSame = false }: WishFacts): boolean {
-  switch (ACTS[control]) {
-    case "hold":
-      return isHeld;
-    case "release":
-      return !isHeld;
-    case "change":
-      return isSame;
-    case "cancel":
-      return false;
-  }
-}
-
-/** What a wish wants to be done to the order, in words. */
-export const DONE: Readonly<Record<Exclude<Control, "status">, string>> = {
+/** What a request wants to be done to the order, in words. */
+export const DONE: Readonly<Record<ChangingControl, string>> = {
   cancel: "cancelled",
   discontinue: "discontinued",
   hold: "put on hold",
@@ -153,8 +144,17 @@ export const DONE: Readonly<Record<Exclude<Control, "status">, string>> = {
   replace: "replaced",
 };
 
+const becoming = (control: ChangingControl) => `it could be ${DONE[control]}`;
+
+const UNDER_WAY = {
+  submitting:
+    "a call to the storage service is under way, so nothing was changed; send the request again once the order has been answered",
+  parked:
+    "an operator is finding out what the storage service has of the order, so nothing was changed; send the request again once the order has been answered",
+};
+
 const STAFF = "only the facility's staff can still stop it";
-const NOT_OFFERED: Readonly<Record<Exclude<Control, "status">, string>> = {
+const NOT_OFFERED: Readonly<Record<ChangingControl, string>> = {
   cancel: `the storage service has the order and offers no call to cancel it, so the order goes on; ${STAFF}`,
   discontinue: `the storage service has the order and offers no call to discontinue it, so the order goes on; ${STAFF}`,
   hold: `the storage service has the order and offers no call to hold it, so the order goes on; ${STAFF}`,
@@ -171,14 +171,18 @@ const ENDED: Readonly<Partial<Record<OrderState, string>>> = {
   discarded: "an operator had discarded the order",
 };
 
-/** Why a wish is refused; cancelling has codes of its own. */
-export type RefusalKind = "ORDER_UNKNOWN" | "ORDER_AMBIGUOUS" | "ORDER_DIFFERS" | "TOO_LATE" | "NOT_OFFERED";
+/** Why a request is refused; cancelling has codes of its own. */
+type ControlRefusalKind = "ORDER_UNKNOWN" | "ORDER_AMBIGUOUS" | "ORDER_DIFFERS" | "TOO_LATE" | "NOT_OFFERED";
 
-/** The refusal of a wish under the code that fits what it wanted. */
-export function refuseWish(control: Control, kind: RefusalKind, text: string): WishRefusal {
+/** The refusal of a request under the code that fits what it asked for. */
+export function refuseControl(control: Control, kind: ControlRefusalKind, text: string): ControlRefusal {
   return { code: isCancelling(control) ? `CANCEL_${kind}` : `CONTROL_${kind}`, text };
 }
 
-function unable(control: Control, kind: RefusalKind, text: string): WishDecision {
-  return { kind: "unable", refusal: refuseWish(control, kind, text) };
+function unable(control: Control, kind: ControlRefusalKind | "UNDER_WAY", text: string): ControlDecision {
+  const refusal =
+    kind === "UNDER_WAY"
+      ? ({ code: "CONTROL_UNDER_WAY", text } as const)
+      : refuseControl(control, kind, text);
+  return { kind: "unable", refusal };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Failure } from "../../src/core/failures.ts";
-import { decideAfterCall, decideAfterLook, type UncancelledLook } from "../../src/jobs/cancel-decision.ts";
+import { decideAfterCall, decideAfterLook, type UncancelledLook } from "../../src/jobs/cancel.ts";
 
 const BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 const SETTLE = {

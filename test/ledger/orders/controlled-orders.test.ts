@@ -1,12 +1,12 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { phi } from "../../src/core/phi.ts";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { listOpenTasks } from "../../src/ledger/tasks.ts";
-import { findOrders } from "../../src/ledger/views.ts";
-import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { aCancel, answers, aWish } from "../support/wishes.ts";
-import { withLedger } from "../support/with-ledger.ts";
+import { phi } from "../../../src/core/phi.ts";
+import { changeOrders } from "../../../src/ledger/change-orders.ts";
+import { listOpenTasks } from "../../../src/ledger/tasks.ts";
+import { findOrders } from "../../../src/ledger/views.ts";
+import { aCancel, aControl, answers } from "../../support/order-control.ts";
+import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { withLedger } from "../../support/with-ledger.ts";
 
 test("a number of ours for a procedure names an order of the external surface, whatever else has a procedure of that number", () =>
   withLedger(async ({ pool }) => {
@@ -20,7 +20,7 @@ test("a number of ours for a procedure names an order of the external surface, w
       { ...common, orderId: second, request: { surface: "external", procedureId: 8 } },
     ]);
     await commit(pool, [aCancel(3, [{ fillerNumber: { kind: "procedure", id: 8 } }])]);
-    const { rows } = await pool.query("select order_id from wishes");
+    const { rows } = await pool.query("select order_id from control_requests");
     expect(rows).toEqual([{ order_id: second }]);
     expect((await findOrders(pool, "A-1"))[0]?.state).toBe("submitted");
   }));
@@ -42,12 +42,12 @@ describe("a number under which the lab has sent several orders", () => {
   ] as const)("is no answer to which of two subjects' to %s", (control, code) =>
     withLedger(async ({ pool }) => {
       const ids = await both(pool, "S-2");
-      await commit(pool, [aWish(3, control, [CANCEL])]);
+      await commit(pool, [aControl(3, control, [CANCEL])]);
       expect(await answers(pool)).toEqual([[code]]);
       expect(await states(pool)).toEqual(["received", "parked"]);
-      const { rows } = await pool.query("select failure_text as text from wishes");
+      const { rows } = await pool.query("select failure_text as text from control_requests");
       expect(rows[0].text).toContain(`(${ids.map((id) => `o${id}`).join(", ")})`);
-      const told = await pool.query("select payload::text as text from outcomes where kind = 'wishes'");
+      const told = await pool.query("select payload::text as text from outcomes where kind = 'control'");
       expect(told.rows[0].text).not.toContain("S-1");
       expect(await listOpenTasks(pool, 10)).toHaveLength(control === "status" ? 0 : 1);
     }),
@@ -76,7 +76,7 @@ describe("a number under which the lab has sent several orders", () => {
       withLedger(async ({ pool }) => {
         const [first] = (await both(pool, "S-2")) as [number];
         await changeOrders(pool, [{ orderId: first, from: ["received"], to: state }]);
-        await commit(pool, [aCancel(3, [CANCEL]), aWish(4, "status", [CANCEL])]);
+        await commit(pool, [aCancel(3, [CANCEL]), aControl(4, "status", [CANCEL])]);
         expect(await answers(pool)).toEqual([["CANCEL_ORDER_AMBIGUOUS"], ["CONTROL_ORDER_AMBIGUOUS"]]);
         expect(await states(pool)).toEqual([state, "parked"]);
         await commit(pool, [aCancel(5, [{ ...CANCEL, subjectCode: phi("S-2") }])]);
@@ -97,7 +97,7 @@ describe("a number under which the lab has sent several orders", () => {
         },
       ]);
       await commit(pool, [aCancel(3, [{ ...CANCEL, fillerNumber: { kind: "request", id: 8 } }])]);
-      const asked = await pool.query("select order_id from wishes");
+      const asked = await pool.query("select order_id from control_requests");
       expect(asked.rows).toEqual([{ order_id: second }]);
       await changeOrders(pool, [
         {
@@ -109,8 +109,10 @@ describe("a number under which the lab has sent several orders", () => {
       ]);
       await commit(pool, [aRecord(4, [numbered("S-3", "V-3")])]);
       await commit(pool, [aCancel(5, [{ ...CANCEL, fillerNumber: { kind: "request", id: 7 } }])]);
-      const { rows } = await pool.query("select order_id, state from wishes order by id desc limit 1");
-      expect(rows).toEqual([{ order_id: first, state: "asked" }]);
+      const { rows } = await pool.query(
+        "select order_id, state from control_requests order by id desc limit 1",
+      );
+      expect(rows).toEqual([{ order_id: first, state: "open" }]);
     }));
 
   test("names the first one once all have ended", () =>
@@ -122,7 +124,7 @@ describe("a number under which the lab has sent several orders", () => {
       ]);
       await commit(pool, [aCancel(3, [CANCEL])]);
       expect(await answers(pool)).toEqual([["CANCEL_TOO_LATE"]]);
-      expect((await pool.query("select order_id from wishes")).rows).toEqual([{ order_id: first }]);
+      expect((await pool.query("select order_id from control_requests")).rows).toEqual([{ order_id: first }]);
     }));
 
   test("is not that of an order which came after the message", () =>
@@ -137,7 +139,7 @@ describe("a number under which the lab has sent several orders", () => {
     }));
 });
 
-describe("after a merge, a wish under the code that stayed", () => {
+describe("after a merge, a request under the code that stayed", () => {
   const merge = (n: number, prior: string, code: string, facilityId = 12) =>
     aRecord(n, [
       {
@@ -177,7 +179,7 @@ describe("after a merge, a wish under the code that stayed", () => {
   test("does not change it, since an order stays with its subject", () =>
     withLedger(async ({ pool }) => {
       await commit(pool, [ordered("S-1"), merge(2, "S-1", "S-2")]);
-      await commit(pool, [aWish(3, "change", [{ ...under("S-2"), content: anOrder({ code: "S-2" }) }])]);
+      await commit(pool, [aControl(3, "change", [{ ...under("S-2"), content: anOrder({ code: "S-2" }) }])]);
       expect(await answers(pool)).toEqual([["CONTROL_ORDER_DIFFERS"]]);
     }));
 });

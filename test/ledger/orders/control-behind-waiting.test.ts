@@ -1,14 +1,14 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { phi } from "../../src/core/phi.ts";
-import type { Control } from "../../src/core/wish.ts";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
-import type { MessageRecord } from "../../src/ledger/message-record.ts";
-import { releaseMessages } from "../../src/ledger/release-messages.ts";
-import { findOrders, listMessages } from "../../src/ledger/views.ts";
-import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { aCancel, answers, aWish } from "../support/wishes.ts";
-import { withLedger } from "../support/with-ledger.ts";
+import type { Control } from "../../../src/core/order-control.ts";
+import { phi } from "../../../src/core/phi.ts";
+import { changeOrders } from "../../../src/ledger/change-orders.ts";
+import type { MessageRecord } from "../../../src/ledger/message-record.ts";
+import { releaseMessages } from "../../../src/ledger/release-messages.ts";
+import { findOrders, listMessages } from "../../../src/ledger/views.ts";
+import { aCancel, aControl, answers } from "../../support/order-control.ts";
+import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { withLedger } from "../../support/with-ledger.ts";
 
 const A1 = { placerOrderNumber: "A-1", subjectCode: phi("SUBJ-1") } as const;
 const OTHER = anOrder({ containers: [{ label: "V-2", description: "straw" }] });
@@ -54,14 +54,14 @@ describe("an order that is here, while a message of its subject waits for a code
   test("is put on hold at once", () =>
     withLedger(async ({ pool }) => {
       await orderThen(pool, waiting(2, "A-1"));
-      await commit(pool, [aWish(3, "hold", [A1])]);
+      await commit(pool, [aControl(3, "hold", [A1])]);
       expect((await order(pool))?.heldAt).toBeInstanceOf(Date);
     }));
 
   test("can be asked about", () =>
     withLedger(async ({ pool }) => {
       await orderThen(pool, waiting(2, "A-1"));
-      await commit(pool, [aWish(3, "status", [A1])]);
+      await commit(pool, [aControl(3, "status", [A1])]);
       expect(await answers(pool)).toEqual([["CR"]]);
     }));
 
@@ -72,30 +72,30 @@ describe("an order that is here, while a message of its subject waits for a code
       await changeOrders(pool, [{ orderId, from: ["received"], to: "submitted", request }]);
       const ours = { fillerNumber: { kind: "request", id: 7 }, subjectCode: A1.subjectCode } as const;
       await commit(pool, [aCancel(3, [ours])]);
-      const { rows } = await pool.query("select order_id from wishes");
+      const { rows } = await pool.query("select order_id from control_requests");
       expect(rows).toEqual([{ order_id: orderId }]);
     }));
 
   test("is not released before a change of it that waits, but before another order", () =>
     withLedger(async ({ pool }) => {
-      await orderThen(pool, aWish(2, "hold", [A1]));
+      await orderThen(pool, aControl(2, "hold", [A1]));
       await commit(pool, [waiting(3, "A-1")]);
-      await commit(pool, [aWish(4, "release", [A1])]);
+      await commit(pool, [aControl(4, "release", [A1])]);
       expect(await verdicts(pool)).toEqual(["accepted", "accepted", "waiting", "waiting"]);
       expect((await order(pool))?.heldAt).toBeInstanceOf(Date);
-      const change = aWish(3, "change", [{ ...A1, content: OTHER }]);
-      await release(pool, { 3: change, 4: aWish(4, "release", [A1]) });
+      const change = aControl(3, "change", [{ ...A1, content: OTHER }]);
+      await release(pool, { 3: change, 4: aControl(4, "release", [A1]) });
       expect(await order(pool)).toMatchObject({ heldAt: undefined, containers: [{ label: "V-2" }] });
-      await commit(pool, [waiting(5, "A-2"), aWish(6, "hold", [A1]), aWish(7, "release", [A1])]);
+      await commit(pool, [waiting(5, "A-2"), aControl(6, "hold", [A1]), aControl(7, "release", [A1])]);
       expect((await order(pool))?.heldAt).toBeUndefined();
     }));
 
   test("stays on hold where it was put on hold after the release that waited", () =>
     withLedger(async ({ pool }) => {
-      await orderThen(pool, aWish(2, "hold", [A1]));
-      await commit(pool, [waiting(3, "A-1"), aWish(4, "release", [A1]), aWish(5, "hold", [A1])]);
-      const change = aWish(3, "change", [{ ...A1, content: OTHER }]);
-      await release(pool, { 3: change, 4: aWish(4, "release", [A1]) });
+      await orderThen(pool, aControl(2, "hold", [A1]));
+      await commit(pool, [waiting(3, "A-1"), aControl(4, "release", [A1]), aControl(5, "hold", [A1])]);
+      const change = aControl(3, "change", [{ ...A1, content: OTHER }]);
+      await release(pool, { 3: change, 4: aControl(4, "release", [A1]) });
       expect(await order(pool)).toMatchObject({
         heldAt: expect.any(Date),
         containers: [{ label: "V-2" }],
@@ -106,19 +106,19 @@ describe("an order that is here, while a message of its subject waits for a code
   test("is changed after the message, in the order in which they came", () =>
     withLedger(async ({ pool }) => {
       await orderThen(pool, waiting(2, "A-2"));
-      await commit(pool, [aWish(3, "change", [{ ...A1, content: OTHER }])]);
+      await commit(pool, [aControl(3, "change", [{ ...A1, content: OTHER }])]);
       expect(await verdicts(pool)).toEqual(["accepted", "waiting", "waiting"]);
     }));
 });
 
-describe("a wish waits behind the message that brings its order", () => {
+describe("a request waits behind the message that brings its order", () => {
   test.each<[string, Control]>([
     ["to cancel it", "cancel"],
     ["to hold it", "hold"],
     ["to know its state", "status"],
   ])("%s", (_, control) =>
     withLedger(async ({ pool }) => {
-      await commit(pool, [waiting(1, "A-1"), aWish(2, control, [A1])]);
+      await commit(pool, [waiting(1, "A-1"), aControl(2, control, [A1])]);
       expect(await verdicts(pool)).toEqual(["waiting", "waiting"]);
     }),
   );
@@ -126,8 +126,8 @@ describe("a wish waits behind the message that brings its order", () => {
   test("beside an order that is here already", () =>
     withLedger(async ({ pool }) => {
       await orderThen(pool, waiting(2, "A-7"));
-      const wishes = [{ control: "cancel", placerOrderNumber: "A-7" }] as const;
-      await commit(pool, [aRecord(3, [anOrder()], { wishes })]);
+      const controlRequests = [{ control: "cancel", placerOrderNumber: "A-7" }] as const;
+      await commit(pool, [aRecord(3, [anOrder()], { controlRequests })]);
       expect(await verdicts(pool)).toEqual(["accepted", "waiting", "waiting"]);
       expect(await answers(pool)).toEqual([]);
     }));

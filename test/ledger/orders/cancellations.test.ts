@@ -1,22 +1,22 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { phi } from "../../src/core/phi.ts";
+import { phi } from "../../../src/core/phi.ts";
+import { changeOrders } from "../../../src/ledger/change-orders.ts";
+import { discardOrder, retryOrder } from "../../../src/ledger/operator.ts";
 import {
   cancelOrder,
   findDueCancels,
   recordCancelCall,
   recordCancelled,
   recordUncancelled,
-} from "../../src/ledger/cancellations.ts";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { discardOrder, retryOrder } from "../../src/ledger/operator.ts";
-import { claimBatch } from "../../src/ledger/submission.ts";
-import { closeTask, countOpenTasks, listOpenTasks } from "../../src/ledger/tasks.ts";
-import { findOrders, listEvents } from "../../src/ledger/views.ts";
-import { claimNext, handOver, recordIntent } from "../support/hand-over.ts";
-import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { aCancel, answers, toldKinds } from "../support/wishes.ts";
-import { withLedger } from "../support/with-ledger.ts";
+} from "../../../src/ledger/orders/cancellations.ts";
+import { claimBatch } from "../../../src/ledger/submission.ts";
+import { closeTask, countOpenTasks, listOpenTasks } from "../../../src/ledger/tasks.ts";
+import { findOrders, listEvents } from "../../../src/ledger/views.ts";
+import { claimNext, handOver, recordIntent } from "../../support/hand-over.ts";
+import { aCancel, answers, toldKinds } from "../../support/order-control.ts";
+import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { withLedger } from "../../support/with-ledger.ts";
 
 const LEASE_MS = 60_000;
 const OPERATOR = { actor: "test", reason: "the patient moved" };
@@ -58,14 +58,14 @@ async function orderedAndSubmitted(pool: pg.Pool): Promise<number> {
   return orderId as number;
 }
 
-describe("a wish to cancel an order that nothing has left of", () => {
+describe("a request to cancel an order that nothing has left of", () => {
   test("is granted at once, and the order never goes out", () =>
     withLedger(async ({ pool }) => {
       await commit(pool, [aRecord(1, [anOrder()])]);
       await commit(pool, [aCancel(2, CANCEL)]);
       expect(await only(pool)).toMatchObject({ state: "cancelled", failure: { code: "ORDER_CANCELLED" } });
       expect(await handOver(pool)).toEqual([]);
-      expect(await toldKinds(pool)).toEqual(["acknowledged", "changed cancelled", "wishes"]);
+      expect(await toldKinds(pool)).toEqual(["acknowledged", "changed cancelled", "control"]);
       expect(await answers(pool)).toEqual([["CR"]]);
     }));
 
@@ -78,9 +78,9 @@ describe("a wish to cancel an order that nothing has left of", () => {
 
   test("is granted in the message that brings the order", () =>
     withLedger(async ({ pool }) => {
-      await commit(pool, [aRecord(1, [anOrder()], { wishes: CANCEL })]);
+      await commit(pool, [aRecord(1, [anOrder()], { controlRequests: CANCEL })]);
       expect((await only(pool)).state).toBe("cancelled");
-      expect(await toldKinds(pool)).toEqual(["acknowledged", "changed cancelled", "wishes"]);
+      expect(await toldKinds(pool)).toEqual(["acknowledged", "changed cancelled", "control"]);
     }));
 
   test("makes the queue's job for it stale", () =>
@@ -134,12 +134,12 @@ describe("a wish to cancel an order that nothing has left of", () => {
     }));
 });
 
-describe("a wish to cancel that names no order of the sender", () => {
+describe("a request to cancel that names no order of the sender", () => {
   test("is refused when there is none of that number", () =>
     withLedger(async ({ pool }) => {
       await commit(pool, [aCancel(1, CANCEL)]);
       expect(await answers(pool)).toEqual([["CANCEL_ORDER_UNKNOWN"]]);
-      expect(await toldKinds(pool)).toEqual(["wishes"]);
+      expect(await toldKinds(pool)).toEqual(["control"]);
     }));
 
   test("is refused when the order comes after it, even in the same batch, and the order goes on", () =>
@@ -163,7 +163,7 @@ describe("a wish to cancel that names no order of the sender", () => {
       await commit(pool, [aCancel(2, [{ placerOrderNumber: "A-1", subjectCode: phi("SUBJ-2") }])]);
       expect(await answers(pool)).toEqual([["CANCEL_ORDER_DIFFERS"]]);
       expect((await only(pool)).state).toBe("received");
-      const { rows } = await pool.query("select payload::text as text from outcomes where kind = 'wishes'");
+      const { rows } = await pool.query("select payload::text as text from outcomes where kind = 'control'");
       expect(rows[0].text).not.toContain("SUBJ-1");
       expect(await listOpenTasks(pool, 10)).toHaveLength(1);
     }));
@@ -177,7 +177,7 @@ describe("a wish to cancel that names no order of the sender", () => {
     }));
 });
 
-test("a wish to cancel waits behind a message about the same order that waits for a code table, and for no other", () =>
+test("a request to cancel waits behind a message about the same order that waits for a code table, and for no other", () =>
   withLedger(async ({ pool }) => {
     const waiting = aRecord(1, [], {
       verdict: "waiting",
@@ -191,13 +191,13 @@ test("a wish to cancel waits behind a message about the same order that waits fo
     expect((await toldKinds(pool)).filter((kind) => kind === "waiting")).toHaveLength(2);
   }));
 
-describe("a wish to cancel by the number that we gave the order", () => {
+describe("a request to cancel by the number that we gave the order", () => {
   test("finds the order of that request", () =>
     withLedger(async ({ pool }) => {
       const orderId = await orderedAndSubmitted(pool);
       await commit(pool, [aCancel(2, [{ fillerNumber: { kind: "request", id: 5 } }])]);
       expect(await findDueCancels(pool, 10)).toMatchObject([
-        { orderId, link: { surface: "request", requestId: 5 }, call: "due", attempts: 0 },
+        { orderId, surface: "request", serviceId: 5, call: "due", attempts: 0 },
       ]);
     }));
 
@@ -217,7 +217,7 @@ describe("a wish to cancel by the number that we gave the order", () => {
     }));
 });
 
-describe("a wish to cancel while a call may be under way", () => {
+describe("a request to cancel while a call may be under way", () => {
   test("is acknowledged and waits", () =>
     withLedger(async ({ pool }) => {
       await commit(pool, [aRecord(1, [anOrder()])]);
@@ -285,7 +285,7 @@ describe("a wish to cancel while a call may be under way", () => {
     }));
 });
 
-describe("a wish to cancel an order that the service has", () => {
+describe("a request to cancel an order that the service has", () => {
   test("is granted when the service shows it as cancelled, whoever sees that first", () =>
     withLedger(async ({ pool }) => {
       const orderId = await orderedAndSubmitted(pool);
@@ -373,7 +373,7 @@ describe("the same cancel message again", () => {
       await commit(pool, [again(1)]);
       await commit(pool, [again(1)]);
       expect(await answers(pool)).toEqual([["CR"], ["CR"]]);
-      const { rows } = await pool.query("select count(*)::integer as count from wishes");
+      const { rows } = await pool.query("select count(*)::integer as count from control_requests");
       expect(rows).toEqual([{ count: 1 }]);
     }));
 
@@ -400,7 +400,7 @@ describe("the same cancel message again", () => {
     withLedger(async ({ pool }) => {
       await commit(pool, [aRecord(1, [anOrder()])]);
       await Promise.all([commit(pool, [again(1)]), commit(pool, [again(1)])]);
-      const { rows } = await pool.query("select count(*)::integer as count from wishes");
+      const { rows } = await pool.query("select count(*)::integer as count from control_requests");
       expect(rows).toEqual([{ count: 1 }]);
     }));
 
@@ -412,7 +412,7 @@ describe("the same cancel message again", () => {
     }));
 });
 
-test("wishes of one message that are decided together are answered together", () =>
+test("requests of one message that are decided together are answered together", () =>
   withLedger(async ({ pool }) => {
     const orders = ["A-1", "A-2"].map((placerOrderNumber) => anOrder({ placerOrderNumber }));
     await commit(pool, [aRecord(1, orders)]);

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { CONTROLS, type ControlFacts, decideControl, isCancelling } from "../../src/core/order-control.ts";
 import { isTerminal, mayMove, ORDER_STATES, TRACKED_STATES } from "../../src/core/order-state.ts";
-import { CONTROLS, decideWish, isCancelling, type WishFacts } from "../../src/core/wish.ts";
 
-const decideCancel = (order: WishFacts | undefined, isOffered: boolean) =>
-  decideWish("cancel", order, isOffered);
+const decideCancel = (order: ControlFacts | undefined, isOffered: boolean) =>
+  decideControl("cancel", order, isOffered);
 
 const facts = fc.record({
   state: fc.constantFrom(...ORDER_STATES),
@@ -12,7 +12,7 @@ const facts = fc.record({
   hasIntent: fc.boolean(),
 });
 
-describe("a wish to cancel", () => {
+describe("a request to cancel", () => {
   test("an order that there is not is refused", () => {
     expect(decideCancel(undefined, true)).toMatchObject({
       kind: "unable",
@@ -111,7 +111,7 @@ const anyFacts = fc.record({
 });
 const FREE = { state: "received", isAtService: false, hasIntent: false } as const;
 
-describe("a wish to hold, release or change", () => {
+describe("a request to hold, release or change", () => {
   test.each([
     ["hold", "hold"],
     ["release", "release"],
@@ -120,7 +120,7 @@ describe("a wish to hold, release or change", () => {
     ["discontinue", "cancel"],
   ] as const)("%s is done here for an order that nothing has left of", (control, act) => {
     const facts = { ...FREE, isHeld: control === "release" };
-    expect(decideWish(control, facts, false)).toEqual({ kind: "act", act });
+    expect(decideControl(control, facts, false)).toEqual({ kind: "act", act });
   });
 
   test.each([
@@ -129,14 +129,14 @@ describe("a wish to hold, release or change", () => {
     ["change", { isSame: true }],
     ["replace", { isSame: true }],
   ] as const)("%s is granted for an order that is so already", (control, facts) => {
-    expect(decideWish(control, { ...FREE, ...facts }, false)).toEqual({ kind: "done" });
+    expect(decideControl(control, { ...FREE, ...facts }, false)).toEqual({ kind: "done" });
   });
 
   test.each(["hold", "release", "change", "replace"] as const)(
     "%s is never the service's to grant, whatever call it has for cancelling",
     (control) => {
       const facts = { state: "submitted", isAtService: true, hasIntent: false } as const;
-      expect(decideWish(control, facts, true)).toMatchObject({
+      expect(decideControl(control, facts, true)).toMatchObject({
         kind: "unable",
         refusal: { code: "CONTROL_NOT_OFFERED" },
       });
@@ -147,7 +147,7 @@ describe("a wish to hold, release or change", () => {
     "%s comes too late for an ended order",
     (control) => {
       const facts = { state: "cancelled", isAtService: false, hasIntent: false } as const;
-      expect(decideWish(control, facts, true)).toMatchObject({
+      expect(decideControl(control, facts, true)).toMatchObject({
         kind: "unable",
         refusal: {
           code: "CONTROL_TOO_LATE",
@@ -158,12 +158,12 @@ describe("a wish to hold, release or change", () => {
   );
 });
 
-describe("any wish", () => {
+describe("any request", () => {
   test("is refused when there is no such order, under a code of its own where it would not cancel", () => {
     fc.assert(
       fc.property(anyControl, (control) => {
         const code = isCancelling(control) ? "CANCEL_ORDER_UNKNOWN" : "CONTROL_ORDER_UNKNOWN";
-        expect(decideWish(control, undefined, true)).toMatchObject({ kind: "unable", refusal: { code } });
+        expect(decideControl(control, undefined, true)).toMatchObject({ kind: "unable", refusal: { code } });
       }),
     );
   });
@@ -171,17 +171,38 @@ describe("any wish", () => {
   test("does nothing here to an order that the service has or may have, nor to one that has ended", () => {
     fc.assert(
       fc.property(anyControl, anyFacts, fc.boolean(), (control, facts, isOffered) => {
-        if (decideWish(control, facts, isOffered).kind !== "act") return;
+        if (decideControl(control, facts, isOffered).kind !== "act") return;
         expect(facts).toMatchObject({ isAtService: false, hasIntent: false });
         expect(isTerminal(facts.state)).toBe(false);
       }),
     );
   });
 
-  test("is told that it is granted only when the order is, or becomes, what was wished", () => {
+  test("is left open only where it is to cancel, and while nobody knows what a call did", () => {
     fc.assert(
       fc.property(anyControl, anyFacts, fc.boolean(), (control, facts, isOffered) => {
-        if (decideWish(control, facts, isOffered).kind !== "done" || control === "status") return;
+        if (decideControl(control, facts, isOffered).kind !== "wait") return;
+        expect(isCancelling(control)).toBe(true);
+        expect(facts.hasIntent || (facts.state === "parked" && facts.isAtService)).toBe(true);
+      }),
+    );
+  });
+
+  test("to change an order is refused while a call is under way, to be sent again", () => {
+    for (const control of ["hold", "release", "change", "replace"] as const) {
+      for (const state of ["submitting", "parked"] as const) {
+        expect(decideControl(control, { state, isAtService: false, hasIntent: true }, true)).toMatchObject({
+          kind: "unable",
+          refusal: { code: "CONTROL_UNDER_WAY", text: expect.stringContaining("send the request again") },
+        });
+      }
+    }
+  });
+
+  test("is told that it is granted only when the order is, or becomes, what was requested", () => {
+    fc.assert(
+      fc.property(anyControl, anyFacts, fc.boolean(), (control, facts, isOffered) => {
+        if (decideControl(control, facts, isOffered).kind !== "done" || control === "status") return;
         if (isCancelling(control)) expect(facts.state).toBe("cancelled");
         if (control === "hold") expect(facts.isHeld).toBe(true);
         if (control === "release") expect(facts.isHeld).toBe(false);
@@ -193,7 +214,7 @@ describe("any wish", () => {
   test("that asks how an order stands is answered at once, whatever is under way", () => {
     fc.assert(
       fc.property(anyFacts, fc.boolean(), (facts, isOffered) => {
-        expect(decideWish("status", facts, isOffered)).toEqual({ kind: "done" });
+        expect(decideControl("status", facts, isOffered)).toEqual({ kind: "done" });
       }),
     );
   });

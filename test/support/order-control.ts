@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Control, Wish, WishAnswer } from "../../src/core/wish.ts";
+import type { Control, ControlAnswer, ControlRequest } from "../../src/core/order-control.ts";
 import type { MessageRecord } from "../../src/ledger/message-record.ts";
 import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
 import { aRecord } from "./orders.ts";
@@ -7,21 +7,21 @@ import { aRecord } from "./orders.ts";
 /** A message that does nothing but cancel. */
 export function aCancel(
   ordinal: number,
-  wishes: readonly Omit<Wish, "control">[],
+  requests: readonly Omit<ControlRequest, "control">[],
   parts: Partial<MessageRecord> = {},
 ): MessageRecord {
-  return aWish(ordinal, "cancel", wishes, parts);
+  return aControl(ordinal, "cancel", requests, parts);
 }
 
 /** A message that does nothing but want something of earlier orders. */
-export function aWish(
+export function aControl(
   ordinal: number,
   control: Control,
-  wishes: readonly Omit<Wish, "control">[],
+  requests: readonly Omit<ControlRequest, "control">[],
   parts: Partial<MessageRecord> = {},
 ): MessageRecord {
-  const all = wishes.map((wish) => ({ ...wish, control }));
-  return aRecord(ordinal, [], { messageControlId: `X${ordinal}`, wishes: all, ...parts });
+  const all = requests.map((request) => ({ ...request, control }));
+  return aRecord(ordinal, [], { messageControlId: `X${ordinal}`, controlRequests: all, ...parts });
 }
 
 /** What the lab is still to be told: the kinds, with the state of a changed order. */
@@ -32,9 +32,9 @@ export async function toldKinds(pool: pg.Pool, connector = "lims"): Promise<stri
   );
 }
 
-/** The answers to wishes that the lab is to be told, in order: `CR`, or the code of the refusal. */
+/** The answers to requests that the lab is to be told, in order: `CR`, or the code of the refusal. */
 export async function answers(pool: pg.Pool, connector = "lims"): Promise<string[][]> {
   const open = await listOpenOutcomes(pool, connector, 100);
-  const word = ({ refusal }: WishAnswer) => refusal?.code ?? "CR";
-  return open.flatMap(({ outcome }) => (outcome.kind === "wishes" ? [outcome.answers.map(word)] : []));
+  const word = ({ refusal }: ControlAnswer) => refusal?.code ?? "CR";
+  return open.flatMap(({ outcome }) => (outcome.kind === "control" ? [outcome.answers.map(word)] : []));
 }

@@ -1,18 +1,18 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { phi } from "../../src/core/phi.ts";
-import { CONTROLS, type Control, type WishAnswer } from "../../src/core/wish.ts";
-import { changeOrders, changeOrdersWithin } from "../../src/ledger/change-orders.ts";
-import { releaseOrder, retryOrder } from "../../src/ledger/operator.ts";
-import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
-import { forgetOld } from "../../src/ledger/prune.ts";
-import { claimBatch } from "../../src/ledger/submission.ts";
-import { listOpenTasks } from "../../src/ledger/tasks.ts";
-import { findOrders, listEvents } from "../../src/ledger/views.ts";
-import { claimNext, handOver, recordIntent } from "../support/hand-over.ts";
-import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { aWish, toldKinds } from "../support/wishes.ts";
-import { withLedger } from "../support/with-ledger.ts";
+import { CONTROLS, type Control, type ControlAnswer } from "../../../src/core/order-control.ts";
+import { phi } from "../../../src/core/phi.ts";
+import { changeOrders, changeOrdersWithin } from "../../../src/ledger/change-orders.ts";
+import { releaseOrder, retryOrder } from "../../../src/ledger/operator.ts";
+import { listOpenOutcomes } from "../../../src/ledger/outcomes.ts";
+import { forgetOld } from "../../../src/ledger/prune.ts";
+import { claimBatch } from "../../../src/ledger/submission.ts";
+import { listOpenTasks } from "../../../src/ledger/tasks.ts";
+import { findOrders, listEvents } from "../../../src/ledger/views.ts";
+import { claimNext, handOver, recordIntent } from "../../support/hand-over.ts";
+import { aControl, toldKinds } from "../../support/order-control.ts";
+import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { withLedger } from "../../support/with-ledger.ts";
 
 const LEASE_MS = 60_000;
 const ITS_NUMBER = [{ placerOrderNumber: "A-1" }] as const;
@@ -45,9 +45,9 @@ const submitted = (requestId: number) =>
   }) as const;
 
 /** The answers so far, newest last. */
-async function answersTo(pool: pg.Pool): Promise<WishAnswer[]> {
+async function answersTo(pool: pg.Pool): Promise<ControlAnswer[]> {
   const open = await listOpenOutcomes(pool, "lims", 500);
-  const answers = open.flatMap(({ outcome }) => (outcome.kind === "wishes" ? outcome.answers : []));
+  const answers = open.flatMap(({ outcome }) => (outcome.kind === "control" ? outcome.answers : []));
   return answers.map((answer) => ({ refusal: undefined, order: undefined, ...answer }));
 }
 
@@ -57,14 +57,14 @@ describe("an order on hold", () => {
   test("is not handed over until it is released, and keeps its place", () =>
     withLedger(async ({ pool }) => {
       await ordered(pool);
-      await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
+      await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
       expect(await handOver(pool)).toEqual([]);
       expect(await lastAnswer(pool)).toMatchObject({
         control: "hold",
         refusal: undefined,
         order: { isHeld: true },
       });
-      await commit(pool, [aWish(3, "release", ITS_NUMBER)]);
+      await commit(pool, [aControl(3, "release", ITS_NUMBER)]);
       expect(await lastAnswer(pool)).toMatchObject({
         control: "release",
         refusal: undefined,
@@ -77,7 +77,7 @@ describe("an order on hold", () => {
     withLedger(async ({ pool }) => {
       await ordered(pool);
       const [due] = await handOver(pool);
-      await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
+      await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
       expect((await only(pool)).state).toBe("received");
       expect(await claimBatch(pool, due?.batch as number, "me", LEASE_MS)).toEqual([]);
     }));
@@ -86,20 +86,20 @@ describe("an order on hold", () => {
     withLedger(async ({ pool }) => {
       await ordered(pool);
       const mine = await claim(pool);
-      await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
+      await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
       expect(await intend(pool, mine)).toBeUndefined();
       const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
       expect(await changeOrders(pool, [{ ...mine, to: "parked", failure }])).toEqual(new Set());
       expect(await only(pool)).toMatchObject({ state: "received", heldAt: expect.any(Date) });
     }));
 
-  test("is held or sent, never both, when the worker's call and the wish come at once", () =>
+  test("is held or sent, never both, when the worker's call and the request come at once", () =>
     withLedger(async ({ pool }) => {
       await ordered(pool);
       const mine = await claim(pool);
       const [intendedAt] = await Promise.all([
         intend(pool, mine),
-        commit(pool, [aWish(2, "hold", ITS_NUMBER)]),
+        commit(pool, [aControl(2, "hold", ITS_NUMBER)]),
       ]);
       const { heldAt } = await only(pool);
       expect((intendedAt === undefined) === (heldAt !== undefined)).toBe(true);
@@ -108,7 +108,7 @@ describe("an order on hold", () => {
   test("lets later orders of its subject pass, unless parked ones hold their lane as well", () =>
     withLedger(async ({ pool }) => {
       const later = anOrder({ placerOrderNumber: "A-2", containers: [{ label: "V-9", description: "" }] });
-      await commit(pool, [aRecord(1, [anOrder()]), aWish(2, "hold", ITS_NUMBER), aRecord(3, [later])]);
+      await commit(pool, [aRecord(1, [anOrder()]), aControl(2, "hold", ITS_NUMBER), aRecord(3, [later])]);
       expect(await handOver(pool, true)).toEqual([]);
       expect(await handOver(pool)).toHaveLength(1);
       expect((await only(pool, "A-2")).state).toBe("queued");
@@ -117,7 +117,7 @@ describe("an order on hold", () => {
   test("can be released by a person, whose reason is kept, but not by a retry", () =>
     withLedger(async ({ pool }) => {
       const [id] = (await ordered(pool)) as [number];
-      await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
+      await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
       expect(await retryOrder(pool, { id }, OPERATOR)).toBe("not applicable");
       expect(await releaseOrder(pool, { id }, OPERATOR)).toBe("done");
       expect(await releaseOrder(pool, { id }, OPERATOR)).toBe("not applicable");
@@ -131,7 +131,7 @@ describe("an order on hold", () => {
       const [id] = (await ordered(pool)) as [number];
       const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
       await changeOrders(pool, [{ orderId: id, to: "parked", failure }]);
-      await commit(pool, [aWish(2, "hold", ITS_NUMBER)]);
+      await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
       expect((await only(pool)).state).toBe("parked");
       await retryOrder(pool, { id }, OPERATOR);
       expect(await handOver(pool)).toEqual([]);
@@ -142,14 +142,14 @@ describe("an order that is changed", () => {
   test.each(["change", "replace"] as const)("asks for something else under the same number (%s)", (control) =>
     withLedger(async ({ pool }) => {
       await ordered(pool);
-      await commit(pool, [aWish(2, control, TO_OTHER)]);
+      await commit(pool, [aControl(2, control, TO_OTHER)]);
       const order = await only(pool);
       expect(order).toMatchObject({
         state: "received",
         containers: [{ label: "V-2", description: "straw" }],
       });
       expect(await lastAnswer(pool)).toMatchObject({ control, order: { containers: [{ label: "V-2" }] } });
-      expect(await toldKinds(pool)).toEqual(["acknowledged", "wishes"]);
+      expect(await toldKinds(pool)).toEqual(["acknowledged", "control"]);
       // The number now stands for the new content.
       await commit(pool, [aRecord(3, [OTHER])]);
       expect(await findOrders(pool, "A-1")).toHaveLength(1);
@@ -160,7 +160,7 @@ describe("an order that is changed", () => {
     withLedger(async ({ pool }) => {
       await ordered(pool);
       const subject = { code: phi("SUBJ-1"), lastName: phi("Newly") };
-      await commit(pool, [aWish(2, "change", [{ ...TO_OTHER[0], content: { ...OTHER, subject } }])]);
+      await commit(pool, [aControl(2, "change", [{ ...TO_OTHER[0], content: { ...OTHER, subject } }])]);
       const { subject: kept } = await only(pool);
       expect([kept.firstName, kept.lastName, kept.dateOfBirth].map((value) => value?.reveal())).toEqual([
         "Ada",
@@ -169,19 +169,12 @@ describe("an order that is changed", () => {
       ]);
     }));
 
-  test("leaves nothing of the new content with the wish, once that is decided", () =>
-    withLedger(async ({ pool }) => {
-      await ordered(pool);
-      await commit(pool, [aWish(2, "change", TO_OTHER)]);
-      expect((await pool.query("select content from wishes")).rows).toEqual([{ content: null }]);
-    }));
-
   test("is taken from a worker that still has the former content, and gets a mark of its own", () =>
     withLedger(async ({ pool }) => {
       await ordered(pool);
       const mine = await claim(pool);
       const before = (await only(pool)).mark;
-      await commit(pool, [aWish(2, "change", TO_OTHER)]);
+      await commit(pool, [aControl(2, "change", TO_OTHER)]);
       expect(await intend(pool, mine)).toBeUndefined();
       const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
       expect(await changeOrders(pool, [{ ...mine, to: "parked", failure }])).toEqual(new Set());
@@ -190,36 +183,26 @@ describe("an order that is changed", () => {
       expect(await handOver(pool)).toHaveLength(1);
     }));
 
-  test("waits while a call is under way, and is changed once that is known to have had no effect", () =>
+  test("stays as it was while a call is under way, which is answered at once, and can be changed afterwards", () =>
     withLedger(async ({ pool }) => {
       await ordered(pool);
       const mine = await claim(pool);
       await intend(pool, mine);
-      await commit(pool, [aWish(2, "change", TO_OTHER)]);
-      expect(await answersTo(pool)).toEqual([]);
-      expect((await only(pool)).containers).toMatchObject([{ label: "V-1" }]);
+      await commit(pool, [aControl(2, "change", TO_OTHER)]);
+      expect(await lastAnswer(pool)).toMatchObject({ refusal: { code: "CONTROL_UNDER_WAY" } });
+      expect(await listOpenTasks(pool, 10)).toMatchObject([{ kind: "change" }]);
       await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentSettled: true }]);
+      expect((await only(pool)).containers).toMatchObject([{ label: "V-1" }]);
+      await commit(pool, [aControl(3, "change", TO_OTHER)]);
       expect(await lastAnswer(pool)).toMatchObject({ control: "change", refusal: undefined });
       expect((await only(pool)).containers).toMatchObject([{ label: "V-2" }]);
-    }));
-
-  test("stays as it was when that call turns out to have made a request", () =>
-    withLedger(async ({ pool }) => {
-      await ordered(pool);
-      const mine = await claim(pool);
-      await intend(pool, mine);
-      await commit(pool, [aWish(2, "change", TO_OTHER)]);
-      await changeOrders(pool, [{ ...mine, ...submitted(7) }]);
-      expect(await lastAnswer(pool)).toMatchObject({ refusal: { code: "CONTROL_NOT_OFFERED" } });
-      expect(await only(pool)).toMatchObject({ state: "submitted", containers: [{ label: "V-1" }] });
-      expect(await listOpenTasks(pool, 10)).toMatchObject([{ kind: "change" }]);
     }));
 
   test("is granted without a word of change where the service has just what is asked for", () =>
     withLedger(async ({ pool }) => {
       const [orderId] = (await ordered(pool)) as [number];
       await changeOrders(pool, [{ orderId, from: ["received"], ...submitted(7) }]);
-      await commit(pool, [aWish(2, "change", [{ ...TO_OTHER[0], content: anOrder() }])]);
+      await commit(pool, [aControl(2, "change", [{ ...TO_OTHER[0], content: anOrder() }])]);
       expect(await lastAnswer(pool)).toMatchObject({ control: "change", refusal: undefined });
       expect(await listOpenTasks(pool, 10)).toEqual([]);
     }));
@@ -229,14 +212,14 @@ describe("an order that is changed", () => {
       const [id] = (await ordered(pool)) as [number];
       const failure = { code: "CONTAINER_UNKNOWN", text: "no such container" } as const;
       await changeOrders(pool, [{ orderId: id, to: "parked", failure }]);
-      await commit(pool, [aWish(2, "change", TO_OTHER)]);
+      await commit(pool, [aControl(2, "change", TO_OTHER)]);
       expect(await only(pool)).toMatchObject({ state: "received", failure: undefined });
     }));
 
   test("keeps the text of the message that changed it for as long as it is open, since results echo that", () =>
     withLedger(async ({ pool }) => {
       const [orderId] = await ordered(pool);
-      await commit(pool, [aWish(2, "change", TO_OTHER)]);
+      await commit(pool, [aControl(2, "change", TO_OTHER)]);
       await pool.query("update messages set received_at = now() - interval '3 days'");
       await pool.query("update orders set changed_at = now() - interval '3 days'");
       await pool.query("update outcomes set is_composed = true");
@@ -250,7 +233,7 @@ describe("an order that is changed", () => {
     withLedger(async ({ pool }) => {
       await ordered(pool);
       const content = anOrder({ code: "SUBJ-2" });
-      await commit(pool, [aWish(2, "change", [{ ...TO_OTHER[0], subjectCode: phi("SUBJ-2"), content }])]);
+      await commit(pool, [aControl(2, "change", [{ ...TO_OTHER[0], subjectCode: phi("SUBJ-2"), content }])]);
       expect(await lastAnswer(pool)).toMatchObject({
         refusal: { code: "CONTROL_ORDER_DIFFERS" },
         order: undefined,
@@ -275,25 +258,103 @@ test("what a transaction tells that waited for another one has a later time than
     expect(later).toBeGreaterThanOrEqual(earlier);
   }));
 
-describe("several wishes about one order", () => {
-  test("are done in the order in which they came once a call under way is settled", () =>
+describe("several requests about one order", () => {
+  const DONE_IN_ORDER = [
+    ["hold", undefined],
+    ["change", undefined],
+    ["release", undefined],
+    ["discontinue", undefined],
+    ["hold", "CONTROL_TOO_LATE"],
+  ];
+  const ASKED = [
+    aControl(2, "hold", ITS_NUMBER),
+    aControl(3, "change", TO_OTHER),
+    aControl(4, "release", ITS_NUMBER),
+    aControl(5, "discontinue", ITS_NUMBER),
+    aControl(6, "hold", ITS_NUMBER),
+  ];
+
+  test("are done in the order in which they came, each by what those before it led to", () =>
+    withLedger(async ({ pool }) => {
+      await commit(pool, [aRecord(1, [anOrder()]), ...ASKED]);
+      expect((await answersTo(pool)).map(({ control, refusal }) => [control, refusal?.code])).toEqual(
+        DONE_IN_ORDER,
+      );
+      expect(await only(pool)).toMatchObject({
+        state: "cancelled",
+        heldAt: undefined,
+        containers: [{ label: "V-2" }],
+      });
+      const events = await listEvents(pool, (await only(pool)).id);
+      const kinds = events.map(({ kind }) => kind).filter((kind) => !/_(asked|refused)$/.test(kind));
+      expect(kinds).toEqual(["received", "held", "changed", "released", "cancelled"]);
+    }));
+
+  test("lead to the same where each comes in a file of its own", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      for (const asked of ASKED) await commit(pool, [asked]);
+      expect((await answersTo(pool)).map(({ control, refusal }) => [control, refusal?.code])).toEqual(
+        DONE_IN_ORDER,
+      );
+    }));
+
+  test("of which two change it end with the later content, and keep a name that only the first one gives", () =>
+    withLedger(async ({ pool }) => {
+      const renamed = anOrder({ subject: { code: phi("SUBJ-1"), lastName: phi("Newly") } });
+      const nameless = { ...OTHER, subject: { code: phi("SUBJ-1") } };
+      const change = (ordinal: number, content: typeof OTHER) =>
+        aControl(ordinal, "change", [{ ...TO_OTHER[0], content }]);
+      await commit(pool, [aRecord(1, [anOrder()]), change(2, renamed), change(3, nameless)]);
+      const order = await only(pool);
+      expect(order.subject.lastName?.reveal()).toBe("Newly");
+      expect(order.containers).toMatchObject([{ label: "V-2" }]);
+    }));
+
+  test("leave an order alone that is held and released again at once", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const mine = await claim(pool);
+      await commit(pool, [aControl(2, "hold", ITS_NUMBER), aControl(3, "release", ITS_NUMBER)]);
+      expect((await answersTo(pool)).map(({ refusal }) => refusal)).toEqual([undefined, undefined]);
+      expect(await only(pool)).toMatchObject({ state: "submitting", heldAt: undefined });
+      expect(await intend(pool, mine)).toBeDefined();
+    }));
+});
+
+describe("while a call may be under way", () => {
+  test("only a cancellation stays open, and everything else is refused at once", () =>
     withLedger(async ({ pool }) => {
       await ordered(pool);
       const mine = await claim(pool);
       await intend(pool, mine);
-      await commit(pool, [aWish(2, "hold", ITS_NUMBER), aWish(3, "change", TO_OTHER)]);
-      await commit(pool, [aWish(4, "release", ITS_NUMBER), aWish(5, "discontinue", ITS_NUMBER)]);
-      await commit(pool, [aWish(6, "hold", ITS_NUMBER)]);
-      expect(await answersTo(pool)).toEqual([]);
-      await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentSettled: true }]);
-      expect((await answersTo(pool)).map(({ control, refusal }) => [control, refusal?.code])).toEqual([
-        ["hold", undefined],
-        ["change", undefined],
-        ["release", undefined],
-        ["discontinue", undefined],
-        ["hold", "CONTROL_TOO_LATE"],
+      await commit(pool, [
+        aControl(2, "hold", ITS_NUMBER),
+        aControl(3, "cancel", ITS_NUMBER),
+        aControl(4, "replace", TO_OTHER),
       ]);
-      expect(await only(pool)).toMatchObject({ state: "cancelled", heldAt: undefined });
+      expect((await answersTo(pool)).map(({ control, refusal }) => [control, refusal?.code])).toEqual([
+        ["hold", "CONTROL_UNDER_WAY"],
+        ["replace", "CONTROL_UNDER_WAY"],
+      ]);
+      const { rows } = await pool.query("select control from control_requests where state = 'open'");
+      expect(rows).toEqual([{ control: "cancel" }]);
+      await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentSettled: true }]);
+      expect(await lastAnswer(pool)).toMatchObject({ control: "cancel", refusal: undefined });
+      expect((await only(pool)).state).toBe("cancelled");
+    }));
+
+  test("a cancellation that comes at the moment in which the call is known to have had no effect is carried out", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const mine = await claim(pool);
+      await intend(pool, mine);
+      await Promise.all([
+        commit(pool, [aControl(2, "cancel", ITS_NUMBER)]),
+        changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentSettled: true }]),
+      ]);
+      expect((await only(pool)).state).toBe("cancelled");
+      expect(await answersTo(pool)).toHaveLength(1);
     }));
 });
 
@@ -303,7 +364,7 @@ describe("a question for an order's state", () => {
       const [orderId] = (await ordered(pool)) as [number];
       await intend(pool, await claim(pool));
       const before = await listEvents(pool, orderId);
-      await commit(pool, [aWish(2, "status", ITS_NUMBER)]);
+      await commit(pool, [aControl(2, "status", ITS_NUMBER)]);
       expect(await lastAnswer(pool)).toMatchObject({ control: "status", order: { state: "submitting" } });
       expect(await listEvents(pool, orderId)).toEqual(before);
       expect((await pool.query("select 1 from audit")).rows).toEqual([]);
@@ -311,7 +372,7 @@ describe("a question for an order's state", () => {
 
   test("about an order that never came says so, and asks nobody for anything", () =>
     withLedger(async ({ pool }) => {
-      await commit(pool, [aWish(1, "status", ITS_NUMBER)]);
+      await commit(pool, [aControl(1, "status", ITS_NUMBER)]);
       expect(await lastAnswer(pool)).toMatchObject({ refusal: { code: "CONTROL_ORDER_UNKNOWN" } });
       expect(await listOpenTasks(pool, 10)).toEqual([]);
     }));
@@ -319,19 +380,19 @@ describe("a question for an order's state", () => {
   test("that comes again gets the answer that it got, with the time of that", () =>
     withLedger(async ({ pool }) => {
       await ordered(pool);
-      const asks = aWish(2, "status", ITS_NUMBER);
+      const asks = aControl(2, "status", ITS_NUMBER);
       await commit(pool, [asks]);
-      await commit(pool, [aWish(3, "hold", ITS_NUMBER)]);
+      await commit(pool, [aControl(3, "hold", ITS_NUMBER)]);
       await commit(pool, [asks]);
       expect((await lastAnswer(pool))?.order).toMatchObject({ isHeld: false });
       const answers = (await listOpenOutcomes(pool, "lims", 10)).filter(
-        ({ outcome }) => outcome.kind === "wishes",
+        ({ outcome }) => outcome.kind === "control",
       );
       expect(answers.at(-1)?.outcome.occurredAt).toEqual(answers[0]?.outcome.occurredAt);
     }));
 });
 
-/** Brings an order of number `A-<n>` into a standing in which a wish may find it. */
+/** Brings an order of number `A-<n>` into a standing in which a request may find it. */
 const STANDINGS = {
   received: async () => undefined,
   parked: (pool, orderId) =>
@@ -357,7 +418,7 @@ const STANDINGS = {
     ),
 } as const satisfies Record<string, (pool: pg.Pool, orderId: number) => Promise<unknown>>;
 
-/** All of an order that a wish must leave alone when the service has or may have the order. */
+/** All of an order that a request must leave alone when the service has or may have the order. */
 const facts = async (pool: pg.Pool, orderId: number) =>
   (
     await pool.query(
@@ -371,7 +432,7 @@ const facts = async (pool: pg.Pool, orderId: number) =>
 
 const UNSENT = ["received", "parked", "queued"];
 
-describe.each(CONTROLS)("the wish to %s an order", (control: Control) => {
+describe.each(CONTROLS)("the request to %s an order", (control: Control) => {
   test("gets one honest answer in any standing, and touches nothing that the service has", () =>
     withLedger(async ({ pool }) => {
       for (const [index, [name, bring]] of Object.entries(STANDINGS).entries()) {
@@ -383,13 +444,13 @@ describe.each(CONTROLS)("the wish to %s an order", (control: Control) => {
         await bring(pool, orderId);
         const before = await facts(pool, orderId);
         const content = { ...order, containers: [{ label: "V-2", description: "" }] };
-        const wish = {
+        const request = {
           placerOrderNumber: number,
           subjectCode: order.subject.code,
           ...(control === "change" || control === "replace" ? { content } : {}),
         };
         const answersBefore = (await answersTo(pool)).length;
-        await commit(pool, [aWish(1, control, [wish], { messageControlId: `W-${number}` })]);
+        await commit(pool, [aControl(1, control, [request], { messageControlId: `W-${number}` })]);
         const fresh = (await answersTo(pool)).slice(answersBefore);
         const after = await facts(pool, orderId);
         const seen = `${control} of an order ${name}`;
@@ -403,7 +464,8 @@ describe.each(CONTROLS)("the wish to %s an order", (control: Control) => {
           expect(after.request_id, seen).toBeNull();
           expect(["received", "parked", "queued", "cancelled"], seen).toContain(after.state);
         } else if (name === "under way") {
-          expect(fresh, seen).toEqual([]);
+          const isOpen = control === "cancel" || control === "discontinue";
+          expect(fresh, seen).toMatchObject(isOpen ? [] : [{ refusal: { code: "CONTROL_UNDER_WAY" } }]);
         } else if (
           (control === "cancel" || control === "discontinue") &&
           before.request_id !== null &&
