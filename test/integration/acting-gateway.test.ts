@@ -86,6 +86,22 @@ describe.concurrent("a gateway that passes the call on and then answers that it 
     },
   );
 
+  test("doubles nothing though its answer says that nothing was done, and the list lags behind", () => {
+    const fault = { method: "POST", path: PATHS.request, status: 429, executed: true, times: 6 } as const;
+    const settle = { looks: ["2s", "3s"], after: "4s" };
+    const simulator = { faults: [fault], behaviour: { listLagMs: 1_500 } };
+    return withSite({ config: configOf("request", { settle }), simulator }, async (site) => {
+      const numbers = Array.from({ length: 6 }, (_, index) => index);
+      for (const index of numbers) seed(site, `S-${index}`);
+      await site.start();
+      for (const index of numbers)
+        await site.drop("hl7", `${index}.hl7`, order("CRYO-STORE", `A-${index}`, `S-${index}`));
+      await site.settled(6, ["completed", "parked"]);
+      expect(site.simulator.tally().doubled).toEqual([]);
+      expect(site.simulator.tally().journal).toHaveLength(6);
+    });
+  });
+
   test("doubles nothing where it answers 503 and the configuration says nothing of it", async () => {
     for (const operation of ["CRYO-STORE", "CRYO-RETRIEVE"] as const) {
       const fault = { method: "POST", path: PATHS.request, status: 503, executed: true, times: 3 } as const;

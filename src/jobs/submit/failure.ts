@@ -54,7 +54,8 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
   const isRefused = intent === "request" && !mayHaveLeft && failure.isAnswered;
   const change = ((): OrderChange => {
     if (isRefused && decision.kind === "again") {
-      const { nextInMs } = decision;
+      // One look decides, so it comes no earlier than the first look for a call without an answer: lists lag.
+      const nextInMs = Math.max(decision.nextInMs, deps.settings.settle.looksMs[0] ?? 0);
       return {
         ...common,
         from: ["submitting"],
