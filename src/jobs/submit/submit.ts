@@ -32,11 +32,13 @@ const LIST_LAG_MS = 900_000;
 
 /**
  * Takes the orders of a batch, each of another lane, as far as the service's procedure request, or on the external surface
- * its procedure. Runs at least once: what of the batch has moved on since the job was made is not in it any more.
+ * its procedure. Runs at least once: what of the batch has moved on since the job was made is not in it any more. Over when
+ * none of them is worked on any more, also where it fails.
  */
 export async function submitBatch(batch: number, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
   const steps = await claim(batch, deps);
-  await Promise.all(steps.map((step) => submitOrder(step, deps, signal)));
+  const ended = await Promise.allSettled(steps.map((step) => submitOrder(step, deps, signal)));
+  for (const each of ended) if (each.status === "rejected") throw each.reason;
 }
 
 /**
