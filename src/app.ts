@@ -36,7 +36,7 @@ import { type JobQueues, openQueues } from "./jobs/queues.ts";
 import type { Abandoned, SubmitDeps } from "./jobs/submit/deps.ts";
 import { submitBatch } from "./jobs/submit/submit.ts";
 import { type TrackDeps, trackFacility } from "./jobs/track.ts";
-import { acquireDaemonLock } from "./ledger/embedded/daemon-lock.ts";
+import { acquireDaemonLock } from "./ledger/embedded/lock.ts";
 import { findInstanceCode } from "./ledger/identity.ts";
 import { openOrderWriter } from "./ledger/order-writer.ts";
 import { takeResultNumber } from "./ledger/outcomes.ts";

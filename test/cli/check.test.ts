@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { unsafeSettings } from "../../src/cli/commands/check/remote.ts";
-import { acquireDaemonLock } from "../../src/ledger/embedded/daemon-lock.ts";
+import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { machineHas } from "../support/needs.ts";
 import { withDatabase } from "../support/with-database.ts";

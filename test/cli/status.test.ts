@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
-import { acquireDaemonLock } from "../../src/ledger/embedded/daemon-lock.ts";
+import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
 import { SUBMITTER_LOCK } from "../../src/ledger/submitter-lock.ts";
 import { TOKEN, withConsole } from "../console/console-fixture.ts";
 import { csvMessage, type Lab, PATIENT, withLab } from "./with-lab.ts";

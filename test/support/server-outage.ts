@@ -1,7 +1,7 @@
 import { readdir, readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { systemClock } from "../../src/core/clock.ts";
-import { withStartLock } from "../../src/ledger/embedded/start-lock.ts";
+import { withStartLock } from "../../src/ledger/embedded/lock.ts";
 
 /** Ends an outage; resolves when the server may come back. */
 export type EndOutage = () => Promise<void>;

@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import { systemClock } from "../../src/core/clock.ts";
 import { openPool } from "../../src/ledger/database.ts";
 import { startEmbeddedPostgres } from "../../src/ledger/embedded/embedded-postgres.ts";
-import { isServing, readPostmaster } from "../../src/ledger/embedded/postmaster.ts";
+import { isServing, readPostmaster } from "../../src/ledger/embedded/server.ts";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 import { listOrders } from "../../src/ledger/views.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";

@@ -6,7 +6,7 @@ import { readStatus } from "../../console/status.ts";
 import type { Status } from "../../console/status-document.ts";
 import { Failure } from "../../core/failures.ts";
 import { bareHost } from "../../core/loopback.ts";
-import { isDaemonThere } from "../../ledger/embedded/daemon-lock.ts";
+import { isDaemonThere } from "../../ledger/embedded/lock.ts";
 import { isSubmitterThere } from "../../ledger/waiting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig, withLedger } from "../open.ts";

@@ -1,6 +1,6 @@
 import { Client } from "pg";
 import { Failure } from "../../core/failures.ts";
-import { OWNER, SUPERUSER } from "./cluster.ts";
+import { OWNER, SUPERUSER } from "./programs.ts";
 
 /** Options for `pg.Client` and `pg.Pool`. Keep `application_name`: by it the server is known to be in use by us. */
 export interface EmbeddedConnection {
@@ -21,25 +21,15 @@ export interface LiveClient {
   readonly lost: Promise<void>;
 }
 
-/** What came of an attempt to connect: a client, or why not yet. */
-export type Knock =
-  | ({ readonly state: "ready"; readonly serverVersion: string } & LiveClient)
-  /** Nobody listens. */
-  | { readonly state: "absent" }
-  /** A server is there, but not ready: starting, recovering, stopping, full, or not answering. */
-  | { readonly state: "busy" };
-
 const NAME_PREFIX = "cryobridge-";
 const CONNECT_TIMEOUT_MS = 5_000;
-const ABSENT = new Set(["ENOENT", "ECONNREFUSED"]);
 const REFUSED = new Set(["28P01", "28000"]);
 const DATABASE_UNKNOWN = "3D000";
 const EXISTS_ALREADY = new Set(["42710", "42P04"]);
 
 /** The options for connecting to a server at `host` (a socket's folder or an address) and `port`. */
 export function encodeConnection(
-  host: string,
-  port: number,
+  { host, port }: { readonly host: string; readonly port: number },
   password: string,
   instance: string,
 ): EmbeddedConnection {
@@ -48,17 +38,17 @@ export function encodeConnection(
 }
 
 /**
- * Connects once. A server that has no role or database for us yet gets them. SCRAM proves both sides: a server that
- * doesn't know our password is not ours. Throws LEDGER_PASSWORD_REFUSED.
+ * Connects once; undefined while nobody answers, or a server that is starting, recovering, stopping or full. A server that has
+ * no role or database for us yet gets them. SCRAM proves both sides: a server that doesn't know our password is not ours.
+ * Throws LEDGER_PASSWORD_REFUSED.
  */
-export async function knock(connection: EmbeddedConnection): Promise<Knock> {
+export async function knock(connection: EmbeddedConnection): Promise<LiveClient | undefined> {
   const first = await connect(connection);
-  if (typeof first !== "string") return await greet(first);
-  if (ABSENT.has(first)) return { state: "absent" };
-  if (!REFUSED.has(first) && first !== DATABASE_UNKNOWN) return { state: "busy" };
+  if (typeof first !== "string") return first;
+  if (!REFUSED.has(first) && first !== DATABASE_UNKNOWN) return undefined;
   const superuser = await connect({ ...connection, user: SUPERUSER, database: "postgres" });
   if (typeof superuser === "string") {
-    if (!REFUSED.has(superuser)) return { state: "busy" };
+    if (!REFUSED.has(superuser)) return undefined;
     throw new Failure(
       "LEDGER_PASSWORD_REFUSED",
       `the database server at ${connection.host} does not take the password of its data folder`,
@@ -70,7 +60,7 @@ export async function knock(connection: EmbeddedConnection): Promise<Knock> {
     await superuser.client.end();
   }
   const second = await connect(connection);
-  return typeof second === "string" ? { state: "busy" } : await greet(second);
+  return typeof second === "string" ? undefined : second;
 }
 
 /** How many connections other processes of ours have, besides this one's. */
@@ -84,16 +74,6 @@ export async function countOthers(client: Client, connection: EmbeddedConnection
     [NAME_PREFIX, connection.application_name],
   );
   return rows[0]?.others ?? 0;
-}
-
-async function greet(live: LiveClient): Promise<Knock> {
-  try {
-    const { rows } = await live.client.query<{ readonly server_version: string }>("SHOW server_version");
-    return { state: "ready", ...live, serverVersion: rows[0]?.server_version.split(" ")[0] ?? "" };
-  } catch {
-    await live.client.end().catch(() => undefined);
-    return { state: "busy" };
-  }
 }
 
 /** A client, or the code of what went wrong. */

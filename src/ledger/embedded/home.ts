@@ -1,7 +1,13 @@
+import { execFile } from "node:child_process";
 import { chmod, lchown, lstat, mkdir, realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { Failure } from "../../core/failures.ts";
-import { type Account, canEnter, findAccount, isRoot } from "./unprivileged.ts";
+
+/** The account that PostgreSQL's programs run under. */
+export interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
 
 /** Where the embedded server lives and who runs it. */
 export interface Home {
@@ -19,13 +25,31 @@ export interface Home {
 /** Entered by all (so that the server's account gets through), listed by nobody. */
 const PASSAGE_MODE = 0o711;
 const PRIVATE_MODE = 0o700;
+/** Accounts tried in this order when root starts the server; `cryobridge` is there when an operator made it. */
+const ACCOUNT_NAMES = ["cryobridge", "nobody"] as const;
+/** A socket's path is cut off at 104 bytes on macOS and 108 on Linux, the closing NUL included. */
+const LONGEST_SOCKET_PATH = process.platform === "darwin" ? 103 : 107;
+/** The longest names of sockets below the data folder: the server's, and a lock's while it is taken. */
+const SOCKET_NAMES = ["postgres/run/.s.PGSQL.5432", "daemon-console.lock.4194304"] as const;
 
-/** The data folder's real path; made if missing. Throws LEDGER_FOLDER_UNUSABLE. */
+/**
+ * What our child processes see of the environment: nothing of the daemon's own, which holds secrets.
+ * Windows adds the variables that it cannot do without by itself.
+ */
+export const CHILD_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: "/usr/local/bin:/usr/bin:/bin",
+  LC_ALL: "C",
+  TZ: "UTC",
+};
+
+/** The data folder's real path; made if missing. Throws LEDGER_FOLDER_UNUSABLE, also for a path too long for sockets. */
 export async function openDataDir(dataDir: string): Promise<string> {
   try {
     const firstMade = await mkdir(dataDir, { recursive: true, mode: PRIVATE_MODE });
     if (firstMade !== undefined && isRoot()) await openPassage(firstMade, dataDir);
-    return await realpath(dataDir);
+    const path = await realpath(dataDir);
+    requireShort(path);
+    return path;
   } catch (cause) {
     throw unusable(dataDir, cause);
   }
@@ -83,8 +107,80 @@ export async function makePassage(path: string): Promise<void> {
   await chmod(path, PASSAGE_MODE);
 }
 
+/** Whether an error carries one of these system codes, such as `ENOENT`. */
+export function isCode(error: unknown, ...codes: readonly string[]): boolean {
+  return error instanceof Error && "code" in error && codes.includes(String(error.code));
+}
+
+/** The failure for a folder that the system refuses to make, read or write; any other error as it is. */
+export function unusable(path: string, cause: unknown): unknown {
+  if (cause instanceof Failure || !(cause instanceof Error) || !("code" in cause)) return cause;
+  return new Failure("LEDGER_FOLDER_UNUSABLE", {
+    message: `${path} cannot be made or used: ${cause.code}`,
+    cause,
+  });
+}
+
+/**
+ * The account that root hands the server to: `cryobridge` if the system has it, else `nobody`.
+ * Looked up through the system (`id`), so that accounts of a directory service count. Throws LEDGER_NO_ACCOUNT.
+ */
+export async function findAccount(): Promise<Account> {
+  for (const name of ACCOUNT_NAMES) {
+    const [uid, gid] = await Promise.all(
+      ["-u", "-g"].map(async (option) => {
+        const { status, output } = await runAs(undefined, "id", [option, name], "/");
+        return status === 0 ? Number(output) : 0;
+      }),
+    );
+    if (uid && gid !== undefined && Number.isInteger(uid) && Number.isInteger(gid)) return { uid, gid };
+  }
+  throw new Failure(
+    "LEDGER_NO_ACCOUNT",
+    "the database server must not run as root, and this system has neither an account cryobridge nor nobody",
+  );
+}
+
+/** What became of a program that was run to its end. */
+export interface ProgramResult {
+  /** Its exit status, or -1 when a signal ended it or it could not be started. */
+  readonly status: number;
+  readonly output: string;
+}
+
+/** Runs a program to its end under an account (ours unless given), in a folder that it can enter. Never throws. */
+export async function runAs(
+  account: Account | undefined,
+  program: string,
+  args: readonly string[],
+  folder: string,
+): Promise<ProgramResult> {
+  return await new Promise((resolve) => {
+    const options = { env: CHILD_ENVIRONMENT, cwd: folder, windowsHide: true, ...account };
+    execFile(program, args, options, (error, stdout, stderr) => {
+      if (!error) return resolve({ status: 0, output: `${stdout}${stderr}` });
+      const status = typeof error.code === "number" ? error.code : -1;
+      resolve({ status, output: `${stdout}${stderr}` || error.message });
+    });
+  });
+}
+
+/** PostgreSQL refuses to run as root. */
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+function requireShort(dataDir: string): void {
+  if (process.platform === "win32") return;
+  const longest = Math.max(...SOCKET_NAMES.map((name) => Buffer.byteLength(join(dataDir, name))));
+  if (longest <= LONGEST_SOCKET_PATH) return;
+  const over = longest - LONGEST_SOCKET_PATH;
+  const why = `too long by ${over} bytes for the sockets of the database; choose a shorter dataDir`;
+  throw new Failure("LEDGER_FOLDER_UNUSABLE", `the path ${dataDir} is ${why}`);
+}
+
 /** Makes a private folder that belongs to the account; nothing happens when it exists. */
-export async function makeFolder(path: string, account: Account | undefined): Promise<void> {
+async function makeFolder(path: string, account: Account | undefined): Promise<void> {
   try {
     await mkdir(path, { mode: PRIVATE_MODE });
   } catch (error) {
@@ -92,11 +188,6 @@ export async function makeFolder(path: string, account: Account | undefined): Pr
     throw error;
   }
   if (account) await lchown(path, account.uid, account.gid);
-}
-
-/** Whether an error carries one of these system codes, such as `ENOENT`. */
-export function isCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && "code" in error && codes.includes(String(error.code));
 }
 
 /** Lets the server's account through the folders that were just made, from the outermost to the data folder. */
@@ -140,6 +231,11 @@ async function requireReach(account: Account, folder: string): Promise<void> {
   );
 }
 
+/** Tried rather than reckoned: access lists and security modules count too. */
+async function canEnter(account: Account, folder: string): Promise<boolean> {
+  return (await runAs(account, "/bin/sh", ["-c", 'cd -- "$1"', "sh", folder], "/")).status === 0;
+}
+
 async function nearestExisting(path: string): Promise<string> {
   const found = await realpath(path).catch(ignoreMissing);
   return found ?? (await nearestExisting(dirname(resolve(path))));
@@ -158,13 +254,4 @@ async function findOwner(path: string): Promise<Account | undefined> {
 
 function ignoreMissing(error: unknown): undefined {
   if (!isCode(error, "ENOENT")) throw error;
-}
-
-/** The failure for a folder that the system refuses to make, read or write; any other error as it is. */
-export function unusable(path: string, cause: unknown): unknown {
-  if (cause instanceof Failure || !(cause instanceof Error) || !("code" in cause)) return cause;
-  return new Failure("LEDGER_FOLDER_UNUSABLE", {
-    message: `${path} cannot be made or used: ${cause.code}`,
-    cause,
-  });
 }

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { closeSync, openSync } from "node:fs";
-import { link, lstat, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { link, lstat, readFile, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { createConnection, createServer, type Server } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import type { Clock } from "../../core/clock.ts";
-import { isCode, unusable } from "./home.ts";
+import { type Clock, systemClock } from "../../core/clock.ts";
+import { Failure } from "../../core/failures.ts";
+import { isCode, openDataDir, unusable } from "./home.ts";
 
 /** A lock that this process holds until it releases it or dies. */
 export interface HeldLock {
@@ -15,67 +15,104 @@ export interface HeldLock {
 /** Either the lock, or who has it, in words (`process 4711 on host lab1`). */
 export type LockAttempt = { readonly lock: HeldLock } | { readonly holder: string };
 
-/** A socket's path is cut off at 104 bytes on macOS and 108 on Linux, the closing NUL included. */
-export const LONGEST_SOCKET_PATH = process.platform === "darwin" ? 103 : 107;
 /** How long a socket file that replaced a dead one must stay ours before we believe in it. */
-const SETTLE_MS = 50;
+const REPLACED_FOR_MS = 50;
+const POLL_MS = 20;
+/** Making the first database takes a second here, but may take a minute on an old disk. */
+const START_PATIENCE_MS = 180_000;
 
 /**
- * Tries to take the lock `name` of a folder. It is a listening socket: the kernel frees it when its process is killed,
- * and keeps it while its process is stopped.
- *
- * On Linux it is an abstract socket, which cannot be left behind, and on Windows a named pipe. Everywhere but on
- * Windows a socket file in the folder comes on top: it is seen from other containers that share the folder.
- *
- * @param folder a real path, so that two ways to one folder give one lock
- * @throws Failure LEDGER_FOLDER_UNUSABLE when nothing can be written there
+ * Makes this process the one daemon of a data folder that does this role; the folder is made if missing. Held until the
+ * returned function is called or the process dies (`kill -9` frees it at once), also while the process is stopped (SIGSTOP).
+ * Throws LEDGER_IN_USE naming the process that has it.
  */
-export async function tryLock(folder: string, name: string, clock: Clock): Promise<LockAttempt> {
-  const noteFile = join(folder, `${name}.pid`);
-  const kernel = await listenInKernel(folder, name);
-  if (kernel === "taken") return { holder: await describeHolder(noteFile) };
-  let file: HeldLock | "taken" | undefined;
-  const release = async () => {
-    if (typeof file === "object") await file.release();
-    await close(kernel);
-  };
-  try {
-    if (process.platform !== "win32") file = await takeSocketFile(folder, `${name}.lock`, clock);
-    if (file !== "taken") await writeFile(noteFile, `${process.pid} ${hostname()}\n`);
-  } catch (error) {
-    await release();
-    throw unusable(folder, error);
-  }
-  if (file === "taken") {
-    await release();
-    return { holder: await describeHolder(noteFile) };
-  }
-  return {
-    lock: {
-      release: async () => {
-        await rm(noteFile, { force: true });
-        await release();
-      },
-    },
-  };
+export async function acquireDaemonLock(
+  dataDir: string,
+  clock: Clock = systemClock,
+  role = "worker",
+): Promise<() => Promise<void>> {
+  const folder = await openDataDir(dataDir);
+  const attempt = await tryLock(folder, `daemon-${role}`, clock);
+  if ("lock" in attempt) return attempt.lock.release;
+  throw new Failure("LEDGER_IN_USE", `${folder} is in use by ${attempt.holder}, which does the role ${role}`);
 }
 
 /**
- * Whether some process has the lock `name` of a folder. Unlike {@link tryLock} it takes nothing and writes nothing, so it is
- * in nobody's way. Where the socket may not be asked, the lock counts as taken.
+ * Whether a daemon does this role on a data folder right now. It only looks: nothing is taken or made.
  *
- * @param folder as in {@link tryLock}
+ * @throws Failure LEDGER_FOLDER_UNUSABLE when the folder can't be reached
  */
-export async function isLocked(folder: string, name: string): Promise<boolean> {
-  const address = kernelAddress(folder, name);
-  if (address !== undefined && (await isAnswered(address))) return true;
-  if (process.platform === "win32") return false;
-  const fileName = `${name}.lock`;
-  const reach = openReach(folder, fileName);
+export async function isDaemonThere(dataDir: string, role: string): Promise<boolean> {
   try {
-    return await isAnswered(join(reach.folder, fileName));
-  } finally {
-    reach.close();
+    const folder = await realpath(dataDir);
+    const addresses = [kernelAddress(folder, `daemon-${role}`), join(folder, `daemon-${role}.lock`)];
+    for (const address of addresses) if (address !== undefined && (await isAnswered(address))) return true;
+    return false;
+  } catch (error) {
+    if (isCode(error, "ENOENT")) return false;
+    throw unusable(dataDir, error);
+  }
+}
+
+/**
+ * Runs an action while no other process starts, joins or leaves the server of this data folder.
+ * Throws LEDGER_START_BLOCKED when another process does so for minutes, and what the action throws.
+ */
+export async function withStartLock<T>(
+  dataDir: string,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+  action: () => Promise<T>,
+): Promise<T> {
+  const startedAt = clock.monotonic();
+  for (;;) {
+    const attempt = await tryLock(dataDir, "start", clock);
+    if ("lock" in attempt) {
+      try {
+        return await action();
+      } finally {
+        await attempt.lock.release();
+      }
+    }
+    if (clock.monotonic() - startedAt > START_PATIENCE_MS) {
+      throw new Failure(
+        "LEDGER_START_BLOCKED",
+        `${attempt.holder} has been starting or stopping the database of ${dataDir} for too long`,
+      );
+    }
+    await clock.sleep(POLL_MS, signal);
+  }
+}
+
+/**
+ * Tries to take the lock `name` of a folder. It is a listening socket: the kernel frees it when its process is killed,
+ * and keeps it while its process is stopped. On Linux it is an abstract socket, which can't be left over, and on Windows a
+ * named pipe. Everywhere but on Windows a socket file in the folder comes on top: other containers that share the folder see it.
+ *
+ * @param folder a real path, so that two ways to one folder give one lock
+ * @throws Failure LEDGER_FOLDER_UNUSABLE when no socket can be made there
+ */
+export async function tryLock(folder: string, name: string, clock: Clock): Promise<LockAttempt> {
+  const noteFile = join(folder, `${name}.pid`);
+  const held: HeldLock[] = [];
+  const release = async () => {
+    for (const each of held.splice(0).reverse()) await each.release();
+  };
+  try {
+    for (const take of [takeInKernel, takeSocketFile]) {
+      const taken = await take(folder, name, clock);
+      if (taken === "taken") {
+        await release();
+        return { holder: await describeHolder(noteFile) };
+      }
+      if (taken) held.push(taken);
+    }
+    await writeFile(noteFile, `${process.pid} ${hostname()}\n`);
+    held.push({ release: () => rm(noteFile, { force: true }) });
+    return { lock: { release } };
+  } catch (error) {
+    await release();
+    throw unusable(folder, error);
   }
 }
 
@@ -86,11 +123,12 @@ function kernelAddress(folder: string, name: string): string | undefined {
   return process.platform === "win32" ? `\\\\.\\pipe\\cryobridge-${hash}-${name}` : undefined;
 }
 
-async function listenInKernel(folder: string, name: string): Promise<Server | "taken" | undefined> {
+async function takeInKernel(folder: string, name: string): Promise<HeldLock | "taken" | undefined> {
   const address = kernelAddress(folder, name);
   if (address === undefined) return undefined;
   try {
-    return await listen(address);
+    const server = await listen(address);
+    return { release: () => close(server) };
   } catch (error) {
     if (isCode(error, "EADDRINUSE", "EACCES")) return "taken";
     throw error;
@@ -107,56 +145,35 @@ async function takeSocketFile(
   name: string,
   clock: Clock,
 ): Promise<HeldLock | "taken" | undefined> {
-  const path = join(folder, name);
-  const ownName = `${name}.${process.pid}`;
-  const ownPath = join(folder, ownName);
-  const reach = openReach(folder, ownName);
-  let server: Server | undefined;
+  if (process.platform === "win32") return undefined;
+  const path = join(folder, `${name}.lock`);
+  const ownPath = `${path}.${process.pid}`;
+  await rm(ownPath, { force: true });
+  const server = await listen(ownPath);
+  let isOurs = false;
   try {
-    await rm(ownPath, { force: true });
-    server = await listen(join(reach.folder, ownName));
-    const own = await lstat(ownPath);
-    const isOurs = async () => (await lstat(path).catch(() => undefined))?.ino === own.ino;
-    const isTaken = await link(ownPath, path).then(
-      () => false,
+    const { ino } = await lstat(ownPath);
+    const hasName = async () => (await lstat(path).catch(() => undefined))?.ino === ino;
+    isOurs = await link(ownPath, path).then(
+      () => true,
       async (error) => {
         if (!isCode(error, "EEXIST")) throw error;
-        if (await isAnswered(join(reach.folder, name))) return true;
+        if (await isAnswered(path)) return false;
         await rename(ownPath, path);
-        await clock.sleep(SETTLE_MS);
-        return !(await isOurs());
+        await clock.sleep(REPLACED_FOR_MS);
+        return await hasName();
       },
     );
-    await rm(ownPath, { force: true });
-    const held = server;
+    if (!isOurs) return "taken";
     const release = async () => {
-      if (await isOurs()) await rm(path, { force: true });
-      await close(held);
+      if (await hasName()) await rm(path, { force: true });
+      await close(server);
     };
-    if (!isTaken) return { release };
-    await close(server);
-    return "taken";
-  } catch (error) {
-    await close(server);
-    await rm(ownPath, { force: true });
-    // Linux has its abstract socket; some mounts (Docker Desktop's, exFAT) hold no socket files.
-    if (process.platform === "linux" && isCode(error, "EOPNOTSUPP", "ENOTSUP", "EPERM")) return undefined;
-    throw error;
+    return { release };
   } finally {
-    reach.close();
+    if (!isOurs) await close(server);
+    await rm(ownPath, { force: true });
   }
-}
-
-/** The folder under a name short enough for a socket's path: on Linux by way of an open descriptor. */
-function openReach(
-  folder: string,
-  longestName: string,
-): { readonly folder: string; readonly close: () => void } {
-  if (process.platform !== "linux" || Buffer.byteLength(join(folder, longestName)) <= LONGEST_SOCKET_PATH) {
-    return { folder, close: () => undefined };
-  }
-  const descriptor = openSync(folder, "r");
-  return { folder: `/proc/self/fd/${descriptor}`, close: () => closeSync(descriptor) };
 }
 
 /** Whether a process listens there. A stopped one does: the kernel answers for it. */
@@ -180,8 +197,8 @@ async function listen(path: string): Promise<Server> {
   });
 }
 
-async function close(server: Server | undefined): Promise<void> {
-  if (server?.listening) await new Promise((resolve) => server.close(resolve));
+async function close(server: Server): Promise<void> {
+  await new Promise((resolve) => server.close(resolve));
 }
 
 async function describeHolder(noteFile: string): Promise<string> {

@@ -1,6 +1,9 @@
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { systemClock } from "../../../src/core/clock.ts";
+import { startEmbeddedPostgres } from "../../../src/ledger/embedded/embedded-postgres.ts";
 import { machineHas } from "../../support/needs.ts";
 import { query, shareDataDir, withDataDir, withFreshDataDir } from "./with-data-dir.ts";
 
@@ -84,13 +87,20 @@ describe("a server that is stopped", () => {
 });
 
 describe("a path", () => {
-  test("may be too long for a socket", () =>
-    withDataDir(async (dataDir) => {
-      const { connection } = await dataDir.start();
-      expect((await stat(connection.host)).mode & 0o077).toBe(0);
-      expect(await query(connection, "SELECT 1 AS one")).toEqual([{ one: 1 }]);
-      await rm(connection.host, { recursive: true });
-    }, "long-".repeat(25)));
+  test("that is too long for sockets is refused in words, and nothing is made in it", () =>
+    withFreshDataDir(async ({ path }) => {
+      const dataDir = join(path, "long-".repeat(25));
+      const started = startEmbeddedPostgres({
+        dataDir,
+        clock: systemClock,
+        logger: pino({ level: "silent" }),
+      });
+      await expect(started).rejects.toMatchObject({
+        code: "LEDGER_FOLDER_UNUSABLE",
+        message: expect.stringMatching(/too long by \d+ bytes .* choose a shorter dataDir/),
+      });
+      expect(await readdir(dataDir)).toEqual([]);
+    }));
 
   test("may hold quotes, spaces and a comma", () =>
     withDataDir(async (dataDir) => {

@@ -1,6 +1,6 @@
 /** A process that takes the daemon lock of a data folder and keeps it: `node lock-process.ts DATADIR`. */
 import { asFailure } from "../../../src/core/failures.ts";
-import { acquireDaemonLock } from "../../../src/ledger/embedded/daemon-lock.ts";
+import { acquireDaemonLock } from "../../../src/ledger/embedded/lock.ts";
 
 try {
   await acquireDaemonLock(process.argv[2] ?? "");

@@ -3,7 +3,7 @@ import { readOrphaned } from "../../../app/orphaned.ts";
 import type { Config } from "../../../config/config.ts";
 import { describeOrphaned, hintForOrphaned } from "../../../console/orphaned.ts";
 import { run } from "../../../ledger/database.ts";
-import { findPostgresPackage } from "../../../ledger/embedded/binaries.ts";
+import { findPostgresPackage } from "../../../ledger/embedded/programs.ts";
 import { EXIT } from "../../exit-status.ts";
 import { hasLedger, withLedger, withQueues } from "../../open.ts";
 import type { Session } from "../../session.ts";

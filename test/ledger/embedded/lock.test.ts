@@ -1,7 +1,7 @@
 import { readdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { acquireDaemonLock, isDaemonThere } from "../../../src/ledger/embedded/daemon-lock.ts";
+import { acquireDaemonLock, isDaemonThere } from "../../../src/ledger/embedded/lock.ts";
 import { machineHas } from "../../support/needs.ts";
 import { startProcess } from "../../support/process.ts";
 import { withFolder } from "../../support/with-folder.ts";
@@ -93,15 +93,6 @@ describe("the daemon lock of a data folder", () => {
         await acquireDaemonLock(join(folder, "b")),
       ];
       for (const release of releases) await release();
-    }));
-
-  test("works in a folder whose path is too long for a socket", () =>
-    withFolder(async (folder) => {
-      const long = join(folder, "long-".repeat(30));
-      const release = await acquireDaemonLock(long);
-      await expect(acquireDaemonLock(long)).rejects.toMatchObject({ code: "LEDGER_IN_USE" });
-      await release();
-      await (await acquireDaemonLock(long))();
     }));
 
   test("goes to one of many that try at once after the holder was killed", () =>
