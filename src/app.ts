@@ -30,12 +30,11 @@ import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "./jobs/
 import { LabBreaker } from "./jobs/deliver/lab-breaker.ts";
 import { type Feeder, startFeeder } from "./jobs/feeder.ts";
 import type { IntakeDeps } from "./jobs/intake/intake.ts";
-import { pollPauseMs } from "./jobs/polling.ts";
 import { pruneLedger } from "./jobs/prune.ts";
 import { type JobQueues, openQueues } from "./jobs/queues.ts";
 import type { Abandoned, SubmitDeps } from "./jobs/submit/deps.ts";
 import { submitBatch } from "./jobs/submit/submit.ts";
-import { type TrackDeps, trackFacility } from "./jobs/track.ts";
+import { pollPauseMs, type TrackDeps, trackFacility } from "./jobs/track/track.ts";
 import { acquireDaemonLock } from "./ledger/embedded/lock.ts";
 import { findInstanceCode } from "./ledger/identity.ts";
 import { openOrderWriter } from "./ledger/order-writer.ts";

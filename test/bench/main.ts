@@ -9,6 +9,7 @@ import { benchMllp } from "./mllp.ts";
 import { benchOrders } from "./orders.ts";
 import { type BenchReport, formatReport, isKept } from "./report.ts";
 import { benchSubmit } from "./submit.ts";
+import { benchTrack } from "./track.ts";
 
 const BENCHES: Readonly<Record<string, () => BenchReport | Promise<BenchReport>>> = {
   hl7: benchHl7,
@@ -16,6 +17,7 @@ const BENCHES: Readonly<Record<string, () => BenchReport | Promise<BenchReport>>
   mllp: benchMllp,
   csv: () => benchCsv(Number(process.env.BENCH_CSV_MB ?? 200)),
   submit: () => benchSubmit(Number(process.env.BENCH_SUBMIT ?? 3_000)),
+  track: () => benchTrack(Number(process.env.BENCH_TRACK ?? 100_000)),
   orders: () => benchOrders(Number(process.env.BENCH_ORDERS ?? 10_000)),
 };
 

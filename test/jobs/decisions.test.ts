@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FAILURES, Failure, type FailureCode } from "../../src/core/failures.ts";
 import { backoffMs } from "../../src/jobs/backoff.ts";
-import { nextPollMs } from "../../src/jobs/polling.ts";
 import { planLook, type Settle } from "../../src/jobs/reconcile/reconcile.ts";
 import { decideRetry } from "../../src/jobs/submit/failure.ts";
+import { nextPollMs } from "../../src/jobs/track/track.ts";
 
 const BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 

@@ -9,7 +9,7 @@ import {
   type LocationLook,
   type Look,
   lookForLocations,
-} from "../../src/jobs/locate.ts";
+} from "../../src/jobs/track/locate.ts";
 import type { LedgerContainer } from "../../src/ledger/order-row.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { type StubService, send } from "../service/stub-service.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { trackFacility } from "../../src/jobs/track.ts";
+import { trackFacility } from "../../src/jobs/track/track.ts";
 import { send } from "../service/stub-service.ts";
 import { never, withStub } from "../service/with-client.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";

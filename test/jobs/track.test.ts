@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { type TrackDeps, trackFacility } from "../../src/jobs/track.ts";
+import { type TrackDeps, trackFacility } from "../../src/jobs/track/track.ts";
 import { changeOrders } from "../../src/ledger/change-orders.ts";
 import { findOrders, listEvents } from "../../src/ledger/views.ts";
 import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { isTerminal, mayMove, type OrderState, TRACKED_STATES } from "../../src/core/order-state.ts";
 import { phi } from "../../src/core/phi.ts";
 import { SURFACES } from "../../src/core/surface.ts";
-import { readTracked } from "../../src/jobs/tracked.ts";
+import { readTracked } from "../../src/jobs/track/news.ts";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 
 function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {

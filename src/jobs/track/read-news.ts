@@ -1,7 +1,7 @@
-import type { LedgerOrder } from "../ledger/order-row.ts";
-import type { BatchRead } from "../service/batch-reader.ts";
-import type { ServiceClient } from "../service/client.ts";
-import type { ProcedureStatus, RequestStatus } from "../service/shapes.ts";
+import type { LedgerOrder } from "../../ledger/order-row.ts";
+import type { BatchRead } from "../../service/batch-reader.ts";
+import type { ServiceClient } from "../../service/client.ts";
+import type { ProcedureStatus, RequestStatus } from "../../service/shapes.ts";
 
 /** What the service told about one order. */
 export interface OrderNews {

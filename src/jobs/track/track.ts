@@ -1,17 +1,39 @@
 import type pg from "pg";
-import type { Clock } from "../core/clock.ts";
-import { groupCommit } from "../core/group-commit.ts";
-import type { Logger } from "../core/logger.ts";
-import type { FacilityWay } from "../core/surface.ts";
-import { changeOrders, type OrderChange } from "../ledger/change-orders.ts";
-import type { LedgerOrder } from "../ledger/order-row.ts";
-import { findDueTracked, postponeTracked } from "../ledger/tracking.ts";
-import type { BatchRead } from "../service/batch-reader.ts";
-import type { ServiceClient } from "../service/client.ts";
+import type { Clock } from "../../core/clock.ts";
+import { groupCommit } from "../../core/group-commit.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { FacilityWay } from "../../core/surface.ts";
+import { changeOrders, type OrderChange } from "../../ledger/change-orders.ts";
+import type { LedgerOrder } from "../../ledger/order-row.ts";
+import { findDueTracked, postponeTracked, postponeUnread } from "../../ledger/tracking.ts";
+import type { BatchRead } from "../../service/batch-reader.ts";
+import type { ServiceClient } from "../../service/client.ts";
 import { describeUnlocated, type LocationLook, type Look, lookForLocations } from "./locate.ts";
-import { nextPollMs, type Polling, pollPauseMs } from "./polling.ts";
+import { type RemoteProcedure, readTracked, type Tracked } from "./news.ts";
 import { readNews } from "./read-news.ts";
-import { type RemoteProcedure, readTracked, type Tracked } from "./tracked.ts";
+
+/** How often an order is asked about; all in ms. */
+export interface Polling {
+  /** After its submission and after each news. The specification suggests about 60 s (Events 2). */
+  readonly firstMs: number;
+  readonly maxMs: number;
+  /** What each poll without news lengthens the interval by. */
+  readonly factor: number;
+}
+
+/**
+ * The next interval of an order. With 60 s, 1.5 and 15 min and no news: 60 s, 90 s, 135 s, 203 s, 304 s, 456 s, 683 s,
+ * 900 s. No jitter: orders that are due together share the pages they are read from (`postponeTracked` keeps them so).
+ */
+export function nextPollMs(previousMs: number | undefined, hasNews: boolean, polling: Polling): number {
+  if (hasNews || previousMs === undefined) return polling.firstMs;
+  return Math.min(polling.maxMs, Math.max(polling.firstMs, previousMs * polling.factor));
+}
+
+/** How long a facility is left alone between two polls, so that orders gather and are read together. */
+export function pollPauseMs(polling: Polling): number {
+  return polling.firstMs / 4;
+}
 
 /** What the track job is given. */
 export interface TrackDeps {
@@ -65,22 +87,21 @@ async function trackBatch(
   const news = await readNews(facilityId, due, deps, signal);
   reportUnread(facilityId, news.reads, deps.logger);
   const quiet: { orderId: number; intervalMs: number }[] = [];
-  const unread: { orderId: number; intervalMs: number }[] = [];
+  const unread: number[] = [];
   const changes: OrderChange[] = [];
   const completed: { order: LedgerOrder; tracked: Tracked; procedure: RemoteProcedure | undefined }[] = [];
   for (const order of due) {
     const { request, procedure, isMissing } = news.of(order);
     const tracked = readTracked(order, request, procedure);
     if (!tracked && isMissing) changes.push(missing(order, deps.polling, deps.clock.now()));
-    else if (!tracked)
-      unread.push({ orderId: order.id, intervalMs: order.pollIntervalMs ?? deps.polling.firstMs });
+    else if (!tracked) unread.push(order.id);
     else if (tracked.to === "completed") completed.push({ order, tracked, procedure });
     else if (isNews(order, tracked)) changes.push(toChange(order, tracked, deps.polling));
     else quiet.push({ orderId: order.id, intervalMs: nextPollMs(order.pollIntervalMs, false, deps.polling) });
   }
-  // Before those that were read, so that it is their turn first where a reading takes some of them only.
-  await postponeTracked(deps.pool, unread, { isSeen: false });
-  await postponeTracked(deps.pool, quiet, { isSeen: true });
+  // Sooner than any that was read, so that it is their turn first where a reading takes some of them only.
+  await postponeUnread(deps.pool, unread, deps.polling.firstMs / 2);
+  await postponeTracked(deps.pool, quiet);
   await changeOrders(deps.pool, changes);
   const record = groupCommit(
     async (ended: readonly OrderChange[]) => {
