@@ -2,7 +2,6 @@ import type { AssigningAuthority } from "./assigning-authority.ts";
 import type { FailureCode } from "./failures.ts";
 import type { Order } from "./order.ts";
 import { isTerminal, type OrderState } from "./order-state.ts";
-import type { OutcomeOrder } from "./outcome.ts";
 import type { Phi } from "./phi.ts";
 
 /**
@@ -37,17 +36,6 @@ export interface ControlRequest {
 export interface ControlRefusal {
   readonly code: FailureCode;
   readonly text: string;
-}
-
-/** What became of a request, as it is reported to the lab. */
-export interface ControlAnswer {
-  readonly control: Control;
-  readonly placerOrderNumber?: string | undefined;
-  readonly fillerNumber?: FillerNumber | undefined;
-  /** Absent: done as requested. */
-  readonly refusal?: ControlRefusal | undefined;
-  /** The order as it stood then; absent where there is none, or where the request was not about its subject. */
-  readonly order?: OutcomeOrder | undefined;
 }
 
 /** What of an order decides whether a request can be granted. */

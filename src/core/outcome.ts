@@ -1,6 +1,6 @@
 import type { FailureCode, Problem } from "./failures.ts";
 import type { Operation } from "./order.ts";
-import type { ControlAnswer } from "./order-control.ts";
+import type { Control, ControlRefusal, FillerNumber } from "./order-control.ts";
 import type { OrderState } from "./order-state.ts";
 import type { Phi } from "./phi.ts";
 
@@ -25,8 +25,8 @@ export interface OutcomeContainer {
   readonly location?: ContainerLocation | undefined;
 }
 
-/** An order as the lab is told about it. */
-export interface OutcomeOrder {
+/** An order as it is reported to the lab. The ledger keeps it as plain JSON, with the subject codes in clear. */
+export interface OutcomeOrder<Code = Phi> {
   /** The ledger's id, such as `o17`. */
   readonly orderId: string;
   readonly operation: Operation;
@@ -36,9 +36,9 @@ export interface OutcomeOrder {
   /** Where its message has the number, where another order has it too: `line 7, column order_number`. */
   readonly numberPlace?: string | undefined;
   readonly facilityCode: string;
-  readonly subjectCode: Phi;
+  readonly subjectCode: Code;
   /** MERGE: the identifier that goes. */
-  readonly priorSubjectCode?: Phi | undefined;
+  readonly priorSubjectCode?: Code | undefined;
   readonly state: OrderState;
   /** The lab has put it on hold. */
   readonly isHeld?: boolean | undefined;
@@ -48,6 +48,17 @@ export interface OutcomeOrder {
   readonly containers: readonly OutcomeContainer[];
   /** Why it was rejected, failed or parked, in words for the lab; no patient's values. */
   readonly reason?: { readonly code?: FailureCode | undefined; readonly text: string } | undefined;
+}
+
+/** What became of a request, as it is reported to the lab. */
+export interface ControlAnswer {
+  readonly control: Control;
+  readonly placerOrderNumber?: string | undefined;
+  readonly fillerNumber?: FillerNumber | undefined;
+  /** Absent: done as requested. */
+  readonly refusal?: ControlRefusal | undefined;
+  /** The order as it stood then; absent where there is none, or where the request was not about its subject. */
+  readonly order?: OutcomeOrder | undefined;
 }
 
 /** The message an outcome answers; what a reply must echo. */

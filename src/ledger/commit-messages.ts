@@ -1,18 +1,22 @@
+import { hash } from "node:crypto";
 import type pg from "pg";
 import { Failure, type Problem } from "../core/failures.ts";
 import type { Accepted, MessageVerdict } from "../core/intake.ts";
-import { inTransaction, UNIQUE_VIOLATION } from "./database.ts";
-import { earlierOrders, ordersByMessage } from "./earlier-orders.ts";
-import { insertAnswers, insertDrafts } from "./insert-messages.ts";
-import { lockControlIds } from "./lock-messages.ts";
-import { draftMessages, draftSnapshot, type MessageDraft } from "./message-drafts.ts";
-import type { BatchSource, MessageBatch, MessageRecord } from "./message-record.ts";
+import { phi } from "../core/phi.ts";
+import { earlierOrders, insertAnswers, ordersByMessage } from "./answer-messages.ts";
+import { inTransaction, prepared, type Queryable, UNIQUE_VIOLATION } from "./database.ts";
+import { insertDrafts } from "./insert-messages.ts";
+import { draftMessages } from "./message-drafts.ts";
+import {
+  type BatchSource,
+  draftSnapshot,
+  type MessageBatch,
+  type MessageDraft,
+  type MessageRecord,
+} from "./message-record.ts";
 import type { OrderSnapshot } from "./order-row.ts";
 import { acceptControlRequests } from "./orders/accept-control.ts";
 import { noteUnheardRefusals } from "./results/tasks.ts";
-import { isUnstorable, withoutUnstorable } from "./unstorable.ts";
-
-export type { MessageBatch, MessageRecord } from "./message-record.ts";
 
 /** Messages of a file that are committed already; $1 file id, $2 int[] ordinals. Index: messages (file_id, ordinal). */
 const FIND_COMMITTED = `
@@ -198,5 +202,62 @@ function toVerdict(draft: MessageDraft, earlier: ReadonlyMap<number, OrderSnapsh
         placerOrderNumber,
       }),
     ),
+  };
+}
+
+/** Waits for others that commit the same messages; $1 bigint[] keys, in ascending order. */
+const LOCK_MESSAGES = "select count(pg_advisory_xact_lock(x.key)) from unnest($1::bigint[]) as x(key)";
+
+/**
+ * Until the transaction ends, nobody else commits a message of the connector with one of these control ids: what a
+ * statement behind this one finds of them is all there is, also of a transaction whose daemon lost its connection and
+ * whose backend lives on.
+ *
+ * Keys are taken in ascending order, so that two never wait for each other, and to be taken before any other lock that
+ * others hold while they wait for a key. In one statement with what is asked about the messages it would be too late:
+ * a statement sees what was there when it began, and not when it had waited.
+ */
+async function lockControlIds(
+  client: Queryable,
+  connector: string,
+  controlIds: readonly string[],
+): Promise<void> {
+  const keys = [...new Set(controlIds.map((controlId) => lockKey(connector, controlId)))];
+  if (keys.length === 0) return;
+  await prepared(client, "lock_messages", LOCK_MESSAGES, [keys.sort((a, b) => (a < b ? -1 : 1))]);
+}
+
+/** Computed here, since the database may not be able to take the control id as a text. */
+function lockKey(connector: string, messageControlId: string): bigint {
+  return hash("sha256", `${connector}\n${messageControlId}`, "buffer").readBigInt64BE();
+}
+
+/**
+ * Whether the database refused a value for what it is: SQLSTATE class 22, data exception (NUL, half of a character),
+ * or 54, program limit exceeded (a key too long for its index). The same value is refused every time.
+ */
+function isUnstorable(error: unknown): boolean {
+  return error instanceof Error && "code" in error && /^(22|54)/.test(String(error.code));
+}
+
+/**
+ * A message with a value that the database can't hold, as it is kept: refused, with its bytes, which may be anything. Each
+ * text of it that could be the one is left out; which it was, the database doesn't say.
+ */
+function withoutUnstorable({ message, waitedAs, replyTo }: MessageRecord): MessageRecord {
+  const problem: Problem = {
+    code: "LEDGER_VALUE_UNSTORABLE",
+    place: message.place,
+    message:
+      "one of its values can't be kept in the database: it is too long, or holds a character that is none",
+  };
+  const { content } = message;
+  return {
+    message: content.kind === "csv" ? { ...message, content: { kind: "csv", rows: phi([]) } } : message,
+    waitedAs,
+    replyTo,
+    verdict: "refused",
+    problems: [problem],
+    orders: [],
   };
 }

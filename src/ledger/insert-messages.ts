@@ -1,17 +1,11 @@
 import type pg from "pg";
-import { isNumberTaken } from "../core/failures.ts";
 import type { CsvRow } from "../core/intake.ts";
-import { endedWithoutEffect } from "../core/order-state.ts";
 import { prepared, together } from "./database.ts";
-import { forgetHeld, keysOf, recordHeld } from "./held-keys.ts";
-import { formatId, parseId } from "./ids.ts";
-import { draftSnapshot, isToldByReply, type MessageDraft } from "./message-drafts.ts";
-import type { BatchSource } from "./message-record.ts";
-import { containerRows, contentOf, INSERT_CONTAINERS } from "./order-content.ts";
-import type { OrderSnapshot } from "./order-row.ts";
-import { isControlOnly } from "./orders/accept-control.ts";
+import { formatId } from "./ids.ts";
+import type { BatchSource, MessageDraft } from "./message-record.ts";
+import { containerRows, contentOf, INSERT_CONTAINERS } from "./order-row.ts";
 import { recordEvents } from "./orders/events.ts";
-import { type NewOutcome, recordOutcomes } from "./record-outcomes.ts";
+import { forgetHeld, keysOf, recordHeld } from "./waiting-messages.ts";
 
 /** $1.. arrays of one value a message. */
 const INSERT_MESSAGES = `
@@ -180,68 +174,4 @@ async function insertTimeline(client: pg.PoolClient, drafts: readonly MessageDra
     })),
   );
   await recordEvents(client, [...events, ...repeats]);
-}
-
-/** Writes what the lab is to be told of each message; `earlier` are the orders that it names again, by message id. */
-export async function insertAnswers(
-  client: pg.PoolClient,
-  connector: string,
-  drafts: readonly MessageDraft[],
-  earlier: ReadonlyMap<number, OrderSnapshot[]>,
-): Promise<void> {
-  const outcomes = drafts.flatMap((draft): NewOutcome[] => {
-    const answer = { connector, message_id: draft.messageId };
-    // Nothing is made of it; but a sender that was promised an application acknowledgement waits for that all the same.
-    if (draft.verdict === "ignored" && draft.record.replyTo === undefined) return [];
-    const ended = repeatedEnds(draft, earlier.get(draft.messageId) ?? []);
-    const changes = ended.map((end) => ({ ...answer, ...end }));
-    if (draft.record.isAnsweredInBatch || isToldByReply(draft)) return changes;
-    // The lab was told that it waits when it came.
-    if (draft.verdict === "waiting" && draft.record.waitedAs !== undefined) return [];
-    if (draft.verdict === "refused" || draft.verdict === "waiting") {
-      const { placerOrderNumber, orders } = draft.record;
-      return [
-        {
-          ...answer,
-          order_ids: draft.orders.map(({ orderId }) => orderId),
-          kind: draft.verdict,
-          payload: {
-            problems: draft.problems,
-            placerOrderNumber: isNumberTaken(draft.problems)
-              ? undefined
-              : (placerOrderNumber ?? orders[0]?.placerOrderNumber),
-          },
-        },
-      ];
-    }
-    // Its requests about earlier orders are answered each for itself.
-    if (isControlOnly(draft)) return [];
-    const fresh = draft.orders.map(draftSnapshot);
-    const told = [...fresh, ...(earlier.get(draft.messageId) ?? [])];
-    const acknowledged: NewOutcome = {
-      ...answer,
-      order_ids: told.flatMap(({ orderId }) => parseId("o", orderId) ?? []),
-      kind: "acknowledged",
-      payload: { orders: told, isDuplicate: draft.verdict === "duplicate" },
-    };
-    return [acknowledged, ...changes];
-  });
-  await recordOutcomes(client, outcomes);
-}
-
-/**
- * That an order came again starts nothing. The end of one that was ended without effect is told once more, since whoever
- * places it again expects it to be done.
- */
-function repeatedEnds(
-  { repeatedOrderIds, verdict }: MessageDraft,
-  earlier: readonly OrderSnapshot[],
-): Pick<NewOutcome, "order_ids" | "kind" | "payload">[] {
-  // Its answer says so already.
-  if (verdict === "refused") return [];
-  return earlier.flatMap((order) => {
-    const id = parseId("o", order.orderId);
-    if (id === undefined || !repeatedOrderIds.includes(id) || !endedWithoutEffect(order.state)) return [];
-    return [{ order_ids: [id], kind: "changed", payload: { order } }];
-  });
 }

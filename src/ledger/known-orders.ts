@@ -1,12 +1,15 @@
 import type pg from "pg";
-import { type AssigningAuthority, formatTwoAuthorities } from "../core/assigning-authority.ts";
-import type { FailureCode } from "../core/failures.ts";
+import {
+  type AssigningAuthority,
+  areOfTwoAuthorities,
+  formatTwoAuthorities,
+} from "../core/assigning-authority.ts";
 import type { Order } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import { prepared } from "./database.ts";
 import { formatId } from "./ids.ts";
-import type { MessageRecord } from "./message-record.ts";
-import { digestOrder } from "./order-content.ts";
+import type { MessageRecord, NumberConflict } from "./message-record.ts";
+import { digestOrder } from "./order-row.ts";
 
 /**
  * Orders that carry these business keys, each looked up by itself; $1 text[]. Index: orders (business_key).
@@ -19,12 +22,6 @@ select o.id, o.business_key, o.content_digest, o.state, o.placer_authority
          from orders o
         where o.business_key = x.business_key
         limit 1) o`;
-
-/** Why an order is parked: an earlier one has its number, and it is no repeat of that. */
-export interface NumberConflict {
-  readonly code: FailureCode;
-  readonly text: string;
-}
 
 /** An order that the ledger has, by its business key. */
 export interface KnownOrder {
@@ -113,4 +110,77 @@ export function listContradicting(
     const digest = digestOrder(order);
     return conflictWith(first, order, digest) ? [{ number, digest }] : [];
   });
+}
+
+/**
+ * Orders that were parked for having the number of another one, whatever became of them, and say the same as those that
+ * come now: a number that a sender gives to everything may have any number of others. $1 connector, $2 and $3 order numbers
+ * and digests, both arrays of one value an order. Index: orders (placer_order_number).
+ */
+const FIND_CONFLICTS = `
+select o.id, o.placer_order_number, o.content_digest, o.placer_authority
+  from (select distinct number, digest from unnest($2::text[], $3::text[]) as x(number, digest)) x
+  join orders o on o.placer_order_number = x.number
+               and o.content_digest = decode(x.digest, 'hex')
+               and o.connector = $1
+               and o.business_key is null
+ order by o.id desc`;
+
+interface Conflict {
+  readonly orderId: number;
+  readonly authority: AssigningAuthority | undefined;
+}
+
+/**
+ * The orders that share their number with an earlier one of other content. A list that comes again each night with the same
+ * contradiction in it repeats them, and is no new contradiction each time.
+ */
+export class EarlierConflicts {
+  /** The latest first. */
+  readonly #conflictsByContent = new Map<string, Conflict[]>();
+
+  /** Those that have the number and content of one of these orders; nothing is asked for when there are none. */
+  static async find(
+    client: pg.PoolClient,
+    connector: string,
+    contradicting: readonly { readonly number: string; readonly digest: string }[],
+  ): Promise<EarlierConflicts> {
+    const conflicts = new EarlierConflicts();
+    if (contradicting.length === 0) return conflicts;
+    const { rows } = await client.query<{
+      id: number;
+      placer_order_number: string;
+      content_digest: Buffer;
+      placer_authority: AssigningAuthority | null;
+    }>(FIND_CONFLICTS, [
+      connector,
+      contradicting.map(({ number }) => number),
+      contradicting.map(({ digest }) => digest),
+    ]);
+    for (const row of rows) {
+      const content = contentKey(row.placer_order_number, row.content_digest.toString("hex"));
+      const authority = row.placer_authority ?? undefined;
+      const same = conflicts.#conflictsByContent.get(content);
+      if (same === undefined) conflicts.#conflictsByContent.set(content, [{ orderId: row.id, authority }]);
+      else same.push({ orderId: row.id, authority });
+    }
+    return conflicts;
+  }
+
+  /** The latest order with this one's number and content that isn't known to be of another authority. */
+  get(order: Order, digest: string): Conflict | undefined {
+    const same = this.#conflictsByContent.get(contentKey(order.placerOrderNumber ?? "", digest)) ?? [];
+    return same.find(({ authority }) => !areOfTwoAuthorities(authority, order.placerAuthority));
+  }
+
+  /** Takes note of one that comes now. */
+  add(order: Order, digest: string, orderId: number): void {
+    const content = contentKey(order.placerOrderNumber ?? "", digest);
+    const same = this.#conflictsByContent.get(content) ?? [];
+    this.#conflictsByContent.set(content, [{ orderId, authority: order.placerAuthority }, ...same]);
+  }
+}
+
+function contentKey(number: string, digest: string): string {
+  return `${digest} ${number}`;
 }

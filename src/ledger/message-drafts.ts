@@ -2,60 +2,35 @@ import { hash } from "node:crypto";
 import type pg from "pg";
 import { areOfTwoAuthorities } from "../core/assigning-authority.ts";
 import { isNumberTaken, type Problem } from "../core/failures.ts";
-import type { MessageVerdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
 import type { ControlRequest } from "../core/order-control.ts";
 import { isTerminal } from "../core/order-state.ts";
 import { prepared, type Queryable, together } from "./database.ts";
-import { draftReplies, markReusedControlIds } from "./draft-replies.ts";
-import { EarlierConflicts } from "./earlier-conflicts.ts";
-import { type EarlierMessages, findEarlierMessages } from "./earlier-messages.ts";
-import { HeldKeys, keysOf } from "./held-keys.ts";
+import {
+  draftReplies,
+  type EarlierMessages,
+  findEarlierMessages,
+  markReusedControlIds,
+} from "./earlier-messages.ts";
 import { formatId } from "./ids.ts";
 import {
   businessKey,
   conflictWith,
   describeHolder,
+  EarlierConflicts,
   findKnownOrders,
   type KnownOrder,
   listContradicting,
-  type NumberConflict,
 } from "./known-orders.ts";
-import type { BatchSource, MessageRecord } from "./message-record.ts";
-import { digestOrder } from "./order-content.ts";
-import { type OrderSnapshot, placeOfNumber } from "./order-row.ts";
+import type { BatchSource, MessageDraft, MessageRecord, NumberConflict } from "./message-record.ts";
+import { digestOrder, placeOfNumber } from "./order-row.ts";
+import { HeldKeys, keysOf } from "./waiting-messages.ts";
 
 /** Ids ahead of the insert, so that rows can refer to each other; $1 how many messages, $2 how many orders. */
 const TAKE_IDS = `
 select 'message' as kind, nextval(pg_get_serial_sequence('messages', 'id')) as id from generate_series(1, $1)
  union all
 select 'order', nextval(pg_get_serial_sequence('orders', 'id')) from generate_series(1, $2)`;
-
-/** A message on its way into the ledger, with the decisions taken about it. */
-export interface MessageDraft {
-  readonly record: MessageRecord;
-  readonly messageId: number;
-  readonly sha256: Buffer;
-  duplicateOf: number | undefined;
-  /** An earlier message with the same control id and other content. */
-  reuses: number | undefined;
-  /** What is answered over the connection that it came by. */
-  reply: Buffer | undefined;
-  verdict: MessageVerdict["verdict"];
-  problems: readonly Problem[];
-  readonly orders: OrderDraft[];
-  /** Orders of an earlier time that this message names again. */
-  readonly repeatedOrderIds: number[];
-}
-
-/** An order that a message brings, with its id and what is to become of it. */
-export interface OrderDraft {
-  readonly order: Order;
-  readonly orderId: number;
-  readonly businessKey: string | null;
-  readonly digest: string;
-  readonly conflict: NumberConflict | undefined;
-}
 
 /**
  * Decides what becomes of each message: new, or a repeat of one that is in the ledger or came earlier in the list, or
@@ -280,23 +255,4 @@ function noteTakenNumbers(
     message: describeHolder(holder),
   };
   draft.problems = [...draft.problems, problem];
-}
-
-/** Whether what was or will be answered on the connection is all that the lab is told of a message as a whole. */
-export function isToldByReply(draft: MessageDraft): boolean {
-  return draft.record.replyTo?.isWhole(draft) === true;
-}
-
-/** What the lab would be told of a new order. */
-export function draftSnapshot({ order, orderId, conflict }: OrderDraft): OrderSnapshot {
-  return {
-    orderId: formatId("o", orderId),
-    operation: order.operation,
-    placerOrderNumber: order.placerOrderNumber,
-    facilityCode: order.facilityCode,
-    subjectCode: order.subject.code.reveal(),
-    state: conflict ? "parked" : "received",
-    containers: order.containers,
-    reason: conflict,
-  };
 }

@@ -1,9 +1,10 @@
-import type { Problem } from "../core/failures.ts";
-import type { IncomingMessage, Verdict } from "../core/intake.ts";
+import type { FailureCode, Problem } from "../core/failures.ts";
+import type { IncomingMessage, MessageVerdict, Verdict } from "../core/intake.ts";
 import type { Order } from "../core/order.ts";
 import type { ControlRequest } from "../core/order-control.ts";
 import type { Phi } from "../core/phi.ts";
 import type { ReplyTo } from "../core/reply.ts";
+import { type OrderSnapshot, snapshotOrder } from "./order-row.ts";
 
 /** A message and what mapping made of it. */
 export interface MessageRecord {
@@ -45,4 +46,46 @@ export interface BatchSource {
 
 export interface MessageBatch extends BatchSource {
   readonly records: readonly MessageRecord[];
+}
+
+/** A message on its way into the ledger, with the decisions taken about it. */
+export interface MessageDraft {
+  readonly record: MessageRecord;
+  readonly messageId: number;
+  readonly sha256: Buffer;
+  duplicateOf: number | undefined;
+  /** An earlier message with the same control id and other content. */
+  reuses: number | undefined;
+  /** What is answered over the connection that it came by. */
+  reply: Buffer | undefined;
+  verdict: MessageVerdict["verdict"];
+  problems: readonly Problem[];
+  readonly orders: OrderDraft[];
+  /** Orders of an earlier time that this message names again. */
+  readonly repeatedOrderIds: number[];
+}
+
+/** Why an order is parked: an earlier one has its number, and it is no repeat of that. */
+export interface NumberConflict {
+  readonly code: FailureCode;
+  readonly text: string;
+}
+
+/** An order that a message brings, with its id and what is to become of it. */
+export interface OrderDraft {
+  readonly order: Order;
+  readonly orderId: number;
+  readonly businessKey: string | null;
+  readonly digest: string;
+  readonly conflict: NumberConflict | undefined;
+}
+
+/** Whether what was or will be answered on the connection is all that the lab is told of a message as a whole. */
+export function isToldByReply(draft: MessageDraft): boolean {
+  return draft.record.replyTo?.isWhole(draft) === true;
+}
+
+/** What the lab would be told of a new order. */
+export function draftSnapshot({ order, orderId, conflict }: OrderDraft): OrderSnapshot {
+  return snapshotOrder({ ...order, id: orderId, state: conflict ? "parked" : "received", failure: conflict });
 }

@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { encodeCrockfordNumber } from "../core/crockford.ts";
 import type { FailureCode, Problem } from "../core/failures.ts";
-import type { ControlAnswer } from "../core/order-control.ts";
-import type { Outcome, OutcomeOrder } from "../core/outcome.ts";
+
+import type { ControlAnswer, Outcome, OutcomeOrder } from "../core/outcome.ts";
 import { phi } from "../core/phi.ts";
 import { run } from "./database.ts";
 import { formatId } from "./ids.ts";

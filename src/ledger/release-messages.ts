@@ -3,12 +3,12 @@ import { isNumberTaken, type Problem } from "../core/failures.ts";
 import type { MessageVerdict, Verdict } from "../core/intake.ts";
 import { type Insert, withInsert } from "./commit-messages.ts";
 import { inTransaction } from "./database.ts";
-import { forgetHeld } from "./held-keys.ts";
 import { formatId, parseId } from "./ids.ts";
 import type { MessageRecord } from "./message-record.ts";
 import { type Act, recordAudit } from "./operator/audit.ts";
 import { recordOutcomes } from "./record-outcomes.ts";
 import { findMessage, listStoredMessages, type StoredMessage } from "./views.ts";
+import { forgetHeld } from "./waiting-messages.ts";
 
 /** One release at a time: two would lock the same messages in turn; any number of our own. */
 const RELEASE_LOCK = 7_264_004;

@@ -1,6 +1,6 @@
 import type { Problem } from "../core/failures.ts";
-import type { Control, ControlAnswer } from "../core/order-control.ts";
-import type { Outcome, OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
+import type { Control } from "../core/order-control.ts";
+import type { ControlAnswer, Outcome, OutcomeContainer, OutcomeOrder } from "../core/outcome.ts";
 import { type CsvWriting, encodeTable, fitRows } from "./csv-charset.ts";
 import { distinctName } from "./file-name.ts";
 import { isTold, type Profile, type WishOperation } from "./profile.ts";

@@ -1,5 +1,5 @@
-import { type Control, type ControlAnswer, isCancelling } from "../core/order-control.ts";
-import type { Outcome } from "../core/outcome.ts";
+import { type Control, isCancelling } from "../core/order-control.ts";
+import type { ControlAnswer, Outcome } from "../core/outcome.ts";
 import type { OrderGroup } from "../formats/hl7/groups.ts";
 import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
 import { controlCodes } from "./control-codes.ts";

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { commitMessages } from "../../src/ledger/commit-messages.ts";
 import { FIND_EARLIER } from "../../src/ledger/earlier-messages.ts";
 import { FIND_BY_KEY } from "../../src/ledger/known-orders.ts";
-import { INSERT_CONTAINERS } from "../../src/ledger/order-content.ts";
+import { INSERT_CONTAINERS } from "../../src/ledger/order-row.ts";
 import { anOrder, aRecord } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 

@@ -116,7 +116,7 @@ describe("an order of the external surface", () => {
       await changeOrders(pool, [{ orderId: id as number, containers: [known] }]);
       expect((await only(pool)).containers).toMatchObject([known]);
       await changeOrders(pool, [{ orderId: id as number, containers: [{ position: 1, isForgotten: true }] }]);
-      expect((await only(pool)).containers).toMatchObject([{ containerId: undefined, location: undefined }]);
+      expect((await only(pool)).containers).toEqual([{ position: 1, label: "V-1", description: "vial" }]);
     }));
 
   test.each(["failed", "parked"] as const)(

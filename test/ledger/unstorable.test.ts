@@ -1,9 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import { commitMessages, type MessageRecord } from "../../src/ledger/commit-messages.ts";
+import { commitMessages } from "../../src/ledger/commit-messages.ts";
 import { openFile } from "../../src/ledger/files.ts";
 import { parseId } from "../../src/ledger/ids.ts";
+import type { MessageRecord } from "../../src/ledger/message-record.ts";
 import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
 import { findMessage, listMessages, listOrders } from "../../src/ledger/views.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { ControlAnswer } from "../../src/core/order-control.ts";
-import type { Outcome } from "../../src/core/outcome.ts";
+
+import type { ControlAnswer, Outcome } from "../../src/core/outcome.ts";
 import { phi } from "../../src/core/phi.ts";
 import { csvResultRows } from "../../src/mapping/result-csv.ts";
 import { csvProfile, hl7Profile, hl7Text } from "./mapped.ts";

@@ -1,5 +1,6 @@
 import type pg from "pg";
-import type { Control, ControlAnswer, ControlRequest } from "../../src/core/order-control.ts";
+import type { Control, ControlRequest } from "../../src/core/order-control.ts";
+import type { ControlAnswer } from "../../src/core/outcome.ts";
 import type { MessageRecord } from "../../src/ledger/message-record.ts";
 import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
 import { aRecord } from "./orders.ts";

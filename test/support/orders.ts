@@ -2,9 +2,10 @@ import type pg from "pg";
 import type { IncomingMessage } from "../../src/core/intake.ts";
 import type { Order } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
-import { commitMessages, type MessageRecord } from "../../src/ledger/commit-messages.ts";
+import { commitMessages } from "../../src/ledger/commit-messages.ts";
 import { openFile } from "../../src/ledger/files.ts";
 import { parseId } from "../../src/ledger/ids.ts";
+import type { MessageRecord } from "../../src/ledger/message-record.ts";
 
 /** An order of an invented patient; parts can be replaced. */
 export function anOrder(parts: Partial<Order> & { code?: string } = {}): Order {

@@ -2,30 +2,12 @@ import type pg from "pg";
 import type { Order } from "../../core/order.ts";
 import { type ControlAct, decideControl } from "../../core/order-control.ts";
 import { cancelledHere, changeOrdersWithin, type OrderChange } from "../change-orders.ts";
-import { isToldByReply, type MessageDraft } from "../message-drafts.ts";
-import { digestOrder, replaceContent } from "../order-content.ts";
+import { isToldByReply, type MessageDraft } from "../message-record.ts";
+import { digestOrder, replaceContent } from "../order-row.ts";
 import { recordOutcomes } from "../record-outcomes.ts";
 import { answerRequests, insertRequests, type NewControlRequest } from "./control-requests.ts";
 import { type ControlledOrder, chooseOrders, type PlacedRequest } from "./controlled-orders.ts";
 import { recordEvents } from "./events.ts";
-
-/**
- * Messages that bring requests alone, and of whose requests none is answered yet, with the orders that these name; $1 bigint[].
- * Indexes: outcomes_message, control_requests (message_id, position).
- */
-const UNACKNOWLEDGED = `
-select m.id, m.connector,
-       (select coalesce(array_agg(distinct c.order_id), '{}')
-          from control_requests c
-         where c.message_id = coalesce(m.duplicate_of, m.id)
-           and c.order_id is not null) as order_ids
-  from messages m
- where m.id = any ($1)
-   and not exists (select 1
-                     from outcomes t
-                    where t.message_id = m.id
-                      and t.kind in ('acknowledged', 'control'))
- order by m.id`;
 
 /**
  * The answers that a message got are given to its repetition as well, as of then; $1 JSON array of {message_id, first_id}.
@@ -41,12 +23,22 @@ with again as materialized (
 recorded as (
   insert into outcomes (id, connector, message_id, order_id, kind, payload, occurred_at)
   select a.id, a.connector, a.message_id, a.order_id, a.kind, a.payload, a.occurred_at
-    from again a)
-insert into outcome_orders (outcome_id, order_id)
-select a.id, s.order_id
-  from again a
-  join outcome_orders s on s.outcome_id = a.first_id
- order by s.order_id, a.id`;
+    from again a),
+referred as (
+  insert into outcome_orders (outcome_id, order_id)
+  select a.id, s.order_id
+    from again a
+    join outcome_orders s on s.outcome_id = a.first_id
+   order by s.order_id, a.id)
+select distinct a.message_id as id
+  from again a`;
+
+/** The orders that messages named; $1 bigint[]. Index: control_requests (message_id, position). */
+const NAMED_ORDERS = `
+select distinct c.message_id as "messageId", c.order_id as "orderId"
+  from control_requests c
+ where c.message_id = any ($1)
+   and c.order_id is not null`;
 
 const requestsOf = ({ record }: Pick<MessageDraft, "record">) => record.controlRequests ?? [];
 
@@ -71,34 +63,43 @@ export async function acceptControlRequests(
   );
   const fresh = asking.filter((draft) => draft.duplicateOf === undefined);
   const repeated = asking.filter((draft) => draft.duplicateOf !== undefined);
-  if (fresh.length > 0) await carryOut(client, connector, fresh);
-  const repeats = repeated.map((draft) => ({ message_id: draft.messageId, first_id: draft.duplicateOf }));
-  if (repeats.length > 0) await client.query(REPEAT_ANSWERS, [JSON.stringify(repeats)]);
-  await acknowledge(client, fresh, false);
-  await acknowledge(client, repeated, true);
+  const answered = new Set<number>();
+  if (fresh.length > 0) for (const id of await carryOut(client, connector, fresh)) answered.add(id);
+  if (repeated.length > 0) {
+    const repeats = repeated.map((draft) => ({ message_id: draft.messageId, first_id: draft.duplicateOf }));
+    const { rows } = await client.query<{ id: number }>(REPEAT_ANSWERS, [JSON.stringify(repeats)]);
+    for (const { id } of rows) answered.add(id);
+  }
+  await acknowledge(
+    client,
+    connector,
+    asking.filter((draft) => !answered.has(draft.messageId)),
+  );
 }
 
+/** Messages that bring nothing else and of which all stays open. */
 async function acknowledge(
   client: pg.PoolClient,
+  connector: string,
   drafts: readonly MessageDraft[],
-  isDuplicate: boolean,
 ): Promise<void> {
   // Over a connection, or in the response to a batch, the message itself is acknowledged there.
   const unanswered = drafts.filter(
     (draft) => isControlOnly(draft) && !draft.record.isAnsweredInBatch && !isToldByReply(draft),
   );
   if (unanswered.length === 0) return;
-  const { rows } = await client.query<{ id: number; connector: string; order_ids: number[] }>(
-    UNACKNOWLEDGED,
-    [unanswered.map((draft) => draft.messageId)],
-  );
+  const sourceOf = ({ duplicateOf, messageId }: MessageDraft) => duplicateOf ?? messageId;
+  const { rows } = await client.query<{ messageId: number; orderId: number }>(NAMED_ORDERS, [
+    unanswered.map(sourceOf),
+  ]);
   await recordOutcomes(
     client,
-    rows.map(({ id, connector, order_ids }) => ({
-      ...{ connector, order_ids },
-      message_id: id,
+    unanswered.map((draft) => ({
+      connector,
+      message_id: draft.messageId,
+      order_ids: rows.filter((row) => row.messageId === sourceOf(draft)).map(({ orderId }) => orderId),
       kind: "acknowledged",
-      payload: { orders: [], isDuplicate },
+      payload: { orders: [], isDuplicate: draft.duplicateOf !== undefined },
     })),
   );
 }
@@ -111,12 +112,16 @@ interface Effects {
   readonly contents: Order[];
 }
 
-/** Decides requests in the sequence in which they came, each by what those before it lead to, and does what they ask for. */
+/**
+ * Decides requests in the sequence in which they came, each by what those before it lead to, and does what they ask for.
+ *
+ * @returns the messages of which something is decided, and so answered
+ */
 async function carryOut(
   client: pg.PoolClient,
   connector: string,
   drafts: readonly MessageDraft[],
-): Promise<void> {
+): Promise<number[]> {
   const placed = drafts.flatMap((draft) =>
     requestsOf(draft).map(
       (request, index): PlacedRequest => ({ request, messageId: draft.messageId, position: index + 1 }),
@@ -160,10 +165,9 @@ async function carryOut(
     ),
   );
   await changeOrdersWithin(client, all.map(toChange));
-  await answerRequests(
-    client,
-    decided.filter(({ isOpen }) => !isOpen),
-  );
+  const closed = decided.filter(({ isOpen }) => !isOpen);
+  await answerRequests(client, closed);
+  return closed.flatMap(({ messageId }) => messageId ?? []);
 }
 
 const EVENT_BY_ACT = { hold: "held", release: "released", change: "changed" } as const;

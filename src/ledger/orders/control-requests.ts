@@ -2,13 +2,13 @@ import type pg from "pg";
 import {
   ACT_BY_CONTROL,
   type Control,
-  type ControlAnswer,
   type ControlFacts,
   type ControlRefusal,
   DONE,
   decideControl,
   isCancelling,
 } from "../../core/order-control.ts";
+import type { ControlAnswer } from "../../core/outcome.ts";
 import { run, withoutNulls } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { recordAudit } from "../operator/audit.ts";

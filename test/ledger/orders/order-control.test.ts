@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { CONTROLS, type Control, type ControlAnswer } from "../../../src/core/order-control.ts";
+import { CONTROLS, type Control } from "../../../src/core/order-control.ts";
+import type { ControlAnswer } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
 import { changeOrders, changeOrdersWithin } from "../../../src/ledger/change-orders.ts";
 import { releaseOrder, retryOrder } from "../../../src/ledger/operator.ts";
