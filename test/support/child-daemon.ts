@@ -31,7 +31,11 @@ export function startChildDaemon(
   const log = openSync(logFile, "a");
   const child = spawn(process.execPath, [BIN, "start", "--config", configFile, ...words], {
     stdio: ["ignore", log, log],
-    env: { PATH: process.env.PATH, NODE_OPTIONS: process.env.CRYOBRIDGE_TEST_NODE_OPTIONS ?? "" },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      NODE_OPTIONS: process.env.CRYOBRIDGE_TEST_NODE_OPTIONS ?? "",
+    },
   });
   closeSync(log);
   const ended = once(child, "exit").then(([status]) => status as number | null);

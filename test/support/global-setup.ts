@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { access, appendFile, chmod, constants, mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,6 +18,8 @@ declare module "vitest" {
     /** The run's own database server. */
     postgres: EmbeddedConnection;
     freshLedger: FreshLedger;
+    /** A data folder with an embedded database as its first start makes it, and no server. */
+    unusedDataDir: string;
     /** Lines of what the machine lacked, written by `machineHas`. */
     leftOutFile: string;
   }
@@ -34,15 +37,21 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // Daemons and commands that tests start load in half the time.
   process.env.NODE_COMPILE_CACHE = join(folder, "compile-cache");
   const dataDir = join(folder, "data");
-  const server = await startEmbeddedPostgres({
-    dataDir,
-    clock: systemClock,
-    logger: pino({ level: "error" }, pino.destination(2)),
-  });
+  const start = () =>
+    startEmbeddedPostgres({
+      dataDir,
+      clock: systemClock,
+      logger: pino({ level: "error" }, pino.destination(2)),
+    });
+  await (await start()).stop();
+  const unusedDataDir = join(folder, "unused");
+  execFileSync("cp", ["-a", dataDir, unusedDataDir]);
+  const server = await start();
   await makeFast(dataDir, server.connection);
   const leftOutFile = join(folder, "left-out");
   project.provide("postgres", server.connection);
   project.provide("freshLedger", await createLedgerTemplate(server.connection));
+  project.provide("unusedDataDir", unusedDataDir);
   project.provide("leftOutFile", leftOutFile);
   return async () => {
     await server.stop();

@@ -15,6 +15,7 @@ import { type ChildDaemon, startChildDaemon } from "./child-daemon.ts";
 import { eventually } from "./eventually.ts";
 import { type LabFolder, openLabFolder } from "./lab-folder.ts";
 import type { PlannedOrder } from "./lab-load.ts";
+import { layDatabase } from "./test-server.ts";
 import { withFolder } from "./with-folder.ts";
 
 /** A site whose daemon is a process of its own with its embedded database, so that it can be killed. */
@@ -67,6 +68,7 @@ export async function withChildSite<T>(
     await writeFile(configFile, stringify(childConfig(disk, front?.url ?? simulator.url, options)), {
       mode: 0o600,
     });
+    await layDatabase(dataDir);
     const lab = openLabFolder(disk);
     const daemons: ChildDaemon[] = [];
     const orders = () => withPool(dataDir, async (pool) => await listOrders(pool, { limit: 100_000 }));
