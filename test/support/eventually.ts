@@ -1,5 +1,10 @@
-/** How often a condition is looked at, ms. */
-const LOOK_EVERY_MS = 10;
+/**
+ * The pause between two looks grows with the wait, ms: what takes long is noticed a tenth later, and looks, which may be
+ * queries, don't keep what they wait for from the processors.
+ */
+const LEAST_PAUSE_MS = 10;
+const MOST_PAUSE_MS = 100;
+const PAUSE_SHARE = 0.1;
 /** A bound against hanging, not for speed: what takes a moment takes many where other programs keep the processors busy. */
 const WITHIN_MS = 60_000;
 
@@ -25,9 +30,11 @@ export async function eventually<T>(
     } catch (error) {
       lastError = error;
     }
-    if (performance.now() - startedAt > withinMs) {
+    const waitedMs = performance.now() - startedAt;
+    if (waitedMs > withinMs) {
       throw new Error(`${what} did not hold within ${withinMs} ms`, { cause: lastError });
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    const pauseMs = Math.min(MOST_PAUSE_MS, Math.max(LEAST_PAUSE_MS, waitedMs * PAUSE_SHARE));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
