@@ -79,7 +79,7 @@ const SERVERS: readonly (readonly [string, boolean, WithServer])[] = [
   ["Redis", machineHas("redis-server"), withRedisServer],
 ];
 
-describe.each(SERVERS)("job queues on %s", (_name, isThere, withServer) => {
+describe.concurrent.each(SERVERS)("job queues on %s", (_name, isThere, withServer) => {
   test.runIf(isThere)("take the same job id once while the first is there", () =>
     withServer(async ({ open }) => {
       const queues = await open();

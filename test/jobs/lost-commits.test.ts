@@ -93,8 +93,10 @@ test("one order comes of it when the sender gives the message another control id
   withBoth(async ({ pool, open }, way) => {
     const intake = await open({}, way.pool);
     const letGo = await loseHeld(pool, way, () => intake.take(order("A-1")));
-    await intake.take(order("A-1").replace("|MSG-A-1|", "|MSG-A-1b|"));
+    const second = intake.take(order("A-1").replace("|MSG-A-1|", "|MSG-A-1b|"));
+    await Promise.race([second, isAwaited(pool)]);
     await letGo();
+    await second;
     // Whatever is about orders has those that came before it made.
     await intake.take(ormCancel({ number: "A-0" }));
     expect(await column(pool, "select placer_order_number from orders")).toEqual(["A-1"]);
