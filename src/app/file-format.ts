@@ -1,7 +1,7 @@
 import type { ConnectorConfig } from "../config/config.ts";
-import { csvFileFormat } from "../connectors/csv-drop/csv-file-format.ts";
+import { csvFileFormat } from "../connectors/csv-drop/csv-drop.ts";
 import type { FileFormat } from "../connectors/drop-folder/format.ts";
-import { hl7FileFormat } from "../connectors/hl7-drop/hl7-file-format.ts";
+import { hl7FileFormat } from "../connectors/hl7-drop/hl7-drop.ts";
 import type { CharsetOptions } from "../formats/hl7/charset.ts";
 import type { CsvProfile, Hl7Profile, Profile } from "../mapping/profile.ts";
 

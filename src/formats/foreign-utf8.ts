@@ -21,6 +21,8 @@ const DOUBLE_BYTE: readonly Encoding[] = ["gb18030", "big5", "shift_jis", "euc-j
  * Text in UTF-16 is never taken for UTF-8, since it has NUL bytes, and what begins with a byte order mark neither.
  */
 export class ForeignUtf8Finder {
+  /** Whether any character of two bytes or more came, whatever else its line holds. */
+  hasUtf8 = false;
   readonly #isByLine: boolean;
   #isOff: boolean;
   #found: ForeignUtf8 | undefined;
@@ -66,6 +68,7 @@ export class ForeignUtf8Finder {
         const length = utf8Length(bytes, at);
         if (length === 0) this.#isBad = true;
         else this.#first ??= { line: this.#line, offset: this.#offset + at };
+        this.hasUtf8 ||= length > 0;
         at += Math.max(1, length);
       } else {
         if (byte === 0) this.#isOff = true;

@@ -1,8 +1,9 @@
 import { asFailure, Failure } from "../core/failures.ts";
+import type { CsvReading } from "../formats/csv/dialect.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import { compileBoundedRegex } from "./bounded-regex.ts";
 import { compileRules } from "./compile-rules.ts";
-import type { CsvProfile, CsvReading, OrderRules } from "./profile.ts";
+import type { CsvProfile, OrderRules } from "./profile.ts";
 import type { Complain } from "./profile-problems.ts";
 import type { ProfileDefinition } from "./profile-schema.ts";
 import { identifyRow } from "./row-identity.ts";
@@ -61,7 +62,7 @@ export function compileCsv(
       wholeColumns: listWholeColumns(rules),
       noRow: compileNoRow(whole.noRow ?? [], complain),
       lastLineEnd: whole.lastLineEnd ?? "required",
-      wishListLacks: listWishLacks(rules),
+      controlListLacks: listControlLacks(rules),
     },
     rules,
   };
@@ -142,7 +143,7 @@ function listOperationColumns({ operation }: OrderRules<string>): string[] {
 }
 
 /** What a file without any order need not have; undefined where every row has the same operation. */
-function listWishLacks(rules: OrderRules<string>): CsvReading["wishListLacks"] {
+function listControlLacks(rules: OrderRules<string>): CsvReading["controlListLacks"] {
   if (!rules.operation.sources.some(({ kind }) => kind === "place")) return undefined;
   return {
     all: columnsNeeded(rules.facility).concat(columnsNeeded(rules.label)),

@@ -1,8 +1,8 @@
 import type { Problem } from "../core/failures.ts";
-import type { RowIdentity } from "../core/intake.ts";
 import type { Operation } from "../core/order.ts";
 import type { Control } from "../core/order-control.ts";
 import type { OrderState } from "../core/order-state.ts";
+import type { CsvReading } from "../formats/csv/dialect.ts";
 import type { FieldPath, PathSelector } from "../formats/hl7/path.ts";
 import type { FieldOverride } from "./field-overrides.ts";
 import type { MessageTypePattern } from "./message-type.ts";
@@ -99,42 +99,6 @@ export interface Hl7Profile extends ProfileBase {
   readonly valueSegments: ReadonlySet<string>;
   /** What stands for a container, for people: `SAC or SPM`. */
   readonly containerPlace: string;
-}
-
-/** How a CSV file is taken apart before its rows come to the mapper. */
-export interface CsvReading {
-  readonly delimiter: string;
-  /** Empty for none. */
-  readonly quote: string;
-  /** `true`: the first line names the columns. `false`: they are called `1`, `2`, …. A list names them instead. */
-  readonly header: boolean | readonly string[];
-  /** `auto` or an encoding's name. */
-  readonly encoding: string;
-  /** Says which order a row belongs to. Those of one number make up one order; a row without one is an order of its own. */
-  readonly identify: (values: ReadonlyMap<string, string>) => RowIdentity;
-  /** The columns that order numbers are read from. */
-  readonly numberColumns: readonly string[];
-  /** The columns that operations are read from; none where all rows have the same, or may have it from elsewhere. */
-  readonly operationColumns: readonly string[];
-  /** One bad row refuses the whole file. */
-  readonly wholeFile: boolean;
-  /** Columns without which no row can be mapped; each entry lists the alternatives. */
-  readonly requiredColumns: readonly (readonly string[])[];
-  /** Columns that a file may lack, but not under nearly the same name; each entry lists the alternatives. */
-  readonly optionalColumns: readonly (readonly string[])[];
-  /** Columns whose values may not be cut short: all that are read but operations and descriptions. */
-  readonly wholeColumns: readonly string[];
-  /** Lines that are no rows; tested on lines of bounded length, without blanks around. */
-  readonly noRow: readonly RegExp[];
-  /** Whether the sender never ends the last line, which is no sign of a cut then. */
-  readonly lastLineEnd: "required" | "optional";
-  /**
-   * Those of `requiredColumns` that a file which only wants something of earlier orders may lack: `all` of them are
-   * missing then, and `any` may be. Undefined where the profile's rows can't want that.
-   */
-  readonly wishListLacks?:
-    | { readonly all: readonly (readonly string[])[]; readonly any: readonly (readonly string[])[] }
-    | undefined;
 }
 
 /** A compiled profile for CSV rows. */

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "vitest";
-import { toMessage } from "../../src/connectors/hl7-drop/hl7-file-format.ts";
+import { toMessage } from "../../src/connectors/hl7-drop/hl7-drop.ts";
 import type { Accepted, IncomingMessage } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
 import { splitHl7File } from "../../src/formats/hl7/file.ts";

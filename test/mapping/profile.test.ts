@@ -123,7 +123,7 @@ describe("a profile", () => {
 
   test("lets a file that only cancels lack what only orders need", async () => {
     const { reading } = await csvProfile();
-    expect(reading.wishListLacks).toEqual({
+    expect(reading.controlListLacks).toEqual({
       all: [["facility"], ["container_label"]],
       any: [["subject_code"]],
     });
@@ -131,7 +131,7 @@ describe("a profile", () => {
 
   test("has no files that only cancel where every row has the same operation", async () => {
     const { reading } = await csvProfile({ operation: { value: "STORE" } });
-    expect(reading.wishListLacks).toBeUndefined();
+    expect(reading.controlListLacks).toBeUndefined();
   });
 
   test("refuses two date formats that read one text as different days", async () => {

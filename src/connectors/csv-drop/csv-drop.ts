@@ -1,11 +1,235 @@
+import { createHash } from "node:crypto";
+import { Failure, type Problem } from "../../core/failures.ts";
+import type { IncomingMessage } from "../../core/intake.ts";
+import { type CsvDialect, type CsvReading, requireDialect } from "../../formats/csv/dialect.ts";
+import { type CsvItem, type CsvLimits, readCsv } from "../../formats/csv/read.ts";
+import { throwProblem } from "../../formats/csv/reader.ts";
+import { findEncoding } from "../../formats/encoding.ts";
+import { type ForeignUtf8, ForeignUtf8Finder } from "../../formats/foreign-utf8.ts";
+import type { CheckLine } from "../connector.ts";
 import { DropFolder } from "../drop-folder/drop-folder.ts";
+import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/format.ts";
 import type { DropFolderDeps, DropFolderSettings } from "../drop-folder/settings.ts";
-import { type CsvFileSettings, csvFileFormat } from "./csv-file-format.ts";
+import { type CsvHeader, columnProblems, columnsOf, dialectOf, withColumnNames } from "./columns.ts";
+import { OrderAssembler, RowKeys } from "./orders.ts";
+import { ScatterFinder } from "./scattered-orders.ts";
+import { type CsvRowItem, noRowTest, StructureCheck } from "./structure.ts";
 
-/** What a `csv-drop` connector is told. */
-export type CsvDropSettings = DropFolderSettings & CsvFileSettings;
+const DEFAULT_MAX_BYTES = 2 * 1024 * 1024 * 1024;
+/** One commit each: enough orders to share its cost, few enough to keep it short. */
+const BATCH_ORDERS = 500;
+const BATCH_BYTES = 4 * 1024 * 1024;
+/** So many lines are named of a damaged file; it is not read any further. */
+const MOST_PROBLEMS = 100;
+
+/** What a CSV drop folder is told beyond its folders. */
+export interface CsvFileSettings {
+  readonly reading: CsvReading;
+  readonly maxBytes?: number | undefined;
+  readonly limits?: CsvLimits | undefined;
+}
 
 /** Takes CSV files from a folder, and puts CSV results into another. */
-export function createCsvDrop(settings: CsvDropSettings, deps: DropFolderDeps): DropFolder {
+export function createCsvDrop(
+  settings: DropFolderSettings & CsvFileSettings,
+  deps: DropFolderDeps,
+): DropFolder {
   return new DropFolder(csvFileFormat(settings), settings, deps);
 }
+
+/**
+ * CSV files of any size: read as a stream, never held, and twice. The first pass checks the structure to the end, so that
+ * nothing is taken of a damaged file; the second one puts rows together to orders, each of which is one message.
+ */
+export function csvFileFormat({ maxBytes, reading, limits = {} }: CsvFileSettings): FileFormat {
+  const dialect = dialectOf(reading);
+  return {
+    type: "csv-drop",
+    maxBytes: maxBytes ?? DEFAULT_MAX_BYTES,
+    isWholeFile: reading.wholeFile,
+    examine: (file) => examine({ file, reading, dialect, limits }),
+    check: () => [checkDialect(dialect)],
+  };
+}
+
+/** A file and how it is read. */
+interface Source {
+  readonly file: ReadableFile;
+  readonly reading: CsvReading;
+  readonly dialect: CsvDialect;
+  readonly limits: CsvLimits;
+}
+
+async function examine(source: Source): Promise<FileContent> {
+  try {
+    const { sha256, problems, hasWish, batches } = await surveyFile(source);
+    return problems.length > 0
+      ? { sha256, problems, batches: noBatches }
+      : { sha256, problems, isRepeatable: hasWish, batches };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    // What stopped the reading stops it here as well: a file of gigabytes is not read on for its digest.
+    const problems = [{ code: error.code, place: "file", message: error.message }];
+    return { sha256: undefined, problems, batches: noBatches };
+  }
+}
+
+/**
+ * The first pass. Encoding `auto` is decided by one rule: a byte order mark decides; else the file is UTF-8 when all of it
+ * is; else it is Windows-1252 when that has every byte and no character beyond ASCII reads as UTF-8; else (two encodings in
+ * one file, or some third) it is refused at the first byte that is not UTF-8.
+ */
+async function surveyFile(source: Source): Promise<Survey> {
+  try {
+    return await surveyRows(source);
+  } catch (error) {
+    const isOther =
+      source.dialect.encoding === "auto" && error instanceof Failure && error.code === "CSV_BYTES";
+    if (!isOther) throw error;
+    const guess = { ...source, dialect: { ...source.dialect, encoding: "windows-1252" } };
+    const survey = await surveyRows(guess).catch((other: unknown) => {
+      throw other instanceof Failure && other.code === "CSV_BYTES" ? error : other;
+    });
+    if (survey.hasUtf8) throw error;
+    return survey;
+  }
+}
+
+/** What the first pass over a file found. */
+interface Survey {
+  /** Undefined when the file was not read to its end. */
+  readonly sha256: string | undefined;
+  /** Why nothing of the file can be taken. */
+  readonly problems: readonly Problem[];
+  /** Whether a row asks something of an earlier order. */
+  readonly hasWish: boolean;
+  /** Whether some character beyond ASCII is one in UTF-8, though the file is read in another encoding. */
+  readonly hasUtf8: boolean;
+  /** The second pass. */
+  readonly batches: () => AsyncIterable<readonly IncomingMessage[]>;
+}
+
+async function surveyRows(source: Source): Promise<Survey> {
+  const { reading, dialect } = source;
+  const encoding = findEncoding(dialect.encoding);
+  const finder = encoding && new ForeignUtf8Finder(encoding);
+  const digest = createHash("sha256");
+  const rows = rowsOf(source, (chunk) => {
+    digest.update(chunk);
+    finder?.push(chunk);
+  });
+  const problems: Problem[] = [];
+  const scatter = new ScatterFinder();
+  const keys = new RowKeys(reading.identify);
+  let header: CsvHeader | undefined;
+  let structure: StructureCheck | undefined;
+  let last: CsvRowItem | undefined;
+  let hasWish = false;
+  let isWhole = true;
+  for await (const item of rows) {
+    if (item.kind === "header") {
+      header = item;
+      structure = new StructureCheck(item, reading);
+      problems.push(...columnProblems(item, reading));
+    } else {
+      last = item;
+      const problem = structure?.problemOf(item);
+      if (problem) problems.push(problem);
+      if (item.kind === "row") {
+        const { key, identity } = keys.add(item.row);
+        scatter.add(key, Buffer.byteLength(item.row.raw));
+        hasWish ||= identity.isWish;
+      }
+    }
+    isWhole = problems.length === 0 || (last !== undefined && problems.length < MOST_PROBLEMS);
+    if (!isWhole) break;
+  }
+  const scattered = scatter.result();
+  const foreign = isWhole ? finder?.end() : undefined;
+  const isGuess = dialect.encoding !== reading.encoding;
+  if (isWhole) {
+    const cut = structure?.lastLineProblem(last);
+    if (cut) problems.push(cut);
+    if (scattered.isTooMuch) problems.push(tooScattered(reading));
+    if (foreign && !isGuess && reading.isEncodingForced !== true)
+      problems.unshift(utf8Problem(foreign, encoding));
+  }
+  return {
+    sha256: isWhole ? digest.digest("hex") : undefined,
+    problems,
+    hasWish,
+    hasUtf8: finder?.hasUtf8 ?? false,
+    batches: () => inBatches(source, new OrderAssembler(header?.raw ?? "", scattered)),
+  };
+}
+
+async function* inBatches(
+  source: Source,
+  orders: OrderAssembler,
+): AsyncGenerator<readonly IncomingMessage[]> {
+  const keys = new RowKeys(source.reading.identify);
+  let batch: IncomingMessage[] = [];
+  let bytes = 0;
+  for await (const item of rowsOf(source)) {
+    if (item.kind === "header") continue;
+    // The first pass found none, so the file is another one by now.
+    if (item.kind === "bad-row") throwProblem(item.problem);
+    for (const message of orders.add(keys.add(item.row))) {
+      batch.push(message);
+      bytes += message.raw.reveal().length;
+      if (batch.length < BATCH_ORDERS && bytes < BATCH_BYTES) continue;
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+  }
+  batch.push(...orders.end());
+  if (batch.length > 0) yield batch;
+}
+
+/** The header and the rows of a file, without lines that are none. */
+async function* rowsOf(
+  { file, reading, dialect, limits }: Source,
+  tap: (chunk: Buffer) => void = () => {},
+): AsyncGenerator<CsvItem> {
+  let isNoRow = (_: CsvRowItem) => false;
+  for await (const item of readCsv(tapped(file.chunks(), tap), dialect, limits)) {
+    if (item.kind === "header") isNoRow = noRowTest(columnsOf(item, reading), reading);
+    const named = withColumnNames(item, reading);
+    if (named.kind === "header" || !isNoRow(named)) yield named;
+  }
+}
+
+async function* tapped(chunks: AsyncIterable<Buffer>, tap: (chunk: Buffer) => void): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    tap(chunk);
+    yield chunk;
+  }
+}
+
+function tooScattered({ numberColumns }: CsvReading): Problem {
+  const names = numberColumns.map((name) => `"${name}"`).join(" or ");
+  const message = `rows with the same value in column ${names} must stand near each other; too many of them don't`;
+  return { code: "CSV_ORDERS_SCATTERED", place: "file", message };
+}
+
+function utf8Problem({ line, offset }: ForeignUtf8, encoding: string | undefined): Problem {
+  return {
+    code: "CSV_ENCODING_UTF8",
+    place: `line ${line}`,
+    message: `is UTF-8 (byte ${offset} of the file), and the configured encoding is ${encoding}; expected encoding: auto or utf-8, or encoding: { name: ${encoding}, forced: true } for the connector`,
+  };
+}
+
+function checkDialect(dialect: CsvDialect): CheckLine {
+  const subject = "CSV settings";
+  try {
+    requireDialect(dialect);
+    return { subject, isOk: true, detail: `delimiter ${dialect.delimiter}, encoding ${dialect.encoding}` };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return { subject, isOk: false, detail: `${error.message}. ${error.hint}` };
+  }
+}
+
+async function* noBatches(): AsyncGenerator<readonly IncomingMessage[]> {}

@@ -1,6 +1,27 @@
+import { createHash } from "node:crypto";
+import { Failure } from "../../core/failures.ts";
+import type { IncomingMessage } from "../../core/intake.ts";
+import { phi } from "../../core/phi.ts";
+import { type CharsetOptions, decodeIncoming } from "../../formats/hl7/charset.ts";
+import { type Hl7FilePart, splitHl7File } from "../../formats/hl7/file.ts";
 import { DropFolder } from "../drop-folder/drop-folder.ts";
+import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/format.ts";
 import type { DropFolderDeps, DropFolderSettings } from "../drop-folder/settings.ts";
-import { type Hl7FileSettings, hl7FileFormat } from "./hl7-file-format.ts";
+
+const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
+/** More than files of that size have, unless they are made to fill the memory. */
+const LIMITS = { messages: 500_000, batches: 10_000 };
+/** One commit each: enough messages to share its cost, few enough to keep it short. */
+const BATCH_MESSAGES = 200;
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** What an HL7 drop folder is told beyond its folders. */
+export interface Hl7FileSettings {
+  readonly maxBytes?: number | undefined;
+  readonly wholeFile?: boolean | undefined;
+  /** Character sets: what the sender really uses, and what an empty MSH-18 means. */
+  readonly charset?: CharsetOptions | undefined;
+}
 
 /** What an `hl7-drop` connector is told. */
 export type Hl7DropSettings = DropFolderSettings & Hl7FileSettings;
@@ -8,4 +29,66 @@ export type Hl7DropSettings = DropFolderSettings & Hl7FileSettings;
 /** Takes HL7 v2 files from a folder, and puts HL7 results into another. */
 export function createHl7Drop(settings: Hl7DropSettings, deps: DropFolderDeps): DropFolder {
   return new DropFolder(hl7FileFormat(settings), settings, deps);
+}
+
+/** HL7 v2 files: one message, several, or batches. A file is held in memory while it is read, hence the bound. */
+export function hl7FileFormat(settings: Hl7FileSettings): FileFormat {
+  return {
+    type: "hl7-drop",
+    maxBytes: settings.maxBytes ?? DEFAULT_MAX_BYTES,
+    isWholeFile: settings.wholeFile ?? false,
+    examine: (file) => examine(file, settings.charset ?? {}),
+    check: () => [],
+  };
+}
+
+async function examine(file: ReadableFile, charset: CharsetOptions): Promise<FileContent> {
+  const digest = createHash("sha256");
+  const chunks: Buffer[] = [];
+  for await (const chunk of file.chunks()) {
+    digest.update(chunk);
+    chunks.push(chunk);
+  }
+  const { parts, problems, outline } = splitHl7File(Buffer.concat(chunks), LIMITS);
+  const isInBatch = outline !== undefined;
+  return {
+    sha256: digest.digest("hex"),
+    problems,
+    batch: outline,
+    batches: () => inBatches(parts, charset, isInBatch),
+  };
+}
+
+async function* inBatches(
+  parts: readonly Hl7FilePart[],
+  charset: CharsetOptions,
+  isInBatch: boolean,
+): AsyncGenerator<readonly IncomingMessage[]> {
+  let batch: IncomingMessage[] = [];
+  let bytes = 0;
+  for (const part of parts) {
+    if (batch.length > 0 && (batch.length === BATCH_MESSAGES || bytes + part.raw.length > BATCH_BYTES)) {
+      yield batch;
+      batch = [];
+      bytes = 0;
+    }
+    batch.push(isInBatch ? { ...toMessage(part, charset), isInBatch } : toMessage(part, charset));
+    bytes += part.raw.length;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** A part of a file as the intake takes it; one whose characters don't fit is kept with the reason. */
+export function toMessage(part: Hl7FilePart, charset: CharsetOptions): IncomingMessage {
+  const { ordinal, raw } = part;
+  const place = `message ${ordinal}`;
+  try {
+    const { text, encoding } = decodeIncoming(raw, charset);
+    return { ordinal, place, raw: phi(raw), content: { kind: "hl7", text: phi(text), encoding } };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const where = `${place}, line ${part.line}`;
+    const problems = [{ code: error.code, place: where, message: error.message }];
+    return { ordinal, place, raw: phi(raw), content: { kind: "unreadable", problems } };
+  }
 }

@@ -6,7 +6,7 @@ import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
-import { toMessage } from "../hl7-drop/hl7-file-format.ts";
+import { toMessage } from "../hl7-drop/hl7-drop.ts";
 import { type ListenerDeps, type ListenerStatus, MllpListener } from "./listener.ts";
 import { MllpSender, type MllpSendSettings } from "./sender.ts";
 import type { MllpListenSettings } from "./settings.ts";

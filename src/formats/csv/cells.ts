@@ -1,4 +1,6 @@
 import { CsvError, parse } from "csv-parse/sync";
+import type { FailureCode } from "../../core/failures.ts";
+import { trimBlanks } from "./records.ts";
 
 export interface CellSettings {
   readonly delimiter: string;
@@ -37,4 +39,43 @@ function parseStrictly(text: string, { delimiter, quote }: CellSettings): string
     if (error instanceof CsvError) return undefined;
     throw error;
   }
+}
+
+/**
+ * The column names of a first record, spaces around them left out; `1`, `2`, … when it is no header. What stands behind
+ * the last name is no column: many programs end each line with a delimiter.
+ */
+export function readHeader(cells: readonly string[], isHeader: boolean): readonly string[] {
+  if (!isHeader) return cells.map((_, i) => String(i + 1));
+  const names = cells.map(trimBlanks);
+  const last = names.findLastIndex((name) => name !== "");
+  return last === -1 ? names : names.slice(0, last + 1);
+}
+
+/**
+ * What is wrong with column names. They are named by position, since a file that lacks its header has a patient's
+ * values there.
+ */
+export function headerProblem(
+  columns: readonly string[],
+  maxColumns: number,
+): { readonly code: FailureCode; readonly message: string } | undefined {
+  if (columns.length > maxColumns) {
+    return {
+      code: "CSV_HEADER_TOO_WIDE",
+      message: `expected at most ${maxColumns} columns, found ${columns.length}`,
+    };
+  }
+  const positionByName = new Map<string, number>();
+  for (const [i, name] of columns.entries()) {
+    if (name === "") {
+      return { code: "CSV_HEADER_EMPTY", message: `column ${i + 1} of ${columns.length} has no name` };
+    }
+    const earlier = positionByName.get(name);
+    if (earlier !== undefined) {
+      return { code: "CSV_HEADER_DOUBLED", message: `columns ${earlier} and ${i + 1} have the same name` };
+    }
+    positionByName.set(name, i + 1);
+  }
+  return undefined;
 }

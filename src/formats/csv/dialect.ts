@@ -1,4 +1,5 @@
 import { Failure } from "../../core/failures.ts";
+import type { RowIdentity } from "../../core/intake.ts";
 import { type Encoding, findEncoding } from "../encoding.ts";
 import { RecordSplitter } from "./records.ts";
 
@@ -15,6 +16,44 @@ export interface CsvDialect {
    * a byte that it does not have ends the file with its offset.
    */
   readonly encoding: string;
+}
+
+/** How a profile has CSV files taken apart before their rows are mapped. */
+export interface CsvReading {
+  readonly delimiter: CsvDialect["delimiter"];
+  /** Empty for none. */
+  readonly quote: string;
+  /** `true`: the first line names the columns. `false`: they are called `1`, `2`, …. A list names them instead. */
+  readonly header: boolean | readonly string[];
+  /** `auto` or an encoding's name. */
+  readonly encoding: string;
+  /** The sender does use `encoding`, also where bytes look like UTF-8. */
+  readonly isEncodingForced?: boolean | undefined;
+  /** Says which order the row with these values belongs to: rows of one number make up one order. */
+  readonly identify: (values: ReadonlyMap<string, string>) => RowIdentity;
+  /** The columns that order numbers are read from. */
+  readonly numberColumns: readonly string[];
+  /** The columns that operations are read from; none where all rows have the same, or may have it from elsewhere. */
+  readonly operationColumns: readonly string[];
+  /** One bad row refuses the whole file. */
+  readonly wholeFile: boolean;
+  /** Columns without which no row can be mapped; each entry lists the alternatives. */
+  readonly requiredColumns: readonly (readonly string[])[];
+  /** Columns that a file may lack, but not under nearly the same name; each entry lists the alternatives. */
+  readonly optionalColumns: readonly (readonly string[])[];
+  /** Columns whose values may not be cut short: all that are read but operations and descriptions. */
+  readonly wholeColumns: readonly string[];
+  /** Lines that are no rows, such as a trailer; tested on lines of bounded length, without blanks around. */
+  readonly noRow: readonly RegExp[];
+  /** `optional` where the sender never ends the last line, which is no sign of a cut then. */
+  readonly lastLineEnd: "required" | "optional";
+  /**
+   * Those of `requiredColumns` that a file may lack which only asks to cancel, hold, release or report earlier orders: `all`
+   * of them are missing then, and `any` may be. Undefined where the profile's rows can't ask for that.
+   */
+  readonly controlListLacks?:
+    | { readonly all: readonly (readonly string[])[]; readonly any: readonly (readonly string[])[] }
+    | undefined;
 }
 
 /** RFC 4180 with everything found out that can be. */
@@ -64,10 +103,7 @@ export function announcedDelimiter(record: string): string | undefined {
 }
 
 /** A splitter that ends records where any delimiter would: for reading the first record before the delimiter is known. */
-export function scoutSplitter(
-  dialect: CsvDialect,
-  limits: { readonly maxRowBytes: number; readonly isByteText?: boolean | undefined },
-): RecordSplitter {
+export function scoutSplitter(dialect: CsvDialect, limits: { readonly maxRowBytes: number }): RecordSplitter {
   const delimiters = dialect.delimiter === "auto" ? DELIMITERS : dialect.delimiter;
   return new RecordSplitter({ delimiters, quote: dialect.quote, ...limits });
 }

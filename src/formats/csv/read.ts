@@ -1,8 +1,8 @@
-import type { Encoding } from "../encoding.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Encoding, findByteOrderMark } from "../encoding.ts";
 import { StreamDecoder } from "../stream-decoder.ts";
 import { type CsvDialect, requireDialect } from "./dialect.ts";
 import { type CsvLimits, CsvReader, type ReaderItem, throwProblem } from "./reader.ts";
-import { blocksOf, withoutByteOrderMark } from "./source.ts";
 
 export type { CsvDialect } from "./dialect.ts";
 export type { CsvLimits, CsvRecord } from "./reader.ts";
@@ -18,7 +18,6 @@ export type CsvItem =
  * Without a header the columns are `1`, `2`, … and the header item's `raw` is empty.
  *
  * With encoding `auto` a byte order mark decides, else UTF-8 is read strictly: one pass can't know what comes later.
- * Give it the dialect that {@link surveyCsv} found to have Windows-1252 considered.
  *
  * Throws a Failure that names the place when the file as a whole cannot be read: CSV_EMPTY, CSV_BINARY, CSV_BYTES,
  * CSV_HEADER_EMPTY, CSV_HEADER_DOUBLED, CSV_HEADER_TOO_WIDE (or a row's code when the header has that fault),
@@ -29,22 +28,19 @@ export async function* readCsv(
   dialect: CsvDialect,
   options: CsvLimits = {},
 ): AsyncGenerator<CsvItem> {
-  for await (const { item, encoding } of readItems(source, dialect, options)) {
-    if (item.kind === "bad-file") throwProblem(item.problem);
-    else if (item.kind === "header") yield { ...item, encoding };
-    else yield item;
-  }
-}
-
-/** Like {@link readCsv}, but what makes the file unreadable is an item too, the last. */
-export async function* readItems(
-  source: AsyncIterable<Buffer>,
-  dialect: CsvDialect,
-  options: CsvLimits,
-): AsyncGenerator<{ item: ReaderItem; encoding: Encoding }> {
   let encoding = requireDialect(dialect).encoding ?? "utf-8";
   const reader = new CsvReader(dialect, options);
   let decoder = new StreamDecoder(encoding);
+  const named = (item: ReaderItem): CsvItem => {
+    if (item.kind === "bad-file") throwProblem(item.problem);
+    return item.kind === "header" ? { ...item, encoding } : item;
+  };
+  const failAt = (offset: number) =>
+    throwProblem({
+      code: "CSV_BYTES",
+      place: `line ${reader.line}`,
+      message: `byte ${offset} of the file is not ${encoding}`,
+    });
   const bytes = withoutByteOrderMark(blocksOf(source), (mark) => {
     if (mark === undefined) return;
     encoding = mark.encoding;
@@ -52,23 +48,52 @@ export async function* readItems(
   });
   for await (const block of bytes) {
     const { text, badOffset } = decoder.write(block);
-    for (const item of reader.push(text)) yield { item, encoding };
-    if (badOffset !== undefined) return yield { item: badBytes(reader, encoding, badOffset), encoding };
+    for (const item of reader.push(text)) yield named(item);
+    if (badOffset !== undefined) failAt(badOffset);
   }
   const { text, badOffset } = decoder.end();
-  for (const item of reader.push(text)) yield { item, encoding };
-  if (badOffset !== undefined) return yield { item: badBytes(reader, encoding, badOffset), encoding };
-  for (const item of reader.end()) yield { item, encoding };
+  for (const item of reader.push(text)) yield named(item);
+  if (badOffset !== undefined) failAt(badOffset);
+  for (const item of reader.end()) yield named(item);
 }
 
-/** The item that ends a file at a byte that its encoding does not have. */
-export function badBytes(reader: CsvReader, encoding: string, offset: number): ReaderItem {
-  return {
-    kind: "bad-file",
-    problem: {
-      code: "CSV_BYTES",
-      place: `line ${reader.line}`,
-      message: `byte ${offset} of the file is not ${encoding}`,
-    },
-  };
+/** Small enough that parsing one block takes a few milliseconds. */
+const BLOCK_BYTES = 65_536;
+
+/**
+ * A source in blocks of at most 64 KiB, the event loop getting its turn after each, however large the chunks and
+ * however fast they come.
+ */
+async function* blocksOf(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of source) {
+    for (let from = 0; from < chunk.length; from += BLOCK_BYTES) {
+      yield chunk.subarray(from, from + BLOCK_BYTES);
+      await nextTurn();
+    }
+  }
+}
+
+/** Takes the byte order mark off the beginning of a source, even when it comes byte by byte. */
+async function* withoutByteOrderMark(
+  source: AsyncIterable<Buffer>,
+  found: (mark: ReturnType<typeof findByteOrderMark>) => void,
+): AsyncGenerator<Buffer> {
+  let head: Buffer | undefined = Buffer.alloc(0);
+  for await (const chunk of source) {
+    if (head === undefined) {
+      yield chunk;
+      continue;
+    }
+    head = head.length === 0 ? chunk : Buffer.concat([head, chunk]);
+    if (head.length < 3) continue;
+    yield openingOf(head, found);
+    head = undefined;
+  }
+  if (head !== undefined) yield openingOf(head, found);
+}
+
+function openingOf(head: Buffer, found: (mark: ReturnType<typeof findByteOrderMark>) => void): Buffer {
+  const mark = findByteOrderMark(head);
+  found(mark);
+  return head.subarray(mark?.length ?? 0);
 }

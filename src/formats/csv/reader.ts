@@ -1,10 +1,8 @@
 import { Failure, type FailureCode, type Problem } from "../../core/failures.ts";
 import type { CsvRow } from "../../core/intake.ts";
-import { isBlank } from "./blank.ts";
-import { parseCells } from "./cells.ts";
+import { headerProblem, parseCells, readHeader } from "./cells.ts";
 import { announcedDelimiter, type CsvDialect, detectDelimiter, scoutSplitter } from "./dialect.ts";
-import { headerProblem, readHeader } from "./header.ts";
-import { type RawRecord, RecordSplitter } from "./records.ts";
+import { isBlank, type RawRecord, RecordSplitter } from "./records.ts";
 
 /** A row and its text as it stands in the file, line end included. */
 export interface CsvRecord extends CsvRow {
@@ -16,11 +14,6 @@ export interface CsvLimits {
   readonly maxRowBytes?: number;
   /** Most columns of a header; 1,000 unless given. */
   readonly maxColumns?: number;
-}
-
-interface ReaderLimits extends CsvLimits {
-  /** Whether each character of the text stands for one byte, not decoded yet. */
-  readonly isByteText?: boolean;
 }
 
 /** What a text holds, in order: the header once, then rows; `bad-file` ends it. */
@@ -37,13 +30,7 @@ export type ReaderItem =
   | {
       readonly kind: "bad-row";
       readonly problem: Problem;
-      /** Where the row begins. */
-      readonly line: number;
-      /** Where it ends. */
-      readonly endLine: number;
       readonly raw: string;
-      /** Its values, where they could be told apart. */
-      readonly cells?: readonly string[] | undefined;
     }
   | { readonly kind: "bad-file"; readonly problem: Problem };
 
@@ -54,7 +41,7 @@ export type ReaderItem =
  */
 export class CsvReader {
   readonly #dialect: CsvDialect;
-  readonly #limits: { readonly maxRowBytes: number; readonly isByteText: boolean };
+  readonly #limits: { readonly maxRowBytes: number };
   readonly #maxColumns: number;
   /** The text so far, until the delimiter is known. */
   #opening: string[] = [];
@@ -69,9 +56,9 @@ export class CsvReader {
   #width = 0;
   #isOver = false;
 
-  constructor(dialect: CsvDialect, limits: ReaderLimits = {}) {
+  constructor(dialect: CsvDialect, limits: CsvLimits = {}) {
     this.#dialect = dialect;
-    this.#limits = { maxRowBytes: limits.maxRowBytes ?? 1_048_576, isByteText: limits.isByteText ?? false };
+    this.#limits = { maxRowBytes: limits.maxRowBytes ?? 1_048_576 };
     this.#maxColumns = limits.maxColumns ?? 1_000;
     this.#scout = scoutSplitter(dialect, this.#limits);
   }
@@ -166,10 +153,9 @@ export class CsvReader {
   #readRecord(record: RawRecord, cells: readonly string[] | undefined): ReaderItem[] {
     if (this.#columns === undefined) return this.#begin(record, cells);
     if (cells === undefined) {
-      const { line, endLine, raw } = record;
       const problem = recordProblem(record, this.#limits.maxRowBytes);
       if (record.condition === "too-long") return [this.#fail(problem.code, problem.place, problem.message)];
-      return [{ kind: "bad-row", problem, line, endLine, raw }];
+      return [{ kind: "bad-row", problem, raw: record.raw }];
     }
     return this.#readRow(record, cells, this.#columns);
   }
@@ -183,7 +169,7 @@ export class CsvReader {
     const message = this.#misfit(cells, columns);
     if (message !== undefined) {
       const problem: Problem = { code: "CSV_ROW_RAGGED", place: placeOf(line, endLine), message };
-      return [{ kind: "bad-row", problem, line, endLine, raw, cells }];
+      return [{ kind: "bad-row", problem, raw }];
     }
     const values = new Map<string, string>();
     for (let i = 0; i < columns.length; i++) values.set(columns[i] ?? "", cells[i] ?? "");

@@ -18,8 +18,6 @@ export interface SplitterSettings {
   /** One character, or empty for none. */
   readonly quote: string;
   readonly maxRowBytes: number;
-  /** Whether each character of the text stands for one byte. */
-  readonly isByteText?: boolean | undefined;
 }
 
 const CR = 0x0d;
@@ -146,7 +144,31 @@ export class RecordSplitter {
 }
 
 /** Whether a text is longer than so many bytes of UTF-8; counts only where it can matter. */
-function isLonger(text: string, { maxRowBytes, isByteText = false }: SplitterSettings): boolean {
+function isLonger(text: string, { maxRowBytes }: SplitterSettings): boolean {
   if (text.length > maxRowBytes) return true;
-  return !isByteText && text.length * 3 > maxRowBytes && Buffer.byteLength(text) > maxRowBytes;
+  return text.length * 3 > maxRowBytes && Buffer.byteLength(text) > maxRowBytes;
+}
+
+/**
+ * Whether a text is empty but for spaces, tabs, line ends and the DOS end-of-file mark. Only ASCII counts, so that the
+ * answer is the same before and after the bytes are decoded.
+ */
+export function isBlank(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    if (!isBlankCode(text.charCodeAt(i))) return false;
+  }
+  return true;
+}
+
+/** A text without what {@link isBlank} passes over at its ends. */
+export function trimBlanks(text: string): string {
+  let from = 0;
+  let to = text.length;
+  while (from < to && isBlankCode(text.charCodeAt(from))) from++;
+  while (to > from && isBlankCode(text.charCodeAt(to - 1))) to--;
+  return text.slice(from, to);
+}
+
+function isBlankCode(code: number): boolean {
+  return code === 0x20 || (code >= 0x09 && code <= 0x0d) || code === 0x1a;
 }

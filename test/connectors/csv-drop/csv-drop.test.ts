@@ -4,26 +4,22 @@ import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { describe, expect, test } from "vitest";
 import { createCsvDrop } from "../../../src/connectors/csv-drop/csv-drop.ts";
-import type { CsvReading } from "../../../src/connectors/csv-drop/reading.ts";
 import { currentIdentity } from "../../../src/connectors/drop-folder/identity.ts";
 import type { DropFolderDeps } from "../../../src/connectors/drop-folder/settings.ts";
+import type { CsvReading } from "../../../src/formats/csv/dialect.ts";
 import { eventually } from "../../support/eventually.ts";
 import { type DropWorld, deadIdentity, QUICK, withDropWorld } from "../drop-world.ts";
 import { JournalIntake } from "../journal-intake.ts";
-import { identifyBy } from "./identify.ts";
+import { readingBy } from "./reading.ts";
 
 const HEADER = "order_number,operation,container_label\n";
 
-function csv(world: DropWorld, reading: CsvReading = {}, deps: Partial<DropFolderDeps> = {}) {
+function csv(world: DropWorld, reading: Partial<CsvReading> = {}, deps: Partial<DropFolderDeps> = {}) {
   const settings = {
     name: "bench",
     directories: world.directories,
     ...QUICK,
-    reading: {
-      ...identifyBy("order_number"),
-      requiredColumns: [["order_number"], ["operation"]],
-      ...reading,
-    },
+    reading: readingBy("order_number", { requiredColumns: [["order_number"], ["operation"]], ...reading }),
   };
   return createCsvDrop(settings, { ...world.deps, ...deps });
 }
@@ -42,9 +38,9 @@ async function problemsOf(world: DropWorld, name: string) {
   return report.problems as { code: string; place: string; message: string }[];
 }
 
-const CANCEL_LIST: CsvReading = {
+const CANCEL_LIST: Partial<CsvReading> = {
   requiredColumns: [["operation"], ["facility"], ["subject_code"], ["order_number"], ["container_label"]],
-  wishListLacks: { all: [["facility"], ["container_label"]], any: [["subject_code"]] },
+  controlListLacks: { all: [["facility"], ["container_label"]], any: [["subject_code"]] },
 };
 
 describe("a CSV file that only cancels", () => {
@@ -136,10 +132,27 @@ describe("a CSV file", () => {
       expect((await world.list("archive")).map((name) => name.slice(11))).toEqual(["o.csv"]);
     }));
 
-  test("goes on past bad rows, which are reported with their lines", () =>
+  test("that is damaged is refused whole, and a person drops it again once it is fixed", () =>
     withDropWorld(async (world) => {
       await world.start(csv(world));
       await world.drop("o.csv", `${HEADER}1,STORE,L1\n2,STORE\n3,STORE,L3\n`);
+      await world.settled();
+      expect(world.intake.summary()).toMatchObject([{ status: "refused", messages: [] }]);
+      expect(await world.list("error")).toEqual(["o.csv", "o.csv.error.json", "o.csv.error.txt"]);
+      expect(await problemsOf(world, "o.csv")).toMatchObject([{ code: "CSV_ROW_RAGGED", place: "line 3" }]);
+      await world.drop("o.csv", `${HEADER}1,STORE,L1\n2,STORE,L2\n3,STORE,L3\n`);
+      await world.settled();
+      expect(world.intake.summary()[1]?.messages.map((message) => message.verdict)).toEqual([
+        "accepted",
+        "accepted",
+        "accepted",
+      ]);
+    }));
+
+  test("goes on past rows that are whole and wrong, which are reported with their lines", () =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world));
+      await world.drop("o.csv", `${HEADER}1,STORE,L1\n2,REFUSE,L2\n3,STORE,L3\n`);
       await world.settled();
       expect(world.intake.summary()[0]?.messages.map((message) => message.verdict)).toEqual([
         "accepted",
@@ -147,7 +160,7 @@ describe("a CSV file", () => {
         "accepted",
       ]);
       expect(await world.list("error")).toEqual(["o.csv.error.json", "o.csv.error.txt"]);
-      expect(await problemsOf(world, "o.csv")).toMatchObject([{ code: "CSV_ROW_RAGGED", place: "line 3" }]);
+      expect(await problemsOf(world, "o.csv")).toHaveLength(1);
     }));
 
   test("is refused whole for one mistake when the profile says so, and nothing of it is taken", () =>

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-file-format.ts";
+import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
 import { chunksOf } from "../../formats/csv/source.ts";
 import { csvProfile, mapOne } from "../../mapping/mapped.ts";
 

@@ -1,7 +1,7 @@
 import { Writable } from "node:stream";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { hl7FileFormat } from "../../../src/connectors/hl7-drop/hl7-file-format.ts";
+import { hl7FileFormat } from "../../../src/connectors/hl7-drop/hl7-drop.ts";
 import type { IncomingMessage } from "../../../src/core/intake.ts";
 import { hl7Message, withDropWorld } from "../drop-world.ts";
 

@@ -3,10 +3,10 @@ import fc from "fast-check";
 import iconv from "iconv-lite";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../../src/core/failures.ts";
-import { isBlank } from "../../../src/formats/csv/blank.ts";
 import { type CsvDialect, DEFAULT_DIALECT } from "../../../src/formats/csv/dialect.ts";
 import { type CsvItem, readCsv } from "../../../src/formats/csv/read.ts";
 import type { CsvLimits } from "../../../src/formats/csv/reader.ts";
+import { isBlank } from "../../../src/formats/csv/records.ts";
 import { chunksOf, endlessRows } from "./source.ts";
 
 interface Given extends Partial<CsvDialect>, CsvLimits {
@@ -142,7 +142,7 @@ describe("the delimiter", () => {
   it("is the configured one even where Excel's first line says another, and lines are counted through", async () => {
     const items = await read("sep=;\na,b\n1,2\n3\n", { delimiter: "," });
     expect(items.map((item) => item.kind)).toEqual(["header", "row", "bad-row"]);
-    expect(items[2]).toMatchObject({ line: 4 });
+    expect(items[2]).toMatchObject({ problem: { place: "line 4" } });
   });
 });
 
@@ -173,8 +173,6 @@ describe("bad rows", () => {
     const bad = (await read("a,b,c\nAnna,Larsen\n"))[1];
     expect(bad).toMatchObject({
       kind: "bad-row",
-      line: 2,
-      endLine: 2,
       raw: "Anna,Larsen\n",
       problem: { message: "expected 3 columns, found 2" },
     });
@@ -184,8 +182,6 @@ describe("bad rows", () => {
     const items = await read('a,b\n1,"x\n2"\n3,"never\n4,5\n6,7\n');
     expect(items.at(-1)).toMatchObject({
       kind: "bad-row",
-      line: 4,
-      endLine: 7,
       problem: {
         code: "CSV_QUOTE_UNCLOSED",
         place: "lines 4-7",

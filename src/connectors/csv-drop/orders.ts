@@ -1,0 +1,182 @@
+import type { Problem } from "../../core/failures.ts";
+import type { IncomingMessage, RowIdentity } from "../../core/intake.ts";
+import { phi } from "../../core/phi.ts";
+import type { CsvReading } from "../../formats/csv/dialect.ts";
+import type { CsvRecord } from "../../formats/csv/read.ts";
+import { orderDigest, type ScatteredOrders } from "./scattered-orders.ts";
+
+/** More rows or bytes are no order that a person made. */
+const MOST_ROWS = 5_000;
+const MOST_BYTES = 4 * 1024 * 1024;
+const MOST_LINES_NAMED = 10;
+
+/** A row and what tells its order from other orders; the key is empty when the row is an order of its own. */
+export interface KeyedRow {
+  readonly row: CsvRecord;
+  readonly key: string;
+  readonly identity: RowIdentity;
+  /** A row without a number of its own, below the rows of an order that it may be part of. */
+  readonly isContinuation: boolean;
+}
+
+/**
+ * Gives each row the key of its order. A row that lacks its number, as where the cells of a spreadsheet were merged, may be
+ * part of the order above and counts to it, which is refused then: none is to go out without one of its rows.
+ */
+export class RowKeys {
+  readonly #identify: CsvReading["identify"];
+  #above: RowIdentity | undefined;
+
+  constructor(identify: CsvReading["identify"]) {
+    this.#identify = identify;
+  }
+
+  /** The key of the next row. */
+  add(row: CsvRecord): KeyedRow {
+    const identity = this.#identify(row.values);
+    const key = identity.orderNumber;
+    if (key === "" && this.#above && mayContinue(this.#above, identity, row)) {
+      return { row, key: this.#above.orderNumber, identity, isContinuation: true };
+    }
+    this.#above = key === "" ? undefined : identity;
+    return { row, key, identity, isContinuation: false };
+  }
+}
+
+/**
+ * Whether a row without a number may belong to the order above: not where it needs none, or names another subject; but in
+ * any case where the number stands in another of its columns.
+ */
+function mayContinue(above: RowIdentity, row: RowIdentity, { values }: CsvRecord): boolean {
+  if (!row.needsNumber || row.isWish || above.isWish) return false;
+  const isSameSubject =
+    row.subjectCode === "" || above.subjectCode === "" || row.subjectCode === above.subjectCode;
+  return isSameSubject || [...values.values()].includes(above.orderNumber);
+}
+
+/** The rows of one order while they are collected. */
+interface OrderRows {
+  readonly key: string;
+  readonly rows: CsvRecord[];
+  /** Lines of rows without a number that may be part of it. */
+  readonly continuations: number[];
+  rowCount: number;
+  bytes: number;
+}
+
+/**
+ * Puts rows together to orders as they stream by. Orders whose rows stand together come out one after the other; a
+ * scattered one comes out with its last row. Ordinals are the same each time the file is read.
+ */
+export class OrderAssembler {
+  readonly #header: string;
+  readonly #scattered: ScatteredOrders;
+  /** Scattered orders so far, by the digest of their key: one, unless two numbers meet in a digest. */
+  readonly #gathered = new Map<number, OrderRows[]>();
+  #current: OrderRows | undefined;
+  #row = 0;
+  #ordinal = 0;
+
+  /** @param header as it stands in the file, line end included */
+  constructor(header: string, scattered: ScatteredOrders) {
+    this.#header = header;
+    this.#scattered = scattered;
+  }
+
+  /** Takes the next row; gives the orders that are complete by it. */
+  add(row: KeyedRow): IncomingMessage[] {
+    const { key } = row;
+    this.#row += 1;
+    if (key !== "" && this.#current?.key === key) {
+      append(this.#current, row);
+      return [];
+    }
+    const digest = orderDigest(key);
+    const lastRow = key === "" ? undefined : this.#scattered.lastRowByDigest.get(digest);
+    const done = this.end();
+    if (lastRow !== undefined) return [...done, ...this.#gather(row, digest, lastRow)];
+    this.#current = begin(row);
+    return done;
+  }
+
+  /** The order that only the end of the file completes. */
+  end(): IncomingMessage[] {
+    const order = this.#current;
+    this.#current = undefined;
+    return order ? [this.#toMessage(order)] : [];
+  }
+
+  #gather(row: KeyedRow, digest: number, lastRow: number): IncomingMessage[] {
+    const orders = this.#gathered.get(digest) ?? [];
+    this.#gathered.set(digest, orders);
+    const order = orders.find(({ key }) => key === row.key);
+    if (order) append(order, row);
+    else orders.push(begin(row));
+    if (this.#row < lastRow) return [];
+    this.#gathered.delete(digest);
+    return orders.map((each) => this.#toMessage(each));
+  }
+
+  #toMessage(order: OrderRows): IncomingMessage {
+    this.#ordinal += 1;
+    const place = placeOf(
+      order.rows.map(({ line }) => line),
+      order.rowCount,
+    );
+    const text = this.#header + order.rows.map(({ raw }) => withLineEnd(raw)).join("");
+    const message = { ordinal: this.#ordinal, place, raw: phi(Buffer.from(text)) };
+    const problems = problemsOf(order, place);
+    if (problems.length > 0) {
+      const number = order.key === "" ? {} : { placerOrderNumber: order.key };
+      return { ...message, content: { kind: "unreadable", problems, ...number } };
+    }
+    const rows = order.rows.map(({ line, values }) => ({ line, values }));
+    return { ...message, content: { kind: "csv", rows: phi(rows) } };
+  }
+}
+
+function problemsOf(order: OrderRows, place: string): Problem[] {
+  if (order.rowCount > order.rows.length) {
+    const message = `expected at most ${MOST_ROWS} rows and ${MOST_BYTES} bytes in one order, found ${order.rowCount} rows and ${order.bytes} bytes`;
+    return [{ code: "CSV_ORDER_TOO_LARGE", place, message }];
+  }
+  return order.continuations.map((line) => ({
+    code: "CSV_ORDER_INCOMPLETE",
+    place: `line ${line}`,
+    message:
+      "has no order number and stands below an order that it may be part of, so none of that was taken; write the number into each row",
+  }));
+}
+
+function begin(row: KeyedRow): OrderRows {
+  const order = { key: row.key, rows: [], continuations: [], rowCount: 0, bytes: 0 };
+  append(order, row);
+  return order;
+}
+
+/** Past the limits rows are only counted: the order will be refused, and the file itself is kept whole. */
+function append(order: OrderRows, { row, isContinuation }: KeyedRow): void {
+  order.rowCount += 1;
+  if (isContinuation && order.continuations.length < MOST_LINES_NAMED) order.continuations.push(row.line);
+  order.bytes += Buffer.byteLength(row.raw);
+  const isFirst = order.rows.length === 0;
+  const fits = order.rows.length + 1 === order.rowCount && order.rowCount <= MOST_ROWS;
+  if (isFirst || (fits && order.bytes <= MOST_BYTES)) order.rows.push(row);
+}
+
+/** The last row of a file may lack its line end, and in a scattered order it need not be the last. */
+function withLineEnd(raw: string): string {
+  return /[\r\n]$/.test(raw) ? raw : `${raw}\n`;
+}
+
+/** `line 12`, `lines 12-14`, or `lines 3, 9, 27` when they don't stand together. */
+function placeOf(lines: readonly number[], rowCount: number): string {
+  const first = lines[0] ?? 0;
+  const last = lines.at(-1) ?? first;
+  if (rowCount === 1) return `line ${first}`;
+  // Quoted line ends make rows longer than a line: only clearly scattered rows are named one by one.
+  const isTogether = lines.every((line, i) => i === 0 || line - (lines[i - 1] ?? 0) <= 1);
+  if (isTogether) return `lines ${first}-${last}`;
+  const named = lines.slice(0, MOST_LINES_NAMED).join(", ");
+  return lines.length > MOST_LINES_NAMED ? `lines ${named}, …` : `lines ${named}`;
+}

@@ -1,0 +1,135 @@
+import type { Problem } from "../../core/failures.ts";
+import type { CsvReading } from "../../formats/csv/dialect.ts";
+import type { CsvItem, CsvRecord } from "../../formats/csv/read.ts";
+import { placeOf } from "../../formats/csv/reader.ts";
+import { trimBlanks } from "../../formats/csv/records.ts";
+import { type CsvHeader, columnsOf } from "./columns.ts";
+
+export type CsvRowItem = Exclude<CsvItem, { kind: "header" }>;
+
+/** A narrower file has rows that any text could look like. */
+const FEWEST_COLUMNS = 4;
+/** A pattern of the site costs little on so many characters. */
+const LONGEST_NO_ROW = 100;
+
+/**
+ * Whether a line is no row: one that the profile says is none (and that does not say what is to be done), or the header once
+ * more, as where files were joined.
+ */
+export function noRowTest(
+  columns: readonly string[],
+  { noRow, identify, header }: CsvReading,
+): (item: CsvRowItem) => boolean {
+  return (item) => {
+    if (item.kind === "row" && header !== false) {
+      const { values } = item.row;
+      if (columns.every((name) => values.get(name)?.trim() === name)) return true;
+    }
+    if (noRow.length === 0) return false;
+    const text = trimBlanks(item.kind === "row" ? item.row.raw : item.raw);
+    if (text.length > LONGEST_NO_ROW || !noRow.some((pattern) => pattern.test(text))) return false;
+    return item.kind === "bad-row" || !identify(item.row.values).hasOperation;
+  };
+}
+
+/**
+ * Looks for damage of a file's structure that the number of columns does not show. What a damaged file says can't be
+ * trusted in any of its rows, so it is refused as a whole; a person looks at the line and drops the file again.
+ */
+export class StructureCheck {
+  readonly #reading: CsvReading;
+  readonly #header: CsvHeader;
+  readonly #columns: readonly string[];
+  readonly #names: ReadonlySet<string>;
+
+  constructor(header: CsvHeader, reading: CsvReading) {
+    this.#reading = reading;
+    this.#header = header;
+    this.#columns = columnsOf(header, reading);
+    this.#names = new Set(this.#columns);
+  }
+
+  /** What shows that the file is damaged at this row; undefined when nothing does. */
+  problemOf(item: CsvRowItem): Problem | undefined {
+    if (item.kind === "bad-row") return item.problem;
+    const { row } = item;
+    const endLine = row.line + (row.raw.trimEnd().match(/\r\n|\r|\n/g)?.length ?? 0);
+    const place = placeOf(row.line, endLine);
+    if (this.#isHeaderInOtherOrder(row)) {
+      const message =
+        "the column names stand here once more, in another order; what is below would be misread";
+      return { code: "CSV_HEADER_SECOND", place, message };
+    }
+    if (this.#isShifted(row)) {
+      const message =
+        "the operation stands beside its column, so values were shifted into columns that are not theirs";
+      return { code: "CSV_ROW_RAGGED", place, message };
+    }
+    if (this.#holdsRow(row)) {
+      const message =
+        "a quoted value holds what looks like a row of the file; is a quote missing, or one too many?";
+      return { code: "CSV_ROW_QUOTES", place, message };
+    }
+    return undefined;
+  }
+
+  /**
+   * Whether the file may have been cut short in its last row: `V-12` may be the beginning of `V-123`. It ends without a line
+   * end, in a value that counts, with neither a closing quote nor a delimiter behind it.
+   */
+  lastLineProblem(last: CsvRowItem | undefined): Problem | undefined {
+    const { lastLineEnd, wholeColumns, quote } = this.#reading;
+    if (last === undefined || lastLineEnd === "optional") return undefined;
+    const raw = last.kind === "row" ? last.row.raw : last.raw;
+    if (/[\r\n]$/.test(raw)) return undefined;
+    const place = last.kind === "row" ? `line ${last.row.line}` : last.problem.place;
+    if (last.kind === "bad-row") {
+      const message = "the file ends within this row, without a line end: it may have been cut short";
+      return { code: "CSV_ROW_UNFINISHED", place, message };
+    }
+    const column = this.#columns.at(-1) ?? "";
+    const isClosed =
+      this.#header.width > this.#header.columns.length || (quote !== "" && raw.endsWith(quote));
+    if (isClosed || !wholeColumns.includes(column)) return undefined;
+    const message = `the last line has no line end, so its last value, in column "${column}", may be cut short`;
+    return { code: "CSV_ROW_UNFINISHED", place, message };
+  }
+
+  #isHeaderInOtherOrder({ values }: CsvRecord): boolean {
+    if (this.#reading.header === false) return false;
+    let named = 0;
+    for (const value of values.values()) if (this.#names.has(value.trim())) named += 1;
+    return named >= Math.max(2, this.#names.size / 2);
+  }
+
+  /** An unknown code alone proves nothing: it may only be missing in the profile's table. */
+  #isShifted({ values }: CsvRecord): boolean {
+    const { identify, operationColumns } = this.#reading;
+    if (operationColumns.length === 0 || identify(values).hasOperation) return false;
+    return operationColumns.some((column) => {
+      const at = this.#columns.indexOf(column);
+      const beside = at === -1 ? [] : [this.#columns[at - 1], this.#columns[at + 1]];
+      return beside.some((name) => identify(new Map([[column, values.get(name ?? "") ?? ""]])).hasOperation);
+    });
+  }
+
+  /** Whether a line within a quoted value has an order number and an operation where rows have theirs. */
+  #holdsRow(row: CsvRecord): boolean {
+    // One line, as nearly every row.
+    if (row.raw.search(/[\r\n]/) >= row.raw.length - 2) return false;
+    const { quote, numberColumns, identify } = this.#reading;
+    const columns = this.#columns;
+    if (columns.length < FEWEST_COLUMNS) return false;
+    return [...row.values.values()].some((value, i) => {
+      if (i + 1 < FEWEST_COLUMNS || !/[\r\n]/.test(value)) return false;
+      const [, ...lines] = value.split(/[\r\n]+/);
+      return lines.some((line) => {
+        const cells = line.replaceAll(quote, "").split(this.#header.delimiter);
+        if (cells.length <= i) return false;
+        const values = new Map(columns.map((name, at) => [name, cells[at]?.trim() ?? ""]));
+        const number = numberColumns.map((name) => values.get(name) ?? "").find((cell) => cell !== "");
+        return /^\S*\d\S*$/.test(number ?? "") && identify(values).hasOperation;
+      });
+    });
+  }
+}

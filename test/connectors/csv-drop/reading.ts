@@ -1,0 +1,32 @@
+import type { RowIdentity } from "../../../src/core/intake.ts";
+import type { CsvReading } from "../../../src/formats/csv/dialect.ts";
+
+/** A reading whose order numbers stand in one column; a subject may stand in `subject`, the operation in `operation`. */
+export function readingBy(column: string, more: Partial<CsvReading> = {}): CsvReading {
+  const identify = (values: ReadonlyMap<string, string>): RowIdentity => {
+    const operation = values.get("operation") ?? "STORE";
+    return {
+      orderNumber: (values.get(column) ?? "").trim(),
+      needsNumber: operation !== "REGISTER",
+      subjectCode: values.get("subject") ?? "",
+      isWish: operation === "CANCEL",
+      hasOperation: ["STORE", "RETRIEVAL", "REGISTER", "CANCEL"].includes(operation),
+    };
+  };
+  return {
+    delimiter: "auto",
+    quote: '"',
+    header: true,
+    encoding: "auto",
+    identify,
+    numberColumns: [column],
+    operationColumns: [],
+    wholeFile: false,
+    requiredColumns: [],
+    optionalColumns: [],
+    wholeColumns: [],
+    noRow: [],
+    lastLineEnd: "required",
+    ...more,
+  };
+}

@@ -1,0 +1,430 @@
+import iconv from "iconv-lite";
+import { describe, expect, test } from "vitest";
+import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
+import type { ProfileDefinition } from "../../../src/mapping/profile-schema.ts";
+import { chunksOf } from "../../formats/csv/source.ts";
+import { csvProfile, mapOne } from "../../mapping/mapped.ts";
+
+const HEADER =
+  "order_number,operation,facility,subject_code,first_name,last_name,date_of_birth,container_label,container_description\n";
+
+const row = (number: string, label: string, subject = "P-1") =>
+  `${number},STORE,NORTH,${subject},Anna,Muster,1980-01-01,${label},serum\n`;
+
+/** What a file comes to by a profile on top of the built-in one: a line for each message, or why it is refused whole. */
+async function outcomeOf(file: string | Buffer, definition: ProfileDefinition = {}): Promise<string[]> {
+  const profile = await csvProfile(definition);
+  const bytes = Buffer.from(file as string);
+  const format = csvFileFormat({ reading: profile.reading });
+  const content = await format.examine({ sizeBytes: bytes.length, chunks: () => chunksOf(bytes) });
+  const told = content.problems.map(({ code, place }) => `file refused: ${code} ${place}`);
+  for await (const batch of content.batches()) {
+    for (const message of batch) {
+      const { verdict, orders, wishes = [], problems } = mapOne(profile, message);
+      const words = [
+        ...orders.map(
+          ({ placerOrderNumber = "", containers }) =>
+            `${placerOrderNumber} ${containers.map(({ label }) => label)}`,
+        ),
+        ...wishes.map(({ control, placerOrderNumber = "" }) => `${control} ${placerOrderNumber}`),
+        ...new Set(problems.map(({ code }) => code)),
+      ];
+      told.push(`${message.place} ${verdict}: ${words.join(", ")}`);
+    }
+  }
+  return told;
+}
+
+/** The descriptions of all containers of a file, given in chunks of a size. */
+async function descriptionsOf(bytes: Buffer, definition: ProfileDefinition, size: number): Promise<string[]> {
+  const profile = await csvProfile(definition);
+  const format = csvFileFormat({ reading: profile.reading });
+  const content = await format.examine({ sizeBytes: bytes.length, chunks: () => chunksOf(bytes, size) });
+  const found: string[] = [];
+  for await (const batch of content.batches()) {
+    const orders = batch.flatMap((message) => mapOne(profile, message).orders);
+    found.push(...orders.flatMap(({ containers }) => containers.map(({ description }) => description)));
+  }
+  return found;
+}
+
+test.each([
+  ["its second line has no end", "", "x"],
+  ["its second line has no end and is in another encoding", "", "\xe9"],
+  ["a quote of its second line is never closed", '"', "x,y\n"],
+])("a file of a gigabyte is refused within its first megabytes when %s", async (_, opening, filling) => {
+  let bytes = 0;
+  async function* gigabyte() {
+    yield Buffer.from(`${HEADER}O-1,STORE,NORTH,P-1,`);
+    yield Buffer.from(opening, "latin1");
+    const chunk = Buffer.alloc(65_536, filling, "latin1");
+    for (let i = 0; i < 16_384; i++) {
+      yield chunk;
+      bytes += chunk.length;
+    }
+  }
+  const { reading } = await csvProfile();
+  const content = await csvFileFormat({ reading }).examine({ sizeBytes: 2 ** 30, chunks: gigabyte });
+  expect(content).toMatchObject({
+    sha256: undefined,
+    problems: [
+      {
+        code: "CSV_ROW_TOO_LONG",
+        message: expect.stringMatching(/^lines? 2.*: expected at most 1048576 bytes/),
+      },
+    ],
+  });
+  expect(bytes).toBeLessThan(8_388_608);
+});
+
+describe("an order is never sent with a part of its containers", () => {
+  test("when only placerOrderNumber says where the number stands", async () => {
+    const file = HEADER.replace("order_number", "Auftrag") + row("O-1", "V-1") + row("O-1", "V-2");
+    expect(await outcomeOf(file, { placerOrderNumber: "Auftrag" })).toEqual([
+      "lines 2-3 accepted: O-1 V-1,V-2",
+    ]);
+  });
+
+  test("when its number is written in two ways that the profile makes one", async () => {
+    const definition = {
+      placerOrderNumber: { from: "order_number", as: ["trim" as const, "upper" as const] },
+    };
+    expect(await outcomeOf(HEADER + row("o-1", "V-1") + row("O-1", "V-2"), definition)).toEqual([
+      "lines 2-3 accepted: O-1 V-1,V-2",
+    ]);
+  });
+
+  test("when one of its numbers holds a character that is not seen", async () => {
+    expect(await outcomeOf(HEADER + row("O-1", "V-1") + row("O-1\u200b", "V-2"))).toEqual([
+      "lines 2-3 refused: MAPPING_VALUES_DISAGREE",
+    ]);
+  });
+
+  test("when merged cells of a spreadsheet left its number in the first row only", async () => {
+    expect(await outcomeOf(`${HEADER}${row("O-1", "V-1")},,,,,,,V-2,\n${row("O-2", "V-9")}`)).toEqual([
+      "lines 2-3 refused: CSV_ORDER_INCOMPLETE",
+      "line 4 accepted: O-2 V-9",
+    ]);
+  });
+
+  test("when a cell too many has shifted the one below and all rows have the same operation", async () => {
+    const header = "order_number,facility,subject_code,container_label,container_description\n";
+    const rows = "O-1,NORTH,P-1,V-1,\n,O-1,NORTH,P-1,V-2\nO-2,NORTH,P-2,V-3,\n";
+    expect(await outcomeOf(header + rows, { operation: { value: "STORE" } })).toEqual([
+      "lines 2-3 refused: CSV_ORDER_INCOMPLETE",
+      "line 4 accepted: O-2 V-3",
+    ]);
+  });
+
+  test("when its rows stand apart", async () => {
+    const file = HEADER + row("O-1", "V-1") + row("O-2", "V-2") + row("O-1", "V-3");
+    expect(await outcomeOf(file)).toEqual(["line 3 accepted: O-2 V-2", "lines 2, 4 accepted: O-1 V-1,V-3"]);
+  });
+});
+
+describe("rows that are whole but wrong are refused one order at a time", () => {
+  test("whatever is wrong with them", async () => {
+    const file =
+      HEADER +
+      row("O-1", "V-1") +
+      row("O-2", "") +
+      row("1,23E+14", "V-3").replace("1,23E+14", '"1,23E+14"') +
+      row("O-4", "V-4").replace("STORE", "FREEZE") +
+      row("O-5", "V-5").replace("1980-01-01", "1980-02-30") +
+      row("O-6", "V-6");
+    expect(await outcomeOf(file)).toEqual([
+      "line 2 accepted: O-1 V-1",
+      "line 3 refused: MAPPING_VALUE_MISSING",
+      "line 4 refused: MAPPING_VALUE_INVALID",
+      "line 5 waiting: MAPPING_OPERATION_UNKNOWN",
+      "line 6 refused: MAPPING_DATE_INVALID",
+      "line 7 accepted: O-6 V-6",
+    ]);
+  });
+
+  test("and an order of several rows as a whole", async () => {
+    const file = HEADER + row("O-1", "V-1") + row("O-2", "V-2") + row("O-1", "");
+    expect(await outcomeOf(file)).toEqual([
+      "line 3 accepted: O-2 V-2",
+      "lines 2, 4 refused: MAPPING_VALUE_MISSING",
+    ]);
+  });
+});
+
+describe("a file whose structure is damaged is refused whole, with the line", () => {
+  const before = row("O-1", "V-1");
+  const after = row("O-1", "V-9") + row("O-9", "V-8");
+
+  test.each([
+    [
+      "a row with a value too many",
+      "O-2,STORE,NORTH,P-3,Anna,Muster,1980-01-01,V-9,serum,4\n",
+      "CSV_ROW_RAGGED line 3",
+    ],
+    [
+      "a row with a value too few",
+      "O-2,STORE,NORTH,P-3,Anna,Muster,1980-01-01,V-9\n",
+      "CSV_ROW_RAGGED line 3",
+    ],
+    [
+      "a row in which the line end is missing",
+      row("O-2", "V-2").trimEnd() + row("O-3", "V-3"),
+      "CSV_ROW_RAGGED line 3",
+    ],
+    ["a row with another delimiter", row("O-2", "V-2").replaceAll(",", ";"), "CSV_ROW_RAGGED line 3"],
+    ["a remark of a single cell", "(12 rows affected)\n", "CSV_ROW_RAGGED line 3"],
+    [
+      "a row whose values were shifted to the right by an empty one",
+      ",O-1,STORE,NORTH,P-1,Anna,Muster,1980-01-01,V-2\n",
+      "CSV_ROW_RAGGED line 3",
+    ],
+    [
+      "a row whose values were shifted to the left",
+      "STORE,NORTH,P-1,Anna,Muster,1980-01-01,V-2,serum,\n",
+      "CSV_ROW_RAGGED line 3",
+    ],
+    ["a quote within a value", row("O-2", 'V"2'), "CSV_ROW_QUOTES line 3"],
+    [
+      "a quote that is closed too late",
+      row("O-2", '"V-2') + row("O-3", '"V-4"x'),
+      "CSV_ROW_QUOTES lines 3-4",
+    ],
+    [
+      "quotes that pair up by chance and hide a row in a description",
+      row("O-2", "V-2").replace("serum", '"serum') + row("O-3", "V-3").replace("serum", 'serum"'),
+      "CSV_ROW_QUOTES lines 3-4",
+    ],
+    [
+      "the column names once more, in another order",
+      HEADER.replace(/(order_number)(.*),(container_label)/, "$3$2,$1"),
+      "CSV_HEADER_SECOND line 3",
+    ],
+  ])("by %s", async (_, damage, problem) => {
+    expect(await outcomeOf(HEADER + before + damage + after)).toEqual([`file refused: ${problem}`]);
+  });
+
+  test("by a quote that is never closed", async () => {
+    expect(await outcomeOf(HEADER + before + row("O-2", '"V-2') + after)).toEqual([
+      "file refused: CSV_QUOTE_UNCLOSED lines 3-6",
+    ]);
+  });
+
+  test("by a line end within a value", async () => {
+    const torn = row("O-2", "V-2").replace("V-2", "V\n-2");
+    expect(await outcomeOf(HEADER + before + torn + after)).toEqual([
+      "file refused: CSV_ROW_RAGGED line 3",
+      "file refused: CSV_ROW_RAGGED line 4",
+    ]);
+  });
+
+  test.each([
+    ["O-", "CSV_ROW_RAGGED"],
+    ["O-2,STORE,NO", "CSV_ROW_RAGGED"],
+    [`O-2,STORE,NORTH,P-1,Anna,"Muster, D`, "CSV_QUOTE_UNCLOSED"],
+  ])("by being cut short within a row, behind %s", async (rest, code) => {
+    expect(await outcomeOf(HEADER + before + rest)).toEqual([
+      `file refused: ${code} line 3`,
+      "file refused: CSV_ROW_UNFINISHED line 3",
+    ]);
+  });
+
+  test("and its first hundred damaged lines are named", async () => {
+    const told = await outcomeOf(`${HEADER}${"O-1,STORE\n".repeat(150)}`);
+    expect(told).toHaveLength(100);
+    expect(told.at(-1)).toBe("file refused: CSV_ROW_RAGGED line 101");
+  });
+
+  test("but not by a description of several lines", async () => {
+    const note =
+      '"serum, cooled, 2 ml\nshaken, not stirred, by hand, at noon, 3 times, 4 C, again, and again"';
+    expect(await outcomeOf(HEADER + row("O-1", "V-1").replace("serum", note))).toEqual([
+      "line 2 accepted: O-1 V-1",
+    ]);
+  });
+});
+
+describe("a row without a number below an order", () => {
+  test("is no part of it when it makes a subject known", async () => {
+    const file = `${HEADER}${row("O-1", "V-1")},REGISTER,NORTH,P-2,Eva,Test,1980-01-01,,\n`;
+    expect(await outcomeOf(file)).toEqual([
+      "line 2 accepted: O-1 V-1",
+      expect.stringContaining("line 3 accepted"),
+    ]);
+  });
+
+  test("is no part of it when it is about another subject", async () => {
+    const file = HEADER + row("O-1", "V-1") + row("", "V-2", "P-2");
+    expect(await outcomeOf(file)).toEqual([
+      "line 2 accepted: O-1 V-1",
+      "line 3 refused: MAPPING_VALUE_MISSING",
+    ]);
+  });
+
+  test("is no part of a cancellation", async () => {
+    const file = "order_number,operation\nO-1,CANCEL\n,CANCEL\n";
+    expect(await outcomeOf(file)).toEqual([
+      "line 2 accepted: cancel O-1",
+      "line 3 refused: MAPPING_VALUE_MISSING",
+    ]);
+  });
+});
+
+describe("a last line without a line end", () => {
+  const header = "order_number,operation,facility,subject_code,container_label";
+  const rows = "\nO-1,STORE,NORTH,P-1,V-122\nO-2,STORE,NORTH,P-1,";
+
+  test("refuses the file where the label may be the beginning of another", async () => {
+    expect(await outcomeOf(`${header}${rows}V-12`)).toEqual(["file refused: CSV_ROW_UNFINISHED line 3"]);
+  });
+
+  test.each([
+    ["the value is closed by its quote", header, `${rows}"V-12"`],
+    ["delimiters follow", `${header},`, `${rows.replaceAll("\n", ",\n").slice(1)}V-12,`],
+    [
+      "a description comes last, which does no harm",
+      `${header},container_description`,
+      `${rows.replace("122\n", "122,serum\n")}V-12,ser`,
+    ],
+  ])("is taken where %s", async (_, head, tail) => {
+    expect(await outcomeOf(head + tail)).toContain("line 3 accepted: O-2 V-12");
+  });
+
+  test("is taken where it ends in an operation, whose beginning is no operation", async () => {
+    expect(await outcomeOf("order_number,operation\nO-1,CANCEL\nO-2,CANCEL")).toEqual([
+      "line 2 accepted: cancel O-1",
+      "line 3 accepted: cancel O-2",
+    ]);
+  });
+
+  test("is taken where the profile says that it is optional", async () => {
+    expect(await outcomeOf(`${header}${rows}V-12`, { lastLineEnd: "optional" })).toContain(
+      "line 3 accepted: O-2 V-12",
+    );
+  });
+});
+
+describe("a line that the profile says is no row", () => {
+  const header = "order_number,operation,facility,subject_code,container_label\n";
+  const rows = "O-1,STORE,NORTH,P-1,V-1\nO-2,STORE,NORTH,P-2,V-2\n";
+  const taken = ["line 2 accepted: O-1 V-1", "line 3 accepted: O-2 V-2"];
+
+  test.each(["EOF\n", "EOF", "-----,-----,-----,-----,-----\n", "2\r\n", "TRAILER,2\n"])(
+    "is passed over, as %j",
+    async (line) => {
+      const noRow = ["EOF", "TRAILER,\\d+", "[-,]+", "\\d+"];
+      expect(await outcomeOf(header + rows + line, { noRow })).toEqual(taken);
+      expect(await outcomeOf(header + rows + line)).not.toEqual(taken);
+    },
+  );
+
+  test("is a row all the same where it says what is to be done", async () => {
+    expect(await outcomeOf(header + rows, { noRow: [".*"] })).toEqual(taken);
+  });
+
+  test("is no line of which the pattern matches a part", async () => {
+    expect(await outcomeOf(`${header}${rows}O-1,EOF\n`, { noRow: ["EOF"] })).toEqual([
+      "file refused: CSV_ROW_RAGGED line 4",
+    ]);
+  });
+});
+
+describe("a header", () => {
+  test("with a column that nobody needs under nearly its name is refused, since it would be left out", async () => {
+    const file = HEADER.replace("date_of_birth", "Date of birth") + row("O-1", "V-1");
+    expect(await outcomeOf(file)).toEqual(["file refused: CSV_COLUMN_MISSING header"]);
+  });
+
+  test("may have such a column beside the one that is meant", async () => {
+    const file = HEADER.replace("container_description", "Date of birth") + row("O-1", "V-1");
+    expect(await outcomeOf(file)).toEqual(["line 2 accepted: O-1 V-1"]);
+  });
+
+  test("may lack the columns that nobody needs", async () => {
+    const file = "order_number,operation,facility,subject_code,container_label\nO-1,STORE,NORTH,P-1,V-1\n";
+    expect(await outcomeOf(file)).toEqual(["line 2 accepted: O-1 V-1"]);
+  });
+
+  test("that comes once more, as where files were joined, is passed over", async () => {
+    const file = `${HEADER}${row("O-1", "V-1")}\ufeff${HEADER}${row("O-1", "V-2")}`;
+    expect(await outcomeOf(file)).toEqual(["lines 2, 4 accepted: O-1 V-1,V-2"]);
+  });
+
+  test("is passed over where the profile lists the names of a file that should have none", async () => {
+    const header = HEADER.trim().split(",");
+    expect(await outcomeOf(HEADER + row("O-1", "V-1"), { header })).toEqual(["line 2 accepted: O-1 V-1"]);
+  });
+
+  test("parted by another delimiter than the profile's is told so", async () => {
+    const profile = await csvProfile({ delimiter: "," });
+    const bytes = Buffer.from("order_number;operation\nO-1;CANCEL\n");
+    const content = await csvFileFormat({ reading: profile.reading }).examine({
+      sizeBytes: bytes.length,
+      chunks: () => chunksOf(bytes),
+    });
+    expect(content.problems[0]?.message).toMatch(
+      /1 columns is; the line is parted by ;, and the profile's delimiter is ,$/,
+    );
+  });
+
+  test("and rows may end with delimiters, as many programs write them", async () => {
+    const file = (HEADER + row("O-1", "V-1")).replaceAll("\n", ",,\n");
+    expect(await outcomeOf(file)).toEqual(["line 2 accepted: O-1 V-1"]);
+  });
+});
+
+describe("an ordinary export is taken", () => {
+  const rows = row("O-1", "V-1") + row("O-2", "V-2").replace("serum", '"cold\nserum"');
+  const taken = ["line 2 accepted: O-1 V-1", expect.stringContaining("accepted: O-2 V-2")];
+
+  test.each([
+    ["with a byte order mark", `\ufeff${HEADER}${rows}`],
+    ["with CRLF", (HEADER + rows).replaceAll("\n", "\r\n")],
+    ["with empty lines and rows at its end", `${HEADER}${rows}\n\n,,,,,,,,\n \n`],
+    ["with semicolons", (HEADER + rows).replaceAll(",", ";")],
+    ["with a DOS end-of-file mark", `${HEADER}${rows}\u001a`],
+    ["with a delimiter behind each row", (HEADER + rows).replace(/(\w|")\n(?=O-|$)/g, "$1,\n")],
+  ])("%s", async (_, file) => {
+    expect(await outcomeOf(file)).toEqual(taken);
+  });
+
+  test("with Excel's first line about the delimiter", async () => {
+    const file = `sep=;\n${(HEADER + row("O-1", "V-1")).replaceAll(",", ";")}`;
+    expect(await outcomeOf(file)).toEqual(["line 3 accepted: O-1 V-1"]);
+  });
+});
+
+describe("encoding auto", () => {
+  const text = HEADER + row("Ü-1", "V-1");
+
+  test.each([
+    ["utf-8", false],
+    ["utf-8", true],
+    ["utf-16le", true],
+    ["utf-16be", true],
+    ["windows-1252", false],
+  ])("reads %s (byte order mark: %s), whatever the chunks", async (encoding, addBOM) => {
+    const bytes = iconv.encode(text, encoding, { addBOM });
+    const definition = { placerOrderNumber: { value: "1" }, containers: { description: "order_number" } };
+    for (const size of [1, 3, 4_096]) {
+      expect(await descriptionsOf(bytes, definition, size)).toEqual(["Ü-1"]);
+    }
+  });
+
+  test.each([
+    [
+      "two encodings stand in one file",
+      iconv.encode(row("1", "ü"), "utf-8"),
+      iconv.encode(row("2", "ü"), "latin1"),
+    ],
+    ["two encodings stand in one line", iconv.encode("ü", "utf-8"), iconv.encode("ü\n", "latin1")],
+    [
+      "Windows-1252 has no such byte either",
+      Buffer.from(row("1", "2")),
+      Buffer.from(row("1", "\x81"), "latin1"),
+    ],
+  ])("refuses the file at the first byte that is not UTF-8 where %s", async (_, one, other) => {
+    expect(await outcomeOf(Buffer.concat([Buffer.from(HEADER), one, other]))).toEqual([
+      "file refused: CSV_BYTES file",
+    ]);
+  });
+});
