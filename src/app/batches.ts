@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { BatchFileDeps } from "../jobs/intake/batch-response.ts";
 import { findInstanceCode } from "../ledger/identity.ts";
-import type { Profile } from "../mapping/profile.ts";
+import type { Profile } from "../mapping/profile/profile.ts";
 import { profileOf } from "./connectors.ts";
 
 /** The connectors whose profile wants the batches of files answered as a whole. */

@@ -3,7 +3,7 @@ import { csvFileFormat } from "../connectors/csv-drop/csv-drop.ts";
 import type { FileFormat } from "../connectors/drop-folder/format.ts";
 import { hl7FileFormat } from "../connectors/hl7-drop/hl7-drop.ts";
 import type { CharsetOptions } from "../formats/hl7/charset.ts";
-import type { CsvProfile, Hl7Profile, Profile } from "../mapping/profile.ts";
+import type { CsvProfile, Hl7Profile, Profile } from "../mapping/profile/profile.ts";
 
 /** How a connector reads the files that are dropped for it, without its folders. */
 export function fileFormatOf(connector: ConnectorConfig, profile: Profile): FileFormat {

@@ -6,7 +6,7 @@ import type { Logger } from "../core/logger.ts";
 import { createIntake, type IntakeDeps } from "../jobs/intake/intake.ts";
 import type { ConnectionReplies } from "../jobs/intake/replies.ts";
 import { findInstanceCode } from "../ledger/identity.ts";
-import type { Profile } from "../mapping/profile.ts";
+import type { Profile } from "../mapping/profile/profile.ts";
 import { openBatches } from "./batches.ts";
 import { createMappers, profileOf } from "./connectors.ts";
 

@@ -8,7 +8,7 @@ import { Failure } from "../core/failures.ts";
 import { MOST_PEM_BYTES, readGivenFile } from "../core/given-file.ts";
 import type { Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Profile } from "../mapping/profile.ts";
+import type { Profile } from "../mapping/profile/profile.ts";
 import { charsetOf } from "./file-format.ts";
 import type { TakenBack } from "./taken-back.ts";
 

@@ -1,10 +1,10 @@
 import type { Config } from "../config/config.ts";
 import { type ConfigProblem, configFailure } from "../config/problem.ts";
-import { builtinProfiles } from "../mapping/builtin.ts";
-import { compileProfile } from "../mapping/compile-profile.ts";
-import { importFrom } from "../mapping/import-module.ts";
-import type { Profile } from "../mapping/profile.ts";
-import type { ProfileDefinition } from "../mapping/profile-schema.ts";
+import { builtinProfiles } from "../mapping/profile/builtin.ts";
+import { compileProfile } from "../mapping/profile/compile-profile.ts";
+import { importFrom } from "../mapping/profile/import-module.ts";
+import type { Profile } from "../mapping/profile/profile.ts";
+import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 
 /**
  * Compiles every profile of a configuration, used or not, and the built-in ones.

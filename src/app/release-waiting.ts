@@ -5,7 +5,7 @@ import { asAnswered, toRecord } from "../jobs/intake/intake.ts";
 import type { MessageRecord } from "../ledger/message-record.ts";
 import { type Released, type ReleaseFilter, releaseMessages } from "../ledger/release-messages.ts";
 import type { StoredMessage } from "../ledger/views.ts";
-import type { Profile } from "../mapping/profile.ts";
+import type { Profile } from "../mapping/profile/profile.ts";
 import { createMappers, profileOf } from "./connectors.ts";
 import { toIncoming } from "./stored-message.ts";
 

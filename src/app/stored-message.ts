@@ -4,7 +4,7 @@ import type { IncomingMessage } from "../core/intake.ts";
 import { phi } from "../core/phi.ts";
 import { decodeIncoming } from "../formats/hl7/charset.ts";
 import type { StoredMessage } from "../ledger/views.ts";
-import type { Profile } from "../mapping/profile.ts";
+import type { Profile } from "../mapping/profile/profile.ts";
 import { charsetOf } from "./file-format.ts";
 
 /**

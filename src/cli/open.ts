@@ -6,7 +6,7 @@ import { listSecrets } from "../config/list-secrets.ts";
 import { loadConfig } from "../config/load.ts";
 import { Failure } from "../core/failures.ts";
 import type { JobQueues } from "../jobs/queues.ts";
-import { type ProfileDefinition, profileSchema } from "../mapping/profile-schema.ts";
+import { type ProfileDefinition, profileSchema } from "../mapping/profile/schema.ts";
 import type { ServiceClient } from "../service/client.ts";
 import type { Session } from "./session.ts";
 

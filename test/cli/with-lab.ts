@@ -8,7 +8,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { IncomingMessage, Intake, MessageVerdict } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
 import { createIntake } from "../../src/jobs/intake/intake.ts";
-import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 import { type CliResult, type CliWorld, runCli } from "./run-cli.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { configJsonSchema } from "../../src/config/json-schema.ts";
-import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 
 describe("the configuration's JSON Schema", () => {
   it("is the committed config/schema.json (cryobridge schema > config/schema.json)", () => {

@@ -2,7 +2,7 @@ import path from "node:path";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load.ts";
-import { profileSchema as mappingProfileSchema } from "../../src/mapping/profile-schema.ts";
+import { profileSchema as mappingProfileSchema } from "../../src/mapping/profile/schema.ts";
 import { CONNECTORS, ConfigFolder, ENV, FACILITIES, MINIMAL, SERVICE } from "./config-file.ts";
 
 describe("a valid configuration", () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { isZoneTold, serviceTimeMs } from "../../src/core/service-time.ts";
-import { formatServiceTimestamp } from "../../src/mapping/timestamp.ts";
+import { formatServiceTimestamp } from "../../src/mapping/outbound/timestamp.ts";
 
 const NINE = Date.parse("2026-11-22T09:00:00Z");
 

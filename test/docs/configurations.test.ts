@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load.ts";
-import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { listBlocks, listDocuments } from "./markdown.ts";
 
 /** A whole configuration in a document begins with this comment. */

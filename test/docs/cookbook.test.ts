@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { compileProfile } from "../../src/mapping/compile-profile.ts";
-import { importFrom } from "../../src/mapping/import-module.ts";
-import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { compileProfile } from "../../src/mapping/profile/compile-profile.ts";
+import { importFrom } from "../../src/mapping/profile/import-module.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { listBlocks, readDocument } from "./markdown.ts";
 
 const blocks = listBlocks(readDocument("docs/guide/mapping-cookbook.md"));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { loadConfig } from "../../src/config/load.ts";
-import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { listBlocks, ROOT, readDocument, sectionOf } from "./markdown.ts";
 import { renderTables } from "./render-service-errors.ts";
 

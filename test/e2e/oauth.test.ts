@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { ROLES } from "../../src/app/roles.ts";
 import { startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { type AuthorizationServer, withAuthorizationServer } from "../support/authorization-server.ts";
 import { eventually } from "../support/eventually.ts";
 import { labCsv, omlO33 } from "../support/lab-messages.ts";

@@ -11,7 +11,7 @@ import { overrideOrder, resolveOrder } from "../../src/ledger/operator.ts";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 import { findRestored, liftRestored } from "../../src/ledger/restored/restore.ts";
 import { findOrders } from "../../src/ledger/views.ts";
-import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { copyLedger, restoreLedger } from "../support/ledger-copy.ts";

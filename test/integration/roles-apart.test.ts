@@ -4,7 +4,7 @@ import { startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { SUBMITTER_LOCK } from "../../src/ledger/submitter-lock.ts";
-import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { withSite } from "../support/with-daemon.ts";
 import { silent } from "../support/with-ledger.ts";
 

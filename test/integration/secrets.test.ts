@@ -7,7 +7,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createLogger } from "../../src/core/logger.ts";
 import { SecretMask } from "../../src/core/secret-mask.ts";
-import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { runCli } from "../cli/run-cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";

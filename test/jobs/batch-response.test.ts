@@ -4,7 +4,7 @@ import type { BatchOutline, IncomingMessage } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
 import { createIntake } from "../../src/jobs/intake/intake.ts";
 import { findInstanceCode } from "../../src/ledger/identity.ts";
-import { createMapper } from "../../src/mapping/mapper.ts";
+import { createMapper } from "../../src/mapping/inbound/mapper.ts";
 import { facilityIdByCode, hl7Profile } from "../mapping/mapped.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";

@@ -4,7 +4,7 @@ import type { Accepted, IncomingMessage } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
 import { splitHl7File } from "../../src/formats/hl7/file.ts";
 import { answerBatchFrame, type ConnectionReplies, replyTo } from "../../src/jobs/intake/replies.ts";
-import { createMapper, type Mapper } from "../../src/mapping/mapper.ts";
+import { createMapper, type Mapper } from "../../src/mapping/inbound/mapper.ts";
 import { facilityIdByCode, hl7Profile } from "../mapping/mapped.ts";
 
 /**

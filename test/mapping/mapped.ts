@@ -5,10 +5,10 @@ import type { Order } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
 import { type CsvDialect, readCsv } from "../../src/formats/csv/read.ts";
 import { decodeHl7 } from "../../src/formats/hl7/charset.ts";
-import { compileProfile } from "../../src/mapping/compile-profile.ts";
-import { createMapper, type MappedMessage } from "../../src/mapping/mapper.ts";
-import type { CsvProfile, Hl7Profile, Profile } from "../../src/mapping/profile.ts";
-import type { ProfileDefinition } from "../../src/mapping/profile-schema.ts";
+import { compileProfile } from "../../src/mapping/profile/compile-profile.ts";
+import { createMapper, type MappedMessage } from "../../src/mapping/inbound/mapper.ts";
+import type { CsvProfile, Hl7Profile, Profile } from "../../src/mapping/profile/profile.ts";
+import type { ProfileDefinition } from "../../src/mapping/profile/schema.ts";
 
 /** The facilities of every test, as a configuration would name them. */
 export const facilityIdByCode = new Map([

@@ -10,7 +10,7 @@ import type { OrderState } from "../../src/core/order-state.ts";
 import { isTerminal } from "../../src/core/order-state.ts";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 import { listOrders } from "../../src/ledger/views.ts";
-import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import { eventually } from "./eventually.ts";

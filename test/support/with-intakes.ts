@@ -8,7 +8,7 @@ import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Accepted, IncomingMessage, Intake, Peer } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
-import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { siteConfig } from "./with-daemon.ts";
 import { withFolder } from "./with-folder.ts";
 import { silent, type TestLedger, withLedger } from "./with-ledger.ts";

@@ -8,7 +8,7 @@ import { isTerminal } from "../../src/core/order-state.ts";
 import type { Surface } from "../../src/core/surface.ts";
 import type { LedgerOrder } from "../../src/ledger/order-row.ts";
 import { listOrders } from "../../src/ledger/views.ts";
-import { profileSchema } from "../../src/mapping/profile-schema.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { eventually } from "./eventually.ts";
 import { openLabFolder } from "./lab-folder.ts";
 import type { Organization, OtherService } from "./other-services/other-service.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problem.ts";
-import type { ProfileDefinition } from "../../mapping/profile-schema.ts";
+import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
 import { type Cli, type Session, toAction } from "../session.ts";

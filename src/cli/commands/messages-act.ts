@@ -13,7 +13,7 @@ import { recordAudit } from "../../ledger/operator/audit.ts";
 import { discardMessage } from "../../ledger/release-messages.ts";
 import { findMessage, type StoredMessage } from "../../ledger/views.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/waiting-messages.ts";
-import type { ProfileDefinition } from "../../mapping/profile-schema.ts";
+import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { confirmMany, type Done, printDone, requireReason } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig, withLedger } from "../open.ts";

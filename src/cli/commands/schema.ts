@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { configJsonSchema } from "../../config/json-schema.ts";
-import { profileSchema } from "../../mapping/profile-schema.ts";
+import { profileSchema } from "../../mapping/profile/schema.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge schema`. */

@@ -12,15 +12,15 @@ import {
   type OpenFile,
 } from "../../ledger/file-messages.ts";
 import { closeFile, type FileEnd, requireFileId } from "../../ledger/files.ts";
-import { composeAnswer, composePlainAnswer, type MessageAnswer } from "../../mapping/answer-hl7.ts";
-import { type BatchedAnswer, composeBatchResponse } from "../../mapping/batch-hl7.ts";
-import { refusalCode } from "../../mapping/error-condition.ts";
-import { safeName } from "../../mapping/file-name.ts";
-import { readOriginal } from "../../mapping/original.ts";
-import type { BatchResponse, Hl7Profile } from "../../mapping/profile.ts";
-import { withSiteFields } from "../../mapping/site-fields.ts";
-import { formatHl7Timestamp } from "../../mapping/timestamp.ts";
-import { encodeAnswer } from "../../mapping/written.ts";
+import { composeAnswer, composePlainAnswer, type MessageAnswer } from "../../mapping/outbound/answer-hl7.ts";
+import { type BatchedAnswer, composeBatchResponse } from "../../mapping/outbound/batch-hl7.ts";
+import { refusalCode } from "../../mapping/outbound/error-condition.ts";
+import { safeName } from "../../mapping/outbound/file-name.ts";
+import { readOriginal } from "../../mapping/outbound/original.ts";
+import type { BatchResponse, Hl7Profile } from "../../mapping/profile/profile.ts";
+import { withSiteFields } from "../../mapping/outbound/site-fields.ts";
+import { formatHl7Timestamp } from "../../mapping/outbound/timestamp.ts";
+import { encodeAnswer } from "../../mapping/outbound/written.ts";
 
 /** The answer to a message by what became of it. */
 export const ANSWER_BY_VERDICT = {

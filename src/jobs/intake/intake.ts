@@ -8,7 +8,7 @@ import { commitMessages } from "../../ledger/commit-messages.ts";
 import { closeFile, openFile, requireFileId } from "../../ledger/files.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { MessageRecord } from "../../ledger/message-record.ts";
-import type { Mapper, MessageName } from "../../mapping/mapper.ts";
+import type { Mapper, MessageName } from "../../mapping/inbound/mapper.ts";
 import { type BatchFileDeps, closeBatchFile } from "./batch-response.ts";
 import { answerBatchFrame, type ConnectionReplies, replyTo } from "./replies.ts";
 

@@ -1,7 +1,7 @@
 import iconv from "iconv-lite";
 import { describe, expect, test } from "vitest";
 import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
-import type { ProfileDefinition } from "../../../src/mapping/profile-schema.ts";
+import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { chunksOf } from "../../formats/csv/source.ts";
 import { csvProfile, mapOne } from "../../mapping/mapped.ts";
 

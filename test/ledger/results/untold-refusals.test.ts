@@ -3,9 +3,9 @@ import { composeMessages } from "../../../src/jobs/deliver/compose.ts";
 import { listOpenOutcomes } from "../../../src/ledger/outcomes.ts";
 import { recordComposition } from "../../../src/ledger/results/composition.ts";
 import { closeTask, countOpenTasks, listOpenTasks } from "../../../src/ledger/tasks.ts";
-import { builtinProfiles } from "../../../src/mapping/builtin.ts";
-import { compileProfile } from "../../../src/mapping/compile-profile.ts";
-import type { ProfileDefinition } from "../../../src/mapping/profile-schema.ts";
+import { builtinProfiles } from "../../../src/mapping/profile/builtin.ts";
+import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
+import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { omlO33 } from "../../support/lab-messages.ts";
 import { withIntakes } from "../../support/with-intakes.ts";
 

@@ -8,9 +8,9 @@ import { encodeHl7 } from "../../../formats/hl7/encode.ts";
 import { splitHl7File } from "../../../formats/hl7/file.ts";
 import { Hl7Message } from "../../../formats/hl7/message.ts";
 import { formatHl7DateTime } from "../../../formats/hl7/time.ts";
-import { composeBatchResponse } from "../../../mapping/batch-hl7.ts";
-import { createEcho } from "../../../mapping/echo.ts";
-import { charsetOf } from "../../../mapping/result-charset.ts";
+import { composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
+import { createEcho } from "../../../mapping/outbound/echo.ts";
+import { charsetOf } from "../../../mapping/outbound/result-charset.ts";
 import { typeOf } from "./messages.ts";
 
 /** How a listener that only tries a sender out answers: everything alike. */

@@ -1,0 +1,263 @@
+import type { AssigningAuthority } from "../../core/assigning-authority.ts";
+import type { FailureCode, Problem } from "../../core/failures.ts";
+import { movesContainers, type Operation, type Order, type OrderSubject } from "../../core/order.ts";
+import { phi } from "../../core/phi.ts";
+import { isOperation, TABLE_OPERATIONS } from "../profile/profile.ts";
+import { quote } from "../profile/transforms.ts";
+import { findUnfit, type ValueKind } from "./unfit.ts";
+import type { Reading } from "../profile/value.ts";
+
+/** One container as it was read. */
+export interface DraftContainer {
+  readonly label: Reading;
+  readonly description: Reading;
+}
+
+/** An order as it was read, before anything was judged: each value with its place, or what was wrong there. */
+export interface Draft {
+  readonly operation: Reading;
+  readonly facility: Reading;
+  readonly placerOrderNumber: Reading;
+  /** Who assigned the number. */
+  readonly placerAuthority?: AssigningAuthority | undefined;
+  /** The identifier that a merge does away with; there for a merge alone. */
+  readonly priorCode?: Reading | undefined;
+  readonly subject: {
+    readonly code: Reading;
+    readonly firstName: Reading;
+    readonly lastName: Reading;
+    readonly dateOfBirth: Reading;
+  };
+  readonly containers: readonly DraftContainer[];
+  /** Where containers were looked for: `SAC or SPM`. */
+  readonly containerPlace: string;
+  /** What does not fit together, found while reading. */
+  readonly problems: readonly Problem[];
+}
+
+export interface FinishSettings {
+  /** The service's id by the lab's name for the facility. */
+  readonly facilityIdByCode: ReadonlyMap<string, number>;
+  /** How many labels an order may have; {@link LABELS_PER_ORDER} unless given. */
+  readonly labelsPerOrder?: number | undefined;
+  /** What stands before a place in a problem, such as `message 3`; empty where places name lines themselves. */
+  readonly messagePlace: string;
+}
+
+/** No lab stores or thaws so many containers at once; what has more is a list that was taken for an order. */
+export const LABELS_PER_ORDER = 500;
+
+/** Where the operation of an order stands that is made of a message's type. */
+export const OPERATION_BY_TYPE = "MSH-9";
+
+/** Judges a draft: the order, or everything that is wrong with it. */
+export function finishDraft(
+  draft: Draft,
+  settings: FinishSettings,
+): { readonly order: Order } | { readonly problems: readonly Problem[] } {
+  const judge = new Judge(draft.problems, settings.messagePlace);
+  const operation = judge.operation(draft.operation);
+  const facilityCode = judge.value(withCode(draft.facility, "MAPPING_FACILITY_UNKNOWN"), "the facility");
+  const facilityId = judge.facility(facilityCode, draft.facility, settings.facilityIdByCode);
+  const isRegistration = operation === "REGISTER";
+  const hasContainers = operation !== undefined && movesContainers(operation);
+  // Only an order about a subject alone may do without a number, and one whose operation no table knows may be one.
+  const mayLackNumber = !hasContainers;
+  const number = judge.value(draft.placerOrderNumber, mayLackNumber ? undefined : "the placer order number");
+  const code = judge.value(draft.subject.code, "the subject code");
+  const { firstName: readFirst, lastName: readLast } = draft.subject;
+  const firstName = judge.value(readFirst, isRegistration ? "the first name" : undefined, "name");
+  const lastName = judge.value(readLast, isRegistration ? "the last name" : undefined, "name");
+  const dateOfBirth = judge.date(draft.subject.dateOfBirth, isRegistration);
+  if (operation === "UPDATE") judge.deletions([readFirst, readLast, draft.subject.dateOfBirth]);
+  const priorCode = operation === "MERGE" ? judge.priorCode(draft.priorCode, code) : undefined;
+  const isTooMany = judge.tooManyLabels(draft, settings.labelsPerOrder ?? LABELS_PER_ORDER);
+  if (operation !== undefined && !isTooMany) judge.containerCount(draft, operation);
+  const containers =
+    isTooMany || (operation !== undefined && !hasContainers) ? [] : judge.containers(draft.containers);
+  const { problems } = judge;
+  if (problems.length > 0 || !operation || !facilityCode || facilityId === undefined || !code) {
+    return { problems };
+  }
+  const subject: Writable<OrderSubject> = { code: phi(code) };
+  if (firstName !== undefined) subject.firstName = phi(firstName);
+  if (lastName !== undefined) subject.lastName = phi(lastName);
+  if (dateOfBirth !== undefined) subject.dateOfBirth = phi(dateOfBirth);
+  const sources = listSources(draft, !hasContainers);
+  const order: Writable<Order> = { operation, facilityCode, facilityId, subject, containers, sources };
+  if (number !== undefined) {
+    order.placerOrderNumber = number;
+    if (draft.placerAuthority !== undefined) order.placerAuthority = draft.placerAuthority;
+  }
+  if (priorCode !== undefined) order.priorSubjectCode = phi(priorCode);
+  return { order };
+}
+
+/** Something while it is made. */
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+class Judge {
+  readonly problems: Problem[];
+  readonly #prefix: string;
+
+  constructor(found: readonly Problem[], messagePlace: string) {
+    this.problems = [...found];
+    this.#prefix = messagePlace === "" ? "" : `${messagePlace}, `;
+  }
+
+  #complain(code: FailureCode, place: string, message: string, unknownCode?: string): undefined {
+    const problem = { code, place: this.#prefix + place, message };
+    this.problems.push(unknownCode === undefined ? problem : { ...problem, unknownCode });
+  }
+
+  /** The value; undefined when it is not there or unfit. `needed` names it where the order can't do without. */
+  value(reading: Reading, needed: string | undefined, kind: ValueKind = "code"): string | undefined {
+    switch (reading.status) {
+      case "found": {
+        const unfit = findUnfit(reading.value, kind);
+        if (unfit) return this.#complain(unfit.code, reading.place, unfit.trouble);
+        return reading.value;
+      }
+      case "bad":
+        return this.#complain(reading.code, reading.place, reading.trouble, unknownCodeOf(reading));
+      case "deleted":
+        if (needed === undefined) return undefined;
+        return this.#complain("MAPPING_VALUE_MISSING", reading.place, `says "" (delete), expected ${needed}`);
+      case "absent":
+        if (needed === undefined) return undefined;
+        return this.#complain("MAPPING_VALUE_MISSING", reading.place, `is empty, expected ${needed}`);
+    }
+  }
+
+  /** What an update deletes would be compared as if it told nothing, and the lab would hear that all is the same. */
+  deletions(readings: readonly Reading[]): void {
+    for (const { status, place } of readings) {
+      if (status !== "deleted") continue;
+      const message =
+        'says "" (delete), and the storage service has no call to delete it; expected the value';
+      this.#complain("MAPPING_VALUE_INVALID", place, message);
+    }
+  }
+
+  operation(reading: Reading): Operation | undefined {
+    const value = this.value(withCode(reading, "MAPPING_OPERATION_UNKNOWN"), "an operation code");
+    if (value === undefined || isOperation(value)) return value;
+    // Only the type of a message says so; no table may give it.
+    if ((value === "UPDATE" || value === "MERGE") && reading.place === OPERATION_BY_TYPE) return value;
+    return this.#complain(
+      "MAPPING_OPERATION_UNKNOWN",
+      reading.place,
+      `holds ${quote(value)}, expected ${TABLE_OPERATIONS.join(", ")} or a code of the profile's table`,
+      value,
+    );
+  }
+
+  facility(
+    code: string | undefined,
+    reading: Reading,
+    idByCode: ReadonlyMap<string, number>,
+  ): number | undefined {
+    if (code === undefined) return undefined;
+    const id = idByCode.get(code);
+    if (id !== undefined) return id;
+    const known = [...idByCode.keys()].join(", ") || "none";
+    const message = `holds ${quote(code)}, which is not among the configured facilities (${known})`;
+    return this.#complain("MAPPING_FACILITY_UNKNOWN", reading.place, message, code);
+  }
+
+  /** The identifier that goes must be another than the one that stays. */
+  priorCode(reading: Reading | undefined, code: string | undefined): string | undefined {
+    const prior = this.value(reading ?? { status: "absent", place: "MRG-1" }, "the prior identifier");
+    if (prior === undefined || prior !== code) return prior;
+    const message = "is the identifier that the subject keeps; expected the one that goes";
+    return this.#complain("MAPPING_VALUES_DISAGREE", reading?.place ?? "MRG-1", message);
+  }
+
+  /** A birth date in the one form that the service takes, whatever the profile's transforms made of it. */
+  date(reading: Reading, isNeeded: boolean): string | undefined {
+    const value = this.value(reading, isNeeded ? "the date of birth" : undefined);
+    if (value === undefined || /^\d{4}-\d{2}-\d{2}$/.test(value)) return value;
+    const message = "is not YYYY-MM-DD once transformed; the profile should say `as: date` with the format";
+    return this.#complain("MAPPING_DATE_INVALID", reading.place, message);
+  }
+
+  /** Said once, instead of what may be wrong with each of them. */
+  tooManyLabels({ containers, containerPlace }: Draft, most: number): boolean {
+    if (containers.length <= most) return false;
+    const message = `the order has ${containers.length} labels, expected at most ${most}; guards.labelsPerOrder allows more`;
+    this.#complain("MAPPING_TOO_MANY_LABELS", containerPlace, message);
+    return true;
+  }
+
+  containerCount(draft: Draft, operation: Operation): void {
+    if (movesContainers(operation)) {
+      if (draft.containers.length > 0) return;
+      const message = `no container in the order, expected at least one for ${operation}`;
+      this.#complain("MAPPING_NO_CONTAINER", draft.containerPlace, message);
+      return;
+    }
+    for (const { label } of draft.containers) {
+      if (label.status !== "found") continue;
+      this.#complain(
+        "MAPPING_CONTAINER_UNEXPECTED",
+        label.place,
+        "a registration has no containers, expected it empty",
+      );
+    }
+  }
+
+  containers(drafts: readonly DraftContainer[]): { label: string; description: string }[] {
+    const placeByLabel = drafts.length > 1 ? new Map<string, string>() : undefined;
+    const containers: { label: string; description: string }[] = [];
+    for (const { label: read, description: readDescription } of drafts) {
+      const label = this.value(read, "the container's label");
+      const description = this.value(readDescription, undefined, "text") ?? "";
+      if (label === undefined) continue;
+      const before = placeByLabel?.get(label);
+      if (before !== undefined) {
+        const other = before === read.place ? "another container" : before;
+        const message = `gives the same label as ${other}; each container of an order needs its own`;
+        this.#complain("MAPPING_CONTAINER_LABEL_TWICE", read.place, message);
+      }
+      placeByLabel?.set(label, read.place);
+      containers.push({ label, description });
+    }
+    return containers;
+  }
+}
+
+/** A code missing from a table, named after the value that it was to give. */
+function withCode(reading: Reading, code: FailureCode): Reading {
+  return reading.status === "bad" && reading.code === "MAPPING_CODE_UNKNOWN" ? { ...reading, code } : reading;
+}
+
+/** The code that a table of operations or facilities lacks; codes of other tables may be a patient's. */
+function unknownCodeOf({ code, value }: Extract<Reading, { status: "bad" }>): string | undefined {
+  return code === "MAPPING_OPERATION_UNKNOWN" || code === "MAPPING_FACILITY_UNKNOWN" ? value : undefined;
+}
+
+/** Where each value was found that the order has. */
+function listSources(draft: Draft, isSubjectAlone: boolean): Record<string, string> {
+  const sources: Record<string, string> = {};
+  const { code, firstName, lastName, dateOfBirth } = draft.subject;
+  note(sources, "operation", draft.operation);
+  note(sources, "facility", draft.facility);
+  note(sources, "placerOrderNumber", draft.placerOrderNumber);
+  note(sources, "priorSubjectCode", draft.priorCode);
+  note(sources, "subject.code", code);
+  note(sources, "subject.firstName", firstName);
+  note(sources, "subject.lastName", lastName);
+  note(sources, "subject.dateOfBirth", dateOfBirth);
+  if (isSubjectAlone) return sources;
+  let n = 0;
+  for (const { label, description } of draft.containers) {
+    note(sources, `containers[${n}].label`, label);
+    note(sources, `containers[${n}].description`, description);
+    n += 1;
+  }
+  return sources;
+}
+
+function note(sources: Record<string, string>, name: string, reading: Reading | undefined): void {
+  if (reading?.status === "found") sources[name] = reading.place;
+}

@@ -1,0 +1,226 @@
+import type { OrderGroup } from "../../formats/hl7/groups.ts";
+import type { Segment } from "../../formats/hl7/message.ts";
+import { type FieldPath, findValue, fitsRepetition, selectSegments } from "../../formats/hl7/path.ts";
+import { type Finder, type Found, type Misfit, placesOf, type Reading, readValue, type Source, type ValueRule } from "../profile/value.ts";
+
+/**
+ * What a group's own values may be read from, for each of its OBRs: that, ORC and what stands beside it, without the
+ * segments of specimens; and what no order has alone.
+ */
+export function groupScopes(
+  { orc, others, obrs }: OrderGroup,
+  shared: readonly Segment[],
+): readonly (readonly Segment[])[] {
+  const head = orc === undefined ? others : [orc, ...others];
+  return obrs.length === 0 ? [[...head, ...shared]] : obrs.map((obr) => [...head, obr, ...shared]);
+}
+
+/** Finds a value among the given segments only, nearest first: an order never reads what belongs to another. */
+export function findIn(
+  path: FieldPath,
+  isOnly: boolean,
+  scope: readonly Segment[],
+): Found | Misfit | undefined {
+  const found = findValue(path, scope);
+  if (found === undefined || !isOnly) return found;
+  const segment = firstOf(scope, path);
+  if (segment === undefined || countValued(segment, path.field) <= 1) return found;
+  return {
+    place: `${nameOf(segment)}-${path.field}`,
+    code: "MAPPING_VALUE_INVALID",
+    trouble: "repeats, and the profile does not say which repetition is meant",
+  };
+}
+
+/**
+ * The places of a label, a number or a date that count in these segments. The first place of a list counts as soon as its
+ * segment is there, so that an empty SAC-3 is an error and never filled with what another segment has. What follows in the
+ * list is for messages that never have that segment; another field of the same segment (SPM-2.2 behind SPM-2.1), another
+ * kind of repetition (PI behind MR) for those in which no such segment has the first one. Places that must agree are places
+ * of one and the same number, and each may give it.
+ *
+ * @param all all segments of the order that the value could be read from
+ */
+export function inForce(rule: ValueRule<FieldPath>, all: () => readonly Segment[]): ValueRule<FieldPath> {
+  const { sources, mustAgree, fallback } = rule;
+  if (fallback === undefined && (mustAgree || sources.length <= 1)) return rule;
+  const segments = all();
+  let same: Source<FieldPath>[] = [];
+  for (const [i, source] of sources.entries()) {
+    if (source.kind === "constant") return { ...rule, sources: [source] };
+    const { path } = source;
+    const candidates = candidatesOf(path, segments);
+    if (mustAgree) {
+      if (candidates.length > 0) return { ...rule, fallback: undefined };
+      continue;
+    }
+    same.push(source);
+    const next = sources[i + 1];
+    const isLastOfSame = next?.kind !== "place" || segmentOf(next.path) !== segmentOf(path);
+    const isGiven = candidates.some((segment) => findGiven(segment, path) !== undefined);
+    if (isGiven || (isLastOfSame && candidates.length > 0)) {
+      return { ...rule, sources: same, places: placesOf(same), fallback: undefined };
+    }
+    if (isLastOfSame) same = [];
+  }
+  return { ...rule, sources: [] };
+}
+
+/** `SAC`, or `OBX` with what the path wants of it. */
+function segmentOf({ segment, whichSegment }: FieldPath): string {
+  return segment + JSON.stringify(whichSegment);
+}
+
+function candidatesOf({ segment: name, whichSegment }: FieldPath, segments: readonly Segment[]) {
+  const named = segments.filter((segment) => segment.name === name);
+  return whichSegment === undefined ? named : selectSegments(whichSegment, named);
+}
+
+/** The repetition that has the value; or that is of the kind that the path names, were it empty. */
+function findGiven(
+  segment: Segment,
+  { field, whichRepetition, component, subcomponent }: FieldPath,
+): number | undefined {
+  const count = segment.repetitions(field);
+  for (let n = 1; n <= count; n++) {
+    if (whichRepetition?.kind === "where") {
+      if (fitsRepetition(segment, field, n, whichRepetition.conditions)) return n;
+    } else if ((segment.get(field, n, component, subcomponent)?.trim() ?? "") !== "") return n;
+  }
+  return undefined;
+}
+
+/** Where a value should stand that is missing, such as `SAC[2]-3.1`; undefined where the scope has no such segment. */
+export function missingAt({ sources }: ValueRule<FieldPath>, scope: readonly Segment[]): string | undefined {
+  const places = sources.flatMap((source) => {
+    if (source.kind === "constant") return [];
+    const { path, text } = source;
+    const [segment] = candidatesOf(path, scope);
+    if (segment === undefined) return [];
+    if (path.whichSegment !== undefined) return [text];
+    if (path.whichRepetition?.kind !== "where") return [nameOf(segment) + text.slice(path.segment.length)];
+    const n = findGiven(segment, path);
+    return n === undefined ? [] : [`${nameOf(segment)}-${path.field}[${n}].${path.component ?? 1}`];
+  });
+  return places.length === 0 ? undefined : places.join(" or ");
+}
+
+/**
+ * Reads a number, a code or a date from the places that count ({@link inForce}).
+ *
+ * @param all all segments of the order that the value could be read from; those of the scope unless given
+ */
+export function readStrictly(
+  rule: ValueRule<FieldPath>,
+  find: Finder<FieldPath, readonly Segment[]>,
+  scope: readonly Segment[],
+  all: () => readonly Segment[] = () => scope,
+): Reading {
+  const counting = inForce(rule, all);
+  const reading = readValue(counting, find, scope);
+  if (reading.status !== "absent") return reading;
+  return { status: "absent", place: missingAt(counting, scope) ?? reading.place };
+}
+
+/**
+ * Finds a value of which there can be only one: a number, a code, a label. Where its field repeats with another one and the
+ * path doesn't say which repetition is meant, none is chosen: the others would be lost without a word.
+ */
+export function findSingle(
+  path: FieldPath,
+  isOnly: boolean,
+  scope: readonly Segment[],
+): Found | Misfit | undefined {
+  const found = findIn(path, isOnly, scope);
+  if (found === undefined || "code" in found) return found;
+  const several = path.whichSegment?.kind === "where" ? otherValued(scope, path, found) : undefined;
+  if (several !== undefined || path.whichRepetition !== undefined) return several ?? found;
+  const { field, component, subcomponent } = path;
+  const segment = firstValued(scope, path);
+  if (segment === undefined) return found;
+  const count = segment.repetitions(field);
+  for (let n = 2; n <= count; n++) {
+    const other = segment.get(field, n, component, subcomponent)?.trim() ?? "";
+    if (other === "" || other === found.value.trim()) continue;
+    return {
+      place: `${found.place} and ${nameOf(segment)}-${field}[${n}]${component === undefined ? "" : `.${component}`}`,
+      code: "MAPPING_VALUE_INVALID",
+      trouble:
+        "are different values in one field, expected one; the sender writes a segment for each, or the profile says which repetition is meant",
+    };
+  }
+  return found;
+}
+
+/** Where a condition selects several segments, and they have different values. */
+function otherValued(scope: readonly Segment[], path: FieldPath, found: Found): Misfit | undefined {
+  for (const segment of candidatesOf(path, scope)) {
+    const { whichSegment: _, ...within } = path;
+    const other = findValue(within, [segment]);
+    if (other === undefined || other.value.trim() === "" || other.value.trim() === found.value.trim())
+      continue;
+    return {
+      place: `${found.place} and ${other.place}`,
+      code: "MAPPING_VALUE_INVALID",
+      trouble: "are different values of one thing, expected one; the profile may say which segment is meant",
+    };
+  }
+  return undefined;
+}
+
+/** The segment that {@link findValue} finds the value of a path in. */
+function firstValued(scope: readonly Segment[], path: FieldPath): Segment | undefined {
+  if (path.whichSegment === undefined) return firstOf(scope, path);
+  const named = scope.filter(({ name }) => name === path.segment);
+  return selectSegments(path.whichSegment, named).find(
+    (segment) => segment.get(path.field, 1, path.component, path.subcomponent) !== undefined,
+  );
+}
+
+/**
+ * Finds the subject code among the segments of one patient. Where several identifiers fit the profile's condition and
+ * differ, none is chosen: taking the wrong one would store one patient's samples under another's code.
+ */
+export function findSubjectCode(
+  path: FieldPath,
+  isOnly: boolean,
+  scope: readonly Segment[],
+): Found | Misfit | undefined {
+  const found = findIn(path, isOnly, scope);
+  if (found === undefined) return undefined;
+  if ("code" in found) return { ...found, code: "MAPPING_SUBJECT_AMBIGUOUS" };
+  if (path.whichRepetition?.kind !== "where") return found;
+  const { conditions } = path.whichRepetition;
+  const segment = firstOf(scope, path);
+  if (segment === undefined) return found;
+  const count = segment.repetitions(path.field);
+  for (let n = 1; n <= count; n++) {
+    if (!fitsRepetition(segment, path.field, n, conditions)) continue;
+    const other = segment.get(path.field, n, path.component, path.subcomponent);
+    if (other === undefined || other.trim() === found.value.trim()) continue;
+    return {
+      place: `${found.place} and ${nameOf(segment)}-${path.field}[${n}].${path.component ?? 1}`,
+      code: "MAPPING_SUBJECT_AMBIGUOUS",
+      trouble: `are different identifiers that both fit ${path.path}; name the assigning authority too`,
+    };
+  }
+  return found;
+}
+
+function firstOf(scope: readonly Segment[], path: FieldPath): Segment | undefined {
+  return scope.find(({ name }) => name === path.segment);
+}
+
+/** `PID`, or `PID[2]` for a later one. */
+export function nameOf({ name, ordinal }: Segment): string {
+  return ordinal > 1 ? `${name}[${ordinal}]` : name;
+}
+
+function countValued(segment: Segment, field: number): number {
+  const repetitions = segment.repetitions(field);
+  let count = 0;
+  for (let n = 1; n <= repetitions; n++) {
+    if (segment.get(field, n) !== undefined) count++;
+  }
+  return count;
+}

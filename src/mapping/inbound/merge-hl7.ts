@@ -1,0 +1,81 @@
+import type { OutcomeOrder } from "../../core/outcome.ts";
+import { mergeGroups } from "../../formats/hl7/merge-groups.ts";
+import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
+import type { Draft } from "./draft.ts";
+import { readSubjectOrder } from "./order-hl7.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import type { Reading } from "../profile/value.ts";
+
+/** One merge of a message, and the segments that it was read from. */
+export interface ReadMerge {
+  readonly draft: Draft;
+  readonly segments: readonly Segment[];
+}
+
+/**
+ * Reads the merges of a message, in order: one for each PID with its MRG. MRG-1 may list several identifiers, but only one
+ * of them is merged with one of PID-3, that of the same kind (HL7 chapters 3.3.40 and 3.4.9.1): the profile singles it out.
+ *
+ * @throws Failure HL7_STRUCTURE
+ */
+export function readMerges(message: Hl7Message, profile: Hl7Profile, messagePlace: string): ReadMerge[] {
+  return mergeGroups(message).map((segments) => {
+    const draft = readSubjectOrder(message, profile, messagePlace, "MERGE", segments);
+    const { subject, facility, priorCode } = draft;
+    const place = (reading: Reading) => withOrdinals(reading, segments);
+    return {
+      segments,
+      draft: {
+        ...draft,
+        facility: place(facility),
+        priorCode: priorCode && withMend(place(priorCode)),
+        subject: {
+          code: place(subject.code),
+          firstName: place(subject.firstName),
+          lastName: place(subject.lastName),
+          dateOfBirth: place(subject.dateOfBirth),
+        },
+      },
+    };
+  });
+}
+
+/**
+ * The segments of the merge that became an order, for messages that echo them. Undefined where a message with several
+ * is read otherwise by now, or a site's module made another order of it: whose segments they are would be a guess.
+ */
+export function findMergeSegments(
+  message: Hl7Message,
+  profile: Hl7Profile,
+  { subjectCode, priorSubjectCode }: Pick<OutcomeOrder, "subjectCode" | "priorSubjectCode">,
+): readonly Segment[] | undefined {
+  const same = (reading: Reading | undefined, value: string | undefined) =>
+    reading?.status === "found" && reading.value === value;
+  if (message.all("PID").length <= 1) return message.segments;
+  try {
+    return readMerges(message, profile, "").find(
+      ({ draft }) =>
+        same(draft.subject.code, subjectCode.reveal()) && same(draft.priorCode, priorSubjectCode?.reveal()),
+    )?.segments;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where nothing was found, the places that a profile names are those of this merge: `MRG[2]-1.1`. */
+function withOrdinals(reading: Reading, segments: readonly Segment[]): Reading {
+  if (reading.status !== "absent") return reading;
+  const pair = segments.find(({ name }) => name === "PID")?.ordinal ?? 1;
+  const place = reading.place.replace(/\b([A-Z][A-Z0-9]{2})-(?=\d)/g, (path, name: string) => {
+    const own = segments.find((segment) => segment.name === name)?.ordinal;
+    const ordinal = own ?? (name === "MRG" ? pair : 1);
+    return ordinal > 1 ? `${name}[${ordinal}]-` : path;
+  });
+  return { status: "absent", place };
+}
+
+function withMend(reading: Reading): Reading {
+  if (reading.status !== "bad" || reading.code !== "MAPPING_SUBJECT_AMBIGUOUS") return reading;
+  const trouble = `${reading.trouble}; a merge has one prior identifier, so expected a PID and an MRG for each`;
+  return { ...reading, trouble };
+}

@@ -1,0 +1,81 @@
+import { type AssigningAuthority, areOfTwoAuthorities, formatAuthority } from "../../core/assigning-authority.ts";
+import type { Problem } from "../../core/failures.ts";
+import type { OrderGroup } from "../../formats/hl7/groups.ts";
+import { keptIfFit } from "./unfit.ts";
+import type { Reading } from "../profile/value.ts";
+
+/** A group of a message, and the order number that was read of it. */
+export interface NumberedGroup {
+  readonly group: OrderGroup;
+  readonly number: Reading;
+}
+
+/**
+ * Where groups with one order number have it of two assigning authorities: then they are two orders (HL7 chapter 2A, EI),
+ * and as one the containers of both would be in it. A group that names no authority is taken to be of the same.
+ */
+export function disagreementOnAuthority(groups: readonly NumberedGroup[]): Problem | undefined {
+  if (groups.length === 1) return undefined;
+  const told = new Map<string, FoundAuthority>();
+  for (const group of groups) {
+    const found = findAuthority(group);
+    const name = found && formatAuthority(found.authority);
+    if (found === undefined || name === undefined || told.has(name)) continue;
+    for (const before of told.values()) {
+      if (!areOfTwoAuthorities(before.authority, found.authority)) continue;
+      return {
+        code: "MAPPING_VALUES_DISAGREE",
+        place: `${before.place} and ${found.place}`,
+        message:
+          "one order number of two assigning authorities, expected a message, or a number, of its own for each",
+      };
+    }
+    told.set(name, found);
+  }
+  return undefined;
+}
+
+/** Who assigned the number of the first of these groups that tells it. */
+export function authorityOf(groups: readonly NumberedGroup[]): AssigningAuthority | undefined {
+  for (const group of groups) {
+    const found = findAuthority(group);
+    if (found !== undefined) return found.authority;
+  }
+  return undefined;
+}
+
+interface FoundAuthority {
+  readonly authority: AssigningAuthority;
+  readonly place: string;
+}
+
+/** The fields of type EI, by segment; what stands beside a number in any other is no authority, but anything. */
+const EI_FIELDS: Readonly<Record<string, readonly number[]>> = { ORC: [2, 3, 4], OBR: [2, 3] };
+
+/** The first component of a field, and of a value of several places the first one. */
+const FIRST_COMPONENT = /^((ORC|OBR)(?:\[\d+\])?-(\d+)(?:\[(\d+)\])?)(?:\.1){0,2}(?: |$)/;
+
+/** EI.2 to EI.4 beside the number, in the field and repetition where that was found; what can't be kept tells nothing. */
+function findAuthority({ group, number }: NumberedGroup): FoundAuthority | undefined {
+  if (number.status !== "found") return undefined;
+  const field = FIRST_COMPONENT.exec(number.place);
+  if (field === null) return undefined;
+  const [, place, name = "", n, repetition = "1"] = field;
+  if (!EI_FIELDS[name]?.includes(Number(n))) return undefined;
+  const segment = name === "ORC" ? group.orc : group.obrs[0];
+  const part = (component: number): string | undefined => {
+    const value = segment?.get(Number(n), Number(repetition), component)?.trim();
+    return value === "" || value === '""' ? undefined : keptIfFit(value, "code");
+  };
+  const [namespaceId, universalId] = [part(2), part(3)];
+  if (namespaceId === undefined && universalId === undefined) return undefined;
+  const universalIdType = universalId === undefined ? undefined : part(4);
+  return {
+    authority: {
+      ...(namespaceId === undefined ? {} : { namespaceId }),
+      ...(universalId === undefined ? {} : { universalId }),
+      ...(universalIdType === undefined ? {} : { universalIdType }),
+    },
+    place: `${place}.${namespaceId === undefined ? 3 : 2}`,
+  };
+}

@@ -1,0 +1,160 @@
+import { type OrderGroup, orderGroups } from "../../formats/hl7/groups.ts";
+import type { Hl7Message } from "../../formats/hl7/message.ts";
+import type { Echo, OutSegment } from "../outbound/echo.ts";
+import { findSingle, groupScopes } from "./find-hl7.ts";
+import { orderGroupsByNumber } from "./order-hl7.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import { keptIfFit } from "./unfit.ts";
+import { readValue } from "../profile/value.ts";
+import { controlOf } from "./wish-hl7.ts";
+
+/** The field of ORC or OBR that an order's number is read from. */
+export interface NumberPlace {
+  readonly segment: "ORC" | "OBR";
+  readonly field: number;
+}
+
+const PLACER: NumberPlace = { segment: "ORC", field: 2 };
+
+/** Fields that answers and results fill themselves; a number that is read from one of them goes to ORC-2. */
+const FILLED: Readonly<Record<NumberPlace["segment"], readonly number[]>> = {
+  ORC: [1, 5, 9, 16],
+  OBR: [1, 4, 7, 22, 25],
+};
+
+/**
+ * Where the number of a group's order stands: there the sender looks for it in what is sent back. ORC-2 where the
+ * profile reads the number outside ORC and OBR.
+ *
+ * @param group undefined once the message is pruned; then the profile's first place is taken
+ */
+export function findNumberPlace(group: OrderGroup | undefined, { rules }: Hl7Profile): NumberPlace {
+  const rule = rules.placerOrderNumber;
+  if (group === undefined) {
+    const [first] = rule.sources.flatMap((source) => (source.kind === "place" ? [source.path] : []));
+    return first === undefined ? PLACER : toPlace(first.segment, first.field);
+  }
+  for (const scope of groupScopes(group, [])) {
+    const reading = readValue(rule, findSingle, scope);
+    const [, name = "", field] = /^(\w{3})(?:\[\d+\])?-(\d+)/.exec(reading.place) ?? [];
+    if (reading.status === "found") return toPlace(name, Number(field));
+  }
+  return PLACER;
+}
+
+function toPlace(segment: string, field: number): NumberPlace {
+  if ((segment !== "ORC" && segment !== "OBR") || FILLED[segment].includes(field)) return PLACER;
+  return { segment, field };
+}
+
+/** How an order's number is written where it was read: before the profile's transforms. */
+export function writtenNumbers(
+  message: Hl7Message | undefined,
+  number: string,
+  profile: Hl7Profile,
+): string[] {
+  if (message === undefined) return [];
+  return tryGroupsByNumber(message, profile, number).flatMap((group) => {
+    const { segment, field } = findNumberPlace(group, profile);
+    const found = segment === "ORC" ? group.orc : group.obrs[0];
+    return [found?.get(field, 1, 1) ?? []].flat();
+  });
+}
+
+function tryGroupsByNumber(message: Hl7Message, profile: Hl7Profile, number: string): OrderGroup[] {
+  try {
+    return orderGroupsByNumber(message, profile).get(number) ?? [];
+  } catch {
+    return [];
+  }
+}
+
+/** What the numbers of an order are in the ORC and OBR of an answer or result. */
+export interface NumberFields {
+  /** ORC-2. */
+  readonly placer: OutSegment[1];
+  /** OBR-2. */
+  readonly obrPlacer: OutSegment[1];
+  /** ORC-3 and OBR-3 as the sender filled them, where the order's number is read from one of them. */
+  readonly filler: OutSegment[1];
+  /** Where else the number goes, and how it is written there. */
+  readonly elsewhere: (NumberPlace & { readonly value: OutSegment[1] }) | undefined;
+}
+
+/**
+ * What may be read as the number of a new order in an answer that echoes a message's groups: as the profile reads it, and
+ * what stands where numbers stand, since a message may be refused for its number.
+ */
+export function echoedNumbers(message: Hl7Message, profile: Hl7Profile): string[] {
+  const numbers = new Set<string>();
+  for (const group of tryPlacingGroups(message, profile)) {
+    const { segment, field } = findNumberPlace(group, profile);
+    const places = [
+      ...[group.orc, ...group.obrs].flatMap((each) => [each?.get(2, 1, 1), each?.get(3, 1, 1)]),
+      ...(segment === "ORC" ? [group.orc] : group.obrs).map((each) => each?.get(field, 1, 1)),
+      ...groupScopes(group, []).map((scope) => {
+        const reading = readValue(profile.rules.placerOrderNumber, findSingle, scope);
+        return reading.status === "found" ? reading.value : undefined;
+      }),
+    ];
+    for (const place of places) {
+      const number = keptIfFit(place?.replace(/[\p{Cf}\p{Cc}]/gu, "").trim(), "code");
+      if (number !== undefined && number !== "") numbers.add(number);
+    }
+  }
+  return [...numbers];
+}
+
+/** The groups that place orders; a message that was refused for its structure has none that an answer could echo. */
+function tryPlacingGroups(message: Hl7Message, profile: Hl7Profile): OrderGroup[] {
+  try {
+    return orderGroups(message).filter((group) => {
+      return controlOf(group, profile) === undefined;
+    });
+  } catch {
+    return [];
+  }
+}
+
+/** Of an order whose number another one has. */
+export const NO_NUMBERS: NumberFields = {
+  placer: undefined,
+  obrPlacer: undefined,
+  filler: undefined,
+  elsewhere: undefined,
+};
+
+/**
+ * An order's number as it stood in its message, in the field where it was read. ORC-2 and OBR-2, as well as ORC-3 and
+ * OBR-3, are the same number by the standard, so each stands in for the other.
+ *
+ * @param group the order's group in the message; undefined once that is pruned
+ * @param number the order's number, for a message that can't be echoed any more
+ */
+export function numberFields(
+  group: OrderGroup | undefined,
+  number: string | undefined,
+  echo: Echo,
+  profile: Hl7Profile,
+): NumberFields {
+  const place = findNumberPlace(group, profile);
+  const [obr] = group?.obrs ?? [];
+  const inBoth = (field: number) => echo.field(group?.orc, field) ?? echo.field(obr, field);
+  const placer = inBoth(2) ?? (place.field === 2 ? number : undefined);
+  const own = echo.field(place.segment === "ORC" ? group?.orc : obr, place.field) ?? number;
+  return {
+    placer,
+    obrPlacer: echo.field(obr, 2) ?? placer,
+    filler: place.field === 3 ? (inBoth(3) ?? number) : undefined,
+    elsewhere: place.field === 2 || place.field === 3 ? undefined : { ...place, value: own },
+  };
+}
+
+/** The segment with the order's number where it was read, if that is a field of it that nothing else fills. */
+export function withNumber(segment: OutSegment, { elsewhere }: NumberFields): OutSegment {
+  const [name, ...fields] = segment;
+  if (elsewhere === undefined || elsewhere.segment !== name || elsewhere.value === undefined) return segment;
+  while (fields.length < elsewhere.field) fields.push(undefined);
+  fields[elsewhere.field - 1] = elsewhere.value;
+  return [name, ...fields];
+}

@@ -1,0 +1,296 @@
+import type { FailureCode, Problem } from "../../core/failures.ts";
+import type { Control } from "../../core/order-control.ts";
+import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/groups.ts";
+import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
+import type { FieldPath } from "../../formats/hl7/path.ts";
+import { checkPlacing } from "./check-placing.ts";
+import { type ContainerPlace, isCounted, listContainers, strayContainers } from "./containers-hl7.ts";
+import { type Draft, OPERATION_BY_TYPE } from "./draft.ts";
+import { findIn, findSingle, findSubjectCode, groupScopes, inForce, missingAt, nameOf, readStrictly } from "./find-hl7.ts";
+import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import { type Reading, readValue, type ValueRule } from "../profile/value.ts";
+import { controlOf, isChanging } from "./wish-hl7.ts";
+
+/** One ORC with its OBRs, and the values by which it is put together with others of the same order. */
+interface Unit {
+  readonly group: OrderGroup;
+  readonly number: Reading;
+  readonly operation: Reading;
+  readonly facility: Reading;
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Reads the new orders of an order message; or what earlier ones are to ask for from now on. Groups with one placer order
+ * number are one order with several containers.
+ *
+ * @param control what the groups want of an earlier order; undefined for new ones
+ */
+export function readOrders(
+  parts: OrderParts,
+  profile: Hl7Profile,
+  messagePlace: string,
+  control?: "change" | "replace",
+): Draft[] {
+  const placing = parts.groups.filter((group) => controlOf(group, profile) === control);
+  if (placing.length === 0) return [];
+  const units = placing.map((group) => readUnit(group, control, parts, profile, messagePlace));
+  const subject = readSubject(parts.segments, profile);
+  const strays = complainOfStrays(placing, parts, profile, messagePlace);
+  const drafts: Draft[] = [];
+  for (const same of groupByNumber(units)) {
+    const first = same[0] as Unit;
+    const own = same.length === 1 ? first.problems : same.flatMap(({ problems }) => problems);
+    drafts.push({
+      operation: first.operation,
+      facility: first.facility,
+      placerOrderNumber: first.number,
+      placerAuthority: authorityOf(same),
+      subject,
+      containers: readContainers(same, parts, profile),
+      containerPlace: profile.containerPlace,
+      problems: [
+        ...own,
+        ...compareUnits(same, messagePlace),
+        ...compareNames(subject, messagePlace),
+        ...(drafts.length === 0 ? strays : []),
+      ],
+    });
+  }
+  return drafts;
+}
+
+/** Units of one order each, in the order in which they stand. Without a number a unit is an order of its own. */
+function groupByNumber(units: readonly Unit[]): Iterable<readonly Unit[]> {
+  if (units.length === 1) return [units];
+  return Map.groupBy(units, ({ number, group }) =>
+    number.status === "found" ? number.value : group,
+  ).values();
+}
+
+/**
+ * Reads what an ADT message says of a subject: a registration, an update, or a merge of two identifiers.
+ *
+ * @param scope the segments of that subject, where the message has several
+ */
+export function readSubjectOrder(
+  message: Hl7Message,
+  profile: Hl7Profile,
+  messagePlace: string,
+  operation: "REGISTER" | "UPDATE" | "MERGE",
+  scope: readonly Segment[] = message.segments,
+): Draft {
+  const subject = readSubject(scope, profile);
+  const { rules } = profile;
+  return {
+    operation: { status: "found", value: operation, place: OPERATION_BY_TYPE },
+    facility: readValue(rules.facility, findSingle, scope),
+    placerOrderNumber: { status: "absent", place: OPERATION_BY_TYPE },
+    ...(operation === "MERGE" ? { priorCode: readPriorCode(scope, profile) } : {}),
+    subject,
+    containers: [],
+    containerPlace: "",
+    problems: compareNames(subject, messagePlace),
+  };
+}
+
+/** A profile that finds subject codes where MRG has no counterpart has to say itself which identifier a merge does away with. */
+function readPriorCode(scope: readonly Segment[], { rules }: Hl7Profile): Reading {
+  const rule = rules.subject.priorCode;
+  if (rule.sources.length > 0) return readStrictly(rule, findSubjectCode, scope);
+  return {
+    status: "bad",
+    place: "MRG-1",
+    code: "MAPPING_VALUE_MISSING",
+    trouble:
+      "is not read: the profile doesn't say in subject.priorCode where the identifier that goes stands",
+  };
+}
+
+/** The original's groups that place or change orders, by the number of the order, for messages that echo them. */
+export function orderGroupsByNumber(message: Hl7Message, profile: Hl7Profile): Map<string, OrderGroup[]> {
+  const parts = orderParts(message);
+  const byNumber = new Map<string, OrderGroup[]>();
+  for (const group of parts.groups) {
+    const control = controlOf(group, profile);
+    if (control !== undefined && !isChanging(control)) continue;
+    const { number } = readUnit(group, undefined, parts, profile, "");
+    if (number.status !== "found") continue;
+    const same = byNumber.get(number.value);
+    if (same === undefined) byNumber.set(number.value, [group]);
+    else same.push(group);
+  }
+  return byNumber;
+}
+
+function readUnit(
+  group: OrderGroup,
+  control: Control | undefined,
+  { shared }: OrderParts,
+  profile: Hl7Profile,
+  messagePlace: string,
+): Unit {
+  const { rules } = profile;
+  const problems = isChanging(control) ? [] : checkPlacing(group, profile, messagePlace);
+  const scopes = groupScopes(group, shared);
+  const read = (
+    rule: ValueRule<FieldPath>,
+    what: string,
+    readOne: typeof readStrictly = readValue,
+  ): Reading => {
+    let first: Reading | undefined;
+    let bad: Reading | undefined;
+    for (const scope of scopes) {
+      const reading = readOne(rule, findSingle, scope, () => [...group.segments, ...shared]);
+      if (reading.status === "bad") bad ??= reading;
+      const disagreement = first === undefined ? undefined : disagree(first, reading, what);
+      if (disagreement) problems.push({ ...disagreement, place: `${messagePlace}, ${disagreement.place}` });
+      first ??= reading;
+    }
+    return (bad ?? first) as Reading;
+  };
+  return {
+    group,
+    number: read(rules.placerOrderNumber, "placer order number", readStrictly),
+    operation: read(rules.operation, "operation"),
+    facility: read(rules.facility, "facility"),
+    problems,
+  };
+}
+
+/** What the groups of one order must say alike. */
+function compareUnits(units: readonly Unit[], messagePlace: string): Problem[] {
+  const [first, ...others] = units;
+  if (first === undefined || others.length === 0) return [];
+  const found = others.flatMap((other) => [
+    disagree(first.operation, other.operation, "operation"),
+    disagree(first.facility, other.facility, "facility"),
+    // Troubles of the first group are told by its own values.
+    troubleOf(other.operation, "MAPPING_OPERATION_UNKNOWN"),
+    troubleOf(other.facility, "MAPPING_FACILITY_UNKNOWN"),
+  ]);
+  return [...found, disagreementOnAuthority(units)].flatMap((problem) =>
+    problem ? [{ ...problem, place: `${messagePlace}, ${problem.place}` }] : [],
+  );
+}
+
+function troubleOf(reading: Reading, whenUnknown: FailureCode): Problem | undefined {
+  if (reading.status !== "bad") return undefined;
+  const code = reading.code === "MAPPING_CODE_UNKNOWN" ? whenUnknown : reading.code;
+  const problem = { code, place: reading.place, message: reading.trouble };
+  return code === whenUnknown && reading.value !== undefined
+    ? { ...problem, unknownCode: reading.value }
+    : problem;
+}
+
+function disagree(one: Reading, other: Reading, what: string): Problem | undefined {
+  if (one.status === "bad" || other.status === "bad") return undefined;
+  const [a, b] = [one, other].map((reading) => (reading.status === "found" ? reading.value : undefined));
+  if (a === b) return undefined;
+  const place = one.place === other.place ? one.place : `${one.place} and ${other.place}`;
+  return { code: "MAPPING_VALUES_DISAGREE", place, message: `one order must have one ${what}` };
+}
+
+function readSubject(scope: readonly Segment[], { rules }: Hl7Profile): Draft["subject"] {
+  return {
+    code: readStrictly(rules.subject.code, findSubjectCode, scope),
+    firstName: readValue(rules.subject.firstName, findIn, scope),
+    lastName: readValue(rules.subject.lastName, findIn, scope),
+    dateOfBirth: readStrictly(rules.subject.dateOfBirth, findIn, scope),
+  };
+}
+
+/** PID-5 repeats (legal, maiden, alias); a given name of one and a family name of another would be nobody's. */
+function compareNames({ firstName, lastName }: Draft["subject"], messagePlace: string): Problem[] {
+  if (firstName.status !== "found" || lastName.status !== "found") return [];
+  // Nearly always both are components of one repetition.
+  if (fieldOf(firstName.place) === fieldOf(lastName.place)) return [];
+  const [first, last] = [firstName, lastName].map(({ place }) =>
+    /^([A-Z0-9]{3}-\d+)(?:\[(\d+)\])?/.exec(place),
+  );
+  if (!first || !last || first[1] !== last[1] || (first[2] ?? "1") === (last[2] ?? "1")) return [];
+  return [
+    {
+      code: "MAPPING_VALUES_DISAGREE",
+      place: `${messagePlace}, ${firstName.place} and ${lastName.place}`,
+      message: "the first and last name come from different repetitions, expected both in one",
+    },
+  ];
+}
+
+/** A place without its component. */
+function fieldOf(place: string): string {
+  const dot = place.indexOf(".");
+  return dot === -1 ? place : place.slice(0, dot);
+}
+
+function complainOfStrays(
+  groups: readonly OrderGroup[],
+  { shared }: OrderParts,
+  { each }: Hl7Profile,
+  messagePlace: string,
+): Problem[] {
+  return strayContainers(groups, shared, each).map(({ ordinal }) => ({
+    code: "MAPPING_CONTAINER_UNEXPECTED",
+    place: `${messagePlace}, OBX${ordinal > 1 ? `[${ordinal}]` : ""}`,
+    message:
+      "names a container before its OBR or beside specimens, expected it below an OBR and without them",
+  }));
+}
+
+function readContainers(
+  units: readonly Unit[],
+  { shared }: OrderParts,
+  profile: Hl7Profile,
+): Draft["containers"] {
+  // What is observed before the orders is of the patient, and no container's.
+  const around = shared.some(({ name }) => name === "OBX")
+    ? shared.filter(({ name }) => name !== "OBX")
+    : shared;
+  // OML^O33 may repeat an order's ORC below one specimen: its containers are the same segments, and counted once.
+  const places = new Map<Segment, ContainerPlace>();
+  for (const { group } of units) {
+    for (const place of listContainers(group, profile.each, around)) {
+      if (!places.has(place.segment)) places.set(place.segment, place);
+    }
+  }
+  // What is no container says nothing about where this order has its labels: an OBX may be any observation.
+  const labelled = () =>
+    [...units.flatMap(({ group }) => group.segments), ...around].filter(
+      (segment) => (segment.name !== "SAC" && segment.name !== "OBX") || places.has(segment),
+    );
+  const ofSpecimen = inForce(profile.specimenLabel, labelled);
+  const ofOther = inForce(profile.rules.label, labelled);
+  const containers: Draft["containers"][number][] = [];
+  let isNamed = false;
+  for (const { segment, scope } of places.values()) {
+    const isOfSpecimen = segment.name === "SAC" || segment.name === "SPM";
+    const rule = isOfSpecimen ? ofSpecimen : ofOther;
+    const label = readLabel(rule, segment, scope, profile);
+    containers.push({ label, description: readValue(profile.rules.description, findIn, scope) });
+    isNamed ||= segment.name !== "OBR" || label.status !== "absent";
+  }
+  // OBR stands for a container only where it names one; an order whose OBRs name none has no container.
+  return isNamed ? containers : [];
+}
+
+/** The label of what a segment stands for; where it is missing, that segment is named. */
+function readLabel(
+  rule: ValueRule<FieldPath>,
+  segment: Segment,
+  scope: readonly Segment[],
+  { each, containerPlace }: Hl7Profile,
+): Reading {
+  const reading = readValue(rule, findSingle, scope);
+  if (reading.status !== "absent") return reading;
+  const place = missingAt(rule, scope);
+  if (place !== undefined) return { status: "absent", place };
+  if (segment.name === "OBR") return { status: "absent", place: nameOf(segment) };
+  return {
+    status: "bad",
+    place: nameOf(segment),
+    code: "MAPPING_VALUE_MISSING",
+    trouble: `has no ${isCounted(segment, each) ? rule.places : containerPlace} of its own, expected the container's label there`,
+  };
+}

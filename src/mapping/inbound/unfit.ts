@@ -1,0 +1,91 @@
+import type { FailureCode, Problem } from "../../core/failures.ts";
+
+/** What a value is for: a code that things are found by, a person's name, or free text for staff. */
+export type ValueKind = "code" | "name" | "text";
+
+/**
+ * Characters that a value may have at most. Codes are keys of indexes, which take some 2,700 bytes, and no lab's
+ * numbers come near 200 characters; nor do the service's fields for a name, a label or a description.
+ */
+const MOST_CHARACTERS: Readonly<Record<ValueKind, number>> = { code: 200, name: 200, text: 2_000 };
+
+/**
+ * Why a value is no fit for an order, in words that don't repeat it; undefined when it is fit. NUL and half a
+ * surrogate pair can be kept nowhere. In a code every control character is refused, and whatever is not seen, such as a
+ * zero-width space or a space that doesn't break: two codes that look alike must be the same code. Elsewhere tabs, line
+ * ends and the like are left to the reader.
+ */
+export function findUnfit(
+  value: string,
+  kind: ValueKind,
+): { readonly code: FailureCode; readonly trouble: string } | undefined {
+  if (value.length <= MOST_CHARACTERS[kind] && isPlain(value, kind)) return undefined;
+  if (!value.isWellFormed()) {
+    return { code: "MAPPING_CHARACTER_INVALID", trouble: "holds half of a character, expected whole ones" };
+  }
+  if (kind === "code" && /\p{Cc}/u.test(value)) {
+    return {
+      code: "MAPPING_CHARACTER_INVALID",
+      trouble: "holds a control character, expected a code without",
+    };
+  }
+  if (kind === "code" && UNSEEN.test(value)) {
+    return {
+      code: "MAPPING_CHARACTER_INVALID",
+      trouble:
+        "holds a character that is not seen, such as a zero-width or no-break space, expected a code without",
+    };
+  }
+  if (value.includes("\0")) {
+    return { code: "MAPPING_CHARACTER_INVALID", trouble: "holds a NUL character, expected text" };
+  }
+  const most = MOST_CHARACTERS[kind];
+  const length = value.length > most ? countCharacters(value) : 0;
+  if (length <= most) return undefined;
+  return {
+    code: "MAPPING_VALUE_TOO_LONG",
+    trouble: `has ${length} characters, expected at most ${most}`,
+  };
+}
+
+/** Below it only the no-break space and the soft hyphen are unseen. */
+const FIRST_UNSEEN = 0x600;
+
+/** Format characters, and every blank but the ordinary space. */
+const UNSEEN = /[\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
+
+/**
+ * Whether it has neither control characters nor halves of surrogate pairs, as nearly every value; for a code, nothing
+ * either that may be unseen. What it says no to is looked at more closely.
+ */
+function isPlain(value: string, kind: ValueKind): boolean {
+  const isCode = kind === "code";
+  for (let at = 0; at < value.length; at++) {
+    const unit = value.charCodeAt(at);
+    if (unit < 0x20 || (unit >= 0x7f && unit < 0xa0) || (unit >= 0xd800 && unit < 0xe000)) return false;
+    if (isCode && (unit === 0xa0 || unit === 0xad || unit >= FIRST_UNSEEN)) return false;
+  }
+  return true;
+}
+
+/** The value when it is fit to be kept, for what is only shown and never asked about. */
+export function keptIfFit(value: string | undefined, kind: ValueKind): string | undefined {
+  return value === undefined || findUnfit(value, kind) ? undefined : value;
+}
+
+/** A problem whose words can be kept and printed, whatever they quote: modules and profiles write them too. */
+export function presentable({ code, place, message, unknownCode }: Problem): Problem {
+  const problem = { code, place: printable(place), message: printable(message) };
+  if (unknownCode === undefined) return problem;
+  return { ...problem, unknownCode: printable(unknownCode).slice(0, MOST_CHARACTERS.code).toWellFormed() };
+}
+
+function printable(text: string): string {
+  return text.toWellFormed().replace(/\p{Cc}/gu, " ");
+}
+
+function countCharacters(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}

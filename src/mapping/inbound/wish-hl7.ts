@@ -1,0 +1,185 @@
+import type { Problem } from "../../core/failures.ts";
+import type { Control, ControlRequest, FillerNumber } from "../../core/order-control.ts";
+import { phi } from "../../core/phi.ts";
+import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/groups.ts";
+import type { Hl7Message } from "../../formats/hl7/message.ts";
+import { findSingle, findSubjectCode, groupScopes, nameOf, readStrictly } from "./find-hl7.ts";
+import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import { findUnfit } from "./unfit.ts";
+import type { Reading } from "../profile/value.ts";
+
+/** The wishes about earlier orders that a message holds, and what is wrong with them. */
+export interface ReadWishes {
+  readonly wishes: readonly ControlRequest[];
+  readonly problems: readonly Problem[];
+}
+
+/** What an order group wants of an earlier order, by ORC-1 (table 0119) and the profile; undefined for a new order. */
+export function controlOf(
+  { orc }: OrderGroup,
+  { controls }: Pick<Hl7Profile, "controls">,
+): Control | undefined {
+  return controls.get(orc?.get(1) ?? "");
+}
+
+/** Whether the wish tells anew what the order is to ask for; such groups are read like orders. */
+export function isChanging(control: Control | undefined): control is "change" | "replace" {
+  return control === "change" || control === "replace";
+}
+
+/**
+ * Reads the wishes of an order message about earlier orders, other than those that change what an order asks for.
+ * Nothing but a number of the order is needed: OBR, specimens and containers may be missing, or be there as in the order
+ * itself. Groups that want the same of one order are one wish.
+ */
+export function readWishes(parts: OrderParts, profile: Hl7Profile, messagePlace: string): ReadWishes {
+  const groups = parts.groups.flatMap((group) => {
+    const control = controlOf(group, profile);
+    return control === undefined || isChanging(control) ? [] : [{ group, control }];
+  });
+  if (groups.length === 0) return { wishes: [], problems: [] };
+  const problems: Problem[] = [];
+  const complain = (problem: Problem) =>
+    problems.push({ ...problem, place: `${messagePlace}, ${problem.place}` });
+  const subject = readStrictly(profile.rules.subject.code, findSubjectCode, parts.segments);
+  if (subject.status === "bad") {
+    complain({ code: subject.code, place: subject.place, message: subject.trouble });
+  }
+  compareAuthorities(groups, parts, profile).forEach(complain);
+  const wishes = groups.flatMap(({ group, control }): ControlRequest[] => {
+    const named = readNames(group, parts, profile, complain);
+    if (named === undefined) return [];
+    return [
+      { control, ...named, ...(subject.status === "found" ? { subjectCode: phi(subject.value) } : {}) },
+    ];
+  });
+  return { wishes: withoutRepeats(wishes), problems };
+}
+
+/** Groups with one number have to mean one order. */
+function compareAuthorities(
+  groups: readonly { readonly group: OrderGroup }[],
+  parts: OrderParts,
+  profile: Hl7Profile,
+): Problem[] {
+  const numbered = groups.flatMap(({ group }) => {
+    const [number] = readNumber(group, parts, profile);
+    return number?.status === "found" ? [{ group, number }] : [];
+  });
+  return [...Map.groupBy(numbered, ({ number }) => number.value).values()].flatMap(
+    (same) => disagreementOnAuthority(same) ?? [],
+  );
+}
+
+/** The original's groups that a wish was read from, for answers that echo them. */
+export function findWishGroups(
+  message: Hl7Message,
+  profile: Hl7Profile,
+  {
+    control,
+    placerOrderNumber,
+    fillerNumber,
+  }: Pick<ControlRequest, "control" | "placerOrderNumber" | "fillerNumber">,
+): OrderGroup[] {
+  const parts = orderParts(message);
+  return parts.groups.filter((group) => {
+    if (controlOf(group, profile) !== control) return false;
+    const number = readNumber(group, parts, profile)[0];
+    const found = number?.status === "found" ? number.value : undefined;
+    if (placerOrderNumber !== undefined) return found === placerOrderNumber;
+    const filler = readFiller(group, profile);
+    return found === undefined && filler?.kind === fillerNumber?.kind && filler?.id === fillerNumber?.id;
+  });
+}
+
+/** The order that a group names. */
+function readNames(
+  group: OrderGroup,
+  parts: OrderParts,
+  profile: Hl7Profile,
+  complain: (problem: Problem) => void,
+): Pick<ControlRequest, "placerOrderNumber" | "placerAuthority" | "fillerNumber"> | undefined {
+  const [first, ...others] = readNumber(group, parts, profile);
+  const bad = [first, ...others].find((reading) => reading?.status === "bad");
+  if (bad?.status === "bad") {
+    complain({ code: bad.code, place: bad.place, message: bad.trouble });
+    return undefined;
+  }
+  const odd = others.find((reading) => foundIn(reading) !== foundIn(first));
+  if (odd) {
+    const text = "one order must have one placer order number";
+    complain({ code: "MAPPING_VALUES_DISAGREE", place: odd.place, message: text });
+    return undefined;
+  }
+  const placerOrderNumber = foundIn(first);
+  const unfit = placerOrderNumber === undefined ? undefined : findUnfit(placerOrderNumber, "code");
+  if (unfit && first) {
+    complain({ code: unfit.code, place: first.place, message: unfit.trouble });
+    return undefined;
+  }
+  const fillerNumber = readFiller(group, profile);
+  const [oneFiller, otherFiller] = listFillers(group, profile);
+  if (otherFiller !== undefined) {
+    const text = "are two numbers of ours, expected that of one order";
+    const place = `${oneFiller?.place} and ${otherFiller.place}`;
+    complain({ code: "MAPPING_VALUES_DISAGREE", place, message: text });
+    return undefined;
+  }
+  if (placerOrderNumber === undefined && fillerNumber === undefined) {
+    const place = `ORC${(group.orc?.ordinal ?? 1) > 1 ? `[${group.orc?.ordinal}]` : ""}-2`;
+    const text =
+      "is empty, and ORC-3 holds no number of ours; expected the number of the order that is meant";
+    complain({ code: "MAPPING_VALUE_MISSING", place, message: text });
+    return undefined;
+  }
+  const placerAuthority = first && authorityOf([{ group, number: first }]);
+  return {
+    ...(placerOrderNumber === undefined ? {} : { placerOrderNumber }),
+    ...(placerAuthority === undefined ? {} : { placerAuthority }),
+    ...(fillerNumber === undefined ? {} : { fillerNumber }),
+  };
+}
+
+/** The placer order number as each OBR of the group, with the ORC, gives it. */
+function readNumber(group: OrderGroup, { shared }: OrderParts, { rules }: Hl7Profile): Reading[] {
+  // A site's number may stand before the orders, such as in PID; never in another order.
+  return groupScopes(group, shared).map((scope) =>
+    readStrictly(rules.placerOrderNumber, findSingle, scope, () => [...group.segments, ...shared]),
+  );
+}
+
+function foundIn(reading: Reading | undefined): string | undefined {
+  return reading?.status === "found" ? reading.value : undefined;
+}
+
+/** ORC-3, else OBR-3, where it is a number of ours: the letter and id that our results carry, in our namespace. */
+function readFiller(group: OrderGroup, profile: Hl7Profile): FillerNumber | undefined {
+  const [first] = listFillers(group, profile);
+  return first && { kind: first.kind, id: first.id };
+}
+
+/** The first number of ours, and those of the same kind that differ from it. */
+function listFillers(
+  { orc, obrs }: OrderGroup,
+  { results }: Hl7Profile,
+): readonly (FillerNumber & { readonly place: string })[] {
+  const found = [orc, ...obrs].flatMap((segment) => {
+    if (segment?.get(3, 1, 2) !== results.namespace) return [];
+    const match = /^([RP])([1-9]\d{0,15})$/.exec(segment.get(3, 1, 1) ?? "");
+    const id = Number(match?.[2]);
+    if (!match || !Number.isSafeInteger(id)) return [];
+    return [{ kind: match[1] === "R" ? "request" : "procedure", id, place: `${nameOf(segment)}-3` } as const];
+  });
+  const [first] = found;
+  return found.filter((one) => one === first || (one.kind === first?.kind && one.id !== first.id));
+}
+
+/** One wish of each kind about an order; of several, one that tells who assigned the number. */
+function withoutRepeats(wishes: readonly ControlRequest[]): ControlRequest[] {
+  const key = ({ control, placerOrderNumber, fillerNumber }: ControlRequest) =>
+    JSON.stringify([control, placerOrderNumber, fillerNumber?.kind, fillerNumber?.id]);
+  return [...Map.groupBy(wishes, key).values()].flatMap(
+    (same) => same.find(({ placerAuthority }) => placerAuthority !== undefined) ?? same.slice(0, 1),
+  );
+}

@@ -1,0 +1,245 @@
+import { isNumberTaken } from "../../core/failures.ts";
+import { endedWithoutEffect, type OrderState } from "../../core/order-state.ts";
+import type { Outcome } from "../../core/outcome.ts";
+import { type AckError, type AcknowledgmentCode, type AckRequest, type AckWants, buildAck } from "../../formats/hl7/ack.ts";
+import { type OrderGroup, orderGroups } from "../../formats/hl7/groups.ts";
+import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
+import { controlCodes } from "../profile/control-codes.ts";
+import { assemble, type OutSegment } from "./echo.ts";
+import { refusalCode, toAckError } from "./error-condition.ts";
+import { numberFields, withNumber } from "../inbound/number-place.ts";
+import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
+import type { Original } from "./original.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import { statusCodes } from "./status-map.ts";
+import { formatHl7Timestamp } from "./timestamp.ts";
+import { controlOf } from "../inbound/wish-hl7.ts";
+
+/** The application acknowledgement that fits what came in (HL7 chapter 4); any other type is answered by a plain ACK. */
+const ANSWER_BY_TYPE: Readonly<Record<string, readonly [messageCode: string, triggerEvent: string]>> = {
+  "ORM^O01": ["ORR", "O02"],
+  "OML^O21": ["ORL", "O22"],
+  "OML^O33": ["ORL", "O34"],
+  "OML^O35": ["ORL", "O36"],
+};
+
+/** An outcome that answers a message as a whole. */
+export type MessageAnswer = Extract<Outcome, { kind: "acknowledged" | "refused" | "waiting" }>;
+
+/** Stands before the reasons of a message that waits: MSA-1 AA alone could be read as an order that was taken. */
+const HELD = "On hold, no order was made of it yet";
+
+/**
+ * The text of the answer to a message: taken (`acknowledged`), refused with every reason, or on hold (`waiting`). One
+ * that waits is stored safely and will be answered again, so nothing is to be sent anew: AA, with warnings in ERR, and
+ * orders that are held (ORC-1 OH, ORC-5 HD) instead of accepted.
+ */
+export function composeAnswer(
+  outcome: MessageAnswer,
+  original: Original,
+  profile: Hl7Profile,
+  wants?: AckWants,
+): string {
+  const { message, echo } = original;
+  const isHeld = outcome.kind === "waiting";
+  const { errors, words, text } = toldOf(outcome);
+  const code = outcome.kind === "refused" ? refusalCode(outcome.problems) : "AA";
+  const segments = answerHead(outcome, original, profile, { code, errors, text, wants });
+  if (answerType(original) !== undefined) {
+    if (outcome.kind === "acknowledged" && outcome.isDuplicate) {
+      segments.push(["NTE", 1, "L", "This message was received before; nothing was started anew."]);
+    }
+    if (isHeld) segments.push(["NTE", 1, "L", `${HELD}: ${words}`]);
+    const codes = statusCodes(outcome.kind, profile.results);
+    // What becomes of a wish about an earlier order is told by an answer of its own, unless the message is refused.
+    const isShared = findShared(outcome, message, profile);
+    const isAnswered = (group: OrderGroup) =>
+      controlOf(group, profile) === undefined ? !isShared(group) : outcome.kind === "refused";
+    const stateByGroup = message === undefined ? undefined : statesOf(outcome, message, profile);
+    const isUnknown = outcome.kind === "acknowledged" && outcome.isDuplicate && outcome.orders.length === 0;
+    const answerOf = (group: OrderGroup): OutSegment => {
+      const state = stateByGroup?.get(group.orc ?? group.obrs[0]);
+      const end = state !== undefined && endedWithoutEffect(state) ? state : undefined;
+      // An order that has ended without effect is not accepted anew.
+      const { orderControl } = end === undefined ? codes : statusCodes("refused", profile.results);
+      // How one stands that has got further is told by messages of its own, which this one may come behind.
+      const isPast = isUnknown || (state !== undefined && end === undefined);
+      const { orderStatus } = end === undefined ? codes : statusCodes(end, profile.results);
+      const numbers = numberFields(group, undefined, echo, profile);
+      const orc: OutSegment = [
+        "ORC",
+        refusedControl(group, profile) ?? orderControl,
+        numbers.placer,
+        numbers.filler,
+        echo.field(group.orc, 4),
+        isPast ? undefined : orderStatus,
+      ];
+      return withNumber(orc, numbers);
+    };
+    if (message !== undefined) {
+      const all = tryGroups(message);
+      const groups = all.filter(isAnswered);
+      if (all.length > 0 && groups.length === 0)
+        segments.push(["NTE", 1, "L", "What is wanted of earlier orders is recorded; the answer follows."]);
+      segments.push(...echoGroups(message, original, groups, answerOf));
+    }
+  }
+  return assemble(segments, echo.delimiters);
+}
+
+/**
+ * A plain acknowledgement under a code of the caller's choice, which echoes no order. It tells the same reasons, unless
+ * another answer follows that does.
+ */
+export function composePlainAnswer(
+  outcome: MessageAnswer,
+  original: Original,
+  profile: Hl7Profile,
+  code: AcknowledgmentCode,
+  {
+    wants,
+    isFollowed = false,
+  }: { readonly wants?: AckWants | undefined; readonly isFollowed?: boolean } = {},
+): string {
+  const { errors, text } = isFollowed ? NOTHING_TOLD : toldOf(outcome);
+  const segments = answerHead(outcome, original, profile, { code, errors, text, wants, isPlain: true });
+  return assemble(segments, original.echo.delimiters);
+}
+
+const NOTHING_TOLD = { errors: [], text: "" } as const;
+
+/** ORC-1 that refuses what a group wants of an earlier order; a question for a state is refused like an order. */
+function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefined {
+  const control = controlOf(group, profile);
+  return control === undefined || control === "status" ? undefined : controlCodes(control).refused;
+}
+
+/** What an answer says in ERR and MSA-3. */
+function toldOf(outcome: MessageAnswer): { errors: AckError[]; words: string; text: string } {
+  const isHeld = outcome.kind === "waiting";
+  const errors = (outcome.kind === "acknowledged" ? [] : outcome.problems)
+    .map(toAckError)
+    .map((error) => (isHeld ? { ...error, severity: "W" as const } : error));
+  const words = errors.map(({ text }) => text).join("; ");
+  // Before 2.5 ERR holds codes alone, and MSA-3 is the one place for words.
+  return { errors, words, text: isHeld ? `${HELD}: ${words}` : words };
+}
+
+/** The acknowledgement that fits the message that is answered; undefined where that is a plain ACK. */
+export function answerType({ header }: Original): (typeof ANSWER_BY_TYPE)[string] | undefined {
+  return ANSWER_BY_TYPE[`${header.messageCode}^${header.triggerEvent}`];
+}
+
+/** MSH, MSA and ERR of an answer. */
+export function answerHead(
+  outcome: Pick<Outcome, "controlId" | "occurredAt">,
+  original: Original,
+  profile: Hl7Profile,
+  {
+    isPlain = false,
+    type = isPlain ? undefined : answerType(original),
+    ...request
+  }: Pick<AckRequest, "code" | "errors" | "text" | "wants"> & {
+    /** Another type than {@link answerType} says. */
+    readonly type?: (typeof ANSWER_BY_TYPE)[string] | undefined;
+    /** ACK, whatever came. */
+    readonly isPlain?: boolean;
+  },
+): OutSegment[] {
+  const segments = buildAck({
+    ...request,
+    to: original.header,
+    controlId: outcome.controlId,
+    dateTime: formatHl7Timestamp(outcome.occurredAt, profile.results.timeZone),
+    characterSet: original.charset.name,
+    ...(type === undefined
+      ? {}
+      : { type: { messageCode: type[0], triggerEvent: type[1], structure: type.join("_") } }),
+  });
+  const { writtenControlId } = original;
+  if (writtenControlId === undefined) return segments;
+  return segments.map((segment): OutSegment => {
+    const [name, code, _decoded, ...rest] = segment;
+    return name === "MSA" ? [name, code, writtenControlId, ...rest] : segment;
+  });
+}
+
+/**
+ * PID and, for each order group, the ORC that answers it, its specimens where the structure puts them, and its OBRs.
+ *
+ * @param answerOf the ORC
+ */
+export function echoGroups(
+  message: Hl7Message,
+  { header, echo }: Original,
+  groups: readonly OrderGroup[],
+  answerOf: (group: OrderGroup) => OutSegment,
+): OutSegment[] {
+  const pid = message.first("PID");
+  const seen = new Set<Segment>();
+  const isSpecimenFirst = header.triggerEvent === "O33" || header.triggerEvent === "O35";
+  const body = groups.flatMap((group): OutSegment[] => {
+    const specimens = !isSpecimenFirst
+      ? []
+      : group.specimens
+          .flatMap(({ spm, containers }) => [...(spm ? [spm] : []), ...containers])
+          .filter((segment) => !seen.has(segment) && seen.add(segment));
+    return [...specimens.map(echo.segment), answerOf(group), ...group.obrs.map(echo.segment)];
+  });
+  return pid === undefined || body.length === 0 ? body : [echo.segment(pid), ...body];
+}
+
+/** A message that was refused for its structure has no orders to echo; ERR says why. */
+function tryGroups(message: Hl7Message): OrderGroup[] {
+  try {
+    return orderGroups(message);
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Which groups of a message place an order whose number another one has: what an answer said of them would be read as a
+ * status of the other order.
+ */
+function findShared(
+  outcome: MessageAnswer,
+  message: Hl7Message | undefined,
+  profile: Hl7Profile,
+): (group: OrderGroup) => boolean {
+  if (outcome.kind !== "acknowledged") {
+    const isTaken = isNumberTaken(outcome.problems);
+    return () => isTaken;
+  }
+  const shared = outcome.orders.filter(({ sharesNumber }) => sharesNumber);
+  if (message === undefined || shared.length === 0 || tryGroups(message).length === 0) return () => false;
+  const groupsByNumber = orderGroupsByNumber(message, profile);
+  const segments = new Set(
+    shared.flatMap(({ placerOrderNumber: number = "" }) =>
+      (groupsByNumber.get(number) ?? []).map(({ orc, obrs }) => orc ?? obrs[0]),
+    ),
+  );
+  return ({ orc, obrs }) => segments.has(orc ?? obrs[0]);
+}
+
+/**
+ * How the orders stand that a message places again and that are no longer as they came, by the ORC (or OBR) of their
+ * groups. A new one that is parked at once is as it came.
+ */
+function statesOf(
+  outcome: MessageAnswer,
+  message: Hl7Message,
+  profile: Hl7Profile,
+): Map<Segment | undefined, OrderState> {
+  if (outcome.kind !== "acknowledged") return new Map();
+  const { orders, isDuplicate } = outcome;
+  const past = orders.filter(({ state }) => state !== "received" && (isDuplicate || state !== "parked"));
+  if (past.length === 0 || tryGroups(message).length === 0) return new Map();
+  const groupsByNumber = orderGroupsByNumber(message, profile);
+  return new Map(
+    past.flatMap(({ placerOrderNumber: number, state }) => {
+      const groups = number === undefined ? undefined : groupsByNumber.get(number);
+      return (groups ?? []).map(({ orc, obrs }) => [orc ?? obrs[0], state] as const);
+    }),
+  );
+}

@@ -1,0 +1,109 @@
+import type { OutcomeMessage } from "../../core/outcome.ts";
+import { type Encoding, findEncoding, isWide } from "../../formats/encoding.ts";
+import { type Hl7Header, Hl7Message } from "../../formats/hl7/message.ts";
+import { createEcho, type Echo, type Raw } from "./echo.ts";
+import { isAcknowledgment } from "../profile/message-type.ts";
+import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
+import { charsetOf, type ResultCharset, type ResultEncoding } from "./result-charset.ts";
+
+/** The message that is answered, as far as it is there and readable. */
+export class Original {
+  /** What an answer takes its own header from, with the profile's settings applied. */
+  readonly header: Partial<Hl7Header>;
+  readonly echo: Echo;
+  /** What a message about this one is written in. */
+  readonly charset: ResultCharset;
+  /** Whether there is anything to answer to: an MSH that could be read, or at least its control id. */
+  readonly isAnswerable: boolean;
+  readonly #answered: OutcomeMessage;
+  readonly #settings: ResultSettings;
+  readonly #text: string | undefined;
+  readonly #headed: Hl7Message | undefined;
+  #message: Hl7Message | "unread" | undefined = "unread";
+
+  constructor(answered: OutcomeMessage, settings: ResultSettings) {
+    this.#answered = answered;
+    this.#settings = settings;
+    this.#text = answered.text?.reveal();
+    // A message with a broken segment can still be answered as long as its first line is a header.
+    const headed = tryParse(this.#text === undefined ? undefined : firstLine(this.#text)) ?? this.message;
+    this.#headed = headed;
+    const header: Partial<Hl7Header> = headed?.header ?? { messageControlId: answered.messageControlId };
+    this.header = withSettings(header, settings);
+    this.charset = charsetOf(settings.encoding, answered.encoding, header.characterSet);
+    this.echo = createEcho(headed, { from: byteEncodingOf(answered), to: this.charset.encoding });
+    this.isAnswerable = header.messageControlId !== undefined || headed !== undefined;
+  }
+
+  /** The same message, to be answered in another character set than the settings want. */
+  writtenIn(encoding: ResultEncoding): Original {
+    return new Original(this.#answered, { ...this.#settings, encoding });
+  }
+
+  /**
+   * MSH-10 as it was written, for MSA-2: senders compare it letter by letter. Undefined where the header's value is just
+   * that.
+   */
+  get writtenControlId(): Raw | undefined {
+    const msh = this.#headed?.first("MSH");
+    return msh?.field(10) === this.header.messageControlId ? undefined : this.echo.field(msh, 10);
+  }
+
+  /**
+   * Undefined when it was pruned, or its segments could not be read. Read when first asked for: many answers need the
+   * header alone.
+   */
+  get message(): Hl7Message | undefined {
+    if (this.#message === "unread") this.#message = tryParse(this.#text);
+    return this.#message;
+  }
+}
+
+/** What bytes of the message's own escapes mean; in UTF-16 they are what MSH-18 says, if anything. */
+function byteEncodingOf({ encoding }: OutcomeMessage): Encoding | undefined {
+  const found = findEncoding(encoding ?? "");
+  return found === undefined || isWide(found) ? undefined : found;
+}
+
+/** What is left of the message that an outcome is about. */
+export function readOriginal(answered: OutcomeMessage, settings: ResultSettings): Original {
+  return new Original(answered, settings);
+}
+
+/** Whether it is an acknowledgement itself, which is not to be answered. */
+export function isAnswer(original: Original, accept: Hl7Profile["accept"]): boolean {
+  const { messageCode, triggerEvent } = original.header;
+  return isAcknowledgment({ messageCode, triggerEvent }, accept, () => original.message?.first("MSA"));
+}
+
+function firstLine(text: string): string {
+  const [cr, lf] = [text.indexOf("\r"), text.indexOf("\n")];
+  const end = cr === -1 || (lf !== -1 && lf < cr) ? lf : cr;
+  return end === -1 ? text : text.slice(0, end);
+}
+
+function tryParse(text: string | undefined): Hl7Message | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const message = Hl7Message.parse(text);
+    return message.codes.messageCode === undefined ? undefined : message;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Our sender is the original's receiver, and the reverse; the profile may name others. */
+function withSettings(
+  header: Partial<Hl7Header>,
+  { sender, receiver, version }: ResultSettings,
+): Partial<Hl7Header> {
+  if (sender === undefined && receiver === undefined && version === undefined) return header;
+  return {
+    ...header,
+    ...(version === undefined ? {} : { version }),
+    ...(sender?.application === undefined ? {} : { receivingApplicationParts: [sender.application] }),
+    ...(sender?.facility === undefined ? {} : { receivingFacilityParts: [sender.facility] }),
+    ...(receiver?.application === undefined ? {} : { sendingApplicationParts: [receiver.application] }),
+    ...(receiver?.facility === undefined ? {} : { sendingFacilityParts: [receiver.facility] }),
+  };
+}

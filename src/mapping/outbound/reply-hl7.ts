@@ -1,0 +1,93 @@
+import type { OutcomeMessage } from "../../core/outcome.ts";
+import type { AcknowledgmentCode, AckWants } from "../../formats/hl7/ack.ts";
+import { type AckedOutcome, type AckPlan, planAcks } from "../../formats/hl7/ack-mode.ts";
+import { composeAnswer, composePlainAnswer, type MessageAnswer } from "./answer-hl7.ts";
+import { refusalCode } from "./error-condition.ts";
+import { isAnswer, type Original, readOriginal } from "./original.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import { withSiteFields } from "./site-fields.ts";
+import { encodeAnswer } from "./written.ts";
+
+/**
+ * How answers on a connection look: `plain`, an ACK that every sender understands, or `order`, the application
+ * acknowledgement that fits the message (ORR, ORL), where it is answered in original mode.
+ */
+export type ReplyForm = "plain" | "order";
+
+export interface ReplySettings {
+  readonly form: ReplyForm;
+  /** Where the application acknowledgement of enhanced mode goes: back on the connection, or out with the results. */
+  readonly applicationAck: "connection" | "results";
+}
+
+/** Composes what is answered to one message over the connection that it came by (HL7 chapter 2.9). */
+export interface Replier {
+  /** Whether the connection carries all that the sender wants to hear of the message as a whole. */
+  isWhole(answer: Pick<MessageAnswer, "kind"> & { readonly problems?: MessageProblems }): boolean;
+  /**
+   * What is sent over the connection: nothing, one message, or an accept and an application acknowledgement one after
+   * the other.
+   *
+   * @param laterControlId MSH-10 of the application acknowledgement where there are two
+   */
+  compose(answer: MessageAnswer, laterControlId: string): readonly Buffer[];
+}
+
+type MessageProblems = Extract<MessageAnswer, { kind: "refused" }>["problems"];
+
+/** Answers to a message, which is read anew for each: many wait for their verdict, and one answer is all that most get. */
+export function createReplier(
+  message: OutcomeMessage,
+  profile: Hl7Profile,
+  { form, applicationAck }: ReplySettings,
+): Replier {
+  const encode = (
+    answer: MessageAnswer,
+    code: AcknowledgmentCode,
+    original: Original,
+    more: { readonly wants?: AckWants | undefined; readonly isFollowed?: boolean },
+  ): Buffer => {
+    const isOrder = form === "order" && code.startsWith("A") && original.isAnswerable;
+    return encodeAnswer(original, (from) => {
+      const text = isOrder
+        ? composeAnswer(answer, from, profile, more.wants)
+        : composePlainAnswer(answer, from, profile, code, more);
+      return withSiteFields(text, answer, from, profile);
+    });
+  };
+  return {
+    isWhole: (answer) =>
+      applicationAck === "connection" ||
+      plan(answer, readOriginal(message, profile.results), profile).deferred === undefined,
+    compose: (answer, laterControlId) => {
+      const original = readOriginal(message, profile.results);
+      const { immediate, deferred } = plan(answer, original, profile);
+      const isFollowed = deferred !== undefined;
+      const now = immediate === undefined ? [] : [encode(answer, immediate, original, { isFollowed })];
+      if (deferred === undefined || applicationAck === "results") return now;
+      const later = immediate === undefined ? answer : { ...answer, controlId: laterControlId };
+      return [...now, encode(later, deferred, original, { wants: NO_ANSWER })];
+    },
+  };
+}
+
+/** Of an application acknowledgement over the sender's own connection, where nobody waits for an answer to it. */
+const NO_ANSWER: AckWants = { accept: "NE", application: "NE" };
+
+function plan(
+  answer: Pick<MessageAnswer, "kind"> & { readonly problems?: MessageProblems },
+  original: Original,
+  { accept }: Hl7Profile,
+): AckPlan {
+  if (isAnswer(original, accept)) return { immediate: undefined, deferred: undefined };
+  return planAcks(original.header, outcomeOf(answer, original));
+}
+
+/** What can't even be read as HL7 is as good as a message for somebody else. */
+function outcomeOf(
+  { kind, problems = [] }: Pick<MessageAnswer, "kind"> & { readonly problems?: MessageProblems },
+  original: Original,
+): AckedOutcome {
+  if (kind !== "refused") return "taken";
+  return !original.isAnswerable || refusalCode(problems) === "AR" ? "foreign" : "content";
+}

@@ -1,0 +1,110 @@
+import { movesContainers } from "../../core/order.ts";
+import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
+import type { OrderGroup } from "../../formats/hl7/groups.ts";
+import { isVersionFrom } from "../../formats/hl7/version.ts";
+import type { OutSegment } from "./echo.ts";
+import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
+import type { Original } from "./original.ts";
+import type { Hl7Profile, ResultFormat, ResultSettings } from "../profile/profile.ts";
+import { formatHl7Timestamp } from "./timestamp.ts";
+
+/** Written when the original is gone and the profile names no version. */
+const DEFAULT_VERSION = "2.5";
+
+/** An order that changed, with all that a message about it is made of. */
+export interface StatusContext {
+  readonly outcome: Extract<Outcome, { kind: "changed" }>;
+  readonly original: Original;
+  readonly profile: Hl7Profile;
+  readonly format: ResultFormat;
+  /** MSH-12. */
+  readonly version: string;
+  /** When it changed, as HL7 writes it. */
+  readonly at: string;
+  /** The order's segments in the original; none when that is gone, or a newer profile reads it otherwise. */
+  readonly groups: readonly OrderGroup[];
+}
+
+/** Gathers what a message about an order's change is made of. */
+export function statusContext(
+  outcome: StatusContext["outcome"],
+  original: Original,
+  profile: Hl7Profile,
+): StatusContext {
+  const { order, occurredAt } = outcome;
+  const version = original.header.version ?? DEFAULT_VERSION;
+  return {
+    outcome,
+    original,
+    profile,
+    format: resultFormat(order, version, profile.results),
+    version,
+    at: formatHl7Timestamp(occurredAt, profile.results.timeZone),
+    groups: findGroups(order, original, profile),
+  };
+}
+
+/**
+ * The message that an order's state is told by. A registration or an update of a subject is no order and has no container,
+ * so only ORU can carry it; SSU^U03 is about containers and came with 2.4, so before that, and for an order without any, ORU takes its place.
+ */
+function resultFormat(
+  { operation, state, containers }: OutcomeOrder,
+  version: string,
+  { format, formats }: ResultSettings,
+): ResultFormat {
+  const wanted = formats?.[state] ?? format;
+  if (!movesContainers(operation)) return "oru";
+  return wanted === "ssu" && (containers.length === 0 || !isVersionFrom(version, 2, 4)) ? "oru" : wanted;
+}
+
+/** MSH of a message about an order. */
+export function statusHeader({ outcome, original, at, version, format }: StatusContext): OutSegment {
+  const { header } = original;
+  return [
+    "MSH",
+    header.receivingApplicationParts,
+    header.receivingFacilityParts,
+    header.sendingApplicationParts,
+    header.sendingFacilityParts,
+    at,
+    undefined,
+    messageType(format, version),
+    outcome.controlId,
+    header.processingId ?? "P",
+    version,
+    ...blank(5),
+    original.charset.name,
+  ];
+}
+
+const TYPES = { oru: ["ORU", "R01"], orm: ["ORM", "O01"], ssu: ["SSU", "U03"] } as const;
+
+/** MSH-9. ORM was withdrawn in 2.7, where OML^O21 takes its place; the structure is named from 2.4 on (HL7 chapter 2.15.9.9). */
+function messageType(format: ResultFormat, version: string): string[] {
+  const type = format === "orm" && isVersionFrom(version, 2, 7) ? ["OML", "O21"] : TYPES[format];
+  return isVersionFrom(version, 2, 4) ? [...type, type.join("_")] : [...type];
+}
+
+/**
+ * ORC-3 and OBR-3: R and the request's id, or P and the procedure's where there is no request. The two are different
+ * series of numbers at the service, so the letter is part of the number. It never changes once it is known.
+ */
+export function fillerOrderNumber({ requestId, procedureId }: OutcomeOrder): string | undefined {
+  if (requestId !== undefined) return `R${requestId}`;
+  return procedureId === undefined ? undefined : `P${procedureId}`;
+}
+
+/** So many empty fields. */
+export function blank(count: number): undefined[] {
+  return new Array<undefined>(count).fill(undefined);
+}
+
+function findGroups(order: OutcomeOrder, { message }: Original, profile: Hl7Profile): OrderGroup[] {
+  if (message === undefined || order.placerOrderNumber === undefined) return [];
+  try {
+    return orderGroupsByNumber(message, profile).get(order.placerOrderNumber) ?? [];
+  } catch {
+    return [];
+  }
+}

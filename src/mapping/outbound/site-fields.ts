@@ -1,0 +1,68 @@
+import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
+import { orderGroups, sharedSegments } from "../../formats/hl7/groups.ts";
+import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
+import { overrideFields } from "./field-overrides.ts";
+import { findMergeSegments } from "../inbound/merge-hl7.ts";
+import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
+import type { Original } from "./original.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import { fillerOrderNumber } from "./result-parts.ts";
+import { formatHl7Timestamp } from "./timestamp.ts";
+
+/** A composed message with the fields that the profile wants otherwise (`results.fields`). */
+export function withSiteFields(
+  text: string,
+  outcome: Outcome,
+  original: Original,
+  profile: Hl7Profile,
+): string {
+  const { fields = [], timeZone } = profile.results;
+  if (fields.length === 0) return text;
+  const order = orderOf(outcome);
+  const { message } = original;
+  let scope: readonly Segment[] | undefined;
+  return overrideFields(text, fields, {
+    told: outcome.kind === "changed" ? outcome.order.state : outcome.kind,
+    order,
+    fillerOrderNumber: order && fillerOrderNumber(order),
+    time: formatHl7Timestamp(outcome.occurredAt, timeZone),
+    timeZone,
+    hasContainers: outcome.kind === "changed",
+    find: (path) => {
+      if (message === undefined) return undefined;
+      scope ??= scopeOf(message, order, profile);
+      return message.get(path, scope);
+    },
+  });
+}
+
+/** An answer to a message with several orders is about none of them alone. */
+function orderOf(outcome: Outcome): OutcomeOrder | undefined {
+  switch (outcome.kind) {
+    case "changed":
+      return outcome.order;
+    case "acknowledged":
+      return outcome.orders.length === 1 ? outcome.orders[0] : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** What a value may be read from: never the segments of another order of the same message. */
+function scopeOf(
+  message: Hl7Message,
+  order: OutcomeOrder | undefined,
+  profile: Hl7Profile,
+): readonly Segment[] {
+  if (order?.operation === "MERGE") return findMergeSegments(message, profile, order) ?? message.all("MSH");
+  try {
+    const groups = orderGroups(message);
+    if (groups.length <= 1) return message.segments;
+    const number = order?.placerOrderNumber;
+    const own = number === undefined ? [] : (orderGroupsByNumber(message, profile).get(number) ?? []);
+    return [...own.flatMap(({ segments }) => segments), ...sharedSegments(message)];
+  } catch {
+    // What belongs to which order can't be told, so only the header is safe.
+    return message.all("MSH");
+  }
+}

@@ -1,0 +1,117 @@
+import { type Control, isCancelling } from "../../core/order-control.ts";
+import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
+import type { OrderGroup } from "../../formats/hl7/groups.ts";
+import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
+import { controlCodes } from "../profile/control-codes.ts";
+import { assemble, type OutSegment } from "./echo.ts";
+import { NO_NUMBERS, numberFields, withNumber } from "../inbound/number-place.ts";
+import type { Original } from "./original.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import { statusCodes } from "./status-map.ts";
+import { formatHl7Timestamp } from "./timestamp.ts";
+import { findWishGroups } from "../inbound/wish-hl7.ts";
+
+/** ORC-5 (table 0038) of an order that is as it was wished to be, where that is more than its state tells. */
+const STATUS_BY_CONTROL: Readonly<Partial<Record<Control, string>>> = { cancel: "CA", discontinue: "DC" };
+/** ORC-5 of an order that the lab has on hold. */
+const STATUS_HELD = "HD";
+/** ORC-5 of an order that there is not. */
+const STATUS_ORDER_NOT_FOUND = "ER";
+
+/**
+ * The order response to a message's wishes about earlier orders (HL7 chapter 4, ORC-1 CR and UC, HR and UH and so on):
+ * ORR^O02, or the ORL of what came in, with the message's own groups. MSA-1 is AA, since the message was understood; what
+ * became of each wish stands in its ORC, with the reason in ORC-16 and, for people, in NTE.
+ */
+export function composeWishAnswer(
+  outcome: Extract<Outcome, { kind: "control" }>,
+  original: Original,
+  profile: Hl7Profile,
+): string {
+  const reasons = outcome.answers.flatMap((answer) =>
+    answer.refusal ? [`${nameOf(answer)}: ${answer.refusal.text}`] : [],
+  );
+  const segments = answerHead(outcome, original, profile, {
+    code: "AA",
+    text: reasons.join("; "),
+    type: answerType(original) ?? ["ORR", "O02"],
+  });
+  for (const [index, reason] of reasons.entries()) segments.push(["NTE", index + 1, "L", reason]);
+  const at = formatHl7Timestamp(outcome.occurredAt, profile.results.timeZone);
+  const { message } = original;
+  const answerByGroup = new Map<OrderGroup, ControlAnswer>();
+  const unseen: ControlAnswer[] = [];
+  for (const answer of outcome.answers) {
+    const groups = message === undefined ? [] : tryFindGroups(message, profile, answer);
+    for (const group of groups) answerByGroup.set(group, answer);
+    if (groups.length === 0) unseen.push(answer);
+  }
+  if (message !== undefined && answerByGroup.size > 0) {
+    const answerOf = (group: OrderGroup) =>
+      orcOf(answerByGroup.get(group) as ControlAnswer, group, original, profile, at);
+    segments.push(...echoGroups(message, original, [...answerByGroup.keys()], answerOf));
+  }
+  // Without the message, once retention has pruned it, the numbers alone tell which order is meant.
+  for (const answer of unseen) segments.push(orcOf(answer, undefined, original, profile, at));
+  return assemble(segments, original.echo.delimiters);
+}
+
+function orcOf(
+  { control, placerOrderNumber, fillerNumber, refusal, order }: ControlAnswer,
+  group: OrderGroup | undefined,
+  { echo }: Original,
+  profile: Hl7Profile,
+  at: string,
+): OutSegment {
+  const { namespace } = profile.results;
+  const known = order?.requestId ?? order?.procedureId;
+  const own = known === undefined ? undefined : `${order?.requestId === undefined ? "P" : "R"}${known}`;
+  const named = fillerNumber && `${fillerNumber.kind === "request" ? "R" : "P"}${fillerNumber.id}`;
+  const filler = own ?? named;
+  const numbers = order?.sharesNumber ? NO_NUMBERS : numberFields(group, placerOrderNumber, echo, profile);
+  const blank = [undefined, undefined, undefined];
+  const orc: OutSegment = [
+    "ORC",
+    refusal ? controlCodes(control).refused : controlCodes(control).granted,
+    numbers.placer,
+    numbers.filler ?? echo.field(group?.orc, 3) ?? (filler === undefined ? undefined : [filler, namespace]),
+    echo.field(group?.orc, 4),
+    statusOf({ control, refusal, order }, profile),
+    ...blank,
+    at,
+    ...blank,
+    ...blank,
+    refusal && [refusal.code, refusal.text, "L"],
+  ];
+  return withNumber(orc, numbers);
+}
+
+/** ORC-5: how the order stands by the profile's map, or as it was wished to be. */
+function statusOf(
+  { control, refusal, order }: Pick<ControlAnswer, "control" | "refusal" | "order">,
+  profile: Hl7Profile,
+): string | undefined {
+  if (refusal?.code.endsWith("_ORDER_UNKNOWN")) return STATUS_ORDER_NOT_FOUND;
+  const wished = refusal || !isCancelling(control) ? undefined : STATUS_BY_CONTROL[control];
+  if (wished !== undefined) return wished;
+  if (order?.isHeld === true) return STATUS_HELD;
+  return order && statusCodes(order.state, profile.results).orderStatus;
+}
+
+function nameOf({ placerOrderNumber, fillerNumber, order }: ControlAnswer): string {
+  if (placerOrderNumber !== undefined && !order?.sharesNumber) return `order ${placerOrderNumber}`;
+  return fillerNumber ? `${fillerNumber.kind} ${fillerNumber.id}` : "the order";
+}
+
+/** None where a newer profile reads the message otherwise. */
+function tryFindGroups(
+  message: NonNullable<Original["message"]>,
+  profile: Hl7Profile,
+  answer: ControlAnswer,
+): OrderGroup[] {
+  try {
+    return findWishGroups(message, profile, answer);
+  } catch {
+    return [];
+  }
+}

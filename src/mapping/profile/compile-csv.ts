@@ -1,0 +1,165 @@
+import { asFailure, Failure } from "../../core/failures.ts";
+import type { CsvReading } from "../../formats/csv/dialect.ts";
+import { findEncoding } from "../../formats/encoding.ts";
+import { compileBoundedRegex } from "./bounded-regex.ts";
+import { compileRules } from "./compile-rules.ts";
+import type { CsvProfile, OrderRules } from "./profile.ts";
+import type { Complain } from "./profile-problems.ts";
+import type { ProfileDefinition } from "./schema.ts";
+import { identifyRow } from "./row-identity.ts";
+import type { ValueRule } from "./value.ts";
+
+const HL7_KEYS = [
+  "accept",
+  "ignore",
+  "register",
+  "update",
+  "merge",
+  "cancel",
+  "control",
+  "versions",
+  "processingId",
+  "controlId",
+  "processingModes",
+] as const;
+
+/** A row that is torn or cut short is known by the columns of its values, and a part of a number is another number. */
+const WHY_NO_JOIN = "join is for HL7 profiles; a value of a row stands in one column";
+
+/** The part of a profile that CSV files are read by. Mistakes go to `complain`. */
+export function compileCsv(
+  whole: ProfileDefinition,
+  complain: Complain,
+): Omit<CsvProfile, "name" | "module" | "results"> {
+  for (const key of HL7_KEYS) {
+    if (whole[key] !== undefined) complain(key, "is for HL7 profiles");
+  }
+  if (whole.containers?.each !== undefined)
+    complain("containers.each", "is for HL7 profiles; a row is one container");
+  if (whole.subject?.priorCode !== undefined) complain("subject.priorCode", "is for HL7 profiles");
+  const header = whole.header ?? true;
+  const encoding = whole.encoding ?? "auto";
+  if (encoding !== "auto" && findEncoding(encoding) === undefined) {
+    complain("encoding", `${encoding} is no encoding that Cryobridge knows`);
+  }
+  const parsePlace = (text: string) => requireColumn(text, header);
+  const { dateFormats } = whole;
+  const rules = compileRules<string>(whole, { parsePlace, dateFormats, whyNoJoin: WHY_NO_JOIN }, complain);
+  checkGroupBy(whole, rules, header, complain);
+  return {
+    format: "csv",
+    reading: {
+      delimiter: whole.delimiter ?? "auto",
+      quote: whole.quote ?? '"',
+      header,
+      encoding,
+      identify: (values) => identifyRow(values, rules),
+      numberColumns: listColumns(rules.placerOrderNumber),
+      operationColumns: listOperationColumns(rules),
+      wholeFile: whole.wholeFile ?? false,
+      requiredColumns: listRequiredColumns(rules),
+      optionalColumns: listOptionalColumns(rules),
+      wholeColumns: listWholeColumns(rules),
+      noRow: compileNoRow(whole.noRow ?? [], complain),
+      lastLineEnd: whole.lastLineEnd ?? "required",
+      controlListLacks: listControlLacks(rules),
+    },
+    rules,
+  };
+}
+
+/**
+ * Rows are put together by their order number. A profile may still name the column; another one would tear an order apart,
+ * so that a part of its containers went out alone.
+ */
+function checkGroupBy(
+  { groupBy }: ProfileDefinition,
+  rules: OrderRules<string>,
+  header: boolean | readonly string[],
+  complain: Complain,
+): void {
+  if (groupBy === undefined) return;
+  try {
+    requireColumn(groupBy, header);
+  } catch (error) {
+    complain("groupBy", asFailure(error).message);
+    return;
+  }
+  const columns = listColumns(rules.placerOrderNumber);
+  if (columns.length === 0 || columns.includes(groupBy)) return;
+  complain(
+    "groupBy",
+    `${groupBy} is not where placerOrderNumber is read from (${columns.join(", ")}); rows with one order number are one order: name that column, or leave groupBy out`,
+  );
+}
+
+/** A pattern is held against a whole line: a part of one stands in many a row. */
+function compileNoRow(sources: readonly string[], complain: Complain): RegExp[] {
+  return sources.flatMap((source) => {
+    const pattern = compileBoundedRegex(`^(?:${source})$`);
+    if (typeof pattern !== "string") return [pattern];
+    complain("noRow", pattern);
+    return [];
+  });
+}
+
+/** The columns that a value is read from. */
+function listColumns(rule: ValueRule<string>): string[] {
+  return rule.sources.flatMap((source) => (source.kind === "place" ? [source.path] : []));
+}
+
+/** Columns of values that an order may lack. A constant in the list makes up for a missing column of any name. */
+function listOptionalColumns({ subject, description }: OrderRules<string>): string[][] {
+  const rules = [subject.firstName, subject.lastName, subject.dateOfBirth, description];
+  return rules.map(listColumns).filter((columns) => columns.length > 0);
+}
+
+/** The beginning of an operation code is no code, and that of a description does no harm. */
+function listWholeColumns(rules: OrderRules<string>): string[] {
+  const { facility, placerOrderNumber, subject, label } = rules;
+  const { code, firstName, lastName, dateOfBirth } = subject;
+  return [facility, placerOrderNumber, code, firstName, lastName, dateOfBirth, label].flatMap(listColumns);
+}
+
+/** Columns of values that every order needs; a list of places needs only one of its columns. */
+function listRequiredColumns(rules: OrderRules<string>): string[][] {
+  const [operation] = rules.operation.sources;
+  const isRegistration = operation?.kind === "constant" && operation.value === "REGISTER";
+  const ofContainers = isRegistration ? [] : [rules.placerOrderNumber, rules.label];
+  const needed = [rules.operation, rules.facility, rules.subject.code, ...ofContainers];
+  return needed.flatMap(columnsNeeded);
+}
+
+/** The columns of which a value needs one; none when it can come from elsewhere. */
+function columnsNeeded(rule: ValueRule<string>): string[][] {
+  const columns = listColumns(rule);
+  const hasOther = rule.fallback !== undefined || columns.length < rule.sources.length;
+  return hasOther || columns.length === 0 ? [] : [columns];
+}
+
+/** The columns of operations; none where a row may have its operation from elsewhere. */
+function listOperationColumns({ operation }: OrderRules<string>): string[] {
+  return columnsNeeded(operation).flat();
+}
+
+/** What a file without any order need not have; undefined where every row has the same operation. */
+function listControlLacks(rules: OrderRules<string>): CsvReading["controlListLacks"] {
+  if (!rules.operation.sources.some(({ kind }) => kind === "place")) return undefined;
+  return {
+    all: columnsNeeded(rules.facility).concat(columnsNeeded(rules.label)),
+    any: columnsNeeded(rules.subject.code),
+  };
+}
+
+function requireColumn(name: string, header: boolean | readonly string[]): string {
+  if (header === true) return name;
+  if (header === false) {
+    if (/^[1-9]\d{0,3}$/.test(name)) return name;
+    throw new Failure(
+      "CONFIG_INVALID",
+      `${name}: without a header line columns are called 1, 2, 3 and so on`,
+    );
+  }
+  if (header.includes(name)) return name;
+  throw new Failure("CONFIG_INVALID", `${name} is not among the columns that header lists`);
+}

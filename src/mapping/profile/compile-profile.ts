@@ -1,0 +1,153 @@
+import { asFailure, type Problem } from "../../core/failures.ts";
+import { findEncoding } from "../../formats/encoding.ts";
+import { type FieldPath, parsePath } from "../../formats/hl7/path.ts";
+import { builtinProfiles } from "./builtin.ts";
+import { listValueSegments } from "../inbound/check-end.ts";
+import { compileCsv } from "./compile-csv.ts";
+import { compileResults } from "./compile-results.ts";
+import { compileRules } from "./compile-rules.ts";
+import { compileControls } from "./control-codes.ts";
+import { resolveChain } from "./extends-chain.ts";
+import { inheritProfile } from "./inherit.ts";
+import { parseMessageType } from "./message-type.ts";
+import { readSiteModule, type SiteModule } from "./module.ts";
+import type { CompiledProfile, ContainerKind, ContainerSegment, CsvProfile, Hl7Profile } from "./profile.ts";
+import { type Complain, profileProblem } from "./profile-problems.ts";
+import type { ProfileDefinition } from "./schema.ts";
+import { placesOf, type ValueRule } from "./value.ts";
+
+export interface CompileDeps {
+  /** What `extends` may name besides `profiles`; the shipped profiles unless given. */
+  readonly builtins?: Readonly<Record<string, ProfileDefinition>> | undefined;
+  /** The other profiles of the configuration, by name. */
+  readonly profiles?: Readonly<Record<string, ProfileDefinition>> | undefined;
+  /** Imports a site's module; `declaredBy` is the profile that names it, since its folder is what the path is relative to. */
+  readonly loadModule: (specifier: string, declaredBy: string) => Promise<unknown>;
+}
+
+/** Turns a profile as people write it into one to map with, or tells all of its mistakes at once. Never throws. */
+export async function compileProfile(
+  name: string,
+  definition: ProfileDefinition,
+  deps: CompileDeps,
+): Promise<CompiledProfile> {
+  const byName = new Map([
+    ...Object.entries(deps.builtins ?? builtinProfiles),
+    ...Object.entries(deps.profiles ?? {}),
+  ]);
+  const chain = resolveChain(name, definition, byName);
+  if (!chain.ok) return chain;
+  const whole = chain.links.map((link) => link.definition).reduceRight(inheritProfile);
+  const problems: Problem[] = [];
+  const complain = (place: string, message: string) => problems.push(profileProblem(place, message));
+  const declaredBy = chain.links.find((link) => link.definition.module !== undefined)?.name ?? name;
+  const module = await loadSiteModule(whole, declaredBy, deps, complain);
+  const results = compileResults(whole, complain);
+  const base = { name, module, results };
+  let profile: Hl7Profile | CsvProfile | undefined;
+  if (whole.format === "hl7") profile = { ...base, ...compileHl7(whole, complain) };
+  else if (whole.format === "csv") profile = { ...base, ...compileCsv(whole, complain) };
+  else
+    complain(
+      "extends",
+      `expected a profile to build on, such as ${Object.keys(builtinProfiles).join(" or ")}`,
+    );
+  if (profile === undefined || problems.length > 0) return { ok: false, problems };
+  return { ok: true, profile };
+}
+
+async function loadSiteModule(
+  whole: ProfileDefinition,
+  declaredBy: string,
+  deps: CompileDeps,
+  complain: Complain,
+): Promise<SiteModule | undefined> {
+  if (whole.module === undefined) return undefined;
+  try {
+    const module = readSiteModule(whole.module, await deps.loadModule(whole.module, declaredBy));
+    if (typeof module !== "string") return module;
+    complain("module", module);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    complain("module", `${whole.module} cannot be loaded: ${reason}`);
+  }
+  return undefined;
+}
+
+const CSV_KEYS = [
+  "delimiter",
+  "quote",
+  "header",
+  "dateFormats",
+  "groupBy",
+  "wholeFile",
+  "lastLineEnd",
+  "noRow",
+] as const;
+
+function compileHl7(
+  whole: ProfileDefinition,
+  complain: Complain,
+): Omit<Hl7Profile, "name" | "module" | "results"> {
+  for (const key of CSV_KEYS) {
+    if (whole[key] !== undefined) complain(key, "is for CSV profiles");
+  }
+  for (const key of ["accept", "versions"] as const) {
+    if (whole[key] === undefined || whole[key].length === 0)
+      complain(key, "is missing; builtin/hl7-orders brings it");
+  }
+  if (whole.encoding !== undefined && findEncoding(whole.encoding) === undefined) {
+    complain("encoding", `${whole.encoding} is no encoding that Cryobridge knows`);
+  }
+  const each = compileEach(whole.containers?.each, complain);
+  if (whole.containers?.each === undefined)
+    complain("containers.each", "is missing; builtin/hl7-orders brings it");
+  const rules = compileRules<FieldPath>(whole, { parsePlace: parsePath, dateFormats: undefined }, complain);
+  return {
+    format: "hl7",
+    accept: (whole.accept ?? []).map(parseMessageType),
+    ignore: (whole.ignore ?? []).map(parseMessageType),
+    register: (whole.register ?? []).map(parseMessageType),
+    update: (whole.update ?? []).map(parseMessageType),
+    merge: (whole.merge ?? []).map(parseMessageType),
+    controls: compileControls(whole.cancel ?? [], whole.control ?? []),
+    versions: whole.versions ?? [],
+    processingId: whole.processingId,
+    controlId: whole.controlId ?? "required",
+    processingModes: whole.processingModes ?? [],
+    encoding: whole.encoding,
+    rules,
+    specimenLabel: ofSpecimen(rules.label),
+    each,
+    valueSegments: listValueSegments(rules, each),
+    containerPlace: each.map(({ segment }) => segment).join(" or "),
+  };
+}
+
+/**
+ * A specimen's label where the profile first looks for it in SAC or SPM: what stands in OBR or OBX then isn't a label beside
+ * specimens, but how they were taken, or a result.
+ */
+function ofSpecimen(label: ValueRule<FieldPath>): ValueRule<FieldPath> {
+  const segments = label.sources.map((source) => (source.kind === "place" ? source.path.segment : ""));
+  const own = segments.findIndex((segment) => segment === "SAC" || segment === "SPM");
+  const sources = label.sources.filter(
+    (_, i) => own === -1 || i < own || (segments[i] !== "OBR" && segments[i] !== "OBX"),
+  );
+  return { ...label, sources, places: placesOf(sources) };
+}
+
+function compileEach(each: string | readonly string[] | undefined, complain: Complain): ContainerKind[] {
+  return (each === undefined ? [] : [each].flat()).flatMap((text) => {
+    const segment = text.slice(0, 3) as ContainerSegment;
+    if (text.length === 3) return [{ segment }];
+    try {
+      const which = parsePath(`${text}-1`).whichSegment;
+      if (which?.kind === "where") return [{ segment, which }];
+      complain("containers.each", `${text}: expected a condition in brackets, such as OBX[3.1=CONTAINER]`);
+    } catch (error) {
+      complain("containers.each", asFailure(error).message);
+    }
+    return [];
+  });
+}

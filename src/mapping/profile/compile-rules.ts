@@ -1,0 +1,74 @@
+import { isOperation, isWishOperation, type OrderRules, TABLE_OPERATIONS, WISH_OPERATIONS } from "./profile.ts";
+import type { Complain } from "./profile-problems.ts";
+import type { ProfileDefinition, ValueDefinition } from "./schema.ts";
+import { compileValue, toValueObject, type ValueRule } from "./value.ts";
+
+export interface RuleSettings<P> {
+  readonly parsePlace: (text: string) => P;
+  readonly dateFormats: readonly string[] | undefined;
+  /** See `CompileSettings`. */
+  readonly whyNoJoin?: string | undefined;
+}
+
+/** The rules for every value of an order; what is missing or wrong goes to `complain`. */
+export function compileRules<P>(
+  whole: ProfileDefinition,
+  settings: RuleSettings<P>,
+  complain: Complain,
+): OrderRules<P> {
+  const compile = (place: string, definition: ValueDefinition, mayQuote = false): ValueRule<P> =>
+    compileValue(definition, { ...settings, mayQuote, complain: (trouble) => complain(place, trouble) });
+  const require = (
+    place: string,
+    definition: ValueDefinition | undefined,
+    mayQuote = false,
+  ): ValueRule<P> => {
+    if (definition !== undefined) return compile(place, definition, mayQuote);
+    complain(place, "is missing; the built-in profiles bring it");
+    return ABSENT;
+  };
+  const optional = (place: string, definition: ValueDefinition | undefined): ValueRule<P> =>
+    definition === undefined ? ABSENT : compile(place, definition);
+  checkOperation(whole.operation, whole.format === "csv", complain);
+  const { subject, containers } = whole;
+  return {
+    operation: require("operation", whole.operation, true),
+    facility: require("facility", whole.facility, true),
+    placerOrderNumber: require("placerOrderNumber", whole.placerOrderNumber, true),
+    subject: {
+      code: require("subject.code", subject?.code),
+      priorCode: optional("subject.priorCode", subject?.priorCode),
+      firstName: optional("subject.firstName", subject?.firstName),
+      lastName: optional("subject.lastName", subject?.lastName),
+      dateOfBirth: optional("subject.dateOfBirth", subject?.dateOfBirth),
+    },
+    label: require("containers.label", containers?.label),
+    description: optional("containers.description", containers?.description),
+  };
+}
+
+/** A rule that finds nothing. */
+const ABSENT: ValueRule<never> = {
+  sources: [],
+  places: "",
+  pipeline: [],
+  fallback: undefined,
+  mustAgree: false,
+};
+
+/** An operation is one of a few words; a table or constant that gives another could never be right. */
+function checkOperation(definition: ValueDefinition | undefined, mayWish: boolean, complain: Complain): void {
+  if (definition === undefined) return;
+  const { value, table, default: fallback } = toValueObject(definition);
+  const given = [
+    ...Object.entries(table ?? {}),
+    ...(table === undefined && value !== undefined ? [["", value]] : []),
+  ];
+  if (fallback !== undefined) given.push(["", fallback]);
+  for (const [code, operation = ""] of given) {
+    if (isOperation(operation) || (mayWish && isWishOperation(operation))) continue;
+    const known = [...TABLE_OPERATIONS, ...(mayWish ? WISH_OPERATIONS : [])];
+    const words = `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
+    complain(code ? `operation.table.${code}` : "operation", `${operation}: expected ${words}`);
+  }
+}

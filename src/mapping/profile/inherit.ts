@@ -1,0 +1,122 @@
+import { parsePath } from "../../formats/hl7/path.ts";
+import type { ProfileDefinition, SourceDefinition, ValueDefinition } from "./schema.ts";
+import { compileValue, toValueObject } from "./value.ts";
+
+type ValueObject = ReturnType<typeof toValueObject>;
+type Plain = Readonly<Record<string, unknown>>;
+
+/**
+ * A profile on top of the one it extends: deep by key, lists replaced. A bare path or list for a value counts as its
+ * `from`, so that naming another place keeps the transforms and the table; a constant (`value`) drops them.
+ */
+export function inheritProfile(parent: ProfileDefinition, child: ProfileDefinition): ProfileDefinition {
+  return {
+    ...parent,
+    ...child,
+    ...inheritEach(parent, child, ["operation", "facility", "placerOrderNumber"]),
+    ...(child.subject && parent.subject
+      ? {
+          subject: followCode(child.subject, {
+            ...parent.subject,
+            ...inheritEach(parent.subject, child.subject, [
+              "code",
+              "priorCode",
+              "firstName",
+              "lastName",
+              "dateOfBirth",
+            ]),
+          }),
+        }
+      : {}),
+    ...(child.containers && parent.containers
+      ? {
+          containers: {
+            ...parent.containers,
+            ...child.containers,
+            ...inheritEach(parent.containers, child.containers, ["label", "description"]),
+          },
+        }
+      : {}),
+    ...(child.results && parent.results ? { results: mergeDeep(parent.results, child.results) } : {}),
+  };
+}
+
+type Subject = NonNullable<ProfileDefinition["subject"]>;
+
+/** Where MRG has the identifier that a merge does away with, by the field of PID that has the one that stays. */
+const MRG_BY_PID: Readonly<Record<string, string>> = {
+  "PID-2": "MRG-4",
+  "PID-3": "MRG-1",
+  "PID-4": "MRG-2",
+  "PID-18": "MRG-3",
+};
+
+/**
+ * A profile that finds the subject code elsewhere, or writes it otherwise, means the identifier that a merge does away with
+ * as well, unless it says where that stands: an identifier of another kind would be another person's. Where MRG has no
+ * counterpart there is no such rule.
+ */
+function followCode(child: Subject, merged: Subject): Subject {
+  if (child.code === undefined || child.priorCode !== undefined || merged.code === undefined) return merged;
+  // Profiles for CSV have none; and a mistake is told where it was made.
+  if (merged.priorCode === undefined || !isSound(merged.code)) return merged;
+  const { priorCode: _, ...rest } = merged;
+  const { from, ...how } = toValueObject(merged.code);
+  const sources = from === undefined ? [] : [from].flat();
+  const places = sources.flatMap((source): SourceDefinition[] => {
+    const text = typeof source === "string" ? source : "only" in source ? source.only : "";
+    const field = /^PID-\d+/.exec(text)?.[0] ?? "";
+    const mrg = MRG_BY_PID[field];
+    if (mrg === undefined) return [];
+    const place = mrg + text.slice(field.length);
+    return [typeof source === "string" ? place : { only: place }];
+  });
+  if (places.length === 0 || places.length < sources.length) return rest;
+  return { ...rest, priorCode: { ...how, from: places } };
+}
+
+function isSound(code: ValueDefinition): boolean {
+  let isSound = true;
+  const complain = () => {
+    isSound = false;
+  };
+  compileValue(code, { parsePlace: parsePath, dateFormats: undefined, mayQuote: false, complain });
+  return isSound;
+}
+
+function inheritEach<K extends string>(
+  parent: { readonly [key in K]?: ValueDefinition | undefined },
+  child: { readonly [key in K]?: ValueDefinition | undefined },
+  keys: readonly K[],
+): { [key in K]?: ValueDefinition } {
+  const merged: { [key in K]?: ValueDefinition } = {};
+  for (const key of keys) {
+    const below = parent[key];
+    const above = child[key];
+    if (above === undefined) continue;
+    merged[key] = below === undefined ? above : inheritValue(toValueObject(below), toValueObject(above));
+  }
+  return merged;
+}
+
+function inheritValue(parent: ValueObject, child: ValueObject): ValueObject {
+  if (child.value !== undefined) return child;
+  const { value: dropped, ...kept } = parent;
+  const inherited = child.from === undefined ? parent : kept;
+  const table =
+    parent.table && child.table ? { ...parent.table, ...child.table } : (child.table ?? parent.table);
+  return { ...inherited, ...child, ...(table === undefined ? {} : { table }) };
+}
+
+function mergeDeep<T extends Plain>(parent: T, child: T): T {
+  const merged: Record<string, unknown> = { ...parent };
+  for (const [key, above] of Object.entries(child)) {
+    const below = merged[key];
+    merged[key] = isPlain(below) && isPlain(above) ? mergeDeep(below, above) : above;
+  }
+  return merged as T;
+}
+
+function isPlain(value: unknown): value is Plain {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

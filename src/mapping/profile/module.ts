@@ -1,0 +1,187 @@
+import type { Problem } from "../../core/failures.ts";
+import { guardCode, guardLabel, guardName } from "../inbound/csv-codes.ts";
+import type { Draft, DraftContainer } from "../inbound/draft.ts";
+import type { MessageView } from "./message-view.ts";
+import type { Reading } from "./value.ts";
+
+/** An order as a site's module sees it: plain values after transforms and tables, undefined where nothing was found. */
+export interface ModuleOrder {
+  /** STORE, RETRIEVAL or REGISTER. */
+  operation?: string | undefined;
+  /** The lab's name for the facility, a key of `facilities`. */
+  facility?: string | undefined;
+  placerOrderNumber?: string | undefined;
+  subject: {
+    code?: string | undefined;
+    firstName?: string | undefined;
+    lastName?: string | undefined;
+    /** `YYYY-MM-DD`. */
+    dateOfBirth?: string | undefined;
+  };
+  containers: { label?: string | undefined; description?: string | undefined }[];
+}
+
+/**
+ * What a site's module exports as `order`. It may change the order it is given, return another or several (a split),
+ * or throw an Error, whose message then refuses the order and is shown to the lab, so it must not hold a patient's
+ * values. It runs synchronously, once per order, before the order is judged.
+ */
+export type OrderFunction = (
+  order: ModuleOrder,
+  message: MessageView,
+) => ModuleOrder | ModuleOrder[] | undefined;
+
+/** A loaded module and the name that the profile gives it. */
+export interface SiteModule {
+  readonly specifier: string;
+  readonly order: OrderFunction;
+}
+
+/** The module behind an imported namespace, or words for what it lacks. */
+export function readSiteModule(specifier: string, namespace: unknown): SiteModule | string {
+  const order =
+    typeof namespace === "object" && namespace !== null && "order" in namespace ? namespace.order : undefined;
+  if (typeof order !== "function") return `${specifier} does not export a function named order`;
+  if (order.constructor.name === "AsyncFunction")
+    return `${specifier}: order must not be async; mapping never waits`;
+  return { specifier, order: order as OrderFunction };
+}
+
+/** Errors that the engine throws at a programming mistake; anything else is the module's own refusal. */
+const MISTAKES = ["TypeError", "ReferenceError", "RangeError", "SyntaxError", "EvalError", "URIError"];
+
+/**
+ * Runs the module over one order. Values that it left alone keep their place and their trouble; those that it set are
+ * said to come from it, and go through the guards that a value of a CSV file goes through, whatever the module made of it:
+ * a label that a spreadsheet has damaged is refused here, too.
+ */
+export function runSiteModule(
+  module: SiteModule,
+  draft: Draft,
+  message: MessageView,
+  place: string,
+): { readonly drafts: readonly Draft[] } | { readonly problem: Problem } {
+  const refuse = (code: "MAPPING_MODULE_REFUSED" | "MAPPING_MODULE_FAILED", text: string) => ({
+    problem: { code, place, message: `${module.specifier}: ${text}` },
+  });
+  const given = toModuleOrder(draft);
+  let returned: unknown;
+  try {
+    returned = module.order(given, message);
+  } catch (error) {
+    if (!(error instanceof Error) || MISTAKES.includes(error.name)) {
+      // The text of a mistake often quotes a value, and values may be a patient's.
+      const kind = error instanceof Error ? error.name : typeof error;
+      return refuse("MAPPING_MODULE_FAILED", `its order function threw a ${kind}`);
+    }
+    return refuse("MAPPING_MODULE_REFUSED", error.message);
+  }
+  const orders: unknown[] = returned === undefined ? [given] : [returned].flat();
+  if (!orders.every(isModuleOrder)) {
+    return refuse("MAPPING_MODULE_FAILED", "it returned something that is no order, whose values are texts");
+  }
+  const [first, ...others] = orders.map((order) => fromModuleOrder(order, draft, module.specifier));
+  if (first === undefined) {
+    return refuse("MAPPING_MODULE_FAILED", "it returned no order; to refuse one, throw an Error");
+  }
+  // What was found to disagree is told once, however many orders the module makes of it.
+  return { drafts: [first, ...others.map((other) => ({ ...other, problems: [] }))] };
+}
+
+function toModuleOrder(draft: Draft): ModuleOrder {
+  return {
+    operation: foundValue(draft.operation),
+    facility: foundValue(draft.facility),
+    placerOrderNumber: foundValue(draft.placerOrderNumber),
+    subject: {
+      code: foundValue(draft.subject.code),
+      firstName: foundValue(draft.subject.firstName),
+      lastName: foundValue(draft.subject.lastName),
+      dateOfBirth: foundValue(draft.subject.dateOfBirth),
+    },
+    containers: draft.containers.map(({ label, description }) => ({
+      label: foundValue(label),
+      description: foundValue(description),
+    })),
+  };
+}
+
+function fromModuleOrder(order: ModuleOrder, draft: Draft, specifier: string): Draft {
+  const read = (value: string | undefined, before: Reading, guard: Guard = unguarded) =>
+    rereading(value, before, specifier, guard);
+  return {
+    ...draft,
+    operation: read(order.operation, draft.operation),
+    facility: read(order.facility, draft.facility),
+    placerOrderNumber: read(order.placerOrderNumber, draft.placerOrderNumber, guardCode),
+    // Told beside the number that the message has; who assigned another one, the module knows.
+    placerAuthority:
+      order.placerOrderNumber === foundValue(draft.placerOrderNumber) ? draft.placerAuthority : undefined,
+    subject: {
+      code: read(order.subject.code, draft.subject.code, guardCode),
+      firstName: read(order.subject.firstName, draft.subject.firstName, guardName),
+      lastName: read(order.subject.lastName, draft.subject.lastName, guardName),
+      dateOfBirth: read(order.subject.dateOfBirth, draft.subject.dateOfBirth),
+    },
+    containers: rereadContainers(order.containers, draft.containers, specifier),
+  };
+}
+
+/** Containers may be reordered or left out, so each is matched by its label; one without a label, by its position. */
+function rereadContainers(
+  containers: ModuleOrder["containers"],
+  before: readonly DraftContainer[],
+  specifier: string,
+): DraftContainer[] {
+  const absent: Reading = { status: "absent", place: `module ${specifier}` };
+  const byLabel = new Map<string | undefined, DraftContainer>();
+  for (const container of before) {
+    const label = foundValue(container.label);
+    if (label !== undefined && !byLabel.has(label)) byLabel.set(label, container);
+  }
+  return containers.map(({ label, description }, i) => {
+    const same = byLabel.get(label) ?? before[i];
+    return {
+      label: rereading(label, same?.label ?? absent, specifier, guardLabel),
+      description: rereading(description, same?.description ?? absent, specifier, unguarded),
+    };
+  });
+}
+
+/** Looks at a value that the module set. */
+type Guard = (value: string, place: string) => Reading;
+
+/** For what is judged by its table, its form or not at all. */
+const unguarded: Guard = (value, place) => ({ status: "found", value, place });
+
+function rereading(value: string | undefined, before: Reading, specifier: string, guard: Guard): Reading {
+  if (value === foundValue(before)) return before;
+  const place = `module ${specifier}`;
+  if (value === undefined || value.trim() === "") return { status: "absent", place };
+  return guard(value, place);
+}
+
+function foundValue(reading: Reading): string | undefined {
+  return reading.status === "found" ? reading.value : undefined;
+}
+
+function isModuleOrder(value: unknown): value is ModuleOrder {
+  if (!isRecord(value) || !isRecord(value.subject) || !Array.isArray(value.containers)) return false;
+  const { operation, facility, placerOrderNumber, subject, containers } = value;
+  const { code, firstName, lastName, dateOfBirth } = subject;
+  const texts = [operation, facility, placerOrderNumber, code, firstName, lastName, dateOfBirth];
+  return (
+    texts.every(isTextOrAbsent) &&
+    containers.every(
+      (item) => isRecord(item) && isTextOrAbsent(item.label) && isTextOrAbsent(item.description),
+    )
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function isTextOrAbsent(value: unknown): boolean {
+  return value === undefined || typeof value === "string";
+}

@@ -1,0 +1,142 @@
+import type { Problem } from "../../core/failures.ts";
+import type { Operation } from "../../core/order.ts";
+import type { Control } from "../../core/order-control.ts";
+import type { OrderState } from "../../core/order-state.ts";
+import type { CsvReading } from "../../formats/csv/dialect.ts";
+import type { FieldPath, PathSelector } from "../../formats/hl7/path.ts";
+import type { FieldOverride } from "../outbound/field-overrides.ts";
+import type { MessageTypePattern } from "./message-type.ts";
+import type { SiteModule } from "./module.ts";
+import type { ResultEncoding } from "../outbound/result-charset.ts";
+import type { ResultsDefinition, Tellable } from "./results-schema.ts";
+import type { ValueRule } from "./value.ts";
+
+/** The values every order is made of; `P` is a field path or a column name. */
+export interface OrderRules<P> {
+  readonly operation: ValueRule<P>;
+  readonly facility: ValueRule<P>;
+  readonly placerOrderNumber: ValueRule<P>;
+  readonly subject: {
+    readonly code: ValueRule<P>;
+    /** The identifier that a merge does away with. */
+    readonly priorCode: ValueRule<P>;
+    readonly firstName: ValueRule<P>;
+    readonly lastName: ValueRule<P>;
+    readonly dateOfBirth: ValueRule<P>;
+  };
+  readonly label: ValueRule<P>;
+  readonly description: ValueRule<P>;
+}
+
+/** Segments that may stand for one container. */
+export type ContainerSegment = "SAC" | "SPM" | "OBX" | "OBR";
+
+/** One entry of `containers.each`; the selector narrows which segments of the name count. */
+export interface ContainerKind {
+  readonly segment: ContainerSegment;
+  readonly which?: PathSelector | undefined;
+}
+
+/** The message that tells how an order stands: a result, an order message, or a specimen status update. */
+export type ResultFormat = "oru" | "orm" | "ssu";
+
+/** How a batch is answered. */
+export type BatchResponse = "all" | "errors" | "none";
+
+/** How and when the lab is told; defaults filled in. */
+export interface ResultSettings {
+  readonly format: ResultFormat;
+  /** Over `format`, by the order's state. */
+  readonly formats?: Readonly<Partial<Record<string, ResultFormat>>> | undefined;
+  /** Fields that are written otherwise than shipped; empty for none. */
+  readonly fields?: readonly FieldOverride[] | undefined;
+  /** Undefined: single answers for files, all in one for connections. */
+  readonly batchResponse?: BatchResponse | undefined;
+  readonly namespace: string;
+  readonly tell: ReadonlySet<Tellable>;
+  readonly timeZone: string;
+  /** UTF-8 unless set. */
+  readonly encoding?: ResultEncoding | undefined;
+  /** CSV: whether files in UTF-8 begin with a byte order mark. */
+  readonly byteOrderMark?: boolean | undefined;
+  readonly version: string | undefined;
+  readonly sender: ResultsDefinition["sender"];
+  readonly receiver: ResultsDefinition["receiver"];
+  readonly statusMap: ResultsDefinition["statusMap"];
+}
+
+interface ProfileBase {
+  readonly name: string;
+  readonly module: SiteModule | undefined;
+  readonly results: ResultSettings;
+}
+
+/** A compiled profile for HL7 messages. */
+export interface Hl7Profile extends ProfileBase {
+  readonly format: "hl7";
+  readonly accept: readonly MessageTypePattern[];
+  readonly ignore: readonly MessageTypePattern[];
+  /** Types that only make the subject known (REGISTER). */
+  readonly register: readonly MessageTypePattern[];
+  /** Types of news about a subject that may be known already (UPDATE), and of merges (MERGE). */
+  readonly update: readonly MessageTypePattern[];
+  readonly merge: readonly MessageTypePattern[];
+  /** What the order control codes (ORC-1, table 0119) other than NW want of an earlier order. */
+  readonly controls: ReadonlyMap<string, Control>;
+  readonly versions: readonly string[];
+  readonly processingId: "P" | "T" | "D" | undefined;
+  /** Whether messages without MSH-10 are taken. */
+  readonly controlId: "required" | "optional";
+  /** MSH-11.2 that is taken besides none and T. */
+  readonly processingModes: readonly string[];
+  /** Overrides MSH-18 when the bytes are decoded. */
+  readonly encoding: string | undefined;
+  readonly rules: OrderRules<FieldPath>;
+  /** The label of what is a specimen's (SAC, SPM). */
+  readonly specimenLabel: ValueRule<FieldPath>;
+  readonly each: readonly ContainerKind[];
+  /** The segments that an order's values are read from, but for descriptions. */
+  readonly valueSegments: ReadonlySet<string>;
+  /** What stands for a container, for people: `SAC or SPM`. */
+  readonly containerPlace: string;
+}
+
+/** A compiled profile for CSV rows. */
+export interface CsvProfile extends ProfileBase {
+  readonly format: "csv";
+  readonly reading: CsvReading;
+  readonly rules: OrderRules<string>;
+}
+
+/** A profile that is ready to map with. Made by `compileProfile` only. */
+export type Profile = Hl7Profile | CsvProfile;
+
+/** What compiling gives: the profile, or every mistake with its place inside the profile. */
+export type CompiledProfile =
+  | { readonly ok: true; readonly profile: Profile }
+  | { readonly ok: false; readonly problems: readonly Problem[] };
+
+/** What an outcome tells: an answer to a message, or the state that an order reached. */
+export type ToldState = "acknowledged" | "refused" | "waiting" | OrderState;
+
+/** Whether this profile tells the lab about it. */
+export function isTold(profile: { readonly results: ResultSettings }, state: ToldState): boolean {
+  return (profile.results.tell as ReadonlySet<string>).has(state);
+}
+
+/** What the operation of a CSV row says that wants something of an earlier order. */
+export const WISH_OPERATIONS = ["CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
+export type WishOperation = (typeof WISH_OPERATIONS)[number];
+
+/** Whether a CSV row with this operation wants something of an earlier order. */
+export function isWishOperation(value: string): value is WishOperation {
+  return (WISH_OPERATIONS as readonly string[]).includes(value);
+}
+
+/** What a table or constant of `operation` may give; news about a subject come by the type of their message. */
+export const TABLE_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER"] as const satisfies readonly Operation[];
+
+/** Whether a table or constant of `operation` may give it. */
+export function isOperation(value: string): value is (typeof TABLE_OPERATIONS)[number] {
+  return (TABLE_OPERATIONS as readonly string[]).includes(value);
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from "vitest";
+import { csvMessage, csvProfile, hl7Message, mapOne } from "../mapped.ts";
+
+const ROW = {
+  order_number: "A-1",
+  operation: "STORE",
+  facility: "NORTH",
+  subject_code: "S-1",
+  first_name: "Anna",
+  last_name: "Beispiel",
+  date_of_birth: "1980-01-01",
+  container_label: "V-1",
+  container_description: "vial",
+};
+
+describe("the rows of a CSV order", () => {
+  test("make up one order with a container each", async () => {
+    const rows = [ROW, { ...ROW, container_label: "V-2", container_description: "" }];
+    const { orders } = mapOne(await csvProfile(), csvMessage(rows));
+    expect(orders[0]?.containers).toEqual([
+      { label: "V-1", description: "vial" },
+      { label: "V-2", description: "" },
+    ]);
+  });
+
+  test.each(["operation", "facility", "subject_code", "first_name", "last_name", "date_of_birth"])(
+    "must agree on %s; both lines are named",
+    async (column) => {
+      const other =
+        { operation: "RETRIEVAL", facility: "SOUTH", date_of_birth: "1980-01-02" }[column] ?? "Other";
+      const rows = [ROW, { ...ROW, container_label: "V-2", [column]: other }];
+      const { problems } = mapOne(await csvProfile(), csvMessage(rows));
+      expect(problems).toEqual([
+        {
+          code: "MAPPING_VALUES_DISAGREE",
+          place: `lines 2 and 3, column ${column}`,
+          message: "the rows of one order must have the same value",
+        },
+      ]);
+    },
+  );
+
+  test("may not leave out the subject in a later row", async () => {
+    const rows = [ROW, { ...ROW, container_label: "V-2", subject_code: "" }];
+    const { problems } = mapOne(await csvProfile(), csvMessage(rows));
+    expect(problems.map(({ place }) => place)).toEqual(["lines 2 and 3, column subject_code"]);
+  });
+
+  test("tell each container's trouble at its own line", async () => {
+    const rows = [ROW, { ...ROW, container_label: " " }, { ...ROW, container_label: "V-1 " }];
+    const { problems } = mapOne(await csvProfile(), csvMessage(rows));
+    expect(problems.map(({ code, place }) => `${code} ${place}`)).toEqual([
+      "MAPPING_VALUE_MISSING line 3, column container_label",
+      "MAPPING_CONTAINER_LABEL_TWICE line 4, column container_label",
+    ]);
+  });
+
+  test.each(["order_number", "subject_code", "container_label"])(
+    "are refused where a spreadsheet has shortened a number in %s, which may stand for two",
+    async (column) => {
+      for (const value of ["1.23E+05", "2,00457E+11", "1E+15"]) {
+        const { problems } = mapOne(await csvProfile(), csvMessage([{ ...ROW, [column]: value }]));
+        expect(problems).toEqual([
+          {
+            code: "MAPPING_VALUE_INVALID",
+            place: `line 2, column ${column}`,
+            message: expect.stringContaining("give the column the format Text"),
+          },
+        ]);
+      }
+    },
+  );
+
+  test("may have codes with an E in them", async () => {
+    const row = { ...ROW, order_number: "1E5", subject_code: "12E+05", container_label: "E+05" };
+    expect(mapOne(await csvProfile(), csvMessage([row])).verdict).toBe("accepted");
+  });
+
+  test("without a needed column say so once", async () => {
+    const { subject_code, ...rest } = ROW;
+    const { problems } = mapOne(await csvProfile(), csvMessage([rest, rest]));
+    expect(problems).toEqual([
+      { code: "CSV_COLUMN_MISSING", place: "line 2", message: "the file has no column subject_code" },
+    ]);
+  });
+
+  test("keep their order number when they are refused", async () => {
+    const mapped = mapOne(await csvProfile(), csvMessage([{ ...ROW, subject_code: "" }]));
+    expect(mapped).toMatchObject({ verdict: "refused", placerOrderNumber: "A-1" });
+  });
+
+  test("are no input for an HL7 profile, nor the reverse", async () => {
+    const mapped = mapOne(await csvProfile(), hl7Message("MSH|^~\\&|"));
+    expect(mapped.problems[0]).toMatchObject({
+      code: "CONFIG_INVALID",
+      message: "profile test is for CSV, not HL7",
+    });
+  });
+
+  test("named like parts of JavaScript objects are columns like any other", async () => {
+    const profile = await csvProfile({ containers: { description: "__proto__" } });
+    const message = csvMessage([]);
+    const values = new Map([...Object.entries(ROW), ["__proto__", "kept"]]);
+    if (message.content.kind !== "csv") throw new Error("expected rows");
+    const rows = message.content.rows;
+    (rows.reveal() as unknown[]).push({ line: 2, values });
+    expect(mapOne(profile, message).orders[0]?.containers[0]?.description).toBe("kept");
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
+import { hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
+
+const PID = "PID|1||MRN-1^^^N^MR||Beispiel^Anna||19800101";
+const NEW = "ORC|NW|A-1";
+const OBR = "OBR|1|A-1||CRYO-STORE";
+const LABELLED = `${OBR}|||||||||||SEM^^L-1`;
+
+async function map(type: string, segments: readonly string[], definition: ProfileDefinition = {}) {
+  return mapOne(await hl7Profile(definition), hl7Message(hl7Text(type, [PID, ...segments])));
+}
+
+describe("a field that repeats with another value is not cut to its first:", () => {
+  test.each<[string, string, string[]]>([
+    ["OBX-5.1 and OBX-5[2].1", "ORM^O01", [NEW, OBR, "OBX|1|ST|CONTAINER||V1~V2"]],
+    ["SAC-3.1 and SAC-3[2].1", "OML^O21", [NEW, OBR, "SPM|1|S1||SEM", "SAC|||V1~V2"]],
+    ["SPM-2.1.1 and SPM-2[2].1", "OML^O21", [NEW, OBR, "SPM|1|V1~V2||SEM"]],
+    ["OBR-15.3 and OBR-15[2].3", "ORM^O01", [NEW, `${LABELLED}~SEM^^L-2`]],
+    ["ORC-2.1 and ORC-2[2].1", "ORM^O01", ["ORC|NW|A-1~A-2", LABELLED.replace("A-1", "")]],
+    ["ORC-2.1 and ORC-2[2].1", "ORM^O01", ["ORC|CA|A-1~A-2"]],
+    ["OBR-4.1 and OBR-4[2].1", "ORM^O01", [NEW, LABELLED.replace("STORE", "STORE~CRYO-RETRIEVE")]],
+  ])("%s of %s", async (place, type, segments) => {
+    const { verdict, problems } = await map(type, segments);
+    expect(verdict).toBe("refused");
+    expect(problems).toMatchObject([{ code: "MAPPING_VALUE_INVALID", place: `message 1, ${place}` }]);
+  });
+
+  test("but is read where the others say the same, or nothing", async () => {
+    const { orders } = await map("ORM^O01", ["ORC|NW|A-1^X~A-1^Y", `${LABELLED}~SEM^Tube`]);
+    expect(orders).toMatchObject([{ placerOrderNumber: "A-1", containers: [{ label: "L-1" }] }]);
+  });
+
+  test("but is read where the profile says which repetition is meant", async () => {
+    const segments = [NEW, OBR, "OBX|1|ST|NOTE||text", "OBX|2|ST|CONTAINER||V1~V2"];
+    const { orders } = await map("ORM^O01", segments, { containers: { label: "OBX-5[2].1" } });
+    expect(orders[0]?.containers.map(({ label }) => label)).toEqual(["V2"]);
+  });
+
+  test("also in the segment that the profile selects among several", async () => {
+    const number = "OBX[3.1=NUMBER]-5";
+    const segments = [NEW, LABELLED, "OBX|1|ST|NOTE||text", "OBX|2|ST|NUMBER||N-1~N-2"];
+    const { problems } = await map("ORM^O01", segments, {
+      placerOrderNumber: { from: number, agree: false },
+    });
+    expect(problems.map(({ place }) => place)).toEqual(["message 1, OBX[2]-5 and OBX[2]-5[2]"]);
+  });
+});
+
+describe("a label", () => {
+  test("is never a collection method in OBR-15 where there is a specimen", async () => {
+    const { problems } = await map("OML^O21", [NEW, `${OBR}|||||||||||SEM^^Venipuncture`, "SPM|1|||SEM"]);
+    expect(problems).toEqual([
+      {
+        code: "MAPPING_VALUE_MISSING",
+        place: "message 1, SPM-2.1.1 or SPM-2.2.1",
+        message: "is empty, expected the container's label",
+      },
+    ]);
+  });
+
+  test("may stand in OBR beside specimens where the profile looks there first or nowhere else", async () => {
+    for (const label of ["OBR-15.3", ["OBR-15.3", "SAC-3.1"]]) {
+      const segments = [NEW, LABELLED, "SPM|1|||SEM"];
+      const { orders } = await map("OML^O21", segments, { containers: { label } });
+      expect(orders[0]?.containers.map((container) => container.label)).toEqual(["L-1"]);
+    }
+  });
+
+  test("is never an observation that stands before the orders", async () => {
+    const height = "OBX|1|NM|HEIGHT||180";
+    expect((await map("ORM^O01", [height, NEW, OBR])).verdict).toBe("refused");
+    const { orders } = await map("ORM^O01", [height, NEW, LABELLED]);
+    expect(orders[0]?.containers.map(({ label }) => label)).toEqual(["L-1"]);
+  });
+});
+
+describe("an OBX that names a container is not left out without a word", () => {
+  const OBX = "OBX|1|ST|CONTAINER||V1";
+  test.each<[string, string, string[]]>([
+    ["before its OBR", "ORM^O01", [NEW, OBX, LABELLED]],
+    ["before the orders", "ORM^O01", [OBX, NEW, LABELLED]],
+    ["beside a specimen", "OML^O21", [NEW, OBR, OBX, "SPM|1|S1||SEM"]],
+    ["below a specimen of OML^O33", "OML^O33", ["SPM|1|S1||SEM", OBX, NEW, OBR]],
+  ])("%s", async (_, type, segments) => {
+    expect((await map(type, segments)).problems).toMatchObject([
+      { code: "MAPPING_CONTAINER_UNEXPECTED", place: "message 1, OBX" },
+    ]);
+  });
+
+  test("while other observations may stand there", async () => {
+    const segments = [NEW, OBR, "OBX|1|ST|HEIGHT||180", "SPM|1|S1||SEM"];
+    expect((await map("OML^O21", segments)).verdict).toBe("accepted");
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, test } from "vitest";
+import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
+import { csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
+import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
+import { csvMessage, csvProfile, facilityIdByCode, hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
+import { waiting } from "../outcomes.ts";
+
+const ROW = {
+  order_number: "A-1",
+  operation: "STORE",
+  facility: "NORTH",
+  subject_code: "S-1",
+  first_name: "Ada",
+  last_name: "Example",
+  date_of_birth: "1990-01-31",
+  container_label: "V-1",
+  container_description: "vial",
+};
+const PID = "PID|1||MRN-1^^^N^MR||Beispiel^Anna||19800101";
+const OBR = "OBR|1|A-1||CRYO-STORE|||||||||||SEM^^L-1";
+
+describe("a message waits", () => {
+  test("when nothing is wrong with it but an unknown facility, which it names with its subject and order number", async () => {
+    const mapped = mapOne(await csvProfile(), csvMessage([{ ...ROW, facility: "WEST" }]));
+    expect(mapped).toMatchObject({
+      verdict: "waiting",
+      orders: [],
+      problems: [{ code: "MAPPING_FACILITY_UNKNOWN", unknownCode: "WEST" }],
+      orderNumbers: ["A-1"],
+    });
+    expect(mapped.subjectCodes?.map((code) => code.reveal())).toEqual(["S-1"]);
+  });
+
+  test("when its operation is in no table, also when it could be a registration without a number", async () => {
+    const row = { ...ROW, operation: "ENROL", order_number: "", container_label: "V-1" };
+    const { verdict, problems } = mapOne(await csvProfile(), csvMessage([row]));
+    expect([verdict, problems[0]?.unknownCode]).toEqual(["waiting", "ENROL"]);
+  });
+
+  test("as a whole when one of its orders has an unknown code", async () => {
+    const segments = [PID, "ORC|NW|A-1", OBR, "ORC|NW|A-2", "OBR|2|A-2||CRYO-MOVE|||||||||||SEM^^L-2"];
+    const mapped = mapOne(await hl7Profile(), hl7Message(hl7Text("ORM^O01", segments)));
+    expect(mapped).toMatchObject({ verdict: "waiting", orders: [], orderNumbers: ["A-1", "A-2"] });
+    expect(mapped.problems.map(({ unknownCode }) => unknownCode)).toEqual(["CRYO-MOVE"]);
+  });
+
+  test("for every code that it lacks", async () => {
+    const row = { ...ROW, facility: "WEST", operation: "FREEZE" };
+    const { problems } = mapOne(await csvProfile(), csvMessage([row]));
+    expect(problems.map(({ unknownCode }) => unknownCode)).toEqual(["FREEZE", "WEST"]);
+  });
+});
+
+describe("a message is refused", () => {
+  test("when it has another mistake beside the unknown code", async () => {
+    const { verdict } = mapOne(
+      await csvProfile(),
+      csvMessage([{ ...ROW, facility: "WEST", subject_code: "" }]),
+    );
+    expect(verdict).toBe("refused");
+  });
+
+  test("when a table of something else lacks its value, which is not told as a code", async () => {
+    const profile = await csvProfile({
+      subject: { code: { from: "subject_code", table: { "S-2": "S-2" } } },
+    });
+    const { verdict, problems } = mapOne(profile, csvMessage([ROW]));
+    expect([verdict, problems[0]?.code, problems[0]?.unknownCode]).toEqual([
+      "refused",
+      "MAPPING_CODE_UNKNOWN",
+      undefined,
+    ]);
+  });
+
+  test("for an unknown code where the site wants it so", async () => {
+    const mapper = createMapper(await csvProfile(), { facilityIdByCode, unknownCodes: "refuse" });
+    expect(mapper.map(csvMessage([{ ...ROW, facility: "WEST" }])).verdict).toBe("refused");
+  });
+
+  test("for an unknown code where its file is taken whole or not at all", async () => {
+    const profile = await csvProfile({ wholeFile: true });
+    expect(mapOne(profile, csvMessage([{ ...ROW, facility: "WEST" }])).verdict).toBe("refused");
+  });
+});
+
+describe("a message that waits is answered", () => {
+  const problems = [
+    {
+      code: "MAPPING_FACILITY_UNKNOWN",
+      place: "message 1, MSH-4.1",
+      message: 'holds "WEST"',
+      unknownCode: "WEST",
+    },
+  ] as const;
+
+  test("with AA, a warning, and orders on hold instead of accepted", async () => {
+    const file = composeHl7(waiting(problems), await hl7Profile());
+    expect(file?.bytes.toString().split("\r").slice(1, -1)).toEqual([
+      'MSA|AA|MSG-1|On hold, no order was made of it yet: message 1, MSH-4.1: holds "WEST"',
+      'ERR||MSH^1^4^1^1|103^Table value not found^HL70357|W|MAPPING_FACILITY_UNKNOWN|||message 1, MSH-4.1: holds "WEST"',
+      'NTE|1|L|On hold, no order was made of it yet: message 1, MSH-4.1: holds "WEST"',
+      "PID|1||MRN-4711^^^NORTH^MR||Beispiel^Anna||19840229|F",
+      "ORC|OH|LAB-1^NORTHLAB||GRP-7|HD",
+      "OBR|1|LAB-1^NORTHLAB||CRYO-STORE^Cryogenic storage^L|||||||||||SEM&Semen^^STRAW-1",
+    ]);
+  });
+
+  test("with the site's own codes where its profile has some", async () => {
+    const profile = await hl7Profile({
+      results: { statusMap: { waiting: { "ORC-1": "SC", "ORC-5": "SC" } } },
+    });
+    expect(composeHl7(waiting(problems), profile)?.bytes.toString()).toContain(
+      "ORC|SC|LAB-1^NORTHLAB||GRP-7|SC\r",
+    );
+  });
+
+  test("in a row of its own with the status waiting", async () => {
+    expect(csvResultRows(waiting(problems), await csvProfile())).toEqual([
+      expect.objectContaining({
+        order_number: "A-1",
+        status: "waiting",
+        error: 'message 1, MSH-4.1: holds "WEST"',
+      }),
+    ]);
+  });
+
+  test("with nothing where the profile doesn't tell it", async () => {
+    const profile = await hl7Profile({ results: { tell: ["acknowledged", "refused"] } });
+    expect(composeHl7(waiting(problems), profile)).toBeUndefined();
+  });
+});

@@ -1,0 +1,95 @@
+import { describe, expect, test } from "vitest";
+import { csvResultColumns, csvResultFile, csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
+import { csvProfile } from "../mapped.ts";
+import { acknowledged, changed, outcomeOrder, refused } from "../outcomes.ts";
+
+describe("CSV results", () => {
+  test("have the columns of the documentation and one row per container", async () => {
+    const containers = [...outcomeOrder().containers, { label: "STRAW-2", description: "" }];
+    const rows = csvResultRows(changed({ containers }), await csvProfile());
+    expect(csvResultFile("orders.csv", 3, rows)).toEqual({
+      fileName: "orders.csv.results-3.csv",
+      bytes: Buffer.from(
+        [
+          "order_number,operation,subject_code,container_label,status,request_id,procedure_id,procedure_code,storage,canister,cane,position,stored_at,error,updated_at",
+          "LAB-1,STORE,MRN-4711,STRAW-1,completed,123,77,ST-2026-77,Tank A,3,7,slot 2,2026-11-20T13:05:00Z,,2026-11-20T13:06:07.000Z",
+          "LAB-1,STORE,MRN-4711,STRAW-2,completed,123,77,ST-2026-77,,,,,,,2026-11-20T13:06:07.000Z",
+          "",
+        ].join("\r\n"),
+      ),
+    });
+  });
+
+  test("tell why an order was not done", async () => {
+    const order = { state: "parked", reason: { text: "another birth date at the service" } } as const;
+    const [row] = csvResultRows(changed(order), await csvProfile());
+    expect(row).toMatchObject({ status: "parked", error: "another birth date at the service" });
+  });
+
+  test("tell a refused message in a row of its own with every reason", async () => {
+    const problems = [
+      { code: "MAPPING_DATE_INVALID", place: "line 2, column date_of_birth", message: "is no date" },
+      { code: "MAPPING_FACILITY_UNKNOWN", place: "line 2, column facility", message: 'holds "WEST"' },
+    ] as const;
+    const rows = csvResultRows(refused(problems), await csvProfile());
+    expect(rows).toEqual([
+      {
+        ...Object.fromEntries(csvResultColumns.map((column) => [column, ""])),
+        status: "refused",
+        error: 'line 2, column date_of_birth: is no date; line 2, column facility: holds "WEST"',
+        updated_at: "2026-11-20T13:06:07.000Z",
+      },
+    ]);
+  });
+
+  test("tell the first fifty reasons, so that the cell stays one that readers take", async () => {
+    const problems = Array.from({ length: 5_000 }, (_, i) => ({
+      code: "CSV_ROW_RAGGED" as const,
+      place: `line ${i + 2}`,
+      message: "expected 9 columns, found 8",
+    }));
+    const [row] = csvResultRows(refused(problems), await csvProfile());
+    expect(row?.error).toMatch(/; line 51: expected 9 columns, found 8; and 4950 more$/);
+  });
+
+  test("tell that an order was received, and that it was received before", async () => {
+    const profile = await csvProfile();
+    const statuses = [false, true].map((isDuplicate) => {
+      const order = outcomeOrder({ state: "received" });
+      return csvResultRows(acknowledged([order], undefined, isDuplicate), profile)[0]?.status;
+    });
+    expect(statuses).toEqual(["received", "duplicate"]);
+  });
+
+  test("have a row for a registration, which has no containers", async () => {
+    const rows = csvResultRows(changed({ operation: "REGISTER", containers: [] }), await csvProfile());
+    expect(rows.map(({ operation, container_label }) => [operation, container_label])).toEqual([
+      ["REGISTER", ""],
+    ]);
+  });
+
+  test("are empty where the profile tells nothing", async () => {
+    const profile = await csvProfile({ results: { tell: ["completed"] } });
+    expect(csvResultRows(changed({ state: "parked" }), profile)).toEqual([]);
+  });
+
+  test("never hold what a spreadsheet would run as a formula", async () => {
+    const rows = csvResultRows(changed({ placerOrderNumber: "=cmd|' /C calc'!A0" }), await csvProfile());
+    expect(csvResultFile("orders.csv", 1, rows).bytes.toString()).toContain("\r\n'=cmd|' /C calc'!A0,");
+  });
+
+  test("keep input files with like names apart, whatever the names hold", () => {
+    const names = [
+      "orders 1.csv",
+      "a/b.csv",
+      "a:b.csv",
+      "a_b.csv",
+      `${"x".repeat(300)}1`,
+      `${"x".repeat(300)}2`,
+    ];
+    const written = names.map((name) => csvResultFile(name, 1, []).fileName);
+    expect(new Set(written).size).toBe(names.length);
+    expect(written[0]).toBe("orders 1.csv.results-1.csv");
+    for (const name of written) expect(name).toMatch(/^[^/\\:]{1,200}$/);
+  });
+});
