@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import { type ConfigProblem, configFailure } from "../config/problem.ts";
 import { builtinProfiles } from "../mapping/profile/builtin.ts";
 import { compileProfile } from "../mapping/profile/compile-profile.ts";
-import { importFrom } from "../mapping/profile/import-module.ts";
+import { importFrom } from "../mapping/profile/module.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../mapping/profile/schema.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { compileProfile } from "../../src/mapping/profile/compile-profile.ts";
-import { importFrom } from "../../src/mapping/profile/import-module.ts";
+import { importFrom } from "../../src/mapping/profile/module.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { listBlocks, readDocument } from "./markdown.ts";
 

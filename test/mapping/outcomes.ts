@@ -1,7 +1,7 @@
 import type { Outcome, OutcomeOrder } from "../../src/core/outcome.ts";
 import { phi } from "../../src/core/phi.ts";
-import type { Profile } from "../../src/mapping/profile/profile.ts";
 import { composeHl7 } from "../../src/mapping/outbound/result-hl7.ts";
+import type { Profile } from "../../src/mapping/profile/profile.ts";
 import { hl7Text } from "./mapped.ts";
 
 /** An ORM^O01 of an invented patient, as outcomes of the tests answer it. */

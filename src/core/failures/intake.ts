@@ -278,8 +278,7 @@ export const INTAKE_FAILURES = {
   },
   CSV_ORDER_INCOMPLETE: {
     class: "permanent",
-    meaning:
-      "A row that may belong to this order has no order number, so the whole order is refused.",
+    meaning: "A row that may belong to this order has no order number, so the whole order is refused.",
     hint: "Correct the row that is named and send all rows of the order again.",
   },
   CSV_ORDER_TOO_LARGE: {

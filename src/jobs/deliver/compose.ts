@@ -4,9 +4,9 @@ import type { Outcome } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import type { ComposedDelivery, Composition, OpenOutcome, UncomposedOutcome } from "../../ledger/outcomes.ts";
-import type { Profile } from "../../mapping/profile/profile.ts";
 import { type CsvResultRow, csvResultFile, csvResultRows } from "../../mapping/outbound/result-csv.ts";
 import { composeHl7 } from "../../mapping/outbound/result-hl7.ts";
+import type { Profile } from "../../mapping/profile/profile.ts";
 
 /** Others have their turn after so long, ms: an original may be large, and is read anew for each of its outcomes. */
 const TURN_MS = 20;

@@ -12,15 +12,18 @@ import {
   type OpenFile,
 } from "../../ledger/file-messages.ts";
 import { closeFile, type FileEnd, requireFileId } from "../../ledger/files.ts";
-import { composeAnswer, composePlainAnswer, type MessageAnswer } from "../../mapping/outbound/answer-hl7.ts";
+import {
+  composeAnswer,
+  composePlainAnswer,
+  type MessageAnswer,
+  refusalCode,
+} from "../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../mapping/outbound/batch-hl7.ts";
-import { refusalCode } from "../../mapping/outbound/error-condition.ts";
 import { safeName } from "../../mapping/outbound/file-name.ts";
 import { readOriginal } from "../../mapping/outbound/original.ts";
-import type { BatchResponse, Hl7Profile } from "../../mapping/profile/profile.ts";
-import { withSiteFields } from "../../mapping/outbound/site-fields.ts";
+import { encodeAnswer, withSiteFields } from "../../mapping/outbound/site-fields.ts";
 import { formatHl7Timestamp } from "../../mapping/outbound/timestamp.ts";
-import { encodeAnswer } from "../../mapping/outbound/written.ts";
+import type { BatchResponse, Hl7Profile } from "../../mapping/profile/profile.ts";
 
 /** The answer to a message by what became of it. */
 export const ANSWER_BY_VERDICT = {

@@ -7,8 +7,8 @@ import { Hl7Message } from "../../formats/hl7/message.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { MessageAnswer } from "../../mapping/outbound/answer-hl7.ts";
 import { composeBatchResponse } from "../../mapping/outbound/batch-hl7.ts";
-import type { Hl7Profile } from "../../mapping/profile/profile.ts";
 import { createReplier, type ReplySettings } from "../../mapping/outbound/reply-hl7.ts";
+import type { Hl7Profile } from "../../mapping/profile/profile.ts";
 import { ANSWER_BY_VERDICT, answerControlId } from "./batch-response.ts";
 
 /** How a connector's messages are answered over the connections that they come by. */

@@ -4,8 +4,8 @@ import { movesContainers, type Operation, type Order, type OrderSubject } from "
 import { phi } from "../../core/phi.ts";
 import { isOperation, TABLE_OPERATIONS } from "../profile/profile.ts";
 import { quote } from "../profile/transforms.ts";
-import { findUnfit, type ValueKind } from "./unfit.ts";
 import type { Reading } from "../profile/value.ts";
+import { findUnfit, type ValueKind } from "./unfit.ts";
 
 /** One container as it was read. */
 export interface DraftContainer {

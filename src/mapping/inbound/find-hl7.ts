@@ -1,7 +1,16 @@
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { Segment } from "../../formats/hl7/message.ts";
 import { type FieldPath, findValue, fitsRepetition, selectSegments } from "../../formats/hl7/path.ts";
-import { type Finder, type Found, type Misfit, placesOf, type Reading, readValue, type Source, type ValueRule } from "../profile/value.ts";
+import {
+  type Finder,
+  type Found,
+  type Misfit,
+  placesOf,
+  type Reading,
+  readValue,
+  type Source,
+  type ValueRule,
+} from "../profile/value.ts";
 
 /**
  * What a group's own values may be read from, for each of its OBRs: that, ORC and what stands beside it, without the

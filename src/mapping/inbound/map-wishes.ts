@@ -1,11 +1,10 @@
 import type { Problem } from "../../core/failures.ts";
 import type { ControlRequest } from "../../core/order-control.ts";
 import type { OrderParts } from "../../formats/hl7/groups.ts";
-import type { Draft } from "./draft.ts";
-import { withoutRepeats } from "./finish-orders.ts";
-import { type MappedMessage, refuse } from "./mapped-message.ts";
-import { readOrders } from "./order-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
+import type { Draft } from "./draft.ts";
+import { type MappedMessage, refuse, withoutRepeats } from "./mapped-message.ts";
+import { readOrders } from "./order-hl7.ts";
 import { controlOf, readWishes } from "./wish-hl7.ts";
 
 /** What a message wants of earlier orders. */

@@ -2,8 +2,12 @@ import type { Problem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
 import type { Order } from "../../core/order.ts";
 import type { ControlRequest } from "../../core/order-control.ts";
-import type { Phi } from "../../core/phi.ts";
+import { type Phi, phi } from "../../core/phi.ts";
 import type { HeaderCodes } from "../../formats/hl7/message.ts";
+import { type MessageView, runSiteModule, type SiteModule } from "../profile/module.ts";
+import type { Profile } from "../profile/profile.ts";
+import type { Reading } from "../profile/value.ts";
+import { type Draft, type FinishSettings, finishDraft } from "./draft.ts";
 import { presentable } from "./unfit.ts";
 
 export interface MapperSettings {
@@ -63,4 +67,91 @@ export function refuse(problems: readonly Problem[], header?: MessageName): Mapp
     orders: [],
     problems: problems.map(presentable),
   };
+}
+
+/**
+ * Runs the site's module over each order and judges what it leaves.
+ *
+ * @param viewOf what the module may look at besides the nth order, from 0
+ */
+export function finishAll(
+  drafts: readonly Draft[],
+  profile: Profile,
+  viewOf: (n: number) => MessageView,
+  finish: FinishSettings & MapperSettings,
+  place: string,
+): MappedMessage {
+  const { module } = profile;
+  const runs: readonly Run[] = module
+    ? drafts.map((draft, n) => run(module, draft, viewOf(n), place))
+    : [{ drafts }];
+  const orders: Order[] = [];
+  const problems: Problem[] = [];
+  for (const { problem, drafts: left } of runs) {
+    if (problem !== undefined) problems.push(problem);
+    for (const draft of left) {
+      const finished = finishDraft(draft, finish);
+      if ("order" in finished) orders.push(finished.order);
+      else for (const found of finished.problems) problems.push(found);
+    }
+  }
+  const unique = withoutRepeats(problems);
+  if (unique.length > 0 && finish.unknownCodes !== "refuse" && unique.every(isUnknownCode)) {
+    const judged = runs.flatMap((one) => one.drafts);
+    return {
+      ...refuse(unique),
+      verdict: "waiting",
+      subjectCodes: valuesOf(judged.map(({ subject }) => subject.code)).map((code) => phi(code)),
+      orderNumbers: valuesOf(judged.map(({ placerOrderNumber }) => placerOrderNumber)),
+    };
+  }
+  if (unique.length > 0) return refuse(unique);
+  const clash = findSharedNumber(orders);
+  if (clash === undefined) return { verdict: "accepted", orders, problems: [] };
+  const message = `the module made two orders with the number ${clash}; each needs its own`;
+  return refuse([{ code: "MAPPING_MODULE_FAILED", place, message }]);
+}
+
+/** What the site's module left of some drafts, if there is one, and what is wrong with it. */
+interface Run {
+  readonly drafts: readonly Draft[];
+  readonly problem?: Problem | undefined;
+}
+
+/** A draft that the module failed on is judged all the same, so that all is told that is wrong with it. */
+function run(module: SiteModule, draft: Draft, view: MessageView, place: string): Run {
+  const result = runSiteModule(module, draft, view, place);
+  return "drafts" in result ? result : { drafts: [draft], problem: result.problem };
+}
+
+/** The different values that were found. */
+function valuesOf(readings: readonly Reading[]): string[] {
+  return [...new Set(readings.flatMap((reading) => (reading.status === "found" ? [reading.value] : [])))];
+}
+
+/** A code that a table or the configuration can be taught, after which the message is right as it is. */
+function isUnknownCode({ code }: Problem): boolean {
+  return code === "MAPPING_FACILITY_UNKNOWN" || code === "MAPPING_OPERATION_UNKNOWN";
+}
+
+/** What is wrong with the patient is wrong with each order of the message; it is told once. */
+export function withoutRepeats(problems: readonly Problem[]): readonly Problem[] {
+  if (problems.length <= 1) return problems;
+  return [
+    ...new Map(
+      problems.map((problem) => [`${problem.code} ${problem.place} ${problem.message}`, problem]),
+    ).values(),
+  ];
+}
+
+/** Only a split by a module can give two orders one number: the readers put those together. */
+function findSharedNumber(orders: readonly Order[]): string | undefined {
+  if (orders.length <= 1) return undefined;
+  const seen = new Set<string>();
+  for (const { placerOrderNumber } of orders) {
+    if (placerOrderNumber === undefined) continue;
+    if (seen.has(placerOrderNumber)) return placerOrderNumber;
+    seen.add(placerOrderNumber);
+  }
+  return undefined;
 }

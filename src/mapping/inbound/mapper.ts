@@ -1,10 +1,11 @@
 import { asFailure } from "../../core/failures.ts";
 import type { IncomingMessage } from "../../core/intake.ts";
-import { mapRows } from "./map-csv.ts";
+import type { Profile } from "../profile/profile.ts";
 import { mapHl7 } from "./map-hl7.ts";
 import { type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
-import type { Profile } from "../profile/profile.ts";
+import { mapRows } from "./order-csv.ts";
 import { keptIfFit } from "./unfit.ts";
+
 export type { MappedMessage, MapperSettings, MessageName } from "./mapped-message.ts";
 
 /** Maps messages by one profile. */

@@ -1,8 +1,12 @@
-import { type AssigningAuthority, areOfTwoAuthorities, formatAuthority } from "../../core/assigning-authority.ts";
+import {
+  type AssigningAuthority,
+  areOfTwoAuthorities,
+  formatAuthority,
+} from "../../core/assigning-authority.ts";
 import type { Problem } from "../../core/failures.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
-import { keptIfFit } from "./unfit.ts";
 import type { Reading } from "../profile/value.ts";
+import { keptIfFit } from "./unfit.ts";
 
 /** A group of a message, and the order number that was read of it. */
 export interface NumberedGroup {

@@ -1,9 +1,53 @@
-import type { Problem } from "../../core/failures.ts";
+import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { CsvRow } from "../../core/intake.ts";
+import type { Control, ControlRequest } from "../../core/order-control.ts";
+import { phi } from "../../core/phi.ts";
+import { viewCsv } from "../profile/module.ts";
+import { type CsvProfile, isWishOperation, type WishOperation } from "../profile/profile.ts";
+import type { Reading, ValueRule } from "../profile/value.ts";
 import { readCode, readDate, readLabel, readName, readRow } from "./csv-codes.ts";
 import type { Draft } from "./draft.ts";
-import type { CsvProfile } from "../profile/profile.ts";
-import type { Reading, ValueRule } from "../profile/value.ts";
+import { finishAll, type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
+import { findUnfit, keptIfFit } from "./unfit.ts";
+import type { ReadWishes } from "./wish-hl7.ts";
+
+/** The rows of one order number: an order, wishes about it, or the one after the other. */
+export function mapRows(
+  rows: readonly CsvRow[],
+  profile: CsvProfile,
+  settings: MapperSettings,
+): MappedMessage {
+  const split = splitRows(rows, profile);
+  if (split.wishes.length === 0) return mapOrderRows(rows, profile, settings);
+  const { wishes, problems } = readWishRows(split, profile);
+  const none: MappedMessage = { verdict: "accepted", orders: [], problems: [] };
+  const mapped = split.orders.length === 0 ? none : mapOrderRows(split.orders, profile, settings);
+  const placerOrderNumber = mapped.placerOrderNumber ?? wishes[0]?.placerOrderNumber;
+  const numbered = placerOrderNumber === undefined ? mapped : { ...mapped, placerOrderNumber };
+  if (problems.length > 0) {
+    const all = [...mapped.problems, ...problems];
+    const refused = { ...refuse(all), subjectCodes: undefined, orderNumbers: undefined };
+    // A row that wants something of an order is not that order: its line tells which row is meant.
+    return split.orders.length === 0 ? refused : { ...numbered, ...refused };
+  }
+  if (mapped.verdict !== "accepted") return numbered;
+  const orderNumbers = wishes.flatMap((wish) => wish.placerOrderNumber ?? []);
+  return { ...numbered, orderNumbers, wishes };
+}
+
+function mapOrderRows(rows: readonly CsvRow[], profile: CsvProfile, settings: MapperSettings): MappedMessage {
+  const first = rows[0];
+  if (first === undefined) return refuse([{ code: "MAPPING_NO_ORDER", place: "file", message: "no rows" }]);
+  const missing = missingColumns(rows, profile);
+  if (missing.length > 0) return refuse(missing);
+  const draft = readRows(rows, profile);
+  const finish = { ...settings, messagePlace: "" };
+  const place = rows.length === 1 ? `line ${first.line}` : `lines ${first.line}-${rows.at(-1)?.line}`;
+  const mapped = finishAll([draft], profile, () => viewCsv(rows), finish, place);
+  const read = draft.placerOrderNumber;
+  const number = read.status === "found" ? keptIfFit(read.value, "code") : undefined;
+  return number === undefined ? mapped : { ...mapped, placerOrderNumber: number };
+}
 
 /** Reads the one order that a group of rows makes up; every row is a container. */
 export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft {
@@ -63,4 +107,89 @@ type ReadOne = (rule: ValueRule<string>, row: CsvRow) => Reading;
 function isSame(one: Reading, other: Reading): boolean {
   const [a, b] = [one, other].map((reading) => (reading.status === "found" ? reading.value : reading.status));
   return a === b;
+}
+
+/** What each operation wants of the order. */
+const CONTROL_BY_OPERATION = {
+  CANCEL: "cancel",
+  HOLD: "hold",
+  RELEASE: "release",
+  STATUS: "status",
+} as const satisfies Record<WishOperation, Control>;
+
+/** A row that wants something of an earlier order. */
+interface WishRow {
+  readonly row: CsvRow;
+  readonly control: Control;
+}
+
+/** The rows of one order number, apart by what they ask for. */
+export interface SplitRows {
+  readonly orders: readonly CsvRow[];
+  readonly wishes: readonly WishRow[];
+}
+
+/** Takes apart the rows that make up an order and those that want something of an earlier one. */
+export function splitRows(rows: readonly CsvRow[], { rules }: CsvProfile): SplitRows {
+  const orders: CsvRow[] = [];
+  const wishes: WishRow[] = [];
+  for (const row of rows) {
+    const operation = readRow(rules.operation, row);
+    if (operation.status === "found" && isWishOperation(operation.value)) {
+      wishes.push({ row, control: CONTROL_BY_OPERATION[operation.value] });
+    } else {
+      orders.push(row);
+    }
+  }
+  return { orders, wishes };
+}
+
+/**
+ * Reads what rows want of an earlier order, in the order of the rows. Of their other cells only the order number is
+ * needed; a subject code is compared with the order's, and nothing else is read. In one file a wish stands below the order
+ * that it is about: the other way round nobody can say what is meant.
+ */
+export function readWishRows({ orders, wishes: rows }: SplitRows, { rules }: CsvProfile): ReadWishes {
+  const problems: Problem[] = [];
+  const value = (reading: Reading, needed: string | undefined): string | undefined => {
+    const complain = (code: FailureCode, message: string): undefined => {
+      problems.push({ code, place: reading.place, message });
+    };
+    if (reading.status === "bad") return complain(reading.code, reading.trouble);
+    if (reading.status !== "found") {
+      return needed === undefined
+        ? undefined
+        : complain("MAPPING_VALUE_MISSING", `is empty, expected ${needed}`);
+    }
+    const unfit = findUnfit(reading.value, "code");
+    return unfit ? complain(unfit.code, unfit.trouble) : reading.value;
+  };
+  const wishes: ControlRequest[] = [];
+  const subjectByNumber = new Map<string, string>();
+  for (const { row, control } of rows) {
+    const number = value(readCode(rules.placerOrderNumber, row), "the number of the order that is meant");
+    const subject = value(readCode(rules.subject.code, row), undefined);
+    if (number === undefined) continue;
+    const before = subjectByNumber.get(number);
+    if (before !== undefined && subject !== undefined && before !== subject) {
+      const message = "the rows about one order must have the same subject code";
+      problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${row.line}`, message });
+    }
+    if (subject !== undefined) subjectByNumber.set(number, subject);
+    const last = wishes.at(-1);
+    // Each container of an order may have a row that says the same.
+    if (last?.control === control && last.placerOrderNumber === number) continue;
+    wishes.push({ control, placerOrderNumber: number });
+  }
+  const firstLine = Math.min(...rows.map(({ row }) => row.line));
+  const later = orders.find(({ line }) => line > firstLine);
+  if (later) {
+    const message = `asks for the order that line ${firstLine} wants something of; expected it above that line, or in a later file`;
+    problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${later.line}`, message });
+  }
+  const withSubject = (wish: ControlRequest): ControlRequest => {
+    const subject = subjectByNumber.get(wish.placerOrderNumber ?? "");
+    return subject === undefined ? wish : { ...wish, subjectCode: phi(subject) };
+  };
+  return { wishes: wishes.map(withSubject), problems };
 }

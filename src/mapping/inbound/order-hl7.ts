@@ -3,13 +3,22 @@ import type { Control } from "../../core/order-control.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
-import { checkPlacing } from "./check-placing.ts";
-import { type ContainerPlace, isCounted, listContainers, strayContainers } from "./containers-hl7.ts";
-import { type Draft, OPERATION_BY_TYPE } from "./draft.ts";
-import { findIn, findSingle, findSubjectCode, groupScopes, inForce, missingAt, nameOf, readStrictly } from "./find-hl7.ts";
-import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { type Reading, readValue, type ValueRule } from "../profile/value.ts";
+import { checkPlacing } from "./check-structure.ts";
+import { type ContainerPlace, isCounted, listContainers, strayContainers } from "./containers-hl7.ts";
+import { type Draft, OPERATION_BY_TYPE } from "./draft.ts";
+import {
+  findIn,
+  findSingle,
+  findSubjectCode,
+  groupScopes,
+  inForce,
+  missingAt,
+  nameOf,
+  readStrictly,
+} from "./find-hl7.ts";
+import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
 import { controlOf, isChanging } from "./wish-hl7.ts";
 
 /** One ORC with its OBRs, and the values by which it is put together with others of the same order. */

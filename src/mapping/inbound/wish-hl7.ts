@@ -3,11 +3,11 @@ import type { Control, ControlRequest, FillerNumber } from "../../core/order-con
 import { phi } from "../../core/phi.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/groups.ts";
 import type { Hl7Message } from "../../formats/hl7/message.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import type { Reading } from "../profile/value.ts";
 import { findSingle, findSubjectCode, groupScopes, nameOf, readStrictly } from "./find-hl7.ts";
 import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
-import type { Hl7Profile } from "../profile/profile.ts";
 import { findUnfit } from "./unfit.ts";
-import type { Reading } from "../profile/value.ts";
 
 /** The wishes about earlier orders that a message holds, and what is wrong with them. */
 export interface ReadWishes {

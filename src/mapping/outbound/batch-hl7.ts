@@ -5,8 +5,8 @@ import { encodeText } from "../../formats/encode-text.ts";
 import type { Encoding } from "../../formats/encoding.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
-import { assemble, createEcho } from "./echo.ts";
 import type { BatchResponse, ResultSettings } from "../profile/profile.ts";
+import { assemble, createEcho } from "./original.ts";
 import { charsetOf } from "./result-charset.ts";
 
 /** The answer to one message of a batch. */

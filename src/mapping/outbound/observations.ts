@@ -2,7 +2,7 @@ import { movesContainers } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { isVersionFrom } from "../../formats/hl7/version.ts";
-import type { OutSegment } from "./echo.ts";
+import type { OutSegment } from "./original.ts";
 import { formatReadableTime, formatServiceTimestamp } from "./timestamp.ts";
 
 export interface ObservationSettings {

@@ -1,12 +1,10 @@
 import type { OutcomeMessage } from "../../core/outcome.ts";
 import type { AcknowledgmentCode, AckWants } from "../../formats/hl7/ack.ts";
 import { type AckedOutcome, type AckPlan, planAcks } from "../../formats/hl7/ack-mode.ts";
-import { composeAnswer, composePlainAnswer, type MessageAnswer } from "./answer-hl7.ts";
-import { refusalCode } from "./error-condition.ts";
-import { isAnswer, type Original, readOriginal } from "./original.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import { withSiteFields } from "./site-fields.ts";
-import { encodeAnswer } from "./written.ts";
+import { composeAnswer, composePlainAnswer, type MessageAnswer, refusalCode } from "./answer-hl7.ts";
+import { isAnswer, type Original, readOriginal } from "./original.ts";
+import { encodeAnswer, withSiteFields } from "./site-fields.ts";
 
 /**
  * How answers on a connection look: `plain`, an ACK that every sender understands, or `order`, the application

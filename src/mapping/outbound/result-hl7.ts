@@ -1,19 +1,27 @@
+import { isSubjectNews } from "../../core/order.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { AckWants } from "../../formats/hl7/ack.ts";
 import { encodeHl7 } from "../../formats/hl7/encode.ts";
-import { composeAnswer } from "./answer-hl7.ts";
-import { assemble } from "./echo.ts";
-import { resultFileName } from "./file-name.ts";
-import { writtenNumbers } from "../inbound/number-place.ts";
-import { isAnswer, type Original, readOriginal } from "./original.ts";
+import { escapeText } from "../../formats/hl7/escapes.ts";
+import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
+import { findMergeSegments } from "../inbound/merge-hl7.ts";
+import { NO_NUMBERS, numberFields, withNumber, writtenNumbers } from "../inbound/number-place.ts";
 import { type Hl7Profile, isTold, type Profile } from "../profile/profile.ts";
-import { orderStatus } from "./result-order.ts";
-import { statusContext } from "./result-parts.ts";
+import { composeAnswer } from "./answer-hl7.ts";
+import { resultFileName } from "./file-name.ts";
+import { observe } from "./observations.ts";
+import { assemble, isAnswer, type Original, type OutSegment, readOriginal } from "./original.ts";
+import {
+  blank,
+  fillerOrderNumber,
+  type StatusContext,
+  statusCodes,
+  statusContext,
+  statusHeader,
+} from "./result-parts.ts";
 import { specimenStatus } from "./result-ssu.ts";
-import { withoutNumber } from "./shared-number.ts";
-import { withSiteFields } from "./site-fields.ts";
+import { encodeAnswer, withSiteFields } from "./site-fields.ts";
 import { composeWishAnswer } from "./wish-answer-hl7.ts";
-import { encodeAnswer } from "./written.ts";
 
 /**
  * The HL7 message that tells the lab about an outcome, as a file to deliver; undefined when the profile does not tell
@@ -98,4 +106,126 @@ const ACCEPT_ACK: AckWants = { accept: "AL", application: "NE" };
 
 function wantsApplicationAck({ header }: Original): boolean {
   return header.applicationAckType !== undefined && header.applicationAckType !== "NE";
+}
+
+/**
+ * ORU^R01 or ORM^O01 about an order's change: PID, ORC and OBR with its numbers and codes, the reason in ORC-16 and
+ * NTE, and OBX for the order and each container.
+ */
+export function orderStatus(context: StatusContext): OutSegment[] {
+  const { outcome, original, profile, format, version, at, groups } = context;
+  const { order } = outcome;
+  const { timeZone, namespace } = profile.results;
+  const { echo } = original;
+  const pid = findPid(context);
+  const codes = statusCodes(order.state, { ...profile.results, format });
+  const group = groups[0];
+  const obr = group?.obrs[0];
+  const isShared = order.sharesNumber === true;
+  const numbers = isShared ? NO_NUMBERS : numberFields(group, order.placerOrderNumber, echo, profile);
+  const ownNumber = fillerOrderNumber(order);
+  const filler = numbers.filler ?? (ownNumber === undefined ? undefined : [ownNumber, namespace]);
+  const reason =
+    order.reason === undefined ? undefined : [order.reason.code, order.reason.text, order.reason.code && "L"];
+  const notes = [isShared ? SHARED_NUMBER : undefined, order.reason?.text].filter(
+    (note) => note !== undefined,
+  );
+  return [
+    statusHeader(context),
+    pid === undefined ? ["PID", 1, undefined, order.subjectCode.reveal()] : echo.segment(pid),
+    withNumber(
+      [
+        "ORC",
+        isRefusedNews(order) ? UNABLE_TO_CHANGE : codes.orderControl,
+        numbers.placer,
+        filler,
+        echo.field(group?.orc, 4),
+        codes.orderStatus,
+        ...blank(3),
+        at,
+        ...blank(6),
+        reason,
+      ],
+      numbers,
+    ),
+    withNumber(
+      [
+        "OBR",
+        1,
+        numbers.obrPlacer,
+        filler,
+        echo.field(obr, 4) ?? SERVICE_BY_OPERATION[order.operation],
+        ...blank(2),
+        at,
+        ...blank(14),
+        at,
+        ...blank(2),
+        codes.resultStatus,
+      ],
+      numbers,
+    ),
+    ...notes.map((note, index) => ["NTE", index + 1, "L", note] as const),
+    ...observe(order, { timeZone, version, at, messageControlId: outcome.message.messageControlId }),
+  ];
+}
+
+/** The order's own PID: a message may merge several patients. */
+function findPid({ outcome: { order }, original: { message }, profile }: StatusContext): Segment | undefined {
+  if (message === undefined || order.operation !== "MERGE") return message?.first("PID");
+  return findMergeSegments(message, profile, order)?.find(({ name }) => name === "PID");
+}
+
+/** Beside a result that names its order by our number alone. */
+const SHARED_NUMBER =
+  "Another order has this order's number; CRYO-MESSAGE names the message that brought it.";
+
+/** ORC-1, table 0119. */
+const UNABLE_TO_CHANGE = "UX";
+
+/** Whether the service would have had to change a subject, and offers no call for that. */
+function isRefusedNews({ operation, state }: OutcomeOrder): boolean {
+  return isSubjectNews(operation) && state === "failed";
+}
+
+/** OBR-4 where the original has none to echo. */
+const SERVICE_BY_OPERATION = {
+  STORE: ["STORE", "Cryogenic storage", "L"],
+  RETRIEVAL: ["RETRIEVAL", "Retrieval from cryogenic storage", "L"],
+  REGISTER: ["REGISTER", "Registration of the subject", "L"],
+  UPDATE: ["UPDATE", "Update of the subject", "L"],
+  MERGE: ["MERGE", "Merge of the subject", "L"],
+} as const;
+
+/** Fields of ORC and OBR that hold a code, a time or a place in a list, which may look like a number. */
+const NUMBERLESS: Readonly<Record<string, readonly number[]>> = { ORC: [1, 5, 9], OBR: [1, 7, 22, 25] };
+/** Accession numbers and the like of other segments. */
+const NUMBERS: Readonly<Record<string, readonly number[]>> = { SAC: [1, 2], SPM: [2, 30] };
+
+/**
+ * A composed message without an order's number, where another order has it: a status beside the number would be read as
+ * that of the other one. Whatever put it there, an echo or the site's own fields, it is taken out of all fields that name
+ * orders.
+ *
+ * @param numbers the number as it was read, and as it was written
+ */
+export function withoutNumber(text: string, numbers: readonly string[]): string {
+  const message = Hl7Message.parse(text);
+  const { delimiters } = message;
+  const written = new Set(numbers.flatMap((number) => [number, escapeText(number, delimiters)]));
+  const separators = [delimiters.repetition, delimiters.component, delimiters.subcomponent];
+  const partsOf = (field: string) =>
+    separators.reduce(
+      (parts, separator) => (separator === "" ? parts : parts.flatMap((part) => part.split(separator))),
+      [field],
+    );
+  const namesOrder = (name: string, n: number) =>
+    name in NUMBERLESS ? !NUMBERLESS[name]?.includes(n) : NUMBERS[name]?.includes(n) === true;
+  const clean = ({ name, raw }: Segment): string =>
+    raw
+      .split(delimiters.field)
+      .map((field, n) =>
+        n > 0 && namesOrder(name, n) && partsOf(field).some((part) => written.has(part.trim())) ? "" : field,
+      )
+      .join(delimiters.field);
+  return message.segments.map((segment) => `${clean(segment)}\r`).join("");
 }

@@ -1,11 +1,15 @@
 import type { ContainerLocation, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { repeated } from "../../formats/hl7/build.ts";
+import type { OrderGroup } from "../../formats/hl7/groups.ts";
+import type { Segment } from "../../formats/hl7/message.ts";
 import { isVersionFrom } from "../../formats/hl7/version.ts";
-import type { OutSegment } from "./echo.ts";
+import { listContainers } from "../inbound/containers-hl7.ts";
+import { findIn } from "../inbound/find-hl7.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import { readValue } from "../profile/value.ts";
 import { Observations } from "./observations.ts";
-import { findContainerSegments } from "./original-containers.ts";
-import { blank, type StatusContext, statusHeader } from "./result-parts.ts";
-import { statusCodes } from "./status-map.ts";
+import type { Original, OutSegment } from "./original.ts";
+import { blank, type StatusContext, statusCodes, statusHeader } from "./result-parts.ts";
 
 /**
  * SSU^U03, the specimen status update (HL7 chapter 13.3.3): EQU names the storage, then for each container SAC with its
@@ -120,4 +124,26 @@ function placeFields(location: ContainerLocation | undefined, facilityCode: stri
     undefined,
     repeated(...levels),
   ];
+}
+
+/**
+ * The segments of the original that stand for the container with this label. None where the message is gone, or a
+ * site's module gave the container another label than it reads: whose segments they are would be a guess.
+ */
+export function findContainerSegments(
+  label: string,
+  groups: readonly OrderGroup[],
+  { message }: Original,
+  profile: Hl7Profile,
+): { readonly sac?: Segment | undefined; readonly spm?: Segment | undefined } {
+  if (message === undefined) return {};
+  for (const group of groups) {
+    for (const { segment, scope } of listContainers(group, profile.each, [])) {
+      const read = readValue(profile.rules.label, findIn, scope);
+      if (read.status !== "found" || read.value !== label) continue;
+      const spm = scope.find(({ name }) => name === "SPM") ?? (segment.name === "SPM" ? segment : undefined);
+      return { sac: segment.name === "SAC" ? segment : undefined, spm };
+    }
+  }
+  return {};
 }

@@ -1,11 +1,14 @@
+import { Failure } from "../../core/failures.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
+import type { Encoding } from "../../formats/encoding.ts";
+import { encodeHl7 } from "../../formats/hl7/encode.ts";
 import { orderGroups, sharedSegments } from "../../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
-import { overrideFields } from "./field-overrides.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
-import type { Original } from "./original.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
+import { overrideFields } from "./field-overrides.ts";
+import type { Original } from "./original.ts";
 import { fillerOrderNumber } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -64,5 +67,29 @@ function scopeOf(
   } catch {
     // What belongs to which order can't be told, so only the header is safe.
     return message.all("MSH");
+  }
+}
+
+/**
+ * The bytes of an answer to a message. Its sender waits for it, so where the character set of the results can't hold
+ * what it has to repeat, it goes out in that of the message itself, or else in UTF-8, as its own MSH-18 then says.
+ *
+ * @param compose the text of the answer, to the message as it is given
+ */
+export function encodeAnswer(original: Original, compose: (original: Original) => string): Buffer {
+  const encode = (from: Original) => tryToEncode(compose(from), from.charset.encoding);
+  return (
+    encode(original) ??
+    encode(original.writtenIn("as-received")) ??
+    Buffer.from(compose(original.writtenIn("utf-8")), "utf8")
+  );
+}
+
+function tryToEncode(text: string, encoding: Encoding): Buffer | undefined {
+  try {
+    return encodeHl7(text, encoding);
+  } catch (error) {
+    if (error instanceof Failure && error.code === "RESULT_NOT_ENCODABLE") return undefined;
+    throw error;
   }
 }

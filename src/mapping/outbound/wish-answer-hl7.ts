@@ -1,15 +1,14 @@
 import { type Control, isCancelling } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
-import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
-import { controlCodes } from "../profile/control-codes.ts";
-import { assemble, type OutSegment } from "./echo.ts";
 import { NO_NUMBERS, numberFields, withNumber } from "../inbound/number-place.ts";
-import type { Original } from "./original.ts";
-import type { Hl7Profile } from "../profile/profile.ts";
-import { statusCodes } from "./status-map.ts";
-import { formatHl7Timestamp } from "./timestamp.ts";
 import { findWishGroups } from "../inbound/wish-hl7.ts";
+import { controlCodes } from "../profile/message-type.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
+import { assemble, type Original, type OutSegment } from "./original.ts";
+import { statusCodes } from "./result-parts.ts";
+import { formatHl7Timestamp } from "./timestamp.ts";
 
 /** ORC-5 (table 0038) of an order that is as it was wished to be, where that is more than its state tells. */
 const STATUS_BY_CONTROL: Readonly<Partial<Record<Control, string>>> = { cancel: "CA", discontinue: "DC" };

@@ -1,5 +1,5 @@
-import type { ProfileDefinition } from "./schema.ts";
 import type { Tellable } from "./results-schema.ts";
+import type { ProfileDefinition } from "./schema.ts";
 
 /** All but the steps on the way. */
 const TOLD = [

@@ -1,18 +1,15 @@
 import { asFailure, type Problem } from "../../core/failures.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { type FieldPath, parsePath } from "../../formats/hl7/path.ts";
+import { listValueSegments } from "../inbound/check-structure.ts";
 import { builtinProfiles } from "./builtin.ts";
-import { listValueSegments } from "../inbound/check-end.ts";
 import { compileCsv } from "./compile-csv.ts";
 import { compileResults } from "./compile-results.ts";
-import { compileRules } from "./compile-rules.ts";
-import { compileControls } from "./control-codes.ts";
-import { resolveChain } from "./extends-chain.ts";
-import { inheritProfile } from "./inherit.ts";
-import { parseMessageType } from "./message-type.ts";
+import { type Complain, compileRules, profileProblem } from "./compile-rules.ts";
+import { inheritProfile, resolveChain } from "./inherit.ts";
+import { compileControls, parseMessageType } from "./message-type.ts";
 import { readSiteModule, type SiteModule } from "./module.ts";
 import type { CompiledProfile, ContainerKind, ContainerSegment, CsvProfile, Hl7Profile } from "./profile.ts";
-import { type Complain, profileProblem } from "./profile-problems.ts";
 import type { ProfileDefinition } from "./schema.ts";
 import { placesOf, type ValueRule } from "./value.ts";
 

@@ -2,12 +2,12 @@ import { asFailure } from "../../core/failures.ts";
 import { isEncodable } from "../../formats/encode-text.ts";
 import { findEncoding, isWide } from "../../formats/encoding.ts";
 import { compileOverride, type FieldOverride } from "../outbound/field-overrides.ts";
-import type { ResultSettings } from "./profile.ts";
-import type { Complain } from "./profile-problems.ts";
-import type { ProfileDefinition } from "./schema.ts";
 import type { ResultEncoding } from "../outbound/result-charset.ts";
-import type { ResultsDefinition } from "./results-schema.ts";
 import { isTimeZone } from "../outbound/timestamp.ts";
+import type { Complain } from "./compile-rules.ts";
+import type { ResultSettings } from "./profile.ts";
+import type { ResultsDefinition } from "./results-schema.ts";
+import type { ProfileDefinition } from "./schema.ts";
 
 const HL7_KEYS = [
   "format",

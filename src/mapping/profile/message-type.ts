@@ -1,3 +1,4 @@
+import type { Control } from "../../core/order-control.ts";
 import type { Segment } from "../../formats/hl7/message.ts";
 
 /** The event of a pattern that stands for every event of its message code. */
@@ -42,4 +43,57 @@ export function isAcknowledgment(
 /** A pattern as profiles write it. */
 export function formatMessageType({ messageCode, triggerEvent }: MessageTypePattern): string {
   return `${messageCode}^${triggerEvent}`;
+}
+
+/**
+ * ORC-1 (table 0119) of what a message wants of an earlier order, and of the answers to it. SS asks for the state and SR
+ * tells it; CR here is "cancelled as requested", in MSA-1 the same letters mean something else.
+ */
+export interface ControlCodes {
+  readonly granted: string;
+  readonly refused: string;
+}
+
+const CODES: Readonly<Record<Control, ControlCodes>> = {
+  cancel: { granted: "CR", refused: "UC" },
+  discontinue: { granted: "DR", refused: "UD" },
+  hold: { granted: "HR", refused: "UH" },
+  release: { granted: "OR", refused: "UR" },
+  change: { granted: "XR", refused: "UX" },
+  replace: { granted: "RQ", refused: "UM" },
+  status: { granted: "SR", refused: "SR" },
+};
+
+/** The codes that answer a wish. */
+export function controlCodes(control: Control): ControlCodes {
+  return CODES[control];
+}
+
+/** Codes of ORC-1 that a profile's `control` may name. */
+export const CONTROL_CODES = ["HD", "RL", "SS", "XO", "RP"] as const;
+
+const CONTROL_BY_CODE: Readonly<Record<string, Control>> = {
+  HD: "hold",
+  RL: "release",
+  SS: "status",
+  XO: "change",
+  RP: "replace",
+};
+
+/**
+ * What each code of ORC-1 means in a profile. Those that cancel are the site's to name; only DC is answered as
+ * discontinued, since a sender that wrote CA, or a code of its own, knows no other answer than CR or UC.
+ */
+export function compileControls(
+  cancel: readonly string[],
+  control: readonly (typeof CONTROL_CODES)[number][],
+): ReadonlyMap<string, Control> {
+  const named = control.flatMap((code): [string, Control][] => {
+    const meaning = CONTROL_BY_CODE[code];
+    return meaning === undefined ? [] : [[code, meaning]];
+  });
+  return new Map([
+    ...named,
+    ...cancel.map((code): [string, Control] => [code, code === "DC" ? "discontinue" : "cancel"]),
+  ]);
 }

@@ -1,7 +1,12 @@
+import { realpathSync, type Stats, statSync } from "node:fs";
+import { dirname, isAbsolute, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Problem } from "../../core/failures.ts";
+import { readGivenFile } from "../../core/given-file.ts";
+import type { CsvRow } from "../../core/intake.ts";
+import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import { guardCode, guardLabel, guardName } from "../inbound/csv-codes.ts";
 import type { Draft, DraftContainer } from "../inbound/draft.ts";
-import type { MessageView } from "./message-view.ts";
 import type { Reading } from "./value.ts";
 
 /** An order as a site's module sees it: plain values after transforms and tables, undefined where nothing was found. */
@@ -184,4 +189,89 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function isTextOrAbsent(value: unknown): boolean {
   return value === undefined || typeof value === "string";
+}
+
+/** What a site's module may look at besides its order. */
+export interface MessageView {
+  readonly format: "hl7" | "csv";
+  /**
+   * One decoded value, or null. HL7 in the notation of hl7-standard: `get("PID.5.1", segment, repetition,
+   * subcomponent)`, where `PID.5.1` counts from 1, and which segment of the name, which repetition and which
+   * subcomponent count from 0; `PID.5` means `PID.5.1`. CSV: `get("column", row)`, rows of the order counted from 0.
+   */
+  get(path: string, segment?: number, repetition?: number, subcomponent?: number): string | null;
+  /** How many segments of a name the message has; for CSV the number of the order's rows. */
+  count(segment: string): number;
+}
+
+const NOTATION = /^([A-Z][A-Z0-9]{2})\.(\d{1,4})(?:\.(\d{1,4}))?$/;
+
+/**
+ * A view of an HL7 message.
+ *
+ * @param scope all that is to be seen of it; the whole message unless given
+ */
+export function viewHl7(message: Hl7Message, scope?: readonly Segment[]): MessageView {
+  const all = (name: string) =>
+    scope === undefined ? message.all(name) : scope.filter((segment) => segment.name === name);
+  return {
+    format: "hl7",
+    get: (path, segment = 0, repetition = 0, subcomponent = 0) => {
+      const match = NOTATION.exec(path);
+      if (match === null) throw new Error(`get("${path}"): expected a notation such as PID.5.1`);
+      const [, name = "", field = "", component = "1"] = match;
+      const found: Segment | undefined = all(name)[segment];
+      return found?.get(Number(field), repetition + 1, Number(component), subcomponent + 1) ?? null;
+    },
+    count: (segment) => all(segment).length,
+  };
+}
+
+/** A view of the rows of one order. */
+export function viewCsv(rows: readonly CsvRow[]): MessageView {
+  return {
+    format: "csv",
+    get: (path, row = 0) => rows[row]?.values.get(path) ?? null,
+    count: () => rows.length,
+  };
+}
+
+/** More than anybody writes by hand. */
+const MOST_BYTES = 5_000_000;
+/** Permission bits: whether the group or everyone may write. */
+const WRITABLE_BY_OTHERS = 0o022;
+
+/**
+ * Imports modules relative to a folder; what an application passes to `compileProfile` for one profile's file. A module
+ * runs with the daemon's rights, so one that others may write or replace is refused with an Error.
+ */
+export function importFrom(folder: string): (specifier: string) => Promise<unknown> {
+  return async (specifier) => {
+    const file = isAbsolute(specifier) ? specifier : resolve(folder, specifier);
+    // The import itself would wait for a pipe's other end.
+    const given = readGivenFile(file, MOST_BYTES);
+    if ("problem" in given) throw new Error(given.problem);
+    requireOwn(file);
+    return import(pathToFileURL(file).href);
+  };
+}
+
+/** What a link leads to counts, and where the link stands as well. Windows has no such permissions to look at. */
+function requireOwn(file: string): void {
+  const user = process.geteuid?.();
+  if (process.platform === "win32" || user === undefined) return;
+  const real = realpathSync(file);
+  for (const path of new Set([real, dirname(real), dirname(file)])) {
+    const trouble = findForeign(statSync(path), user);
+    if (trouble === undefined) continue;
+    throw new Error(`${path} ${trouble}, and what a module says is run with the daemon's rights`);
+  }
+}
+
+function findForeign({ uid, mode }: Stats, user: number): string | undefined {
+  if (uid !== user && uid !== 0) {
+    return `belongs to another user (uid ${uid}); give it to the daemon's user (chown) or to root`;
+  }
+  if ((mode & WRITABLE_BY_OTHERS) === 0) return undefined;
+  return `may be written by others (mode ${(mode & 0o7777).toString(8)}); take that away with chmod go-w`;
 }

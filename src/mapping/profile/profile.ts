@@ -5,9 +5,9 @@ import type { OrderState } from "../../core/order-state.ts";
 import type { CsvReading } from "../../formats/csv/dialect.ts";
 import type { FieldPath, PathSelector } from "../../formats/hl7/path.ts";
 import type { FieldOverride } from "../outbound/field-overrides.ts";
+import type { ResultEncoding } from "../outbound/result-charset.ts";
 import type { MessageTypePattern } from "./message-type.ts";
 import type { SiteModule } from "./module.ts";
-import type { ResultEncoding } from "../outbound/result-charset.ts";
 import type { ResultsDefinition, Tellable } from "./results-schema.ts";
 import type { ValueRule } from "./value.ts";
 

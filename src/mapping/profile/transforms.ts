@@ -1,7 +1,7 @@
 import type { FailureCode } from "../../core/failures.ts";
+import { parseHl7Date } from "../../formats/hl7/time.ts";
 import { compileBoundedRegex, REGEX_MAX_RESULT_LENGTH, REGEX_MAX_VALUE_LENGTH } from "./bounded-regex.ts";
-import { areAmbiguous, compileDateFormat, type DateFormat, parseStandardDate } from "./date-format.ts";
-import type { TransformDefinition } from "./transform-schema.ts";
+import type { TransformDefinition } from "./schema.ts";
 
 /** What a transform makes of a value: the new one, or what is wrong, in words that do not repeat it. */
 export type Transformed = string | { readonly code: FailureCode; readonly trouble: string };
@@ -146,4 +146,119 @@ function decimalTransform(sign: "," | "."): Transform {
     if (isNumber.test(text)) return text.replace(",", ".");
     return { code: "MAPPING_VALUE_INVALID", trouble: `is no number with "${sign}" as its decimal sign` };
   };
+}
+
+/** Reads a date written in one format; undefined when the text is not written that way or is no real date. */
+export interface DateFormat {
+  readonly format: string;
+  parse(text: string): string | undefined;
+}
+
+const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/** What each token of a format matches. Times are read past: only the date part counts, without any shift of zone. */
+const TOKENS: Readonly<Record<string, string>> = {
+  yyyy: "(?<year>\\d{4})",
+  MMM: "(?<name>[A-Za-z]{3})",
+  MM: "(?<month>\\d{2})",
+  M: "(?<month>\\d{1,2})",
+  dd: "(?<day>\\d{2})",
+  d: "(?<day>\\d{1,2})",
+  HH: "\\d{2}",
+  H: "\\d{1,2}",
+  mm: "\\d{2}",
+  ss: "\\d{2}",
+};
+
+/** Days from Excel's day 1 (1900-01-01) to the Unix epoch, from serial 61 on: Excel counts a 29 February 1900 that never was. */
+const EXCEL_EPOCH_DAY = 25_569;
+
+/**
+ * Compiles a date format: `yyyy`, `MM`, `M`, `MMM` (Jan to Dec, any case), `dd`, `d`, with `HH`, `H`, `mm`, `ss` read
+ * past; every other character stands for itself. `excel` is a spreadsheet's day number (1900 system).
+ * Returns words when the format lacks year, month or day, or has a year of two digits (whose century nobody knows).
+ */
+export function compileDateFormat(format: string): DateFormat | string {
+  if (format === "excel") return { format, parse: parseExcelDay };
+  const tokens = format.match(/yyyy|MMM|MM|M|dd|d|HH|H|mm|ss|./gs) ?? [];
+  if (/(?<!y)y{1,3}(?!y)/.test(format)) return `date format ${format}: write the year as yyyy`;
+  for (const [needed, shown] of [
+    ["y", "yyyy"],
+    ["M", "MM, M or MMM"],
+    ["d", "dd or d"],
+  ] as const) {
+    if (tokens.filter((token) => token in TOKENS && token.startsWith(needed)).length !== 1) {
+      return `date format ${format}: expected exactly one of ${shown}`;
+    }
+  }
+  const escaped = tokens.map((token) => TOKENS[token] ?? token.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&"));
+  const pattern = new RegExp(`^${escaped.join("")}$`);
+  return {
+    format,
+    parse: (text) => {
+      const parts = pattern.exec(text)?.groups;
+      if (parts === undefined) return undefined;
+      const month =
+        parts.name === undefined ? Number(parts.month) : MONTHS.indexOf(parts.name.toLowerCase()) + 1;
+      return formatRealDate(Number(parts.year), month, Number(parts.day));
+    },
+  };
+}
+
+/**
+ * Whether two formats read the same text as different days, as `dd/MM/yyyy` and `MM/dd/yyyy` do; a list with both
+ * would make a patient's birth date a matter of order.
+ */
+export function areAmbiguous(one: string, other: string): boolean {
+  const shape = (format: string) => format.replace(/MMM/g, "N").replace(/[yMd]+/g, "#");
+  const sequence = (format: string) =>
+    format
+      .replace(/MMM/g, "")
+      .replace(/[^yMd]/g, "")
+      .replace(/(.)\1*/g, "$1");
+  const swapped = sequence(other).replace(/[Md]/g, (letter) => (letter === "M" ? "d" : "M"));
+  return shape(one) === shape(other) && sequence(one) === swapped;
+}
+
+/**
+ * The first year that counts as real. Nobody whose samples are stored was born before, and it keeps `yyyyMMdd` and
+ * `ddMMyyyy` apart: the one read as the other gives a month above 12 or a year below this.
+ */
+const FIRST_YEAR = 1800;
+
+/** `YYYY-MM-DD` when such a day exists in the Gregorian calendar, from year 1800 on. */
+export function formatRealDate(year: number, month: number, day: number): string | undefined {
+  const date = new Date(Date.UTC(year, month - 1, day));
+  const isReal =
+    date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  return isReal && year >= FIRST_YEAR ? date.toISOString().slice(0, 10) : undefined;
+}
+
+function parseExcelDay(text: string): string | undefined {
+  if (!/^\d{1,5}(?:\.0+)?$/.test(text)) return undefined;
+  const serial = Math.trunc(Number(text));
+  if (serial < 1 || serial === 60) return undefined;
+  const days = serial - EXCEL_EPOCH_DAY + (serial < 60 ? 1 : 0);
+  return new Date(days * 86_400_000).toISOString().slice(0, 10);
+}
+
+const ISO_DATE = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}(?::\d{2}){1,2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
+
+/**
+ * The date part of an HL7 date (`YYYYMMDD`, with or without time and zone) or of an ISO 8601 one as `YYYY-MM-DD`, taken
+ * as written, with no shift of zone. Otherwise, in words that do not repeat the value, why not: a partial date (`1980`,
+ * `198005`) is never filled up, since nobody was born on an invented day.
+ */
+export function parseStandardDate(text: string): string | { readonly trouble: string } {
+  const isIso = ISO_DATE.test(text);
+  const written = parseHl7Date(isIso ? text.slice(0, 4) + text.slice(5, 7) + text.slice(8, 10) : text);
+  if (written?.precision === "year") return { trouble: "has only a year" };
+  if (written?.precision === "month") return { trouble: "has only a year and a month" };
+  if (written?.date !== undefined) {
+    // The calendar has that day, or it would not have been read.
+    if (Number(written.date.slice(0, 4)) >= FIRST_YEAR) return written.date;
+  }
+  if (/^\d{4}-\d{2}$/.test(text)) return { trouble: "has only a year and a month" };
+  if (isIso || /^\d{8}/.test(text)) return { trouble: "is a day or time that does not exist" };
+  return { trouble: "is not written as a date" };
 }

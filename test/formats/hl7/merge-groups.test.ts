@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { mergeGroups } from "../../../src/formats/hl7/merge-groups.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
+import { mergeGroups } from "../../../src/mapping/inbound/merge-hl7.ts";
 import { failureOf } from "./failure-of.ts";
 import { messageOf } from "./sample.ts";
 

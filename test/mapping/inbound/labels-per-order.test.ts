@@ -1,6 +1,14 @@
 import { expect, test } from "vitest";
 import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
-import { csvMessage, csvProfile, facilityIdByCode, hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
+import {
+  csvMessage,
+  csvProfile,
+  facilityIdByCode,
+  hl7Message,
+  hl7Profile,
+  hl7Text,
+  mapOne,
+} from "../mapped.ts";
 
 const PID = "PID|1||MRN-1^^^N^MR||Beispiel^Anna||19800101";
 

@@ -1,9 +1,9 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Phi } from "../../../src/core/phi.ts";
 import type { MappedMessage } from "../../../src/mapping/inbound/mapper.ts";
 import type { ModuleOrder } from "../../../src/mapping/profile/module.ts";
 import { csvMessage, csvProfile, hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
-import fc from "fast-check";
 
 /** A message with a value put into each place that something is read from. */
 interface Places {

@@ -2,7 +2,15 @@ import { describe, expect, test } from "vitest";
 import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
 import { csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
 import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
-import { csvMessage, csvProfile, facilityIdByCode, hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
+import {
+  csvMessage,
+  csvProfile,
+  facilityIdByCode,
+  hl7Message,
+  hl7Profile,
+  hl7Text,
+  mapOne,
+} from "../mapped.ts";
 import { waiting } from "../outcomes.ts";
 
 const ROW = {

@@ -1,9 +1,9 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { BatchOutline, Verdict } from "../../../src/core/intake.ts";
 import { splitHl7File } from "../../../src/formats/hl7/file.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { type BatchResponseRequest, composeBatchResponse } from "../../../src/mapping/outbound/batch-hl7.ts";
-import fc from "fast-check";
 
 const FHS = "FHS|^~\\&|LIMS|NORTH|CRYO|STORE|20261121||orders||FILE-1";
 const BHS = "BHS|^~\\&|LIMS^1.2^ISO|NORTH|CRYO|STORE|20261121||morning||BATCH-1";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { csvResultFile, csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
+import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { failureOf } from "../../formats/hl7/failure-of.ts";
 import { csvProfile } from "../mapped.ts";
 import { changed } from "../outcomes.ts";

@@ -1,12 +1,12 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../../src/core/phi.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
+import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
 import type { Hl7Profile } from "../../../src/mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
-import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
 import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
 import { acknowledged, changed, ORIGINAL, outcomeOrder, refused, segmentsOf } from "../outcomes.ts";
-import fc from "fast-check";
 
 type Fields = NonNullable<NonNullable<ProfileDefinition["results"]>["fields"]>;
 const profileWith = (fields: Fields, more: ProfileDefinition["results"] = {}) =>

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { Problem } from "../../../src/core/failures.ts";
 import type { Outcome } from "../../../src/core/outcome.ts";
@@ -5,12 +6,11 @@ import { phi } from "../../../src/core/phi.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { encodeFrame } from "../../../src/formats/hl7/mllp.ts";
 import type { MessageAnswer } from "../../../src/mapping/outbound/answer-hl7.ts";
+import { createReplier, type ReplySettings } from "../../../src/mapping/outbound/reply-hl7.ts";
 import { builtinProfiles } from "../../../src/mapping/profile/builtin.ts";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
-import { createReplier, type ReplySettings } from "../../../src/mapping/outbound/reply-hl7.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
 import { acknowledged, ORIGINAL, refused, segmentsOf, waiting } from "../outcomes.ts";
-import fc from "fast-check";
 
 /** Pieces of headers as hostile or broken senders write them. */
 const PIECES = [

@@ -2,7 +2,7 @@ import { chmod, chown, mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
-import { importFrom } from "../../../src/mapping/profile/import-module.ts";
+import { importFrom } from "../../../src/mapping/profile/module.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
 const isPosix = process.platform !== "win32";

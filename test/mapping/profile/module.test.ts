@@ -3,9 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
-import { importFrom } from "../../../src/mapping/profile/import-module.ts";
-import type { MessageView } from "../../../src/mapping/profile/message-view.ts";
-import type { ModuleOrder } from "../../../src/mapping/profile/module.ts";
+import { importFrom, type MessageView, type ModuleOrder } from "../../../src/mapping/profile/module.ts";
 import { csvMessage, csvProfile, hl7Message, hl7Profile, hl7Text, mapOne } from "../mapped.ts";
 
 const TEXT = hl7Text("ORM^O01", [

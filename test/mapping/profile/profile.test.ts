@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { z } from "zod";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
-import { importFrom } from "../../../src/mapping/profile/import-module.ts";
+import { importFrom } from "../../../src/mapping/profile/module.ts";
 import { profileSchema } from "../../../src/mapping/profile/schema.ts";
 import { csvProfile, hl7Message, hl7Profile, hl7Text, mapOne, problemsOf } from "../mapped.ts";
 

@@ -1,9 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { compileBoundedRegex, REGEX_MAX_VALUE_LENGTH } from "../../../src/mapping/profile/bounded-regex.ts";
-import { areAmbiguous, compileDateFormat, parseStandardDate } from "../../../src/mapping/profile/date-format.ts";
 import { LABELS_PER_ORDER } from "../../../src/mapping/inbound/draft.ts";
-import type { TransformDefinition } from "../../../src/mapping/profile/transform-schema.ts";
-import { compileTransform } from "../../../src/mapping/profile/transforms.ts";
+import { compileBoundedRegex, REGEX_MAX_VALUE_LENGTH } from "../../../src/mapping/profile/bounded-regex.ts";
+import type { TransformDefinition } from "../../../src/mapping/profile/schema.ts";
+import {
+  areAmbiguous,
+  compileDateFormat,
+  compileTransform,
+  parseStandardDate,
+} from "../../../src/mapping/profile/transforms.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 
 function apply(definition: TransformDefinition, value: string): unknown {

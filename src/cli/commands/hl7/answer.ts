@@ -9,7 +9,7 @@ import { splitHl7File } from "../../../formats/hl7/file.ts";
 import { Hl7Message } from "../../../formats/hl7/message.ts";
 import { formatHl7DateTime } from "../../../formats/hl7/time.ts";
 import { composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
-import { createEcho } from "../../../mapping/outbound/echo.ts";
+import { createEcho } from "../../../mapping/outbound/original.ts";
 import { charsetOf } from "../../../mapping/outbound/result-charset.ts";
 import { typeOf } from "./messages.ts";
 

@@ -11,14 +11,14 @@ import {
   batchFileName,
   refuseFile,
 } from "../../../jobs/intake/batch-response.ts";
+import type { MappedMessage } from "../../../mapping/inbound/mapper.ts";
 import type { MessageAnswer } from "../../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
-import type { MappedMessage } from "../../../mapping/inbound/mapper.ts";
-import type { Hl7Profile, Profile } from "../../../mapping/profile/profile.ts";
 import { createReplier } from "../../../mapping/outbound/reply-hl7.ts";
 import { type CsvResultRow, csvResultRows } from "../../../mapping/outbound/result-csv.ts";
 import { composeHl7 } from "../../../mapping/outbound/result-hl7.ts";
 import { formatHl7Timestamp } from "../../../mapping/outbound/timestamp.ts";
+import type { Hl7Profile, Profile } from "../../../mapping/profile/profile.ts";
 
 /** What the lab would be sent at once: an HL7 message or batch, or rows of a CSV result file. */
 export type Answer =
