@@ -1,6 +1,6 @@
 import type { ConnectorConfig } from "../config/config.ts";
 import { csvFileFormat } from "../connectors/csv-drop/csv-drop.ts";
-import type { FileFormat } from "../connectors/drop-folder/format.ts";
+import type { FileFormat } from "../connectors/drop-folder/settings.ts";
 import { hl7FileFormat } from "../connectors/hl7-drop/hl7-drop.ts";
 import type { CharsetOptions } from "../formats/hl7/charset.ts";
 import type { CsvProfile, Hl7Profile, Profile } from "../mapping/profile/profile.ts";

@@ -1,7 +1,7 @@
 import type { MllpConnectorConfig, TlsFiles } from "../config/mllp-schema.ts";
 import { systemFileOps } from "../connectors/drop-folder/file-ops.ts";
+import { makeFolder, resultModeOf } from "../connectors/drop-folder/layout.ts";
 import { deliverFile, removeStaleTemporaries } from "../connectors/drop-folder/outbox.ts";
-import { makeFolder, resultModeOf } from "../connectors/drop-folder/rights.ts";
 import { createMllp, type MllpConnector, type MllpSettings } from "../connectors/mllp/mllp.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";

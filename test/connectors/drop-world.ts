@@ -2,7 +2,7 @@ import { readdir, readFile, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import type { DropFolder } from "../../src/connectors/drop-folder/drop-folder.ts";
-import type { ProcessIdentity } from "../../src/connectors/drop-folder/identity.ts";
+import type { ProcessIdentity } from "../../src/connectors/drop-folder/instance.ts";
 import {
   type DropDirectories,
   type DropFolderDeps,

@@ -1,8 +1,7 @@
 import { spawnSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { encodeText, isEncodable, spellOut } from "../../src/formats/encode-text.ts";
-import { decodeBytes, type Encoding } from "../../src/formats/encoding.ts";
+import { decodeBytes, type Encoding, encodeText, isEncodable, spellOut } from "../../src/formats/encoding.ts";
 import { machineHas } from "../support/needs.ts";
 
 const ENCODINGS: readonly Encoding[] = [

@@ -8,12 +8,25 @@ import { findEncoding } from "../../formats/encoding.ts";
 import { type ForeignUtf8, ForeignUtf8Finder } from "../../formats/foreign-utf8.ts";
 import type { CheckLine } from "../connector.ts";
 import { DropFolder } from "../drop-folder/drop-folder.ts";
-import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/format.ts";
-import type { DropFolderDeps, DropFolderSettings } from "../drop-folder/settings.ts";
-import { type CsvHeader, columnProblems, columnsOf, dialectOf, withColumnNames } from "./columns.ts";
+import type {
+  DropFolderDeps,
+  DropFolderSettings,
+  FileContent,
+  FileFormat,
+  ReadableFile,
+} from "../drop-folder/settings.ts";
 import { OrderAssembler, RowKeys } from "./orders.ts";
 import { ScatterFinder } from "./scattered-orders.ts";
-import { type CsvRowItem, noRowTest, StructureCheck } from "./structure.ts";
+import {
+  type CsvHeader,
+  type CsvRowItem,
+  columnProblems,
+  columnsOf,
+  dialectOf,
+  noRowTest,
+  StructureCheck,
+  withColumnNames,
+} from "./structure.ts";
 
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024 * 1024;
 /** One commit each: enough orders to share its cost, few enough to keep it short. */

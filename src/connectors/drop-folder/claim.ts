@@ -1,9 +1,9 @@
+import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { encodeCrockford, encodeCrockfordNumber } from "../../core/crockford.ts";
 import type { Problem } from "../../core/failures.ts";
 import type { BatchOutline } from "../../core/intake.ts";
-import { claimedAt, isClaimId } from "./claim-id.ts";
-import { splitExtension } from "./file-name.ts";
 import { errnoOf } from "./file-ops.ts";
 
 const ID_CHARACTERS = 26;
@@ -80,4 +80,92 @@ export async function readPlan(claim: Pick<Claim, "folder" | "id">): Promise<Pla
 export function nameWithReference(name: string, claimId: string): string {
   const { stem, extension } = splitExtension(name);
   return `${stem}.${claimId}${extension}`;
+}
+
+const TIME_CHARACTERS = 10;
+const SEQUENCE_CHARACTERS = 4;
+const LAST_SEQUENCE = 32 ** SEQUENCE_CHARACTERS - 1;
+const RANDOM_BYTES = 8;
+const RANDOM_CHARACTERS = 12;
+const CLAIM_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/**
+ * Makes names of our own, in the form of a ULID: unique everywhere, and sorting in the order in which they were made,
+ * also within a millisecond and when the clock goes back. After a crash files are taken up again in that order.
+ */
+export class ClaimIds {
+  #lastMs = 0;
+  #sequence = 0;
+
+  /** `now` is wall time, ms. */
+  next(now: number): string {
+    this.#sequence = now > this.#lastMs ? 0 : this.#sequence + 1;
+    this.#lastMs = Math.max(now, this.#lastMs);
+    if (this.#sequence > LAST_SEQUENCE) {
+      this.#lastMs += 1;
+      this.#sequence = 0;
+    }
+    const time = encodeCrockfordNumber(this.#lastMs).padStart(TIME_CHARACTERS, "0");
+    const sequence = encodeCrockfordNumber(this.#sequence).padStart(SEQUENCE_CHARACTERS, "0");
+    return time + sequence + encodeCrockford(randomBytes(RANDOM_BYTES)).slice(0, RANDOM_CHARACTERS);
+  }
+}
+
+/** Whether a text has the form of a claim id. */
+export function isClaimId(text: string): boolean {
+  return CLAIM_ID.test(text);
+}
+
+/** When the claim id was made. */
+export function claimedAt(claimId: string): Date {
+  let ms = 0;
+  for (const character of claimId.slice(0, TIME_CHARACTERS)) {
+    ms = ms * 32 + "0123456789ABCDEFGHJKMNPQRSTVWXYZ".indexOf(character);
+  }
+  return new Date(ms);
+}
+
+/** Room is left for our own prefix and suffix within the 255 bytes that file systems give a name. */
+const LONGEST_NAME_BYTES = 190;
+const DIGEST_CHARACTERS = 8;
+
+/** Control characters, what Windows forbids, and the marks that reverse the direction of text on a screen. */
+const UNSAFE = /[\p{Cc}\p{Cs}\u2028\u2029\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufffd/\\:*?"<>|]/gu;
+const WINDOWS_DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i;
+
+/**
+ * A name that is harmless as a path component on every system and on a screen. Ordinary names stay as they are;
+ * any other is made safe and gets a short digest of the original, so that two of them never become one.
+ */
+export function safeFileName(name: string): string {
+  let safe = name.replace(UNSAFE, "_").replace(/^[.\s]+|[.\s]+$/g, "_");
+  if (WINDOWS_DEVICE.test(safe)) safe = `_${safe}`;
+  if (safe === name && Buffer.byteLength(name) <= LONGEST_NAME_BYTES && name !== "") return name;
+  const digest = createHash("sha256").update(name).digest("hex").slice(0, DIGEST_CHARACTERS);
+  const { stem, extension } = splitExtension(safe);
+  const kept = cutBytes(extension, 20);
+  return `${cutBytes(stem, LONGEST_NAME_BYTES - DIGEST_CHARACTERS - 1 - Buffer.byteLength(kept))}~${digest}${kept}`;
+}
+
+/** `orders.csv` -> `orders` and `.csv`. A name without a dot, or with one only at its beginning, has no extension. */
+export function splitExtension(name: string): { stem: string; extension: string } {
+  const dot = name.lastIndexOf(".");
+  return dot <= 0 ? { stem: name, extension: "" } : { stem: name.slice(0, dot), extension: name.slice(dot) };
+}
+
+/** Names that a writer uses while it is not done, and hidden files: never taken, never touched. */
+export function isIgnoredName(name: string): boolean {
+  return name.startsWith(".") || /(?:\.(?:tmp|part|filepart|crdownload)|~)$/i.test(name);
+}
+
+/** The longest beginning of a text that fits into so many UTF-8 bytes, cut between characters. */
+function cutBytes(text: string, maxBytes: number): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += Buffer.byteLength(character);
+    if (bytes > maxBytes) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
 }

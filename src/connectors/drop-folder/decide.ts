@@ -5,11 +5,10 @@ import { Failure, type Problem } from "../../core/failures.ts";
 import type { BatchOutline, IncomingFile, Intake } from "../../core/intake.ts";
 import type { Claim } from "./claim.ts";
 import { errnoOf, fingerprint, fingerprintOf, openForReading, readChunks } from "./file-ops.ts";
-import type { FileContent, FileFormat } from "./format.ts";
+import { narrow } from "./layout.ts";
 import type { Fate } from "./publication.ts";
 import { type FileReport, Tally } from "./report.ts";
-import { narrow } from "./rights.ts";
-import type { Step } from "./settings.ts";
+import type { FileContent, FileFormat, Step } from "./settings.ts";
 
 /** The ledger keeps this many of a file's problems beside the file; those of its messages it has anyway. */
 const MOST_CLOSING_PROBLEMS = 1_000;

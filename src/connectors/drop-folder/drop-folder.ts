@@ -2,21 +2,21 @@ import { type FSWatcher, watch } from "node:fs";
 import { rm } from "node:fs/promises";
 import type { UntakenFiles } from "../../core/untaken-files.ts";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
-import { ArchiveLooks } from "./archive-looks.ts";
-import { claimOf } from "./claim.ts";
-import { ClaimIds } from "./claim-id.ts";
-import { safeFileName } from "./file-name.ts";
+import { ClaimIds, claimOf, safeFileName } from "./claim.ts";
 import { errnoOf, exists, type FileOps, systemFileOps } from "./file-ops.ts";
-import type { FileFormat } from "./format.ts";
-import { currentIdentity } from "./identity.ts";
-import { WorkInstance } from "./instance.ts";
-import { assertSameFolder, checkFolders, prepareFolders } from "./layout.ts";
+import { currentIdentity, WorkInstance } from "./instance.ts";
+import {
+  assertSameFolder,
+  checkFolders,
+  DEFAULT_FOLDER_MODE,
+  prepareFolders,
+  resultModeOf,
+} from "./layout.ts";
 import { deliverFile, removeStaleTemporaries } from "./outbox.ts";
 import { Pause } from "./pause.ts";
-import { Publication } from "./publication.ts";
-import { DEFAULT_FOLDER_MODE, resultModeOf } from "./rights.ts";
+import { ArchiveLooks, Publication } from "./publication.ts";
 import { type Candidate, FolderScan, removeOrphanMarker } from "./scan.ts";
-import type { DropFolderDeps, DropFolderSettings, Step } from "./settings.ts";
+import type { DropFolderDeps, DropFolderSettings, FileFormat, Step } from "./settings.ts";
 import { Untaken } from "./untaken.ts";
 import { WorkList } from "./work-list.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { OutgoingFile } from "../connector.ts";
-import { safeFileName } from "./file-name.ts";
+import { safeFileName } from "./claim.ts";
 import { errnoOf, type FileOps, openForReading, publishWhole, readChunks, writeDurably } from "./file-ops.ts";
 import type { Step } from "./settings.ts";
 

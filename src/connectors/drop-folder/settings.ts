@@ -1,10 +1,12 @@
 import { join } from "node:path";
 import type { ArchiveWatch } from "../../core/archive-watch.ts";
 import type { Clock } from "../../core/clock.ts";
-import type { Intake } from "../../core/intake.ts";
+import type { Problem } from "../../core/failures.ts";
+import type { BatchOutline, IncomingMessage, Intake } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { CheckLine } from "../connector.ts";
 import type { FileOps } from "./file-ops.ts";
-import type { ProcessIdentity } from "./identity.ts";
+import type { ProcessIdentity } from "./instance.ts";
 
 /** The five folders of a drop connector, absolute. All but `out` must lie on one file system. */
 export interface DropDirectories {
@@ -80,4 +82,40 @@ export interface DropFolderDeps {
   readonly fileOps?: Partial<FileOps> | undefined;
   /** Who this process is; found out from the machine when absent. */
   readonly identity?: ProcessIdentity | undefined;
+}
+
+/** A claimed file, open and known to be an ordinary one. */
+export interface ReadableFile {
+  readonly sizeBytes: number;
+  /** Its bytes from the beginning, in pieces; may be called again for another pass. */
+  chunks(): AsyncIterable<Buffer>;
+}
+
+/** What one look through a file found. */
+export interface FileContent {
+  /** SHA-256 of its bytes, hex; undefined when the file was not read to its end, since what stands there can't be taken. */
+  readonly sha256: string | undefined;
+  /** Why nothing of the file can be taken; empty when it can. */
+  readonly problems: readonly Problem[];
+  /**
+   * Whether the same bytes may mean something anew, as a wish to hold an order does that was released in between. Its
+   * orders are told from repeats by their numbers; without it the same bytes are taken once.
+   */
+  readonly isRepeatable?: boolean | undefined;
+  /** How its messages stand in batches; absent where they don't. */
+  readonly batch?: BatchOutline | undefined;
+  /** Its messages in order, in batches small enough for one commit each. */
+  batches(): AsyncIterable<readonly IncomingMessage[]>;
+}
+
+/** What tells an HL7 drop folder from a CSV one. */
+export interface FileFormat {
+  readonly type: string;
+  readonly maxBytes: number;
+  /** Whether one mistake refuses the whole file. */
+  readonly isWholeFile: boolean;
+  /** Reads the file once. Throws only what the file system throws; what is wrong with the content is told in the result. */
+  examine(file: ReadableFile): Promise<FileContent>;
+  /** Lines of `cryobridge check` about the format's own settings. */
+  check(): readonly CheckLine[];
 }

@@ -5,8 +5,13 @@ import { phi } from "../../core/phi.ts";
 import { type CharsetOptions, decodeIncoming } from "../../formats/hl7/charset.ts";
 import { type Hl7FilePart, splitHl7File } from "../../formats/hl7/file.ts";
 import { DropFolder } from "../drop-folder/drop-folder.ts";
-import type { FileContent, FileFormat, ReadableFile } from "../drop-folder/format.ts";
-import type { DropFolderDeps, DropFolderSettings } from "../drop-folder/settings.ts";
+import type {
+  DropFolderDeps,
+  DropFolderSettings,
+  FileContent,
+  FileFormat,
+  ReadableFile,
+} from "../drop-folder/settings.ts";
 
 const DEFAULT_MAX_BYTES = 64 * 1024 * 1024;
 /** More than files of that size have, unless they are made to fill the memory. */

@@ -2,10 +2,8 @@ import type { Socket } from "node:net";
 import type { Clock } from "../../core/clock.ts";
 import type { Peer } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
-import { encodeFrames, type FrameEvent, FrameReader } from "../../formats/hl7/mllp.ts";
-import type { BackPressure } from "./back-pressure.ts";
-import { guessProtocol } from "./oddities.ts";
-import type { MllpLimits } from "./settings.ts";
+import { encodeFrames, type FrameEvent, FrameReader, guessProtocol } from "../../formats/hl7/mllp.ts";
+import type { BackPressure, MllpLimits } from "./limits.ts";
 
 /** What a listener counts, over all its connections. */
 export interface MllpCounts {

@@ -1,13 +1,11 @@
 import { createServer, type Server, type Socket } from "node:net";
-import { createServer as createTlsServer, type TLSSocket } from "node:tls";
+import { createServer as createTlsServer, type PeerCertificate, type TLSSocket } from "node:tls";
 import { type AddressList, readAddressList } from "../../core/address-list.ts";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
-import { BackPressure } from "./back-pressure.ts";
-import { certificateNames, shown } from "./certificate-names.ts";
 import { type ConnectionDeps, MllpConnection, type MllpCounts } from "./connection.ts";
-import type { ListenTls, MllpListenSettings } from "./settings.ts";
+import { BackPressure, type ListenTls, type MllpListenSettings } from "./limits.ts";
 
 /** How a listener stands, for metrics and people. */
 export interface ListenerStatus extends Readonly<MllpCounts> {
@@ -281,4 +279,25 @@ function handshakeReason(error: Error): string {
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
+}
+
+/** One entry of a SAN as Node writes them: a kind, and a value that is in quotes where it could be read as several. */
+const SAN_ENTRY = /(?:^|, )([^:,"]+):("(?:[^"\\]|\\.)*"|[^,"]*)/g;
+
+/**
+ * The names that a certificate's owner may go by: the CN of its subject, and the DNS names of its SAN. A name that Node had
+ * to quote is none: it holds what no DNS name does.
+ */
+export function certificateNames({ subject, subjectaltname }: Partial<PeerCertificate>): readonly string[] {
+  // Several where the subject has several, whatever the type says.
+  const common = [subject?.CN ?? []].flat();
+  const alternative = [...(subjectaltname ?? "").matchAll(SAN_ENTRY)].flatMap(([, kind, value = ""]) =>
+    kind === "DNS" && value !== "" && !value.startsWith('"') ? [value] : [],
+  );
+  return [...new Set([...common, ...alternative])];
+}
+
+/** A name as a log line shows it. */
+export function shown(name: string): string {
+  return name.replace(/\p{Cc}/gu, " ").slice(0, 200);
 }

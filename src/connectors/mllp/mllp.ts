@@ -7,9 +7,9 @@ import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
 import { toMessage } from "../hl7-drop/hl7-drop.ts";
+import type { MllpListenSettings } from "./limits.ts";
 import { type ListenerDeps, type ListenerStatus, MllpListener } from "./listener.ts";
 import { MllpSender, type MllpSendSettings } from "./sender.ts";
-import type { MllpListenSettings } from "./settings.ts";
 
 /** A connector that takes messages in by MLLP and sends results by MLLP, or puts them into a folder. */
 export interface MllpSettings {

@@ -2,11 +2,16 @@ import type { Socket } from "node:net";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
-import { encodeFrame, FrameReader } from "../../formats/hl7/mllp.ts";
-import { type Acknowledgment, isTaken, readAcknowledgment, withCondition } from "./acknowledgment.ts";
-import { Answered, type OnTakenBack } from "./answered.ts";
+import { encodeFrame, FrameReader, Oddities } from "../../formats/hl7/mllp.ts";
+import {
+  type Acknowledgment,
+  Answered,
+  isTaken,
+  type OnTakenBack,
+  readAcknowledgment,
+  withCondition,
+} from "./acknowledgment.ts";
 import { type DialSettings, describeError, dial } from "./dial.ts";
-import { Oddities } from "./oddities.ts";
 
 /** Where results go and how long anything may take. */
 export interface MllpSendSettings extends DialSettings {

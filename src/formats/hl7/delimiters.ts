@@ -1,4 +1,5 @@
 import { Failure } from "../../core/failures.ts";
+import { decodeBytes, type Encoding } from "../encoding.ts";
 
 /** The characters that structure a message, as MSH-1 and MSH-2 declare them (HL7 chapter 2.5.4). */
 export interface Delimiters {
@@ -88,4 +89,111 @@ function isPunctuation(code: number): boolean {
   const isUpper = code >= 0x41 && code <= 0x5a;
   const isLower = code >= 0x61 && code <= 0x7a;
   return !isDigit && !isUpper && !isLower;
+}
+
+/**
+ * The value behind an escaped text (HL7 chapter 2.7). Delimiter escapes and `\Xhh..\` are decoded, the latter in
+ * `encoding`; formatting (`\.br\`, `\H\`), character set shifts, local (`\Z..\`) and unknown escapes are kept as they
+ * stand, and so is an escape character without a partner. `\P\` is decoded where a truncation character is declared.
+ */
+export function unescapeText(text: string, delimiters: Delimiters, encoding: Encoding = "us-ascii"): string {
+  const mark = delimiters.escape;
+  if (mark === "") return text;
+  let open = text.indexOf(mark);
+  if (open === -1) return text;
+  let value = "";
+  let from = 0;
+  while (open !== -1) {
+    const close = text.indexOf(mark, open + 1);
+    if (close === -1) break;
+    const decoded = decodeEscape(text.slice(open + 1, close), delimiters, encoding);
+    value += decoded === undefined ? text.slice(from, close + 1) : text.slice(from, open) + decoded;
+    from = close + 1;
+    open = text.indexOf(mark, from);
+  }
+  return value + text.slice(from);
+}
+
+function decodeEscape(body: string, delimiters: Delimiters, encoding: Encoding): string | undefined {
+  switch (body) {
+    case "F":
+      return delimiters.field;
+    case "S":
+      return delimiters.component;
+    case "T":
+      return delimiters.subcomponent === "" ? undefined : delimiters.subcomponent;
+    case "R":
+      return delimiters.repetition;
+    case "E":
+      return delimiters.escape;
+    case "P":
+      return delimiters.truncation;
+  }
+  if (!body.startsWith("X") || body.length < 3 || body.length % 2 === 0) return undefined;
+  for (let i = 1; i < body.length; i++) {
+    if (!isHexDigit(body.charCodeAt(i))) return undefined;
+  }
+  const decoded = decodeBytes(Buffer.from(body.slice(1), "hex"), encoding);
+  return decoded.ok ? decoded.text : undefined;
+}
+
+function isHexDigit(code: number): boolean {
+  return (code >= 0x30 && code <= 0x39) || (code >= 0x41 && code <= 0x46) || (code >= 0x61 && code <= 0x66);
+}
+
+/**
+ * A value written so that nothing in it can end its subcomponent, segment or MLLP frame. Line breaks become `\.br\`
+ * (`\X0D\` where `.` is a delimiter), other control characters but tab become `\Xhh\`.
+ */
+export function escapeText(value: string, delimiters: Delimiters): string {
+  const mark = delimiters.escape;
+  let text = "";
+  let from = 0;
+  for (let i = 0; i < value.length; i++) {
+    const code = value.charCodeAt(i);
+    if (isNeverDelimiter(code)) continue;
+    const body = escapeOf(code, value.charAt(i), delimiters);
+    if (body === undefined) continue;
+    text += value.slice(from, i) + mark + body + mark;
+    if (value.charAt(i) === "\r" && value.charAt(i + 1) === "\n") i++;
+    from = i + 1;
+  }
+  return from === 0 ? value : text + value.slice(from);
+}
+
+/** Letters, digits, the space, and what is not ASCII: they stand for themselves. */
+function isNeverDelimiter(code: number): boolean {
+  if (code >= 0x61) return code <= 0x7a || code > 0x7f;
+  return (code >= 0x41 && code <= 0x5a) || (code >= 0x30 && code <= 0x39) || code === 0x20;
+}
+
+function escapeOf(code: number, character: string, delimiters: Delimiters): string | undefined {
+  if (code < 0x20 || code === 0x7f) {
+    if (code === 0x09) return undefined;
+    if (code === 0) {
+      throw new Failure("HL7_BUILD_INVALID", "a value holds a NUL character, which no message can carry");
+    }
+    if (code === 0x0d || code === 0x0a) return mayWriteBreak(delimiters) ? ".br" : "X0D";
+    return `X${code.toString(16).toUpperCase().padStart(2, "0")}`;
+  }
+  switch (character) {
+    case delimiters.field:
+      return "F";
+    case delimiters.component:
+      return "S";
+    case delimiters.subcomponent:
+      return "T";
+    case delimiters.repetition:
+      return "R";
+    case delimiters.escape:
+      return "E";
+    case delimiters.truncation:
+      return "P";
+  }
+  return undefined;
+}
+
+function mayWriteBreak(delimiters: Delimiters): boolean {
+  const { field, component, repetition, subcomponent, truncation } = delimiters;
+  return ![field, component, repetition, subcomponent, truncation].includes(".");
 }

@@ -1,14 +1,20 @@
 import { Failure } from "../../core/failures.ts";
 import { type Encoding, findEncoding } from "../encoding.ts";
 import { type Delimiters, parseDelimiters, STANDARD_DELIMITERS } from "./delimiters.ts";
-import { type HeaderCodes, type Hl7Header, readHeader, readHeaderCodes } from "./header.ts";
 import { type FieldPath, findValue, parsePath } from "./path.ts";
-import { type Segment, type SegmentReading, TextSegment } from "./segment.ts";
-import { segmentNameCode } from "./segment-name.ts";
+import {
+  type HeaderCodes,
+  type Hl7Header,
+  readHeader,
+  readHeaderCodes,
+  type Segment,
+  type SegmentReading,
+  segmentNameCode,
+  TextSegment,
+} from "./segment.ts";
 
 export type { Delimiters } from "./delimiters.ts";
-export type { HeaderCodes, Hl7Header } from "./header.ts";
-export type { Segment } from "./segment.ts";
+export type { HeaderCodes, Hl7Header, Segment } from "./segment.ts";
 
 const CR = 0x0d;
 const LF = 0x0a;

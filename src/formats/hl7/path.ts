@@ -1,6 +1,5 @@
 import { Failure } from "../../core/failures.ts";
-import type { Segment } from "./segment.ts";
-import { isSegmentName } from "./segment-name.ts";
+import { isSegmentName, type Segment } from "./segment.ts";
 
 /** One test inside brackets: `5=MR` or `4.2!=1.2.3`. */
 export interface PathCondition {

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { encodeCrockford } from "../../core/crockford.ts";
 import type { BatchOutline, Verdict } from "../../core/intake.ts";
-import { encodeText } from "../../formats/encode-text.ts";
-import type { Encoding } from "../../formats/encoding.ts";
+import { type Encoding, encodeText } from "../../formats/encoding.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
 import type { BatchResponse, ResultSettings } from "../profile/profile.ts";

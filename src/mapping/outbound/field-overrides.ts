@@ -1,6 +1,6 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
-import { escapeText } from "../../formats/hl7/escapes.ts";
+import { escapeText } from "../../formats/hl7/delimiters.ts";
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { type FieldPath, parsePath, selectSegments } from "../../formats/hl7/path.ts";
 import { formatServiceTimestamp } from "./timestamp.ts";

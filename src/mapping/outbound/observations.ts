@@ -1,7 +1,7 @@
 import { movesContainers } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
-import { isVersionFrom } from "../../formats/hl7/version.ts";
+import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import type { OutSegment } from "./original.ts";
 import { formatReadableTime, formatServiceTimestamp } from "./timestamp.ts";
 

@@ -1,14 +1,18 @@
 import type { OutcomeMessage } from "../../core/outcome.ts";
 import { type Encoding, findEncoding, isWide } from "../../formats/encoding.ts";
 import {
+  type Delimiters,
+  escapeText,
+  STANDARD_DELIMITERS,
+  unescapeText,
+} from "../../formats/hl7/delimiters.ts";
+import {
   buildMessage,
   type Component,
   type Field,
   Repeated,
   type SegmentSpec,
-} from "../../formats/hl7/build.ts";
-import { type Delimiters, STANDARD_DELIMITERS } from "../../formats/hl7/delimiters.ts";
-import { escapeText, unescapeText } from "../../formats/hl7/escapes.ts";
+} from "../../formats/hl7/encode.ts";
 import { type Hl7Header, Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { isAcknowledgment } from "../profile/message-type.ts";
 import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";

@@ -1,6 +1,11 @@
 import type { OutcomeMessage } from "../../core/outcome.ts";
-import type { AcknowledgmentCode, AckWants } from "../../formats/hl7/ack.ts";
-import { type AckedOutcome, type AckPlan, planAcks } from "../../formats/hl7/ack-mode.ts";
+import {
+  type AckedOutcome,
+  type AcknowledgmentCode,
+  type AckPlan,
+  type AckWants,
+  planAcks,
+} from "../../formats/hl7/ack.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { composeAnswer, composePlainAnswer, type MessageAnswer, refusalCode } from "./answer-hl7.ts";
 import { isAnswer, type Original, readOriginal } from "./original.ts";

@@ -2,8 +2,7 @@ import { Failure, type Problem } from "../../core/failures.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { type CsvValue, encodeCsv } from "../../formats/csv/encode.ts";
-import { encodeText, isEncodable, spellOut } from "../../formats/encode-text.ts";
-import { type Encoding, isWide } from "../../formats/encoding.ts";
+import { type Encoding, encodeText, isEncodable, isWide, spellOut } from "../../formats/encoding.ts";
 import { isTold, type Profile, type ResultSettings, type WishOperation } from "../profile/profile.ts";
 import { distinctName } from "./file-name.ts";
 

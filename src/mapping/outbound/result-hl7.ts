@@ -1,8 +1,8 @@
 import { isSubjectNews } from "../../core/order.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { AckWants } from "../../formats/hl7/ack.ts";
+import { escapeText } from "../../formats/hl7/delimiters.ts";
 import { encodeHl7 } from "../../formats/hl7/encode.ts";
-import { escapeText } from "../../formats/hl7/escapes.ts";
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { NO_NUMBERS, numberFields, withNumber, writtenNumbers } from "../inbound/number-place.ts";

@@ -1,7 +1,7 @@
 import { movesContainers } from "../../core/order.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
-import { isVersionFrom } from "../../formats/hl7/version.ts";
+import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import type { Hl7Profile, ResultFormat, ResultSettings, ToldState } from "../profile/profile.ts";
 import type { Tellable } from "../profile/results-schema.ts";

@@ -1,8 +1,8 @@
 import type { ContainerLocation, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
-import { repeated } from "../../formats/hl7/build.ts";
+import { repeated } from "../../formats/hl7/encode.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { Segment } from "../../formats/hl7/message.ts";
-import { isVersionFrom } from "../../formats/hl7/version.ts";
+import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import { listContainers } from "../inbound/containers-hl7.ts";
 import { findIn } from "../inbound/find-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";

@@ -1,6 +1,5 @@
 import { asFailure } from "../../core/failures.ts";
-import { isEncodable } from "../../formats/encode-text.ts";
-import { findEncoding, isWide } from "../../formats/encoding.ts";
+import { findEncoding, isEncodable, isWide } from "../../formats/encoding.ts";
 import { compileOverride, type FieldOverride } from "../outbound/field-overrides.ts";
 import type { ResultEncoding } from "../outbound/result-charset.ts";
 import { isTimeZone } from "../outbound/timestamp.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { describe, expect, test } from "vitest";
 import { createCsvDrop } from "../../../src/connectors/csv-drop/csv-drop.ts";
-import { currentIdentity } from "../../../src/connectors/drop-folder/identity.ts";
+import { currentIdentity } from "../../../src/connectors/drop-folder/instance.ts";
 import type { DropFolderDeps } from "../../../src/connectors/drop-folder/settings.ts";
 import type { CsvReading } from "../../../src/formats/csv/dialect.ts";
 import { eventually } from "../../support/eventually.ts";

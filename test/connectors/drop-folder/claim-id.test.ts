@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ClaimIds, claimedAt, isClaimId } from "../../../src/connectors/drop-folder/claim-id.ts";
+import { ClaimIds, claimedAt, isClaimId } from "../../../src/connectors/drop-folder/claim.ts";
 
 test("claim ids sort in the order in which they were made, whatever the clock does", () => {
   const ids = new ClaimIds();

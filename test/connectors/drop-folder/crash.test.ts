@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { currentIdentity } from "../../../src/connectors/drop-folder/identity.ts";
+import { currentIdentity } from "../../../src/connectors/drop-folder/instance.ts";
 import { STEPS, type Step } from "../../../src/connectors/drop-folder/settings.ts";
 import { machineHas } from "../../support/needs.ts";
 import { startProcess } from "../../support/process.ts";

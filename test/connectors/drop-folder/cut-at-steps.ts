@@ -4,7 +4,7 @@ import { copyFile, mkdir, open, readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { systemFileOps } from "../../../src/connectors/drop-folder/file-ops.ts";
-import { currentIdentity } from "../../../src/connectors/drop-folder/identity.ts";
+import { currentIdentity } from "../../../src/connectors/drop-folder/instance.ts";
 import type { Intake } from "../../../src/core/intake.ts";
 import { type Disk, type Image, withDisk } from "../../support/power-cut.ts";
 import { withFolder } from "../../support/with-folder.ts";

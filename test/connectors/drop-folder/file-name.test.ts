@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isIgnoredName, safeFileName } from "../../../src/connectors/drop-folder/file-name.ts";
+import { isIgnoredName, safeFileName } from "../../../src/connectors/drop-folder/claim.ts";
 
 describe("a file name", () => {
   test.each(["orders.csv", "PO-17_0001.hl7", "Aufträge März.csv", "no-extension", "a.b.c"])(

@@ -1,9 +1,8 @@
 import { chmod, chown, lstat, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { checkFolders } from "../../../src/connectors/drop-folder/layout.ts";
+import { checkFolders, makeFolder } from "../../../src/connectors/drop-folder/layout.ts";
 import { deliverFile } from "../../../src/connectors/drop-folder/outbox.ts";
-import { makeFolder } from "../../../src/connectors/drop-folder/rights.ts";
 import { type DropDirectories, dropDirectories } from "../../../src/connectors/drop-folder/settings.ts";
 import { machineHas } from "../../support/needs.ts";
 import { withFolder } from "../../support/with-folder.ts";

@@ -1,10 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ClaimIds } from "../../../src/connectors/drop-folder/claim-id.ts";
+import { ClaimIds } from "../../../src/connectors/drop-folder/claim.ts";
 import { systemFileOps, writeDurably } from "../../../src/connectors/drop-folder/file-ops.ts";
-import { currentIdentity } from "../../../src/connectors/drop-folder/identity.ts";
-import { WorkInstance } from "../../../src/connectors/drop-folder/instance.ts";
+import { currentIdentity, WorkInstance } from "../../../src/connectors/drop-folder/instance.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { deadIdentity, hl7Message, listDeep, withDropWorld } from "../drop-world.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { BackPressure } from "../../../src/connectors/mllp/back-pressure.ts";
+import { BackPressure } from "../../../src/connectors/mllp/limits.ts";
 
 describe("back-pressure", () => {
   test("is on from its bound until less is in hand", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { certificateNames, shown } from "../../../src/connectors/mllp/certificate-names.ts";
+import { certificateNames, shown } from "../../../src/connectors/mllp/listener.ts";
 
 const subject = (CN?: unknown) => ({ subject: { CN } }) as never;
 

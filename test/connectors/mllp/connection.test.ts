@@ -1,7 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { BackPressure } from "../../../src/connectors/mllp/back-pressure.ts";
 import { type ConnectionDeps, MllpConnection } from "../../../src/connectors/mllp/connection.ts";
+import { BackPressure } from "../../../src/connectors/mllp/limits.ts";
 import { FakeClock } from "../../service/fake-clock.ts";
 import { eventually } from "../../support/eventually.ts";
 import { silent } from "../../support/with-ledger.ts";

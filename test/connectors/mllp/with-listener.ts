@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import { pino } from "pino";
+import type { MllpListenSettings } from "../../../src/connectors/mllp/limits.ts";
 import { MllpListener } from "../../../src/connectors/mllp/listener.ts";
-import type { MllpListenSettings } from "../../../src/connectors/mllp/settings.ts";
 import { systemClock } from "../../../src/core/clock.ts";
 import { eventually } from "../../support/eventually.ts";
 

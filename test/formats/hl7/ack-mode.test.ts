@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type AckedOutcome, planAcks } from "../../../src/formats/hl7/ack-mode.ts";
+import { type AckedOutcome, planAcks } from "../../../src/formats/hl7/ack.ts";
 
 const CONDITIONS = [undefined, "AL", "NE", "ER", "SU"] as const;
 

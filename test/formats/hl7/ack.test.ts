@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type AckError, type AckRequest, buildAck } from "../../../src/formats/hl7/ack.ts";
-import { buildMessage } from "../../../src/formats/hl7/build.ts";
+import { buildMessage } from "../../../src/formats/hl7/encode.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { ORDER } from "./sample.ts";
 

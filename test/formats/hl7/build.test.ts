@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { buildMessage, type Field, repeated, type SegmentSpec } from "../../../src/formats/hl7/build.ts";
 import { STANDARD_DELIMITERS } from "../../../src/formats/hl7/delimiters.ts";
+import { buildMessage, type Field, repeated, type SegmentSpec } from "../../../src/formats/hl7/encode.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { anyDelimiters } from "./any-delimiters.ts";
 import { failureOf } from "./failure-of.ts";

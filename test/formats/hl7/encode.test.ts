@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { buildMessage } from "../../../src/formats/hl7/build.ts";
 import { decodeHl7 } from "../../../src/formats/hl7/charset.ts";
-import { encodeHl7 } from "../../../src/formats/hl7/encode.ts";
+import { buildMessage, encodeHl7 } from "../../../src/formats/hl7/encode.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { failureOf } from "./failure-of.ts";
 

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { STANDARD_DELIMITERS } from "../../../src/formats/hl7/delimiters.ts";
-import { escapeText, unescapeText } from "../../../src/formats/hl7/escapes.ts";
+import { escapeText, STANDARD_DELIMITERS, unescapeText } from "../../../src/formats/hl7/delimiters.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { anyDelimiters } from "./any-delimiters.ts";
 

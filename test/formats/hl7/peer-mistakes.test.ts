@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { buildMessage } from "../../../src/formats/hl7/build.ts";
+import { buildMessage } from "../../../src/formats/hl7/encode.ts";
 import { splitHl7File } from "../../../src/formats/hl7/file.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { failureOf } from "./failure-of.ts";

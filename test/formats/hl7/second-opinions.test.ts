@@ -3,7 +3,7 @@ import { Hl7Message as MedplumMessage } from "@medplum/core";
 import fc from "fast-check";
 import { Message as ClientMessage } from "node-hl7-client";
 import { describe, expect, it } from "vitest";
-import { buildMessage } from "../../../src/formats/hl7/build.ts";
+import { buildMessage } from "../../../src/formats/hl7/encode.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 
 interface StandardMessage {

@@ -1,10 +1,8 @@
 import { Failure } from "../../../core/failures.ts";
 import type { Encoding } from "../../../formats/encoding.ts";
-import { buildAck } from "../../../formats/hl7/ack.ts";
-import { planAcks } from "../../../formats/hl7/ack-mode.ts";
-import { buildMessage } from "../../../formats/hl7/build.ts";
+import { buildAck, planAcks } from "../../../formats/hl7/ack.ts";
 import { decodeHl7 } from "../../../formats/hl7/charset.ts";
-import { encodeHl7 } from "../../../formats/hl7/encode.ts";
+import { buildMessage, encodeHl7 } from "../../../formats/hl7/encode.ts";
 import { splitHl7File } from "../../../formats/hl7/file.ts";
 import { Hl7Message } from "../../../formats/hl7/message.ts";
 import { formatHl7DateTime } from "../../../formats/hl7/time.ts";

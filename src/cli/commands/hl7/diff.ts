@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { Failure } from "../../../core/failures.ts";
-import { type Difference, diffMessages } from "../../../formats/hl7/diff.ts";
 import type { Hl7FilePart } from "../../../formats/hl7/file.ts";
 import type { Hl7Message } from "../../../formats/hl7/message.ts";
+import { type Difference, diffMessages } from "../../../formats/hl7/tree.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
 import { nameOfInput as nameOf, STANDARD_INPUT } from "../../io.ts";
 import { clean, counted } from "../../output/text.ts";

@@ -4,9 +4,9 @@ import { MllpSender, type MllpSendSettings } from "../../../connectors/mllp/send
 import { asFailure, Failure } from "../../../core/failures.ts";
 import { findByteOrderMark } from "../../../formats/encoding.ts";
 import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
-import type { Hl7Header } from "../../../formats/hl7/header.ts";
 import { Hl7Message } from "../../../formats/hl7/message.ts";
 import { CARRIAGE_RETURN, END_BLOCK, START_BLOCK } from "../../../formats/hl7/mllp.ts";
+import type { Hl7Header } from "../../../formats/hl7/segment.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
 import { nameOfInput, readInput } from "../../io.ts";
 import { JsonDocument } from "../../output/list.ts";

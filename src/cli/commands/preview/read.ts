@@ -7,7 +7,7 @@ import { compileProfiles } from "../../../app/profiles.ts";
 import { serviceSettings } from "../../../app/service.ts";
 import { type Config, type ConnectorConfig, wayOfFacility } from "../../../config/config.ts";
 import { readChunks } from "../../../connectors/drop-folder/file-ops.ts";
-import type { ReadableFile } from "../../../connectors/drop-folder/format.ts";
+import type { ReadableFile } from "../../../connectors/drop-folder/settings.ts";
 import { Failure, type Problem } from "../../../core/failures.ts";
 import { openGivenFile } from "../../../core/given-file.ts";
 import type { Verdict } from "../../../core/intake.ts";
