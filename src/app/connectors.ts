@@ -95,7 +95,7 @@ export function createConnector(
   const settings = {
     name: connector.name,
     directories: connector.directories,
-    settleMs: connector.settleMs,
+    stableForMs: connector.stableForMs,
     marker: connector.marker,
     scanIntervalMs: connector.scanIntervalMs,
     folderMode: connector.folderMode,

@@ -138,7 +138,7 @@ export function isFolderConnector(connector: ConnectorConfig): connector is Fold
 interface DropConnectorConfig {
   readonly name: string;
   readonly directories: ConnectorDirectories;
-  readonly settleMs: number;
+  readonly stableForMs: number;
   /** Ending of the marker file, such as `.ok`. */
   readonly marker?: string | undefined;
   readonly scanIntervalMs: number;
@@ -261,7 +261,7 @@ function toConnectorConfig(connector: FileConnector, baseDirectory: string): Con
     profile,
     encoding,
     directories: connectorDirectories(connector, baseDirectory),
-    settleMs: connector.settle,
+    stableForMs: connector.stableFor,
     scanIntervalMs: connector.scanInterval,
     folderMode: connector.folderMode,
     alertAfterMs: connector.alertAfter,

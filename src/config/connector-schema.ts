@@ -25,7 +25,7 @@ const folders = {
   folderMode: folderMode(
     "Rights of folders that are made; 2770 lets a group of the lab drop files. Results may be read by whom the folder lets read.",
   ).prefault("0750"),
-  settle: duration("How long a file must stay unchanged before it is taken.").prefault("2s"),
+  stableFor: duration("How long a file must stay unchanged before it is taken.").prefault("2s"),
   marker: z
     .string()
     .regex(/^\.[A-Za-z0-9_-]+$/, { error: "expected a file ending such as .ok" })

@@ -34,7 +34,7 @@ describe("a valid configuration", () => {
       expect.objectContaining({
         name: "lims",
         type: "hl7-drop",
-        settleMs: 2_000,
+        stableForMs: 2_000,
         maxBytes: 64 * 1024 * 1024,
         profile: "builtin/hl7-orders",
       }),

@@ -89,8 +89,8 @@ describe("a file", () => {
 
   it("may repeat a section by anchor and alias", () => {
     using folder = new ConfigFolder();
-    const text = `${MINIMAL.replace("./lims }", "./lims, settle: &wait 7s, scanInterval: *wait }")}`;
-    expect(folder.load(text).connectors[0]).toMatchObject({ settleMs: 7_000, scanIntervalMs: 7_000 });
+    const text = `${MINIMAL.replace("./lims }", "./lims, stableFor: &wait 7s, scanInterval: *wait }")}`;
+    expect(folder.load(text).connectors[0]).toMatchObject({ stableForMs: 7_000, scanIntervalMs: 7_000 });
   });
 
   it.each([

@@ -15,7 +15,7 @@ import { withFolder } from "../support/with-folder.ts";
 import { JournalIntake } from "./journal-intake.ts";
 
 /** Fast enough for a test, and still two looks apart. */
-export const QUICK = { settleMs: 30, scanIntervalMs: 15 } as const;
+export const QUICK = { stableForMs: 30, scanIntervalMs: 15 } as const;
 
 /** A drop folder with an intake behind it, and what tests look at. */
 export interface DropWorld {

@@ -39,7 +39,7 @@ const hasBoth = (told: readonly string[]) =>
 
 describe("results in another format for each state", () => {
   test("go to a folder, with cane and canister where the service tells them", () => {
-    const times = { settle: "50ms", scanInterval: "50ms" };
+    const times = { stableFor: "50ms", scanInterval: "50ms" };
     const connectors = [{ name: "hl7", type: "hl7-drop", directory: "hl7", profile: "site", ...times }];
     return withSite({ config: { profiles, connectors, service: { surface: "external" } } }, async (site) => {
       await site.start();

@@ -38,7 +38,7 @@ async function withShown(
     const connectors = [
       { name: "hl7", type: "hl7-drop", directory: join(site.folder, "hl7") },
       {
-        ...{ name: "csv", type: "csv-drop", directory: join(site.folder, "csv"), settle: "300ms" },
+        ...{ name: "csv", type: "csv-drop", directory: join(site.folder, "csv"), stableFor: "300ms" },
         ...{ scanInterval: "50ms", alertAfter: "1s", ...(marker === undefined ? {} : { marker }) },
       },
     ];

@@ -59,14 +59,14 @@ export class DropFolder implements Connector {
     this.#settings = settings;
     this.#deps = { ...deps, logger: deps.logger.child({ connector: settings.name }) };
     this.#ops = { ...systemFileOps, ...deps.fileOps };
-    const { directories, marker, settleMs = DEFAULT_MS, folderMode = DEFAULT_FOLDER_MODE } = settings;
+    const { directories, marker, stableForMs = DEFAULT_MS, folderMode = DEFAULT_FOLDER_MODE } = settings;
     this.#folderMode = folderMode;
     const { clock, intake, logger } = this.#deps;
     const step = this.#step;
     const ops = this.#ops;
     const identity = deps.identity ?? currentIdentity();
     this.#instance = new WorkInstance(directories.work, { clock, ops, identity });
-    this.#scan = new FolderScan(directories.in, { settleMs, marker });
+    this.#scan = new FolderScan(directories.in, { stableForMs, marker });
     this.#untaken = new Untaken(this.#scan, clock, {
       afterMs: settings.alertAfterMs ?? ALERT_AFTER_MS,
       marker,
@@ -79,7 +79,7 @@ export class DropFolder implements Connector {
       clock,
       logger,
       step,
-      settleMs,
+      stableForMs,
       signal: this.#stop.signal,
       pause: this.#pause,
       publication: new Publication({

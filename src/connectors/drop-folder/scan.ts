@@ -32,16 +32,16 @@ export class FolderScan {
   readonly #folder: string;
   readonly #marker: Buffer | undefined;
   readonly #window: number;
-  readonly #settling: Settling;
+  readonly #stability: Stability;
   /** Markers found at the first look may be left over from files taken before a crash: they alone prove nothing. */
   #oldMarkers: Set<string> | undefined;
   #passedOver = new PassedOver();
 
-  constructor(folder: string, settings: { settleMs: number; marker?: string | undefined; window?: number }) {
+  constructor(folder: string, settings: { stableForMs: number; marker?: string | undefined; window?: number }) {
     this.#folder = folder;
     this.#marker = settings.marker ? Buffer.from(settings.marker) : undefined;
     this.#window = settings.window ?? WINDOW;
-    this.#settling = new Settling(settings.settleMs);
+    this.#stability = new Stability(settings.stableForMs);
   }
 
   /**
@@ -52,13 +52,13 @@ export class FolderScan {
     const { entries, markers } = await this.#oldestEntries();
     this.#oldMarkers ??= markers;
     for (const key of this.#oldMarkers) if (!markers.has(key)) this.#oldMarkers.delete(key);
-    this.#settling.beginRound();
+    this.#stability.beginRound();
     const candidates: Candidate[] = [];
     for (const entry of entries) {
-      const isSettled = this.#settling.look(entry.key, entry.fingerprint, nowMs);
+      const isStable = this.#stability.look(entry.key, entry.fingerprint, nowMs);
       const markerKey = this.#marker && entry.key + this.#marker.toString("latin1");
       const isAnnounced = markerKey !== undefined && !this.#oldMarkers.has(markerKey);
-      if (!isSettled && !isAnnounced) continue;
+      if (!isStable && !isAnnounced) continue;
       candidates.push({
         path: this.#pathOf(entry.key),
         name: nameOf(entry.key),
@@ -66,7 +66,7 @@ export class FolderScan {
         markerPath: markerKey === undefined ? undefined : this.#pathOf(markerKey),
       });
     }
-    return { candidates, soonestMs: this.#settling.endRound(nowMs) };
+    return { candidates, soonestMs: this.#stability.endRound(nowMs) };
   }
 
   /** What the last look passed over. */
@@ -74,9 +74,9 @@ export class FolderScan {
     return this.#passedOver;
   }
 
-  /** See {@link Settling.listChanging}. */
+  /** See {@link Stability.listChanging}. */
   listChanging(nowMs: number, afterMs: number): { readonly count: number; readonly longestMs: number } {
-    return this.#settling.listChanging(nowMs, afterMs);
+    return this.#stability.listChanging(nowMs, afterMs);
   }
 
   async #oldestEntries(): Promise<{ entries: Entry[]; markers: Set<string> }> {
@@ -171,16 +171,16 @@ interface Seen {
 }
 
 /**
- * Tells when something has stopped changing: its fingerprint was the same at two looks at least `settleMs` apart.
+ * Tells when something has stopped changing: its fingerprint was the same at two looks at least `stableForMs` apart.
  * Size alone would prove nothing, since some servers set the final size before the first byte is written.
  */
-export class Settling {
-  readonly #settleMs: number;
+export class Stability {
+  readonly #stableForMs: number;
   #seen = new Map<string, Seen>();
   #next = new Map<string, Seen>();
 
-  constructor(settleMs: number) {
-    this.#settleMs = settleMs;
+  constructor(stableForMs: number) {
+    this.#stableForMs = stableForMs;
   }
 
   /** Begins a round of looks; what is not looked at until {@link endRound} is forgotten. */
@@ -194,7 +194,7 @@ export class Settling {
     const isSame = before?.fingerprint === fingerprint;
     const sinceMs = isSame ? before.sinceMs : nowMs;
     this.#next.set(key, { fingerprint, sinceMs, firstMs: before?.firstMs ?? nowMs });
-    return isSame && nowMs - sinceMs >= this.#settleMs;
+    return isSame && nowMs - sinceMs >= this.#stableForMs;
   }
 
   /** How many have not come to rest for so long since they were first seen, and the longest of these times, ms. */
@@ -202,19 +202,19 @@ export class Settling {
     let count = 0;
     let longestMs = 0;
     for (const { sinceMs, firstMs } of this.#seen.values()) {
-      if (nowMs - firstMs < afterMs || nowMs - sinceMs >= this.#settleMs) continue;
+      if (nowMs - firstMs < afterMs || nowMs - sinceMs >= this.#stableForMs) continue;
       count += 1;
       longestMs = Math.max(longestMs, nowMs - firstMs);
     }
     return { count, longestMs };
   }
 
-  /** Ends the round. Returns how long until the first of those that are still resting could be settled, ms. */
+  /** Ends the round. Returns how long until the first of those that are still resting could be stable, ms. */
   endRound(nowMs: number): number | undefined {
     this.#seen = this.#next;
     let soonest: number | undefined;
     for (const { sinceMs } of this.#seen.values()) {
-      const leftMs = Math.max(0, sinceMs + this.#settleMs - nowMs);
+      const leftMs = Math.max(0, sinceMs + this.#stableForMs - nowMs);
       if (leftMs > 0 && (soonest === undefined || leftMs < soonest)) soonest = leftMs;
     }
     return soonest;

@@ -37,9 +37,9 @@ export function dropDirectories(directory: string, own: Partial<DropDirectories>
 export interface DropFolderSettings {
   readonly name: string;
   readonly directories: DropDirectories;
-  /** How long a file must rest, by monotonic time, before it counts as whole. Default 2 s. */
-  readonly settleMs?: number | undefined;
-  /** Suffix of the marker file that says a file is whole, such as `.ok`. Without it files have to settle. */
+  /** How long a file must stay unchanged, by monotonic time, before it counts as whole. Default 2 s. */
+  readonly stableForMs?: number | undefined;
+  /** Suffix of the marker file that says a file is whole, such as `.ok`. Without it a file has to stay unchanged. */
   readonly marker?: string | undefined;
   /** Rights of folders that are made, such as 0o750; those of results and reports follow from it. Default 0o750. */
   readonly folderMode?: number | undefined;

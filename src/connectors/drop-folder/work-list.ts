@@ -42,7 +42,7 @@ export interface WorkListDeps extends DecideDeps {
   readonly logger: Logger;
   readonly publication: Publication;
   readonly pause: Pause;
-  readonly settleMs: number;
+  readonly stableForMs: number;
 }
 
 /** The claimed files: worked on in the order in which they were claimed, each until it lies where it belongs. */
@@ -200,7 +200,7 @@ export class WorkList {
     }
   }
 
-  /** A file that was found in the work folder, or changed there, has to settle there: its writer may still hold it. */
+  /** A file that was found in the work folder, or changed there, has to rest there: its writer may still hold it. */
   async #isResting(item: Item): Promise<boolean> {
     if (item.expected !== undefined) return true;
     const nowMs = this.#deps.clock.monotonic();
@@ -210,7 +210,7 @@ export class WorkList {
       if (item.resting) item.attempts += 1;
       item.resting = { fingerprint: seen, sinceMs: nowMs };
     }
-    item.nextAtMs = item.resting.sinceMs + this.#deps.settleMs;
+    item.nextAtMs = item.resting.sinceMs + this.#deps.stableForMs;
     if (nowMs < item.nextAtMs) return false;
     item.expected = seen;
     return true;

@@ -71,7 +71,7 @@ describe("a file in a drop folder", () => {
   test("is not taken while it grows, however slowly, and is taken whole afterwards", () =>
     withDropWorld(async (world) => {
       const { clock, write } = slowWriter();
-      await world.start(world.hl7({ settleMs: 150 }, { clock }));
+      await world.start(world.hl7({ stableForMs: 150 }, { clock }));
       const path = join(world.directories.in, "slow.hl7");
       await writeFile(path, "");
       const content = hl7Message("S1") + hl7Message("S2");
@@ -89,7 +89,7 @@ describe("a file in a drop folder", () => {
   test("is not taken for whole because its final size is there from the first moment", () =>
     withDropWorld(async (world) => {
       const { clock, write } = slowWriter();
-      await world.start(world.hl7({ settleMs: 150 }, { clock }));
+      await world.start(world.hl7({ stableForMs: 150 }, { clock }));
       const content = Buffer.from(hl7Message("P1") + hl7Message("P2"));
       const handle = await open(join(world.directories.in, "samba.hl7"), "w");
       await handle.truncate(content.length);
@@ -178,7 +178,7 @@ describe("a file in a drop folder", () => {
 
   test("with a marker set waits for its marker, which is removed", () =>
     withDropWorld(async (world) => {
-      await world.start(world.hl7({ marker: ".ok", settleMs: 60_000 }));
+      await world.start(world.hl7({ marker: ".ok", stableForMs: 60_000 }));
       await world.drop("waits.hl7", hl7Message("W"));
       await world.drop("told.hl7", hl7Message("T"));
       await world.drop("told.hl7.ok", "");

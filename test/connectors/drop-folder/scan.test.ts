@@ -13,7 +13,7 @@ async function write(folder: string, name: string, minute = 0): Promise<void> {
 describe("a scan", () => {
   test("finds a file whole at the second look that is at least the settling time after the first", () =>
     withFolder(async (folder) => {
-      const scan = new FolderScan(folder, { settleMs: 2_000 });
+      const scan = new FolderScan(folder, { stableForMs: 2_000 });
       await write(folder, "a");
       expect(await scan.look(1_000)).toEqual({ candidates: [], soonestMs: 2_000 });
       expect(await scan.look(2_999)).toEqual({ candidates: [], soonestMs: 1 });
@@ -22,7 +22,7 @@ describe("a scan", () => {
 
   test("begins anew when a file's time changes although its size does not", () =>
     withFolder(async (folder) => {
-      const scan = new FolderScan(folder, { settleMs: 2_000 });
+      const scan = new FolderScan(folder, { stableForMs: 2_000 });
       await write(folder, "a", 1);
       await scan.look(0);
       await write(folder, "a", 2);
@@ -32,7 +32,7 @@ describe("a scan", () => {
 
   test("begins anew when a file was away", () =>
     withFolder(async (folder) => {
-      const scan = new FolderScan(folder, { settleMs: 2_000 });
+      const scan = new FolderScan(folder, { stableForMs: 2_000 });
       await write(folder, "a");
       await scan.look(0);
       await rename(join(folder, "a"), join(folder, ".a"));
@@ -43,7 +43,7 @@ describe("a scan", () => {
 
   test("looks after the oldest files only when there are very many", () =>
     withFolder(async (folder) => {
-      const scan = new FolderScan(folder, { settleMs: 0, window: 10 });
+      const scan = new FolderScan(folder, { stableForMs: 0, window: 10 });
       for (let i = 0; i < 200; i++) await write(folder, `f${i}`, 200 - i);
       await scan.look(0);
       const { candidates } = await scan.look(1);

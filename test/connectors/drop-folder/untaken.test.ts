@@ -12,7 +12,7 @@ function scanOf(folder: string, marker?: string) {
   let atMs = 0;
   const startedMs = Date.now();
   const clock = { now: () => startedMs + atMs, monotonic: () => atMs, sleep: async () => undefined };
-  const scan = new FolderScan(folder, { settleMs: 2_000, marker });
+  const scan = new FolderScan(folder, { stableForMs: 2_000, marker });
   const untaken = new Untaken(scan, clock, { afterMs: AFTER_MS, marker });
   return async (ms: number) => {
     atMs = ms;
