@@ -216,7 +216,7 @@ function tryMultiByte(bytes: Buffer, encoding: Encoding, isBegun = false): strin
 const C1_CONTROL = /[\u0080-\u009f]/;
 
 /** Bytes, or where in the text (in UTF-16 units) the first character stands that the encoding does not have. */
-export type Encoded =
+type Encoded =
   | { readonly ok: true; readonly bytes: Buffer }
   | { readonly ok: false; readonly offset: number };
 

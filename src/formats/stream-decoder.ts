@@ -1,7 +1,7 @@
 import { decodeBytes, type Encoding } from "./encoding.ts";
 
 /** What one call decoded; `badOffset` is the 0-based offset in the whole stream of the first byte that does not fit. */
-export interface DecodedChunk {
+interface DecodedChunk {
   /** Text up to the bad byte, if there is one. */
   readonly text: string;
   readonly badOffset?: number;

@@ -63,7 +63,13 @@ export function siteConfig(folder: string, serviceUrl: string, databaseUrl: stri
     },
     facilities: { NORTH: 12, SOUTH: 13 },
     connectors: [
-      { name: "hl7", type: "hl7-drop", directory: join(folder, "hl7"), stableFor: "50ms", scanInterval: "50ms" },
+      {
+        name: "hl7",
+        type: "hl7-drop",
+        directory: join(folder, "hl7"),
+        stableFor: "50ms",
+        scanInterval: "50ms",
+      },
       {
         name: "csv",
         type: "csv-drop",

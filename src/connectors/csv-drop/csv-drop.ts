@@ -36,7 +36,7 @@ const BATCH_BYTES = 4 * 1024 * 1024;
 const MOST_PROBLEMS = 100;
 
 /** What a CSV drop folder is told beyond its folders. */
-export interface CsvFileSettings {
+interface CsvFileSettings {
   readonly reading: CsvReading;
   readonly maxBytes?: number | undefined;
   readonly limits?: CsvLimits | undefined;

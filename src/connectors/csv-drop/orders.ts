@@ -11,7 +11,7 @@ const MOST_BYTES = 4 * 1024 * 1024;
 const MOST_LINES_NAMED = 10;
 
 /** A row and what tells its order from other orders; the key is empty when the row is an order of its own. */
-export interface KeyedRow {
+interface KeyedRow {
   readonly row: CsvRecord;
   readonly key: string;
   readonly identity: RowIdentity;

@@ -94,7 +94,7 @@ export async function exists(path: string): Promise<boolean> {
 }
 
 /** What stands under that name; undefined for nothing. */
-export async function lstatIfThere(path: string): Promise<Stats | undefined> {
+async function lstatIfThere(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path);
   } catch (error) {

@@ -167,7 +167,7 @@ export function currentIdentity(): ProcessIdentity {
  * Whether a process is certainly gone, seen from `viewer`. False when it runs, and also when it can't be known
  * because it belongs to another machine or container.
  */
-export function isCertainlyGone(owner: ProcessIdentity, viewer: ProcessIdentity): boolean {
+function isCertainlyGone(owner: ProcessIdentity, viewer: ProcessIdentity): boolean {
   if (owner.place !== viewer.place) return false;
   try {
     process.kill(owner.pid, 0);

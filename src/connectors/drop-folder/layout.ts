@@ -197,7 +197,7 @@ export async function narrow(path: string): Promise<void> {
  * How accounts that have nothing to do with a folder could get at what it holds, in words with what to do; undefined when
  * they can't. The folder has to be there.
  */
-export async function exposureOf(path: string): Promise<string | undefined> {
+async function exposureOf(path: string): Promise<string | undefined> {
   if (process.platform === "win32") return undefined;
   const { mode } = await lstat(path);
   let isReached = true;

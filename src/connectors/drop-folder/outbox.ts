@@ -12,7 +12,7 @@ const TEMPORARY = ".tmp-";
 /** A delivery takes seconds; what is older was left by a crash. */
 const STALE_MS = 3_600_000;
 
-export interface OutboxDeps {
+interface OutboxDeps {
   readonly folder: string;
   /** The rights of a result. */
   readonly mode: number;

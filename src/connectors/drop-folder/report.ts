@@ -5,7 +5,7 @@ import type { MessageVerdict } from "../../core/intake.ts";
 const MOST_PROBLEMS = 10_000;
 
 /** How many messages of a file met which verdict. */
-export type VerdictCounts = Record<MessageVerdict["verdict"], number>;
+type VerdictCounts = Record<MessageVerdict["verdict"], number>;
 
 /** What a report says about a file. */
 export interface FileReport {

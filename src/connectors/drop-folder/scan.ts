@@ -37,7 +37,10 @@ export class FolderScan {
   #oldMarkers: Set<string> | undefined;
   #passedOver = new PassedOver();
 
-  constructor(folder: string, settings: { stableForMs: number; marker?: string | undefined; window?: number }) {
+  constructor(
+    folder: string,
+    settings: { stableForMs: number; marker?: string | undefined; window?: number },
+  ) {
     this.#folder = folder;
     this.#marker = settings.marker ? Buffer.from(settings.marker) : undefined;
     this.#window = settings.window ?? WINDOW;
@@ -174,7 +177,7 @@ interface Seen {
  * Tells when something has stopped changing: its fingerprint was the same at two looks at least `stableForMs` apart.
  * Size alone would prove nothing, since some servers set the final size before the first byte is written.
  */
-export class Stability {
+class Stability {
   readonly #stableForMs: number;
   #seen = new Map<string, Seen>();
   #next = new Map<string, Seen>();

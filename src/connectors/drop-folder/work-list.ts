@@ -37,7 +37,7 @@ type Decided = { readonly item: Item } & (
   | { readonly fate: Fate; readonly sha256: string | undefined }
 );
 
-export interface WorkListDeps extends DecideDeps {
+interface WorkListDeps extends DecideDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly publication: Publication;

@@ -21,7 +21,7 @@ const BATCH_MESSAGES = 200;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
 /** What an HL7 drop folder is told beyond its folders. */
-export interface Hl7FileSettings {
+interface Hl7FileSettings {
   readonly maxBytes?: number | undefined;
   readonly wholeFile?: boolean | undefined;
   /** Character sets: what the sender really uses, and what an empty MSH-18 means. */

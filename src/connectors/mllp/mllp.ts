@@ -20,14 +20,14 @@ export interface MllpSettings {
 }
 
 /** Results as files instead, as a drop folder's. */
-export interface ResultFolder {
+interface ResultFolder {
   readonly put: (file: OutgoingFile) => Promise<void>;
   readonly check: () => Promise<CheckLine[]>;
   /** Makes the folder if need be. */
   readonly prepare: () => Promise<void>;
 }
 
-export interface MllpDeps extends Pick<ListenerDeps, "clock" | "logger"> {
+interface MllpDeps extends Pick<ListenerDeps, "clock" | "logger"> {
   readonly intake: Intake;
   /** Told of a result that the lab answered with an error after it had acknowledged it. Must not throw. */
   readonly onTakenBack?: ((fileName: string, answer: string) => void) | undefined;

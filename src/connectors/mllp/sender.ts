@@ -21,7 +21,7 @@ export interface MllpSendSettings extends DialSettings {
   readonly maxAnswerBytes?: number | undefined;
 }
 
-export interface SenderDeps {
+interface SenderDeps {
   readonly clock: Clock;
   readonly logger: Logger;
 }

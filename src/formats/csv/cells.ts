@@ -2,7 +2,7 @@ import { CsvError, parse } from "csv-parse/sync";
 import type { FailureCode } from "../../core/failures.ts";
 import { trimBlanks } from "./records.ts";
 
-export interface CellSettings {
+interface CellSettings {
   readonly delimiter: string;
   readonly quote: string;
 }

@@ -12,7 +12,7 @@ export interface RawRecord {
   readonly quoteLine: number | undefined;
 }
 
-export interface SplitterSettings {
+interface SplitterSettings {
   /** Characters behind which a quote opens a quoted value. */
   readonly delimiters: string;
   /** One character, or empty for none. */

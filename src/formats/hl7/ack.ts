@@ -6,7 +6,7 @@ import { formatHl7DateTime } from "./time.ts";
 export type AcknowledgmentCode = "AA" | "AE" | "AR" | "CA" | "CE" | "CR";
 
 /** Table 0357, what ERR-3 says (and ERR-1.4 before version 2.5). */
-export const ERROR_CONDITIONS = {
+const ERROR_CONDITIONS = {
   "0": "Message accepted",
   "100": "Segment sequence error",
   "101": "Required field missing",

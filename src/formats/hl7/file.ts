@@ -17,9 +17,9 @@ export interface Hl7FilePart {
 }
 
 /** Something wrong with a file as a whole. */
-export type Hl7FileProblem = Problem;
+type Hl7FileProblem = Problem;
 
-export interface Hl7File {
+interface Hl7File {
   /** Empty when there is any problem: a file that may be cut short is never half processed. */
   readonly parts: readonly Hl7FilePart[];
   readonly problems: readonly Hl7FileProblem[];
@@ -30,7 +30,7 @@ export interface Hl7File {
 }
 
 /** How much is taken in one: more is refused as a whole (HL7_TOO_MANY_MESSAGES), and the rest isn't looked at. */
-export interface SplitLimits {
+interface SplitLimits {
   readonly messages: number;
   readonly batches: number;
 }
@@ -190,7 +190,7 @@ const END_OF_FILE = 0x1a;
  * MLLP's end block is followed by a line end, another frame or the end of the file; elsewhere 0x1C and 0x0B are the
  * message's own. What it tells is of the line it stands at, by offsets; MLLP bytes and byte order mark are left out.
  */
-export class FileLines {
+class FileLines {
   /** 1-based. */
   line = 0;
   start = 0;

@@ -2,7 +2,7 @@ import { Failure } from "../../core/failures.ts";
 import type { Hl7Message, Segment } from "./message.ts";
 
 /** A specimen and its containers; `spm` is undefined where containers stand without one (2.4, or no SPM sent). */
-export interface SpecimenGroup {
+interface SpecimenGroup {
   readonly spm?: Segment;
   readonly containers: readonly Segment[];
 }

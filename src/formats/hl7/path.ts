@@ -2,7 +2,7 @@ import { Failure } from "../../core/failures.ts";
 import { isSegmentName, type Segment } from "./segment.ts";
 
 /** One test inside brackets: `5=MR` or `4.2!=1.2.3`. */
-export interface PathCondition {
+interface PathCondition {
   /** Positions below the bracketed thing: component and subcomponent of a field, or field, component, subcomponent of a segment. */
   readonly at: readonly number[];
   readonly isEqual: boolean;

@@ -1,5 +1,5 @@
 /** A date or time as HL7 writes it (TS, DT, DTM: `YYYY[MM[DD[HH[MM[SS[.S…]]]]]][+/-ZZZZ]`, HL7 chapter 2A). */
-export interface Hl7Date {
+interface Hl7Date {
   /** `YYYY-MM-DD` as written, without any shift of time zone; undefined when the day or month is not given. */
   readonly date: string | undefined;
   readonly precision: "year" | "month" | "day" | "time";

@@ -13,7 +13,7 @@ export function readRow(rule: ValueRule<string>, row: CsvRow, find = findColumn)
  * The column that counts for a code or a date: the first of the profile's list that the file has, so that an empty cell is an
  * error and never filled with what another column has. What the profile brings itself is for files without any of them.
  */
-export function columnInForce(rule: ValueRule<string>, { values }: CsvRow): ValueRule<string> {
+function columnInForce(rule: ValueRule<string>, { values }: CsvRow): ValueRule<string> {
   const { sources, fallback, mustAgree } = rule;
   if (fallback === undefined && (mustAgree || sources.length <= 1)) return rule;
   const counting = sources.filter((source) => source.kind === "constant" || values.has(source.path));

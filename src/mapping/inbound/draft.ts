@@ -2,7 +2,7 @@ import type { AssigningAuthority } from "../../core/assigning-authority.ts";
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import { movesContainers, type Operation, type Order, type OrderSubject } from "../../core/order.ts";
 import { phi } from "../../core/phi.ts";
-import { isOperation, TABLE_OPERATIONS } from "../profile/profile.ts";
+import { isOperation, TABLE_OPERATIONS } from "../profile/message-type.ts";
 import { quote } from "../profile/transforms.ts";
 import type { Reading } from "../profile/value.ts";
 import { findUnfit, type ValueKind } from "./unfit.ts";

@@ -153,7 +153,7 @@ function withoutPatient(mapped: MappedMessage, place: string): MappedMessage {
 }
 
 /** What of MSH keeps a message from being mapped: its type, its version, its processing id, its control id. */
-export function checkHeader(
+function checkHeader(
   header: HeaderCodes,
   messagePlace: string,
   profile: Hl7Profile,
@@ -206,7 +206,7 @@ export function checkHeader(
  * Why a message without a control id (MSH-10) is not taken: an answer names its message by nothing else (MSA-2), and no
  * repeat of it could be known. Blanks and `""` are none.
  */
-export function checkControlId(
+function checkControlId(
   { messageControlId }: HeaderCodes,
   messagePlace: string,
   { controlId, name }: Pick<Hl7Profile, "controlId" | "name">,
@@ -238,7 +238,7 @@ function isVersionOf(version: string, known: string): boolean {
 }
 
 /** What names a message to its sender, without the codes that can't be kept. */
-export function keepableHeader(codes: HeaderCodes): MessageName {
+function keepableHeader(codes: HeaderCodes): MessageName {
   return {
     messageControlId: isControlId(codes.messageControlId)
       ? keptIfFit(codes.messageControlId, "code")

@@ -8,7 +8,7 @@ import { readOrders } from "./order-hl7.ts";
 import { controlOf, readWishes } from "./wish-hl7.ts";
 
 /** What a message wants of earlier orders. */
-export interface MappedWishes {
+interface MappedWishes {
   readonly wishes: readonly ControlRequest[];
   /** What the orders are to ask for, as it was judged: what waits or is wrong there holds for the whole message. */
   readonly contents: readonly MappedMessage[];

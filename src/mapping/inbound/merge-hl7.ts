@@ -7,7 +7,7 @@ import type { Draft } from "./draft.ts";
 import { readSubjectOrder } from "./order-hl7.ts";
 
 /** One merge of a message, and the segments that it was read from. */
-export interface ReadMerge {
+interface ReadMerge {
   readonly draft: Draft;
   readonly segments: readonly Segment[];
 }

@@ -9,7 +9,7 @@ import type { Reading } from "../profile/value.ts";
 import { keptIfFit } from "./unfit.ts";
 
 /** A group of a message, and the order number that was read of it. */
-export interface NumberedGroup {
+interface NumberedGroup {
   readonly group: OrderGroup;
   readonly number: Reading;
 }

@@ -9,7 +9,7 @@ import { keptIfFit } from "./unfit.ts";
 import { controlOf } from "./wish-hl7.ts";
 
 /** The field of ORC or OBR that an order's number is read from. */
-export interface NumberPlace {
+interface NumberPlace {
   readonly segment: "ORC" | "OBR";
   readonly field: number;
 }
@@ -28,7 +28,7 @@ const FILLED: Readonly<Record<NumberPlace["segment"], readonly number[]>> = {
  *
  * @param group undefined once the message is pruned; then the profile's first place is taken
  */
-export function findNumberPlace(group: OrderGroup | undefined, { rules }: Hl7Profile): NumberPlace {
+function findNumberPlace(group: OrderGroup | undefined, { rules }: Hl7Profile): NumberPlace {
   const rule = rules.placerOrderNumber;
   if (group === undefined) {
     const [first] = rule.sources.flatMap((source) => (source.kind === "place" ? [source.path] : []));
@@ -70,7 +70,7 @@ function tryGroupsByNumber(message: Hl7Message, profile: Hl7Profile, number: str
 }
 
 /** What the numbers of an order are in the ORC and OBR of an answer or result. */
-export interface NumberFields {
+interface NumberFields {
   /** ORC-2. */
   readonly placer: OutSegment[1];
   /** OBR-2. */

@@ -2,8 +2,9 @@ import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { CsvRow } from "../../core/intake.ts";
 import type { Control, ControlRequest } from "../../core/order-control.ts";
 import { phi } from "../../core/phi.ts";
+import { isWishOperation, type WishOperation } from "../profile/message-type.ts";
 import { viewCsv } from "../profile/module.ts";
-import { type CsvProfile, isWishOperation, type WishOperation } from "../profile/profile.ts";
+import type { CsvProfile } from "../profile/profile.ts";
 import type { Reading, ValueRule } from "../profile/value.ts";
 import { readCode, readDate, readLabel, readName, readRow } from "./csv-codes.ts";
 import type { Draft } from "./draft.ts";
@@ -92,7 +93,7 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
 }
 
 /** The needed columns that the file does not have. Where one is missing, that is all there is to tell about its rows. */
-export function missingColumns(rows: readonly CsvRow[], { reading }: CsvProfile): Problem[] {
+function missingColumns(rows: readonly CsvRow[], { reading }: CsvProfile): Problem[] {
   const first = rows[0];
   if (first === undefined) return [];
   return reading.requiredColumns.flatMap((alternatives): Problem[] => {
@@ -124,13 +125,13 @@ interface WishRow {
 }
 
 /** The rows of one order number, apart by what they ask for. */
-export interface SplitRows {
+interface SplitRows {
   readonly orders: readonly CsvRow[];
   readonly wishes: readonly WishRow[];
 }
 
 /** Takes apart the rows that make up an order and those that want something of an earlier one. */
-export function splitRows(rows: readonly CsvRow[], { rules }: CsvProfile): SplitRows {
+function splitRows(rows: readonly CsvRow[], { rules }: CsvProfile): SplitRows {
   const orders: CsvRow[] = [];
   const wishes: WishRow[] = [];
   for (const row of rows) {
@@ -149,7 +150,7 @@ export function splitRows(rows: readonly CsvRow[], { rules }: CsvProfile): Split
  * needed; a subject code is compared with the order's, and nothing else is read. In one file a wish stands below the order
  * that it is about: the other way round nobody can say what is meant.
  */
-export function readWishRows({ orders, wishes: rows }: SplitRows, { rules }: CsvProfile): ReadWishes {
+function readWishRows({ orders, wishes: rows }: SplitRows, { rules }: CsvProfile): ReadWishes {
   const problems: Problem[] = [];
   const value = (reading: Reading, needed: string | undefined): string | undefined => {
     const complain = (code: FailureCode, message: string): undefined => {

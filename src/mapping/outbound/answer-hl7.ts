@@ -280,7 +280,7 @@ const CONDITION_BY_CODE: Readonly<Partial<Record<FailureCode, ErrorCondition>>> 
 };
 
 /** A problem as ERR tells it, under our own code in ERR-5. */
-export function toAckError({ code, place, message }: Problem): AckError {
+function toAckError({ code, place, message }: Problem): AckError {
   return { condition: conditionOf(code), place, text: `${place}: ${message}`, applicationCode: code };
 }
 

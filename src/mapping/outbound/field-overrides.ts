@@ -16,7 +16,7 @@ export interface FieldOverride {
 type Template = readonly (string | { readonly name: ValueName } | { readonly path: FieldPath })[];
 
 /** What a text of the profile may be filled with. */
-export interface Fillings {
+interface Fillings {
   /** What is told; see `TELLABLE`. Undefined for what has no entry there. */
   readonly told: string | undefined;
   /** The order that it is about, where that is one. */

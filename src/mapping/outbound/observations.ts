@@ -5,7 +5,7 @@ import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import type { OutSegment } from "./original.ts";
 import { formatReadableTime, formatServiceTimestamp } from "./timestamp.ts";
 
-export interface ObservationSettings {
+interface ObservationSettings {
   readonly timeZone: string;
   readonly version: string;
   /** OBX-14 where the service gave no time of its own. */

@@ -143,7 +143,7 @@ export interface Echo {
 }
 
 /** What an echo is read from and written in. */
-export interface EchoEncodings {
+interface EchoEncodings {
   /** What the message was read in; what MSH-18 says unless given. */
   readonly from?: Encoding | undefined;
   readonly to: Encoding;

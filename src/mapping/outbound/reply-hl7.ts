@@ -15,7 +15,7 @@ import { encodeAnswer, withSiteFields } from "./site-fields.ts";
  * How answers on a connection look: `plain`, an ACK that every sender understands, or `order`, the application
  * acknowledgement that fits the message (ORR, ORL), where it is answered in original mode.
  */
-export type ReplyForm = "plain" | "order";
+type ReplyForm = "plain" | "order";
 
 export interface ReplySettings {
   readonly form: ReplyForm;
@@ -24,7 +24,7 @@ export interface ReplySettings {
 }
 
 /** Composes what is answered to one message over the connection that it came by (HL7 chapter 2.9). */
-export interface Replier {
+interface Replier {
   /** Whether the connection carries all that the sender wants to hear of the message as a whole. */
   isWhole(answer: Pick<MessageAnswer, "kind"> & { readonly problems?: MessageProblems }): boolean;
   /**

@@ -3,7 +3,8 @@ import type { Control } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { type CsvValue, encodeCsv } from "../../formats/csv/encode.ts";
 import { type Encoding, encodeText, isEncodable, isWide, spellOut } from "../../formats/encoding.ts";
-import { isTold, type Profile, type ResultSettings, type WishOperation } from "../profile/profile.ts";
+import type { WishOperation } from "../profile/message-type.ts";
+import { isTold, type Profile, type ResultSettings } from "../profile/profile.ts";
 import { distinctName } from "./file-name.ts";
 
 /** The columns of a result file, in their order. */
@@ -176,7 +177,7 @@ function errorOf({ sharesNumber, numberPlace, reason }: OutcomeOrder): string {
 }
 
 /** How a CSV file is written. */
-export type CsvWriting = Pick<ResultSettings, "encoding" | "byteOrderMark">;
+type CsvWriting = Pick<ResultSettings, "encoding" | "byteOrderMark">;
 
 /** What CSV files are written in: a profile for CSV has no other character set to go by. */
 function encodingOf({ encoding = "utf-8" }: CsvWriting): Encoding {
@@ -188,7 +189,7 @@ function encodingOf({ encoding = "utf-8" }: CsvWriting): Encoding {
  *
  * @throws Failure RESULT_NOT_ENCODABLE
  */
-export function encodeTable(
+function encodeTable(
   columns: readonly string[],
   rows: readonly (readonly CsvValue[])[],
   writing: CsvWriting,
@@ -206,7 +207,7 @@ export function encodeTable(
  * @param textColumns those columns
  * @throws Failure RESULT_NOT_ENCODABLE where any other has one
  */
-export function fitRows<R extends Readonly<Record<string, string>>>(
+function fitRows<R extends Readonly<Record<string, string>>>(
   rows: readonly R[],
   textColumns: readonly (keyof R & string)[],
   writing: CsvWriting,

@@ -208,7 +208,7 @@ const NUMBERS: Readonly<Record<string, readonly number[]>> = { SAC: [1, 2], SPM:
  *
  * @param numbers the number as it was read, and as it was written
  */
-export function withoutNumber(text: string, numbers: readonly string[]): string {
+function withoutNumber(text: string, numbers: readonly string[]): string {
   const message = Hl7Message.parse(text);
   const { delimiters } = message;
   const written = new Set(numbers.flatMap((number) => [number, escapeText(number, delimiters)]));

@@ -110,7 +110,7 @@ function findGroups(order: OutcomeOrder, { message }: Original, profile: Hl7Prof
 }
 
 /** The places in which HL7 tells how an order stands. Their tables share letters and nothing else. */
-export interface StatusCodes {
+interface StatusCodes {
   /** ORC-1, table 0119. */
   readonly orderControl: string;
   /** ORC-5, table 0038. */

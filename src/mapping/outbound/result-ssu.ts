@@ -130,7 +130,7 @@ function placeFields(location: ContainerLocation | undefined, facilityCode: stri
  * The segments of the original that stand for the container with this label. None where the message is gone, or a
  * site's module gave the container another label than it reads: whose segments they are would be a guess.
  */
-export function findContainerSegments(
+function findContainerSegments(
   label: string,
   groups: readonly OrderGroup[],
   { message }: Original,

@@ -5,7 +5,8 @@ import { findEncoding } from "../../formats/encoding.ts";
 import { readCode, readRow } from "../inbound/csv-codes.ts";
 import { compileBoundedRegex } from "./bounded-regex.ts";
 import { type Complain, compileRules } from "./compile-rules.ts";
-import { type CsvProfile, isOperation, isWishOperation, type OrderRules } from "./profile.ts";
+import { isOperation, isWishOperation } from "./message-type.ts";
+import type { CsvProfile, OrderRules } from "./profile.ts";
 import type { ProfileDefinition } from "./schema.ts";
 import type { ValueRule } from "./value.ts";
 
@@ -171,7 +172,7 @@ function requireColumn(name: string, header: boolean | readonly string[]): strin
  *
  * @param values by column name; a column that isn't there has no value
  */
-export function identifyRow(values: ReadonlyMap<string, string>, rules: OrderRules<string>): RowIdentity {
+function identifyRow(values: ReadonlyMap<string, string>, rules: OrderRules<string>): RowIdentity {
   const row: CsvRow = { line: 0, values };
   const operation = () => {
     const reading = readRow(rules.operation, row);

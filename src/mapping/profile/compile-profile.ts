@@ -13,7 +13,7 @@ import type { CompiledProfile, ContainerKind, ContainerSegment, CsvProfile, Hl7P
 import type { ProfileDefinition } from "./schema.ts";
 import { placesOf, type ValueRule } from "./value.ts";
 
-export interface CompileDeps {
+interface CompileDeps {
   /** What `extends` may name besides `profiles`; the shipped profiles unless given. */
   readonly builtins?: Readonly<Record<string, ProfileDefinition>> | undefined;
   /** The other profiles of the configuration, by name. */

@@ -1,16 +1,11 @@
 import type { z } from "zod";
 import type { Problem } from "../../core/failures.ts";
-import {
-  isOperation,
-  isWishOperation,
-  type OrderRules,
-  TABLE_OPERATIONS,
-  WISH_OPERATIONS,
-} from "./profile.ts";
+import { isOperation, isWishOperation, TABLE_OPERATIONS, WISH_OPERATIONS } from "./message-type.ts";
+import type { OrderRules } from "./profile.ts";
 import type { ProfileDefinition, ValueDefinition } from "./schema.ts";
 import { compileValue, toValueObject, type ValueRule } from "./value.ts";
 
-export interface RuleSettings<P> {
+interface RuleSettings<P> {
   readonly parsePlace: (text: string) => P;
   readonly dateFormats: readonly string[] | undefined;
   /** See `CompileSettings`. */

@@ -1,3 +1,4 @@
+import type { Operation } from "../../core/order.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { Segment } from "../../formats/hl7/message.ts";
 
@@ -49,7 +50,7 @@ export function formatMessageType({ messageCode, triggerEvent }: MessageTypePatt
  * ORC-1 (table 0119) of what a message wants of an earlier order, and of the answers to it. SS asks for the state and SR
  * tells it; CR here is "cancelled as requested", in MSA-1 the same letters mean something else.
  */
-export interface ControlCodes {
+interface ControlCodes {
   readonly granted: string;
   readonly refused: string;
 }
@@ -96,4 +97,21 @@ export function compileControls(
     ...named,
     ...cancel.map((code): [string, Control] => [code, code === "DC" ? "discontinue" : "cancel"]),
   ]);
+}
+
+/** What the operation of a CSV row says that wants something of an earlier order. */
+export const WISH_OPERATIONS = ["CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
+export type WishOperation = (typeof WISH_OPERATIONS)[number];
+
+/** Whether a CSV row with this operation wants something of an earlier order. */
+export function isWishOperation(value: string): value is WishOperation {
+  return (WISH_OPERATIONS as readonly string[]).includes(value);
+}
+
+/** What a table or constant of `operation` may give; news about a subject come by the type of their message. */
+export const TABLE_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER"] as const satisfies readonly Operation[];
+
+/** Whether a table or constant of `operation` may give it. */
+export function isOperation(value: string): value is (typeof TABLE_OPERATIONS)[number] {
+  return (TABLE_OPERATIONS as readonly string[]).includes(value);
 }

@@ -1,5 +1,4 @@
 import type { Problem } from "../../core/failures.ts";
-import type { Operation } from "../../core/order.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { CsvReading } from "../../formats/csv/dialect.ts";
@@ -122,21 +121,4 @@ export type ToldState = "acknowledged" | "refused" | "waiting" | OrderState;
 /** Whether this profile tells the lab about it. */
 export function isTold(profile: { readonly results: ResultSettings }, state: ToldState): boolean {
   return (profile.results.tell as ReadonlySet<string>).has(state);
-}
-
-/** What the operation of a CSV row says that wants something of an earlier order. */
-export const WISH_OPERATIONS = ["CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
-export type WishOperation = (typeof WISH_OPERATIONS)[number];
-
-/** Whether a CSV row with this operation wants something of an earlier order. */
-export function isWishOperation(value: string): value is WishOperation {
-  return (WISH_OPERATIONS as readonly string[]).includes(value);
-}
-
-/** What a table or constant of `operation` may give; news about a subject come by the type of their message. */
-export const TABLE_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER"] as const satisfies readonly Operation[];
-
-/** Whether a table or constant of `operation` may give it. */
-export function isOperation(value: string): value is (typeof TABLE_OPERATIONS)[number] {
-  return (TABLE_OPERATIONS as readonly string[]).includes(value);
 }

@@ -19,7 +19,7 @@ const plainSchema = z.enum(["trim", "upper", "lower", "collapse", "digits", "dat
  * - `{ prefix: X }`, `{ suffix: X }`: put around the value unless they are there already.
  * - `{ decimal: "," }`: turns that decimal sign into a point and refuses what is no number.
  */
-export const transformSchema = z.union(
+const transformSchema = z.union(
   [
     plainSchema,
     z.strictObject({ date: z.union([z.string(), z.array(z.string()).min(1)]) }),

@@ -4,7 +4,7 @@ import { compileBoundedRegex, REGEX_MAX_RESULT_LENGTH, REGEX_MAX_VALUE_LENGTH } 
 import type { TransformDefinition } from "./schema.ts";
 
 /** What a transform makes of a value: the new one, or what is wrong, in words that do not repeat it. */
-export type Transformed = string | { readonly code: FailureCode; readonly trouble: string };
+type Transformed = string | { readonly code: FailureCode; readonly trouble: string };
 
 /** One compiled step of a pipeline. */
 export type Transform = (value: string) => Transformed;
@@ -149,7 +149,7 @@ function decimalTransform(sign: "," | "."): Transform {
 }
 
 /** Reads a date written in one format; undefined when the text is not written that way or is no real date. */
-export interface DateFormat {
+interface DateFormat {
   readonly format: string;
   parse(text: string): string | undefined;
 }
@@ -227,7 +227,7 @@ export function areAmbiguous(one: string, other: string): boolean {
 const FIRST_YEAR = 1800;
 
 /** `YYYY-MM-DD` when such a day exists in the Gregorian calendar, from year 1800 on. */
-export function formatRealDate(year: number, month: number, day: number): string | undefined {
+function formatRealDate(year: number, month: number, day: number): string | undefined {
   const date = new Date(Date.UTC(year, month - 1, day));
   const isReal =
     date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;

@@ -1,6 +1,10 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import type { OutcomeOrder } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
+import { Hl7Message } from "../../../src/formats/hl7/message.ts";
+import { mergeGroups } from "../../../src/mapping/inbound/merge-hl7.ts";
+import { failureOf } from "../../formats/hl7/failure-of.ts";
+import { messageOf } from "../../formats/hl7/sample.ts";
 import { hl7Message, hl7Profile, hl7Text, mapOne, plain } from "../mapped.ts";
 import { changed, segmentsOf } from "../outcomes.ts";
 
@@ -158,5 +162,39 @@ describe("what is told of one merge among several", () => {
     const profile = await hl7Profile({ results: { fields: { "OBR-4.2": "{PID-5.1}" } } });
     const segments = segmentsOf(changed(merge, textOf(TWO)), profile) ?? [];
     expect(segments.find((segment) => segment.startsWith("OBR"))).toContain("MERGE^Muster");
+  });
+});
+
+const groupsOf = (...segments: string[]) =>
+  mergeGroups(Hl7Message.parse(messageOf("ADT^A40^ADT_A39", "EVN|A40", ...segments))).map((group) =>
+    group.map(({ name, ordinal }) => `${name}${ordinal}`),
+  );
+
+describe("the pairs of a merge message", () => {
+  it("have each their own segments, and those that stand before the first", () => {
+    expect(groupsOf("PID|1", "PD1|1", "MRG|A", "PID|2", "MRG|B", "PV1|1")).toEqual([
+      ["PID1", "PD11", "MRG1", "MSH1", "EVN1"],
+      ["PID2", "MRG2", "PV11", "MSH1", "EVN1"],
+    ]);
+  });
+
+  it("may lack an MRG, which whoever reads them tells", () => {
+    expect(groupsOf("PID|1", "PID|2", "MRG|B")).toEqual([
+      ["PID1", "MSH1", "EVN1"],
+      ["PID2", "MRG1", "MSH1", "EVN1"],
+    ]);
+  });
+
+  it("are one group of all segments in a message without PID", () => {
+    expect(groupsOf("MRG|A")).toEqual([["MSH1", "EVN1", "MRG1"]]);
+  });
+
+  it.each([
+    ["an MRG before its PID", ["MRG|A", "PID|1"], "segment 3 (MRG): it stands before the PID"],
+    ["two MRG below one PID", ["PID|1", "MRG|A", "MRG|B"], "segment 5 (MRG): a second MRG below one PID"],
+  ])("are not guessed for %s", (_what, segments, text) => {
+    const failure = failureOf(() => groupsOf(...segments));
+    expect(failure?.code).toBe("HL7_STRUCTURE");
+    expect(failure?.message).toContain(text);
   });
 });
