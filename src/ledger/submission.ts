@@ -31,6 +31,8 @@ due as (
    where o.state = 'received'
      and o.held_at is null
      and o.next_at <= now()
+     -- After a restore it is compared with the service first.
+     and o.compare_at is null
      and (select e.id
             from orders e
            where e.lane = o.lane

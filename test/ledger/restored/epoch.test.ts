@@ -7,7 +7,9 @@ import { startEpoch } from "../../../src/ledger/restored/epoch.ts";
 import { readEpochFile, writeEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
 import { decideWentBack } from "../../../src/ledger/restored/notice.ts";
 import { enterRestored, findLedgerEpoch } from "../../../src/ledger/restored/restore.ts";
+import { claimBatch, takeWaiting } from "../../../src/ledger/submission.ts";
 import { listOrders } from "../../../src/ledger/views.ts";
+import { claimNext, handOver, recordIntent } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { withLedger } from "../../support/with-ledger.ts";
@@ -133,4 +135,25 @@ test("a ledger that went back gives no number again, however often it goes back 
     expect(third?.id).toBeGreaterThan((second?.id ?? 0) + 2_000_000);
     const { rows } = await pool.query("select count(*)::integer as count from messages where id < 1000000");
     expect(rows).toEqual([{ count: 1 }]);
+  }));
+
+test("a ledger that was restored takes what is in hand back, and hands nothing over that wasn't compared", () =>
+  withLedger(async ({ pool }) => {
+    const numbers = ["A-1", "A-2", "A-3"];
+    await commit(
+      pool,
+      numbers.map((number, n) => aRecord(n + 1, [anOrder({ placerOrderNumber: number, code: number })])),
+    );
+    const inHand = await claimNext(pool);
+    const queued = await takeWaiting(pool, { limit: 1, doesParkedBlock: false });
+    expect(await enterRestored(pool, { text: "for a test", epoch: 1, restores: 0 })).toMatchObject({
+      open: 3,
+    });
+    const { id: orderId, fence } = inHand;
+    const intent = { orderId, fence, intent: "request", surface: "request" } as const;
+    expect(await recordIntent(pool, { ...intent, knownRequestIds: [], body: {} })).toBeUndefined();
+    expect(await claimBatch(pool, queued?.batch ?? 0, "me", 60_000)).toEqual([]);
+    expect(await handOver(pool)).toEqual([]);
+    await pool.query("update orders set compare_at = null where placer_order_number = 'A-1'");
+    expect(await handOver(pool)).toMatchObject([{ orderId }]);
   }));
