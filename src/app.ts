@@ -37,9 +37,9 @@ import { pollPauseMs, type TrackDeps, trackFacility } from "./jobs/track/track.t
 import { acquireDaemonLock } from "./ledger/embedded/lock.ts";
 import { findInstanceCode } from "./ledger/identity.ts";
 import { openOrderWriter } from "./ledger/order-writer.ts";
-import { takeResultNumber } from "./ledger/outcomes.ts";
+import { recoverSubmissions } from "./ledger/orders/submission.ts";
 import type { Epoch } from "./ledger/restored/epoch.ts";
-import { recoverSubmissions } from "./ledger/submission.ts";
+import { takeResultNumber } from "./ledger/results/outcomes.ts";
 import { acquireSubmitterLock, type SubmitterLock } from "./ledger/submitter-lock.ts";
 import type { Profile } from "./mapping/profile/profile.ts";
 import type { ProfileDefinition } from "./mapping/profile/schema.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { ArchiveWatch } from "../core/archive-watch.ts";
-import { listDueArchived, noteArchived, recordArchiveLook } from "../ledger/archived-files.ts";
+import { listDueArchived, noteArchived, recordArchiveLook } from "../ledger/messages/archived-files.ts";
 
 /** Remembers archived files in the ledger. */
 export function watchArchive(pool: pg.Pool): ArchiveWatch {

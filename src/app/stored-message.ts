@@ -3,7 +3,7 @@ import { Failure } from "../core/failures.ts";
 import type { IncomingMessage } from "../core/intake.ts";
 import { phi } from "../core/phi.ts";
 import { decodeIncoming } from "../formats/hl7/charset.ts";
-import type { StoredMessage } from "../ledger/views.ts";
+import type { StoredMessage } from "../ledger/operator/views.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import { charsetOf } from "./file-format.ts";
 

@@ -1,9 +1,9 @@
 import type { Clock } from "../core/clock.ts";
 import { asFailure, Failure } from "../core/failures.ts";
-import type { LedgerAttention } from "../ledger/attention.ts";
+import type { WaitingCode } from "../ledger/messages/waiting.ts";
+import type { LedgerAttention } from "../ledger/operator/attention.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
-import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { AskedDeps, LedgerCounts, OrderRow, Readiness, RefillOverview } from "./deps.ts";
 
 /** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */

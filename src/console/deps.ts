@@ -5,11 +5,11 @@ import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { UntakenFiles } from "../core/untaken-files.ts";
 import type { TankAge } from "../jobs/refills/tanks.ts";
-import type { LedgerAttention } from "../ledger/attention.ts";
+import type { WaitingCode } from "../ledger/messages/waiting.ts";
+import type { LedgerAttention } from "../ledger/operator/attention.ts";
+import type { TaskCount } from "../ledger/operator/tasks.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
-import type { TaskCount } from "../ledger/tasks.ts";
-import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { Metrics } from "./metrics.ts";
 
 /** Whether orders can be taken right now, and if not, why: each reason one sentence without patients' data. */

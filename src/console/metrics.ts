@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { ORDER_STATES } from "../core/order-state.ts";
+import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
-import type { WaitingCode } from "../ledger/waiting-messages.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./deps.ts";
 import { addMllpMetrics } from "./mllp-metrics.ts";
 import { addOrphanedMetrics } from "./orphaned.ts";

@@ -2,7 +2,7 @@ import type { FailureCode } from "../core/failures.ts";
 import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
-import type { WaitingCode } from "../ledger/waiting-messages.ts";
+import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Attention } from "./attention.ts";
 
 /** The document of `/api/status`. Keys are stable; times are ISO 8601. */

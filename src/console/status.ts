@@ -1,10 +1,10 @@
 import { FAILURES, type FailureCode } from "../core/failures.ts";
 import { isTerminal, ORDER_STATES } from "../core/order-state.ts";
 import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
-import type { FailingDeliveries } from "../ledger/attention.ts";
+import type { FailingDeliveries } from "../ledger/operator/attention.ts";
+import type { TaskCount } from "../ledger/operator/tasks.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
-import type { TaskCount } from "../ledger/tasks.ts";
 import {
   askAttention,
   askCounts,

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
-import { TASK_KINDS } from "../ledger/tasks.ts";
+import { TASK_KINDS } from "../ledger/operator/tasks.ts";
 import type { LedgerCounts } from "./deps.ts";
 
 /** Adds the gauges about tasks; the returned function sets them, undefined while the ledger is out of reach. */

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
-import type { WaitingCode } from "../ledger/waiting-messages.ts";
+import type { WaitingCode } from "../ledger/messages/waiting.ts";
 
 const KINDS = ["facility", "operation", "earlier"] as const satisfies WaitingCode["kind"][];
 

@@ -1,10 +1,8 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import { hastenFarOff } from "../ledger/far-off.ts";
-import { findOpenConnectors } from "../ledger/outcomes.ts";
-import { findPausedQueues } from "../ledger/paused-queues.ts";
-import { findDueConnectors } from "../ledger/results/deliveries.ts";
+import { findPausedQueues } from "../ledger/operator/queues.ts";
+import { clampSchedule } from "../ledger/orders/due-times.ts";
 import {
   countQueued,
   findHandedOver,
@@ -12,8 +10,10 @@ import {
   releaseExpired,
   takeUnsettled,
   takeWaiting,
-} from "../ledger/submission.ts";
-import { findDueFacilities } from "../ledger/tracking.ts";
+} from "../ledger/orders/submission.ts";
+import { findDueFacilities } from "../ledger/orders/tracking.ts";
+import { findDueConnectors } from "../ledger/results/deliveries.ts";
+import { findOpenConnectors } from "../ledger/results/outcomes.ts";
 import type { JobQueues, NewJob, QueueName } from "./queues.ts";
 import type { Abandoned } from "./submit/deps.ts";
 
@@ -202,7 +202,7 @@ async function feedDeliver(deps: FeederDeps): Promise<void> {
 
 async function hasten({ pool, logger, settings }: FeederDeps): Promise<void> {
   // Twice as long, since the longest pauses may lie a little behind what they are made of.
-  const count = await hastenFarOff(pool, settings.longestPauseMs * 2);
+  const count = await clampSchedule(pool, settings.longestPauseMs * 2);
   if (count > 0) logger.warn({ count }, "the clock was ahead; what it had put off for too long is due now");
 }
 

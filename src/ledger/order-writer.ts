@@ -1,11 +1,11 @@
 import type pg from "pg";
 import { Failure } from "../core/failures.ts";
 import { groupCommit } from "../core/group-commit.ts";
-import { changeOrdersWithin, type OrderChange } from "./change-orders.ts";
 import { inTransaction } from "./database.ts";
-import { findLabelHolders, type LabelHolder, lockLabels } from "./label-subjects.ts";
+import { changeOrdersWithin, type OrderChange } from "./orders/change.ts";
+import { findLabelHolders, type LabelHolder, lockLabels } from "./orders/label-subjects.ts";
+import { type NewIntent, recordIntents } from "./orders/submission.ts";
 import type { Epoch } from "./restored/epoch.ts";
-import { type NewIntent, recordIntents } from "./submission.ts";
 
 /** What is recorded of one order at once: the change first, and then the intent of its next call. */
 interface Step {

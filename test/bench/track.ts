@@ -9,7 +9,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { pollPauseMs, trackFacility } from "../../src/jobs/track/track.ts";
 import { openPool } from "../../src/ledger/database.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
-import { findDueFacilities } from "../../src/ledger/tracking.ts";
+import { findDueFacilities } from "../../src/ledger/orders/tracking.ts";
 import { createServiceClient } from "../../src/service/client.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { startTestServer } from "../support/test-server.ts";

@@ -1,5 +1,5 @@
 import { systemClock } from "../../src/core/clock.ts";
-import type { LedgerOrder } from "../../src/ledger/order-row.ts";
+import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { createRandom, drawMs, type Spread } from "../../src/simulator/chance.ts";
 import { type Account, account, isAtItsEnd } from "../support/account.ts";
 import { eventually } from "../support/eventually.ts";

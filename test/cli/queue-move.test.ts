@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
+import { changeOrders } from "../../src/ledger/orders/change.ts";
+import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { csvMessage, hl7Message, type Lab, PATIENT, withLab } from "./with-lab.ts";
 
 const TABLES = ["messages", "orders", "outcomes", "deliveries", "files", "result_numbers"];

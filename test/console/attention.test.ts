@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
 import type { Status } from "../../src/console/status-document.ts";
-import type { LedgerAttention } from "../../src/ledger/attention.ts";
+import type { LedgerAttention } from "../../src/ledger/operator/attention.ts";
 import { countsOf, PARKED, withConsole } from "./console-fixture.ts";
 
 const QUIET: LedgerAttention = { deliveries: [], pausedQueues: [], refusals: [] };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { WaitingCode } from "../../src/ledger/waiting-messages.ts";
+import type { WaitingCode } from "../../src/ledger/messages/waiting.ts";
 import { withConsole } from "./console-fixture.ts";
 
 const NOW = Date.parse("2026-11-21T09:00:00Z");

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { LedgerOrder } from "../../src/ledger/order-row.ts";
+import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { runCli } from "../cli/run-cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { type LabOrder, labCsv, omlO33 } from "../support/lab-messages.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { listEvents } from "../../src/ledger/views.ts";
+import { listEvents } from "../../src/ledger/operator/views.ts";
 import type { FaultRule } from "../../src/simulator/faults.ts";
 import type { CancelRoute, SimulatorOptions } from "../../src/simulator/options.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
+import { findOrders } from "../../src/ledger/operator/views.ts";
 import { listOrderRequests } from "../../src/ledger/orders/control-requests.ts";
-import { listOpenTasks } from "../../src/ledger/tasks.ts";
-import { findOrders } from "../../src/ledger/views.ts";
 import type { FaultRule } from "../../src/simulator/faults.ts";
 import type { CancelRoute, SimulatorOptions } from "../../src/simulator/options.ts";
 import { eventually } from "../support/eventually.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { retryOrder } from "../../src/ledger/operator.ts";
-import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
+import { retryOrder } from "../../src/ledger/orders/acts.ts";
 import type { FaultRule } from "../../src/simulator/faults.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { OrderState } from "../../src/core/order-state.ts";
-import { retryOrder } from "../../src/ledger/operator.ts";
+import { retryOrder } from "../../src/ledger/orders/acts.ts";
 import type { FaultRule } from "../../src/simulator/faults.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { withSite } from "../support/with-daemon.ts";

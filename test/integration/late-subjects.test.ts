@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listEvents } from "../../src/ledger/views.ts";
+import { listEvents } from "../../src/ledger/operator/views.ts";
 import { eventually } from "../support/eventually.ts";
 import { labCsv } from "../support/lab-messages.ts";
 import { withSite } from "../support/with-daemon.ts";

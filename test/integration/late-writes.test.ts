@@ -1,7 +1,7 @@
 import { appendFile, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { listOpenTasks } from "../../src/ledger/tasks.ts";
+import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { runCli } from "../cli/run-cli.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import { overrideOrder, retryOrder } from "../../src/ledger/operator.ts";
-import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
+import { overrideOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
 import { listBlocks, readDocument } from "../docs/markdown.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33, ormCancel } from "../support/lab-messages.ts";

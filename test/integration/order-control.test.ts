@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { listOpenTasks } from "../../src/ledger/tasks.ts";
-import { findOrders } from "../../src/ledger/views.ts";
+import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
+import { findOrders } from "../../src/ledger/operator/views.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { eventually } from "../support/eventually.ts";
 import { labCsv, omlO33, ormCancel, ormControl } from "../support/lab-messages.ts";

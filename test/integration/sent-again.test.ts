@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { listOpenTasks } from "../../src/ledger/tasks.ts";
-import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
+import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";

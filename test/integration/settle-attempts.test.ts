@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { listEvents } from "../../src/ledger/views.ts";
+import { listEvents } from "../../src/ledger/operator/views.ts";
 import type { FaultRule } from "../../src/simulator/faults.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
 import type { Act } from "../../src/ledger/operator/audit.ts";
-import { discardOrder, overrideOrder } from "../../src/ledger/operator.ts";
-import type { LedgerOrder } from "../../src/ledger/order-row.ts";
-import { findOrders } from "../../src/ledger/views.ts";
+import { findOrders } from "../../src/ledger/operator/views.ts";
+import { discardOrder, overrideOrder } from "../../src/ledger/orders/acts.ts";
+import { changeOrders } from "../../src/ledger/orders/change.ts";
+import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { eventually } from "../support/eventually.ts";
 import { labCsv, omlO33, ormCancel } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { retryOrder } from "../../src/ledger/operator.ts";
-import type { LedgerOrder } from "../../src/ledger/order-row.ts";
-import { listOpenTasks } from "../../src/ledger/tasks.ts";
+import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
+import { retryOrder } from "../../src/ledger/orders/acts.ts";
+import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { eventually } from "../support/eventually.ts";
 import { adt, adtMerges, omlO33, ormControl } from "../support/lab-messages.ts";
 import { type ConfigParts, type Site, withSite } from "../support/with-daemon.ts";

@@ -5,7 +5,7 @@ import { keepTakenBack } from "../../src/app/taken-back.ts";
 import { createMllp } from "../../src/connectors/mllp/mllp.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Intake } from "../../src/core/intake.ts";
-import { listOpenTasks } from "../../src/ledger/tasks.ts";
+import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { eventually } from "../support/eventually.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { trackFacility } from "../../src/jobs/track/track.ts";
-import { findOrders } from "../../src/ledger/views.ts";
+import { findOrders } from "../../src/ledger/operator/views.ts";
 import { never, withStub } from "../service/with-client.ts";
 import { eventually } from "../support/eventually.ts";
 import { omlO33 } from "../support/lab-messages.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { LedgerOrder } from "../../src/ledger/order-row.ts";
-import { findOrders } from "../../src/ledger/views.ts";
+import { findOrders } from "../../src/ledger/operator/views.ts";
+import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { eventually } from "../support/eventually.ts";
 import { type LabOrder, labCsv, omlO33, ormControl } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";

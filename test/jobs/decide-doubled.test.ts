@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decideDoubled } from "../../src/jobs/submit/guard.ts";
-import type { SameContainer } from "../../src/ledger/same-containers.ts";
+import type { SameContainer } from "../../src/ledger/orders/same-containers.ts";
 
 const ME = { id: 10, operation: "STORE" } as const;
 

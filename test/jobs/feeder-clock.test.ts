@@ -3,7 +3,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import { startFeeder } from "../../src/jobs/feeder.ts";
 import { openQueues } from "../../src/jobs/queues.ts";
 import { openPool } from "../../src/ledger/database.ts";
-import { hastenFarOff } from "../../src/ledger/far-off.ts";
+import { clampSchedule } from "../../src/ledger/orders/due-times.ts";
 import { eventually } from "../support/eventually.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
@@ -38,8 +38,8 @@ test.each(["received", "submitted"])(
   (state) =>
     withLedger(async (ledger) => {
       await twoOrders(ledger, state);
-      expect(await hastenFarOff(ledger.pool, 2 * HOUR)).toBe(1);
-      expect([await dueNumbers(ledger), await hastenFarOff(ledger.pool, 2 * HOUR)]).toEqual([["A-2"], 0]);
+      expect(await clampSchedule(ledger.pool, 2 * HOUR)).toBe(1);
+      expect([await dueNumbers(ledger), await clampSchedule(ledger.pool, 2 * HOUR)]).toEqual([["A-2"], 0]);
     }),
 );
 
@@ -48,7 +48,7 @@ test("so it is with a result that the lab doesn't have yet", () =>
     await pool.query(
       "insert into deliveries (connector, file_name, bytes, next_at) values ('lims', 'a.hl7', 'x', now() + interval '3 years')",
     );
-    expect(await hastenFarOff(pool, 2 * HOUR)).toBe(1);
+    expect(await clampSchedule(pool, 2 * HOUR)).toBe(1);
     const { rows } = await pool.query("select 1 from deliveries where next_at <= now()");
     expect(rows).toHaveLength(1);
   }));

@@ -10,7 +10,7 @@ import {
   type Look,
   lookForLocations,
 } from "../../src/jobs/track/locate.ts";
-import type { LedgerContainer } from "../../src/ledger/order-row.ts";
+import type { LedgerContainer } from "../../src/ledger/orders/row.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { type StubService, send } from "../service/stub-service.ts";
 import { never, withStub } from "../service/with-client.ts";

@@ -4,7 +4,7 @@ import { Failure } from "../../src/core/failures.ts";
 import { phi } from "../../src/core/phi.ts";
 import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
 import { submitBatch } from "../../src/jobs/submit/submit.ts";
-import { releaseExpired } from "../../src/ledger/submission.ts";
+import { releaseExpired } from "../../src/ledger/orders/submission.ts";
 import { withCutWay } from "../support/cut-way.ts";
 import { handOver } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { composeMessages } from "../../src/jobs/deliver/compose.ts";
-import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
+import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { hl7Profile } from "../mapping/mapped.ts";
 import { adt, omlO33 } from "../support/lab-messages.ts";
 import { type TestIntake, withIntakes } from "../support/with-intakes.ts";

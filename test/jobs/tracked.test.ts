@@ -4,7 +4,7 @@ import { isTerminal, mayMove, type OrderState, TRACKED_STATES } from "../../src/
 import { phi } from "../../src/core/phi.ts";
 import { SURFACES } from "../../src/core/surface.ts";
 import { readTracked } from "../../src/jobs/track/news.ts";
-import type { LedgerOrder } from "../../src/ledger/order-row.ts";
+import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 
 function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
   return {

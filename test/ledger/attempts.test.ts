@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { claimBatch, recoverSubmissions, takeUnsettled } from "../../src/ledger/submission.ts";
-import { findOrders } from "../../src/ledger/views.ts";
+import { findOrders } from "../../src/ledger/operator/views.ts";
+import { changeOrders } from "../../src/ledger/orders/change.ts";
+import { claimBatch, recoverSubmissions, takeUnsettled } from "../../src/ledger/orders/submission.ts";
 import { claimNext, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";

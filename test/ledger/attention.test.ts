@@ -4,9 +4,9 @@ import {
   MESSAGES_LOOKED_AT,
   RECENT_REFUSALS,
   readAttention,
-} from "../../src/ledger/attention.ts";
-import { COUNT_OPEN_DELIVERIES, countOpenDeliveries } from "../../src/ledger/counts.ts";
-import { pauseQueue } from "../../src/ledger/pause-queues.ts";
+} from "../../src/ledger/operator/attention.ts";
+import { COUNT_OPEN_DELIVERIES, countOpenDeliveries } from "../../src/ledger/operator/counts.ts";
+import { pauseQueue } from "../../src/ledger/operator/queues.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 const DELIVERIES = `

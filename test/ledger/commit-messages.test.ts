@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import type { ReplyTo } from "../../src/core/reply.ts";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { commitMessages } from "../../src/ledger/commit-messages.ts";
-import { closeFile, openFile } from "../../src/ledger/files.ts";
 import { parseId } from "../../src/ledger/ids.ts";
-import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
-import { findMessage, findOrders, listEvents, listOrders } from "../../src/ledger/views.ts";
+import { commitMessages } from "../../src/ledger/messages/commit.ts";
+import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
+import { findMessage, findOrders, listEvents, listOrders } from "../../src/ledger/operator/views.ts";
+import { changeOrders } from "../../src/ledger/orders/change.ts";
+import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { toldKinds } from "../support/order-control.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";

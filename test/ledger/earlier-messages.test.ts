@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { commitMessages } from "../../src/ledger/commit-messages.ts";
-import { FIND_EARLIER } from "../../src/ledger/earlier-messages.ts";
-import { FIND_BY_KEY } from "../../src/ledger/known-orders.ts";
-import { INSERT_CONTAINERS } from "../../src/ledger/order-row.ts";
+import { commitMessages } from "../../src/ledger/messages/commit.ts";
+import { FIND_EARLIER } from "../../src/ledger/messages/earlier.ts";
+import { FIND_BY_KEY } from "../../src/ledger/messages/known-orders.ts";
+import { INSERT_CONTAINERS } from "../../src/ledger/orders/row.ts";
 import { anOrder, aRecord } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 

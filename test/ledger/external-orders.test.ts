@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/operator.ts";
-import { linkOf } from "../../src/ledger/order-row.ts";
-import { findClaimed } from "../../src/ledger/submission.ts";
-import { findOrders } from "../../src/ledger/views.ts";
+import { findOrders } from "../../src/ledger/operator/views.ts";
+import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
+import { changeOrders } from "../../src/ledger/orders/change.ts";
+import { linkOf } from "../../src/ledger/orders/row.ts";
+import { findClaimed } from "../../src/ledger/orders/submission.ts";
 import { claimNext, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";

@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import { FIND_LABEL_HOLDER, findLabelHolders } from "../../src/ledger/label-subjects.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
+import { FIND_LABEL_HOLDER, findLabelHolders } from "../../src/ledger/orders/label-subjects.ts";
 import { eventually } from "../support/eventually.ts";
 import { UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
+import { changeOrders } from "../../src/ledger/orders/change.ts";
+import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 

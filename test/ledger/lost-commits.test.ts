@@ -1,12 +1,12 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { commitMessages } from "../../src/ledger/commit-messages.ts";
-import { closeFile, openFile } from "../../src/ledger/files.ts";
 import { parseId } from "../../src/ledger/ids.ts";
+import { commitMessages } from "../../src/ledger/messages/commit.ts";
+import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
-import type { OpenOutcome } from "../../src/ledger/outcomes.ts";
-import { claimBatch, releaseExpired } from "../../src/ledger/submission.ts";
+import { changeOrders } from "../../src/ledger/orders/change.ts";
+import { claimBatch, releaseExpired } from "../../src/ledger/orders/submission.ts";
+import type { OpenOutcome } from "../../src/ledger/results/outcomes.ts";
 import { type CutWay, holdFirstCommit, isAwaited, withCutWay } from "../support/cut-way.ts";
 import { deliverTo } from "../support/deliver.ts";
 import { handOver, UNCOUNTED } from "../support/hand-over.ts";

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { retryOrder } from "../../src/ledger/operator.ts";
-import { listOrders } from "../../src/ledger/views.ts";
+import { listOrders } from "../../src/ledger/operator/views.ts";
+import { retryOrder } from "../../src/ledger/orders/acts.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 

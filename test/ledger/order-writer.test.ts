@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import type { OrderChange } from "../../src/ledger/change-orders.ts";
+import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
-import { claimBatch } from "../../src/ledger/submission.ts";
-import { findOrders, listEvents } from "../../src/ledger/views.ts";
+import type { OrderChange } from "../../src/ledger/orders/change.ts";
+import { claimBatch } from "../../src/ledger/orders/submission.ts";
 import { handOver, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { type TestLedger, withLedger } from "../support/with-ledger.ts";

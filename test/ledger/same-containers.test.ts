@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
-import { overrideOrder } from "../../src/ledger/operator.ts";
-import { FIND_LIKENESS, findLikenesses, type Likeness } from "../../src/ledger/same-containers.ts";
+import { overrideOrder } from "../../src/ledger/orders/acts.ts";
+import { FIND_LIKENESS, findLikenesses, type Likeness } from "../../src/ledger/orders/same-containers.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 

@@ -2,8 +2,10 @@ import fc from "fast-check";
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import { changeOrders } from "../../src/ledger/change-orders.ts";
-import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/operator.ts";
+import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
+import { findLaneHolder } from "../../src/ledger/operator/waiting.ts";
+import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
+import { changeOrders } from "../../src/ledger/orders/change.ts";
 import {
   claimBatch,
   putBack,
@@ -11,9 +13,7 @@ import {
   releaseExpired,
   TAKE_WAITING,
   takeUnsettled,
-} from "../../src/ledger/submission.ts";
-import { findOrders, listEvents } from "../../src/ledger/views.ts";
-import { findLaneHolder } from "../../src/ledger/waiting.ts";
+} from "../../src/ledger/orders/submission.ts";
 import { claimNext, handOver, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";

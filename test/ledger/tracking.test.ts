@@ -7,7 +7,7 @@ import {
   findDueTracked,
   postponeTracked,
   postponeUnread,
-} from "../../src/ledger/tracking.ts";
+} from "../../src/ledger/orders/tracking.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 

@@ -1,12 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import { commitMessages } from "../../src/ledger/commit-messages.ts";
-import { openFile } from "../../src/ledger/files.ts";
 import { parseId } from "../../src/ledger/ids.ts";
-import type { MessageRecord } from "../../src/ledger/message-record.ts";
-import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
-import { findMessage, listMessages, listOrders } from "../../src/ledger/views.ts";
+import { commitMessages } from "../../src/ledger/messages/commit.ts";
+import { openFile } from "../../src/ledger/messages/files.ts";
+import type { MessageRecord } from "../../src/ledger/messages/record.ts";
+import { findMessage, listMessages, listOrders } from "../../src/ledger/operator/views.ts";
+import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 

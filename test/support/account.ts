@@ -1,5 +1,5 @@
 import { isTerminal, type OrderState } from "../../src/core/order-state.ts";
-import type { LedgerOrder } from "../../src/ledger/order-row.ts";
+import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import type { Simulator } from "../../src/simulator/simulator.ts";
 import type { Creation } from "../../src/simulator/tally.ts";
 import type { PlannedOrder } from "./lab-load.ts";

@@ -1,12 +1,12 @@
 import type pg from "pg";
-import type { LedgerOrder } from "../../src/ledger/order-row.ts";
+import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import {
   type Batch,
   claimBatch,
   type NewIntent,
   recordIntents,
   takeWaiting,
-} from "../../src/ledger/submission.ts";
+} from "../../src/ledger/orders/submission.ts";
 
 /** An order of a batch that was handed over. */
 export interface DueOrder {

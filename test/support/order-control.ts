@@ -1,8 +1,8 @@
 import type pg from "pg";
 import type { Control, ControlRequest } from "../../src/core/order-control.ts";
 import type { ControlAnswer } from "../../src/core/outcome.ts";
-import type { MessageRecord } from "../../src/ledger/message-record.ts";
-import { listOpenOutcomes } from "../../src/ledger/outcomes.ts";
+import type { MessageRecord } from "../../src/ledger/messages/record.ts";
+import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { aRecord } from "./orders.ts";
 
 /** A message that does nothing but cancel. */

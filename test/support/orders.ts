@@ -2,10 +2,10 @@ import type pg from "pg";
 import type { IncomingMessage } from "../../src/core/intake.ts";
 import type { Order } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
-import { commitMessages } from "../../src/ledger/commit-messages.ts";
-import { openFile } from "../../src/ledger/files.ts";
 import { parseId } from "../../src/ledger/ids.ts";
-import type { MessageRecord } from "../../src/ledger/message-record.ts";
+import { commitMessages } from "../../src/ledger/messages/commit.ts";
+import { openFile } from "../../src/ledger/messages/files.ts";
+import type { MessageRecord } from "../../src/ledger/messages/record.ts";
 
 /** An order of an invented patient; parts can be replaced. */
 export function anOrder(parts: Partial<Order> & { code?: string } = {}): Order {

@@ -10,7 +10,7 @@ import type { Failure } from "../../src/core/failures.ts";
 import type { Logger } from "../../src/core/logger.ts";
 import { openPool } from "../../src/ledger/database.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
-import { listOrders } from "../../src/ledger/views.ts";
+import { listOrders } from "../../src/ledger/operator/views.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";

@@ -10,7 +10,7 @@ import { type Config, isFolderConnector } from "../../config/config.ts";
 import { loadConfig } from "../../config/load.ts";
 import { createLogger } from "../../core/logger.ts";
 import { isTerminal } from "../../core/order-state.ts";
-import type { LedgerOrder } from "../../ledger/order-row.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { profileSchema } from "../../mapping/profile/schema.ts";
 import { createSimulator, type Simulator } from "../../simulator/simulator.ts";
 import { duration, positiveNumber, wholeNumber } from "../arguments.ts";

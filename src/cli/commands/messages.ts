@@ -1,7 +1,7 @@
 import { type Command, Option } from "commander";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
-import { listMessages, type MessageView, type StoredMessage } from "../../ledger/views.ts";
+import { listMessages, type MessageView, type StoredMessage } from "../../ledger/operator/views.ts";
 import { wholeNumber } from "../arguments.ts";
 import { readConfig, withLedger } from "../open.ts";
 import { fields, printDetails, type Section } from "../output/details.ts";

@@ -5,9 +5,9 @@ import { Failure } from "../../core/failures.ts";
 import { movesContainers } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { SURFACES } from "../../core/surface.ts";
-import { pollOrderNow } from "../../ledger/hasten.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { Act } from "../../ledger/operator/audit.ts";
+import { findOrders, listOrders } from "../../ledger/operator/views.ts";
 import {
   type ActResult,
   discardOrder,
@@ -15,11 +15,11 @@ import {
   releaseOrder,
   resolveOrder,
   retryOrder,
-} from "../../ledger/operator.ts";
-import type { LedgerOrder, ServiceLink } from "../../ledger/order-row.ts";
+} from "../../ledger/orders/acts.ts";
 import { type CancelResult, cancelOrder } from "../../ledger/orders/cancellations.ts";
+import { pollOrderNow } from "../../ledger/orders/due-times.ts";
+import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
 import { findRestored, liftRestored } from "../../ledger/restored/restore.ts";
-import { findOrders, listOrders } from "../../ledger/views.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { differences } from "../../service/requests.ts";
 import { confirm, confirmMany, type Done, printDone, requireReason } from "../acting.ts";

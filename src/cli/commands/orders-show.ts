@@ -4,15 +4,10 @@ import type { Config } from "../../config/config.ts";
 import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
 import { DONE } from "../../core/order-control.ts";
 import type { ContainerLocation } from "../../core/outcome.ts";
-import { type KeptOrderAnswer, listOrderAnswers } from "../../ledger/answers.ts";
-
 import { formatId } from "../../ledger/ids.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
-import type { LedgerOrder } from "../../ledger/order-row.ts";
-import { type ControlRequestView, listOrderRequests } from "../../ledger/orders/control-requests.ts";
-import { findPausedQueues } from "../../ledger/paused-queues.ts";
-import { isUncompared } from "../../ledger/restored/restore.ts";
-import { listOrderTasks } from "../../ledger/tasks.ts";
+import { findPausedQueues } from "../../ledger/operator/queues.ts";
+import { listOrderTasks } from "../../ledger/operator/tasks.ts";
 import {
   findMessage,
   findOrders,
@@ -21,8 +16,12 @@ import {
   listOrderDeliveries,
   type MessageView,
   type OrderEvent,
-} from "../../ledger/views.ts";
-import { findLaneHolder, isSubmitterThere } from "../../ledger/waiting.ts";
+} from "../../ledger/operator/views.ts";
+import { findLaneHolder, isSubmitterThere } from "../../ledger/operator/waiting.ts";
+import { type ControlRequestView, listOrderRequests } from "../../ledger/orders/control-requests.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
+import { type KeptOrderAnswer, listOrderAnswers } from "../../ledger/orders/service-answers.ts";
+import { isUncompared } from "../../ledger/restored/restore.ts";
 import { readConfig, withLedger } from "../open.ts";
 import { detailsJson, fields, printSections, type Section, table } from "../output/details.ts";
 import {

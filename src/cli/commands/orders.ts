@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { OrderState } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
-import { listOrders } from "../../ledger/views.ts";
+import { listOrders } from "../../ledger/operator/views.ts";
 import { orderStates, wholeNumber } from "../arguments.ts";
 import { readConfig, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";

@@ -4,18 +4,18 @@ import { hintForOrphaned } from "../../console/orphaned.ts";
 import { Failure, type FailureCode } from "../../core/failures.ts";
 import { type JobQueues, type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
-import type { LedgerOrder } from "../../ledger/order-row.ts";
-import { findPausedQueues } from "../../ledger/paused-queues.ts";
 import {
   countQueueWork,
   type DeliveryDetails,
   findDelivery,
   listRetryingOrders,
   type QueueWork,
-} from "../../ledger/queue-views.ts";
+} from "../../ledger/operator/queue-views.ts";
+import { findPausedQueues } from "../../ledger/operator/queues.ts";
+import { listOpenDeliveries } from "../../ledger/operator/views.ts";
+import { isSubmitterThere } from "../../ledger/operator/waiting.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Orphaned } from "../../ledger/results/orphaned.ts";
-import { listOpenDeliveries } from "../../ledger/views.ts";
-import { isSubmitterThere } from "../../ledger/waiting.ts";
 import { wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
 import { readConfig, withLedger, withQueues } from "../open.ts";

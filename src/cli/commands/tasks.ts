@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { Failure } from "../../core/failures.ts";
 import { parseId } from "../../ledger/ids.ts";
-import { closeTask, findTask, listOpenTasks } from "../../ledger/tasks.ts";
+import { closeTask, findTask, listOpenTasks } from "../../ledger/operator/tasks.ts";
 import { type Done, printDone } from "../acting.ts";
 import { wholeNumber } from "../arguments.ts";
 import type { ExitStatus } from "../exit-status.ts";

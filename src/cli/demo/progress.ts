@@ -2,9 +2,9 @@ import type pg from "pg";
 import type { Problem } from "../../core/failures.ts";
 import { isTerminal } from "../../core/order-state.ts";
 import { run } from "../../ledger/database.ts";
-import type { LedgerOrder } from "../../ledger/order-row.ts";
-import { listOrders } from "../../ledger/views.ts";
-import { listWaitingCodes, type WaitingCode } from "../../ledger/waiting-messages.ts";
+import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
+import { listOrders } from "../../ledger/operator/views.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { nameOf, whyWaiting } from "../output/why-waiting.ts";
 import type { Sample } from "./samples.ts";
 

@@ -2,10 +2,10 @@ import { type AssigningAuthority, formatAuthority } from "../../core/assigning-a
 import type { OrderSubject } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
-import type { LedgerOrder } from "../../ledger/order-row.ts";
-import type { DeliveryDetails } from "../../ledger/queue-views.ts";
-import type { Task } from "../../ledger/tasks.ts";
-import type { DeliveryView, MessageView } from "../../ledger/views.ts";
+import type { DeliveryDetails } from "../../ledger/operator/queue-views.ts";
+import type { Task } from "../../ledger/operator/tasks.ts";
+import type { DeliveryView, MessageView } from "../../ledger/operator/views.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Paint, Session } from "../session.ts";
 import { ageColumn, type Column, recordJson } from "./table.ts";
 import { withHint } from "./text.ts";

@@ -3,7 +3,12 @@ import { asFailure, Failure } from "../../core/failures.ts";
 import type { Outcome } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
-import type { ComposedDelivery, Composition, OpenOutcome, UncomposedOutcome } from "../../ledger/outcomes.ts";
+import type {
+  ComposedDelivery,
+  Composition,
+  OpenOutcome,
+  UncomposedOutcome,
+} from "../../ledger/results/outcomes.ts";
 import { type CsvResultRow, csvResultFile, csvResultRows } from "../../mapping/outbound/result-csv.ts";
 import { composeHl7 } from "../../mapping/outbound/result-hl7.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";

@@ -3,7 +3,6 @@ import type { Clock } from "../../core/clock.ts";
 import { asFailure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { formatId } from "../../ledger/ids.ts";
-import { type Composition, listOpenOutcomes, type OpenOutcome } from "../../ledger/outcomes.ts";
 import { recordComposedAnew, recordComposition } from "../../ledger/results/composition.ts";
 import {
   countOwnFailures,
@@ -13,6 +12,7 @@ import {
   postponeDelivery,
   recordDelivered,
 } from "../../ledger/results/deliveries.ts";
+import { type Composition, listOpenOutcomes, type OpenOutcome } from "../../ledger/results/outcomes.ts";
 import { type Backoff, backoffMs } from "../backoff.ts";
 import type { LabBreaker } from "./lab-breaker.ts";
 

@@ -10,8 +10,8 @@ import {
   findOpenFile,
   listFileMessages,
   type OpenFile,
-} from "../../ledger/file-messages.ts";
-import { closeFile, type FileEnd, requireFileId } from "../../ledger/files.ts";
+} from "../../ledger/messages/file-messages.ts";
+import { closeFile, type FileEnd, requireFileId } from "../../ledger/messages/files.ts";
 import {
   composeAnswer,
   composePlainAnswer,

@@ -4,11 +4,12 @@ import { asFailure } from "../../core/failures.ts";
 import { groupCommit } from "../../core/group-commit.ts";
 import type { Accepted, IncomingMessage, Intake, MessageVerdict, Peer } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
-import { commitMessages } from "../../ledger/commit-messages.ts";
-import { closeFile, openFile, requireFileId } from "../../ledger/files.ts";
 import { formatId } from "../../ledger/ids.ts";
-import type { MessageRecord } from "../../ledger/message-record.ts";
-import type { Mapper, MessageName } from "../../mapping/inbound/mapper.ts";
+import { commitMessages } from "../../ledger/messages/commit.ts";
+import { closeFile, openFile, requireFileId } from "../../ledger/messages/files.ts";
+import type { MessageRecord } from "../../ledger/messages/record.ts";
+import type { MessageName } from "../../mapping/inbound/mapped-message.ts";
+import type { Mapper } from "../../mapping/inbound/mapper.ts";
 import { type BatchFileDeps, closeBatchFile } from "./batch-response.ts";
 import { answerBatchFrame, type ConnectionReplies, replyTo } from "./replies.ts";
 

@@ -2,9 +2,9 @@ import type pg from "pg";
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { FacilityWay, Surface } from "../../core/surface.ts";
-import { changeOrders, type OrderChange } from "../../ledger/change-orders.ts";
 import { formatId } from "../../ledger/ids.ts";
-import type { LedgerOrder, ServiceLink } from "../../ledger/order-row.ts";
+import { changeOrders, type OrderChange } from "../../ledger/orders/change.ts";
+import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
 import {
   findDueComparisons,
   findKnownMarks,

@@ -2,11 +2,11 @@ import type pg from "pg";
 import { asFailure } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { Surface } from "../../core/surface.ts";
-import { changeOrders } from "../../ledger/change-orders.ts";
 import { formatId } from "../../ledger/ids.ts";
-import { type LedgerOrder, linkOf } from "../../ledger/order-row.ts";
-import { findDueRechecks, postponeRecheck } from "../../ledger/rechecks.ts";
-import { findClaimed } from "../../ledger/submission.ts";
+import { changeOrders } from "../../ledger/orders/change.ts";
+import { findDueRechecks, postponeRecheck } from "../../ledger/orders/rechecks.ts";
+import { type LedgerOrder, linkOf } from "../../ledger/orders/row.ts";
+import { findClaimed } from "../../ledger/orders/submission.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { findCreated, WORD, WORDS } from "./reconcile.ts";
 

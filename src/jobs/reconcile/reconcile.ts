@@ -1,10 +1,10 @@
 import { Failure } from "../../core/failures.ts";
 import type { Surface } from "../../core/surface.ts";
-import { wasCallTaken } from "../../ledger/answers.ts";
-import type { OrderChange } from "../../ledger/change-orders.ts";
-import type { LedgerOrder, ServiceLink } from "../../ledger/order-row.ts";
+import type { OrderChange } from "../../ledger/orders/change.ts";
+import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
+import { wasCallTaken } from "../../ledger/orders/service-answers.ts";
+import { findClaimed, isLaneUnsettled } from "../../ledger/orders/submission.ts";
 import { countEmptySettlements } from "../../ledger/settlements.ts";
-import { findClaimed, isLaneUnsettled } from "../../ledger/submission.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { SettleFindings } from "../../service/settle.ts";
 import { toNewRequest } from "../submit/create.ts";

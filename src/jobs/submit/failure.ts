@@ -1,8 +1,8 @@
 import { asFailure, type Failure } from "../../core/failures.ts";
-import type { OrderChange } from "../../ledger/change-orders.ts";
 import { formatId } from "../../ledger/ids.ts";
-import type { LedgerOrder } from "../../ledger/order-row.ts";
-import { findIntent } from "../../ledger/submission.ts";
+import type { OrderChange } from "../../ledger/orders/change.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
+import { findIntent } from "../../ledger/orders/submission.ts";
 import { type Backoff, backoffMs } from "../backoff.ts";
 import type { SubmitDeps } from "./deps.ts";
 

@@ -1,13 +1,13 @@
 import { Failure, type FailureCode } from "../../core/failures.ts";
 import type { Operation } from "../../core/order.ts";
-import type { LabelHolder } from "../../ledger/label-subjects.ts";
-import type { LedgerOrder } from "../../ledger/order-row.ts";
+import type { LabelHolder } from "../../ledger/orders/label-subjects.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import {
   type Likeness,
   type NumberHolder,
   recordSharedNumber,
   type SameContainer,
-} from "../../ledger/same-containers.ts";
+} from "../../ledger/orders/same-containers.ts";
 import type { ServiceContainer, ServiceSubject } from "../../service/shapes.ts";
 import type { SubmitDeps, SubmitSettings } from "./deps.ts";
 

@@ -1,9 +1,9 @@
 import { Failure, type FailureCode } from "../../core/failures.ts";
-import { changeOrders, type OrderChange } from "../../ledger/change-orders.ts";
 import { formatId } from "../../ledger/ids.ts";
-import type { LedgerOrder } from "../../ledger/order-row.ts";
-import type { Likeness } from "../../ledger/same-containers.ts";
-import { findSubjectOrders, type SubjectOrder } from "../../ledger/subject-orders.ts";
+import { changeOrders, type OrderChange } from "../../ledger/orders/change.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
+import type { Likeness } from "../../ledger/orders/same-containers.ts";
+import { findSubjectOrders, type SubjectOrder } from "../../ledger/orders/subjects.ts";
 import type { SubmitDeps } from "./deps.ts";
 import { findDifferences } from "./subject.ts";
 

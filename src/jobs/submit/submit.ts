@@ -1,12 +1,12 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import { isSubjectNews } from "../../core/order.ts";
 import type { Surface } from "../../core/surface.ts";
-import type { OrderChange } from "../../ledger/change-orders.ts";
-import { findLabelHolders, type LabelHolder } from "../../ledger/label-subjects.ts";
-import type { LedgerOrder } from "../../ledger/order-row.ts";
+import type { OrderChange } from "../../ledger/orders/change.ts";
+import { findLabelHolders, type LabelHolder } from "../../ledger/orders/label-subjects.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
+import { findLikenesses, type Likeness } from "../../ledger/orders/same-containers.ts";
+import { claimBatch, isEarlierStoreThere } from "../../ledger/orders/submission.ts";
 import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
-import { findLikenesses, type Likeness } from "../../ledger/same-containers.ts";
-import { claimBatch, isEarlierStoreThere } from "../../ledger/submission.ts";
 import { requestBody } from "../../service/request-body.ts";
 import { sensitiveOf } from "../../service/subjects.ts";
 import { guardForgotten } from "../reconcile/compare.ts";

@@ -2,7 +2,7 @@ import type { FailureCode } from "../../core/failures.ts";
 import type { KeptAnswer } from "../../core/kept-answer.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { Phi } from "../../core/phi.ts";
-import type { LedgerOrder } from "../../ledger/order-row.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { keepProcedureError } from "../../service/kept-answer.ts";
 import type { ProcedureContainer } from "../../service/shapes.ts";
 import { sensitiveOf } from "../../service/subjects.ts";

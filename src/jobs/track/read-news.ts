@@ -1,4 +1,4 @@
-import type { LedgerOrder } from "../../ledger/order-row.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { BatchRead } from "../../service/batch-reader.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { ProcedureStatus, RequestStatus } from "../../service/shapes.ts";

@@ -1,13 +1,13 @@
 import type pg from "pg";
 import type { Order } from "../../core/order.ts";
 import { type ControlAct, decideControl } from "../../core/order-control.ts";
-import { cancelledHere, changeOrdersWithin, type OrderChange } from "../change-orders.ts";
-import { isToldByReply, type MessageDraft } from "../message-record.ts";
-import { digestOrder, replaceContent } from "../order-row.ts";
-import { recordOutcomes } from "../record-outcomes.ts";
+import { isToldByReply, type MessageDraft } from "../messages/record.ts";
+import { recordOutcomes } from "../results/record-outcomes.ts";
+import { cancelledHere, changeOrdersWithin, type OrderChange } from "./change.ts";
 import { answerRequests, insertRequests, type NewControlRequest } from "./control-requests.ts";
 import { type ControlledOrder, chooseOrders, type PlacedRequest } from "./controlled-orders.ts";
 import { recordEvents } from "./events.ts";
+import { digestOrder, replaceContent } from "./row.ts";
 
 /**
  * The answers that a message got are given to its repetition as well, as of then; $1 JSON array of {message_id, first_id}.

@@ -5,12 +5,12 @@ import type { Operation, OrderSubject } from "../../core/order.ts";
 import { type ControlRefusal, decideControl } from "../../core/order-control.ts";
 import { TRACKED_STATES } from "../../core/order-state.ts";
 import type { Surface } from "../../core/surface.ts";
-import { insertOrderAnswer } from "../answers.ts";
-import { cancelledHere, changeOrders, changeOrdersWithin } from "../change-orders.ts";
 import { inTransaction, run, type WithNulls, withoutNulls } from "../database.ts";
 import type { Act } from "../operator/audit.ts";
-import { linkOf, readOrders, type SubjectRow, toSubject } from "../order-row.ts";
+import { cancelledHere, changeOrders, changeOrdersWithin } from "./change.ts";
 import { insertRequests, refuseOpenRequests } from "./control-requests.ts";
+import { linkOf, readOrders, type SubjectRow, toSubject } from "./row.ts";
+import { insertOrderAnswer } from "./service-answers.ts";
 
 /** How a cancellation's call to the service stands: to be made, made (perhaps), or refused for certain. */
 export type CancelCallState = "due" | "sent" | "refused";

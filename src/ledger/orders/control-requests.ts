@@ -12,10 +12,10 @@ import type { ControlAnswer } from "../../core/outcome.ts";
 import { run, withoutNulls } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { recordAudit } from "../operator/audit.ts";
-import { readOrders, snapshotOrder } from "../order-row.ts";
-import { recordOutcomes } from "../record-outcomes.ts";
-import { openTasks } from "../tasks.ts";
+import { openTasks } from "../operator/tasks.ts";
+import { recordOutcomes } from "../results/record-outcomes.ts";
 import { recordEvents } from "./events.ts";
+import { readOrders, snapshotOrder } from "./row.ts";
 
 /** A request as it is written down, decided or, where it is to cancel, open. */
 export interface NewControlRequest extends Omit<ControlAnswer, "order"> {

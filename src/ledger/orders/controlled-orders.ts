@@ -13,7 +13,7 @@ import {
 } from "../../core/order-control.ts";
 import { together } from "../database.ts";
 import { formatId } from "../ids.ts";
-import { findMerges, type SubjectMerges } from "../subject-merges.ts";
+import { findMerges, type SubjectMerges } from "./subjects.ts";
 
 /**
  * The orders that requests name: by the sender's number, else by the number that we gave them; only those that came

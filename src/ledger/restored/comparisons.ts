@@ -3,7 +3,7 @@ import { type Phi, phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
 import { run } from "../database.ts";
 import { formatId } from "../ids.ts";
-import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "../order-row.ts";
+import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "../orders/row.ts";
 
 /** Open orders whose comparison with the service is due; $1 how many. Index: orders_compare. */
 const DUE = `

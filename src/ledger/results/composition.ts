@@ -2,7 +2,7 @@ import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
 import { inTransaction } from "../database.ts";
 import { formatId } from "../ids.ts";
-import type { ComposedDelivery, Composition, UncomposedOutcome } from "../outcomes.ts";
+import type { ComposedDelivery, Composition, UncomposedOutcome } from "./outcomes.ts";
 import { noteUntoldRefusals } from "./tasks.ts";
 
 /** The orders that an outcome of this alias is about: one, several or none. Index: the primary key of outcome_orders. */

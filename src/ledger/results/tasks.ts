@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Problem } from "../../core/failures.ts";
 import { run } from "../database.ts";
-import { isToldByReply, type MessageDraft } from "../message-record.ts";
+import { isToldByReply, type MessageDraft } from "../messages/record.ts";
 
 /** Once for each message; $1 JSON array of {message_id, text}. Index: tasks_message. */
 const OPEN_REFUSAL_TASKS = `

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { composeMessages, composeTables } from "../../../src/jobs/deliver/compose.ts";
-import { changeOrders } from "../../../src/ledger/change-orders.ts";
-import { listOpenOutcomes, takeResultNumber } from "../../../src/ledger/outcomes.ts";
-import { findOrders, listOpenDeliveries } from "../../../src/ledger/views.ts";
+import { findOrders, listOpenDeliveries } from "../../../src/ledger/operator/views.ts";
+import { changeOrders } from "../../../src/ledger/orders/change.ts";
+import { listOpenOutcomes, takeResultNumber } from "../../../src/ledger/results/outcomes.ts";
 import { csvProfile, hl7Profile } from "../../mapping/mapped.ts";
 import { deliverTo } from "../../support/deliver.ts";
 import { eventually } from "../../support/eventually.ts";

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Failure, type FailureCode } from "../../../src/core/failures.ts";
-import { insertOrderOutcomes } from "../../../src/ledger/change-orders.ts";
-import type { MessageRecord } from "../../../src/ledger/message-record.ts";
-import type { Composition, OpenOutcome } from "../../../src/ledger/outcomes.ts";
-import { findDelivery } from "../../../src/ledger/queue-views.ts";
+import type { MessageRecord } from "../../../src/ledger/messages/record.ts";
+import { findDelivery } from "../../../src/ledger/operator/queue-views.ts";
+import { listEvents, listOpenDeliveries, listOrderDeliveries } from "../../../src/ledger/operator/views.ts";
+import { insertOrderOutcomes } from "../../../src/ledger/orders/change.ts";
 import { dropDelivery, retryDelivery } from "../../../src/ledger/results/acts.ts";
 import { findDueConnectors } from "../../../src/ledger/results/deliveries.ts";
-import { listEvents, listOpenDeliveries, listOrderDeliveries } from "../../../src/ledger/views.ts";
+import type { Composition, OpenOutcome } from "../../../src/ledger/results/outcomes.ts";
 import { deliverTo, impatientBreaker } from "../../support/deliver.ts";
 import { eventually } from "../../support/eventually.ts";
 import { aControl } from "../../support/order-control.ts";

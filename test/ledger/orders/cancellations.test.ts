@@ -1,8 +1,9 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../../src/core/phi.ts";
-import { changeOrders } from "../../../src/ledger/change-orders.ts";
-import { discardOrder, retryOrder } from "../../../src/ledger/operator.ts";
+import { closeTask, countOpenTasks, listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
+import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
+import { discardOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
 import {
   cancelOrder,
   findDueCancels,
@@ -10,9 +11,8 @@ import {
   recordCancelled,
   recordUncancelled,
 } from "../../../src/ledger/orders/cancellations.ts";
-import { claimBatch } from "../../../src/ledger/submission.ts";
-import { closeTask, countOpenTasks, listOpenTasks } from "../../../src/ledger/tasks.ts";
-import { findOrders, listEvents } from "../../../src/ledger/views.ts";
+import { changeOrders } from "../../../src/ledger/orders/change.ts";
+import { claimBatch } from "../../../src/ledger/orders/submission.ts";
 import { claimNext, handOver, recordIntent } from "../../support/hand-over.ts";
 import { aCancel, answers, toldKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";

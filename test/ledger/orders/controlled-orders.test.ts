@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../../src/core/phi.ts";
-import { changeOrders } from "../../../src/ledger/change-orders.ts";
-import { listOpenTasks } from "../../../src/ledger/tasks.ts";
-import { findOrders } from "../../../src/ledger/views.ts";
+import { listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
+import { findOrders } from "../../../src/ledger/operator/views.ts";
+import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { aCancel, aControl, answers } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withLedger } from "../../support/with-ledger.ts";

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { phi } from "../../../src/core/phi.ts";
-import { insertOrderOutcomes } from "../../../src/ledger/change-orders.ts";
 import { openPool } from "../../../src/ledger/database.ts";
+import { listEvents } from "../../../src/ledger/operator/views.ts";
+import { insertOrderOutcomes } from "../../../src/ledger/orders/change.ts";
 import { findOrders } from "../../../src/ledger/orders/controlled-orders.ts";
 import { recordDelivered } from "../../../src/ledger/results/deliveries.ts";
-import { listEvents } from "../../../src/ledger/views.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { silent, withLedger } from "../../support/with-ledger.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { composeMessages } from "../../../src/jobs/deliver/compose.ts";
-import { listOpenOutcomes } from "../../../src/ledger/outcomes.ts";
+import { closeTask, countOpenTasks, listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
 import { recordComposition } from "../../../src/ledger/results/composition.ts";
-import { closeTask, countOpenTasks, listOpenTasks } from "../../../src/ledger/tasks.ts";
+import { listOpenOutcomes } from "../../../src/ledger/results/outcomes.ts";
 import { builtinProfiles } from "../../../src/mapping/profile/builtin.ts";
 import { compileProfile } from "../../../src/mapping/profile/compile-profile.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";

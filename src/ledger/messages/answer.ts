@@ -1,0 +1,129 @@
+import type pg from "pg";
+import { isNumberTaken } from "../../core/failures.ts";
+import type { MessageVerdict } from "../../core/intake.ts";
+import type { Operation } from "../../core/order.ts";
+import { endedWithoutEffect } from "../../core/order-state.ts";
+import { formatId, parseId } from "../ids.ts";
+import { isControlOnly } from "../orders/accept-control.ts";
+import { type OrderSnapshot, readOrders, snapshotOrder } from "../orders/row.ts";
+import { type NewOutcome, recordOutcomes } from "../results/record-outcomes.ts";
+import { draftSnapshot, isToldByReply, type MessageDraft } from "./record.ts";
+
+/** Orders of messages; $1 bigint[]. Index: orders (message_id, position). */
+const ORDER_IDS_BY_MESSAGE = `
+select o.id, o.message_id, o.operation, o.placer_order_number
+  from orders o
+ where o.message_id = any ($1)
+ order by o.id`;
+
+/** The orders that came of each of these messages, by message id; a message without any is left out. */
+export async function ordersByMessage(
+  client: pg.PoolClient,
+  messageIds: readonly number[],
+): Promise<Map<number, MessageVerdict["orders"]>> {
+  if (messageIds.length === 0) return new Map();
+  const { rows } = await client.query<{
+    id: number;
+    message_id: number;
+    operation: Operation;
+    placer_order_number: string | null;
+  }>(ORDER_IDS_BY_MESSAGE, [messageIds]);
+  const byMessage = Map.groupBy(rows, (row) => row.message_id);
+  return new Map(
+    [...byMessage].map(([messageId, orders]) => [
+      messageId,
+      orders.map((row) => ({
+        orderId: formatId("o", row.id),
+        operation: row.operation,
+        placerOrderNumber: row.placer_order_number ?? undefined,
+      })),
+    ]),
+  );
+}
+
+/** The orders of an earlier time that each draft names again, as they stand now, by the draft's message id. */
+export async function earlierOrders(
+  client: pg.PoolClient,
+  drafts: readonly MessageDraft[],
+): Promise<Map<number, OrderSnapshot[]>> {
+  const sourceIds = drafts.flatMap((draft) => (draft.duplicateOf === undefined ? [] : [draft.duplicateOf]));
+  const byMessage = await ordersByMessage(client, sourceIds);
+  const idsByDraft = new Map(
+    drafts.map((draft) => {
+      const orders = draft.duplicateOf === undefined ? [] : (byMessage.get(draft.duplicateOf) ?? []);
+      const ids = orders.flatMap(({ orderId }) => parseId("o", orderId) ?? []);
+      return [draft.messageId, [...draft.repeatedOrderIds, ...ids]];
+    }),
+  );
+  const wanted = [...idsByDraft.values()].flat();
+  if (wanted.length === 0) return new Map();
+  const orders = await readOrders(client, wanted);
+  const snapshots = new Map(orders.map((order) => [order.id, snapshotOrder(order)]));
+  return new Map(
+    [...idsByDraft].map(([messageId, ids]) => [messageId, ids.flatMap((id) => snapshots.get(id) ?? [])]),
+  );
+}
+
+/** Writes what the lab is to be told of each message; `earlier` are the orders that it names again, by message id. */
+export async function insertAnswers(
+  client: pg.PoolClient,
+  connector: string,
+  drafts: readonly MessageDraft[],
+  earlier: ReadonlyMap<number, OrderSnapshot[]>,
+): Promise<void> {
+  const outcomes = drafts.flatMap((draft): NewOutcome[] => {
+    const answer = { connector, message_id: draft.messageId };
+    // Nothing is made of it; but a sender that was promised an application acknowledgement waits for that all the same.
+    if (draft.verdict === "ignored" && draft.record.replyTo === undefined) return [];
+    const ended = repeatedEnds(draft, earlier.get(draft.messageId) ?? []);
+    const changes = ended.map((end) => ({ ...answer, ...end }));
+    if (draft.record.isAnsweredInBatch || isToldByReply(draft)) return changes;
+    // The lab was told that it waits when it came.
+    if (draft.verdict === "waiting" && draft.record.waitedAs !== undefined) return [];
+    if (draft.verdict === "refused" || draft.verdict === "waiting") {
+      const { placerOrderNumber, orders } = draft.record;
+      return [
+        {
+          ...answer,
+          order_ids: draft.orders.map(({ orderId }) => orderId),
+          kind: draft.verdict,
+          payload: {
+            problems: draft.problems,
+            placerOrderNumber: isNumberTaken(draft.problems)
+              ? undefined
+              : (placerOrderNumber ?? orders[0]?.placerOrderNumber),
+          },
+        },
+      ];
+    }
+    // Its requests about earlier orders are answered each for itself.
+    if (isControlOnly(draft)) return [];
+    const fresh = draft.orders.map(draftSnapshot);
+    const told = [...fresh, ...(earlier.get(draft.messageId) ?? [])];
+    const acknowledged: NewOutcome = {
+      ...answer,
+      order_ids: told.flatMap(({ orderId }) => parseId("o", orderId) ?? []),
+      kind: "acknowledged",
+      payload: { orders: told, isDuplicate: draft.verdict === "duplicate" },
+    };
+    return [acknowledged, ...changes];
+  });
+  await recordOutcomes(client, outcomes);
+}
+
+/**
+ * That an order came again starts nothing. The end of one that was ended without effect is told once more, since whoever
+ * places it again expects it to be done.
+ */
+function repeatedEnds(
+  { repeatedOrderIds, verdict }: MessageDraft,
+  earlier: readonly OrderSnapshot[],
+): Pick<NewOutcome, "order_ids" | "kind" | "payload">[] {
+  // Its answer says so already.
+  if (verdict === "refused") return [];
+  return earlier.flatMap((order) => {
+    const id = parseId("o", order.orderId);
+    if (id === undefined || !repeatedOrderIds.includes(id) || !endedWithoutEffect(order.state)) return [];
+    return [{ order_ids: [id], kind: "changed", payload: { order } }];
+  });
+}

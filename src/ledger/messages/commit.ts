@@ -1,0 +1,263 @@
+import { hash } from "node:crypto";
+import type pg from "pg";
+import { Failure, type Problem } from "../../core/failures.ts";
+import type { Accepted, MessageVerdict } from "../../core/intake.ts";
+import { phi } from "../../core/phi.ts";
+import { inTransaction, prepared, type Queryable, UNIQUE_VIOLATION } from "../database.ts";
+import { acceptControlRequests } from "../orders/accept-control.ts";
+import type { OrderSnapshot } from "../orders/row.ts";
+import { noteUnheardRefusals } from "../results/tasks.ts";
+import { earlierOrders, insertAnswers, ordersByMessage } from "./answer.ts";
+import { draftMessages } from "./draft.ts";
+import { insertDrafts } from "./insert.ts";
+import {
+  type BatchSource,
+  draftSnapshot,
+  type MessageBatch,
+  type MessageDraft,
+  type MessageRecord,
+} from "./record.ts";
+
+/** Messages of a file that are committed already; $1 file id, $2 int[] ordinals. Index: messages (file_id, ordinal). */
+const FIND_COMMITTED = `
+select m.ordinal, m.place, m.message_control_id, m.verdict, m.problems, coalesce(m.duplicate_of, m.id) as source_id
+  from messages m
+ where m.file_id = $1
+   and m.ordinal = any ($2)`;
+
+const DEADLOCK = "40P01";
+const MAX_TRIES = 5;
+
+/**
+ * Commits a batch of messages with their orders, timeline entries and answers to the lab, in one transaction. When it
+ * resolves, all of it is on disk. Calling it again with the same messages of a file changes nothing and gives the
+ * same verdicts.
+ *
+ * - The same message (control id and bytes) as one accepted before is a duplicate; so is an order with the same
+ *   placer order number and the same content. Neither becomes a second order.
+ * - The same placer order number with other content is kept as a parked order, for a person to decide.
+ * - A message about a subject of whom an earlier one waits for a code table waits behind it, but for one that only stops an
+ *   open order, or asks about one.
+ * - A message with a value that the database can't hold is kept as refused and stops no other of the batch.
+ *
+ * @throws Failure LEDGER_UNAVAILABLE when the database is out of reach.
+ */
+export async function commitMessages(pool: pg.Pool, batch: MessageBatch): Promise<Accepted[]> {
+  return withInsert(pool, (client, insert) => commitWithin(client, batch, insert));
+}
+
+/**
+ * Runs work that inserts messages in a transaction, anew when another process was faster with the same order; with all
+ * messages together, which is quick, or each by itself when one of them can't be held.
+ */
+export async function withInsert<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient, insert: Insert) => Promise<T>,
+): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await insertAnyhow(pool, work);
+    } catch (error) {
+      if (!isRace(error) || tries >= MAX_TRIES) throw error;
+    }
+  }
+}
+
+/** Two that insert orders of the same numbers, in different order, may also wait for each other until one is sent back. */
+function isRace(error: unknown): boolean {
+  const own = error instanceof Failure ? error.cause : error;
+  return own instanceof Error && "code" in own && (own.code === UNIQUE_VIOLATION || own.code === DEADLOCK);
+}
+
+async function insertAnyhow<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient, insert: Insert) => Promise<T>,
+): Promise<T> {
+  try {
+    return await inTransaction(pool, (client) => work(client, insertTogether));
+  } catch (error) {
+    if (!isUnstorable(error)) throw error;
+    return inTransaction(pool, (client) => work(client, insertOneByOne));
+  }
+}
+
+/** Puts messages with all that came of them into the ledger, inside a transaction. */
+export type Insert = (
+  client: pg.PoolClient,
+  batch: BatchSource,
+  records: readonly MessageRecord[],
+) => Promise<Accepted[]>;
+
+async function commitWithin(client: pg.PoolClient, batch: MessageBatch, insert: Insert): Promise<Accepted[]> {
+  const known = await findCommitted(client, batch);
+  const fresh = batch.records.filter((record) => !known.has(record.message.ordinal));
+  const verdicts = fresh.length > 0 ? await insert(client, batch, fresh) : [];
+  const byOrdinal = new Map(verdicts.map((verdict) => [verdict.ordinal, verdict]));
+  return batch.records.flatMap(
+    ({ message }) => byOrdinal.get(message.ordinal) ?? known.get(message.ordinal) ?? [],
+  );
+}
+
+/**
+ * An order without a number, one that contradicts an earlier one, and an order control request have no key that a second one would
+ * violate: only the message tells that it is the same. One of a file has its place there, one of a connection nothing. So
+ * whoever commits such a message waits until others that commit it are done, before any other lock is taken.
+ */
+async function lockRepeatable(
+  client: pg.PoolClient,
+  { connector, replayOf }: BatchSource,
+  records: readonly MessageRecord[],
+): Promise<void> {
+  if (replayOf !== undefined) return;
+  const repeatable = records.filter(
+    ({ orders, controlRequests = [], replyTo }) =>
+      replyTo !== undefined ||
+      controlRequests.length > 0 ||
+      orders.some((order) => order.placerOrderNumber === undefined),
+  );
+  const controlIds = repeatable.flatMap(({ messageControlId }) => messageControlId ?? []);
+  await lockControlIds(client, connector, controlIds);
+}
+
+const insertTogether: Insert = async (client, batch, records) => {
+  await lockRepeatable(client, batch, records);
+  return insertLocked(client, batch, records);
+};
+
+const insertLocked: Insert = async (client, batch, records) => {
+  const drafts = await draftMessages(client, batch, records);
+  await insertDrafts(client, batch, drafts);
+  // A draft may repeat an order of this very batch, which is there only now.
+  const earlier = await earlierOrders(client, drafts);
+  await insertAnswers(client, batch.connector, drafts, earlier);
+  await noteUnheardRefusals(client, drafts);
+  await acceptControlRequests(client, batch.connector, drafts);
+  return drafts.map((draft) => toVerdict(draft, earlier));
+};
+
+/** Still one transaction: a message that can't be held is taken back to its savepoint and kept without its values. */
+const insertOneByOne: Insert = async (client, batch, records) => {
+  const verdicts: Accepted[] = [];
+  await lockRepeatable(client, batch, records);
+  for (const record of records) {
+    await client.query("savepoint message");
+    try {
+      verdicts.push(...(await insertLocked(client, batch, [record])));
+    } catch (error) {
+      if (!isUnstorable(error)) throw error;
+      await client.query("rollback to savepoint message");
+      verdicts.push(...(await insertLocked(client, batch, [withoutUnstorable(record)])));
+    }
+    await client.query("release savepoint message");
+  }
+  return verdicts;
+};
+
+async function findCommitted(
+  client: pg.PoolClient,
+  batch: MessageBatch,
+): Promise<Map<number, MessageVerdict>> {
+  if (batch.fileId === null) return new Map();
+  const ordinals = batch.records.map((record) => record.message.ordinal);
+  const { rows } = await client.query<{
+    ordinal: number;
+    place: string;
+    message_control_id: string | null;
+    verdict: MessageVerdict["verdict"];
+    problems: Problem[];
+    source_id: number;
+  }>(FIND_COMMITTED, [batch.fileId, ordinals]);
+  const orders = await ordersByMessage(
+    client,
+    rows.map((row) => row.source_id),
+  );
+  return new Map(
+    rows.map((row) => [
+      row.ordinal,
+      {
+        ordinal: row.ordinal,
+        place: row.place,
+        verdict: row.verdict,
+        messageControlId: row.message_control_id ?? undefined,
+        problems: row.problems,
+        orders: orders.get(row.source_id) ?? [],
+      },
+    ]),
+  );
+}
+
+function toVerdict(draft: MessageDraft, earlier: ReadonlyMap<number, OrderSnapshot[]>): Accepted {
+  const fresh = draft.orders.map(draftSnapshot);
+  return {
+    ordinal: draft.record.message.ordinal,
+    place: draft.record.message.place,
+    verdict: draft.verdict,
+    messageControlId: draft.record.messageControlId,
+    problems: draft.problems,
+    reply: draft.reply,
+    orders: [...fresh, ...(earlier.get(draft.messageId) ?? [])].map(
+      ({ orderId, operation, placerOrderNumber }) => ({
+        orderId,
+        operation,
+        placerOrderNumber,
+      }),
+    ),
+  };
+}
+
+/** Waits for others that commit the same messages; $1 bigint[] keys, in ascending order. */
+const LOCK_MESSAGES = "select count(pg_advisory_xact_lock(x.key)) from unnest($1::bigint[]) as x(key)";
+
+/**
+ * Until the transaction ends, nobody else commits a message of the connector with one of these control ids: what a
+ * statement behind this one finds of them is all there is, also of a transaction whose daemon lost its connection and
+ * whose backend lives on.
+ *
+ * Keys are taken in ascending order, so that two never wait for each other, and to be taken before any other lock that
+ * others hold while they wait for a key. In one statement with what is asked about the messages it would be too late:
+ * a statement sees what was there when it began, and not when it had waited.
+ */
+async function lockControlIds(
+  client: Queryable,
+  connector: string,
+  controlIds: readonly string[],
+): Promise<void> {
+  const keys = [...new Set(controlIds.map((controlId) => lockKey(connector, controlId)))];
+  if (keys.length === 0) return;
+  await prepared(client, "lock_messages", LOCK_MESSAGES, [keys.sort((a, b) => (a < b ? -1 : 1))]);
+}
+
+/** Computed here, since the database may not be able to take the control id as a text. */
+function lockKey(connector: string, messageControlId: string): bigint {
+  return hash("sha256", `${connector}\n${messageControlId}`, "buffer").readBigInt64BE();
+}
+
+/**
+ * Whether the database refused a value for what it is: SQLSTATE class 22, data exception (NUL, half of a character),
+ * or 54, program limit exceeded (a key too long for its index). The same value is refused every time.
+ */
+function isUnstorable(error: unknown): boolean {
+  return error instanceof Error && "code" in error && /^(22|54)/.test(String(error.code));
+}
+
+/**
+ * A message with a value that the database can't hold, as it is kept: refused, with its bytes, which may be anything. Each
+ * text of it that could be the one is left out; which it was, the database doesn't say.
+ */
+function withoutUnstorable({ message, waitedAs, replyTo }: MessageRecord): MessageRecord {
+  const problem: Problem = {
+    code: "LEDGER_VALUE_UNSTORABLE",
+    place: message.place,
+    message:
+      "one of its values can't be kept in the database: it is too long, or holds a character that is none",
+  };
+  const { content } = message;
+  return {
+    message: content.kind === "csv" ? { ...message, content: { kind: "csv", rows: phi([]) } } : message,
+    waitedAs,
+    replyTo,
+    verdict: "refused",
+    problems: [problem],
+    orders: [],
+  };
+}

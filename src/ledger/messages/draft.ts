@@ -1,0 +1,253 @@
+import { hash } from "node:crypto";
+import type pg from "pg";
+import { areOfTwoAuthorities } from "../../core/assigning-authority.ts";
+import { isNumberTaken, type Problem } from "../../core/failures.ts";
+import type { Order } from "../../core/order.ts";
+import type { ControlRequest } from "../../core/order-control.ts";
+import { isTerminal } from "../../core/order-state.ts";
+import { prepared, type Queryable, together } from "../database.ts";
+import { formatId } from "../ids.ts";
+import { digestOrder, placeOfNumber } from "../orders/row.ts";
+import { draftReplies, type EarlierMessages, findEarlierMessages, markReusedControlIds } from "./earlier.ts";
+import {
+  businessKey,
+  conflictWith,
+  describeHolder,
+  EarlierConflicts,
+  findKnownOrders,
+  type KnownOrder,
+  listContradicting,
+} from "./known-orders.ts";
+import type { BatchSource, MessageDraft, MessageRecord, NumberConflict } from "./record.ts";
+import { HeldKeys, keysOf } from "./waiting.ts";
+
+/** Ids ahead of the insert, so that rows can refer to each other; $1 how many messages, $2 how many orders. */
+const TAKE_IDS = `
+select 'message' as kind, nextval(pg_get_serial_sequence('messages', 'id')) as id from generate_series(1, $1)
+ union all
+select 'order', nextval(pg_get_serial_sequence('orders', 'id')) from generate_series(1, $2)`;
+
+/**
+ * Decides what becomes of each message: new, or a repeat of one that is in the ledger or came earlier in the list, or
+ * held behind one of the same subject that waits; and of each of its orders: new, a repeat, or in conflict with an
+ * earlier one. Changes nothing but takes ids.
+ */
+export async function draftMessages(
+  client: pg.PoolClient,
+  batch: BatchSource,
+  records: readonly MessageRecord[],
+): Promise<MessageDraft[]> {
+  const hashed = records.map((record) => ({ record, sha256: digestOf(record) }));
+  // Asked all at once, and answered in this order: who waits is locked before ids are taken.
+  const [held, ids, earlier, known] = await together(client, () => [
+    HeldKeys.find(client, batch.connector, records),
+    takeIds(client, {
+      messages: records.filter(({ waitedAs }) => waitedAs === undefined).length,
+      orders: records.reduce((sum, record) => sum + record.orders.length, 0),
+    }),
+    findEarlierMessages(client, batch.connector, hashed),
+    findKnownOrders(client, batch.connector, records),
+  ]);
+  const fresh = ids.messages;
+  const drafts = hashed.map(
+    ({ record, sha256 }): MessageDraft => ({
+      record,
+      messageId: record.waitedAs ?? (fresh.shift() as number),
+      sha256,
+      duplicateOf: undefined,
+      reuses: undefined,
+      reply: undefined,
+      verdict: record.verdict,
+      problems: record.problems,
+      orders: [],
+      repeatedOrderIds: [],
+    }),
+  );
+  if (batch.replayOf === undefined) markRepeatedMessages(drafts, earlier);
+  markReusedControlIds(drafts, earlier);
+  const conflicts = await EarlierConflicts.find(
+    client,
+    batch.connector,
+    listContradicting(batch.connector, records, known),
+  );
+  decideOrders(batch.connector, drafts, { orderIds: ids.orders, held, known, conflicts });
+  await draftReplies(client, drafts);
+  return drafts;
+}
+
+/** SHA-256 of a message's bytes. */
+function digestOf({ message }: MessageRecord): Buffer {
+  return hash("sha256", message.raw.reveal(), "buffer");
+}
+
+/** New ids, ascending. */
+async function takeIds(
+  client: Queryable,
+  counts: { readonly messages: number; readonly orders: number },
+): Promise<{ messages: number[]; orders: number[] }> {
+  const { rows } = await prepared<{ kind: string; id: number }>(client, "take_ids", TAKE_IDS, [
+    counts.messages,
+    counts.orders,
+  ]);
+  const ids = (kind: string) => rows.filter((row) => row.kind === kind).map((row) => row.id);
+  return { messages: ids("message"), orders: ids("order") };
+}
+
+/** Marks messages that came before with the same control id and the same bytes, in the ledger or earlier in this batch. */
+function markRepeatedMessages(
+  drafts: readonly MessageDraft[],
+  earlier: ReadonlyMap<MessageRecord, EarlierMessages>,
+): void {
+  const seen = new Map<string, number>();
+  for (const draft of drafts) {
+    const { messageControlId } = draft.record;
+    if (messageControlId === undefined || draft.verdict !== "accepted") continue;
+    const key = `${messageControlId}\n${draft.sha256.toString("hex")}`;
+    const firstId = earlier.get(draft.record)?.sameId ?? seen.get(key);
+    if (firstId === undefined) {
+      seen.set(key, draft.messageId);
+    } else {
+      draft.duplicateOf = firstId;
+      draft.verdict = "duplicate";
+    }
+  }
+}
+
+function decideOrders(
+  connector: string,
+  drafts: readonly MessageDraft[],
+  {
+    orderIds,
+    held,
+    known,
+    conflicts,
+  }: {
+    readonly orderIds: readonly number[];
+    readonly held: HeldKeys;
+    readonly known: Map<string, KnownOrder>;
+    readonly conflicts: EarlierConflicts;
+  },
+): void {
+  const waiting = new Set<number>();
+  let taken = 0;
+  for (const draft of drafts) {
+    if (draft.duplicateOf !== undefined && waiting.has(draft.duplicateOf)) notRepeated(draft);
+    if (draft.verdict === "accepted") {
+      const decided = draft.record.orders.map((order) => {
+        const key = businessKey(connector, order);
+        const first = key === null ? undefined : known.get(key);
+        const digest = digestOrder(order);
+        const conflict = first && conflictWith(first, order, digest);
+        const same = conflict && conflicts.get(order, digest);
+        return same
+          ? { order, key, digest, first: same, conflict: undefined, refusal: conflict }
+          : { order, key, digest, first, conflict, refusal: conflict };
+      });
+      const { controlRequests = [] } = draft.record;
+      const repeatsAll = decided.every(({ first, conflict }) => first && !conflict);
+      const mayPass =
+        repeatsAll && controlRequests.every((request) => needsNoOther(connector, request, known));
+      const before = mayPass ? undefined : held.findBefore(draft.messageId, keysOf(draft.record));
+      const refusals = decided.flatMap(({ order, refusal }) =>
+        refusal === undefined ? [] : [toProblem(draft, order, refusal)],
+      );
+      const isRefused = before === undefined && refusals.length > 0;
+      if (before !== undefined) holdBehind(draft, before);
+      else if (isRefused) refuse(draft, refusals);
+      // A message is taken whole or not at all. Where it asks for nothing else, its order is kept for a person to decide.
+      const isKept =
+        before === undefined && (!isRefused || (decided.length === 1 && controlRequests.length === 0));
+      for (const { order, key, digest, first, conflict } of isKept ? decided : []) {
+        if (first && !conflict) {
+          draft.repeatedOrderIds.push(first.orderId);
+          continue;
+        }
+        const orderId = orderIds[taken++] as number;
+        draft.orders.push({
+          order,
+          orderId,
+          businessKey: first ? null : key,
+          digest,
+          conflict,
+        });
+        if (conflict) conflicts.add(order, digest, orderId);
+        if (key !== null && !first) {
+          known.set(key, { orderId, digest, state: "received", authority: order.placerAuthority });
+        }
+      }
+      if (isKept && !isRefused && decided.length > 0 && repeatsAll) draft.verdict = "duplicate";
+    }
+    if (draft.verdict === "refused" || draft.verdict === "waiting") noteTakenNumbers(connector, draft, known);
+    if (draft.verdict === "waiting") {
+      waiting.add(draft.messageId);
+      held.hold(draft.messageId, keysOf(draft.record));
+    } else if (draft.record.waitedAs !== undefined) {
+      held.letGo(draft.messageId);
+    }
+  }
+}
+
+/**
+ * Whether a request can be decided whatever waits for a code table. To stop an order that is here, or to ask about it, needs
+ * nothing of an earlier message, and the order would go on meanwhile. A change does, and a release, which may come after
+ * a change that waits: the order is not to leave without that. Where the order of a number has ended, the one that
+ * waits may be meant.
+ */
+function needsNoOther(
+  connector: string,
+  request: ControlRequest,
+  known: ReadonlyMap<string, KnownOrder>,
+): boolean {
+  if (request.content !== undefined || request.control === "release") return false;
+  const key = businessKey(connector, request);
+  // A number of ours is that of an order which has left.
+  if (key === null) return request.fillerNumber !== undefined;
+  const order = known.get(key);
+  if (order === undefined || isTerminal(order.state)) return false;
+  return !areOfTwoAuthorities(order.authority, request.placerAuthority);
+}
+
+/** The message that it repeats has no orders yet, so there is nothing to answer with: it waits by itself. */
+function notRepeated(draft: MessageDraft): void {
+  draft.duplicateOf = undefined;
+  draft.verdict = draft.record.verdict;
+}
+
+/** A later message of a subject must not overtake one that waits: the one may take out what the other puts in. */
+function holdBehind(draft: MessageDraft, messageId: number): void {
+  const message = `message ${formatId("m", messageId)} of the same subject came first and waits for a code table`;
+  draft.verdict = "waiting";
+  draft.problems = [{ code: "MAPPING_EARLIER_WAITS", place: draft.record.message.place, message }];
+}
+
+function toProblem({ record }: MessageDraft, { sources }: Order, { code, text }: NumberConflict): Problem {
+  return { code, place: placeOfNumber(record.message.place, sources.placerOrderNumber), message: text };
+}
+
+function refuse(draft: MessageDraft, problems: readonly Problem[]): void {
+  draft.verdict = "refused";
+  draft.problems = problems;
+}
+
+/**
+ * A message that is refused for its mistakes, or waits, may bring an order whose number another order has. Then that is
+ * said too, and its answer names no order: it would read as a status of the other one.
+ */
+function noteTakenNumbers(
+  connector: string,
+  draft: MessageDraft,
+  known: ReadonlyMap<string, KnownOrder>,
+): void {
+  if (isNumberTaken(draft.problems)) return;
+  const { echoedNumbers = [], placerOrderNumber, orders, message } = draft.record;
+  const holder = [...echoedNumbers, placerOrderNumber, ...orders.map((order) => order.placerOrderNumber)]
+    .map((number) => known.get(businessKey(connector, { placerOrderNumber: number }) ?? ""))
+    .find((each) => each !== undefined);
+  if (holder === undefined) return;
+  const problem: Problem = {
+    code: "ORDER_NUMBER_REUSED",
+    place: message.place,
+    message: describeHolder(holder),
+  };
+  draft.problems = [...draft.problems, problem];
+}

@@ -1,0 +1,127 @@
+import type pg from "pg";
+import { Failure, type Problem } from "../../core/failures.ts";
+import type { FileOpening, IncomingFile } from "../../core/intake.ts";
+import { inTransaction, run } from "../database.ts";
+import { formatId, parseId } from "../ids.ts";
+import { INSERT_DELIVERY } from "../results/outcomes.ts";
+
+/** The file with these bytes that this connector has taken or is taking; $1 connector, $2 sha256. Index: files_once. */
+const FIND_FILE = `
+select f.id, f.status, f.file_name, f.received_at, coalesce(max(m.ordinal), 0) as committed_through
+  from files f
+  left join messages m on m.file_id = f.id
+ where f.connector = $1
+   and f.sha256 = $2
+   and f.status in ('reading', 'taken')
+ group by f.id`;
+
+/** $1 connector, $2 name, $3 sha256, $4 size in bytes. Nothing is returned when the same bytes are there already. */
+const INSERT_FILE = `
+insert into files (connector, file_name, sha256, size_bytes, status)
+values ($1, $2, $3, $4, 'reading')
+on conflict (connector, sha256) where status in ('reading', 'taken') do nothing
+returning id`;
+
+/**
+ * A file that was closed since it had changed while it was read is open again, now that it is there with the bytes that it
+ * had: of those only a part may have been taken. $1 id. Index: the primary key.
+ */
+const REOPEN_FILE = `
+update files
+   set status = 'reading',
+       problems = '[]',
+       closed_at = null
+ where id = $1
+   and status = 'taken'
+   and problems @> '[{"code": "FILE_CHANGED"}]'
+returning id`;
+
+/** $1 connector, $2 name, $3 sha256, $4 size in bytes, $5 the first file's id. */
+const INSERT_DUPLICATE = `
+insert into files (connector, file_name, sha256, size_bytes, status, first_file_id, closed_at)
+values ($1, $2, $3, $4, 'duplicate', $5, now())
+returning id`;
+
+/** $1 id, $2 status, $3 problems as JSON. A file is closed once; a repeat after a crash changes nothing. */
+const CLOSE_FILE = `
+update files
+   set status = $2,
+       problems = $3,
+       closed_at = now()
+ where id = $1
+   and status = 'reading'`;
+
+interface FileRow {
+  id: number;
+  status: "reading" | "taken";
+  file_name: string;
+  received_at: Date;
+  committed_through: number;
+}
+
+/**
+ * Records that a connector is about to take a file, or finds what is known of the same bytes.
+ *
+ * @throws Failure LEDGER_UNAVAILABLE
+ */
+export async function openFile(pool: pg.Pool, file: IncomingFile): Promise<FileOpening> {
+  const sha256 = Buffer.from(file.sha256, "hex");
+  return inTransaction(pool, async (client): Promise<FileOpening> => {
+    const values = [file.connector, file.fileName, sha256, file.sizeBytes];
+    const [inserted] = (await client.query<{ id: number }>(INSERT_FILE, values)).rows;
+    if (inserted) return { status: "new", fileId: formatId("f", inserted.id), committedThrough: 0 };
+    const [found] = (await client.query<FileRow>(FIND_FILE, [file.connector, sha256])).rows;
+    if (!found)
+      throw new Failure("LEDGER_UNAVAILABLE", "the same file was refused by another process at this moment");
+    const isOpen = found.status === "reading" || (await client.query(REOPEN_FILE, [found.id])).rowCount === 1;
+    if (isOpen) {
+      return {
+        status: "resumed",
+        fileId: formatId("f", found.id),
+        committedThrough: found.committed_through,
+      };
+    }
+    const [duplicate] = (await client.query<{ id: number }>(INSERT_DUPLICATE, [...values, found.id])).rows;
+    return {
+      status: "duplicate",
+      fileId: formatId("f", duplicate?.id ?? found.id),
+      firstFileName: found.file_name,
+      firstReceivedAt: found.received_at,
+    };
+  });
+}
+
+/** What is to become of a file in the ledger. */
+export interface FileEnd {
+  readonly status: "taken" | "refused";
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Records how a file ended: taken, or refused as a whole for these reasons; in the same transaction what answers it as
+ * a whole, so that it is answered exactly once.
+ */
+export async function closeFile(
+  pool: pg.Pool,
+  fileId: string,
+  end: FileEnd,
+  answer?: { readonly connector: string; readonly fileName: string; readonly bytes: Buffer },
+): Promise<void> {
+  const values = [requireFileId(fileId), end.status, JSON.stringify(end.problems)];
+  if (answer === undefined) {
+    await run(pool, CLOSE_FILE, values);
+    return;
+  }
+  await inTransaction(pool, async (client) => {
+    const { rowCount } = await client.query(CLOSE_FILE, values);
+    const { connector, fileName, bytes } = answer;
+    if (rowCount === 1) await client.query(INSERT_DELIVERY, [connector, fileName, bytes]);
+  });
+}
+
+/** The number of a file id that an Intake gave out. */
+export function requireFileId(fileId: string): number {
+  const id = parseId("f", fileId);
+  if (id === undefined) throw new RangeError(`not a file id: ${fileId}`);
+  return id;
+}

@@ -1,0 +1,177 @@
+import type pg from "pg";
+import type { CsvRow } from "../../core/intake.ts";
+import { prepared, together } from "../database.ts";
+import { formatId } from "../ids.ts";
+import { recordEvents } from "../orders/events.ts";
+import { containerRows, contentOf, INSERT_CONTAINERS } from "../orders/row.ts";
+import type { BatchSource, MessageDraft } from "./record.ts";
+import { forgetHeld, keysOf, recordHeld } from "./waiting.ts";
+
+/** $1.. arrays of one value a message. */
+const INSERT_MESSAGES = `
+insert into messages (id, connector, file_id, ordinal, place, message_control_id, message_type, sha256, raw, format,
+                      encoding, csv_rows, verdict, problems, duplicate_of, peer, reply, reuses, sender, replay_of)
+select x.id, $1, $2, x.ordinal, x.place, x.control_id, x.message_type, x.sha256, x.raw, x.format,
+       x.encoding, x.csv_rows, x.verdict, x.problems, x.duplicate_of, x.peer, x.reply, x.reuses, x.sender, $3
+  from unnest($4::bigint[], $5::integer[], $6::text[], $7::text[], $8::text[], $9::bytea[], $10::bytea[], $11::text[],
+              $12::text[], $13::jsonb[], $14::text[], $15::jsonb[], $16::bigint[], $17::text[], $18::bytea[],
+              $19::bigint[], $20::text[])
+       as x(id, ordinal, place, control_id, message_type, sha256, raw, format, encoding, csv_rows, verdict, problems,
+            duplicate_of, peer, reply, reuses, sender)`;
+
+/** What became of messages that waited; $1.. arrays of one value a message. Index: the primary key. */
+const SETTLE_STANDING = `
+update messages m
+   set verdict = x.verdict,
+       problems = x.problems,
+       duplicate_of = x.duplicate_of,
+       released_at = case when m.verdict = 'waiting' and x.verdict <> 'waiting' then now() end
+  from unnest($1::bigint[], $2::text[], $3::jsonb[], $4::bigint[]) as x(id, verdict, problems, duplicate_of)
+ where m.id = x.id
+   and (m.verdict <> x.verdict or m.problems <> x.problems)`;
+
+/** $1 JSON array of orders. A business key that appeared meanwhile makes the insert fail, and the batch is tried anew. */
+const INSERT_ORDERS = `
+insert into orders (id, message_id, position, connector, business_key, operation, facility_code, facility_id,
+                    placer_order_number, shares_number, placer_authority, subject_code, prior_subject_code, subject, sources,
+                    content_digest, state, failure_code, failure_text)
+select x.id, x.message_id, x.position, x.connector, x.business_key, x.operation, x.facility_code, x.facility_id,
+       x.placer_order_number, x.shares_number, x.placer_authority, x.subject_code, x.prior_subject_code, x.subject, x.sources,
+       decode(x.digest, 'hex'), x.state, x.failure_code, x.failure_text
+  from jsonb_to_recordset($1::jsonb)
+       as x(id bigint, message_id bigint, position integer, connector text, business_key text, operation text,
+            facility_code text, facility_id bigint, placer_order_number text, shares_number boolean,
+            placer_authority jsonb,
+            subject_code text, prior_subject_code text, subject jsonb, sources jsonb, digest text, state text,
+            failure_code text, failure_text text)`;
+
+/** Writes the messages with their orders and timeline entries, as the drafts decide, and who is held behind whom. */
+export async function insertDrafts(
+  client: pg.PoolClient,
+  batch: BatchSource,
+  drafts: readonly MessageDraft[],
+): Promise<void> {
+  const hasWaited = ({ record }: MessageDraft) => record.waitedAs !== undefined;
+  const held = drafts
+    .filter(({ verdict }) => verdict === "waiting")
+    .map(({ messageId, record }) => ({ messageId, keys: keysOf(record) }));
+  // Rows come after those that they refer to.
+  await together(client, () => [
+    insertMessages(
+      client,
+      batch,
+      drafts.filter((draft) => !hasWaited(draft)),
+    ),
+    settleStanding(client, drafts.filter(hasWaited)),
+    recordHeld(client, batch.connector, held),
+    insertOrders(client, batch.connector, drafts),
+    insertTimeline(client, drafts),
+  ]);
+}
+
+async function insertMessages(
+  client: pg.PoolClient,
+  batch: BatchSource,
+  drafts: readonly MessageDraft[],
+): Promise<void> {
+  if (drafts.length === 0) return;
+  const column = <T>(pick: (draft: MessageDraft) => T): T[] => drafts.map(pick);
+  await prepared(client, "insert_messages", INSERT_MESSAGES, [
+    batch.connector,
+    batch.fileId,
+    batch.replayOf ?? null,
+    column((draft) => draft.messageId),
+    column((draft) => draft.record.message.ordinal),
+    column((draft) => draft.record.message.place),
+    column((draft) => draft.record.messageControlId ?? null),
+    column((draft) => draft.record.messageType ?? null),
+    column((draft) => draft.sha256),
+    column((draft) => draft.record.message.raw.reveal()),
+    column((draft) => draft.record.message.content.kind),
+    column(({ record: { message } }) =>
+      message.content.kind === "hl7" ? (message.content.encoding ?? null) : null,
+    ),
+    column(({ record: { message } }) =>
+      message.content.kind === "csv" ? encodeRows(message.content.rows.reveal()) : null,
+    ),
+    column((draft) => draft.verdict),
+    column((draft) => JSON.stringify(draft.problems)),
+    column((draft) => draft.duplicateOf ?? null),
+    column(({ record }) => record.replyTo?.peer ?? null),
+    column((draft) => draft.reply ?? null),
+    column((draft) => draft.reuses ?? null),
+    column(({ record }) => record.sender ?? null),
+  ]);
+}
+
+async function settleStanding(client: pg.PoolClient, drafts: readonly MessageDraft[]): Promise<void> {
+  if (drafts.length === 0) return;
+  await client.query(SETTLE_STANDING, [
+    drafts.map((draft) => draft.messageId),
+    drafts.map((draft) => draft.verdict),
+    drafts.map((draft) => JSON.stringify(draft.problems)),
+    drafts.map((draft) => draft.duplicateOf ?? null),
+  ]);
+  const settled = drafts.filter(({ verdict }) => verdict !== "waiting");
+  await forgetHeld(
+    client,
+    settled.map((draft) => draft.messageId),
+  );
+}
+
+/** The column `csv_rows`; null for rows that can't be kept. */
+function encodeRows(rows: readonly CsvRow[]): string | null {
+  return rows.length === 0 ? null : JSON.stringify(rows.map((row) => [row.line, [...row.values]]));
+}
+
+async function insertOrders(
+  client: pg.PoolClient,
+  connector: string,
+  drafts: readonly MessageDraft[],
+): Promise<void> {
+  const orders = drafts.flatMap((draft) =>
+    draft.orders.map(({ order, orderId, businessKey: key, digest, conflict }, index) => {
+      return {
+        ...contentOf(order, digest),
+        id: orderId,
+        message_id: draft.messageId,
+        position: index + 1,
+        connector,
+        business_key: key,
+        placer_order_number: order.placerOrderNumber,
+        shares_number: conflict !== undefined,
+        state: conflict ? "parked" : "received",
+        failure_code: conflict?.code,
+        failure_text: conflict?.text,
+      };
+    }),
+  );
+  if (orders.length === 0) return;
+  const containers = drafts.flatMap((draft) =>
+    draft.orders.flatMap(({ order, orderId }) => containerRows(orderId, order.containers)),
+  );
+  await together(client, () => [
+    prepared(client, "insert_orders", INSERT_ORDERS, [JSON.stringify(orders)]),
+    containers.length > 0 &&
+      prepared(client, "insert_containers", INSERT_CONTAINERS, [JSON.stringify(containers)]),
+  ]);
+}
+
+async function insertTimeline(client: pg.PoolClient, drafts: readonly MessageDraft[]): Promise<void> {
+  const events = drafts.flatMap((draft) =>
+    draft.orders.map(({ orderId, conflict }) => ({
+      orderId,
+      kind: conflict ? "parked" : "received",
+      toState: conflict ? ("parked" as const) : ("received" as const),
+      detail: conflict ? { ...conflict } : { place: draft.record.message.place },
+    })),
+  );
+  const repeats = drafts.flatMap((draft) =>
+    draft.repeatedOrderIds.map((id) => ({
+      orderId: id,
+      kind: "repeated",
+      detail: { messageId: formatId("m", draft.messageId) },
+    })),
+  );
+  await recordEvents(client, [...events, ...repeats]);
+}

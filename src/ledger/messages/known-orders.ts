@@ -1,0 +1,186 @@
+import type pg from "pg";
+import {
+  type AssigningAuthority,
+  areOfTwoAuthorities,
+  formatTwoAuthorities,
+} from "../../core/assigning-authority.ts";
+import type { Order } from "../../core/order.ts";
+import type { OrderState } from "../../core/order-state.ts";
+import { prepared } from "../database.ts";
+import { formatId } from "../ids.ts";
+import { digestOrder } from "../orders/row.ts";
+import type { MessageRecord, NumberConflict } from "./record.ts";
+
+/**
+ * Orders that carry these business keys, each looked up by itself; $1 text[]. Index: orders (business_key).
+ */
+export const FIND_BY_KEY = `
+select o.id, o.business_key, o.content_digest, o.state, o.placer_authority
+  from unnest($1::text[]) as x(business_key)
+ cross join lateral (
+       select o.id, o.business_key, o.content_digest, o.state, o.placer_authority
+         from orders o
+        where o.business_key = x.business_key
+        limit 1) o`;
+
+/** An order that the ledger has, by its business key. */
+export interface KnownOrder {
+  readonly orderId: number;
+  readonly digest: string;
+  readonly state: OrderState;
+  readonly authority: AssigningAuthority | undefined;
+}
+
+/** The orders that have the numbers of what these messages bring or ask about, by their business keys. */
+export async function findKnownOrders(
+  client: pg.PoolClient,
+  connector: string,
+  records: readonly MessageRecord[],
+): Promise<Map<string, KnownOrder>> {
+  const keys = new Set(
+    records.flatMap(({ orders, controlRequests = [], echoedNumbers = [], placerOrderNumber }) => [
+      ...[...orders, ...controlRequests].map((each) => businessKey(connector, each)),
+      ...[...echoedNumbers, placerOrderNumber].map((number) =>
+        businessKey(connector, { placerOrderNumber: number }),
+      ),
+    ]),
+  );
+  keys.delete(null);
+  if (keys.size === 0) return new Map();
+  const { rows } = await prepared<{
+    id: number;
+    business_key: string;
+    content_digest: Buffer;
+    state: OrderState;
+    placer_authority: AssigningAuthority | null;
+  }>(client, "orders_by_key", FIND_BY_KEY, [[...keys]]);
+  return new Map(
+    rows.map(({ id, business_key, content_digest, state, placer_authority }) => [
+      business_key,
+      {
+        orderId: id,
+        digest: content_digest.toString("hex"),
+        state,
+        authority: placer_authority ?? undefined,
+      },
+    ]),
+  );
+}
+
+/** What tells an order from all others of its sender; null for one without a number. */
+export function businessKey(
+  connector: string,
+  { placerOrderNumber }: Pick<Order, "placerOrderNumber">,
+): string | null {
+  return placerOrderNumber === undefined ? null : `${connector}\n${placerOrderNumber}`;
+}
+
+/**
+ * Why an order is no repeat of the one that has its number; undefined when it is one. A number of another authority is
+ * another number, even where all else is the same; but a site may have renamed its system, so it is for a person to say.
+ */
+export function conflictWith(first: KnownOrder, order: Order, digest: string): NumberConflict | undefined {
+  const authorities = formatTwoAuthorities(first.authority, order.placerAuthority);
+  if (authorities) {
+    const [its, own] = authorities;
+    const text = `${describeHolder(first)}, of assigning authority ${its}, and this one is of ${own}`;
+    return { code: "ORDER_NUMBER_OTHER_AUTHORITY", text };
+  }
+  if (first.digest === digest) return undefined;
+  return { code: "ORDER_NUMBER_REUSED", text: `${describeHolder(first)} and asks for something else` };
+}
+
+/** That a number is another order's, in words for the lab. */
+export function describeHolder({ orderId }: Pick<KnownOrder, "orderId">): string {
+  return `another order with this number exists (${formatId("o", orderId)})`;
+}
+
+/** The orders that say something else than those which have their numbers already. */
+export function listContradicting(
+  connector: string,
+  records: readonly MessageRecord[],
+  known: ReadonlyMap<string, KnownOrder>,
+): { readonly number: string; readonly digest: string }[] {
+  if (known.size === 0) return [];
+  const orders = records.flatMap((record) => (record.verdict === "accepted" ? record.orders : []));
+  return orders.flatMap((order) => {
+    const first = known.get(businessKey(connector, order) ?? "");
+    const { placerOrderNumber: number } = order;
+    if (first === undefined || number === undefined) return [];
+    const digest = digestOrder(order);
+    return conflictWith(first, order, digest) ? [{ number, digest }] : [];
+  });
+}
+
+/**
+ * Orders that were parked for having the number of another one, whatever became of them, and say the same as those that
+ * come now: a number that a sender gives to everything may have any number of others. $1 connector, $2 and $3 order numbers
+ * and digests, both arrays of one value an order. Index: orders (placer_order_number).
+ */
+const FIND_CONFLICTS = `
+select o.id, o.placer_order_number, o.content_digest, o.placer_authority
+  from (select distinct number, digest from unnest($2::text[], $3::text[]) as x(number, digest)) x
+  join orders o on o.placer_order_number = x.number
+               and o.content_digest = decode(x.digest, 'hex')
+               and o.connector = $1
+               and o.business_key is null
+ order by o.id desc`;
+
+interface Conflict {
+  readonly orderId: number;
+  readonly authority: AssigningAuthority | undefined;
+}
+
+/**
+ * The orders that share their number with an earlier one of other content. A list that comes again each night with the same
+ * contradiction in it repeats them, and is no new contradiction each time.
+ */
+export class EarlierConflicts {
+  /** The latest first. */
+  readonly #conflictsByContent = new Map<string, Conflict[]>();
+
+  /** Those that have the number and content of one of these orders; nothing is asked for when there are none. */
+  static async find(
+    client: pg.PoolClient,
+    connector: string,
+    contradicting: readonly { readonly number: string; readonly digest: string }[],
+  ): Promise<EarlierConflicts> {
+    const conflicts = new EarlierConflicts();
+    if (contradicting.length === 0) return conflicts;
+    const { rows } = await client.query<{
+      id: number;
+      placer_order_number: string;
+      content_digest: Buffer;
+      placer_authority: AssigningAuthority | null;
+    }>(FIND_CONFLICTS, [
+      connector,
+      contradicting.map(({ number }) => number),
+      contradicting.map(({ digest }) => digest),
+    ]);
+    for (const row of rows) {
+      const content = contentKey(row.placer_order_number, row.content_digest.toString("hex"));
+      const authority = row.placer_authority ?? undefined;
+      const same = conflicts.#conflictsByContent.get(content);
+      if (same === undefined) conflicts.#conflictsByContent.set(content, [{ orderId: row.id, authority }]);
+      else same.push({ orderId: row.id, authority });
+    }
+    return conflicts;
+  }
+
+  /** The latest order with this one's number and content that isn't known to be of another authority. */
+  get(order: Order, digest: string): Conflict | undefined {
+    const same = this.#conflictsByContent.get(contentKey(order.placerOrderNumber ?? "", digest)) ?? [];
+    return same.find(({ authority }) => !areOfTwoAuthorities(authority, order.placerAuthority));
+  }
+
+  /** Takes note of one that comes now. */
+  add(order: Order, digest: string, orderId: number): void {
+    const content = contentKey(order.placerOrderNumber ?? "", digest);
+    const same = this.#conflictsByContent.get(content) ?? [];
+    this.#conflictsByContent.set(content, [{ orderId, authority: order.placerAuthority }, ...same]);
+  }
+}
+
+function contentKey(number: string, digest: string): string {
+  return `${digest} ${number}`;
+}

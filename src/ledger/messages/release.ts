@@ -1,0 +1,209 @@
+import type pg from "pg";
+import { isNumberTaken, type Problem } from "../../core/failures.ts";
+import type { MessageVerdict, Verdict } from "../../core/intake.ts";
+import { inTransaction } from "../database.ts";
+import { formatId, parseId } from "../ids.ts";
+import { type Act, recordAudit } from "../operator/audit.ts";
+import { findMessage, listStoredMessages, type StoredMessage } from "../operator/views.ts";
+import { recordOutcomes } from "../results/record-outcomes.ts";
+import { type Insert, withInsert } from "./commit.ts";
+import type { MessageRecord } from "./record.ts";
+import { forgetHeld } from "./waiting.ts";
+
+/** One release at a time: two would lock the same messages in turn; any number of our own. */
+const RELEASE_LOCK = 7_264_004;
+
+/**
+ * Waiting messages to be mapped anew, oldest first; $1 after this id, $2 connector, $3 code that they wait for, null for
+ * any, $4 whether only those held behind another one, $5 how many. What is held behind another one always comes along.
+ * Index: messages_waiting.
+ */
+const FIND_WAITING = `
+select m.id
+  from messages m
+ where m.verdict = 'waiting'
+   and m.id > $1
+   and ($2::text is null or m.connector = $2)
+   and (m.problems @> '[{"code": "MAPPING_EARLIER_WAITS"}]'
+        or (not $4 and ($3::text is null or m.problems @> jsonb_build_array(jsonb_build_object('unknownCode', $3::text)))))
+ order by m.id
+ limit $5
+   for no key update`;
+
+const BATCH = 200;
+
+/** Which waiting messages to map anew. */
+export interface ReleaseFilter {
+  readonly connector?: string | undefined;
+  /** The facility or operation code that they wait for; what is held behind them comes along. */
+  readonly code?: string | undefined;
+  /** Only those held behind another message. */
+  readonly isHeldOnly?: boolean | undefined;
+}
+
+/** A message that waited and doesn't any more. */
+export interface Released {
+  readonly messageId: string;
+  readonly connector: string;
+  readonly verdict: Exclude<Verdict, "waiting">;
+  readonly orderIds: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Maps waiting messages anew, in the order in which they came, and makes orders of those that map now, answered to the
+ * lab. Each batch is one transaction in which a message stops waiting and its orders appear, so a crash loses and
+ * doubles none. What doesn't map yet, and what came after it for the same subject, waits on.
+ *
+ * @param map the record of a message, by the present configuration; undefined when there is nothing to map it by
+ * @throws Failure LEDGER_UNAVAILABLE
+ */
+export async function releaseMessages(
+  pool: pg.Pool,
+  map: (message: StoredMessage) => MessageRecord | undefined,
+  filter: ReleaseFilter = {},
+): Promise<Released[]> {
+  const all: Released[] = [];
+  for (;;) {
+    const pass = await releasePass(pool, map, filter);
+    all.push(...pass);
+    // A message may have come to wait behind one that was released at that moment.
+    if (pass.length === 0) return all;
+  }
+}
+
+async function releasePass(
+  pool: pg.Pool,
+  map: (message: StoredMessage) => MessageRecord | undefined,
+  filter: ReleaseFilter,
+): Promise<Released[]> {
+  const released: Released[] = [];
+  for (let after = 0; ; ) {
+    const batch = await withInsert(pool, (client, insert) =>
+      releaseBatch(client, insert, { map, filter, after }),
+    );
+    released.push(...batch.released);
+    if (batch.last === undefined) return released;
+    after = batch.last;
+  }
+}
+
+interface BatchSettings {
+  readonly map: (message: StoredMessage) => MessageRecord | undefined;
+  readonly filter: ReleaseFilter;
+  readonly after: number;
+}
+
+async function releaseBatch(
+  client: pg.PoolClient,
+  insert: Insert,
+  { map, filter, after }: BatchSettings,
+): Promise<{ released: Released[]; last: number | undefined }> {
+  await client.query("select pg_advisory_xact_lock($1)", [RELEASE_LOCK]);
+  const { rows } = await client.query<{ id: number }>(FIND_WAITING, [
+    after,
+    filter.connector ?? null,
+    filter.code ?? null,
+    filter.isHeldOnly === true,
+    BATCH,
+  ]);
+  const released: Released[] = [];
+  let run: { connector: string; records: MessageRecord[] } | undefined;
+  const settle = async () => {
+    if (run) released.push(...(await settleRun(client, insert, run)));
+    run = undefined;
+  };
+  const ids = rows.map(({ id }) => id);
+  for (const message of await listStoredMessages(client, ids)) {
+    const record = map(message);
+    if (!record) continue;
+    // Messages of all connectors keep their order; those of one that stand together are settled together.
+    if (run && run.connector !== message.connector) await settle();
+    run ??= { connector: message.connector, records: [] };
+    run.records.push({ ...record, waitedAs: parseId("m", message.messageId) });
+  }
+  await settle();
+  return { released, last: ids.at(-1) };
+}
+
+async function settleRun(
+  client: pg.PoolClient,
+  insert: Insert,
+  { connector, records }: { readonly connector: string; readonly records: readonly MessageRecord[] },
+): Promise<Released[]> {
+  const verdicts = await insert(client, { fileId: null, connector }, records);
+  return verdicts.flatMap((verdict, index): Released[] => {
+    const id = records[index]?.waitedAs;
+    return id === undefined || verdict.verdict === "waiting"
+      ? []
+      : [toReleased(id, connector, verdict, verdict.verdict)];
+  });
+}
+
+function toReleased(
+  id: number,
+  connector: string,
+  { orders, problems }: MessageVerdict,
+  verdict: Released["verdict"],
+): Released {
+  return {
+    messageId: formatId("m", id),
+    connector,
+    verdict,
+    orderIds: orders.map(({ orderId }) => orderId),
+    problems,
+  };
+}
+
+/** The order number of a message that waits, as far as it could be read; $1 id. Index: outcomes_message. */
+const NUMBER_OF = `
+select t.payload ->> 'placerOrderNumber' as number
+  from outcomes t
+ where t.message_id = $1
+   and t.kind = 'waiting'
+ limit 1`;
+
+/** A message that waits is given up; $1 id, $2 problems as JSON. */
+const DISCARD = `
+update messages
+   set verdict = 'refused',
+       problems = $2,
+       released_at = now()
+ where id = $1
+   and verdict = 'waiting'
+returning id`;
+
+/**
+ * Gives a waiting message up, by a person's decision: the lab is told that it is refused. What waits behind it may be
+ * released afterwards.
+ *
+ * @returns false when it doesn't wait (any more).
+ */
+export async function discardMessage(pool: pg.Pool, messageId: number, act: Act): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    const message = await findMessage(client, messageId);
+    if (!message) return false;
+    const problem: Problem = {
+      code: "ORDER_DISCARDED",
+      place: message.place,
+      message: "discarded by an operator while it waited",
+    };
+    const problems = [problem, ...message.problems.filter((each) => isNumberTaken([each]))];
+    const { rowCount } = await client.query(DISCARD, [messageId, JSON.stringify(problems)]);
+    if (rowCount === 0) return false;
+    await forgetHeld(client, [messageId]);
+    const [told] = (await client.query<{ number: string | null }>(NUMBER_OF, [messageId])).rows;
+    await recordOutcomes(client, [
+      {
+        connector: message.connector,
+        message_id: messageId,
+        order_ids: [],
+        kind: "refused",
+        payload: { problems, placerOrderNumber: told?.number ?? undefined },
+      },
+    ]);
+    const target = { target: formatId("m", messageId), detail: { reason: act.reason } };
+    await recordAudit(client, act, "discard", [target]);
+    return true;
+  });
+}

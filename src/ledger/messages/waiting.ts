@@ -1,0 +1,158 @@
+import type pg from "pg";
+import { prepared, run } from "../database.ts";
+import type { MessageRecord } from "./record.ts";
+
+/** What waiting messages wait for: a code of a facility or an operation, or an earlier message of the same subject. */
+export type WaitingKind = "facility" | "operation" | "earlier";
+
+/** Messages of one connector that wait for the same. A message with two unknown codes is counted with each. */
+export interface WaitingCode {
+  readonly kind: WaitingKind;
+  /** The code that no table knows; undefined for those that wait behind an earlier message. */
+  readonly code: string | undefined;
+  readonly connector: string;
+  readonly messages: number;
+  readonly since: Date;
+}
+
+/** By code, oldest first. Index: messages_waiting. */
+const WAITING_CODES = `
+select case p.problem ->> 'code'
+         when 'MAPPING_FACILITY_UNKNOWN' then 'facility'
+         when 'MAPPING_OPERATION_UNKNOWN' then 'operation'
+         else 'earlier'
+       end as kind,
+       p.problem ->> 'unknownCode' as code,
+       m.connector,
+       count(distinct m.id)::integer as messages,
+       min(m.received_at) as since
+  from messages m
+ cross join lateral jsonb_array_elements(m.problems) as p(problem)
+ where m.verdict = 'waiting'
+ group by 1, 2, 3
+ order by since, kind, code, connector`;
+
+/** What messages wait for, by code and connector. */
+export async function listWaitingCodes(pool: pg.Pool): Promise<WaitingCode[]> {
+  const rows = await run<{
+    kind: WaitingKind;
+    code: string | null;
+    connector: string;
+    messages: number;
+    since: Date;
+  }>(pool, WAITING_CODES);
+  return rows.map((row) => ({ ...row, code: row.code ?? undefined }));
+}
+
+/** Waiting messages that are about the same; $1 connector, $2 text[] keys. Index: the primary key. */
+const FIND_HELD = `
+select w.key, w.message_id
+  from waiting_keys w
+ where w.connector = $1
+   and w.key = any ($2)
+ order by w.key, w.message_id`;
+
+/** $1 connector, $2 message ids, $3 keys. */
+const HOLD = `
+insert into waiting_keys (connector, message_id, key)
+select $1, x.message_id, x.key
+  from unnest($2::bigint[], $3::text[]) as x(message_id, key)
+on conflict do nothing`;
+
+/** $1 message ids. Index: waiting_keys_message. */
+const LET_GO = "delete from waiting_keys where message_id = any ($1)";
+
+/**
+ * What a message is about, as far as it could be read: its subjects, and the numbers of the orders that it brings or
+ * names. A later message about the same must not overtake it while it waits: one may take out what the other puts in,
+ * correct it or cancel it.
+ */
+export function keysOf(record: MessageRecord): string[] {
+  const { orders, controlRequests = [], subjectCodes = [], orderNumbers = [] } = record;
+  const named = [...orders, ...controlRequests];
+  // To cancel, hold or release an order is about that one alone: other orders of its subject neither wait for it nor it for them.
+  const aboutSubject = controlRequests.filter(
+    ({ content, placerOrderNumber }) => content !== undefined || placerOrderNumber === undefined,
+  );
+  const subjects = [
+    ...subjectCodes,
+    ...orders.map(({ subject }) => subject.code),
+    ...orders.flatMap(({ priorSubjectCode }) => priorSubjectCode ?? []),
+    ...aboutSubject.flatMap(({ subjectCode }) => subjectCode ?? []),
+  ];
+  const numbers = [...orderNumbers, ...named.flatMap(({ placerOrderNumber }) => placerOrderNumber ?? [])];
+  return [
+    ...new Set([...subjects.map((code) => `s:${code.reveal()}`), ...numbers.map((number) => `n:${number}`)]),
+  ];
+}
+
+/** What the messages that wait through one connector are about, as a batch goes along. */
+export class HeldKeys {
+  readonly #waiting: Map<string, number[]>;
+
+  private constructor(waiting: Map<string, number[]>) {
+    this.#waiting = waiting;
+  }
+
+  /**
+   * What matters to these messages. Call it before ids are taken. Rows are locked until the transaction ends, so that
+   * who takes a later message and who releases an earlier one wait for each other: otherwise the later one could be
+   * left waiting behind a message that doesn't wait any more.
+   */
+  static async find(
+    client: pg.PoolClient,
+    connector: string,
+    records: readonly MessageRecord[],
+  ): Promise<HeldKeys> {
+    const keys = [...new Set(records.flatMap(keysOf))];
+    const waiting = new Map<string, number[]>();
+    if (keys.length === 0) return new HeldKeys(waiting);
+    const isRelease = records.some(({ waitedAs }) => waitedAs !== undefined);
+    const { rows } = await prepared<{ key: string; message_id: number }>(
+      client,
+      isRelease ? "held_for_update" : "held_for_share",
+      `${FIND_HELD} for ${isRelease ? "update" : "share"}`,
+      [connector, keys],
+    );
+    for (const row of rows) waiting.set(row.key, [...(waiting.get(row.key) ?? []), row.message_id]);
+    return new HeldKeys(waiting);
+  }
+
+  /** The earliest message before this one that waits and is about one of these. */
+  findBefore(messageId: number, keys: readonly string[]): number | undefined {
+    const earlier = keys.flatMap((key) => this.#waiting.get(key) ?? []).filter((id) => id < messageId);
+    return earlier.length === 0 ? undefined : Math.min(...earlier);
+  }
+
+  hold(messageId: number, keys: readonly string[]): void {
+    for (const key of keys) {
+      const ids = this.#waiting.get(key) ?? [];
+      if (!ids.includes(messageId)) this.#waiting.set(key, [...ids, messageId]);
+    }
+  }
+
+  letGo(messageId: number): void {
+    for (const [key, ids] of this.#waiting) {
+      this.#waiting.set(
+        key,
+        ids.filter((id) => id !== messageId),
+      );
+    }
+  }
+}
+
+/** Writes down what waiting messages are about. */
+export async function recordHeld(
+  client: pg.PoolClient,
+  connector: string,
+  held: readonly { readonly messageId: number; readonly keys: readonly string[] }[],
+): Promise<void> {
+  const rows = held.flatMap(({ messageId, keys }) => keys.map((key) => ({ messageId, key })));
+  if (rows.length === 0) return;
+  await client.query(HOLD, [connector, rows.map((row) => row.messageId), rows.map((row) => row.key)]);
+}
+
+/** Writes down that these messages don't wait any more. */
+export async function forgetHeld(client: pg.PoolClient, messageIds: readonly number[]): Promise<void> {
+  if (messageIds.length > 0) await client.query(LET_GO, [messageIds]);
+}

@@ -1,0 +1,206 @@
+import type pg from "pg";
+import type { AssigningAuthority } from "../../core/assigning-authority.ts";
+import { inTransaction, run } from "../database.ts";
+import { formatId } from "../ids.ts";
+import type { Act } from "./audit.ts";
+
+/**
+ * What a task is about: an order control request that wasn't granted, news about a subject that the service can't take, a message
+ * whose refusal its sender was not told, a result that the lab took back after it had acknowledged it, an order that the
+ * service has more than once, or a dropped file that was written to after it was archived.
+ */
+export const TASK_KINDS = [
+  "cancel",
+  "hold",
+  "release",
+  "change",
+  "update",
+  "merge",
+  "refusal",
+  "taken_back",
+  "duplicate",
+  "late_write",
+] as const;
+export type TaskKind = (typeof TASK_KINDS)[number];
+
+/** What a person is to do about an order, a message, a result or a file. */
+export interface Task {
+  /** Such as `k3`. */
+  readonly taskId: string;
+  /** Such as `o17`; undefined where it is about none. */
+  readonly orderId: string | undefined;
+  /** Such as `m12`. */
+  readonly messageId: string | undefined;
+  /** The result, such as `d4`. */
+  readonly deliveryId: string | undefined;
+  /** A dropped file, and where it lies, which may name a patient. */
+  readonly file: { readonly fileId: string; readonly connector: string; readonly path: string } | undefined;
+  readonly placerOrderNumber: string | undefined;
+  readonly placerAuthority: AssigningAuthority | undefined;
+  readonly kind: TaskKind;
+  readonly text: string;
+  readonly openedAt: Date;
+  readonly closedAt: Date | undefined;
+  readonly closedBy: string | undefined;
+}
+
+const TASK_COLUMNS =
+  "k.id, k.order_id, k.message_id, k.delivery_id, k.file_id, f.connector as file_connector, a.path as file_path, o.placer_order_number, o.placer_authority, k.kind, k.text, k.opened_at, k.closed_at, k.closed_by";
+
+/** Oldest first; $1 limit. Index: tasks_open. */
+const OPEN_TASKS = `
+select ${TASK_COLUMNS}
+  from tasks k
+  left join orders o on o.id = k.order_id
+  left join files f on f.id = k.file_id
+  left join archived_files a on a.file_id = k.file_id
+ where k.closed_at is null
+ order by k.opened_at, k.id
+ limit $1`;
+
+/** $1 order id. Index: tasks_once covers the open ones; an order has few. */
+const ORDER_TASKS = `
+select ${TASK_COLUMNS}
+  from tasks k
+  left join orders o on o.id = k.order_id
+  left join files f on f.id = k.file_id
+  left join archived_files a on a.file_id = k.file_id
+ where k.order_id = $1
+ order by k.id`;
+
+/** $1 task. Index: the primary key. */
+const TASK_BY_ID = `
+select ${TASK_COLUMNS}
+  from tasks k
+  left join orders o on o.id = k.order_id
+  left join files f on f.id = k.file_id
+  left join archived_files a on a.file_id = k.file_id
+ where k.id = $1`;
+
+/** How many are open of each kind, and the age of the oldest in seconds. Index: tasks_open. */
+const COUNT_OPEN = `
+select k.kind, count(*)::integer as count,
+       extract(epoch from now() - min(k.opened_at))::double precision as oldest_seconds
+  from tasks k
+ where k.closed_at is null
+ group by k.kind
+ order by k.kind`;
+
+/** Each thing to do is asked for once; $1 JSON array of {order_id, kind, text}. Index: tasks_once. */
+const OPEN_NEW_TASKS = `
+insert into tasks (order_id, kind, text)
+select x.order_id, x.kind, x.text
+  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, kind text, text text)
+on conflict (order_id, kind) where closed_at is null do nothing`;
+
+/** $1 task, $2 actor, $3 task as people see it, $4 reason. With its entries in the order's timeline and the audit. */
+const CLOSE_TASK = `
+with closed as (
+  update tasks
+     set closed_at = now(),
+         closed_by = $2
+   where id = $1
+     and closed_at is null
+  returning id, order_id, message_id, delivery_id, file_id, kind),
+ noted as (
+  insert into order_events (order_id, kind, detail)
+  select order_id, 'task_done', jsonb_strip_nulls(jsonb_build_object('actor', $2::text, 'task', $3::text, 'reason', $4::text))
+    from closed
+   where order_id is not null)
+insert into audit (actor, action, target, detail)
+select $2, 'task-done', $3,
+       jsonb_strip_nulls(jsonb_build_object('orderId', order_id, 'messageId', message_id, 'deliveryId', delivery_id, 'fileId', file_id,
+                                            'reason', $4::text))
+  from closed
+returning id`;
+
+interface TaskRow {
+  id: number;
+  order_id: number | null;
+  message_id: number | null;
+  delivery_id: number | null;
+  file_id: number | null;
+  file_connector: string | null;
+  file_path: string | null;
+  placer_order_number: string | null;
+  placer_authority: AssigningAuthority | null;
+  kind: Task["kind"];
+  text: string;
+  opened_at: Date;
+  closed_at: Date | null;
+  closed_by: string | null;
+}
+
+const toTask = (row: TaskRow): Task => ({
+  taskId: formatId("k", row.id),
+  orderId: row.order_id === null ? undefined : formatId("o", row.order_id),
+  messageId: row.message_id === null ? undefined : formatId("m", row.message_id),
+  deliveryId: row.delivery_id === null ? undefined : formatId("d", row.delivery_id),
+  file:
+    row.file_id === null
+      ? undefined
+      : {
+          fileId: formatId("f", row.file_id),
+          connector: row.file_connector ?? "",
+          path: row.file_path ?? "",
+        },
+  placerOrderNumber: row.placer_order_number ?? undefined,
+  placerAuthority: row.placer_authority ?? undefined,
+  kind: row.kind,
+  text: row.text,
+  openedAt: row.opened_at,
+  closedAt: row.closed_at ?? undefined,
+  closedBy: row.closed_by ?? undefined,
+});
+
+/** Something that a person is to be asked for about an order. */
+export interface NewTask {
+  readonly orderId: number;
+  readonly kind: Exclude<TaskKind, "refusal" | "taken_back" | "late_write">;
+  /** No patient's values. */
+  readonly text: string;
+}
+
+/** Asks a person for something about orders; a task of the kind that is open already stays as it is. */
+export async function openTasks(client: pg.PoolClient, tasks: readonly NewTask[]): Promise<void> {
+  if (tasks.length === 0) return;
+  const rows = tasks.map(({ orderId, kind, text }) => ({ order_id: orderId, kind, text }));
+  await client.query(OPEN_NEW_TASKS, [JSON.stringify(rows)]);
+}
+
+/** Tasks that nobody has done yet, oldest first. */
+export async function listOpenTasks(pool: pg.Pool, limit: number): Promise<Task[]> {
+  return (await run<TaskRow>(pool, OPEN_TASKS, [limit])).map(toTask);
+}
+
+/** A task, done or not; undefined when there is none of that number. */
+export async function findTask(pool: pg.Pool, taskId: number): Promise<Task | undefined> {
+  const [row] = await run<TaskRow>(pool, TASK_BY_ID, [taskId]);
+  return row && toTask(row);
+}
+
+/** All tasks about an order, oldest first. */
+export async function listOrderTasks(pool: pg.Pool, orderId: number): Promise<Task[]> {
+  return (await run<TaskRow>(pool, ORDER_TASKS, [orderId])).map(toTask);
+}
+
+/** How many tasks of a kind are open, and for how many seconds the oldest of them has been. */
+export interface TaskCount {
+  readonly kind: TaskKind;
+  readonly count: number;
+  readonly oldestSeconds: number;
+}
+
+/** The open tasks, by kind; kinds without any are left out. */
+export async function countOpenTasks(pool: pg.Pool): Promise<TaskCount[]> {
+  const rows = await run<{ kind: TaskKind; count: number; oldest_seconds: number }>(pool, COUNT_OPEN);
+  return rows.map((row) => ({ kind: row.kind, count: row.count, oldestSeconds: row.oldest_seconds }));
+}
+
+/** Writes down that a person did a task; false when there is none of that number that is open. */
+export async function closeTask(pool: pg.Pool, taskId: number, act: Act): Promise<boolean> {
+  return inTransaction(pool, async (client) => {
+    const values = [taskId, act.actor, formatId("k", taskId), act.reason ?? null];
+    return (await client.query(CLOSE_TASK, values)).rowCount === 1;
+  });
+}

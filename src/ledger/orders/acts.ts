@@ -1,0 +1,259 @@
+import type pg from "pg";
+import type { FailureCode } from "../../core/failures.ts";
+import { movesContainers } from "../../core/order.ts";
+import { isTerminal } from "../../core/order-state.ts";
+import { inTransaction } from "../database.ts";
+import { formatId } from "../ids.ts";
+import { type Act, recordAudit } from "../operator/audit.ts";
+import { changeOrdersWithin, type OrderChange } from "./change.ts";
+import { type LedgerOrder, linkOf, readOrders, type ServiceLink } from "./row.ts";
+import type { Override } from "./same-containers.ts";
+
+/** A failed order is sent as a new request; the old one stays in the timeline and is never adopted again. $1 id. */
+const RESET_FAILED = `
+update orders
+   set mark = new_mark(),
+       former_marks = array_append(former_marks, mark),
+       overrides = '{}',
+       former_ids = array_remove(array_append(former_ids, coalesce(request_id, procedure_id)), null),
+       called_at = null,
+       known_request_ids = '{}',
+       recheck_at = null,
+       request_id = null,
+       procedure_id = null,
+       procedure_code = null,
+       remote_status = null
+ where id = $1
+   and state = 'failed'`;
+
+/**
+ * A storage forgets what its containers were called, and where they stood, by what the service made of it before: they
+ * are others now. A retrieval asks for just those containers. $1 id. Index: the primary key.
+ */
+const FORGET_CONTAINERS = `
+update order_containers c
+   set container_id = null,
+       location = null
+  from orders o
+ where o.id = $1
+   and o.operation = 'STORE'
+   and c.order_id = o.id
+   and (c.container_id is not null or c.location is not null)`;
+
+/** An order that waits for its next try goes on now; $1 id. */
+const RUN_NOW = `
+update orders
+   set next_at = now()
+ where id = $1
+   and (state in ('received', 'submitted', 'accepted', 'in_progress') or (state = 'submitting' and owner is null))
+returning id`;
+
+/** What a person's act on an order led to: done, or why the order, as it stands now, doesn't allow it. */
+export type ActResult = "done" | "not applicable" | "reason wanted";
+
+/**
+ * Runs an act on an order as it stands at this moment, whatever the person saw before, with nobody else acting on it
+ * meanwhile; writes the audit when something was done.
+ */
+async function act(
+  pool: pg.Pool,
+  orderId: number,
+  by: Act,
+  action: string,
+  decide: (
+    order: LedgerOrder,
+    client: pg.PoolClient,
+  ) => Promise<OrderChange | "runNow" | Exclude<ActResult, "done">>,
+): Promise<ActResult> {
+  return inTransaction(pool, async (client) => {
+    await client.query("select 1 from orders where id = $1 for update", [orderId]);
+    const [order] = await readOrders(client, [orderId]);
+    if (!order) return "not applicable";
+    const decision = await decide(order, client);
+    if (decision === "not applicable" || decision === "reason wanted") return decision;
+    const isDone =
+      decision === "runNow"
+        ? (await client.query(RUN_NOW, [orderId])).rowCount === 1
+        : (await changeOrdersWithin(client, [decision])).size > 0;
+    if (isDone) {
+      const target = { target: formatId("o", orderId), detail: { reason: by.reason } };
+      await recordAudit(client, by, action, [target]);
+    }
+    return isDone ? "done" : "not applicable";
+  });
+}
+
+/**
+ * Has the machine try an order again at once, from where it stands: an order that waits goes on now; a parked one that
+ * the service has is followed again; one whose call may have left is looked for first, and sent again when there is
+ * nothing; a failed one is sent as a new request.
+ */
+export async function retryOrder(
+  pool: pg.Pool,
+  { id }: Pick<LedgerOrder, "id">,
+  by: Act,
+): Promise<ActResult> {
+  return act(pool, id, by, "retry", async (order, client) => {
+    const common = {
+      orderId: id,
+      failure: null,
+      attempts: 0,
+      failedLooks: 0,
+      nextInMs: 0,
+      event: { kind: "retried", detail: { actor: by.actor } },
+    };
+    if (order.state === "failed") {
+      await client.query(RESET_FAILED, [id]);
+      await client.query(FORGET_CONTAINERS, [id]);
+      return { ...common, from: ["failed"], to: "received", isIntentSettled: true };
+    }
+    if (order.state === "received" && order.heldAt !== undefined) return "not applicable";
+    if (order.state !== "parked") return "runNow";
+    if (linkOf(order) !== undefined)
+      return { ...common, from: ["parked"], to: "submitted", isMissing: false };
+    // A call that was refused is looked for too, before another one leaves: the refusal may have been a gateway's.
+    if (order.intent === undefined && order.calledAt !== undefined) {
+      const reopened = { isIntentReopened: true, isRefused: true };
+      return { ...common, ...reopened, from: ["parked"], to: "submitting", isReleased: true };
+    }
+    if (order.intent !== undefined) {
+      return { ...common, from: ["parked"], to: "submitting", isRepostApproved: true, isReleased: true };
+    }
+    return { ...common, from: ["parked"], to: "received" };
+  });
+}
+
+/** Has an order go on that the lab put on hold, as the lab itself can with ORC-1 RL. */
+export async function releaseOrder(
+  pool: pg.Pool,
+  { id }: Pick<LedgerOrder, "id">,
+  by: Act,
+): Promise<ActResult> {
+  return act(pool, id, by, "release", async ({ heldAt, state }) => {
+    if (heldAt === undefined || isTerminal(state)) return "not applicable";
+    const event = { kind: "released", detail: { actor: by.actor, reason: by.reason } };
+    return { orderId: id, isHeld: false, nextInMs: 0, event };
+  });
+}
+
+/** What a person may decide to go past: an order that seems to do the same once more. */
+const OVERRIDABLE: Readonly<Partial<Record<FailureCode, Override>>> = {
+  ORDER_NUMBER_REUSED: "number",
+  ORDER_NUMBER_OTHER_AUTHORITY: "number",
+  ORDER_CONTAINER_IN_OPEN_ORDER: "containers",
+  ORDER_CONTAINER_STORED_ALREADY: "containers",
+  ORDER_CONTAINER_RETRIEVED_ALREADY: "containers",
+  ORDER_LABEL_OF_OTHER_SUBJECT: "label",
+  SUBMIT_FORGOTTEN_REQUEST: "restored",
+};
+
+/** $1 id, $2 what the person saw and goes past. */
+const OVERRIDE = `
+update orders
+   set overrides = array_append(array_remove(overrides, $2::text), $2::text)
+ where id = $1
+   and state = 'parked'`;
+
+/**
+ * Has an order done although another one seems to ask for the same: the person and the reason go into the audit and
+ * the timeline. It goes past what the person saw: an order that has another one's number may be doubled by its containers
+ * as well, and then asks once more. It holds until the order has failed and is sent anew.
+ *
+ * @returns "not applicable" for an order that is not parked for such a likeness
+ */
+export async function overrideOrder(
+  pool: pg.Pool,
+  { id }: Pick<LedgerOrder, "id">,
+  by: Act,
+): Promise<ActResult> {
+  return act(pool, id, by, "override", async ({ state, failure, intent }, client) => {
+    const override = failure && OVERRIDABLE[failure.code];
+    if (state !== "parked" || !failure || override === undefined) return "not applicable";
+    if ((by.reason ?? "").trim() === "") return "reason wanted";
+    await client.query(OVERRIDE, [id, override]);
+    // What its own call did is still looked for.
+    const onward =
+      intent === undefined
+        ? ({ to: "received" } as const)
+        : ({ to: "submitting", isRepostApproved: true, isReleased: true } as const);
+    return {
+      orderId: id,
+      from: ["parked"],
+      ...onward,
+      failure: null,
+      attempts: 0,
+      nextInMs: 0,
+      event: { kind: "overridden", detail: { actor: by.actor, reason: by.reason, code: failure.code } },
+    };
+  });
+}
+
+/**
+ * Decides that an order will not be done: one that the service doesn't have, or a parked or failed one. The lab is told.
+ * Where the service may have the order all the same, a reason is wanted, and the lab is told that too.
+ */
+export async function discardOrder(
+  pool: pg.Pool,
+  { id }: Pick<LedgerOrder, "id">,
+  by: Act,
+): Promise<ActResult> {
+  return act(pool, id, by, "discard", async (order) => {
+    const mayBeThere =
+      order.intent === "request" || (linkOf(order) !== undefined && order.state !== "failed");
+    if (mayBeThere && (by.reason ?? "").trim() === "") return "reason wanted";
+    const text = mayBeThere
+      ? "discarded by an operator; the storage service may have the request and do it all the same"
+      : "discarded by an operator";
+    return {
+      orderId: id,
+      to: "discarded",
+      failure: { code: "ORDER_DISCARDED", text },
+      event: { kind: "discarded", detail: { actor: by.actor, reason: by.reason } },
+      isReleased: true,
+      isTold: true,
+    };
+  });
+}
+
+/** A parked order forgets the request and procedure it was followed by; $1 id. */
+const FORGET_LINK = `
+update orders
+   set request_id = null,
+       procedure_id = null,
+       procedure_code = null,
+       remote_status = null,
+       missing_since = null,
+       poll_interval_ms = null
+ where id = $1
+   and state = 'parked'`;
+
+/**
+ * Links a parked order to the procedure request that a person found at the service, or on the external surface to the
+ * procedure; it is followed from there.
+ *
+ * @throws Failure REQUEST_CLAIMED when another order has it.
+ */
+export async function resolveOrder(
+  pool: pg.Pool,
+  { id }: Pick<LedgerOrder, "id">,
+  link: ServiceLink,
+  by: Act,
+): Promise<ActResult> {
+  return act(pool, id, by, "resolve", async (order, client) => {
+    if (order.state !== "parked" || !movesContainers(order.operation)) return "not applicable";
+    await client.query(FORGET_LINK, [id]);
+    await client.query(FORGET_CONTAINERS, [id]);
+    return {
+      orderId: id,
+      from: ["parked"],
+      to: "submitted",
+      failure: null,
+      request: link,
+      attempts: 0,
+      nextInMs: 0,
+      isIntentSettled: true,
+      event: { kind: "resolved", detail: { actor: by.actor, ...link } },
+      isTold: true,
+    };
+  });
+}

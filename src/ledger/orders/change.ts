@@ -1,0 +1,329 @@
+import type pg from "pg";
+import { Failure, type FailureCode, isNumberTaken, type Problem } from "../../core/failures.ts";
+import type { KeptAnswer } from "../../core/kept-answer.ts";
+import { endedWithoutEffect, mayMove, ORDER_STATES, type OrderState } from "../../core/order-state.ts";
+import type { ContainerLocation } from "../../core/outcome.ts";
+import { inTransaction } from "../database.ts";
+import { type NewTask, openTasks } from "../operator/tasks.ts";
+import { type NewOutcome, recordOutcomes } from "../results/record-outcomes.ts";
+import { answerRequests, decideOpenRequests } from "./control-requests.ts";
+import { recordEvents } from "./events.ts";
+import {
+  fromOrderRow,
+  type LedgerOrder,
+  ORDER_COLUMNS,
+  type OrderRow,
+  placeOfNumber,
+  type ServiceLink,
+  snapshotOrder,
+} from "./row.ts";
+import { insertOrderAnswer } from "./service-answers.ts";
+
+/**
+ * One step of an order: what must still be true of it, and what changes. What is left out stays as it is.
+ */
+export interface OrderChange {
+  readonly orderId: number;
+  /** Refused unless this fence still owns the order. */
+  readonly fence?: number | undefined;
+  /** Refused unless the order is in one of these states; by default, those from which it may move to `to`. */
+  readonly from?: readonly OrderState[] | undefined;
+  readonly to?: OrderState | undefined;
+  /** Why; `null` forgets an earlier failure. */
+  readonly failure?: { readonly code: FailureCode; readonly text: string } | null | undefined;
+  /** What the service made of it. */
+  readonly request?: ServiceLink | undefined;
+  readonly procedureId?: number | undefined;
+  readonly procedureCode?: string | undefined;
+  readonly remoteStatus?: string | undefined;
+  /** When it is due again, ms from now by the database's clock. */
+  readonly nextInMs?: number | undefined;
+  readonly pollIntervalMs?: number | undefined;
+  readonly attempts?: number | undefined;
+  readonly looks?: number | undefined;
+  readonly failedLooks?: number | undefined;
+  /** Gives the order back: no worker owns it any more. */
+  readonly isReleased?: boolean | undefined;
+  /** Takes it out of the hands of whoever has it: a worker that still thinks it has it can record nothing more. */
+  readonly isTakenBack?: boolean | undefined;
+  /** Whether it is on hold; an order that goes on is on hold no more. */
+  readonly isHeld?: boolean | undefined;
+  /** The intended call is known to have had no effect, or its effect was found. */
+  readonly isIntentSettled?: boolean | undefined;
+  readonly isRepostApproved?: boolean | undefined;
+  /** The call was answered, and the answer says that nothing was done. */
+  readonly isRefused?: boolean | undefined;
+  /** The intended call never left: not a byte of it. */
+  readonly isUnsent?: boolean | undefined;
+  /** An earlier call to create its request is to be looked for once more before another one leaves. */
+  readonly isIntentReopened?: boolean | undefined;
+  /** `true`: not found at the service just now; `false`: it is there. */
+  readonly isMissing?: boolean | undefined;
+  readonly containers?:
+    | readonly {
+        readonly position: number;
+        readonly containerId?: number | undefined;
+        readonly location?: ContainerLocation | undefined;
+        /** What was known of it by now turned out to be doubtful. */
+        readonly isForgotten?: boolean | undefined;
+      }[]
+    | undefined;
+  /** The service's answer that a person may want to see; kept with `failure` as what it was taken to mean. */
+  readonly answer?: KeptAnswer | undefined;
+  /** It was compared with the service after the ledger was restored. */
+  readonly isCompared?: boolean | undefined;
+  /** The look for what it may be at the service besides, after it was sent again, has been made. */
+  readonly isRechecked?: boolean | undefined;
+  /** An entry of the timeline. `detail` holds no patient's values. */
+  readonly event?: { readonly kind: string; readonly detail?: Readonly<Record<string, unknown>> } | undefined;
+  /** Whether the lab is to be told of the order as it then stands. */
+  readonly isTold?: boolean | undefined;
+  /** What a person is to do about the order. */
+  readonly task?: Omit<NewTask, "orderId"> | undefined;
+}
+
+/** Applies a batch of changes; $1 is a JSON array of them. Index: the primary key. */
+const CHANGE_ORDERS = `
+update orders o
+   set state = coalesce(x."to", o.state),
+       changed_at = case when x."to" is null or x."to" = o.state then o.changed_at else now() end,
+       failure_code = case when x.clears_failure then null else coalesce(x.failure_code, o.failure_code) end,
+       failure_text = case when x.clears_failure then null else coalesce(x.failure_text, o.failure_text) end,
+       surface = coalesce(x.surface, o.surface),
+       request_id = coalesce(x.request_id, o.request_id),
+       submitted_at = case when x.surface is null then o.submitted_at else coalesce(o.submitted_at, now()) end,
+       procedure_id = coalesce(x.procedure_id, o.procedure_id),
+       procedure_code = coalesce(x.procedure_code, o.procedure_code),
+       remote_status = coalesce(x.remote_status, o.remote_status),
+       next_at = case when x.next_in_ms is null then o.next_at else now() + x.next_in_ms * interval '1 millisecond' end,
+       poll_interval_ms = coalesce(x.poll_interval_ms, o.poll_interval_ms),
+       attempts = coalesce(x.attempts, o.attempts),
+       looks = case when x.settles_intent then 0 else coalesce(x.looks, o.looks) end,
+       failed_looks = case when x.settles_intent then 0 else coalesce(x.failed_looks, o.failed_looks) end,
+       owner = case when x.releases then null else o.owner end,
+       fence = case when x.takes_back then nextval('fences') else o.fence end,
+       held_at = case when x."to" in ('queued', 'submitting', 'submitted', 'accepted', 'in_progress') then null
+                      when x.is_held then coalesce(o.held_at, now())
+                      when not x.is_held then null
+                      else o.held_at end,
+       interruptions = case when x.releases then 0 else o.interruptions end,
+       lease_until = case when x.releases then null else o.lease_until end,
+       intent = case when x.settles_intent then null when x.reopens_intent then 'request' else o.intent end,
+       intent_at = case when x.settles_intent then null when x.reopens_intent then o.called_at else o.intent_at end,
+       -- The first call's time and what was there before it stay, for a look before the next call.
+       called_at = case when x.is_unsent and o.called_at = o.intent_at then null else o.called_at end,
+       is_refused = case when x.settles_intent then false else coalesce(x.is_refused, o.is_refused) end,
+       is_repost_approved = case when x.settles_intent then false
+                                 else coalesce(x.approves_repost, o.is_repost_approved) end,
+       recheck_at = case when x.is_rechecked then null else o.recheck_at end,
+       -- What is linked, or has ended, needs no comparison.
+       compare_at = case when x.is_compared or x.surface is not null
+                           or x."to" in ('completed', 'rejected', 'cancelled', 'failed', 'discarded') then null
+                         else o.compare_at end,
+       missing_since = case when x.is_missing then coalesce(o.missing_since, now())
+                            when not x.is_missing then null
+                            else o.missing_since end
+  from jsonb_to_recordset($1::jsonb) as x(
+         order_id bigint, fence bigint, "from" text[], "to" text, failure_code text, failure_text text,
+         clears_failure boolean, surface text, request_id bigint, procedure_id bigint, procedure_code text,
+         remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, looks integer,
+         failed_looks integer, releases boolean, takes_back boolean, is_held boolean, settles_intent boolean, reopens_intent boolean,
+         approves_repost boolean, is_refused boolean, is_unsent boolean,
+         is_missing boolean, is_rechecked boolean, is_compared boolean)
+ where o.id = x.order_id
+   and (x.fence is null or o.fence = x.fence)
+   and (x."from" is null or o.state = any (x."from"))
+returning o.id`;
+
+/** What became known of containers; $1 is a JSON array of {order_id, position, container_id, location, forgets}. Index: the primary key. */
+const CHANGE_CONTAINERS = `
+update order_containers c
+   set container_id = case when x.forgets then null else coalesce(x.container_id, c.container_id) end,
+       location = case when x.forgets then null else coalesce(x.location, c.location) end
+  from jsonb_to_recordset($1::jsonb)
+       as x(order_id bigint, position integer, container_id bigint, location jsonb, forgets boolean)
+ where c.order_id = x.order_id
+   and c.position = x.position`;
+
+/**
+ * Orders with the message that had them ask for what they ask for, where that isn't the one that placed them; $1 bigint[].
+ * Indexes: the primary key, control_requests_order.
+ */
+const ORDERS_TO_TELL = `
+select ${ORDER_COLUMNS},
+       (select c.message_id
+          from control_requests c
+         where c.order_id = o.id
+           and c.control in ('change', 'replace')
+           and c.state = 'done'
+         order by c.id desc
+         limit 1) as "changedBy",
+       (select m.place from messages m where m.id = o.message_id) as "messagePlace"
+  from orders o
+ where o.id = any ($1)
+ order by o.id`;
+
+function toParameter(change: OrderChange): Record<string, unknown> {
+  const { to } = change;
+  const from =
+    change.from ?? (to === undefined ? undefined : ORDER_STATES.filter((state) => mayMove(state, to)));
+  return {
+    order_id: change.orderId,
+    fence: change.fence,
+    from,
+    to,
+    failure_code: change.failure?.code,
+    failure_text: change.failure?.text,
+    clears_failure: change.failure === null,
+    surface: change.request?.surface,
+    request_id: change.request?.surface === "request" ? change.request.requestId : undefined,
+    procedure_id: change.request?.surface === "external" ? change.request.procedureId : change.procedureId,
+    procedure_code: change.procedureCode,
+    remote_status: change.remoteStatus,
+    next_in_ms: change.nextInMs,
+    poll_interval_ms: change.pollIntervalMs === undefined ? undefined : Math.round(change.pollIntervalMs),
+    attempts: change.attempts,
+    looks: change.looks,
+    failed_looks: change.failedLooks,
+    releases: change.isReleased === true || change.isTakenBack === true,
+    takes_back: change.isTakenBack === true,
+    is_held: change.isHeld,
+    settles_intent: change.isIntentSettled === true,
+    reopens_intent: change.isIntentReopened === true,
+    is_refused: change.isRefused,
+    is_unsent: change.isUnsent === true,
+    approves_repost: change.isRepostApproved,
+    is_missing: change.isMissing,
+    is_rechecked: change.isRechecked === true,
+    is_compared: change.isCompared === true,
+  };
+}
+
+/**
+ * Applies changes to different orders in one transaction, with their timeline entries and outcomes. A change whose
+ * conditions no longer hold is left out: somebody else has moved the order on.
+ *
+ * @returns the ids of the orders that were changed.
+ * @throws Failure REQUEST_CLAIMED when a change links a request, or on the external surface a procedure, that another
+ * order has; nothing is changed then.
+ */
+export async function changeOrders(pool: pg.Pool, changes: readonly OrderChange[]): Promise<Set<number>> {
+  if (changes.length === 0) return new Set();
+  return inTransaction(pool, (client) => changeOrdersWithin(client, changes));
+}
+
+/** {@link changeOrders} inside a transaction that the caller began. */
+export async function changeOrdersWithin(
+  client: pg.PoolClient,
+  changes: readonly OrderChange[],
+): Promise<Set<number>> {
+  if (changes.length === 0) return new Set();
+  const changed = await applyChanges(client, changes);
+  // A cancellation that came while a call was under way takes effect in the very transaction that records what it did.
+  // Asked by a statement of its own: it sees what was committed while the rows were waited for.
+  const { toCancel, decided } = await decideOpenRequests(client, [...changed]);
+  if (toCancel.size > 0) await applyChanges(client, [...toCancel].map(cancelledHere));
+  await answerRequests(client, decided);
+  return changed;
+}
+
+const CANCELLED = { code: "ORDER_CANCELLED", text: "cancelled as asked; nothing was sent" } as const;
+
+/** Cancels an order of which nothing was sent. */
+export function cancelledHere(orderId: number): OrderChange {
+  return {
+    orderId,
+    to: "cancelled",
+    failure: CANCELLED,
+    isReleased: true,
+    isIntentSettled: true,
+    event: { kind: "cancelled", detail: CANCELLED },
+    isTold: true,
+  };
+}
+
+async function applyChanges(client: pg.PoolClient, changes: readonly OrderChange[]): Promise<Set<number>> {
+  const changed = new Set((await updateOrders(client, changes)).map((row) => row.id));
+  const applied = changes.filter((change) => changed.has(change.orderId));
+  const containers = applied.flatMap((change) =>
+    (change.containers ?? []).map((container) => ({
+      order_id: change.orderId,
+      position: container.position,
+      container_id: container.containerId,
+      location: container.location,
+      forgets: container.isForgotten === true,
+    })),
+  );
+  if (containers.length > 0) await client.query(CHANGE_CONTAINERS, [JSON.stringify(containers)]);
+  await recordEvents(
+    client,
+    applied.flatMap(({ orderId, event, to }) => (event ? [{ orderId, toState: to, ...event }] : [])),
+  );
+  for (const { orderId, answer, failure } of applied) {
+    if (answer && failure) await insertOrderAnswer(client, { orderId, failureCode: failure.code, answer });
+  }
+  await openTasks(
+    client,
+    applied.flatMap(({ orderId, task }) => (task ? [{ ...task, orderId }] : [])),
+  );
+  const told = applied.filter((change) => change.isTold).map((change) => change.orderId);
+  if (told.length > 0) await insertOrderOutcomes(client, told);
+  return changed;
+}
+
+async function updateOrders(
+  client: pg.PoolClient,
+  changes: readonly OrderChange[],
+): Promise<{ id: number }[]> {
+  try {
+    return (await client.query<{ id: number }>(CHANGE_ORDERS, [JSON.stringify(changes.map(toParameter))]))
+      .rows;
+  } catch (error) {
+    const constraint = error instanceof Error && "constraint" in error ? error.constraint : undefined;
+    if (constraint !== "orders_request" && constraint !== "orders_external_procedure") throw error;
+    const what = constraint === "orders_request" ? "request" : "procedure";
+    throw new Failure("REQUEST_CLAIMED", {
+      message: `the service's ${what} belongs to another order already`,
+      cause: error,
+    });
+  }
+}
+
+type ReportedRow = OrderRow & { readonly changedBy: number | null; readonly messagePlace: string };
+
+/**
+ * Records that the lab is to be told of these orders as they stand. It echoes the message that changed an order: the codes
+ * of the first one would say that what was taken out had been stored. An order that has another one's number and was not
+ * sent is reported as a refusal of its message, since any status of it would be read as that of the other one.
+ */
+export async function insertOrderOutcomes(client: pg.PoolClient, orderIds: readonly number[]): Promise<void> {
+  const { rows } = await client.query<ReportedRow>(ORDERS_TO_TELL, [orderIds]);
+  await recordOutcomes(
+    client,
+    rows.map((row): NewOutcome => {
+      const order = fromOrderRow(row);
+      const common = { connector: row.connector, order_ids: [row.id] };
+      if (isRefusedForNumber(order)) {
+        const problems = [refusalOf(order, row.messagePlace)];
+        return { ...common, message_id: row.messageId, kind: "refused", payload: { problems } };
+      }
+      const payload = { order: snapshotOrder(order) };
+      return { ...common, message_id: row.changedBy ?? row.messageId, kind: "changed", payload };
+    }),
+  );
+}
+
+/** Whether nothing was or will be done of an order because another one has its number, as far as is decided by now. */
+function isRefusedForNumber({ sharesNumber, surface, state }: LedgerOrder): boolean {
+  return sharesNumber && surface === undefined && (state === "parked" || endedWithoutEffect(state));
+}
+
+function refusalOf({ failure, sources }: LedgerOrder, messagePlace: string): Problem {
+  const isOfNumber = failure !== undefined && isNumberTaken([failure]);
+  const reason = failure === undefined ? "" : `: ${failure.text}`;
+  return {
+    code: isOfNumber ? failure.code : "ORDER_NUMBER_REUSED",
+    place: placeOfNumber(messagePlace, sources.placerOrderNumber),
+    message: isOfNumber ? failure.text : `another order with this number exists${reason}`,
+  };
+}

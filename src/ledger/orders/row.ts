@@ -1,0 +1,271 @@
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import type { FailureCode } from "../../core/failures.ts";
+import type { Order, OrderSubject } from "../../core/order.ts";
+import type { OrderState } from "../../core/order-state.ts";
+import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
+import { phi } from "../../core/phi.ts";
+import type { Surface } from "../../core/surface.ts";
+import { type Queryable, run, type WithNulls, withoutNulls } from "../database.ts";
+import { formatId } from "../ids.ts";
+
+/** A call that changes the service and may have left. */
+export type Intent = "subject" | "request";
+
+/** A container of an order as the ledger keeps it. */
+export interface LedgerContainer extends OutcomeContainer {
+  /** From 1, as in the message. */
+  readonly position: number;
+}
+
+/** An order as the ledger keeps it. */
+export interface LedgerOrder extends Order {
+  readonly id: number;
+  readonly messageId: number;
+  readonly connector: string;
+  /** Another order has its number: whatever becomes of this one is never reported under it. */
+  readonly sharesNumber: boolean;
+  readonly containers: readonly LedgerContainer[];
+  readonly state: OrderState;
+  readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
+  /** By which its request is known at the service; another one once it asks for something else, or is done anew. */
+  readonly mark: string;
+  /** Starts of the current step that did not end it. */
+  readonly attempts: number;
+  readonly nextAt: Date;
+  readonly fence: number | undefined;
+  readonly intent: Intent | undefined;
+  readonly intentAt: Date | undefined;
+  /** How long ago that was, ms, by the database's clock. */
+  readonly intentAgeMs: number | undefined;
+  /** How often the service was searched for what the intended call may have done. */
+  readonly looks: number;
+  /** Searches in a row that failed themselves. */
+  readonly failedLooks: number;
+  /** Requests of this subject and type that were there before the first call to create what the order asks for now. */
+  readonly knownRequestIds: readonly number[];
+  /** Requests or procedures that the service made of it before a person had it done anew. */
+  readonly formerIds: readonly number[];
+  readonly isRepostApproved: boolean;
+  /** When the first call to create what the order asks for now left; undefined while none has. */
+  readonly calledAt: Date | undefined;
+  /** The latest call was answered, and the answer says that nothing was done. */
+  readonly isRefused: boolean;
+  /** The surface that its latest call went to; undefined before the first. */
+  readonly surface: Surface | undefined;
+  readonly requestId: number | undefined;
+  readonly procedureId: number | undefined;
+  readonly procedureCode: string | undefined;
+  /** The service's own word for its status, kept as it came. */
+  readonly remoteStatus: string | undefined;
+  readonly pollIntervalMs: number | undefined;
+  readonly missingSince: Date | undefined;
+  /** Since when the lab has it on hold. */
+  readonly heldAt: Date | undefined;
+  readonly receivedAt: Date;
+  readonly submittedAt: Date | undefined;
+  readonly changedAt: Date;
+}
+
+/** Columns of an {@link OrderRow}, for a query over `orders o`. */
+export const ORDER_COLUMNS = `
+  o.id, o.message_id as "messageId", o.connector, o.operation, o.facility_code as "facilityCode",
+  o.facility_id as "facilityId", o.placer_order_number as "placerOrderNumber", o.shares_number as "sharesNumber",
+  o.placer_authority as "placerAuthority", o.subject || jsonb_build_object('code', o.subject_code) as subject,
+  o.prior_subject_code as "priorSubjectCode", o.sources, o.state,
+  case when o.failure_code is not null
+       then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
+  o.mark, o.attempts, o.next_at as "nextAt", o.fence, o.intent, o.intent_at as "intentAt",
+  (extract(epoch from now() - o.intent_at) * 1000)::double precision as "intentAgeMs", o.looks,
+  o.failed_looks as "failedLooks", o.known_request_ids as "knownRequestIds", o.former_ids as "formerIds",
+  o.is_repost_approved as "isRepostApproved", o.called_at as "calledAt", o.is_refused as "isRefused", o.surface,
+  o.request_id as "requestId", o.procedure_id as "procedureId", o.procedure_code as "procedureCode",
+  o.remote_status as "remoteStatus", o.poll_interval_ms as "pollIntervalMs", o.missing_since as "missingSince",
+  o.held_at as "heldAt", o.received_at as "receivedAt", o.submitted_at as "submittedAt", o.changed_at as "changedAt",
+  (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+                     'position', c.position, 'label', c.label, 'description', c.description,
+                     'containerId', c.container_id, 'location', c.location)) order by c.position), '[]')
+     from order_containers c
+    where c.order_id = o.id) as containers`;
+
+/** A subject's values in clear, as the ledger keeps them. */
+export type SubjectRow = { readonly [Key in keyof OrderSubject]: string };
+
+/** A row of {@link ORDER_COLUMNS}: an order with null for what it lacks, and the patient's values in clear. */
+export type OrderRow = WithNulls<Omit<LedgerOrder, "subject" | "priorSubjectCode">> & {
+  readonly subject: SubjectRow;
+  readonly priorSubjectCode: string | null;
+};
+
+/** What the service made of an order: a procedure request, or on the external surface a procedure. */
+export type ServiceLink =
+  | { readonly surface: "request"; readonly requestId: number }
+  | { readonly surface: "external"; readonly procedureId: number };
+
+/** What the service made of an order; undefined while it is not known to have made anything. */
+export function linkOf(
+  order: Pick<LedgerOrder, "surface" | "requestId" | "procedureId">,
+): ServiceLink | undefined {
+  if (order.requestId !== undefined) return { surface: "request", requestId: order.requestId };
+  if (order.surface !== "external" || order.procedureId === undefined) return undefined;
+  return { surface: "external", procedureId: order.procedureId };
+}
+
+const wrap = (value: string | undefined) => (value === undefined ? undefined : phi(value));
+
+/** A subject's values, which are not to be shown from here on. */
+export function toSubject({ code, firstName, lastName, dateOfBirth }: SubjectRow): OrderSubject {
+  return {
+    code: phi(code),
+    firstName: wrap(firstName),
+    lastName: wrap(lastName),
+    dateOfBirth: wrap(dateOfBirth),
+  };
+}
+
+/** A row of {@link ORDER_COLUMNS} as an order. */
+export function fromOrderRow({ subject, priorSubjectCode, ...row }: OrderRow): LedgerOrder {
+  return {
+    ...withoutNulls(row),
+    subject: toSubject(subject),
+    priorSubjectCode: wrap(priorSubjectCode ?? undefined),
+  };
+}
+
+/** Orders by id, $1 bigint[]. Index: the primary key. */
+const ORDERS_BY_ID = `
+select ${ORDER_COLUMNS}
+  from orders o
+ where o.id = any ($1)
+ order by o.id`;
+
+/** The orders of these ids, in ascending order. */
+export async function readOrders(client: Queryable, orderIds: readonly number[]): Promise<LedgerOrder[]> {
+  if (orderIds.length === 0) return [];
+  return (await run<OrderRow>(client, ORDERS_BY_ID, [orderIds])).map(fromOrderRow);
+}
+
+/** What the lab would be told of the order as it stands, as an outcome's payload has it. */
+export type OrderSnapshot = OutcomeOrder<string>;
+
+/** The order as it stands, or as it is about to be kept, for an outcome's payload. */
+export function snapshotOrder(
+  order: Order & Pick<LedgerOrder, "id" | "state" | "failure"> & Partial<Omit<LedgerOrder, keyof Order>>,
+): OrderSnapshot {
+  return {
+    orderId: formatId("o", order.id),
+    operation: order.operation,
+    placerOrderNumber: order.placerOrderNumber,
+    ...(order.sharesNumber ? { sharesNumber: true, numberPlace: order.sources.placerOrderNumber } : {}),
+    facilityCode: order.facilityCode,
+    subjectCode: order.subject.code.reveal(),
+    priorSubjectCode: order.priorSubjectCode?.reveal(),
+    state: order.state,
+    isHeld: order.heldAt !== undefined,
+    requestId: order.requestId,
+    procedureId: order.procedureId,
+    procedureCode: order.procedureCode,
+    containers: order.containers.map(({ label, description, containerId, location }: OutcomeContainer) => ({
+      ...{ label, description, containerId, location },
+    })),
+    reason: order.failure,
+  };
+}
+
+/** Where in a file an order's number stands: places of CSV name the line, and those of HL7 the message's own field. */
+export function placeOfNumber(messagePlace: string, source: string | undefined): string {
+  if (source === undefined) return messagePlace;
+  return source.startsWith("line") ? source : `${messagePlace}, ${source}`;
+}
+
+/** What an order asks for, as the ledger keeps it: plain JSON, with the patient's values in clear. */
+export function contentOf(order: Order, digest: string = digestOrder(order)) {
+  const { subject } = order;
+  return {
+    operation: order.operation,
+    facility_code: order.facilityCode,
+    facility_id: order.facilityId,
+    subject_code: subject.code.reveal(),
+    prior_subject_code: order.priorSubjectCode?.reveal(),
+    placer_authority: order.placerAuthority,
+    subject: {
+      firstName: subject.firstName?.reveal(),
+      lastName: subject.lastName?.reveal(),
+      dateOfBirth: subject.dateOfBirth?.reveal(),
+    },
+    sources: order.sources,
+    digest,
+  };
+}
+
+/** Digest over everything an order asks for, whatever way it was written in the message; who numbered it is no part. Hex. */
+export function digestOrder(order: Order): string {
+  const { subject, priorSubjectCode } = order;
+  const content = [
+    order.operation,
+    order.facilityId,
+    subject.code.reveal(),
+    subject.firstName?.reveal() ?? null,
+    subject.lastName?.reveal() ?? null,
+    subject.dateOfBirth?.reveal() ?? null,
+    order.containers.map(({ label, description }) => [label, description]).sort(),
+    ...(priorSubjectCode === undefined ? [] : [priorSubjectCode.reveal()]),
+  ];
+  return createHash("sha256").update(JSON.stringify(content)).digest("hex");
+}
+
+/** $1 JSON array of containers. Index: the primary key of orders, for each container by itself. */
+export const INSERT_CONTAINERS = `
+insert into order_containers (order_id, position, lane, label, description)
+select x.order_id, x.position, (select o.lane from orders o where o.id = x.order_id), x.label, x.description
+  from jsonb_to_recordset($1::jsonb) as x(order_id bigint, position integer, label text, description text)`;
+
+/** An order's containers as {@link INSERT_CONTAINERS} takes them. */
+export function containerRows(
+  orderId: number,
+  containers: Order["containers"],
+): { order_id: number; position: number; label: string; description: string }[] {
+  return containers.map(({ label, description }, index) => ({
+    order_id: orderId,
+    position: index + 1,
+    label,
+    description,
+  }));
+}
+
+/**
+ * An order that the service doesn't have asks for something else from now on. The subject stays the same one, and so do
+ * its name and birth date where the change tells none: nobody else's values are compared with the service's then. A new
+ * mark, so that a call for the former content, should it ever show up late, is not taken for this one's. Who assigned
+ * its number is known from then on, if it wasn't; $1 order id, $2 JSON of the content. Index: the primary key.
+ */
+const REPLACE_CONTENT = `
+update orders o
+   set operation = x.operation,
+       facility_code = x.facility_code,
+       facility_id = x.facility_id,
+       subject = o.subject || x.subject,
+       sources = o.sources || x.sources,
+       content_digest = decode(x.digest, 'hex'),
+       placer_authority = coalesce(o.placer_authority, x.placer_authority),
+       overrides = '{}',
+       called_at = null,
+       known_request_ids = '{}',
+       recheck_at = null,
+       mark = new_mark(),
+       former_marks = array_append(o.former_marks, o.mark)
+  from jsonb_to_record($2::jsonb)
+       as x(operation text, facility_code text, facility_id bigint, subject jsonb, sources jsonb, digest text,
+            placer_authority jsonb)
+ where o.id = $1`;
+
+/** $1 order id. Index: the primary key. */
+const DELETE_CONTAINERS = "delete from order_containers where order_id = $1";
+
+/** Has an order ask for something else. The caller holds its row locked and knows that nothing has left of it. */
+export async function replaceContent(client: pg.PoolClient, orderId: number, content: Order): Promise<void> {
+  await client.query(REPLACE_CONTENT, [orderId, JSON.stringify(contentOf(content))]);
+  await client.query(DELETE_CONTAINERS, [orderId]);
+  const containers = containerRows(orderId, content.containers);
+  if (containers.length > 0) await client.query(INSERT_CONTAINERS, [JSON.stringify(containers)]);
+}

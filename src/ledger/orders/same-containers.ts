@@ -1,0 +1,152 @@
+import type pg from "pg";
+import { type AssigningAuthority, formatTwoAuthorities } from "../../core/assigning-authority.ts";
+import type { OrderState } from "../../core/order-state.ts";
+import { run } from "../database.ts";
+import { nameOrder } from "../ids.ts";
+
+/** A container of an order, and another order of the same facility and subject that names it too. */
+export interface SameContainer {
+  /** The container's position in the order that is asked about. */
+  readonly position: number;
+  readonly otherId: number;
+  /** Such as `o17 (P-1001)`. */
+  readonly otherName: string;
+  /** It has the number of the order that is asked about, whatever connector it came through. */
+  readonly hasSameNumber: boolean;
+  readonly operation: "STORE" | "RETRIEVAL";
+  readonly state: OrderState;
+  /** The service has it, or may have it. */
+  readonly isAtService: boolean;
+  /** What the other order calls it at the service. */
+  readonly containerId: number | undefined;
+}
+
+/**
+ * What a person can decide to go past: another order has its number, moves its containers, or has one of its labels under
+ * another subject; or a request that a restored ledger has forgotten may be its own.
+ */
+export type Override = "number" | "containers" | "label" | "restored";
+
+/** An order that had another one's number first. */
+export interface NumberHolder {
+  /** Such as `o17 (P-1001)`. */
+  readonly name: string;
+  /** The authorities that assigned the number to it and to the other one, where they are known to be two. */
+  readonly authorities: readonly [its: string, own: string] | undefined;
+}
+
+/** What of the ledger decides whether an order would be done twice. */
+export interface Likeness {
+  /** Whether the service confirmed a registration of the order's subject so recently that it may not list it yet. */
+  readonly isSubjectJustRegistered: boolean;
+  /** What a person decided to go past. */
+  readonly overrides: ReadonlySet<Override>;
+  /** An order that has, or may come to, its effect and had the order number first, with other content or of another authority. */
+  readonly numberHolder: NumberHolder | undefined;
+  /** Those whose orders ended without effect, or were refused for their number, are left out; completed ones in the order in which they ended, then open ones. */
+  readonly sameContainers: readonly SameContainer[];
+}
+
+/**
+ * $1 order ids, $2 ms within which a registration counts as recent.
+ * Indexes: the primary keys, orders (business_key), order_containers_lane, orders_subject, order_events_order.
+ */
+export const FIND_LIKENESS = `
+select o.id,
+       o.overrides,
+       holder.id as holder_id,
+       holder.placer_authority as holder_authority,
+       o.placer_order_number,
+       o.placer_authority,
+       (select coalesce(jsonb_agg(jsonb_build_object(
+                 'position', mine.position, 'otherId', e.id, 'number', e.placer_order_number,
+                 'operation', e.operation, 'state', e.state, 'containerId', c.container_id,
+                 'isAtService', e.state in ('submitted', 'accepted', 'in_progress') or e.intent = 'request'
+                                or e.request_id is not null or e.procedure_id is not null)
+               order by e.state <> 'completed', case when e.state = 'completed' then e.changed_at end, e.id), '[]')
+          from order_containers mine
+          join order_containers c on c.lane = mine.lane and c.label = mine.label and c.order_id <> mine.order_id
+          join orders e on e.id = c.order_id
+         where mine.order_id = o.id
+           and e.state not in ('rejected', 'cancelled', 'failed', 'discarded')
+           -- Refused to the lab, which may send it anew under a number of its own.
+           and not (e.state = 'parked' and e.shares_number and e.surface is null)) as same,
+       exists (
+         select 1
+           from orders r
+           join order_events e on e.order_id = r.id
+          where r.subject_code = o.subject_code
+            and r.facility_id = o.facility_id
+            and e.kind = 'subject_registered'
+            and e.at > now() - $2 * interval '1 millisecond') as is_just_registered
+  from orders o
+  left join lateral (
+       select h.id, h.placer_authority
+         from orders h
+        where o.business_key is null
+          and h.business_key = o.connector || E'\\n' || o.placer_order_number
+          and h.id <> o.id
+          and h.state not in ('rejected', 'cancelled', 'failed', 'discarded')) holder on true
+ where o.id = any ($1)`;
+
+/** A subject that was registered this recently may be missing from the service's list. */
+const REGISTERED_WITHIN_MS = 900_000;
+
+interface LikenessRow {
+  id: number;
+  is_just_registered: boolean;
+  overrides: Override[];
+  holder_id: number | null;
+  holder_authority: AssigningAuthority | null;
+  placer_order_number: string | null;
+  placer_authority: AssigningAuthority | null;
+  same: {
+    position: number;
+    otherId: number;
+    number: string | null;
+    operation: "STORE" | "RETRIEVAL";
+    state: OrderState;
+    containerId: number | null;
+    isAtService: boolean | null;
+  }[];
+}
+
+function holderOf(row: LikenessRow): NumberHolder | undefined {
+  if (row.holder_id === null) return undefined;
+  return {
+    name: nameOrder(row.holder_id, row.placer_order_number),
+    authorities: formatTwoAuthorities(row.holder_authority ?? undefined, row.placer_authority ?? undefined),
+  };
+}
+
+/** Other orders that ask for the same as these, whatever connector they came through; by order id. */
+export async function findLikenesses(
+  pool: pg.Pool,
+  orderIds: readonly number[],
+): Promise<ReadonlyMap<number, Likeness>> {
+  const rows = await run<LikenessRow>(pool, FIND_LIKENESS, [orderIds, REGISTERED_WITHIN_MS]);
+  return new Map(rows.map((row) => [row.id, toLikeness(row)]));
+}
+
+function toLikeness(row: LikenessRow): Likeness {
+  return {
+    isSubjectJustRegistered: row.is_just_registered,
+    overrides: new Set(row.overrides),
+    numberHolder: holderOf(row),
+    sameContainers: row.same.map(({ number, containerId, isAtService, ...same }) => ({
+      ...same,
+      otherName: nameOrder(same.otherId, number),
+      hasSameNumber: number !== null && number === row.placer_order_number,
+      containerId: containerId ?? undefined,
+      isAtService: isAtService === true,
+    })),
+  };
+}
+
+/** $1 order id. Index: the primary key. */
+const SHARE_NUMBER = "update orders set shares_number = true where id = $1";
+
+/** Notes that the order is the second one of its number, as one that was sent through two connectors is. */
+export async function recordSharedNumber(pool: pg.Pool, orderId: number): Promise<void> {
+  await run(pool, SHARE_NUMBER, [orderId]);
+}

@@ -1,0 +1,136 @@
+import type pg from "pg";
+import type { KeptAnswer } from "../../core/kept-answer.ts";
+import { type Phi, phi } from "../../core/phi.ts";
+import { run } from "../database.ts";
+
+/** An answer of the service to a call of an order. */
+export interface OrderAnswer {
+  readonly orderId: number;
+  /** What the answer was taken to mean. */
+  readonly failureCode: string;
+  readonly answer: KeptAnswer;
+}
+
+/** Further answers of an order push out its oldest ones. */
+export const MOST_ANSWERS = 10;
+
+/**
+ * Notes that the newest answer of the order came once more; $1 order id, $2 method, $3 route, $4 status, $5 failure code,
+ * $6 body. Index: order_answers_order.
+ */
+const REPEAT_ANSWER = `
+update order_answers a
+   set times = a.times + 1,
+       last_at = now()
+ where a.id = (select max(n.id)
+                 from order_answers n
+                where n.order_id = $1)
+   and a.method = $2
+   and a.route = $3
+   and a.status = $4
+   and a.failure_code = $5
+   and a.body is not distinct from $6
+returning a.id`;
+
+/** $1 order id, $2 method, $3 route, $4 status, $5 failure code, $6 body, $7 shape, $8 content type, $9 error code. */
+const INSERT_ANSWER = `
+insert into order_answers (order_id, method, route, status, failure_code, body, shape, content_type, error_code)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`;
+
+/** All but the newest answers of an order; $1 order id, $2 how many stay. Index: order_answers_order. */
+const DROP_OLDEST = `
+delete from order_answers
+ where id in (select a.id
+                from order_answers a
+               where a.order_id = $1
+               order by a.id desc
+              offset $2)`;
+
+/** Answers of an order, oldest first; $1 order id. Index: order_answers_order. */
+const LIST_ANSWERS = `
+select first_at, last_at, times, method, route, status, shape, content_type, error_code, failure_code, body
+  from order_answers
+ where order_id = $1
+ order by id`;
+
+/** A success in the service's own JSON to the call that the order's intent is about; $1 order id. Index: order_answers_order. */
+const WAS_TAKEN = `
+select exists (
+  select 1
+    from orders o
+    join order_answers a on a.order_id = o.id
+   where o.id = $1
+     and a.method = 'POST'
+     and a.shape = 'json'
+     and a.status between 200 and 299
+     and a.last_at >= o.intent_at) as is_there`;
+
+/**
+ * Whether the service said that it did the call of which nobody knows the effect, though not what it made: its answer
+ * held no id, or contradicted what was sent.
+ */
+export async function wasCallTaken(pool: pg.Pool, orderId: number): Promise<boolean> {
+  const [row] = await run<{ is_there: boolean }>(pool, WAS_TAKEN, [orderId]);
+  return row?.is_there === true;
+}
+
+/** Keeps an answer with its order, within a transaction that the caller began. The same answer again is counted. */
+export async function insertOrderAnswer(client: pg.PoolClient, given: OrderAnswer): Promise<void> {
+  const { orderId, failureCode, answer } = given;
+  const body = answer.body?.reveal() ?? null;
+  const same = [orderId, answer.method, answer.route, answer.status, failureCode, body];
+  const { rowCount } = await client.query(REPEAT_ANSWER, same);
+  if (rowCount === 1) return;
+  const { shape, contentType = null, errorCode = null } = answer;
+  await client.query(INSERT_ANSWER, [...same, shape, contentType, errorCode]);
+  await client.query(DROP_OLDEST, [orderId, MOST_ANSWERS]);
+}
+
+/** An answer as it is kept, for showing. */
+export interface KeptOrderAnswer {
+  readonly firstAt: Date;
+  readonly lastAt: Date;
+  /** How often in a row it came. */
+  readonly times: number;
+  readonly method: string;
+  readonly route: string;
+  readonly status: number;
+  readonly shape: KeptAnswer["shape"];
+  readonly contentType: string | undefined;
+  readonly errorCode: string | undefined;
+  readonly failureCode: string;
+  /** Without the order's own values; what else it says may be about anybody. */
+  readonly body: Phi | undefined;
+}
+
+interface AnswerRow {
+  first_at: Date;
+  last_at: Date;
+  times: number;
+  method: string;
+  route: string;
+  status: number;
+  shape: KeptAnswer["shape"];
+  content_type: string | null;
+  error_code: string | null;
+  failure_code: string;
+  body: string | null;
+}
+
+/** The answers that are kept with an order, oldest first. */
+export async function listOrderAnswers(pool: pg.Pool, orderId: number): Promise<KeptOrderAnswer[]> {
+  const rows = await run<AnswerRow>(pool, LIST_ANSWERS, [orderId]);
+  return rows.map((row) => ({
+    firstAt: row.first_at,
+    lastAt: row.last_at,
+    times: row.times,
+    method: row.method,
+    route: row.route,
+    status: row.status,
+    shape: row.shape,
+    contentType: row.content_type ?? undefined,
+    errorCode: row.error_code ?? undefined,
+    failureCode: row.failure_code,
+    body: row.body === null ? undefined : phi(row.body),
+  }));
+}

@@ -1,0 +1,464 @@
+import type pg from "pg";
+import type { OrderState } from "../../core/order-state.ts";
+import type { Surface } from "../../core/surface.ts";
+import { inTransaction, type Queryable, run } from "../database.ts";
+import { nameOrder } from "../ids.ts";
+import { insertOrderOutcomes } from "./change.ts";
+import { fromOrderRow, type Intent, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./row.ts";
+
+/** Orders handed to the submit queue together. An order that is handed over anew gets another batch. */
+export interface Batch {
+  readonly batch: number;
+  /** In ascending order. */
+  readonly orderIds: readonly number[];
+}
+
+/**
+ * Hands over waiting orders, oldest first, one at a time in each lane (facility and subject). An order waits while an
+ * earlier one of its lane is not past its submission, and while any other one, such as a later order that overtook it
+ * while it was parked, is in hand or may have a call under way. One that the lab has on hold isn't handed over, and
+ * holds its lane as little as a parked one. A merge also waits for the earlier merges into the subject that it does away
+ * with, so that of A into B and B into C the first is told first.
+ * $1 how many, $2 text[] states in which an earlier order holds the lane.
+ * The subqueries take the first row of an index so that a lane of many orders costs no more than a lane of one.
+ * Indexes: orders_waiting, orders_lane.
+ */
+export const TAKE_WAITING = `
+with fresh as materialized (select nextval('batches') as batch),
+due as (
+  select o.id
+    from orders o
+   where o.state = 'received'
+     and o.held_at is null
+     and o.next_at <= now()
+     -- After a restore it is compared with the service first.
+     and o.compare_at is null
+     and (select e.id
+            from orders e
+           where e.lane = o.lane
+             and e.id < o.id
+             and e.state in ('received', 'queued', 'submitting', 'parked')
+             and e.state = any ($2)
+             and (e.held_at is null or 'parked' = any ($2))
+           order by e.id
+           limit 1) is null
+     and (select e.id
+            from orders e
+           where e.lane = o.lane
+             and e.state in ('queued', 'submitting')
+           order by e.id
+           limit 1) is null
+     and (o.operation <> 'MERGE'
+      or (select e.id
+            from orders e
+           where e.lane = o.facility_id::text || '/' || o.prior_subject_code
+             and e.id < o.id
+             and e.operation = 'MERGE'
+             and e.state in ('received', 'queued', 'submitting', 'parked')
+             and e.state = any ($2)
+             and (e.held_at is null or 'parked' = any ($2))
+           order by e.id
+           limit 1) is null)
+   order by o.id
+   limit $1
+     for update of o skip locked)
+update orders o
+   set state = 'queued',
+       batch = fresh.batch,
+       queued_at = now()
+  from due, fresh
+ where o.id = due.id
+returning o.id, o.batch`;
+
+/**
+ * Hands over orders whose lost call is to be looked for, one at a time in each lane: the earliest of those that may have
+ * a call under way, so that two of them never take each other's request for their own. $1 how many. Index: orders_in_hand.
+ */
+const TAKE_UNSETTLED = `
+with fresh as materialized (select nextval('batches') as batch),
+due as (
+  select o.id
+    from orders o
+   where o.state = 'submitting'
+     and o.owner is null
+     and o.next_at <= now()
+     and o.handed_over_at is null
+     -- After a restore it is compared with the service first.
+     and o.compare_at is null
+     and (select e.id
+            from orders e
+           where e.lane = o.lane
+             and e.id <> o.id
+             and (e.state = 'queued' or (e.state = 'submitting' and (e.owner is not null or e.id < o.id)))
+             and e.state in ('queued', 'submitting')
+           order by e.id
+           limit 1) is null
+   order by o.next_at
+   limit $1
+     for update of o skip locked)
+update orders o
+   set batch = fresh.batch,
+       handed_over_at = now()
+  from due, fresh
+ where o.id = due.id
+returning o.id, o.batch`;
+
+/** How many orders are in the queue's hands. Index: orders_in_hand. */
+const COUNT_QUEUED = "select count(*)::integer as count from orders where state = 'queued'";
+
+/** Batches handed over longer than $1 ms ago of which no worker has taken some order; $2 how many. Index: orders_in_hand. */
+const FIND_HANDED_OVER = `
+select distinct o.batch
+  from orders o
+ where (o.state = 'queued' and o.queued_at < now() - $1 * interval '1 millisecond')
+    or (o.state = 'submitting' and o.owner is null and o.handed_over_at < now() - $1 * interval '1 millisecond')
+ order by o.batch
+ limit $2`;
+
+/** Puts back orders of batches whose job is gone; $1 bigint[]. Index: orders_batch. */
+const PUT_BACK = `
+update orders
+   set state = case when state = 'queued' then 'received' else state end,
+       handed_over_at = null
+ where batch = any ($1)
+   and (state = 'queued' or (state = 'submitting' and owner is null))`;
+
+/**
+ * $1 batch, $2 owner, $3 lease in ms. Nothing is returned for a stale job or orders in other hands. To look for a lost call
+ * is no further attempt: what is tried after it has failed no more often. Index: orders_batch.
+ */
+const CLAIM = `
+update orders o
+   set state = 'submitting',
+       owner = $2,
+       fence = nextval('fences'),
+       lease_until = now() + $3 * interval '1 millisecond',
+       handed_over_at = null,
+       attempts = o.attempts + case when o.intent is null then 1 else 0 end
+ where o.batch = $1
+   and (o.state = 'queued' or (o.state = 'submitting' and o.owner is null))
+returning ${ORDER_COLUMNS}`;
+
+/**
+ * Intents before their calls; $1 JSON array of {id, fence, intent, known, sent, surface, recheck_ms}, the last three absent
+ * for a subject; an order that is sent again is looked for once more after `recheck_ms`. Index: the primary key.
+ */
+const RECORD_INTENTS = `
+update orders o
+   set intent = x.intent,
+       intent_at = now(),
+       looks = 0,
+       failed_looks = 0,
+       is_refused = false,
+       -- What was there before the first call tells for good what a call may have made, until the surface is another one.
+       known_request_ids = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface)
+                                then o.known_request_ids
+                                else x.known end,
+       called_at = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface) then o.called_at
+                        else now() end,
+       recheck_at = case when x.intent = 'request' and o.called_at is not null and o.surface = x.surface
+                         then now() + x.recheck_ms * interval '1 millisecond'
+                         else o.recheck_at end,
+       -- The two surfaces number what they make each in their own way.
+       former_ids = case when x.surface is null or x.surface = o.surface then o.former_ids else '{}' end,
+       surface = coalesce(x.surface, o.surface),
+       sent = coalesce(x.sent, o.sent)
+  from jsonb_to_recordset($1::jsonb) as x(id bigint, fence bigint, intent text, known bigint[], sent jsonb, surface text,
+                                              recheck_ms double precision)
+ where o.id = x.id
+   and o.fence = x.fence
+   and o.state = 'submitting'
+   and o.lease_until > now()
+returning o.id, o.intent_at`;
+
+/**
+ * What another process left in hand, and what this one has held for longer than its lease; $1 this process's owner name,
+ * $2 fences that its workers gave up, $3 interruptions in a row after which a person is asked, since an order whose every
+ * attempt ends its worker must not go round for ever, $4 what that person is told, $5 batches whose claim was not answered.
+ * A new fence shuts out a worker that wakes up late. Index: orders_in_hand.
+ */
+const RELEASE_ABANDONED = `
+with released as (
+  update orders
+     set state = case when interruptions + 1 >= $3 then 'parked' when intent is null then 'received' else state end,
+         failure_code = case when interruptions + 1 >= $3 then 'ORDER_TRIED_TOO_OFTEN' else failure_code end,
+         failure_text = case when interruptions + 1 >= $3 then $4 else failure_text end,
+         changed_at = case when interruptions + 1 >= $3 or intent is null then now() else changed_at end,
+         interruptions = interruptions + 1,
+         -- An attempt that came to its call is one; and a look that was interrupted had not been counted as any.
+         attempts = case when intent is null then greatest(attempts - 1, 0) else attempts end,
+         owner = null,
+         fence = nextval('fences'),
+         lease_until = null,
+         next_at = now()
+   where state = 'submitting'
+     and owner is not null
+     and (owner <> $1 or lease_until < now() or fence = any ($2) or batch = any ($5))
+  returning id, state, intent),
+ noted as (
+  insert into order_events (order_id, kind, to_state, detail)
+  select id, case when state = 'parked' then 'parked' else 'interrupted' end, state,
+         case when state = 'parked' then jsonb_build_object('code', 'ORDER_TRIED_TOO_OFTEN', 'text', $4::text) else '{}' end
+    from released)
+select id, state, intent is not null as has_intent
+  from released`;
+
+/** An order that was interrupted so often is a person's business. */
+const MOST_INTERRUPTIONS = 20;
+const INTERRUPTED_TEXT = "every attempt was interrupted before it came to an end";
+
+/** Everything that an earlier process had queued goes back to waiting: its jobs may be gone, and stale ones are ignored. */
+const REQUEUE_ALL = "update orders set state = 'received' where state = 'queued' returning id";
+
+/** Jobs of unsettled orders are gone with the process that would have run them. */
+const FORGET_HANDOVERS =
+  "update orders set handed_over_at = null where state = 'submitting' and handed_over_at is not null";
+
+/**
+ * Whether an earlier STORE of the same lane names one of the labels and is still open, or has been completed for less
+ * than $3 ms; $1 order id, $2 labels. Indexes: order_containers_label, orders_lane.
+ */
+const EARLIER_STORE = `
+select exists (
+  select 1
+    from order_containers c
+    join orders e on e.id = c.order_id
+    join orders o on o.id = $1 and o.lane = e.lane and e.id < o.id
+   where c.label = any ($2)
+     and e.operation = 'STORE'
+     and (e.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress')
+          or (e.state = 'completed' and e.changed_at > now() - $3 * interval '1 millisecond'))) as is_there`;
+
+/** Other orders that hold these requests; $1 request ids, $2 order id. Index: orders_request. */
+const CLAIMED_REQUESTS = `
+select request_id as claimed, id, placer_order_number
+  from orders
+ where surface = 'request'
+   and request_id = any ($1)
+   and id <> $2`;
+
+/** Other orders that hold these procedures of the external surface; $1 procedure ids, $2 order id. Index: orders_external_procedure. */
+const CLAIMED_PROCEDURES = `
+select procedure_id as claimed, id, placer_order_number
+  from orders
+ where surface = 'external'
+   and procedure_id = any ($1)
+   and id <> $2`;
+
+interface HandedOver {
+  id: number;
+  batch: number;
+}
+
+function toBatch(rows: readonly HandedOver[]): Batch | undefined {
+  const [first] = rows;
+  return first && { batch: first.batch, orderIds: rows.map(({ id }) => id).sort((a, b) => a - b) };
+}
+
+/** Moves waiting orders into the submit queue's hands, as one batch of at most `limit`; undefined when none is due. */
+export async function takeWaiting(
+  pool: pg.Pool,
+  options: { readonly limit: number; readonly doesParkedBlock: boolean },
+): Promise<Batch | undefined> {
+  const holders: OrderState[] = [
+    "received",
+    "queued",
+    "submitting",
+    ...(options.doesParkedBlock ? (["parked"] as const) : []),
+  ];
+  return toBatch(await run<HandedOver>(pool, TAKE_WAITING, [options.limit, holders]));
+}
+
+/** Hands over orders whose lost call is due to be looked for; they stay as they are until a worker takes them. */
+export async function takeUnsettled(pool: pg.Pool, limit: number): Promise<Batch | undefined> {
+  return toBatch(await run<HandedOver>(pool, TAKE_UNSETTLED, [limit]));
+}
+
+/** How many orders are queued right now. */
+export async function countQueued(pool: pg.Pool): Promise<number> {
+  const [row] = await run<{ count: number }>(pool, COUNT_QUEUED);
+  return row?.count ?? 0;
+}
+
+/** Batches handed over more than `olderThanMs` ago of which orders wait for a worker: their jobs may have been lost. */
+export async function findHandedOver(
+  pool: pg.Pool,
+  options: { readonly olderThanMs: number; readonly limit: number },
+): Promise<number[]> {
+  const rows = await run<{ batch: number }>(pool, FIND_HANDED_OVER, [options.olderThanMs, options.limit]);
+  return rows.map(({ batch }) => batch);
+}
+
+/** Puts orders of batches whose jobs are gone back to waiting. */
+export async function putBack(pool: pg.Pool, batches: readonly number[]): Promise<void> {
+  await run(pool, PUT_BACK, [batches]);
+}
+
+/** Takes what of a batch still waits for this worker, in ascending order of the orders' ids. */
+export async function claimBatch(
+  pool: pg.Pool,
+  batch: number,
+  owner: string,
+  leaseMs: number,
+): Promise<LedgerOrder[]> {
+  const rows = await run<OrderRow>(pool, CLAIM, [batch, owner, leaseMs]);
+  return rows.map(fromOrderRow).sort((a, b) => a.id - b.id);
+}
+
+/** A call that changes the service and is about to leave. */
+export interface NewIntent {
+  readonly orderId: number;
+  readonly fence: number;
+  readonly intent: Intent;
+  readonly knownRequestIds: readonly number[];
+  /** What is sent, for the record; undefined for a subject. */
+  readonly body: unknown;
+  /** Where a request goes; a lost call is looked for there, whatever the configuration says by then. */
+  readonly surface?: Surface | undefined;
+  /** When an order that is sent again is looked for once more, ms from now. */
+  readonly recheckMs?: number | undefined;
+  /** Whether it is only written down while no label of the order is another subject's. */
+  readonly needsFreeLabels?: boolean | undefined;
+}
+
+/**
+ * Writes down that calls which change the service are about to leave, in a transaction of the caller's.
+ *
+ * @returns when, by the database's clock, by order id. An order that isn't there is no longer this worker's: nothing may
+ * be sent for it.
+ */
+export async function recordIntents(
+  client: Queryable,
+  intents: readonly NewIntent[],
+): Promise<ReadonlyMap<number, Date>> {
+  if (intents.length === 0) return new Map();
+  const list = intents.map(({ orderId, fence, intent, knownRequestIds, body, surface, recheckMs }) => ({
+    id: orderId,
+    fence,
+    intent,
+    known: knownRequestIds,
+    sent: body,
+    surface,
+    recheck_ms: recheckMs,
+  }));
+  const { rows } = await client.query<{ id: number; intent_at: Date }>(RECORD_INTENTS, [
+    JSON.stringify(list),
+  ]);
+  return new Map(rows.map(({ id, intent_at }) => [id, intent_at]));
+}
+
+/** What this process has in hand that none of its workers works on: by fence, or by batch where the claim was not answered. */
+export interface AbandonedOrders {
+  readonly fences: readonly number[];
+  readonly claims: readonly number[];
+}
+
+interface Released {
+  id: number;
+  state: OrderState;
+  has_intent: boolean;
+}
+
+async function release(
+  client: pg.PoolClient,
+  owner: string,
+  { fences, claims }: AbandonedOrders,
+): Promise<Released[]> {
+  const values = [owner, fences, MOST_INTERRUPTIONS, INTERRUPTED_TEXT, claims];
+  const { rows } = await client.query<Released>(RELEASE_ABANDONED, values);
+  const parked = rows.filter((row) => row.state === "parked").map((row) => row.id);
+  if (parked.length > 0) await insertOrderOutcomes(client, parked);
+  return rows;
+}
+
+/** Takes back what workers of this process have held for longer than their lease, or gave up. */
+export async function releaseExpired(
+  pool: pg.Pool,
+  owner: string,
+  abandoned: AbandonedOrders,
+): Promise<number> {
+  return inTransaction(pool, async (client) => (await release(client, owner, abandoned)).length);
+}
+
+/**
+ * Takes over what an earlier process left in hand. Orders whose call may have left will be looked for at the service;
+ * the others wait for their turn again. Only for the one process that holds the submitter's lock.
+ */
+export async function recoverSubmissions(
+  pool: pg.Pool,
+  owner: string,
+): Promise<{ requeued: number; unsettled: number }> {
+  return inTransaction(pool, async (client) => {
+    const released = await release(client, owner, { fences: [], claims: [] });
+    const requeued = await client.query(REQUEUE_ALL);
+    await client.query(FORGET_HANDOVERS);
+    const unsettled = released.filter((row) => row.has_intent).length;
+    return { requeued: (requeued.rowCount ?? 0) + released.length - unsettled, unsettled };
+  });
+}
+
+/**
+ * Whether an earlier order of the same lane is still storing one of these labels, or has ended doing so less than
+ * `endedWithinMs` ago.
+ */
+export async function isEarlierStoreThere(
+  pool: pg.Pool,
+  orderId: number,
+  labels: readonly string[],
+  endedWithinMs: number,
+): Promise<boolean> {
+  const [row] = await run<{ is_there: boolean }>(pool, EARLIER_STORE, [orderId, labels, endedWithinMs]);
+  return row?.is_there === true;
+}
+
+/**
+ * Which of these requests, or procedures on the external surface, belong to other orders already; with the name of the
+ * order that has each, such as `o17 (P-1001)`.
+ */
+export async function findClaimed(
+  pool: pg.Pool,
+  surface: Surface,
+  ids: readonly number[],
+  orderId: number,
+): Promise<ReadonlyMap<number, string>> {
+  const query = surface === "request" ? CLAIMED_REQUESTS : CLAIMED_PROCEDURES;
+  const rows = await run<{ claimed: number; id: number; placer_order_number: string | null }>(pool, query, [
+    ids,
+    orderId,
+  ]);
+  return new Map(rows.map((row) => [row.claimed, nameOrder(row.id, row.placer_order_number)]));
+}
+
+/** The order's intent as it stands; $1 id, $2 fence. */
+const FIND_INTENT = `
+select intent
+  from orders
+ where id = $1
+   and fence = $2
+   and state = 'submitting'`;
+
+/** The intent of an order in this worker's hands, or "not ours" when another has it. */
+export async function findIntent(
+  pool: pg.Pool,
+  orderId: number,
+  fence: number | undefined,
+): Promise<Intent | undefined | "not ours"> {
+  const [row] = await run<{ intent: Intent | null }>(pool, FIND_INTENT, [orderId, fence ?? null]);
+  return row ? (row.intent ?? undefined) : "not ours";
+}
+
+/** Whether another order of the lane has a call under way that nobody has settled; $1 order id. Index: orders_lane. */
+const LANE_UNSETTLED = `
+select exists (
+  select 1
+    from orders o
+    join orders e on e.lane = o.lane and e.id <> o.id
+   where o.id = $1
+     and e.intent = 'request'
+     and e.state in ('submitting', 'parked')) as is_unsettled`;
+
+/** Whether a request of this lane could be the lost one of another order as well. */
+export async function isLaneUnsettled(pool: pg.Pool, orderId: number): Promise<boolean> {
+  const [row] = await run<{ is_unsettled: boolean }>(pool, LANE_UNSETTLED, [orderId]);
+  return row?.is_unsettled === true;
+}

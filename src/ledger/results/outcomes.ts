@@ -1,0 +1,217 @@
+import type pg from "pg";
+import { encodeCrockfordNumber } from "../../core/crockford.ts";
+import type { FailureCode, Problem } from "../../core/failures.ts";
+
+import type { ControlAnswer, Outcome, OutcomeOrder } from "../../core/outcome.ts";
+import { phi } from "../../core/phi.ts";
+import { run } from "../database.ts";
+import { formatId } from "../ids.ts";
+import type { OrderSnapshot } from "../orders/row.ts";
+
+/** An outcome that has not been put into a delivery yet, and what is needed to do so. */
+export interface OpenOutcome {
+  readonly id: number;
+  readonly outcome: Outcome;
+  /** The bytes and character set of the HL7 message that it answers; undefined for CSV. */
+  readonly original: { readonly raw: Buffer; readonly encoding: string | undefined } | undefined;
+  readonly fileId: number | undefined;
+  /** The delivery that it is parked as since no message could be made of it: one is made anew, to be sent in its place. */
+  readonly parkedAs: number | undefined;
+}
+
+/** An outcome of which no message could be made; a person sees it among the deliveries. */
+export interface UncomposedOutcome {
+  readonly outcomeId: number;
+  readonly code: FailureCode;
+  readonly text: string;
+}
+
+/** A delivery that was composed: its name and bytes never change again. */
+export interface ComposedDelivery {
+  readonly fileName: string;
+  readonly bytes: Buffer;
+  readonly outcomeIds: readonly number[];
+}
+
+/** Open outcomes of a connector, oldest first; $1 connector, $2 how many. Index: outcomes_open. */
+const OPEN_OUTCOMES = `
+select t.id, t.kind, t.payload, t.occurred_at, t.message_id, m.connector, m.message_control_id,
+       case when m.format = 'hl7' then octet_length(m.raw) end as raw_bytes, m.encoding,
+       m.format, m.file_id, m.received_at, f.file_name, l.instance_code, t.delivery_id
+  from outcomes t
+  join messages m on m.id = t.message_id
+  left join messages first on first.id = m.replay_of
+  left join files f on f.id = coalesce(m.file_id, first.file_id)
+  cross join ledger l
+ where t.connector = $1
+   and not t.is_composed
+ order by t.id
+ limit $2`;
+
+/** The texts of messages; $1 bigint[] ids. Index: the primary key. */
+const FIND_RAWS = "select m.id, m.raw from messages m where m.id = any ($1) and m.raw is not null";
+
+/** Of messages whose outcomes are composed together, bytes: more of them wait for the next time. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Connectors with outcomes to compose: how many, and the age of the oldest in ms. Index: outcomes_open. */
+const OPEN_CONNECTORS = `
+select t.connector,
+       count(*)::integer as open,
+       (extract(epoch from now() - min(t.occurred_at)) * 1000)::double precision as oldest_ms
+  from outcomes t
+ where not t.is_composed
+ group by t.connector`;
+
+/** $1 connector, $2 file name, $3 bytes. */
+export const INSERT_DELIVERY = `
+insert into deliveries (connector, file_name, bytes)
+values ($1, $2, $3)
+returning id`;
+
+/** Numbers result files; $1 connector, $2 name of the input file. */
+const NEXT_RESULT_NUMBER = `
+insert into result_numbers as r (connector, input_name, last_number)
+select $1, $2, 1 + l.restores * 1000
+  from ledger l
+on conflict (connector, input_name) do update set last_number = r.last_number + 1
+returning last_number`;
+
+interface OutcomeRow {
+  id: number;
+  kind: Outcome["kind"];
+  payload: {
+    orders?: OrderSnapshot[];
+    order?: OrderSnapshot;
+    problems?: Problem[];
+    placerOrderNumber?: string;
+    isDuplicate?: boolean;
+    answers?: (Omit<ControlAnswer, "order"> & { order?: OrderSnapshot })[];
+  };
+  occurred_at: Date;
+  message_id: number;
+  connector: string;
+  message_control_id: string | null;
+  raw_bytes: number | null;
+  encoding: string | null;
+  format: "hl7" | "csv" | "unreadable";
+  file_id: number | null;
+  received_at: Date;
+  file_name: string | null;
+  instance_code: string;
+  delivery_id: number | null;
+}
+
+const toOrder = ({ priorSubjectCode, ...snapshot }: OrderSnapshot): OutcomeOrder => ({
+  ...snapshot,
+  subjectCode: phi(snapshot.subjectCode),
+  ...(priorSubjectCode === undefined ? {} : { priorSubjectCode: phi(priorSubjectCode) }),
+});
+
+function toOutcome(row: OutcomeRow): Outcome {
+  const common = {
+    outcomeId: formatId("t", row.id),
+    controlId: `CB${row.instance_code}${encodeCrockfordNumber(row.id).padStart(8, "0")}`,
+    occurredAt: row.occurred_at,
+    message: {
+      messageId: formatId("m", row.message_id),
+      connector: row.connector,
+      messageControlId: row.message_control_id ?? undefined,
+      fileName: row.file_name ?? undefined,
+      receivedAt: row.received_at,
+    },
+  };
+  const { payload } = row;
+  switch (row.kind) {
+    case "acknowledged":
+      return {
+        ...common,
+        kind: "acknowledged",
+        orders: (payload.orders ?? []).map(toOrder),
+        isDuplicate: payload.isDuplicate === true,
+      };
+    case "refused":
+    case "waiting":
+      return {
+        ...common,
+        kind: row.kind,
+        problems: payload.problems ?? [],
+        placerOrderNumber: payload.placerOrderNumber,
+      };
+    case "changed":
+      if (!payload.order) throw new TypeError(`outcome ${row.id} has no order`);
+      return { ...common, kind: "changed", order: toOrder(payload.order) };
+    case "control":
+      return {
+        ...common,
+        kind: "control",
+        answers: (payload.answers ?? []).map(({ order, ...answer }) => ({
+          ...answer,
+          order: order && toOrder(order),
+        })),
+      };
+  }
+}
+
+/**
+ * What the lab is still to be told through a connector, in the order in which it happened: so many at most, and no more
+ * than the memory has room for. The outcomes of one message share its text, since it may be large and have thousands.
+ */
+export async function listOpenOutcomes(
+  pool: pg.Pool,
+  connector: string,
+  limit: number,
+): Promise<OpenOutcome[]> {
+  const rows = withinBytes(await run<OutcomeRow>(pool, OPEN_OUTCOMES, [connector, limit]));
+  const ids = new Set(rows.flatMap((row) => (row.raw_bytes === null ? [] : [row.message_id])));
+  const raws = ids.size === 0 ? [] : await run<{ id: number; raw: Buffer }>(pool, FIND_RAWS, [[...ids]]);
+  const rawById = new Map(raws.map(({ id, raw }) => [id, raw]));
+  return rows.map((row) => {
+    const raw = rawById.get(row.message_id);
+    return {
+      id: row.id,
+      outcome: toOutcome(row),
+      original: raw && { raw, encoding: row.encoding ?? undefined },
+      fileId: row.file_id ?? undefined,
+      parkedAs: row.delivery_id ?? undefined,
+    };
+  });
+}
+
+/** The first of them, as many as there is room for the texts of their messages; one at least. */
+function withinBytes(rows: readonly OutcomeRow[]): readonly OutcomeRow[] {
+  const seen = new Set<number>();
+  let bytes = 0;
+  const end = rows.findIndex(({ message_id: id, raw_bytes: more }, n) => {
+    if (more === null || seen.has(id)) return false;
+    seen.add(id);
+    bytes += more;
+    return n > 0 && bytes > MOST_BYTES;
+  });
+  return end === -1 ? rows : rows.slice(0, end);
+}
+
+/** Connectors that have something to compose. */
+export async function findOpenConnectors(
+  pool: pg.Pool,
+): Promise<{ connector: string; open: number; oldestMs: number }[]> {
+  const rows = await run<{ connector: string; open: number; oldest_ms: number }>(pool, OPEN_CONNECTORS);
+  return rows.map((row) => ({ connector: row.connector, open: row.open, oldestMs: row.oldest_ms }));
+}
+
+/** What became of a batch of outcomes. */
+export interface Composition {
+  readonly deliveries: readonly ComposedDelivery[];
+  /** Outcomes that the profile doesn't tell the lab. */
+  readonly untold: readonly number[];
+  readonly uncomposed: readonly UncomposedOutcome[];
+}
+
+/**
+ * The number of the next result file for an input file of this name, from 1. A crash may leave a number unused, and a ledger
+ * that was restored leaves 1,000, since it doesn't know which names it has given.
+ */
+export async function takeResultNumber(pool: pg.Pool, connector: string, inputName: string): Promise<number> {
+  const [row] = await run<{ last_number: number }>(pool, NEXT_RESULT_NUMBER, [connector, inputName]);
+  return row?.last_number ?? 1;
+}
