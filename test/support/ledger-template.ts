@@ -40,7 +40,7 @@ export async function createLedgerTemplate(server: EmbeddedConnection): Promise<
 const LOOK = `
 select concat_ws(
          ' ',
-         (select concat_ws(' ', count(*), sum(oid::bigint), count(*) filter (where reltuples >= 0))
+         (select concat_ws(' ', count(*), sum(oid::bigint), count(*) filter (where relkind = 'r' and reltuples >= 0))
             from pg_class
            where oid >= 16384 and relpersistence <> 't'),
          (select concat_ws(' ', count(*), sum(attrelid::bigint * attnum), max(a.xmin::text::bigint))
