@@ -1,8 +1,8 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
-import { asFailure, type Failure, type FailureCode } from "../core/failures.ts";
+import { asFailure, type Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import { decideControl } from "../core/order-control.ts";
+import { type ControlRefusal, decideControl } from "../core/order-control.ts";
 import type { Surface } from "../core/surface.ts";
 import { formatId } from "../ledger/ids.ts";
 import {
@@ -178,16 +178,12 @@ export type Found =
   | { readonly kind: "gone"; readonly forMs: number };
 
 /** How a cancellation stands after a look that did not find the order cancelled. */
-export interface UncancelledLook {
+export interface UncancelledLook extends Pick<DueCancel, "unanswered" | "failure"> {
   readonly call: Exclude<CancelCallState, "due">;
-  /** Calls before the last one whose answer never came; not those that the service was too busy to take. */
-  readonly unanswered: number;
   /** Looks in a row since the last call that found the same, this one included. */
   readonly looks: number;
   /** How long ago the last call was made, ms. */
   readonly calledAgeMs: number;
-  /** Why the last call is not known to have worked; undefined when the service took it. */
-  readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
   readonly found: Found;
 }
 
@@ -197,7 +193,7 @@ export type AfterLook =
   | { readonly kind: "callAgain" }
   /** A call of ours took the request away: it is cancelled as much as one that the service shows so. */
   | { readonly kind: "cancelled" }
-  | { readonly kind: "unable"; readonly refusal: { readonly code: FailureCode; readonly text: string } };
+  | { readonly kind: "unable"; readonly refusal: ControlRefusal };
 
 /**
  * Decides what follows. A refusal stands once a look has shown that nothing was cancelled. A call whose

@@ -62,9 +62,9 @@ function previewJson(preview: Preview, session: Session) {
       messageType: message.messageType ?? null,
       verdict: message.verdict,
       problems: message.problems.map(withHint),
-      orderControls: message.wishes.map(({ control, fillerNumber, content, ...wish }) => ({
+      orderControls: message.controlRequests.map(({ control, fillerNumber, content, ...request }) => ({
         control,
-        ...numberJson(wish),
+        ...numberJson(request),
         fillerNumber: fillerNumber ?? null,
         content: content ? orderPreviewJson(content, session) : null,
       })),
@@ -147,9 +147,9 @@ function printMessage(message: PreviewMessage, session: Session): void {
     `${clean(message.place)}${about ? ` (${clean(about)})` : ""}: ${session.paint(["bold", PAINT_BY_VERDICT[message.verdict]], message.verdict)}`,
   );
   session.lines(problemLines(message.problems), 2);
-  for (const wish of message.wishes) {
-    session.lines([clean(wishLine(wish))], 2);
-    if (wish.content) session.lines(orderLines(wish.content, session.mayShowPhi), 4);
+  for (const request of message.controlRequests) {
+    session.lines([clean(controlLine(request))], 2);
+    if (request.content) session.lines(orderLines(request.content, session.mayShowPhi), 4);
   }
   for (const { order, calls } of message.orders) {
     session.lines(orderLines(order, session.mayShowPhi), 2);
@@ -179,8 +179,8 @@ function placeOf(answer: Answer): string {
   return answer.fileName === undefined ? ", over the connection" : ` ${clean(answer.fileName)}`;
 }
 
-function wishLine({ control, fillerNumber, ...wish }: ControlRequest): string {
-  const name = showNumber(wish) || `of ${fillerNumber?.kind} ${fillerNumber?.id}`;
+function controlLine({ control, fillerNumber, ...request }: ControlRequest): string {
+  const name = showNumber(request) || `of ${fillerNumber?.kind} ${fillerNumber?.id}`;
   if (control === "status") return `Asks how order ${name} stands`;
   return `Wants order ${name} ${DONE[control]}, as far as that is possible by then`;
 }

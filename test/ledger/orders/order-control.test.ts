@@ -345,6 +345,18 @@ describe("while a call may be under way", () => {
       expect((await only(pool)).state).toBe("cancelled");
     }));
 
+  test("the ledger itself holds no open request but to cancel", () =>
+    withLedger(async ({ pool }) => {
+      await ordered(pool);
+      const open = (control: Control) =>
+        pool.query(
+          "insert into control_requests (control, connector, order_id, actor, state) select $1, 'lims', id, 'test', 'open' from orders",
+          [control],
+        );
+      await open("cancel");
+      await expect(open("hold")).rejects.toThrow("control_requests_only_cancellations_stay_open");
+    }));
+
   test("a cancellation that comes at the moment in which the call is known to have had no effect is carried out", () =>
     withLedger(async ({ pool }) => {
       await ordered(pool);

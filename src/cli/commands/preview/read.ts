@@ -32,7 +32,7 @@ export interface PreviewMessage {
   readonly problems: readonly Problem[];
   readonly orders: readonly { readonly order: Order; readonly calls: readonly PlannedCall[] }[];
   /** What it wants of earlier orders. */
-  readonly wishes: readonly ControlRequest[];
+  readonly controlRequests: readonly ControlRequest[];
   /** What the lab would be sent at once about it alone; undefined when the profile sends nothing. */
   readonly answer: Answer | undefined;
   /** Why its results would be parked, where the character set of the results can't hold them. */
@@ -113,7 +113,7 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
       counts[mapped.verdict] += 1;
       whole?.add(message, mapped);
       if (messages.length >= limit) continue;
-      const { header, verdict, problems, orders, wishes = [] } = mapped;
+      const { header, verdict, problems, orders, wishes: controlRequests = [] } = mapped;
       const parts = { fileName, connector, profile, now };
       const resultProblem = findUnwritable(message, mapped, parts);
       // Rows have no other character set to go out in, as answers in HL7 have.
@@ -124,7 +124,7 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
         messageType: header && [header.messageCode, header.triggerEvent].filter(Boolean).join("^"),
         verdict,
         problems,
-        wishes,
+        controlRequests,
         orders: orders.map((order) => ({
           order,
           calls: planCalls(order, service, wayOfFacility(config, order.facilityId)),
