@@ -43,9 +43,9 @@ import { takeResultNumber } from "./ledger/results/outcomes.ts";
 import { acquireSubmitterLock, type SubmitterLock } from "./ledger/submitter-lock.ts";
 import type { Profile } from "./mapping/profile/profile.ts";
 import type { ProfileDefinition } from "./mapping/profile/schema.ts";
-import { LONGEST_RETRY_MS } from "./service/answer.ts";
 import type { ServiceClient } from "./service/client.ts";
-import type { ObservedCall } from "./service/transport.ts";
+import { LONGEST_RETRY_MS } from "./service/http/answer.ts";
+import type { ObservedCall } from "./service/http/transport.ts";
 
 export interface DaemonOptions {
   readonly roles: ReadonlySet<Role>;

@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { formatMinute } from "../core/utc-minute.ts";
-import type { Opening } from "../service/breaker.ts";
 import type { ServiceClient } from "../service/client.ts";
+import type { Opening } from "../service/http/breaker.ts";
 
 /** Why nothing goes to the service right now, since when, and what becomes of the orders, in words for an operator. */
 export function serviceTrouble({ cause, since, text }: Opening): string {

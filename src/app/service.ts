@@ -2,7 +2,7 @@ import type { AuthConfig, Config } from "../config/config.ts";
 import { Failure } from "../core/failures.ts";
 import { MOST_PEM_BYTES, readGivenFile } from "../core/given-file.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
-import { pathOfList } from "../service/reads.ts";
+import { pathOfList } from "../service/lists/reads.ts";
 import type { Secret, ServiceSettings } from "../service/settings.ts";
 
 /**

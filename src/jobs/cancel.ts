@@ -16,7 +16,7 @@ import {
 } from "../ledger/orders/cancellations.ts";
 import type { CancelLook, CancelTarget } from "../service/cancel.ts";
 import type { ServiceClient } from "../service/client.ts";
-import { sensitiveOf } from "../service/subjects.ts";
+import { sensitiveOf } from "../service/request-surface/subjects.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
 import { planLook, type Settle } from "./reconcile/reconcile.ts";
 

@@ -1,14 +1,13 @@
 import { Failure } from "../core/failures.ts";
 import type { Phi } from "../core/phi.ts";
 import type { Surface } from "../core/surface.ts";
-import type { ServiceContext } from "./context.ts";
-import { unwrapObject } from "./envelope.ts";
-import { findErrorRule, type Method } from "./error-rules.ts";
-import { EXTERNAL_PROCEDURES, getExternalProcedure } from "./external-procedures.ts";
-import { fetchPage } from "./list.ts";
-import { getProcedure, PROCEDURES } from "./procedures.ts";
-import { readReport } from "./refusal.ts";
-import { getRequest, REQUESTS } from "./requests.ts";
+import { EXTERNAL_PROCEDURES, getExternalProcedure } from "./external-surface/procedures.ts";
+import { unwrapObject } from "./http/answer.ts";
+import { findErrorRule, type Method } from "./http/classify.ts";
+import type { ServiceContext } from "./http/context.ts";
+import { readReport } from "./http/refusal.ts";
+import { fetchPage } from "./lists/list.ts";
+import { getProcedure, getRequest, PROCEDURES, REQUESTS } from "./request-surface/requests.ts";
 import { parseProcedure } from "./shapes.ts";
 
 /** The service's call that cancels a request or procedure; the specification leaves it open, so it is the site's word. */

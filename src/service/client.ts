@@ -5,21 +5,20 @@ import type { ContainerLocation } from "../core/outcome.ts";
 import type { Phi } from "../core/phi.ts";
 import type { Refill, Tank } from "../core/refill.ts";
 import type { Surface } from "../core/surface.ts";
-import type { BatchRead } from "./batch-reader.ts";
-import { type Breaker, CircuitBreaker } from "./breaker.ts";
 import { type CancelLook, type CancelTarget, cancelAtService, lookForCancel } from "./cancel.ts";
-import { Capabilities, type EndpointFindings, type ShapeChange } from "./capabilities.ts";
-import { getLocation, listSubjectContainers } from "./containers.ts";
-import type { ServiceContext } from "./context.ts";
-import type { NewRequest } from "./correlation.ts";
-import { createExternalSurface, type ExternalSurface } from "./external-surface.ts";
-import type { LostRequest } from "./likeness.ts";
-import { Limiter } from "./limiter.ts";
-import { listMade, type Made, type MadeSearch } from "./made.ts";
-import { listNewest, type Newest } from "./newest.ts";
-import { type ListFacts, type ProbePlan, probeLists, probeUnknownId, type UnknownId } from "./probe.ts";
-import { getProcedure } from "./procedures.ts";
-import { readProcedures, readRequests } from "./read-batch.ts";
+import {
+  type CreatedProcedure,
+  createProcedure,
+  getExternalProcedure,
+} from "./external-surface/procedures.ts";
+import { type Breaker, CircuitBreaker } from "./http/breaker.ts";
+import type { ServiceContext } from "./http/context.ts";
+import { Limiter } from "./http/limiter.ts";
+import { OAuthTokens, StaticTokens, type TokenLife } from "./http/token.ts";
+import { type ObservedCall, Transport } from "./http/transport.ts";
+import { createWire } from "./http/wire.ts";
+import type { BatchRead } from "./lists/batch-reader.ts";
+import { Capabilities, type EndpointFindings, type ShapeChange } from "./lists/capabilities.ts";
 import {
   getInventory,
   type ListQuestion,
@@ -28,18 +27,42 @@ import {
   readList,
   readPage,
   readRecord,
-} from "./reads.ts";
+} from "./lists/reads.ts";
+import type { NewRequest } from "./new-request.ts";
+import { type ListFacts, type ProbePlan, probeLists, probeUnknownId, type UnknownId } from "./probe/probe.ts";
+import { type ExternalBatch, readExternalProcedures, readProcedures, readRequests } from "./read-batch.ts";
+import { findCreatedProcedure } from "./reconcile/find-procedure.ts";
+import { findCreatedRequest, type ReconcileFindings } from "./reconcile/find-request.ts";
+import { listMade, type Made, type MadeSearch } from "./reconcile/made.ts";
+import type { LostRequest } from "./reconcile/match.ts";
+import { listNewest, type Newest } from "./reconcile/newest.ts";
+import { snapshotRequestIds } from "./reconcile/search-requests.ts";
 import { getRefill, listTanks, type RefillReading, type RefillSearch, readRefills } from "./refills.ts";
-import { type CreatedRequest, type CreateOptions, createRequest, getRequest } from "./requests.ts";
-import { snapshotRequestIds } from "./search-requests.ts";
+import { getLocation, listSubjectContainers } from "./request-surface/containers.ts";
+import {
+  type CreatedRequest,
+  type CreateOptions,
+  createRequest,
+  getProcedure,
+  getRequest,
+} from "./request-surface/requests.ts";
+import { findSubject, getSubject, registerSubject } from "./request-surface/subjects.ts";
 import { resolveSettings, type ServiceAuth, type ServiceSettings } from "./settings.ts";
-import { findCreatedRequest, type SettleFindings } from "./settle.ts";
 import type { ProcedureStatus, RequestStatus, ServiceContainer, ServiceSubject } from "./shapes.ts";
-import { findSubject, getSubject, registerSubject } from "./subjects.ts";
-import { OAuthTokens, StaticTokens, type TokenLife } from "./token.ts";
-import { type ObservedCall, Transport } from "./transport.ts";
 import type { RawObject } from "./values.ts";
-import { createWire } from "./wire.ts";
+
+/** The calls of the external surface, `/api/v1/external`: an order becomes a procedure at once. */
+export interface ExternalSurface {
+  createProcedure(
+    request: NewRequest,
+    signal: AbortSignal,
+    options?: CreateOptions,
+  ): Promise<CreatedProcedure>;
+  findCreatedProcedure(lost: LostRequest, signal: AbortSignal): Promise<ReconcileFindings>;
+  getProcedure(id: number, signal: AbortSignal): Promise<ProcedureStatus>;
+  readProcedures(batch: ExternalBatch, signal: AbortSignal): Promise<BatchRead<ProcedureStatus>>;
+  listSubjectContainers(subjectCode: Phi, signal: AbortSignal): Promise<ServiceContainer[]>;
+}
 
 /**
  * The Sample Storage Integration Service. Orders go by the request surface through the methods themselves, and by the
@@ -53,7 +76,7 @@ export interface ServiceClient {
   registerSubject(facilityId: number, subject: OrderSubject, signal: AbortSignal): Promise<ServiceSubject>;
 
   createRequest(request: NewRequest, signal: AbortSignal, options?: CreateOptions): Promise<CreatedRequest>;
-  findCreatedRequest(lost: LostRequest, signal: AbortSignal): Promise<SettleFindings>;
+  findCreatedRequest(lost: LostRequest, signal: AbortSignal): Promise<ReconcileFindings>;
   snapshotRequestIds(
     facilityId: number,
     subjectCode: Phi,
@@ -212,5 +235,18 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
       breaker.close();
       await wire.close();
     },
+  };
+}
+
+/** The calls of the external surface over the same connections, limits and findings as the others. */
+export function createExternalSurface(context: ServiceContext): ExternalSurface {
+  const surface = "external";
+  return {
+    createProcedure: (request, signal, options) => createProcedure(context, request, signal, options),
+    findCreatedProcedure: (lost, signal) => findCreatedProcedure(context, lost, signal),
+    getProcedure: (id, signal) => getExternalProcedure(context, id, signal),
+    readProcedures: (batch, signal) => readExternalProcedures(context, batch, signal),
+    listSubjectContainers: (subjectCode, signal) =>
+      listSubjectContainers(context, { surface, subjectCode }, signal),
   };
 }

@@ -1,13 +1,13 @@
 import { isSubjectNews, type Order } from "../core/order.ts";
 import type { FacilityWay, Surface } from "../core/surface.ts";
-import { containersPath } from "./containers.ts";
-import type { NewRequest } from "./correlation.ts";
-import { EXTERNAL_PROCEDURES } from "./external-procedures.ts";
-import { requestBody } from "./request-body.ts";
-import { REQUESTS } from "./requests.ts";
+import { EXTERNAL_PROCEDURES } from "./external-surface/procedures.ts";
+import type { Query } from "./http/transport.ts";
+import type { NewRequest } from "./new-request.ts";
+import { requestBody } from "./new-request.ts";
+import { containersPath } from "./request-surface/containers.ts";
+import { REQUESTS } from "./request-surface/requests.ts";
+import { SUBJECTS, subjectBody } from "./request-surface/subjects.ts";
 import { resolveSettings, type ServiceSettings } from "./settings.ts";
-import { SUBJECTS, subjectBody } from "./subjects.ts";
-import type { Query } from "./transport.ts";
 
 /** A call that an order would lead to. Holds patients' values: for an authorised operator's eyes. */
 export interface PlannedCall {

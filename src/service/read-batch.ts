@@ -1,8 +1,7 @@
-import { type BatchRead, BatchReader, type Kind } from "./batch-reader.ts";
-import type { ServiceContext } from "./context.ts";
-import { EXTERNAL_PROCEDURES, getExternalProcedure } from "./external-procedures.ts";
-import { getProcedure, PROCEDURES } from "./procedures.ts";
-import { getRequest, REQUESTS } from "./requests.ts";
+import { EXTERNAL_PROCEDURES, getExternalProcedure } from "./external-surface/procedures.ts";
+import type { ServiceContext } from "./http/context.ts";
+import { type BatchRead, BatchReader, type Kind } from "./lists/batch-reader.ts";
+import { getProcedure, getRequest, PROCEDURES, REQUESTS } from "./request-surface/requests.ts";
 import { type ProcedureStatus, parseProcedure, parseRequest, type RequestStatus, UNTOLD } from "./shapes.ts";
 
 /** The state of many requests of a facility, in as few requests as the service allows. Never throws. */

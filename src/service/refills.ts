@@ -1,14 +1,14 @@
 import { asFailure } from "../core/failures.ts";
 import type { Refill, Tank } from "../core/refill.ts";
 import type { Surface } from "../core/surface.ts";
-import type { ServiceContext } from "./context.ts";
-import { walkPages } from "./list.ts";
-import { PROCEDURES } from "./procedures.ts";
+import type { ServiceContext } from "./http/context.ts";
+import { getOne } from "./http/context.ts";
+import type { Query } from "./http/transport.ts";
+import { walkPages } from "./lists/list.ts";
+import { PROCEDURES } from "./request-surface/requests.ts";
 import { type ProcedureStatus, parseProcedure } from "./shapes.ts";
-import { getOne } from "./single.ts";
-import type { Query } from "./transport.ts";
+import type { ServiceWords } from "./values.ts";
 import { idOf, idValue, isObject, type RawObject, subjectCodeOf, textValue } from "./values.ts";
-import type { ServiceWords } from "./words.ts";
 
 /** Where each surface lists its procedures. */
 const ENDPOINTS: Readonly<Record<Surface, string>> = {

@@ -2,8 +2,8 @@ import { isIP } from "node:net";
 import { Failure } from "../core/failures.ts";
 import type { Surface } from "../core/surface.ts";
 import type { CancelCall } from "./cancel.ts";
-import type { ErrorRule } from "./error-rules.ts";
-import { type GivenWords, type ServiceWords, toServiceWords } from "./words.ts";
+import type { ErrorRule } from "./http/classify.ts";
+import { type GivenWords, type ServiceWords, toServiceWords } from "./values.ts";
 
 /** A secret, or how to read it again: a rotated file is picked up without a restart. */
 export type Secret = string | (() => Promise<string>);

@@ -1,20 +1,20 @@
 import { z } from "zod";
 import type { ContainerLocation } from "../core/outcome.ts";
 import { type Phi, phi } from "../core/phi.ts";
-import { findLocation } from "./location.ts";
 import {
   idOf,
   idValue,
   isObject,
   linkedId,
+  NO_WORDS,
   normalizeStatus,
   normalizeType,
   optional,
   type RawObject,
+  type ServiceWords,
   subjectCodeOf,
   textValue,
 } from "./values.ts";
-import { NO_WORDS, type ServiceWords } from "./words.ts";
 
 /** The status of an object that doesn't tell one. */
 export const UNTOLD = "UNKNOWN";
@@ -240,4 +240,41 @@ function identified(raw: unknown): { id: number; object: RawObject } | undefined
 
 function wrapped(value: string | null | undefined): Phi | undefined {
   return value === null || value === undefined || value === "" ? undefined : phi(value);
+}
+
+const fields = z.looseObject({
+  storageName: optional(textValue),
+  canister: optional(textValue),
+  cane: optional(textValue),
+  position: optional(textValue),
+  storedAt: optional(textValue),
+});
+
+/** Reads a location of either surface: flat (`storageName`, `position`) or with a nested `storage` object. */
+export function parseLocation(raw: RawObject): ContainerLocation {
+  const inner = isObject(raw.location) ? raw.location : raw;
+  const told = fields.parse({ ...raw, ...inner });
+  const storage = inner.storage;
+  return {
+    storageId: linkedId(inner, "storageId", "storage"),
+    storageName:
+      told.storageName ??
+      (isObject(storage) ? textValue.safeParse(storage.name).data : undefined) ??
+      undefined,
+    canister: told.canister ?? undefined,
+    cane: told.cane ?? undefined,
+    position: told.position ?? undefined,
+    storedAt: told.storedAt ?? undefined,
+  };
+}
+
+/** The location that an entry carries; undefined when it tells no place, since a time alone is none. */
+export function findLocation(raw: RawObject): ContainerLocation | undefined {
+  const location = parseLocation(raw);
+  return isPlace(location) ? location : undefined;
+}
+
+/** Whether a location says where; an answer of nothing but empty fields, or with a time alone, doesn't. */
+export function isPlace({ storedAt: _storedAt, ...place }: ContainerLocation): boolean {
+  return Object.values(place).some((part) => part !== undefined && part !== "");
 }

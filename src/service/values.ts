@@ -1,6 +1,4 @@
 import { z } from "zod";
-import { isPlainCode } from "./code-words.ts";
-import { NO_WORDS, type ServiceWords, upperWord } from "./words.ts";
 
 /** An object as the service sent it, fields that the specification doesn't know included. */
 export type RawObject = Readonly<Record<string, unknown>>;
@@ -123,4 +121,93 @@ const KNOWN_TYPES: ReadonlySet<string> = new Set([
  */
 export function isOtherType(told: string | undefined, ours: string): boolean {
   return told !== undefined && told !== ours && KNOWN_TYPES.has(told);
+}
+
+const ODD = "(odd name)";
+
+/**
+ * A name of a field, or a word in capitals, as it may be written anywhere: names of people begin with one capital letter,
+ * and anything else that doesn't look like a name of a field could be somebody's, too.
+ */
+export function plainName(text: string): string {
+  const isPlain =
+    /^(?:[a-z_][A-Za-z0-9_.-]{0,39}|[A-Z][A-Z0-9_]{1,39}|[A-Z][a-z0-9]+[A-Z][A-Za-z0-9]{0,30})$/.test(text);
+  return isPlain ? text : ODD;
+}
+
+/**
+ * A site's own words for statuses and types, each with the specification's word for it: `{ DONE: "COMPLETED" }`.
+ * Keys are compared as {@link upperWord} writes them.
+ */
+export interface ServiceWords {
+  readonly status: ReadonlyMap<string, string>;
+  readonly type: ReadonlyMap<string, string>;
+}
+
+/** No words of the site's own. */
+export const NO_WORDS: ServiceWords = { status: new Map(), type: new Map() };
+
+/** What a configuration may say about words. */
+export interface GivenWords {
+  readonly status?: Readonly<Record<string, string>> | undefined;
+  readonly type?: Readonly<Record<string, string>> | undefined;
+}
+
+/** The words of a configuration, in the spelling in which they are looked up. */
+export function toServiceWords(given: GivenWords | undefined): ServiceWords {
+  return { status: spelled(given?.status), type: spelled(given?.type) };
+}
+
+function spelled(words: Readonly<Record<string, string>> | undefined): ReadonlyMap<string, string> {
+  return new Map(Object.entries(words ?? {}).map(([theirs, ours]) => [upperWord(theirs), upperWord(ours)]));
+}
+
+/** The service's words for a status of the specification: the site's own, else the word itself. */
+export function theirStatusWords(status: string, words: ServiceWords): readonly string[] {
+  const theirs = [...words.status].flatMap(([word, ours]) => (ours === status ? [word] : []));
+  return theirs.length === 0 ? [status] : theirs;
+}
+
+/** A word in upper case with underscores between its parts: `IN_PROGRESS` from `in progress` or `In-Progress`. */
+export function upperWord(text: string): string {
+  return text
+    .trim()
+    .toUpperCase()
+    .replace(/[\s-]+/g, "_");
+}
+
+/** Words that error codes and statuses are made of; none of them is anybody's name. */
+const WORDS = new Set(
+  (
+    "a above accepted access account active again already amount and api argument arguments assigned auth " +
+    "authentication authorization available bad be belongs below body bounds box busy by cancel canceled cancelled cane " +
+    "canister cannot capacity changed check client closed code completed conflict constraint contact container " +
+    "containers content count create created credentials data database date db deleted denied dependency deprecated " +
+    "device devices different disabled does duplicate empty endpoint entity err error errors exceeded exception exist " +
+    "exists expired facility fail failed failure fault field fields filter for forbidden format found full gateway gone " +
+    "grant group has header http id identifier in inactive input insufficient integrity internal invalid is item json " +
+    "key label labels large length limit limited list location lock locked long lookup maintenance malformed many max " +
+    "maximum media medium method min minimum mismatch missing name network no not null object occupied of offline on " +
+    "only open operation or order organization out overflow page parameter parameters parse password patient payload " +
+    "pending per perform permission precondition presence present problem procedure procedures processing quota range " +
+    "rate rejected request requests required reserved resource response retired retrieval retry rfid role rule sample " +
+    "samples scope schema server service session short slot small space stale state status storage store stored subject " +
+    "subjects support supported syntax system tag tank target temporarily temporary throttled time timeout to token " +
+    "too transition type unable unauthenticated unauthorized unavailable unique unknown unprocessable unreachable " +
+    "aborted approved awaiting done executing finished hold paused progress queued review running scheduled started such " +
+    "waiting unsupported update upstream url user validation value values version violated violation wrong"
+  ).split(" "),
+);
+
+/**
+ * Whether a code that the service gives can be shown to anybody: all its words are those of errors, as in
+ * `VALIDATION_ERROR` or `tank-full`, with a status among them. Any other may be somebody's name or number.
+ */
+export function isPlainCode(code: string): boolean {
+  const parts = code
+    .replace(/([a-z0-9])([A-Z])/g, "$1_$2")
+    .split(/[_.:/-]/)
+    .filter((part) => part !== "");
+  const words = parts.filter((part) => !/^[1-5]\d\d$/.test(part));
+  return code.length <= 80 && words.length > 0 && words.every((word) => WORDS.has(word.toLowerCase()));
 }

@@ -1,4 +1,4 @@
-import { MEANINGS, VERDICTS, type Verdict } from "../../src/service/classify.ts";
+import { MEANINGS, VERDICTS, type Verdict } from "../../src/service/http/classify.ts";
 
 /** The tables of `docs/guide/service-errors.md`, by the name of the place that each has in it. */
 export function renderTables(): ReadonlyMap<string, string> {

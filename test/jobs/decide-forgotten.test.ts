@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decideForgotten, type Forgetful } from "../../src/jobs/reconcile/compare.ts";
-import type { Made } from "../../src/service/made.ts";
+import type { Made } from "../../src/service/reconcile/made.ts";
 
 const MARK = "7K3M-ZQ0VX9TB4D";
 const OTHER = "7K3M-AAAAAAAAAA";

@@ -9,13 +9,13 @@ import { changeOrders } from "../../src/ledger/orders/change.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { claimBatch, takeUnsettled } from "../../src/ledger/orders/submission.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
-import type { SettleFindings } from "../../src/service/settle.ts";
+import type { ReconcileFindings } from "../../src/service/reconcile/find-request.ts";
 import { claimNext, recordIntent, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 
 /** What a look finds, at a service that is asked nothing else. */
-function depsOf(pool: pg.Pool, found: SettleFindings): SubmitDeps {
+function depsOf(pool: pg.Pool, found: ReconcileFindings): SubmitDeps {
   const service: Partial<ServiceClient> = { findCreatedRequest: async () => found };
   return {
     pool,

@@ -1,11 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Phi } from "../../src/core/phi.ts";
-import { parseAnswer } from "../../src/service/answer.ts";
-import { parseLocation } from "../../src/service/location.ts";
-import { maskKeptText } from "../../src/service/mask.ts";
-import { describeRefusal } from "../../src/service/refusal.ts";
-import { parseContainer, parseProcedure, parseRequest, parseSubject } from "../../src/service/shapes.ts";
+import { parseAnswer } from "../../src/service/http/answer.ts";
+import { maskKeptText } from "../../src/service/http/mask.ts";
+import { describeRefusal } from "../../src/service/http/refusal.ts";
+import {
+  parseContainer,
+  parseLocation,
+  parseProcedure,
+  parseRequest,
+  parseSubject,
+} from "../../src/service/shapes.ts";
 
 /** Words with everything that JSON can say and a database can't keep. */
 const anyWords = fc.oneof(

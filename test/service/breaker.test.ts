@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Failure, type FailureCode } from "../../src/core/failures.ts";
-import { type BreakerChange, CircuitBreaker } from "../../src/service/breaker.ts";
+import { type BreakerChange, CircuitBreaker } from "../../src/service/http/breaker.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { failureOf } from "./with-client.ts";
 

@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import type { NewRequest } from "../../src/service/correlation.ts";
+import type { NewRequest } from "../../src/service/new-request.ts";
 import { send } from "./stub-service.ts";
 import { failureOf, logSink, never, withClient, withStub } from "./with-client.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { passes, toEntryFilter } from "../../src/service/entry-filter.ts";
-import { NO_WORDS, toServiceWords } from "../../src/service/words.ts";
+import { passes, toEntryFilter } from "../../src/service/lists/reads.ts";
+import { NO_WORDS, toServiceWords } from "../../src/service/values.ts";
 
 const passed = (entry: Record<string, unknown>, name: string, value: string) =>
   passes(entry, toEntryFilter(name, value), NO_WORDS);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import type { NewRequest } from "../../src/service/correlation.ts";
+import type { NewRequest } from "../../src/service/new-request.ts";
 import { type Row, send } from "./stub-service.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { LostRequest } from "../../src/service/likeness.ts";
+import type { LostRequest } from "../../src/service/reconcile/match.ts";
 import { onExternal, procedure, withExternal } from "./external-stub.ts";
 import { REF, retrieval, store } from "./lost-calls.ts";
 import { type Row, send } from "./stub-service.ts";

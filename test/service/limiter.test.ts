@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/core/failures.ts";
-import { Limiter } from "../../src/service/limiter.ts";
+import { Limiter } from "../../src/service/http/limiter.ts";
 import { FakeClock, settle } from "./fake-clock.ts";
 import { failureOf, never } from "./with-client.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ServiceClient } from "../../src/service/client.ts";
-import type { ReadPage } from "../../src/service/reads.ts";
+import type { ReadPage } from "../../src/service/lists/reads.ts";
 import type { Row } from "./stub-service.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
 

@@ -1,5 +1,5 @@
 import { phi } from "../../src/core/phi.ts";
-import type { LostRequest } from "../../src/service/likeness.ts";
+import type { LostRequest } from "../../src/service/reconcile/match.ts";
 
 /** The correlation token of the lost call. */
 export const REF = "7K3M-ZQ0VX9TB4D";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { phi } from "../../src/core/phi.ts";
-import { parseAnswer } from "../../src/service/answer.ts";
-import { maskKeptText } from "../../src/service/mask.ts";
-import { describeRefusal } from "../../src/service/refusal.ts";
+import { parseAnswer } from "../../src/service/http/answer.ts";
+import { maskKeptText } from "../../src/service/http/mask.ts";
+import { describeRefusal } from "../../src/service/http/refusal.ts";
 
 describe("masking a text of the service", () => {
   it.each([

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Order } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
-import { findMarks, hasRef, withRef } from "../../src/service/correlation.ts";
+import { findMarks, hasRef, withRef } from "../../src/service/new-request.ts";
 import { planCalls } from "../../src/service/plan-calls.ts";
 
 const settings = { baseUrl: "https://storage.example.org", auth: { apiToken: "t" } };

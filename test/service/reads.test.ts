@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ServiceClient } from "../../src/service/client.ts";
-import type { FilterRemark, ListQuestion } from "../../src/service/reads.ts";
+import type { FilterRemark, ListQuestion } from "../../src/service/lists/reads.ts";
 import { type Row, send } from "./stub-service.ts";
 import { failureOf, never, withStub } from "./with-client.ts";
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { SecretWatch } from "../../src/service/secret-watch.ts";
+import { SecretWatch } from "../../src/service/http/secret.ts";
 import { FakeClock } from "./fake-clock.ts";
 
 function watched(secret: string | (() => Promise<string>)) {

@@ -21,7 +21,7 @@ import { pollOrderNow } from "../../ledger/orders/due-times.ts";
 import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
 import { findRestored, liftRestored } from "../../ledger/restored/restore.ts";
 import type { ServiceClient } from "../../service/client.ts";
-import { differences } from "../../service/requests.ts";
+import { differences } from "../../service/request-surface/requests.ts";
 import { confirm, confirmMany, type Done, printDone, requireReason } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig, withLedger, withService } from "../open.ts";

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import type { Config } from "../../config/config.ts";
 import { SURFACES, type Surface } from "../../core/surface.ts";
-import { pathOfList, type ReadableList, type ReadableRecord } from "../../service/reads.ts";
+import { pathOfList, type ReadableList, type ReadableRecord } from "../../service/lists/reads.ts";
 import type { RawObject } from "../../service/values.ts";
 import { collect, oneOf, serviceId, wholeNumber } from "../arguments.ts";
 import { readConfig, recordShown, withService } from "../open.ts";

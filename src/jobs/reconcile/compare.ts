@@ -13,7 +13,7 @@ import {
 } from "../../ledger/restored/comparisons.ts";
 import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
 import type { ServiceClient } from "../../service/client.ts";
-import type { Made } from "../../service/made.ts";
+import type { Made } from "../../service/reconcile/made.ts";
 import { idsByLabelOf } from "../submit/guard.ts";
 import { WORD, WORDS } from "./reconcile.ts";
 

@@ -6,7 +6,7 @@ import { wasCallTaken } from "../../ledger/orders/service-answers.ts";
 import { findClaimed, isLaneUnsettled } from "../../ledger/orders/submission.ts";
 import { countEmptySettlements } from "../../ledger/settlements.ts";
 import type { ServiceClient } from "../../service/client.ts";
-import type { SettleFindings } from "../../service/settle.ts";
+import type { ReconcileFindings } from "../../service/reconcile/find-request.ts";
 import { toNewRequest } from "../submit/create.ts";
 import type { SubmitDeps } from "../submit/deps.ts";
 import { requireSameSubject } from "../submit/subject.ts";
@@ -84,7 +84,7 @@ function toLink(surface: Surface, id: number): ServiceLink {
 function describe(
   surface: Surface,
   candidates: readonly number[],
-  { marked = [], traces = [] }: SettleFindings,
+  { marked = [], traces = [] }: ReconcileFindings,
 ): string | undefined {
   const ours = marked.filter((id) => candidates.includes(id));
   if (ours.length > 0) {
@@ -189,7 +189,7 @@ export async function findCreated(
     settings,
   }: { readonly service: ServiceClient; readonly settings: { readonly correlation: "token" | "labels" } },
   signal: AbortSignal,
-): Promise<SettleFindings> {
+): Promise<ReconcileFindings> {
   const containerIds = order.containers.flatMap((container) => container.containerId ?? []);
   const lost = {
     ...toNewRequest(order, containerIds, { settings }),

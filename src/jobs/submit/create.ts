@@ -2,7 +2,7 @@ import type { Phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import type { NewRequest } from "../../service/correlation.ts";
+import type { NewRequest } from "../../service/new-request.ts";
 import type { ProcedureContainer } from "../../service/shapes.ts";
 import type { SubmitDeps, SubmitSettings } from "./deps.ts";
 

@@ -8,8 +8,8 @@ import { formatId } from "../../ledger/ids.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerContainer, LedgerOrder } from "../../ledger/orders/row.ts";
 import type { ServiceClient } from "../../service/client.ts";
-import { isPlace } from "../../service/location.ts";
 import type { ProcedureContainer, ServiceContainer } from "../../service/shapes.ts";
+import { isPlace } from "../../service/shapes.ts";
 import { containersOf, idsByLabelOf, isOneSubjects } from "../submit/guard.ts";
 import type { RemoteProcedure } from "./news.ts";
 

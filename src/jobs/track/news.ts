@@ -3,9 +3,9 @@ import type { KeptAnswer } from "../../core/kept-answer.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { Phi } from "../../core/phi.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { keepProcedureError } from "../../service/kept-answer.ts";
+import { keepProcedureError } from "../../service/http/kept-answer.ts";
+import { sensitiveOf } from "../../service/request-surface/subjects.ts";
 import type { ProcedureContainer } from "../../service/shapes.ts";
-import { sensitiveOf } from "../../service/subjects.ts";
 import { isOtherType } from "../../service/values.ts";
 
 /** What the service tells of a procedure request, as far as tracking needs it. */

@@ -1,6 +1,6 @@
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import type { BatchRead } from "../../service/batch-reader.ts";
 import type { ServiceClient } from "../../service/client.ts";
+import type { BatchRead } from "../../service/lists/batch-reader.ts";
 import type { ProcedureStatus, RequestStatus } from "../../service/shapes.ts";
 
 /** What the service told about one order. */

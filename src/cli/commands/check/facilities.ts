@@ -1,7 +1,7 @@
 import { type Config, wayOfFacility } from "../../../config/config.ts";
 import { asFailure, type Failure } from "../../../core/failures.ts";
 import type { ServiceClient } from "../../../service/client.ts";
-import { NOBODY } from "../../../service/probed-lists.ts";
+import { NOBODY } from "../../../service/probe/known-lists.ts";
 import type { Report } from "./report.ts";
 
 /** Whether subjects are looked up for the orders of any facility, on whichever surface the orders go. */

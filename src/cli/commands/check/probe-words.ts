@@ -1,5 +1,5 @@
-import type { ListFacts, ProbedFilter, UnknownId } from "../../../service/probe.ts";
-import type { TokenLife } from "../../../service/token.ts";
+import type { TokenLife } from "../../../service/http/token.ts";
+import type { ListFacts, ProbedFilter, UnknownId } from "../../../service/probe/probe.ts";
 import { roundToUnit } from "../../output/times.ts";
 import type { Finding } from "./report.ts";
 

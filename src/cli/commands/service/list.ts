@@ -8,9 +8,14 @@ import {
   pathOfList,
   type ReadableList,
   type ReadPage,
-} from "../../../service/reads.ts";
-import { normalizeStatus, normalizeType, type RawObject } from "../../../service/values.ts";
-import { theirStatusWords, toServiceWords } from "../../../service/words.ts";
+} from "../../../service/lists/reads.ts";
+import {
+  normalizeStatus,
+  normalizeType,
+  type RawObject,
+  theirStatusWords,
+  toServiceWords,
+} from "../../../service/values.ts";
 import { exitStatusOf } from "../../exit-status.ts";
 import { readConfig, recordShown, withService } from "../../open.ts";
 import { ListWriter } from "../../output/list.ts";

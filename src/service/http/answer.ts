@@ -1,0 +1,149 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { isObject, plainName, type RawObject } from "../values.ts";
+
+/** An answer that came whole, with its body understood as far as it can be. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /**
+   * `json`: an object or array. `html`: a page, so most likely a gateway and not the service. `empty`: no body.
+   * `other`: anything else, such as plain text, cut JSON, or bytes that are no UTF-8.
+   */
+  readonly shape: "json" | "html" | "empty" | "other";
+  /** The parsed body of a `json` answer. */
+  readonly json?: unknown;
+  /** The text of an `other` or `html` answer when it is readable. May quote patients' values. */
+  readonly text?: string | undefined;
+}
+
+/** Reads status, headers and body bytes into an {@link Answer}. Never throws. */
+export function parseAnswer(status: number, headers: IncomingHttpHeaders, body: Buffer): Answer {
+  if (body.length === 0) return { status, headers, shape: "empty" };
+  const encoding = headers["content-encoding"]?.trim().toLowerCase();
+  // We ask for `identity`, so that a small answer can't unpack into a huge one; another encoding stays unread.
+  if (encoding && encoding !== "identity") return { status, headers, shape: "other" };
+  const text = decode(body);
+  if (text === undefined) return { status, headers, shape: "other" };
+  const json = parseJson(text);
+  if (typeof json === "object" && json !== null) return { status, headers, shape: "json", json };
+  const isHtml = /^\s*<(?!\?xml)/.test(text) || headers["content-type"]?.includes("text/html") === true;
+  if (isHtml) return { status, headers, shape: "html", text };
+  if (text.trim() === "") return { status, headers, shape: "empty" };
+  return { status, headers, shape: "other", text: typeof json === "string" ? json : text };
+}
+
+/** Strict: a replacement character must never get into an identifier. */
+function decode(body: Buffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    // A `__proto__` key would become the prototype of whatever copies the object later.
+    if (/__proto__|\\u00/i.test(text)) {
+      return JSON.parse(text, (key, value: unknown) => (key === "__proto__" ? undefined : value));
+    }
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const SHORTEST_MS = 1_000;
+/** Longer than this nobody has to wait, whatever the service asks for. */
+export const LONGEST_RETRY_MS = 3_600_000;
+
+/**
+ * How long the service asks to be left alone, ms, from `Retry-After` (RFC 9110, 10.2.3): seconds, or a date which
+ * is measured against the answer's own `Date`, since the two clocks may differ. Held within 1 s and 1 h, so that
+ * neither a negative nor an absurd value does harm. Undefined without the header or when it can't be read.
+ */
+export function parseRetryAfter(headers: IncomingHttpHeaders, nowMs: number): number | undefined {
+  const text = headers["retry-after"]?.trim();
+  if (!text) return undefined;
+  const seconds = /^[+-]?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
+  const until = Date.parse(text);
+  if (seconds === undefined && Number.isNaN(until)) return undefined;
+  const waitMs = seconds !== undefined ? seconds * 1_000 : until - (serviceTime(headers) ?? nowMs);
+  return Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_MS, waitMs));
+}
+
+/** The service's clock as its `Date` header tells it, ms since the epoch. */
+export function serviceTime(headers: IncomingHttpHeaders): number | undefined {
+  const at = Date.parse(headers.date ?? "");
+  return Number.isNaN(at) ? undefined : at;
+}
+
+/** Keys under which services are seen to put a list; the first that holds one wins. */
+const LIST_KEYS = ["data", "items", "results", "content", "records", "entries", "rows", "list", "values"];
+/** Further keys, which say what is in the list. */
+const NAMED_KEYS = ["subjects", "procedureRequests", "procedures", "sampleContainers", "storage", "storages"];
+
+/** A list taken out of its wrapping, and the wrapping it was found in (`array`, `data`, `result.rows`). */
+export interface Unwrapped {
+  readonly entries: readonly RawObject[];
+  readonly envelope: string;
+}
+
+/**
+ * Takes the entries out of a list answer, whose wrapping on the request surface is "not shown". With `auto`: a bare
+ * array; else a well-known key, also one level deeper; else the only array among the object's values. An explicit
+ * null under a well-known key is an empty list. Undefined when no list is found, or one that comes with an error: what
+ * it leaves out is not known.
+ */
+export function unwrapList(json: unknown, envelope: string): Unwrapped | undefined {
+  if (isObject(json) && tellsError(json)) return undefined;
+  if (envelope === "array") return listed(json, "array");
+  if (envelope !== "auto") {
+    const inner = envelope
+      .split(".")
+      .reduce<unknown>((value, key) => (isObject(value) ? value[key] : undefined), json);
+    return listed(inner, envelope);
+  }
+  if (Array.isArray(json)) return listed(json, "array");
+  if (!isObject(json)) return undefined;
+  const keys = [...LIST_KEYS, ...NAMED_KEYS];
+  for (const key of keys) {
+    const value = json[key];
+    if (Array.isArray(value) || (value === null && key in json)) return listed(value, key);
+    if (!isObject(value)) continue;
+    const inner = keys.find((each) => Array.isArray(value[each]));
+    if (inner !== undefined) return listed(value[inner], `${key}.${inner}`);
+  }
+  const arrays = Object.entries(json).filter(([, value]) => Array.isArray(value));
+  const [only] = arrays;
+  return arrays.length === 1 && only ? listed(only[1], plainName(only[0])) : undefined;
+}
+
+/** Whether an answer that should be a list says that something went wrong; empty errors say that nothing did. */
+function tellsError({ error, errors, success }: RawObject): boolean {
+  const isTold = (value: unknown) =>
+    Array.isArray(value)
+      ? value.length > 0
+      : isObject(value)
+        ? Object.keys(value).length > 0
+        : Boolean(value);
+  return isTold(error) || isTold(errors) || success === false;
+}
+
+/**
+ * Takes a single object out of a wrapping: under `data`, `item` or `result`, or as the only value of its wrapper.
+ * An object with an `id` is its own.
+ */
+export function unwrapObject(json: unknown): RawObject | undefined {
+  if (!isObject(json)) return undefined;
+  if ("id" in json) return json;
+  const values = Object.values(json);
+  const inner = values.length === 1 ? values[0] : (json.data ?? json.item ?? json.result);
+  return isObject(inner) ? inner : json;
+}
+
+function listed(value: unknown, envelope: string): Unwrapped | undefined {
+  if (value === null) return { entries: [], envelope };
+  if (!Array.isArray(value) || !value.every(isObject)) return undefined;
+  return { entries: value, envelope };
+}

@@ -1,0 +1,45 @@
+import type { Clock } from "../../core/clock.ts";
+import { Failure } from "../../core/failures.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Phi } from "../../core/phi.ts";
+import type { Capabilities } from "../lists/capabilities.ts";
+import type { ResolvedSettings } from "../settings.ts";
+import type { RawObject, ServiceWords } from "../values.ts";
+import { unwrapObject } from "./answer.ts";
+import type { Transport } from "./transport.ts";
+
+/** What each function of this folder that calls the service is given. */
+export interface ServiceContext {
+  readonly settings: ResolvedSettings;
+  readonly transport: Transport;
+  readonly capabilities: Capabilities;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Reads one object by its id.
+ * @throws Failure SERVICE_NOT_FOUND, SERVICE_SHAPE_UNKNOWN, and those of `Transport.call`.
+ */
+export function getOne<T>(
+  context: ServiceContext,
+  target: { readonly route: string; readonly id: number; readonly sensitive?: readonly Phi[] },
+  parse: (raw: RawObject, words: ServiceWords) => T | undefined,
+  signal: AbortSignal,
+): Promise<T> {
+  return context.transport.call(
+    {
+      method: "GET",
+      route: target.route,
+      id: target.id,
+      sensitive: target.sensitive ?? [],
+      read: (answer) => {
+        const raw = unwrapObject(answer.json);
+        const value = raw && parse(raw, context.settings.words);
+        if (value !== undefined) return value;
+        throw new Failure("SERVICE_SHAPE_UNKNOWN", `GET ${target.route}: the answer holds no such object`);
+      },
+    },
+    signal,
+  );
+}

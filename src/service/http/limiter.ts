@@ -1,0 +1,106 @@
+import type { Clock } from "../../core/clock.ts";
+import { Failure } from "../../core/failures.ts";
+
+export interface LimiterSettings {
+  readonly maxRequestsPerSecond: number;
+  readonly concurrency: number;
+  /** Longest wait for the end of a pause before a call is told to come back instead, ms. */
+  readonly maxWaitMs: number;
+}
+
+/** After a pause the rate starts at this share and rises to the whole over {@link RAMP_MS}. */
+const RAMP_FLOOR = 0.1;
+const RAMP_MS = 20_000;
+
+/**
+ * One gate for all calls to a service: so many at once, so many a second, and a pause that everybody keeps.
+ * First come, first served. Requests are spaced evenly with a burst of at most a tenth of a second's worth.
+ */
+export class Limiter {
+  readonly #settings: LimiterSettings;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+  #nextAt = Number.NEGATIVE_INFINITY;
+  #pausedUntil = Number.NEGATIVE_INFINITY;
+
+  constructor(settings: LimiterSettings, clock: Clock, random: () => number) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** Runs `work` once fewer than `concurrency` others are running. Rejects with the signal's reason while waiting. */
+  async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    await this.#enter(signal);
+    try {
+      return await work();
+    } finally {
+      this.#running -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  /**
+   * Waits until one more request may leave.
+   * @throws Failure SERVICE_BUSY when a pause lasts longer than a caller should wait.
+   */
+  async turn(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      signal.throwIfAborted();
+      const pauseMs = this.#pausedUntil - this.#clock.monotonic();
+      if (pauseMs <= 0) break;
+      if (pauseMs > this.#settings.maxWaitMs) {
+        throw new Failure("SERVICE_BUSY", {
+          message: "the service asked for a pause, which is not over yet; nothing was sent",
+          retryAfterMs: this.#spread(pauseMs),
+        });
+      }
+      await this.#clock.sleep(this.#spread(pauseMs), signal);
+    }
+    const now = this.#clock.monotonic();
+    const intervalMs = 1_000 / this.#rate(now);
+    const at = Math.max(now, this.#nextAt);
+    this.#nextAt = at + intervalMs;
+    const burstMs = Math.max(0, Math.min(100, 100 - intervalMs));
+    if (at - burstMs > now) await this.#clock.sleep(at - burstMs - now, signal);
+  }
+
+  /** Nobody sends anything for that long (a longer pause that is under way stays). */
+  pause(ms: number): void {
+    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms);
+  }
+
+  #rate(now: number): number {
+    const sinceMs = now - this.#pausedUntil;
+    const share = Math.min(1, RAMP_FLOOR + (1 - RAMP_FLOOR) * (sinceMs / RAMP_MS));
+    return this.#settings.maxRequestsPerSecond * share;
+  }
+
+  /** Up to a tenth later, so that those who wait don't all come back in one instant. */
+  #spread(ms: number): number {
+    return Math.ceil(ms * (1 + this.#random() * 0.1));
+  }
+
+  async #enter(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#running < this.#settings.concurrency) {
+      this.#running += 1;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const admit = () => {
+        signal.removeEventListener("abort", leave);
+        this.#running += 1;
+        resolve();
+      };
+      const leave = () => {
+        this.#waiting.splice(this.#waiting.indexOf(admit), 1);
+        reject(signal.reason);
+      };
+      this.#waiting.push(admit);
+      signal.addEventListener("abort", leave, { once: true });
+    });
+  }
+}

@@ -1,0 +1,207 @@
+import {
+  allowInsecureRequests,
+  type ClientAuth,
+  ClientSecretPost,
+  clientCredentialsGrantRequest,
+  customFetch,
+} from "oauth4webapi";
+import { Failure } from "../../core/failures.ts";
+import type { ServiceAuth } from "../settings.ts";
+import { type Answer, parseAnswer, parseRetryAfter } from "./answer.ts";
+import { readReport } from "./refusal.ts";
+import { reasonOf, type Wire } from "./wire.ts";
+
+/** A bearer token as it was issued. */
+export interface IssuedToken {
+  readonly value: string;
+  /** Undefined when the answer didn't say, or said nonsense. */
+  readonly lifeMs: number | undefined;
+  /** Scopes that were asked for and are not granted; none when the answer doesn't say (RFC 6749, 5.1). */
+  readonly missingScopes: readonly string[];
+}
+
+/** Error codes of RFC 6749, 5.2 that only a change of credentials or settings can fix. */
+const REFUSALS = new Set([
+  "invalid_client",
+  "invalid_grant",
+  "invalid_request",
+  "invalid_scope",
+  "invalid_target",
+  "unauthorized_client",
+  "unsupported_grant_type",
+  "access_denied",
+]);
+
+/** Those that pass by themselves (RFC 6749, 4.1.2.1). */
+const BUSY = new Set(["server_error", "temporarily_unavailable", "slow_down"]);
+
+/**
+ * Asks the token endpoint for a token by client credentials (RFC 6749, 4.4; there is no refresh token, 4.4.3).
+ * oauth4webapi builds the request with its proper encodings; the answer is read here, since services differ from
+ * the letter of the standard in ways that do no harm (201, no `token_type`, `expires_in` as text).
+ * @param secret the client's secret as it is now
+ * @throws Failure SERVICE_TOKEN_UNAVAILABLE or SERVICE_CREDENTIALS_REFUSED; SERVICE_STOPPED when `signal` aborts.
+ */
+export async function requestToken(
+  auth: Extract<ServiceAuth, { tokenUrl: string }>,
+  secret: string,
+  wire: Wire,
+  now: () => number,
+  signal: AbortSignal,
+): Promise<IssuedToken> {
+  let answer: Answer | undefined;
+  await clientCredentialsGrantRequest(
+    { issuer: auth.tokenUrl, token_endpoint: auth.tokenUrl },
+    { client_id: auth.clientId },
+    auth.method === "basic" ? byBasic(secret) : ClientSecretPost(secret),
+    {
+      ...(auth.scope === undefined ? {} : { scope: auth.scope }),
+      ...(auth.audience === undefined ? {} : { audience: auth.audience }),
+      ...(auth.resource === undefined ? {} : { resource: auth.resource }),
+    },
+    {
+      // The address was judged when the settings were read.
+      [allowInsecureRequests]: true,
+      [customFetch]: async (url, { headers, body }) => {
+        answer = await exchange(wire, url, { ...headers }, String(body), signal);
+        return new Response(null);
+      },
+    },
+  );
+  if (!answer) throw new Failure("SERVICE_TOKEN_UNAVAILABLE", "the token endpoint was not asked");
+  return readToken(answer, auth.scope, now());
+}
+
+/**
+ * HTTP Basic with id and secret form-encoded first (RFC 6749, 2.3.1). Only what has to be is encoded: servers that
+ * don't decode, and there are some, then still understand ids and secrets of letters, digits, `-`, `_`, `.` and `*`.
+ */
+function byBasic(secret: string): ClientAuth {
+  return (_server, client, _body, headers) => {
+    const credentials = `${formEncode(client.client_id)}:${formEncode(secret)}`;
+    headers.set("authorization", `Basic ${Buffer.from(credentials).toString("base64")}`);
+  };
+}
+
+function formEncode(text: string): string {
+  return new URLSearchParams({ _: text }).toString().slice("_=".length);
+}
+
+async function exchange(
+  wire: Wire,
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const result = await wire.exchange(
+    { method: "POST", url: new URL(url), headers: { ...headers, "accept-encoding": "identity" }, body },
+    signal,
+  );
+  if (result.kind === "answer") return parseAnswer(result.status, result.headers, result.body);
+  if (result.why === "stopped") throw new Failure("SERVICE_STOPPED", "stopped while asking for a token");
+  const what = result.isSent ? "gave no whole answer" : "could not be reached";
+  const why = result.why === "timeout" ? " in time" : `: ${reasonOf(result.why, result.error)}`;
+  throw new Failure("SERVICE_TOKEN_UNAVAILABLE", {
+    message: `the token endpoint ${what}${why}`,
+    cause: result.error,
+  });
+}
+
+function readToken(answer: Answer, askedScope: string | undefined, nowMs: number): IssuedToken {
+  const object = (answer.shape === "json" ? answer.json : {}) as Readonly<Record<string, unknown>>;
+  const isSuccess = answer.status >= 200 && answer.status < 300;
+  const token = object.access_token;
+  if (isSuccess && typeof token === "string") {
+    const type = object.token_type;
+    if (typeof type === "string" && type.toLowerCase() !== "bearer") {
+      throw new Failure(
+        "SERVICE_TOKEN_UNAVAILABLE",
+        "the token endpoint issued a token that is no bearer token",
+      );
+    }
+    if (!isHeaderSafe(token)) {
+      throw new Failure(
+        "SERVICE_TOKEN_UNAVAILABLE",
+        "the token endpoint issued a token that no header can hold",
+      );
+    }
+    const asked = askedScope?.split(/\s+/).filter((each) => each !== "") ?? [];
+    const granted = typeof object.scope === "string" ? new Set(object.scope.split(/\s+/)) : undefined;
+    return {
+      value: token,
+      lifeMs: parseExpiresIn(object.expires_in),
+      missingScopes: granted ? asked.filter((each) => !granted.has(each)) : [],
+    };
+  }
+  const detail = detailOf(answer);
+  if (isRefusal(answer)) {
+    throw new Failure(
+      "SERVICE_CREDENTIALS_REFUSED",
+      `the token endpoint refused the client (status ${answer.status}${detail})`,
+    );
+  }
+  throw new Failure("SERVICE_TOKEN_UNAVAILABLE", {
+    message: `the token endpoint issued no token (status ${answer.status}${detail})`,
+    retryAfterMs: parseRetryAfter(answer.headers, nowMs),
+  });
+}
+
+/** Whether the client itself was refused; a gateway's page, and "not now", say nothing about it. */
+function isRefusal(answer: Answer): boolean {
+  if (answer.status >= 500 || answer.status === 429) return false;
+  const { codes } = readReport(answer);
+  if (codes.length > 0) return codes.some((code) => REFUSALS.has(code));
+  return answer.status === 401 && answer.shape !== "html";
+}
+
+function detailOf(answer: Answer): string {
+  if (answer.status >= 300 && answer.status < 400) {
+    return ": a redirect, which is not followed (is service.auth.tokenUrl right?)";
+  }
+  if (answer.shape === "html") return ": an HTML page";
+  // Of what it says only the standard's own codes: an endpoint may quote the credentials that it was sent.
+  const codes = readReport(answer).codes.filter((code) => REFUSALS.has(code) || BUSY.has(code));
+  return codes.length === 0 ? "" : `: ${codes.join(" ")}`;
+}
+
+/** Whether a header can carry the token: visible ASCII only, so no line break can slip another header in. */
+export function isHeaderSafe(token: string): boolean {
+  return /^[\x21-\x7e]+$/.test(token);
+}
+
+/** Assumed when the token endpoint doesn't say how long a token lives (RFC 6749, 5.1 leaves it optional), ms. */
+export const ASSUMED_LIFE_MS = 300_000;
+const SHORTEST_LIFE_MS = 1_000;
+const LONGEST_LIFE_MS = 86_400_000;
+
+/**
+ * A token's life from `expires_in`, ms: whole or fractional seconds as a number or as digits; undefined when it is
+ * missing, zero, negative or anything else. Held within 1 s and a day: a longer promise is not relied upon.
+ */
+export function parseExpiresIn(value: unknown): number | undefined {
+  const seconds = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  if (typeof seconds !== "number" || !Number.isFinite(seconds) || seconds <= 0) return undefined;
+  return Math.min(LONGEST_LIFE_MS, Math.max(SHORTEST_LIFE_MS, seconds * 1_000));
+}
+
+/**
+ * When a token is renewed ahead of its end, ms after it was asked for: a minute before the end, but for lives under
+ * four minutes at three quarters. 3600 s -> 3540 s, 240 s -> 180 s, 60 s -> 45 s, 5 s -> 3.75 s.
+ */
+export function renewalAfter(lifeMs: number): number {
+  return Math.max(lifeMs * 0.75, lifeMs - 60_000);
+}
+
+/**
+ * The next assumption for a service that never tells a life. A token that worked and was refused at some age
+ * teaches a shorter one; each renewal that came in time tries twice as long again, up to `mostMs`.
+ */
+export function assumeLife(
+  current: number,
+  seen: { readonly refusedAtAgeMs: number } | "renewed",
+  mostMs = ASSUMED_LIFE_MS,
+): number {
+  if (seen === "renewed") return Math.min(mostMs, current * 2);
+  return Math.max(2_000, Math.min(current, seen.refusedAtAgeMs * 0.9));
+}

@@ -1,0 +1,288 @@
+import type { Clock } from "../../core/clock.ts";
+import { asFailure, Failure } from "../../core/failures.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { Secret, ServiceAuth } from "../settings.ts";
+import { readSecret, SecretWatch } from "./secret.ts";
+import {
+  ASSUMED_LIFE_MS,
+  assumeLife,
+  type IssuedToken,
+  isHeaderSafe,
+  renewalAfter,
+  requestToken,
+} from "./token-request.ts";
+import type { Wire } from "./wire.ts";
+
+/** Where the bearer credential of each call comes from. */
+export interface TokenSource {
+  /** A token that should be valid now. */
+  get(signal: AbortSignal): Promise<string>;
+  /** Another token than `used`, which the service refused. */
+  renew(used: string, signal: AbortSignal): Promise<string>;
+  /** The service took this token. */
+  accepted(token: string): void;
+  /** How long the current token lives; undefined before the first, and for one that has no end. */
+  readonly life: TokenLife | undefined;
+  /** Stops a renewal that is under way. */
+  close(): void;
+}
+
+/** A token's life: as the answer told it, or as it is assumed where the answer tells none. */
+export interface TokenLife {
+  readonly lifeMs: number;
+  readonly isAssumed: boolean;
+}
+
+/** What every source of tokens is given. */
+export interface TokenDeps {
+  readonly clock: Clock;
+  /** Where its settings stand in the configuration, such as `service.auth`, for messages. */
+  readonly key: string;
+  /** Called when a secret that was refused has been replaced: it is worth trying again now. */
+  readonly onMended?: (() => void) | undefined;
+}
+
+/** First wait after a failed token request; doubled for each further one up to {@link LONGEST_BACKOFF_MS}. */
+const FIRST_BACKOFF_MS = 5_000;
+const LONGEST_BACKOFF_MS = 300_000;
+/** Floor between token requests when fresh tokens are refused: 1 s, 2 s, 4 s … */
+const FIRST_FLOOR_MS = 1_000;
+/** A call waits that long for the floor; beyond it, it is told to come back. */
+const LONGEST_FLOOR_WAIT_MS = 5_000;
+
+interface Current {
+  readonly value: string;
+  readonly askedAt: number;
+  readonly lifeMs: number;
+  readonly isLifeAssumed: boolean;
+  wasAccepted: boolean;
+  /** Many calls learn at once that a token is refused; it counts once. */
+  wasRefused: boolean;
+}
+
+/**
+ * Client credentials tokens for any number of callers: one request at a time, which all of them wait for; renewed
+ * ahead of the end while callers still use the old one; ages measured by the monotonic clock from before the
+ * request, so neither a jumping clock nor a slow answer lets a token look younger than it is.
+ */
+export class OAuthTokens implements TokenSource {
+  readonly #ask: (signal: AbortSignal) => Promise<IssuedToken>;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+  readonly #logger: Logger;
+  readonly #stop = new AbortController();
+  readonly #watch: SecretWatch;
+  /** What the last request was made with. */
+  #secret: string | undefined;
+  #current: Current | undefined;
+  #flight: Promise<Current> | undefined;
+  /** What is assumed before anything was learnt; never more than that. */
+  readonly #firstAssumedLifeMs: number;
+  #assumedLifeMs: number;
+  #failures = 0;
+  #failure: { readonly error: Failure; readonly until: number } | undefined;
+  #refusedInARow = 0;
+  #isScopeNoted = false;
+
+  constructor(
+    auth: Extract<ServiceAuth, { tokenUrl: string }>,
+    wire: Wire,
+    deps: TokenDeps & { readonly random: () => number; readonly logger: Logger },
+  ) {
+    this.#firstAssumedLifeMs = auth.assumedLifeMs ?? ASSUMED_LIFE_MS;
+    this.#assumedLifeMs = this.#firstAssumedLifeMs;
+    this.#ask = async (signal) => {
+      this.#secret = undefined;
+      this.#secret = await readSecret(auth.clientSecret, `${deps.key}.clientSecret`);
+      return requestToken(auth, this.#secret, wire, () => deps.clock.now(), signal);
+    };
+    this.#watch = new SecretWatch(auth.clientSecret, deps.clock, () => {
+      deps.logger.info("the client secret has changed; a token is asked for again");
+      this.#failure = undefined;
+      this.#failures = 0;
+      deps.onMended?.();
+    });
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+    this.#logger = deps.logger;
+  }
+
+  get life(): TokenLife | undefined {
+    const current = this.#current;
+    return current && { lifeMs: current.lifeMs, isAssumed: current.isLifeAssumed };
+  }
+
+  async get(signal: AbortSignal): Promise<string> {
+    const current = this.#current;
+    if (current) {
+      const ageMs = this.#clock.monotonic() - current.askedAt;
+      if (ageMs < renewalAfter(current.lifeMs)) return current.value;
+      if (ageMs < current.lifeMs) {
+        // Still good: ask in the background. A failure shows when the token has ended.
+        this.#fetch().catch(() => {});
+        return current.value;
+      }
+    }
+    return (await waitFor(this.#fetch(), signal)).value;
+  }
+
+  async renew(used: string, signal: AbortSignal): Promise<string> {
+    const current = this.#current;
+    if (current && current.value !== used) return current.value;
+    if (current && !this.#flight) {
+      await this.#countRefusal(current, signal);
+      // Somebody else may have renewed it while this call waited for the floor.
+      if (this.#current && this.#current.value !== used) return this.#current.value;
+    }
+    return (await waitFor(this.#fetch(), signal)).value;
+  }
+
+  accepted(token: string): void {
+    if (this.#current?.value !== token) return;
+    this.#current.wasAccepted = true;
+    this.#refusedInARow = 0;
+  }
+
+  close(): void {
+    this.#watch.close();
+    this.#stop.abort(new Failure("SERVICE_STOPPED", "the client was closed"));
+  }
+
+  /** Learns from a 401, and slows down when tokens are refused as fast as they are issued. */
+  async #countRefusal(current: Current, signal: AbortSignal): Promise<void> {
+    const ageMs = this.#clock.monotonic() - current.askedAt;
+    if (!current.wasRefused) {
+      current.wasRefused = true;
+      if (!current.wasAccepted) this.#refusedInARow += 1;
+      else if (current.isLifeAssumed) {
+        this.#assumedLifeMs = assumeLife(this.#assumedLifeMs, { refusedAtAgeMs: ageMs });
+      }
+    }
+    const floorMs = FIRST_FLOOR_MS * 2 ** Math.min(this.#refusedInARow, 8);
+    const waitMs = current.wasAccepted ? 0 : floorMs - ageMs;
+    if (waitMs > LONGEST_FLOOR_WAIT_MS) {
+      throw new Failure("SERVICE_CREDENTIALS_REFUSED", {
+        message: "the service refuses each fresh token",
+        retryAfterMs: Math.ceil(waitMs),
+      });
+    }
+    if (waitMs > 0) await this.#clock.sleep(waitMs, signal);
+  }
+
+  /** Not a failure: the service may not need what was left out. */
+  #noteScopes(missing: readonly string[]): void {
+    if (missing.length > 0 && !this.#isScopeNoted) {
+      this.#logger.warn({ missing }, "the token endpoint grants less scope than was asked for");
+    }
+    this.#isScopeNoted = missing.length > 0;
+  }
+
+  #fetch(): Promise<Current> {
+    if (this.#flight) return this.#flight;
+    const now = this.#clock.monotonic();
+    if (this.#failure && now < this.#failure.until) {
+      const { error, until } = this.#failure;
+      return Promise.reject(
+        new Failure(error.code, {
+          message: error.message,
+          retryAfterMs: Math.ceil(until - now),
+          cause: error.cause,
+        }),
+      );
+    }
+    this.#flight = this.#request(now).finally(() => {
+      this.#flight = undefined;
+    });
+    return this.#flight;
+  }
+
+  async #request(askedAt: number): Promise<Current> {
+    try {
+      const issued = await this.#ask(this.#stop.signal);
+      this.#noteScopes(issued.missingScopes);
+      const before = this.#current;
+      if (before?.isLifeAssumed && !before.wasRefused && askedAt - before.askedAt < before.lifeMs) {
+        this.#assumedLifeMs = assumeLife(this.#assumedLifeMs, "renewed", this.#firstAssumedLifeMs);
+      }
+      if (this.#failures > 0) this.#logger.info("token endpoint answers again");
+      this.#failures = 0;
+      this.#failure = undefined;
+      const current: Current = {
+        value: issued.value,
+        askedAt,
+        lifeMs: issued.lifeMs ?? this.#assumedLifeMs,
+        isLifeAssumed: issued.lifeMs === undefined,
+        // The same token again is no fresh one.
+        wasAccepted: before?.value === issued.value && before.wasAccepted && !before.wasRefused,
+        wasRefused: false,
+      };
+      this.#current = current;
+      return current;
+    } catch (error) {
+      const failure = asFailure(error);
+      if (this.#stop.signal.aborted) throw failure;
+      const backoffMs = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** Math.min(this.#failures, 10));
+      const waitMs = Math.max(failure.retryAfterMs ?? 0, backoffMs * (1 - this.#random() * 0.2));
+      this.#failures += 1;
+      this.#failure = { error: failure, until: this.#clock.monotonic() + waitMs };
+      if (failure.code === "SERVICE_CREDENTIALS_REFUSED") this.#watch.start(this.#secret);
+      this.#logger.warn({ err: failure, nextInMs: Math.round(waitMs) }, "no token from the token endpoint");
+      throw failure;
+    }
+  }
+}
+
+/** A static API token; read again from time to time and after a 401, so that a rotated file is picked up. */
+export class StaticTokens implements TokenSource {
+  readonly #secret: Secret;
+  readonly #clock: Clock;
+  readonly #key: string;
+  readonly #watch: SecretWatch;
+  #current: { readonly value: string; readonly readAt: number } | undefined;
+
+  constructor(secret: Secret, deps: TokenDeps) {
+    this.#secret = secret;
+    this.#clock = deps.clock;
+    this.#key = `${deps.key}.apiToken`;
+    this.#watch = new SecretWatch(secret, deps.clock, () => deps.onMended?.());
+  }
+
+  async get(): Promise<string> {
+    const isFresh = this.#current && this.#clock.monotonic() - this.#current.readAt < 60_000;
+    return isFresh && this.#current ? this.#current.value : this.#read();
+  }
+
+  async renew(used: string): Promise<string> {
+    const value = await this.#read();
+    if (value !== used) return value;
+    this.#watch.start(used);
+    throw new Failure("SERVICE_CREDENTIALS_REFUSED", "the service refuses the API token");
+  }
+
+  readonly life = undefined;
+
+  accepted(): void {}
+
+  close(): void {
+    this.#watch.close();
+  }
+
+  async #read(): Promise<string> {
+    const value = await readSecret(this.#secret, this.#key);
+    if (!isHeaderSafe(value)) {
+      throw new Failure("SERVICE_CREDENTIALS_REFUSED", `${this.#key} holds characters that no header can`);
+    }
+    this.#current = { value, readAt: this.#clock.monotonic() };
+    return value;
+  }
+}
+
+/** Waits for a promise that others share; stops waiting, without stopping it, when `signal` aborts. */
+async function waitFor<T>(shared: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  return new Promise<T>((resolve, reject) => {
+    const leave = () => reject(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+    shared.then(resolve, reject).finally(() => signal.removeEventListener("abort", leave));
+  });
+}

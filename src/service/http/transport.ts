@@ -1,0 +1,335 @@
+import type { Clock } from "../../core/clock.ts";
+import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
+import type { Logger } from "../../core/logger.ts";
+import { type Phi, phi } from "../../core/phi.ts";
+import type { ResolvedSettings } from "../settings.ts";
+import { type Answer, parseAnswer, parseRetryAfter, serviceTime } from "./answer.ts";
+import type { CircuitBreaker } from "./breaker.ts";
+import { type CallKind, classify, type Seen, type Verdict } from "./classify.ts";
+import { keepAnswer, personalValues } from "./kept-answer.ts";
+import type { Limiter } from "./limiter.ts";
+import { describeRefusal, type KnownCodes } from "./refusal.ts";
+import { readPauseMs } from "./retry.ts";
+import type { TokenSource } from "./token.ts";
+import { reasonOf, type Wire } from "./wire.ts";
+
+/** Query parameters in the order in which they are sent; undefined ones are left out. */
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+/** One call of the service. */
+export interface Call<T> {
+  readonly method: CallKind["method"];
+  /** The path as the specification writes it, such as `/api/procedures/{id}`: for messages and counters. */
+  readonly route: string;
+  /** Set for the call that creates a request or procedure of this type; some error codes mean more there. */
+  readonly creates?: CallKind["creates"];
+  /** Set for the call that cancels: 2xx without a body is then an answer that says yes. */
+  readonly cancels?: CallKind["cancels"];
+  /** Value of `{id}` in the route. */
+  readonly id?: number | undefined;
+  readonly query?: Query | undefined;
+  readonly body?: unknown;
+  /**
+   * Patients' values of this call; masked in whatever the service says about it. Those that stand in its body and query
+   * under the specification's own keys are masked anyway.
+   */
+  readonly sensitive: readonly Phi[];
+  /** Reads the answer of a call that went well; throws a Failure when it can't. */
+  readonly read: (answer: Answer) => T;
+  /** Runs right before the request leaves; when it throws, nothing is sent. For the caller's lease check. */
+  readonly beforeSend?: (() => void | Promise<void>) | undefined;
+}
+
+export interface TransportParts {
+  readonly settings: ResolvedSettings;
+  readonly wire: Wire;
+  readonly tokens: TokenSource;
+  /** For calls under `/api/v1/external`, where that surface has a credential of its own. */
+  readonly externalTokens?: TokenSource | undefined;
+  readonly limiter: Limiter;
+  readonly breaker: CircuitBreaker;
+  readonly clock: Clock;
+  /** Between 0 and 1, for jitter. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  readonly onCall?: ((call: ObservedCall) => void) | undefined;
+}
+
+/** A call that was made, for metrics. */
+export interface ObservedCall {
+  /** `GET /api/procedures/{id}`: no ids, no query. */
+  readonly route: string;
+  /** The answer's status, or why there was none (`timeout`, `reset` …). */
+  readonly outcome: string;
+  readonly ms: number;
+}
+
+/**
+ * Carries calls: breaker, concurrency and rate, token, exchange, verdict. A read that fails for now is tried again a few
+ * times (`read-retry.ts`), and one whose token is refused (a 401, or what a site's rule calls `credentials`) with a new token.
+ * A call that changes the service is never sent twice: its token is renewed too, and the caller looks at the service first.
+ */
+export class Transport {
+  readonly #parts: TransportParts;
+  readonly #counts = new Map<string, number>();
+  readonly #knownCodes: KnownCodes;
+  #clockSkewMs: number | undefined;
+  /** The token that each source gave after it had been refused to a call that changes the service. */
+  readonly #renewedForWrite = new WeakMap<TokenSource, string>();
+
+  constructor(parts: TransportParts) {
+    this.#parts = parts;
+    this.#knownCodes = new Set(parts.settings.errors.flatMap(({ code }) => code ?? []));
+    parts.breaker.onChange((change) => {
+      // Back after an outage: not with everything at once.
+      if (change.state === "closed") parts.limiter.pause(0);
+    });
+  }
+
+  /** Requests sent so far by `METHOD route`. */
+  get counts(): ReadonlyMap<string, number> {
+    return this.#counts;
+  }
+
+  /** How far the service's clock is ahead of ours by its last `Date` header, ms; undefined before the first. */
+  get clockSkewMs(): number | undefined {
+    return this.#clockSkewMs;
+  }
+
+  /**
+   * Makes one call.
+   * @throws Failure by the table in `classify.ts`; SERVICE_TOKEN_REFUSED when a call that changes the service came with a
+   * token that is refused, and a new one was taken; SERVICE_PAUSED, SERVICE_STOPPED, SERVICE_BUSY and the token's failures
+   * when nothing was sent, or (`isAnswered`) after such a refusal; whatever `beforeSend` or `read` throws.
+   */
+  async call<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
+    const { breaker, limiter } = this.#parts;
+    breaker.refuseIfOpen();
+    try {
+      return await limiter.run(signal, async () => {
+        await limiter.turn(signal);
+        return breaker.guard(() => this.#send(call, signal));
+      });
+    } catch (error) {
+      if (error instanceof Failure || !signal.aborted) throw error;
+      // The signal's own reason: it was stopped while it waited, so nothing had left.
+      throw new Failure("SERVICE_STOPPED", {
+        message: `${name(call)}: stopped before it was sent`,
+        cause: error,
+      });
+    }
+  }
+
+  /** The circuit breaker sees the whole of it: what another try cured is no failure of the service. */
+  async #send<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
+    const { breaker, clock, limiter, logger, random, settings } = this.#parts;
+    const startedAt = clock.monotonic();
+    for (let tries = 1; ; tries += 1) {
+      const { seen, token } = await this.#sendOnce(call, signal);
+      const verdict = this.#verdictOf(call, seen);
+      const step = { tries, nowMs: clock.now(), random: random() };
+      const pauseMs = call.method === "GET" ? readPauseMs(seen, verdict, step) : undefined;
+      // What took as long as a call may take is not tried again, nor anything while the service is down.
+      const isLate = clock.monotonic() - startedAt >= settings.timeoutMs;
+      if (pauseMs === undefined || isLate || !breaker.mayRepeat) return this.#judge(call, seen, token);
+      logger.debug({ call: name(call), verdict, tries, pauseMs }, "a read is tried again");
+      this.#keepPause(verdict, seen);
+      await clock.sleep(pauseMs, signal);
+      await limiter.turn(signal);
+    }
+  }
+
+  /** One exchange, or two where the first shows a read that its token has ended. */
+  async #sendOnce(
+    call: Call<unknown>,
+    signal: AbortSignal,
+  ): Promise<{ readonly seen: Seen; readonly token: Phi }> {
+    const { limiter, externalTokens } = this.#parts;
+    const tokens = (isExternal(call) ? externalTokens : undefined) ?? this.#parts.tokens;
+    let token = await tokens.get(signal);
+    let seen = await this.#exchange(call, token, signal);
+    if (this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED") {
+      if (call.method !== "GET") return this.#refuseWrite(call, { seen, tokens, token }, signal);
+      token = await tokens.renew(token, signal);
+      await limiter.turn(signal);
+      seen = await this.#exchange(call, token, signal);
+    }
+    const isRefused = this.#verdictOf(call, seen) === "SERVICE_CREDENTIALS_REFUSED";
+    if ("answer" in seen && seen.answer.status !== 401 && !isRefused) tokens.accepted(token);
+    return { seen, token: phi(token) };
+  }
+
+  /** Nobody calls for as long as the service asks; whatever a 503 says of this call, it says when the next ones are welcome. */
+  #keepPause(verdict: Verdict, seen: Seen): void {
+    if (!("answer" in seen) || (verdict !== "SERVICE_BUSY" && seen.answer.status !== 503)) return;
+    const retryAfterMs = parseRetryAfter(seen.answer.headers, this.#parts.clock.now());
+    if (retryAfterMs !== undefined) this.#parts.limiter.pause(retryAfterMs);
+  }
+
+  /**
+   * A call that changes the service was answered with a refusal of its token. A new token is taken for the next try; when
+   * the one refused had been taken for the same reason, it isn't the token that is wrong.
+   */
+  async #refuseWrite(
+    call: Call<unknown>,
+    refused: { readonly seen: Seen; readonly tokens: TokenSource; readonly token: string },
+    signal: AbortSignal,
+  ): Promise<never> {
+    const { seen, tokens, token } = refused;
+    const isAgain = this.#renewedForWrite.get(tokens) === token;
+    try {
+      this.#renewedForWrite.set(tokens, await tokens.renew(token, signal));
+    } catch (error) {
+      if (!(error instanceof Failure)) throw answered(new Failure("SERVICE_STOPPED", STOPPED_RENEWING));
+      throw answered(error);
+    }
+    if (isAgain) this.#judge(call, seen, phi(token));
+    const status = "answer" in seen ? seen.answer.status : 401;
+    throw new Failure("SERVICE_TOKEN_REFUSED", {
+      message: `${name(call)}: status ${status} refused the access token; a new one was taken`,
+      isAnswered: true,
+    });
+  }
+
+  async #exchange<T>(call: Call<T>, token: string, signal: AbortSignal): Promise<Seen> {
+    const { wire, settings, clock, logger } = this.#parts;
+    await call.beforeSend?.();
+    const startedAt = clock.monotonic();
+    this.#counts.set(name(call), (this.#counts.get(name(call)) ?? 0) + 1);
+    const result = await wire.exchange(
+      {
+        method: call.method,
+        url: callUrl(settings.baseUrl, call),
+        headers: {
+          accept: "application/json",
+          "accept-encoding": "identity",
+          authorization: `Bearer ${token}`,
+          "user-agent": "cryobridge",
+          ...(call.body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        body: call.body === undefined ? undefined : JSON.stringify(call.body),
+      },
+      signal,
+    );
+    const ms = Math.round(clock.monotonic() - startedAt);
+    this.#parts.onCall?.({
+      route: name(call),
+      outcome: result.kind === "broken" ? result.why : String(result.status),
+      ms,
+    });
+    if (result.kind === "broken") {
+      logger.debug({ call: name(call), why: result.why, isSent: result.isSent, ms }, "call broke");
+      return { broken: result };
+    }
+    const serviceMs = serviceTime(result.headers);
+    if (serviceMs !== undefined) this.#clockSkewMs = serviceMs - clock.now();
+    logger.debug({ call: name(call), status: result.status, ms }, "call answered");
+    return { answer: parseAnswer(result.status, result.headers, result.body) };
+  }
+
+  #verdictOf(call: CallKind, seen: Seen): Verdict {
+    return classify(call, seen, this.#parts.settings);
+  }
+
+  /** @param token what the call was made with: nothing that is kept of an answer may quote it */
+  #judge<T>(call: Call<T>, seen: Seen, token: Phi): T {
+    const verdict = this.#verdictOf(call, seen);
+    if (verdict === "ok" && "answer" in seen) return readOrKeep(call, seen.answer, token, this.#knownCodes);
+    const code: FailureCode = verdict === "ok" ? "UNCLASSIFIED" : verdict;
+    if ("broken" in seen) {
+      const { error, why, isSent } = seen.broken;
+      const when = isSent ? "after it was sent" : "before it was sent";
+      throw new Failure(code, {
+        message: `${name(call)}: ${reasonOf(why, error)}, ${when}`,
+        // undici's parser errors hold a piece of the answer.
+        cause: "data" in error ? undefined : error,
+      });
+    }
+    const retryAfterMs = parseRetryAfter(seen.answer.headers, this.#parts.clock.now());
+    this.#keepPause(code, seen);
+    const sensitive = [...sensitiveOf(call), token];
+    const said = describeRefusal(seen.answer, this.#knownCodes, sensitive);
+    const isRedirect = seen.answer.status >= 300 && seen.answer.status < 400;
+    const detail = isRedirect
+      ? ": a redirect, which is not followed (is service.baseUrl right?)"
+      : quoted(said);
+    throw new Failure(code, {
+      message: `${name(call)}: ${meaningOf(code)}status ${seen.answer.status}${detail}`,
+      retryAfterMs,
+      isAnswered: true,
+      answer: isWorthKeeping(code) ? keepAnswer(call, seen.answer, sensitive, this.#knownCodes) : undefined,
+    });
+  }
+}
+
+const STOPPED_RENEWING = "stopped while a new access token was taken";
+
+/** The same failure, of a call that was answered. */
+function answered({ code, message, retryAfterMs, cause }: Failure): Failure {
+  return new Failure(code, { message, retryAfterMs, isAnswered: true, cause });
+}
+
+/** `POST /api/subjects`: how a call is named in messages and counters, without any value. */
+function name(call: Pick<Call<unknown>, "method" | "route">): string {
+  return `${call.method} ${call.route}`;
+}
+
+function isExternal(call: Pick<Call<unknown>, "route">): boolean {
+  return call.route.startsWith("/api/v1/external/");
+}
+
+/** Our own words for what an answer means: the service's may be about another patient, and go to nobody by themselves. */
+const MEANINGS: Readonly<Partial<Record<FailureCode, string>>> = {
+  CONTAINER_OF_OTHER_SUBJECT: "a container doesn't belong to the order's subject, ",
+  SERVICE_REFUSED: "the service refused the call, ",
+  SERVICE_NOT_FOUND: "the service doesn't have it, ",
+  SERVICE_BUSY: "the service takes no calls for now, ",
+  SERVICE_CREDENTIALS_REFUSED: "the service refused the credentials, ",
+};
+
+function meaningOf(code: FailureCode): string {
+  return MEANINGS[code] ?? "";
+}
+
+function quoted(said: string | undefined): string {
+  return said === undefined ? "" : `: ${said}`;
+}
+
+/** Only what a person may have to look into; what passes by itself says enough in its message. */
+function isWorthKeeping(code: FailureCode): boolean {
+  return FAILURES[code].class !== "transient";
+}
+
+/** Reads an answer; when it isn't what it should be, the answer goes along with the failure. */
+function readOrKeep<T>(call: Call<T>, answer: Answer, token: Phi, known: KnownCodes): T {
+  try {
+    return call.read(answer);
+  } catch (error) {
+    if (!(error instanceof Failure) || error.answer || !isWorthKeeping(error.code)) throw error;
+    throw new Failure(error.code, {
+      message: error.message,
+      retryAfterMs: error.retryAfterMs,
+      answer: keepAnswer(call, answer, [...sensitiveOf(call), token], known),
+      cause: error.cause,
+    });
+  }
+}
+
+function sensitiveOf(call: Pick<Call<unknown>, "sensitive" | "body" | "query">): Phi[] {
+  return [...call.sensitive, ...personalValues(call.body).map(phi), ...personalValues(call.query).map(phi)];
+}
+
+function callUrl(baseUrl: URL, call: Pick<Call<unknown>, "route" | "id" | "query">): URL {
+  if (call.id !== undefined && (!Number.isSafeInteger(call.id) || call.id < 0)) {
+    throw new RangeError("an id of the service is a whole number");
+  }
+  const url = new URL(baseUrl);
+  const path = call.route.replace("{id}", String(call.id ?? ""));
+  url.pathname = `${baseUrl.pathname.replace(/\/+$/, "")}${path}`;
+  // encodeURIComponent, since a space as `+` is read as a plus sign by some servers.
+  url.search = Object.entries(call.query ?? {})
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(String(value).toWellFormed())}`)
+    .join("&");
+  return url;
+}

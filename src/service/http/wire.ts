@@ -1,0 +1,209 @@
+import type { IncomingHttpHeaders } from "node:http";
+import { Agent, type Dispatcher } from "undici";
+import type { Method } from "./classify.ts";
+
+/** One HTTP exchange as it is put on the wire. */
+export interface WireRequest {
+  readonly method: Method;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | undefined;
+}
+
+/**
+ * What came of an exchange, as data for the classification.
+ * `isSent` is false only when not one byte of the request can have left: the connection was never made.
+ */
+export type WireResult =
+  | {
+      readonly kind: "answer";
+      readonly status: number;
+      readonly headers: IncomingHttpHeaders;
+      readonly body: Buffer;
+    }
+  | {
+      readonly kind: "broken";
+      readonly isSent: boolean;
+      readonly why: "stopped" | "timeout" | "too_large" | "network";
+      readonly error: Error;
+    };
+
+/** The connections to one service. */
+export interface Wire {
+  exchange(request: WireRequest, signal: AbortSignal): Promise<WireResult>;
+  close(): Promise<void>;
+}
+
+export interface WireSettings {
+  readonly timeoutMs: number;
+  readonly concurrency: number;
+  readonly maxBodyBytes: number;
+  readonly ca: string | undefined;
+}
+
+/**
+ * Opens the connections: HTTP/1.1 only, since undici repeats a POST by itself on an HTTP/2 REFUSED_STREAM; no
+ * retries, no redirects, no pipelining; the whole exchange has one deadline.
+ */
+export function createWire(settings: WireSettings): Wire {
+  const { timeoutMs, maxBodyBytes } = settings;
+  const agent = new Agent({
+    allowH2: false,
+    pipelining: 1,
+    connections: settings.concurrency,
+    connect: {
+      timeout: Math.min(timeoutMs, 10_000),
+      ...(settings.ca === undefined ? {} : { ca: settings.ca }),
+    },
+    // Our own deadline rules; these only make sure that undici lets go as well.
+    headersTimeout: timeoutMs + 1_000,
+    bodyTimeout: timeoutMs + 1_000,
+  });
+  return {
+    exchange: (request, signal) =>
+      new Promise((resolve) => {
+        const deadline = AbortSignal.timeout(timeoutMs);
+        const handler = new Exchange(maxBodyBytes, resolve);
+        handler.watch(signal, deadline);
+        try {
+          agent.dispatch(
+            {
+              origin: request.url.origin,
+              path: request.url.pathname + request.url.search,
+              method: request.method,
+              headers: { ...request.headers },
+              body: request.body ?? null,
+            },
+            handler,
+          );
+        } catch (error) {
+          handler.onResponseError(undefined, error instanceof Error ? error : new Error("dispatch failed"));
+        }
+      }),
+    close: () => agent.destroy(),
+  };
+}
+
+/** Why an exchange was cut off by us. */
+class Cut extends Error {
+  readonly why: "stopped" | "timeout" | "too_large";
+  constructor(why: Cut["why"], cause?: unknown) {
+    super(why, { cause });
+    this.why = why;
+  }
+}
+
+/**
+ * Follows one exchange through undici's own callbacks, because they alone tell when the first byte is written:
+ * `onRequestStart` comes after the connection (and TLS) stands and right before the header is put on the socket.
+ */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #maxBodyBytes: number;
+  readonly #resolve: (result: WireResult) => void;
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
+  #isSent = false;
+  #cut: Cut | undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  #head: { status: number; headers: IncomingHttpHeaders } | undefined;
+  #unwatch: () => void = () => {};
+
+  constructor(maxBodyBytes: number, resolve: (result: WireResult) => void) {
+    this.#maxBodyBytes = maxBodyBytes;
+    this.#resolve = resolve;
+  }
+
+  /** Cuts the exchange when the caller stops it or its time is over, even while the connection is being made. */
+  watch(signal: AbortSignal, deadline: AbortSignal): void {
+    const onStop = () => this.#end(new Cut("stopped", signal.reason));
+    const onDeadline = () => this.#end(new Cut("timeout", deadline.reason));
+    this.#unwatch = () => {
+      signal.removeEventListener("abort", onStop);
+      deadline.removeEventListener("abort", onDeadline);
+    };
+    signal.addEventListener("abort", onStop, { once: true });
+    deadline.addEventListener("abort", onDeadline, { once: true });
+    if (signal.aborted) onStop();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // Cut while it waited for a connection: undici would write it now, although its caller was told "not sent".
+    if (this.#cut) {
+      controller.abort(this.#cut);
+      return;
+    }
+    this.#isSent = true;
+    this.#controller = controller;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    if (status >= 200) this.#head = { status, headers };
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#size > this.#maxBodyBytes) this.#end(new Cut("too_large"));
+    else this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (!this.#head) {
+      this.onResponseError(undefined, new Error("an answer without a status"));
+      return;
+    }
+    this.#unwatch();
+    this.#resolve({ kind: "answer", ...this.#head, body: Buffer.concat(this.#chunks, this.#size) });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    this.#unwatch();
+    // After a cut the promise is settled already, and this second call does nothing.
+    this.#resolve({ kind: "broken", isSent: this.#isSent, why: "network", error });
+  }
+
+  #end(cut: Cut): void {
+    if (this.#cut) return;
+    this.#cut = cut;
+    this.#unwatch();
+    this.#resolve({ kind: "broken", isSent: this.#isSent, why: cut.why, error: cut });
+    this.#controller?.abort(cut);
+  }
+}
+
+/** Words for system and TLS error codes that operators meet; other codes are quoted as they are. */
+const WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens at that address",
+  ENOTFOUND: "the host name is not known",
+  EAI_AGAIN: "the name server did not answer",
+  ECONNRESET: "the connection was reset",
+  EHOSTUNREACH: "there is no way to the host",
+  ENETUNREACH: "there is no way to the network",
+  UND_ERR_CONNECT_TIMEOUT: "the connection could not be made in time",
+  UND_ERR_SOCKET: "the connection was closed",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed and not trusted",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate comes from an authority that is not trusted",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate comes from an authority that is not trusted",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate comes from an authority that is not trusted",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  ERR_SSL_WRONG_VERSION_NUMBER: "what listens there speaks no TLS: is it http:// and not https://?",
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: "what listens there speaks no TLS: is it http:// and not https://?",
+};
+
+/**
+ * Why an exchange came to no answer, in words for an operator.
+ *
+ * @param why what the wire says: `stopped`, `timeout`, `too_large`, or that the connection failed
+ * @param error what the connection failed with; of it only the code is told
+ */
+export function reasonOf(why: string, error: Error): string {
+  if (why === "stopped") return "stopped";
+  if (why === "timeout") return "no whole answer in time";
+  if (why === "too_large") return "the answer is larger than allowed";
+  const code = "code" in error ? String(error.code) : error.name;
+  return WORDS[code] ?? `the connection failed (${code})`;
+}

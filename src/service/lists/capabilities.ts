@@ -1,0 +1,146 @@
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { FilterPolicy } from "../settings.ts";
+import { isAllowed } from "./list-query.ts";
+
+/** Whether the service follows a filter. One that it refuses to know is never sent, which is as good as ignored. */
+export type FilterFinding = "honoured" | "ignored";
+
+/** What was found out about one list endpoint; parts not found out yet are undefined. */
+export interface EndpointFindings {
+  readonly envelope?: string | undefined;
+  /** Longest page seen: a shorter one must be the last. */
+  readonly longestPage?: number | undefined;
+  /** The service's cap on `perPage`, when it showed one below what was asked. */
+  readonly pageCap?: number | undefined;
+  readonly filters: Readonly<Record<string, FilterFinding>>;
+}
+
+/** The latest change in how the service decides what its specification leaves open. */
+export interface ShapeChange {
+  /** In words, with names of lists and filters: `/api/subjects comes as a list under "items"; before: array`. */
+  readonly text: string;
+  /** When it was noticed, monotonic ms. */
+  readonly atMs: number;
+}
+
+interface Fact {
+  readonly value: string | number;
+  readonly at: number;
+}
+
+const LIFE_MS = 3_600_000;
+
+/**
+ * What calls of lists are planned by where the specification leaves it open: wrapping, page cap, refused and ignored
+ * filters. Found out while working and kept in memory; forgotten after an hour, so that a changed service doesn't stay
+ * misjudged. A change is logged once.
+ */
+export class Capabilities {
+  readonly #facts = new Map<string, Fact>();
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  readonly #policy: FilterPolicy;
+  #lastChange: ShapeChange | undefined;
+
+  constructor(clock: Clock, logger: Logger, policy: FilterPolicy = "auto") {
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#policy = policy;
+  }
+
+  /** The latest change since the start. */
+  get lastChange(): ShapeChange | undefined {
+    return this.#lastChange;
+  }
+
+  sawEnvelope(endpoint: string, seen: string): void {
+    const words = seen === "array" ? "a bare array" : `a list under "${seen}"`;
+    this.#learn(`envelope ${endpoint}`, seen, `${endpoint} comes as ${words}`);
+  }
+
+  longestPage(endpoint: string): number | undefined {
+    return this.#number(`longestPage ${endpoint}`);
+  }
+
+  pageCap(endpoint: string): number | undefined {
+    return this.#number(`pageCap ${endpoint}`);
+  }
+
+  sawPage(endpoint: string, length: number): void {
+    if (length > (this.longestPage(endpoint) ?? -1)) this.#set(`longestPage ${endpoint}`, length);
+    const cap = this.pageCap(endpoint);
+    // The cap was lifted: what is planned by it would ask more often than needed.
+    if (cap !== undefined && length > cap) this.sawCap(endpoint, length);
+  }
+
+  /** A page of that length was followed by another although more was asked for. */
+  sawCap(endpoint: string, length: number): void {
+    this.#learn(`pageCap ${endpoint}`, length, `pages of ${endpoint} hold at most ${length}`);
+  }
+
+  /** Undefined when it is not known; a filter that the site doesn't let be sent does as little as an ignored one. */
+  filter(endpoint: string, name: string): FilterFinding | undefined {
+    const form = name === "id" ? "id_from" : name;
+    if (!isAllowed(this.#policy, endpoint, form) || this.isRefused(endpoint, form)) return "ignored";
+    const value = this.#value(`filter ${endpoint} ${name}`);
+    return value === "honoured" || value === "ignored" ? value : undefined;
+  }
+
+  sawFilter(endpoint: string, name: string, finding: FilterFinding): void {
+    // What was never sent can't be honoured, however well the entries fit.
+    const isSent = [name, `${name}_from`, `${name}_to`].every((form) => !this.isRefused(endpoint, form));
+    if (!isSent || !isAllowed(this.#policy, endpoint, name)) return;
+    this.#learn(`filter ${endpoint} ${name}`, finding, `the filter ${name} of ${endpoint} is ${finding}`);
+  }
+
+  /** Whether the service refused a parameter in the last hour: a filter, `page`, or a size (`perPage=500`). */
+  isRefused(endpoint: string, parameter: string): boolean {
+    return this.#value(`refused ${endpoint} ${parameter}`) !== undefined;
+  }
+
+  sawRefused(endpoint: string, parameter: string): void {
+    this.#set(`refused ${endpoint} ${parameter}`, "refused");
+  }
+
+  /** What is known of each list by now. */
+  report(): Readonly<Record<string, EndpointFindings>> {
+    const byEndpoint: Record<string, { -readonly [K in keyof EndpointFindings]: EndpointFindings[K] }> = {};
+    for (const key of this.#facts.keys()) {
+      const [kind, endpoint = "", filter = ""] = key.split(" ");
+      const value = this.#value(key);
+      if (value === undefined || kind === "refused") continue;
+      byEndpoint[endpoint] ??= { filters: {} };
+      const findings = byEndpoint[endpoint];
+      if (kind === "envelope") findings.envelope = String(value);
+      else if (kind === "longestPage") findings.longestPage = Number(value);
+      else if (kind === "pageCap") findings.pageCap = Number(value);
+      else if (value === "honoured" || value === "ignored")
+        findings.filters = { ...findings.filters, [filter]: value };
+    }
+    return byEndpoint;
+  }
+
+  /** Keeps a fact; one that differs from what was known, however long ago, is a change. */
+  #learn(key: string, value: string | number, words: string): void {
+    const before = this.#facts.get(key)?.value;
+    this.#set(key, value);
+    if (before === undefined || before === value) return;
+    this.#lastChange = { text: `${words}; before: ${before}`, atMs: this.#clock.monotonic() };
+    this.#logger.warn({ change: this.#lastChange.text }, "the service answers in another shape");
+  }
+
+  #set(key: string, value: string | number): void {
+    this.#facts.set(key, { value, at: this.#clock.monotonic() });
+  }
+
+  #number(key: string): number | undefined {
+    const value = this.#value(key);
+    return typeof value === "number" ? value : undefined;
+  }
+
+  #value(key: string): string | number | undefined {
+    const fact = this.#facts.get(key);
+    return fact && this.#clock.monotonic() - fact.at < LIFE_MS ? fact.value : undefined;
+  }
+}

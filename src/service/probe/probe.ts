@@ -1,0 +1,267 @@
+import { asFailure, Failure } from "../../core/failures.ts";
+import type { KeptAnswer } from "../../core/kept-answer.ts";
+import type { Surface } from "../../core/surface.ts";
+import { type Unwrapped, unwrapList } from "../http/answer.ts";
+import type { ServiceContext } from "../http/context.ts";
+import type { Query } from "../http/transport.ts";
+import { isAllowed } from "../lists/list-query.ts";
+import { idOf, type RawObject, subjectCodeOf } from "../values.ts";
+import { KNOWN_ENTRIES, NOBODY, PROBED_LISTS, type ProbedList } from "./known-lists.ts";
+import { observeEntries, type SeenEntries } from "./seen-entries.ts";
+
+/** What the service does with a filter whose value nothing can match. */
+export type ProbedFilter = "honoured" | "ignored" | "refused";
+
+/** The largest page, as far as it shows. */
+export type PageCap =
+  | { readonly kind: "cap"; readonly size: number }
+  | { readonly kind: "none up to"; readonly size: number }
+  /** The list is too short to tell. */
+  | { readonly kind: "unknown" };
+
+/** What reading a list showed. */
+export interface ListFacts extends SeenEntries {
+  /** For people: `requests`, `external procedures`. */
+  readonly title: string;
+  readonly endpoint: string;
+  readonly surface: Surface;
+  /** Why it could not be read; everything else is then empty. */
+  readonly failure?: Failure | undefined;
+  /** `array`, a key, or a path of keys. */
+  readonly envelope?: string | undefined;
+  /** Entries on the first page. */
+  readonly length: number;
+  /** Parameters that make the service refuse the whole call: `page`, `perPage=500`. */
+  readonly refused: readonly string[];
+  readonly cap: PageCap;
+  /** By the filter's name; empty where the list is, since nothing can then be told. */
+  readonly filters: ReadonlyMap<string, ProbedFilter>;
+}
+
+/** How the service says that it has no such record; a `failure` when that was not what its answer looked like. */
+export type UnknownId = Pick<KeptAnswer, "status" | "shape" | "errorCode"> | { readonly failure: Failure };
+
+/** What is probed and how gently. */
+export interface ProbePlan {
+  readonly surfaces: ReadonlySet<Surface>;
+  /** A facility of the site, by surface; some lists are asked for one. */
+  readonly facilityIdBySurface: ReadonlyMap<Surface, number>;
+  /** Subjects are looked up, also where no order goes by the surface that lists them. */
+  readonly areSubjectsUsed: boolean;
+}
+
+/** Asked for, to see where a page ends. */
+const LARGE_PAGE = 1_000;
+/** The largest id of most databases; nothing is expected there. */
+export const UNLIKELY_ID = 2_147_483_647;
+/** One list takes at most: itself, a second page, a large page and the one after it, and its filters. */
+const MOST_REQUESTS_A_LIST = 9;
+
+/**
+ * Finds out by reading alone, one call after the other, what the specification leaves open. At most nine calls a list.
+ *
+ * @returns each list as soon as it is looked at; one that refuses to be read has a `failure`
+ * @throws Failure when the service is out of reach or in trouble, so that nothing can be told.
+ */
+export async function* probeLists(
+  context: ServiceContext,
+  plan: ProbePlan,
+  signal: AbortSignal,
+): AsyncGenerator<ListFacts, void, void> {
+  // Containers are asked for by the code of a subject, and the lists before them tell some.
+  let subjectCode: string | undefined;
+  const isUsed = ({ surface, endpoint }: ProbedList) =>
+    plan.surfaces.has(surface) || (plan.areSubjectsUsed && endpoint === "/api/subjects");
+  for (const list of PROBED_LISTS.filter(isUsed)) {
+    const facilityId = plan.facilityIdBySurface.get(list.surface);
+    const probe = new ListProbe(context, list, { facilityId, subjectCode }, signal);
+    const facts = await probe.run();
+    subjectCode ??= probe.subjectCode;
+    yield facts;
+  }
+}
+
+/** Reads one list every way that tells something. */
+class ListProbe {
+  readonly #context: ServiceContext;
+  readonly #list: ProbedList;
+  readonly #base: Query;
+  readonly #signal: AbortSignal;
+  readonly #refused: string[] = [];
+  #requests = 0;
+  #subjectCode: string | undefined;
+
+  constructor(
+    context: ServiceContext,
+    list: ProbedList,
+    known: { readonly facilityId: number | undefined; readonly subjectCode: string | undefined },
+    signal: AbortSignal,
+  ) {
+    this.#context = context;
+    this.#list = list;
+    this.#base = {
+      ...(list.wantsFacility && known.facilityId !== undefined ? { facilityId: known.facilityId } : {}),
+      ...(list.wantsSubject ? { subjectCode: known.subjectCode ?? NOBODY } : {}),
+      ...list.named,
+    };
+    this.#signal = signal;
+  }
+
+  /** The code of some subject that the list names; a patient's value. */
+  get subjectCode(): string | undefined {
+    return this.#subjectCode;
+  }
+
+  async run(): Promise<ListFacts> {
+    const { title, endpoint, surface } = this.#list;
+    const shared = { title, endpoint, surface };
+    const { perPage } = this.#context.settings;
+    const known = KNOWN_ENTRIES[endpoint];
+    try {
+      const first = await this.#first(perPage);
+      const { entries, envelope } = first;
+      this.#subjectCode = entries.map(subjectCodeOf).find((code) => code !== undefined && code !== "");
+      return {
+        ...shared,
+        ...observeEntries(entries, known, this.#context.settings.words),
+        envelope,
+        length: entries.length,
+        cap: await this.#cap(entries, perPage),
+        filters: entries.length === 0 ? new Map() : await this.#filters(),
+        refused: this.#refused,
+      };
+    } catch (error) {
+      const failure = asFailure(error);
+      if (!REFUSED.has(failure.code)) throw failure;
+      const nothing = { length: 0, cap: { kind: "unknown" }, filters: new Map(), refused: [] } as const;
+      return { ...shared, ...observeEntries([], known, this.#context.settings.words), ...nothing, failure };
+    }
+  }
+
+  /** The first page; a service that refuses paging, or is known to, is asked without it. */
+  async #first(perPage: number): Promise<Unwrapped> {
+    if (this.#context.settings.unpaged.has(this.#list.endpoint)) {
+      this.#refused.push("page");
+      return await this.#ask({});
+    }
+    try {
+      return await this.#ask({ page: 1, perPage });
+    } catch (error) {
+      const refusal = asFailure(error);
+      if (refusal.code !== "SERVICE_REFUSED") throw error;
+      const smaller = await this.#askOrRefused({ page: 1 });
+      if (smaller) {
+        this.#refused.push(`perPage=${perPage}`);
+        return smaller;
+      }
+      const bare = await this.#askOrRefused({});
+      if (!bare) throw refusal;
+      this.#refused.push("page");
+      return bare;
+    }
+  }
+
+  async #cap(entries: readonly RawObject[], perPage: number): Promise<PageCap> {
+    if (entries.length === 0 || this.#refused.length > 0) return { kind: "unknown" };
+    if (entries.length < perPage) {
+      return (await this.#hasMoreAfter(entries, perPage))
+        ? { kind: "cap", size: entries.length }
+        : { kind: "unknown" };
+    }
+    const size = Math.max(LARGE_PAGE, perPage * 2);
+    const large = await this.#askOrRefused({ page: 1, perPage: size });
+    if (!large) {
+      this.#refused.push(`perPage=${size}`);
+      return { kind: "none up to", size: perPage };
+    }
+    if (large.entries.length > perPage && !(await this.#hasMoreAfter(large.entries, size))) {
+      return { kind: "none up to", size: large.entries.length };
+    }
+    const isCut = large.entries.length < size && (await this.#hasMoreAfter(large.entries, size));
+    if (isCut) return { kind: "cap", size: large.entries.length };
+    return { kind: "none up to", size: large.entries.length };
+  }
+
+  readonly #after = new Map<number, boolean>();
+
+  /** Whether the page after a first one has an entry that the first one has not. */
+  async #hasMoreAfter(entries: readonly RawObject[], perPage: number): Promise<boolean> {
+    const known = this.#after.get(perPage);
+    if (known !== undefined) return known;
+    const ids = new Set(entries.map(idOf));
+    const next = await this.#askOrRefused({ page: 2, perPage });
+    const hasMore = next?.entries.some((entry) => !ids.has(idOf(entry))) ?? false;
+    this.#after.set(perPage, hasMore);
+    return hasMore;
+  }
+
+  async #filters(): Promise<ReadonlyMap<string, ProbedFilter>> {
+    const found = new Map<string, ProbedFilter>();
+    const paging = this.#refused.includes("page") ? {} : { page: 1 };
+    const { filters: policy } = this.#context.settings;
+    for (const [name, value] of this.#list.impossible) {
+      if (!isAllowed(policy, this.#list.endpoint, name)) continue;
+      if (this.#requests >= MOST_REQUESTS_A_LIST) break;
+      const answer = await this.#askOrRefused({ ...paging, [name]: value });
+      if (!answer) found.set(name, "refused");
+      else found.set(name, answer.entries.length === 0 ? "honoured" : "ignored");
+    }
+    return found;
+  }
+
+  async #askOrRefused(query: Query): Promise<Unwrapped | undefined> {
+    try {
+      return await this.#ask(query);
+    } catch (error) {
+      if (REFUSED.has(asFailure(error).code)) return undefined;
+      throw error;
+    }
+  }
+
+  #ask(query: Query): Promise<Unwrapped> {
+    this.#requests += 1;
+    const { endpoint } = this.#list;
+    return this.#context.transport.call(
+      {
+        method: "GET",
+        route: endpoint,
+        query: { ...this.#base, ...query },
+        sensitive: [],
+        read: (answer) => {
+          if (answer.shape === "empty") return { entries: [], envelope: "nothing at all" };
+          const unwrapped = unwrapList(answer.json, "auto");
+          if (unwrapped) return unwrapped;
+          throw new Failure("SERVICE_SHAPE_UNKNOWN", `GET ${endpoint}: no list found in the answer`);
+        },
+      },
+      this.#signal,
+    );
+  }
+}
+
+/** The service answers, and says no. */
+const REFUSED: ReadonlySet<string> = new Set(["SERVICE_REFUSED", "SERVICE_NOT_FOUND"]);
+
+/**
+ * Reads a record that hardly exists, to see how errors look; undefined when it does exist.
+ * @throws Failure when the call was not made.
+ */
+export async function probeUnknownId(
+  context: ServiceContext,
+  surface: Surface,
+  signal: AbortSignal,
+): Promise<UnknownId | undefined> {
+  const route = surface === "request" ? "/api/procedure-requests/{id}" : "/api/v1/external/procedures/{id}";
+  try {
+    await context.transport.call(
+      { method: "GET", route, id: UNLIKELY_ID, sensitive: [], read: () => undefined },
+      signal,
+    );
+    return undefined;
+  } catch (error) {
+    const failure = asFailure(error);
+    if (failure.answer) return failure.answer;
+    if (failure.code === "SERVICE_UNAVAILABLE") return { failure };
+    throw failure;
+  }
+}

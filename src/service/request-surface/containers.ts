@@ -1,0 +1,118 @@
+import { Failure } from "../../core/failures.ts";
+import type { ContainerLocation } from "../../core/outcome.ts";
+import type { Phi } from "../../core/phi.ts";
+import type { Surface } from "../../core/surface.ts";
+import { getOne, type ServiceContext } from "../http/context.ts";
+import type { FilterFinding } from "../lists/capabilities.ts";
+import { collect, fetchPage } from "../lists/list.ts";
+import { parseContainer, parseLocation, type ServiceContainer } from "../shapes.ts";
+import { linkedId, type RawObject } from "../values.ts";
+
+export const CONTAINERS = "/api/sample-containers";
+
+/** Where each surface lists sample containers. */
+const ENDPOINTS: Readonly<Record<Surface, string>> = {
+  request: CONTAINERS,
+  external: "/api/v1/external/sample-containers",
+};
+
+/** The path under which a surface lists sample containers. */
+export function containersPath(surface: Surface): string {
+  return ENDPOINTS[surface];
+}
+
+/** A subject, as one of the surfaces knows it. */
+export interface SubjectOnSurface {
+  readonly surface: Surface;
+  readonly subjectCode: Phi;
+}
+
+/** A code that no subject has, to see whether a filter does anything. */
+const IMPOSSIBLE_CODE = "cryobridge-probe-no-such-subject";
+
+/**
+ * All sample containers of a subject. Each is certainly the subject's: either the entry names it, or the service
+ * was seen to honour the `subjectCode` filter.
+ * @throws Failure SERVICE_FILTER_IGNORED when neither holds, and those of a list walk.
+ */
+export async function listSubjectContainers(
+  context: ServiceContext,
+  { surface, subjectCode }: SubjectOnSurface,
+  signal: AbortSignal,
+): Promise<ServiceContainer[]> {
+  const { capabilities, settings } = context;
+  const endpoint = ENDPOINTS[surface];
+  const wanted = subjectCode.reveal();
+  const listing = {
+    endpoint,
+    query: { subjectCode: wanted },
+    sensitive: [subjectCode],
+    ends: "short",
+  } as const;
+  const found = await collect(
+    context,
+    listing,
+    (raw) => {
+      const container = parseContainer(raw, settings.containerLabelFields);
+      if (!container?.subjectCode || container.subjectCode.reveal() === wanted) return container;
+      capabilities.sawFilter(endpoint, "subjectCode", "ignored");
+      return undefined;
+    },
+    signal,
+  );
+  if (found.some((each) => !each.subjectCode) && !(await isFilteredBySubject(context, endpoint, signal))) {
+    throw new Failure(
+      "SERVICE_FILTER_IGNORED",
+      `GET ${endpoint}: the entries name no subject and the subjectCode filter is ignored`,
+    );
+  }
+  return found;
+}
+
+/** Where a container is stored. @throws Failure SERVICE_NOT_FOUND when it has no location or doesn't exist. */
+export function getLocation(
+  context: ServiceContext,
+  containerId: number,
+  signal: AbortSignal,
+): Promise<ContainerLocation> {
+  const target = { route: "/api/sample-containers/{id}/location", id: containerId };
+  const parse = (raw: RawObject) => {
+    const named = linkedId(raw, "sampleContainerId", "sampleContainer");
+    if (named !== undefined && named !== containerId) {
+      throw new Failure(
+        "SERVICE_SHAPE_UNKNOWN",
+        `GET ${target.route}: the answer is about another container`,
+      );
+    }
+    return parseLocation(raw);
+  };
+  return getOne(context, target, parse, signal);
+}
+
+/** Asks once an hour for the containers of a subject that can't exist: a service that filters has none. */
+async function isFilteredBySubject(
+  context: ServiceContext,
+  endpoint: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { capabilities } = context;
+  const known = capabilities.filter(endpoint, "subjectCode");
+  if (known !== undefined) return known === "honoured";
+  const listing = { endpoint, query: { subjectCode: IMPOSSIBLE_CODE }, sensitive: [] };
+  const finding = await fetchPage(context, listing, { page: 1, perPage: 1 }, signal).then(
+    (entries): FilterFinding => (entries.length === 0 ? "honoured" : "ignored"),
+    (error: unknown): FilterFinding => {
+      // "No such subject" shows as well that the parameter is looked at.
+      if (
+        error instanceof Failure &&
+        error.class === "permanent" &&
+        error.code !== "SERVICE_CREDENTIALS_REFUSED"
+      ) {
+        return "honoured";
+      }
+      throw error;
+    },
+  );
+  capabilities.sawFilter(endpoint, "subjectCode", finding);
+  return finding === "honoured";
+}
