@@ -19,15 +19,15 @@ import type { BenchReport } from "./report.ts";
 const FACILITY = 12;
 /** The longest interval of the default configuration, and how many times shorter it is here. */
 const MINUTES = 15;
-const COMPRESSED = 30;
+const COMPRESSED = 5;
 const INTERVAL_MS = (MINUTES * 60_000) / COMPRESSED;
-const INTERVALS = 3;
+const INTERVALS = 2;
 /** Between the open records of the service are some that ended: one in so many. */
 const ENDED_EACH = 11;
 
 /**
  * Open orders of one facility, the older half accepted and the others waiting for staff, all at the longest interval, and at first
- * due at any moment of it. Real PostgreSQL; the service is a list in memory. Time is compressed: the interval lasts 30 s
+ * due at any moment of it. Real PostgreSQL; the service is a list in memory. Time is compressed: the interval lasts 3 min
  * instead of 15 min, and what is counted of an interval is told for the minutes that it stands for.
  */
 export async function benchTrack(count: number): Promise<BenchReport> {
