@@ -90,7 +90,7 @@ async function makeCall(
   }
   const { code, message: text, answer } = result.failure;
   const failure = { code, text };
-  logger.info({ orderId: formatId("o", due.orderId), code, attempt }, "the call to cancel an order failed");
+  logger.info({ order: formatId("o", due.orderId), code, attempt }, "order's call to cancel it failed");
   const decision = decideAfterCall(result.failure, { attempt, random: random() }, backoff);
   if (decision.kind === "again") {
     return postponeCancel(pool, due, { ...next, nextInMs: decision.nextInMs, call: "due", failure });

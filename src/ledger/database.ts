@@ -73,10 +73,12 @@ const TYPES: pg.CustomTypesConfig = {
  * pause, for a user that would try again at once and without end (BullMQ's worker loop, for every error but ECONNREFUSED).
  */
 class PatientPool extends pg.Pool {
+  readonly logger: Logger;
   readonly #pauseMs: number;
 
-  constructor(config: pg.PoolConfig, pauseMs: number) {
+  constructor(config: pg.PoolConfig, pauseMs: number, logger: Logger) {
     super(config);
+    this.logger = logger;
     this.#pauseMs = pauseMs;
     if (pauseMs > 0) this.query = this.#patientQuery(super.query.bind(this)) as pg.Pool["query"];
   }
@@ -138,7 +140,7 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
     pipeline: settings.pauseAfterFailureMs === undefined,
     query_timeout: QUERY_TIMEOUT_MS,
   };
-  const pool = new PatientPool(config, settings.pauseAfterFailureMs ?? 0);
+  const pool = new PatientPool(config, settings.pauseAfterFailureMs ?? 0, logger);
   pool.on("error", (error) => logger.warn({ err: error }, "an idle database connection broke"));
   return pool;
 }
@@ -231,10 +233,24 @@ function orUncork<T>(stream: { uncork(): void }, ask: () => T): T {
 export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   return onConnection(pool, async (client) => {
     await client.query("begin");
-    const result = await work(client);
-    await client.query("commit");
-    return result;
+    try {
+      const result = await work(client);
+      await client.query("commit");
+      if (pool instanceof PatientPool) for (const tell of tellings.get(client) ?? []) tell(pool.logger);
+      return result;
+    } finally {
+      tellings.delete(client);
+    }
   });
+}
+
+/** What the open transaction of a connection has to tell the log once it is committed. */
+const tellings = new WeakMap<Queryable, ((logger: Logger) => void)[]>();
+
+/** Tells the log something of the client's transaction once that is committed, and nothing when it isn't. */
+export function tellOnceCommitted(client: Queryable, tell: (logger: Logger) => void): void {
+  if (client instanceof PatientPool) tell(client.logger);
+  else tellings.set(client, [...(tellings.get(client) ?? []), tell]);
 }
 
 async function onConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

@@ -28,6 +28,7 @@ function anOrder(more: Partial<Completed["order"]> = {}): Completed["order"] {
   const subject = { code: phi("S-1") };
   return {
     id: 7,
+    connector: "lims",
     operation: "STORE",
     surface: "request",
     facilityId: 12,

@@ -105,7 +105,7 @@ async function compose(
   const composition = await target.compose(open);
   for (const { outcomeId, code } of composition.uncomposed) {
     logger.error(
-      { connector, outcomeId: formatId("t", outcomeId), code },
+      { connector, outcome: formatId("t", outcomeId), code },
       "no result can be made of an outcome; a person is needed",
     );
   }
@@ -146,7 +146,7 @@ async function sendBatch(
   }
   for (const id of await countOwnFailures(pool, failedAlone, deps.parkAfter)) {
     logger.warn(
-      { connector, deliveryId: formatId("d", id), failures: deps.parkAfter },
+      { connector, delivery: formatId("d", id), failures: deps.parkAfter },
       "result parked: it failed again and again while others got through; a person is needed",
     );
   }
@@ -154,7 +154,7 @@ async function sendBatch(
 
 async function recordFailure(
   connector: string,
-  { id, attempts }: DueDelivery,
+  { id, attempts, fileName: file }: DueDelivery,
   error: unknown,
   { breaker }: DeliveryTarget,
   { pool, logger, backoff, random }: DeliverDeps,
@@ -163,8 +163,8 @@ async function recordFailure(
   const { code, message: text, retryAfterMs } = failure;
   const isRefused = failure.class === "permanent";
   logger.warn(
-    { connector, deliveryId: formatId("d", id), err: failure },
-    isRefused ? "result parked: the lab refused it; a person is needed" : "a result can't be delivered",
+    { connector, file, delivery: formatId("d", id), err: failure },
+    isRefused ? "result parked: the lab refused it; a person is needed" : "result not sent to the lab",
   );
   if (isRefused) {
     breaker.noteRefused(id);

@@ -50,8 +50,8 @@ export async function compareDue(deps: CompareDeps, signal: AbortSignal): Promis
     } catch (error) {
       const { code } = asFailure(error);
       deps.logger.warn(
-        { orderId: formatId("o", order.id), code },
-        "an order of the restored ledger could not be compared with the service; it is tried again",
+        { order: formatId("o", order.id), connector: order.connector, code },
+        "order of the restored ledger could not be compared with the service; it is tried again",
       );
       await postponeComparison(deps.pool, order.id, PAUSE_MS);
     }

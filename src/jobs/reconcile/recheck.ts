@@ -39,8 +39,8 @@ export async function recheckDue(deps: RecheckDeps, signal: AbortSignal): Promis
     } catch (error) {
       const { code } = asFailure(error);
       deps.logger.warn(
-        { orderId: formatId("o", order.id), code },
-        "an order that was sent again could not be looked for; it is put off",
+        { order: formatId("o", order.id), connector: order.connector, code },
+        "order that was sent again could not be looked for; it is put off",
       );
       await postponeRecheck(deps.pool, order.id, PUT_OFF_MS);
     }
@@ -70,11 +70,6 @@ async function recheck(order: LedgerOrder, deps: RecheckDeps, signal: AbortSigna
       task: text === undefined ? undefined : { kind: "duplicate", text },
     },
   ]);
-  if (text !== undefined)
-    deps.logger.warn(
-      { orderId: formatId("o", order.id), ids: others, own },
-      "the service has an order more than once; a task was opened",
-    );
 }
 
 function describe(

@@ -34,9 +34,11 @@ const LONGEST_SETTLE_PAUSE_MS = 15_000;
 
 async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDeps): Promise<void> {
   const failure = asFailure(error);
-  const log = deps.logger.child({ orderId: formatId("o", order.id), code: failure.code });
   if (failure.code === "UNCLASSIFIED")
-    log.error({ err: failure }, "a step failed for a reason that nobody classified");
+    deps.logger.error(
+      { order: formatId("o", order.id), connector: order.connector, err: failure },
+      "order's step failed for a reason that nobody classified",
+    );
   if (failure.code === "LEDGER_UNAVAILABLE") throw failure;
   const intent = await findIntent(deps.pool, order.id, order.fence);
   if (intent === "not ours") return;
@@ -105,7 +107,6 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
     };
   })();
   await deps.writer.change(change);
-  log.info({ decision: decision.kind, attempt: attempts, isLook }, "a step of the order failed");
 }
 
 /**

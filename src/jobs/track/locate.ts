@@ -20,7 +20,15 @@ type Known = Containers[number];
 export interface Completed {
   readonly order: Pick<
     LedgerOrder,
-    "id" | "operation" | "surface" | "facilityId" | "subject" | "containers" | "attempts" | "receivedAt"
+    | "id"
+    | "connector"
+    | "operation"
+    | "surface"
+    | "facilityId"
+    | "subject"
+    | "containers"
+    | "attempts"
+    | "receivedAt"
   >;
   readonly procedure: Pick<RemoteProcedure, "containerIds" | "containers"> | undefined;
 }
@@ -351,8 +359,14 @@ export class Look {
     const next = this.#next();
     if (unlocated.length > 0) {
       this.#deps.logger.warn(
-        { orderId: formatId("o", this.#order.id), unlocated: unlocated.length, next, err: this.#failures[0] },
-        "the location of a stored container can't be told",
+        {
+          order: formatId("o", this.#order.id),
+          connector: this.#order.connector,
+          unlocated: unlocated.length,
+          next,
+          err: this.#failures[0],
+        },
+        "order's containers have no known location",
       );
     }
     return { containers, unlocated, next };

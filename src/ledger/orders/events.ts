@@ -1,5 +1,7 @@
+import type { Logger } from "../../core/logger.ts";
 import type { OrderState } from "../../core/order-state.ts";
-import { prepared, type Queryable } from "../database.ts";
+import { prepared, type Queryable, tellOnceCommitted } from "../database.ts";
+import { formatId } from "../ids.ts";
 
 /** An entry of an order's timeline. */
 export interface NewEvent {
@@ -10,16 +12,77 @@ export interface NewEvent {
   readonly detail?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** $1 JSON array of {@link NewEvent}. */
+/** $1 JSON array of {@link NewEvent}. Gives back what log lines name an order by. Indexes: the primary keys. */
 const INSERT_EVENTS = `
-insert into order_events (order_id, kind, to_state, detail)
-select x."orderId", x.kind, x."toState", coalesce(x.detail, '{}')
-  from rows from (jsonb_to_recordset($1::jsonb) as ("orderId" bigint, kind text, "toState" text, detail jsonb))
-       with ordinality as x("orderId", kind, "toState", detail, n)
- order by x.n`;
+with noted as (
+  insert into order_events (order_id, kind, to_state, detail)
+  select x."orderId", x.kind, x."toState", coalesce(x.detail, '{}')
+    from rows from (jsonb_to_recordset($1::jsonb) as ("orderId" bigint, kind text, "toState" text, detail jsonb))
+         with ordinality as x("orderId", kind, "toState", detail, n)
+   order by x.n
+  returning id, order_id, kind, to_state, detail)
+select n.order_id as "orderId", n.kind, n.to_state as "toState", n.detail, o.connector, f.file_name as "fileName"
+  from noted n
+  join orders o on o.id = n.order_id
+  join messages m on m.id = o.message_id
+  left join files f on f.id = m.file_id
+ order by n.id`;
 
-/** Adds to orders' timelines, in this order. */
+/** An entry of a timeline with what log lines name its order by. */
+interface Step {
+  readonly orderId: number;
+  readonly kind: string;
+  readonly toState: OrderState | null;
+  readonly detail: Readonly<Record<string, unknown>>;
+  readonly connector: string;
+  readonly fileName: string | null;
+}
+
+/**
+ * Adds to orders' timelines, in this order. What is added in a transaction is logged once that is committed.
+ */
 export async function recordEvents(client: Queryable, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
-  await prepared(client, "insert_events", INSERT_EVENTS, [JSON.stringify(events)]);
+  const { rows } = await prepared<Step>(client, "insert_events", INSERT_EVENTS, [JSON.stringify(events)]);
+  tellOnceCommitted(client, (logger) => logSteps(logger, rows));
 }
+
+/** Logs steps of orders: what happened, to which order of which connector and file; at warn where a person is needed. */
+function logSteps(logger: Logger, steps: readonly Step[]): void {
+  for (const { orderId, kind, toState, detail, connector, fileName } of steps) {
+    const name = { order: formatId("o", orderId), connector, file: fileName ?? undefined };
+    const words = Object.hasOwn(WORDS, kind) ? WORDS[kind] : `order: ${kind.replaceAll("_", " ")}`;
+    const { code, requestId, procedureId } = detail;
+    // A parked order waits for a person, and one that failed may be done anew by a person.
+    const level = toState === "parked" || toState === "failed" ? "warn" : "info";
+    logger[level]({ ...name, code, requestId, procedureId }, words);
+  }
+}
+
+/** Kinds of the timeline as log lines say them; the others stand as they are. */
+const WORDS: Readonly<Record<string, string>> = {
+  received: "order received",
+  repeated: "order received again; nothing is started anew",
+  subject_registered: "order's subject registered at the service",
+  again: "order not submitted; it is tried again",
+  refused_for_now: "order refused for now; it is tried again",
+  unanswered: "order's call got no definite answer; the service is checked for it",
+  settled: "order's lost call had no effect; the order goes on",
+  adopted: "order's lost call was found at the service",
+  submitted: "order submitted",
+  accepted: "order accepted by the facility's staff",
+  in_progress: "order in progress at the device",
+  locating: "order done at the service; its locations are looked up",
+  completed: "order completed",
+  rejected: "order rejected by the facility's staff",
+  cancelled: "order cancelled",
+  failed: "order failed",
+  parked: "order parked",
+  held: "order put on hold by the lab",
+  released: "order released from hold",
+  changed: "order changed by the lab",
+  retried: "order retried by an operator",
+  discarded: "order discarded by an operator",
+  missing: "order not known to the service any more",
+  unknown_status: "order has a status that is not known",
+};

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { FailureCode } from "../../core/failures.ts";
-import { run } from "../database.ts";
+import { run, tellOnceCommitted } from "../database.ts";
+import { formatId } from "../ids.ts";
 
 /** A result that is to be sent to the lab now. Its name and bytes never change. */
 export interface DueDelivery {
@@ -70,12 +71,17 @@ with done as (
          failure_text = null
    where id = any ($1)
      and state = 'pending'
-  returning id, file_name, order_ids, is_answer)
-insert into order_events (order_id, kind, detail)
-select o.id, 'told', jsonb_build_object('deliveryId', 'd' || done.id, 'file', done.file_name)
+  returning id, connector, file_name, order_ids, is_answer),
+ noted as (
+  insert into order_events (order_id, kind, detail)
+  select o.id, 'told', jsonb_build_object('deliveryId', 'd' || done.id, 'file', done.file_name)
+    from done
+   cross join lateral unnest(done.order_ids) as o(id)
+   where not done.is_answer
+   order by o.id, done.id)
+select done.id, done.connector, done.file_name as file, o.id as "orderId"
   from done
- cross join lateral unnest(done.order_ids) as o(id)
- where not done.is_answer
+  left join lateral unnest(done.order_ids) as o(id) on true
  order by o.id, done.id`;
 
 /** $1 id, $2 ms until the next try, $3 code, $4 text. Index: the primary key. */
@@ -118,9 +124,20 @@ export function listDueDeliveries(pool: pg.Pool, connector: string, limit: numbe
   return run<DueDelivery & pg.QueryResultRow>(pool, DUE, [connector, limit]);
 }
 
-/** Records that the lab has these. */
+/** Records that the lab has these; the log tells it of each order. */
 export async function recordDelivered(pool: pg.Pool, ids: readonly number[]): Promise<void> {
-  if (ids.length > 0) await run(pool, DELIVERED, [ids]);
+  if (ids.length === 0) return;
+  const sent = await run<{ id: number; connector: string; file: string; orderId: number | null }>(
+    pool,
+    DELIVERED,
+    [ids],
+  );
+  tellOnceCommitted(pool, (logger) => {
+    for (const { id, connector, file, orderId } of sent) {
+      const order = orderId === null ? {} : { order: formatId("o", orderId) };
+      logger.info({ ...order, connector, file, delivery: formatId("d", id) }, "result sent to the lab");
+    }
+  });
 }
 
 /** Records a try that failed for now. */
