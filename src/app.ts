@@ -267,7 +267,11 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
       batchSize: Math.min(config.service.concurrency * ORDERS_A_CALL, MOST_ORDERS_A_BATCH),
       tickMs: TICK_MS,
       pollPauseMs: pollPauseMs(config.service.polling),
-      longestPauseMs: Math.max(config.service.polling.maxMs, config.service.settle.afterMs, LONGEST_RETRY_MS),
+      longestPauseMs: Math.max(
+        config.service.polling.maxMs,
+        config.service.reconcile.giveUpAfterMs,
+        LONGEST_RETRY_MS,
+      ),
       connectors: new Set(config.connectors.map((connector) => connector.name)),
       gatherMsByConnector: new Map(
         config.connectors.flatMap((connector) =>
@@ -345,7 +349,7 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
       leaseMs: LEASE_MS,
       callTimeoutMs: config.service.timeoutMs,
       backoff,
-      settle: config.service.settle,
+      reconcile: config.service.reconcile,
       firstPollMs: config.service.polling.firstMs,
       subjectRequires: config.service.subjectRequires,
       correlation: config.service.correlation,

@@ -9,7 +9,7 @@ import type { Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { findEncoding } from "../formats/encoding.ts";
 import { createMapper, type Mapper } from "../mapping/inbound/mapper.ts";
-import { isTold, type Profile, type ToldState } from "../mapping/profile/profile.ts";
+import { isReported, type Profile, type ToldState } from "../mapping/profile/profile.ts";
 import { charsetOf, readingOf } from "./file-format.ts";
 import { createMllpConnector } from "./mllp-connector.ts";
 import type { TakenBack } from "./taken-back.ts";
@@ -58,7 +58,7 @@ const ANSWERS = ["acknowledged", "refused", "waiting"] as const satisfies readon
 /** What goes out with the results goes by `results.tell`: an answer left out there would leave its sender with CA alone. */
 function requireAnswersTold(connector: ConnectorConfig, profile: Profile): void {
   if (connector.type !== "mllp" || connector.applicationAck !== "results") return;
-  const missing = ANSWERS.filter((kind) => !isTold(profile, kind));
+  const missing = ANSWERS.filter((kind) => !isReported(profile, kind));
   if (missing.length === 0) return;
   throw new Failure(
     "CONFIG_INVALID",

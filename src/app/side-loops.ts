@@ -25,9 +25,9 @@ const CANCEL_BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 /** Begins to have orders cancelled at the service, and to look once more for orders that were sent again. */
 export function startSideLoops(config: Config, deps: SideLoopDeps): { stop(): Promise<void> } {
   const { pool, service, clock, logger } = deps;
-  const { cancel, settle, correlation } = config.service;
+  const { cancel, reconcile, correlation } = config.service;
   const cancelling = {
-    ...{ pool, service, clock, logger, settle },
+    ...{ pool, service, clock, logger, reconcile },
     random: Math.random,
     backoff: CANCEL_BACKOFF,
     offered: new Set(SURFACES.filter((surface) => cancel[surface] !== undefined)),

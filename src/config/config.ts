@@ -87,10 +87,10 @@ export interface ServiceConfig {
   };
   readonly subjectRequires: readonly ("firstName" | "lastName" | "dateOfBirth")[];
   readonly polling: { readonly firstMs: number; readonly maxMs: number; readonly factor: number };
-  readonly settle: {
+  readonly reconcile: {
     /** Since the call was sent, each. */
-    readonly looksMs: readonly number[];
-    readonly afterMs: number;
+    readonly checksMs: readonly number[];
+    readonly giveUpAfterMs: number;
     /** Since the order was sent again. */
     readonly recheckMs: number;
     readonly retrievals: "park" | "retry";
@@ -216,8 +216,18 @@ export function toConfig<P>(
 }
 
 function toServiceConfig(service: FileConfig["service"], baseDirectory: string): ServiceConfig {
-  const { timeout, polling, settle, listEnvelope, listEnvelopes, auth, externalAuth, ca, cancel, ...rest } =
-    service;
+  const {
+    timeout,
+    polling,
+    reconcile,
+    listEnvelope,
+    listEnvelopes,
+    auth,
+    externalAuth,
+    ca,
+    cancel,
+    ...rest
+  } = service;
   return {
     ...rest,
     caFile: ca === undefined ? undefined : path.resolve(baseDirectory, ca),
@@ -229,11 +239,11 @@ function toServiceConfig(service: FileConfig["service"], baseDirectory: string):
       ),
     ),
     polling: { firstMs: polling.first, maxMs: polling.max, factor: polling.factor },
-    settle: {
-      looksMs: settle.looks,
-      afterMs: settle.after,
-      recheckMs: settle.recheck,
-      retrievals: settle.retrievals,
+    reconcile: {
+      checksMs: reconcile.checks,
+      giveUpAfterMs: reconcile.giveUpAfter,
+      recheckMs: reconcile.recheck,
+      retrievals: reconcile.retrievals,
     },
     auth: toAuthConfig(auth),
     externalAuth: externalAuth && toAuthConfig(externalAuth),

@@ -101,21 +101,21 @@ function timeFindings(value: unknown): Finding[] {
       message: "must not be shorter than service.polling.first",
     });
   }
-  const after = durationAt(value, ["service", "settle", "after"], "15m");
+  const after = durationAt(value, ["service", "reconcile", "giveUpAfter"], "15m");
   const timeout = durationAt(value, ["service", "timeout"], "15s");
   if (after !== undefined && timeout !== undefined && after <= timeout) {
     findings.push({
-      path: ["service", "settle", "after"],
+      path: ["service", "reconcile", "giveUpAfter"],
       message: "must be longer than service.timeout: a call that is still under way can't be called lost",
     });
   }
-  const looks = at(value, ["service", "settle", "looks"]);
+  const looks = at(value, ["service", "reconcile", "checks"]);
   for (const [index, look] of (Array.isArray(looks) ? looks : []).entries()) {
     const lookMs = typeof look === "string" ? parseDuration(look) : undefined;
     if (lookMs === undefined || after === undefined || lookMs < after) continue;
     findings.push({
-      path: ["service", "settle", "looks", index],
-      message: "must be shorter than service.settle.after",
+      path: ["service", "reconcile", "checks", index],
+      message: "must be shorter than service.reconcile.giveUpAfter",
     });
   }
   return findings;

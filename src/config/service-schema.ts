@@ -54,13 +54,13 @@ const polling = z.strictObject({
     .describe("By how much the wait grows after each look that found nothing new."),
 });
 
-const settle = z.strictObject({
-  looks: z
+const reconcile = z.strictObject({
+  checks: z
     .array(duration("Time since the call was sent."))
     .min(1)
     .prefault(["5s", "30s"])
     .describe("When to look for what an unanswered call may have done, counted from the call."),
-  after: duration(
+  giveUpAfter: duration(
     "When a last look that finds nothing is believed; longer than the service or a gateway can hold a call.",
     {
       min: "1s",
@@ -74,7 +74,7 @@ const settle = z.strictObject({
     .enum(["park", "retry"])
     .default("park")
     .describe(
-      "A retrieval that could not be found after all looks: park it for a person, or retry. A retrieval request carries no mark of its own, so a retry may double it.",
+      "A retrieval that could not be found after all checks: park it for a person, or retry. A retrieval request carries no mark of its own, so a retry may double it.",
     ),
 });
 
@@ -126,7 +126,7 @@ export const serviceSchema = z.strictObject({
   words: wordsSchema,
   subjectRequires: subjectRequiresSchema,
   polling: polling.prefault({}).describe("How often open orders are looked at."),
-  settle: settle.prefault({}).describe("What follows a call whose answer never came."),
+  reconcile: reconcile.prefault({}).describe("What follows a call whose answer never came."),
   notExecuted: z
     .array(z.int().min(400).max(599).describe("An HTTP status."))
     .default([429])

@@ -18,7 +18,7 @@ import type { CancelLook, CancelTarget } from "../service/cancel.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { sensitiveOf } from "../service/request-surface/subjects.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
-import { planLook, type Settle } from "./reconcile/reconcile.ts";
+import { planCheck, type ReconcileTimes } from "./reconcile/reconcile.ts";
 
 /** What the cancel job is given. */
 export interface CancelDeps {
@@ -29,7 +29,7 @@ export interface CancelDeps {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly backoff: Backoff;
-  readonly settle: Settle;
+  readonly reconcile: ReconcileTimes;
   /** The surfaces for which the service's cancel call is configured. */
   readonly offered: ReadonlySet<Surface>;
 }
@@ -129,10 +129,10 @@ async function look(
           ? { kind: "gone", forMs: due.goneAgeMs ?? 0 }
           : { kind: "shown", status: found.status },
     },
-    deps.settle,
+    deps.reconcile,
   );
   switch (next.kind) {
-    case "lookAgain":
+    case "checkAgain":
       return postponeCancel(pool, due, { call, looks, nextInMs: next.nextInMs, isGone });
     case "callAgain":
       return postponeCancel(pool, due, { call: "due", looks: 0, nextInMs: 0, isUnanswered: true });
@@ -189,7 +189,7 @@ export interface UncancelledLook extends Pick<DueCancel, "unanswered" | "failure
 
 /** What follows a look that did not find the order cancelled. */
 export type AfterLook =
-  | { readonly kind: "lookAgain"; readonly nextInMs: number }
+  | { readonly kind: "checkAgain"; readonly nextInMs: number }
   | { readonly kind: "callAgain" }
   /** A call of ours took the request away: it is cancelled as much as one that the service shows so. */
   | { readonly kind: "cancelled" }
@@ -197,19 +197,19 @@ export type AfterLook =
 
 /**
  * Decides what follows. A refusal stands once a look has shown that nothing was cancelled. A call whose
- * answer never came is believed to have had no effect only after the settle time, and is then made again: to cancel twice
+ * answer never came is believed to have had no effect only after `reconcile.giveUpAfter`, and is then made again: to cancel twice
  * does no more than to cancel once. A call that the service took and that changed nothing is not repeated.
  */
-export function decideAfterLook(look: UncancelledLook, settle: Settle): AfterLook {
+export function decideAfterLook(look: UncancelledLook, reconcile: ReconcileTimes): AfterLook {
   const { found } = look;
-  if (found.kind === "gone") return decideGone(look, found.forMs, settle);
+  if (found.kind === "gone") return decideGone(look, found.forMs, reconcile);
   const shows = `the service shows ${found.status}`;
   if (look.call === "refused") {
     const text = `the storage service refused to cancel the order, which goes on (${shows})${reason(look)}`;
     return { kind: "unable", refusal: { code: "CANCEL_REFUSED", text } };
   }
-  const next = planLook(look.looks, look.calledAgeMs, settle);
-  if (next !== "believed") return { kind: "lookAgain", nextInMs: next.nextInMs };
+  const next = planCheck(look.looks, look.calledAgeMs, reconcile);
+  if (next !== "believed") return { kind: "checkAgain", nextInMs: next.nextInMs };
   const lost = look.unanswered + 1;
   if (look.failure !== undefined && lost < MOST_CALLS_WITHOUT_EFFECT) return { kind: "callAgain" };
   const text = `the call to cancel the order had no effect (${shows}); the order goes on`;
@@ -221,10 +221,10 @@ export function decideAfterLook(look: UncancelledLook, settle: Settle): AfterLoo
  * once after a call that it took; after one whose answer never came, also where a later call was refused, only when it
  * has been the answer for the whole settle time. Where every call was refused, nothing of ours took the request away.
  */
-function decideGone(look: UncancelledLook, goneForMs: number, settle: Settle): AfterLook {
+function decideGone(look: UncancelledLook, goneForMs: number, reconcile: ReconcileTimes): AfterLook {
   if (look.call === "sent" && look.failure === undefined) return { kind: "cancelled" };
-  const next = planLook(look.looks, goneForMs, settle);
-  if (next !== "believed") return { kind: "lookAgain", nextInMs: next.nextInMs };
+  const next = planCheck(look.looks, goneForMs, reconcile);
+  if (next !== "believed") return { kind: "checkAgain", nextInMs: next.nextInMs };
   if (look.call === "sent" || look.unanswered > 0) return { kind: "cancelled" };
   const text = `the storage service refused to cancel the order, and shows no such request any more${reason(look)}`;
   return { kind: "unable", refusal: { code: "CANCEL_REFUSED", text } };

@@ -8,7 +8,7 @@ import {
   findHandedOver,
   putBack,
   releaseExpired,
-  takeUnsettled,
+  takeUnreconciled,
   takeWaiting,
 } from "../ledger/orders/submission.ts";
 import { findDueFacilities } from "../ledger/orders/tracking.ts";
@@ -160,7 +160,7 @@ async function feedSubmit(deps: FeederDeps): Promise<void> {
   }
   await addOrPutBack(deps, waiting);
   // Lost calls hold up their lanes, so they go ahead of what waits for its first try.
-  const unsettled = await takeUnsettled(deps.pool, deps.settings.batchSize);
+  const unsettled = await takeUnreconciled(deps.pool, deps.settings.batchSize);
   if (unsettled) await deps.queues.add("submit", [{ ...submitJob(unsettled.batch), isUrgent: true }]);
 }
 

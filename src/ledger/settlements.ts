@@ -19,7 +19,7 @@ select count(*)::integer as count
                            and r.kind = 'retried'), 0)`;
 
 /** How often in a row nothing was found of an order's call, and the call was made again. */
-export async function countEmptySettlements(pool: pg.Pool, orderId: number): Promise<number> {
+export async function countEmptyChecks(pool: pg.Pool, orderId: number): Promise<number> {
   const [row] = await run<{ count: number }>(pool, COUNT_EMPTY, [orderId]);
   return row?.count ?? 0;
 }

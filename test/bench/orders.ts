@@ -25,7 +25,7 @@ const SERVICE = {
   concurrency: 16,
   timeout: "30s",
   polling: { first: "4s", max: "30s", factor: 1.5 },
-  settle: { looks: ["5s", "30s"], after: "2m" },
+  reconcile: { checks: ["5s", "30s"], giveUpAfter: "2m" },
 };
 
 interface Run {

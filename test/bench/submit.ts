@@ -33,7 +33,7 @@ async function runDaemon(count: number): Promise<number> {
     concurrency: CONCURRENCY,
     timeout: "30s",
     polling: { first: "10m", max: "10m" },
-    settle: { looks: ["5s"], after: "2m" },
+    reconcile: { checks: ["5s"], giveUpAfter: "2m" },
   };
   return await withChildSite({ service }, async (site) => {
     const daemon = site.start();

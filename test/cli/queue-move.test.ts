@@ -69,7 +69,7 @@ describe("queue move", () => {
       const { rows } = await pool.query("select connector, next_at <= now() as is_due from deliveries");
       expect(rows).toEqual([{ connector: "bench", is_due: true }]);
       expect(await listOpenOutcomes(pool, "bench", 10)).toHaveLength(1);
-      await changeOrders(pool, [{ orderId: 1, from: ["received"], to: "cancelled", isTold: true }]);
+      await changeOrders(pool, [{ orderId: 1, from: ["received"], to: "cancelled", isReported: true }]);
       const waiting = await pool.query("select distinct connector from outcomes where not is_composed");
       expect(waiting.rows).toEqual([{ connector: "bench" }]);
       const audit = await pool.query("select action, target, detail from audit");

@@ -31,7 +31,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     intentAt: undefined,
     intentAgeMs: undefined,
     looks: 0,
-    failedLooks: 0,
+    failedChecks: 0,
     knownRequestIds: [],
     formerIds: [],
     isRepostApproved: false,

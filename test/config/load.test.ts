@@ -17,7 +17,7 @@ describe("a valid configuration", () => {
         perPage: 100,
         listEnvelope: "auto",
         polling: { firstMs: 60_000, maxMs: 900_000, factor: 1.5 },
-        settle: { looksMs: [5_000, 30_000], afterMs: 900_000, retrievals: "park" },
+        reconcile: { checksMs: [5_000, 30_000], giveUpAfterMs: 900_000, retrievals: "park" },
         notExecuted: [429],
         correlation: "token",
         cancel: {},

@@ -168,11 +168,11 @@ console: { token: hunter2 }
     ]);
   });
 
-  it("wants the settle time to outlast a call", () => {
+  it("wants reconcile.giveUpAfter to outlast a call", () => {
     using folder = new ConfigFolder();
-    const text = MINIMAL.replace("  auth:", "  settle: { after: 10s, looks: [5s] }\n  auth:");
+    const text = MINIMAL.replace("  auth:", "  reconcile: { giveUpAfter: 10s, checks: [5s] }\n  auth:");
     expect(folder.told(text)).toEqual([
-      "3:20 service.settle.after: must be longer than service.timeout: a call that is still under way can't be called lost",
+      "3:20 service.reconcile.giveUpAfter: must be longer than service.timeout: a call that is still under way can't be called lost",
     ]);
   });
 });

@@ -142,7 +142,7 @@ describe("the client and the OpenAPI description of the service", () => {
   test("agree on every call of a day on both surfaces, with lost answers and every command that reads", () =>
     throughProxy(
       { faults: FAULTS },
-      { service: { timeout: "1500ms", settle: { after: "2s" } } },
+      { service: { timeout: "1500ms", reconcile: { giveUpAfter: "2s" } } },
       async (site, proxy) => {
         await playDay(site);
         expect(site.simulator.tally().doubled).toEqual([]);

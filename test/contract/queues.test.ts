@@ -182,15 +182,15 @@ describe.concurrent.each(SERVERS)("job queues on %s", (_name, isThere, withServe
   test.runIf(isThere)("give up on jobs that go on after the deadline, and say so to them", () =>
     withServer(async ({ open }) => {
       const queues = await open();
-      let isTold = false;
+      let isReported = false;
       await queues.work("submit", 1, async (_data, signal) => {
         await systemClock.sleep(60_000, signal).catch(() => undefined);
-        isTold = signal.aborted;
+        isReported = signal.aborted;
       });
       await queues.add("submit", [job(1)]);
       await eventually(async () => (await queues.counts()).submit.active === 1);
       await queues.close(200);
-      await eventually(() => isTold, { what: "the news that it is too late" });
+      await eventually(() => isReported, { what: "the news that it is too late" });
     }),
   );
 

@@ -95,7 +95,7 @@ test("a site on the external surface that registers no subjects of its own calls
 test("an order that was lost on one surface is looked for there after its facility has moved to the other", () =>
   withSite(
     {
-      config: { service: { surface: "external", settle: { looks: ["3s"], after: "6s" } } },
+      config: { service: { surface: "external", reconcile: { checks: ["3s"], giveUpAfter: "6s" } } },
       simulator: {
         faults: [{ method: "POST", path: "/api/v1/external/procedures", times: 1, after: "drop" }],
       },

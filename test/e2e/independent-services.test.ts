@@ -84,14 +84,14 @@ async function expectTold(site: OtherSite, surface: OtherSiteOptions["surface"])
     const rows = (await site.told("csv")).split("\r\n").map((line) => line.split(","));
     const header = rows[0] ?? [];
     const column = (row: readonly string[], name: string) => row[header.indexOf(name)];
-    const isTold = (order: LabOrder, label: string) =>
+    const isReported = (order: LabOrder, label: string) =>
       rows.some(
         (row) =>
           column(row, "container_label") === label &&
           column(row, "status") === ends[order.number] &&
           (ends[order.number] !== "completed" || column(row, "storage") !== ""),
       );
-    return DAY.flatMap((order) => (order.labels ?? []).filter((label) => !isTold(order, label)));
+    return DAY.flatMap((order) => (order.labels ?? []).filter((label) => !isReported(order, label)));
   };
   await eventually(async () => (await missing()).length === 0, {
     what: `a word and a place for ${await missing()}`,

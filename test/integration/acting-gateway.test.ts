@@ -10,8 +10,8 @@ const PATHS = { request: "/api/procedure-requests", external: "/api/v1/external/
 type Surface = keyof typeof PATHS;
 type Operation = "CRYO-STORE" | "CRYO-RETRIEVE";
 
-/** Short, so that a test that waits for the settle time is quick. */
-const SETTLE = { looks: ["50ms", "200ms"], after: "4s" };
+/** Short, so that a test that waits for reconcile.giveUpAfter is quick. */
+const RECONCILE = { checks: ["50ms", "200ms"], giveUpAfter: "4s" };
 
 /** The facility's subject with a stored container, which a retrieval needs; a storage has the same subject. */
 function seed(site: Site, code = "S-1"): void {
@@ -44,7 +44,7 @@ const ways = (["request", "external"] as const).flatMap((surface) =>
 );
 
 const configOf = (surface: Surface, service: Record<string, unknown>) => ({
-  service: { surface, timeout: "3s", settle: SETTLE, ...service },
+  service: { surface, timeout: "3s", reconcile: RECONCILE, ...service },
 });
 
 async function kinds(site: Site, number = "A-1"): Promise<string[]> {
@@ -88,9 +88,9 @@ describe.concurrent("a gateway that passes the call on and then answers that it 
 
   test("doubles nothing though its answer says that nothing was done, and the list lags behind", () => {
     const fault = { method: "POST", path: PATHS.request, status: 429, executed: true, times: 6 } as const;
-    const settle = { looks: ["2s", "3s"], after: "4s" };
+    const reconcile = { checks: ["2s", "3s"], giveUpAfter: "4s" };
     const simulator = { faults: [fault], behaviour: { listLagMs: 1_500 } };
-    return withSite({ config: configOf("request", { settle }), simulator }, async (site) => {
+    return withSite({ config: configOf("request", { reconcile }), simulator }, async (site) => {
       const numbers = Array.from({ length: 6 }, (_, index) => index);
       for (const index of numbers) seed(site, `S-${index}`);
       await site.start();
@@ -124,7 +124,7 @@ describe.concurrent("a call that was answered and not carried out", () => {
   test.each(ways)("is made again after one look: %j", ({ surface, operation, correlation }) =>
     withSite(
       {
-        config: configOf(surface, { correlation, settle: { ...SETTLE, after: "10m" } }),
+        config: configOf(surface, { correlation, reconcile: { ...RECONCILE, giveUpAfter: "10m" } }),
         simulator: {
           faults: [{ method: "POST", path: PATHS[surface], times: 2, status: 429, retryAfter: 0 }],
         },
@@ -151,7 +151,7 @@ describe.concurrent("a call that was answered and not carried out", () => {
   test("is made again after one look when its token was refused", () =>
     withSite(
       {
-        config: configOf("request", { settle: { ...SETTLE, after: "10m" } }),
+        config: configOf("request", { reconcile: { ...RECONCILE, giveUpAfter: "10m" } }),
         simulator: { faults: [{ method: "POST", path: PATHS.request, times: 1, revokeToken: true }] },
       },
       async (site) => {

@@ -21,8 +21,8 @@ const forgetting = (...faults: FaultRule[]): SimulatorOptions => ({
 });
 
 function settling(after: string): ConfigParts {
-  const settle = { looks: ["50ms", "200ms"], after };
-  return { service: { timeout: "700ms", settle, cancel: { method: "DELETE", path: PATH } } };
+  const reconcile = { checks: ["50ms", "200ms"], giveUpAfter: after };
+  return { service: { timeout: "700ms", reconcile, cancel: { method: "DELETE", path: PATH } } };
 }
 /** Longer than any test: what is told within it was not waited for. */
 const NEVER = settling("1h");
@@ -76,7 +76,7 @@ describe.concurrent("a service that forgets what is cancelled", () => {
     });
   });
 
-  test("has cancelled an order without an answer only once it knows nothing for the settle time", () =>
+  test("has cancelled an order without an answer only once it knows nothing for reconcile.giveUpAfter", () =>
     withSite({ config: SOON, simulator: forgetting(LOST) }, async (site) => {
       const daemon = await site.start();
       await orderedAndCancelled(site);

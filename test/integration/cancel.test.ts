@@ -17,7 +17,7 @@ const IDLE: SimulatorOptions = { staff: { auto: false }, device: { auto: false }
 
 function offering(cancel: unknown): ConfigParts {
   return {
-    service: { timeout: "700ms", settle: { looks: ["50ms", "200ms"], after: "1500ms" }, cancel },
+    service: { timeout: "700ms", reconcile: { checks: ["50ms", "200ms"], giveUpAfter: "1500ms" }, cancel },
   };
 }
 const OFFERED = offering({ method: "POST", path: PATH });

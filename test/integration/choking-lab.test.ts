@@ -56,7 +56,7 @@ test.each(["close", "silence"] as const)(
       const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
       await pool.query("update outcomes set is_composed = true");
       for (const orderId of [ids[0], ids[1], ids[0], ids[2]] as number[]) {
-        await changeOrders(pool, [{ orderId, to: "parked", failure, isTold: true }]);
+        await changeOrders(pool, [{ orderId, to: "parked", failure, isReported: true }]);
         await changeOrders(pool, [{ orderId, to: "received", failure: null }]);
       }
       let isChoking = true;

@@ -12,7 +12,7 @@ const CONFIG = {
   service: {
     surface: "external",
     timeout: "700ms",
-    settle: { looks: ["50ms", "200ms"], after: "1500ms" },
+    reconcile: { checks: ["50ms", "200ms"], giveUpAfter: "1500ms" },
   },
 };
 
@@ -76,7 +76,7 @@ describe.concurrent("an order of the external surface whose creation got no clea
   );
 
   test.each(withKinds(NOT_EXECUTED))(
-    "is sent again after the settle time when it is a %s and %s",
+    "is sent again after reconcile.giveUpAfter when it is a %s and %s",
     (_kind, _words, message, effect) =>
       withExternalSite(effect, async (site) => {
         await site.drop("hl7", "a.hl7", message);

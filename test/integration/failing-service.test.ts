@@ -16,7 +16,9 @@ const FAULTS: readonly FaultRule[] = [
 test("submits each order once at a service that fails a quarter of its calls and loses a fifth of its answers", () =>
   withSite(
     {
-      config: { service: { timeout: "2s", settle: { looks: ["200ms", "600ms"], after: "2500ms" } } },
+      config: {
+        service: { timeout: "2s", reconcile: { checks: ["200ms", "600ms"], giveUpAfter: "2500ms" } },
+      },
       simulator: { faults: FAULTS },
     },
     async (site) => {

@@ -9,7 +9,7 @@ const CALL = { method: "POST", path: "/api/procedure-requests/*/cancel" } as con
 test("a daemon that is killed within two cancel calls finds the one that worked, repeats the other, and tells the lab once of each", () =>
   withChildSite(
     {
-      service: { cancel: ROUTE, timeout: "5s", settle: { looks: ["200ms", "500ms"], after: "6s" } },
+      service: { cancel: ROUTE, timeout: "5s", reconcile: { checks: ["200ms", "500ms"], giveUpAfter: "6s" } },
       simulator: {
         staff: { auto: false },
         cancelRoute: ROUTE,

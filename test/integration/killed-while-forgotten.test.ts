@@ -9,7 +9,7 @@ const CANCEL = { method: "DELETE", path: PATH } as const;
 const CALLS: FaultRule = { name: "calls", method: "DELETE", path: "/api/procedure-requests/*" };
 
 const options = (after: string, ...faults: FaultRule[]) => ({
-  service: { cancel: CANCEL, timeout: "5s", settle: { looks: ["200ms", "500ms"], after } },
+  service: { cancel: CANCEL, timeout: "5s", reconcile: { checks: ["200ms", "500ms"], giveUpAfter: after } },
   simulator: {
     staff: { auto: false },
     cancelRoute: { ...CANCEL, answer: "empty" },
@@ -37,7 +37,7 @@ async function toldWords({ lab }: ChildSite): Promise<string[]> {
   });
 }
 
-test("a daemon that is killed before the answer to its cancel call learns from the settle time that the request is gone", () =>
+test("a daemon that is killed before the answer to its cancel call learns from reconcile.giveUpAfter that the request is gone", () =>
   withChildSite(options("6s", { ...CALLS, name: "lost", times: 1, after: "hang" }), async (site) => {
     const { simulator } = site;
     const first = await cancel(site);

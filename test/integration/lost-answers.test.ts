@@ -11,7 +11,9 @@ const CREATE = { method: "POST", path: "/api/procedure-requests", times: 1 } as 
 const REGISTER = { method: "POST", path: "/api/subjects", times: 1 } as const;
 
 /** Short, so that a test that waits for an answer which never comes is quick. On a busy machine any answer may be too late. */
-const IMPATIENT = { service: { timeout: "700ms", settle: { looks: ["50ms", "200ms"], after: "1500ms" } } };
+const IMPATIENT = {
+  service: { timeout: "700ms", reconcile: { checks: ["50ms", "200ms"], giveUpAfter: "1500ms" } },
+};
 
 /** What a lost or spoiled answer may look like when the service has done what it was asked. */
 const EXECUTED: readonly (readonly [string, FaultRule])[] = [
@@ -57,7 +59,7 @@ describe.concurrent("an order whose creation got no clear answer", () => {
     }),
   );
 
-  test.each(NOT_EXECUTED)("is sent again after the settle time when %s", (_words, effect) =>
+  test.each(NOT_EXECUTED)("is sent again after reconcile.giveUpAfter when %s", (_words, effect) =>
     withSite({ config: IMPATIENT, simulator: { faults: [{ ...CREATE, ...effect }] } }, async (site) => {
       await site.start();
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));

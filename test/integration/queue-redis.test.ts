@@ -11,7 +11,7 @@ const SIMULATOR = {
   staff: { reviewAfterMs: [50, 500] },
   device: { startAfterMs: [20, 50], runMs: [50, 500] },
 } as const;
-const SERVICE = { timeout: "2s", settle: { looks: ["200ms", "1s"], after: "4s" } };
+const SERVICE = { timeout: "2s", reconcile: { checks: ["200ms", "1s"], giveUpAfter: "4s" } };
 
 describe.runIf(machineHas("redis-server"))("with the queues on Redis", { concurrent: true }, () => {
   test("orders reach their end and the lab is told, even when Redis is killed and has forgotten everything", () =>

@@ -10,7 +10,11 @@ const SIMULATOR = {
   staff: { reviewAfterMs: [50, 500] },
   device: { startAfterMs: [20, 50], runMs: [50, 500] },
 } as const;
-const SERVICE = { maxRequestsPerSecond: 120, timeout: "2s", settle: { looks: ["200ms", "1s"], after: "4s" } };
+const SERVICE = {
+  maxRequestsPerSecond: 120,
+  timeout: "2s",
+  reconcile: { checks: ["200ms", "1s"], giveUpAfter: "4s" },
+};
 /** A recovery that took longer would be seen by people. */
 const RECOVERED_WITHIN_MS = 120_000;
 

@@ -13,7 +13,11 @@ const SIMULATOR = {
   device: { startAfterMs: [20, 50], runMs: [50, 500] },
 } as const;
 /** Slow enough that the load lasts for as long as the trouble does. */
-const SERVICE = { maxRequestsPerSecond: 120, timeout: "2s", settle: { looks: ["200ms", "1s"], after: "4s" } };
+const SERVICE = {
+  maxRequestsPerSecond: 120,
+  timeout: "2s",
+  reconcile: { checks: ["200ms", "1s"], giveUpAfter: "4s" },
+};
 
 /** All jobs, waiting or running, and BullMQ's own notes of its queues; again where the server ends that for a deadlock. */
 async function wipeQueues(pool: pg.Pool): Promise<void> {

@@ -268,9 +268,9 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
         await copyFile(`${epochFile(site)}.copy`, epochFile(site));
         const third = await site.start();
         // A request for a retrieval doesn't show its containers while it is pending.
-        const isTold = surface === "external" || operation === "CRYO-STORE";
+        const isReported = surface === "external" || operation === "CRYO-STORE";
         expect(await isAt(site, "A", ["submitted", "parked"])).toMatchObject(
-          isTold
+          isReported
             ? { state: "submitted", requestId, procedureId }
             : { state: "parked", failure: { code: "SUBMIT_FORGOTTEN_REQUEST" } },
         );
@@ -289,7 +289,7 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
 
   test("what a lost call made of an order doesn't look like it for the next order of the subject", () =>
     withSite(
-      { config: { service: { settle: { looks: ["2s", "30s"], after: "10m" } } }, ...BY_HAND },
+      { config: { service: { reconcile: { checks: ["2s", "30s"], giveUpAfter: "10m" } } }, ...BY_HAND },
       async (site) => {
         seed(site, "S-A");
         site.simulator.control.setFaults([{ method: "POST", path: PATHS.request, times: 1, after: "drop" }]);
@@ -380,14 +380,14 @@ describe.concurrent("three restores in a row, of copies made at moments of a bus
     "double nothing and give no number again (%i, %s)",
     async (seedNumber, surface) => {
       const random = randomOf(seedNumber);
-      const settle = { looks: ["50ms", "200ms"], after: "4s" };
+      const reconcile = { checks: ["50ms", "200ms"], giveUpAfter: "4s" };
       const faults = [
         { method: "POST", path: PATHS[surface], probability: 0.15, status: 503, executed: true },
         { method: "POST", path: PATHS[surface], probability: 0.1, after: "drop" },
         { method: "POST", path: PATHS[surface], probability: 0.1, status: 429, retryAfter: 0 },
       ] as const;
       const options = {
-        config: { service: { surface, timeout: "2s", settle } },
+        config: { service: { surface, timeout: "2s", reconcile } },
         // In the later runs staff do nothing, so that what was made is not in storage yet, where it would be noticed.
         simulator: { faults, seed: seedNumber, staff: { auto: seedNumber <= 2 } },
       };

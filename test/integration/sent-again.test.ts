@@ -9,16 +9,16 @@ const PATHS = { request: "/api/procedure-requests", external: "/api/v1/external/
 type Surface = keyof typeof PATHS;
 type Operation = "CRYO-STORE" | "CRYO-RETRIEVE";
 
-/** The first call is carried out and its answer lost; the list shows it only after the settle time. */
+/** The first call is carried out and its answer lost; the list shows it only after reconcile.giveUpAfter. */
 async function sentAgain(
   surface: Surface,
   operation: Operation,
   given: { readonly correlation?: string; readonly isExecuted?: boolean },
   check: (site: Site) => Promise<void>,
 ): Promise<void> {
-  const settle = { looks: ["50ms", "200ms"], after: "2s", recheck: "4s", retrievals: "retry" };
+  const reconcile = { checks: ["50ms", "200ms"], giveUpAfter: "2s", recheck: "4s", retrievals: "retry" };
   const config = {
-    service: { surface, timeout: "1s", settle, correlation: given.correlation ?? "token" },
+    service: { surface, timeout: "1s", reconcile, correlation: given.correlation ?? "token" },
   };
   const fault = given.isExecuted === false ? ({ before: "drop" } as const) : ({ after: "drop" } as const);
   const faults = [{ method: "POST", path: PATHS[surface], times: 1, ...fault }];

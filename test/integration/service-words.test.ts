@@ -104,7 +104,7 @@ test("what the service says about another patient stays in the kept answers, and
     // An order of each format is refused with the same words, by their label.
     guards: { labelOfTwoSubjects: "allow" },
     service: {
-      settle: { looks: ["50ms", "100ms"], after: "6s" },
+      reconcile: { checks: ["50ms", "100ms"], giveUpAfter: "6s" },
       cancel: { method: "POST", path: "/api/procedure-requests/{id}/cancel" },
     },
   };

@@ -18,16 +18,21 @@ test.concurrent.each([
   ["looks that found nothing", FAULTS],
   ["looks that failed", [LOOKS, ...FAULTS]],
 ])("a refusal after %s is the second attempt, and waits no longer than that", (_words, faults) => {
-  const settle = { looks: ["50ms", "150ms", "300ms", "450ms"], after: "3s" };
-  return withSite({ config: { service: { timeout: "2s", settle } }, simulator: { faults } }, async (site) => {
-    await site.start();
-    await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-    const again = await eventually(async () => {
-      const [order] = await site.orders();
-      return order && (await listEvents(site.pool, order.id)).find(({ kind }) => kind === "refused_for_now");
-    });
-    expect(again.detail).toMatchObject({ code: "SERVICE_BUSY", attempt: 2 });
-    expect(again.detail.nextInMs).toBeLessThanOrEqual(1_000 + 4_000);
-    await site.settled(1, ["completed"]);
-  });
+  const reconcile = { checks: ["50ms", "150ms", "300ms", "450ms"], giveUpAfter: "3s" };
+  return withSite(
+    { config: { service: { timeout: "2s", reconcile } }, simulator: { faults } },
+    async (site) => {
+      await site.start();
+      await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
+      const again = await eventually(async () => {
+        const [order] = await site.orders();
+        return (
+          order && (await listEvents(site.pool, order.id)).find(({ kind }) => kind === "refused_for_now")
+        );
+      });
+      expect(again.detail).toMatchObject({ code: "SERVICE_BUSY", attempt: 2 });
+      expect(again.detail.nextInMs).toBeLessThanOrEqual(1_000 + 4_000);
+      await site.settled(1, ["completed"]);
+    },
+  );
 });

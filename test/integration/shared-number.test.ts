@@ -76,7 +76,13 @@ describe.concurrent("a second order of a number, with other content", () => {
         expect(await overrideOrder(site.pool, parked, BY)).toBe("done");
         const [order] = (await site.settled(2, ["submitted"])).filter(({ id }) => id === parked.id);
         const failure = { code: "PROCEDURE_FAILED", text: "it went wrong" } as const;
-        const change = { orderId: parked.id, from: ["submitted"], to: end, failure, isTold: true } as const;
+        const change = {
+          orderId: parked.id,
+          from: ["submitted"],
+          to: end,
+          failure,
+          isReported: true,
+        } as const;
         await changeOrders(site.pool, [change]);
         const all = await eventually(async () => {
           const texts = [...(await site.results("hl7")).values()].filter((text) => text.includes("S-OTHER"));

@@ -4,9 +4,9 @@ import { Failure } from "../../src/core/failures.ts";
 import { decideAfterCall, decideAfterLook, type UncancelledLook } from "../../src/jobs/cancel.ts";
 
 const BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
-const SETTLE = {
-  looksMs: [5_000, 30_000],
-  afterMs: 900_000,
+const RECONCILE = {
+  checksMs: [5_000, 30_000],
+  giveUpAfterMs: 900_000,
   recheckMs: 3_600_000,
   retrievals: "park",
 } as const;
@@ -45,44 +45,44 @@ const LOOK: UncancelledLook = {
 const LOST = { code: "SERVICE_NO_ANSWER", text: "no whole answer in time" } as const;
 
 describe("a look that finds the order as it was", () => {
-  test("is repeated at the settle times", () => {
-    expect(decideAfterLook(LOOK, SETTLE)).toEqual({ kind: "lookAgain", nextInMs: 5_000 });
+  test("is repeated at the times of reconcile.checks", () => {
+    expect(decideAfterLook(LOOK, RECONCILE)).toEqual({ kind: "checkAgain", nextInMs: 5_000 });
     const later = { ...LOOK, looks: 3, calledAgeMs: 30_000 };
-    expect(decideAfterLook(later, SETTLE)).toEqual({ kind: "lookAgain", nextInMs: 870_000 });
+    expect(decideAfterLook(later, RECONCILE)).toEqual({ kind: "checkAgain", nextInMs: 870_000 });
   });
 
   test("lets a refusal stand at once, with the service's words and what it shows", () => {
     const failure = { code: "SERVICE_REFUSED", text: "status 409: too late" } as const;
-    const decision = decideAfterLook({ ...LOOK, call: "refused", failure }, SETTLE);
+    const decision = decideAfterLook({ ...LOOK, call: "refused", failure }, RECONCILE);
     expect(decision).toMatchObject({ kind: "unable", refusal: { code: "CANCEL_REFUSED" } });
     expect(JSON.stringify(decision)).toMatch(/PENDING.*409/);
   });
 
-  test("has a call without an answer made again after the settle time, and a third time at most", () => {
-    const settled = { ...LOOK, looks: 4, calledAgeMs: 900_000, failure: LOST };
-    expect(decideAfterLook(settled, SETTLE)).toEqual({ kind: "callAgain" });
-    expect(decideAfterLook({ ...settled, unanswered: 1 }, SETTLE)).toEqual({ kind: "callAgain" });
-    expect(decideAfterLook({ ...settled, unanswered: 2 }, SETTLE)).toMatchObject({
+  test("has a call without an answer made again after reconcile.giveUpAfter, and a third time at most", () => {
+    const settled = { ...LOOK, checks: 4, calledAgeMs: 900_000, failure: LOST };
+    expect(decideAfterLook(settled, RECONCILE)).toEqual({ kind: "callAgain" });
+    expect(decideAfterLook({ ...settled, unanswered: 1 }, RECONCILE)).toEqual({ kind: "callAgain" });
+    expect(decideAfterLook({ ...settled, unanswered: 2 }, RECONCILE)).toMatchObject({
       kind: "unable",
       refusal: { code: "CANCEL_WITHOUT_EFFECT" },
     });
   });
 
   test("never has a call repeated that the service took", () => {
-    const settled = { ...LOOK, looks: 4, calledAgeMs: 900_000 };
-    expect(decideAfterLook(settled, SETTLE)).toMatchObject({ refusal: { code: "CANCEL_WITHOUT_EFFECT" } });
+    const settled = { ...LOOK, checks: 4, calledAgeMs: 900_000 };
+    expect(decideAfterLook(settled, RECONCILE)).toMatchObject({ refusal: { code: "CANCEL_WITHOUT_EFFECT" } });
   });
 
-  test("never has a call made again before the settle time", () => {
+  test("never has a call made again before reconcile.giveUpAfter", () => {
     const looks = fc.record({
       call: fc.constantFrom("sent", "refused"),
       unanswered: fc.integer({ min: 0, max: 2 }),
       looks: fc.integer({ min: 1, max: 50 }),
-      calledAgeMs: fc.integer({ min: 0, max: SETTLE.afterMs - 1 }),
+      calledAgeMs: fc.integer({ min: 0, max: RECONCILE.giveUpAfterMs - 1 }),
       failure: fc.constantFrom(undefined, LOST),
-      found: fc.constantFrom(LOOK.found, gone(0), gone(SETTLE.afterMs)),
+      found: fc.constantFrom(LOOK.found, gone(0), gone(RECONCILE.giveUpAfterMs)),
     }) as fc.Arbitrary<UncancelledLook>;
-    fc.assert(fc.property(looks, (look) => decideAfterLook(look, SETTLE).kind !== "callAgain"));
+    fc.assert(fc.property(looks, (look) => decideAfterLook(look, RECONCILE).kind !== "callAgain"));
   });
 });
 
@@ -97,22 +97,43 @@ describe("a look that is answered that there is no such request", () => {
 
   test.each([
     ["that the service took", taken, 0, 1, 0, "cancelled"],
-    ["without an answer, at once", lost, 0, 1, 0, "lookAgain"],
-    ["without an answer, within the settle time", lost, 0, 9, SETTLE.afterMs - 1, "lookAgain"],
-    ["without an answer, with too few looks", lost, 0, 2, SETTLE.afterMs, "lookAgain"],
-    ["without an answer, after the settle time", lost, 0, 3, SETTLE.afterMs, "cancelled"],
-    ["that was refused after a lost one, at once", refused, 1, 1, 0, "lookAgain"],
-    ["that was refused after a lost one, after the settle time", refused, 1, 3, SETTLE.afterMs, "cancelled"],
-    ["that was refused like all before it, at once", refused, 0, 1, 0, "lookAgain"],
-    ["that was refused like all before it, after the settle time", refused, 0, 3, SETTLE.afterMs, "unable"],
+    ["without an answer, at once", lost, 0, 1, 0, "checkAgain"],
+    [
+      "without an answer, within reconcile.giveUpAfter",
+      lost,
+      0,
+      9,
+      RECONCILE.giveUpAfterMs - 1,
+      "checkAgain",
+    ],
+    ["without an answer, with too few looks", lost, 0, 2, RECONCILE.giveUpAfterMs, "checkAgain"],
+    ["without an answer, after reconcile.giveUpAfter", lost, 0, 3, RECONCILE.giveUpAfterMs, "cancelled"],
+    ["that was refused after a lost one, at once", refused, 1, 1, 0, "checkAgain"],
+    [
+      "that was refused after a lost one, after reconcile.giveUpAfter",
+      refused,
+      1,
+      3,
+      RECONCILE.giveUpAfterMs,
+      "cancelled",
+    ],
+    ["that was refused like all before it, at once", refused, 0, 1, 0, "checkAgain"],
+    [
+      "that was refused like all before it, after reconcile.giveUpAfter",
+      refused,
+      0,
+      3,
+      RECONCILE.giveUpAfterMs,
+      "unable",
+    ],
   ] as const)("after a call %s", (_words, call, unanswered, looks, forMs, kind) => {
     const look = { ...LOOK, ...call, unanswered, looks, calledAgeMs: HOUR, found: gone(forMs) };
-    expect(decideAfterLook(look, SETTLE).kind).toBe(kind);
+    expect(decideAfterLook(look, RECONCILE).kind).toBe(kind);
   });
 
-  test("is looked at again at the settle times, counted from the first such answer", () => {
+  test("is looked at again at the times of reconcile.checks, counted from the first such answer", () => {
     const look = { ...LOOK, ...lost, looks: 2, calledAgeMs: HOUR, found: gone(5_000) };
-    expect(decideAfterLook(look, SETTLE)).toEqual({ kind: "lookAgain", nextInMs: 25_000 });
+    expect(decideAfterLook(look, RECONCILE)).toEqual({ kind: "checkAgain", nextInMs: 25_000 });
   });
 
   test("never grants what no call of ours can have done, and never calls again", () => {
@@ -120,18 +141,18 @@ describe("a look that is answered that there is no such request", () => {
       call: fc.constantFrom("sent", "refused"),
       unanswered: fc.integer({ min: 0, max: 2 }),
       looks: fc.integer({ min: 1, max: 50 }),
-      calledAgeMs: fc.integer({ min: 0, max: 3 * SETTLE.afterMs }),
+      calledAgeMs: fc.integer({ min: 0, max: 3 * RECONCILE.giveUpAfterMs }),
       failure: fc.constantFrom(undefined, LOST, REFUSED),
-      found: fc.integer({ min: 0, max: 3 * SETTLE.afterMs }).map(gone),
+      found: fc.integer({ min: 0, max: 3 * RECONCILE.giveUpAfterMs }).map(gone),
     }) as fc.Arbitrary<UncancelledLook & { readonly found: ReturnType<typeof gone> }>;
     fc.assert(
       fc.property(looks, (look) => {
         const isTaken = look.call === "sent" && look.failure === undefined;
-        const isSteady = look.found.forMs >= SETTLE.afterMs && look.looks >= 3;
-        const { kind } = decideAfterLook(look, SETTLE);
+        const isSteady = look.found.forMs >= RECONCILE.giveUpAfterMs && look.looks >= 3;
+        const { kind } = decideAfterLook(look, RECONCILE);
         if (kind === "cancelled")
           return isTaken || (isSteady && (look.call === "sent" || look.unanswered > 0));
-        return kind === "lookAgain" ? !isTaken && !isSteady : kind === "unable" && look.call === "refused";
+        return kind === "checkAgain" ? !isTaken && !isSteady : kind === "unable" && look.call === "refused";
       }),
     );
   });

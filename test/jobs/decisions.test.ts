@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FAILURES, Failure, type FailureCode } from "../../src/core/failures.ts";
 import { backoffMs } from "../../src/jobs/backoff.ts";
-import { planLook, type Settle } from "../../src/jobs/reconcile/reconcile.ts";
+import { planCheck, type ReconcileTimes } from "../../src/jobs/reconcile/reconcile.ts";
 import { decideRetry } from "../../src/jobs/submit/failure.ts";
 import { nextPollMs } from "../../src/jobs/track/track.ts";
 
@@ -47,34 +47,34 @@ describe("polling", () => {
 });
 
 describe("looking for what a lost call did", () => {
-  const settle: Settle = {
-    looksMs: [5_000, 30_000],
-    afterMs: 900_000,
+  const reconcile: ReconcileTimes = {
+    checksMs: [5_000, 30_000],
+    giveUpAfterMs: 900_000,
     recheckMs: 3_600_000,
     retrievals: "park",
   };
 
   test("looks at 5 s, 30 s and 15 min before it believes that nothing happened", () => {
-    expect(planLook(1, 5_000, settle)).toEqual({ nextInMs: 25_000 });
-    expect(planLook(2, 30_000, settle)).toEqual({ nextInMs: 870_000 });
-    expect(planLook(3, 900_000, settle)).toBe("believed");
+    expect(planCheck(1, 5_000, reconcile)).toEqual({ nextInMs: 25_000 });
+    expect(planCheck(2, 30_000, reconcile)).toEqual({ nextInMs: 870_000 });
+    expect(planCheck(3, 900_000, reconcile)).toBe("believed");
   });
 
   test("does not believe fewer than three looks, however late they come", () => {
-    expect(planLook(1, 10_000_000, settle)).toEqual({ nextInMs: 5_000 });
-    expect(planLook(2, 10_005_000, settle)).toEqual({ nextInMs: 5_000 });
-    expect(planLook(3, 10_010_000, settle)).toBe("believed");
+    expect(planCheck(1, 10_000_000, reconcile)).toEqual({ nextInMs: 5_000 });
+    expect(planCheck(2, 10_005_000, reconcile)).toEqual({ nextInMs: 5_000 });
+    expect(planCheck(3, 10_010_000, reconcile)).toBe("believed");
   });
 
-  test("never believes before the settle time, and always comes to an end", () => {
+  test("never believes before the reconcile time, and always comes to an end", () => {
     const ms = fc.integer({ min: 1, max: 1_000_000 });
     fc.assert(
-      fc.property(fc.array(ms, { maxLength: 4 }), ms, (looksMs, afterMs) => {
-        let ageMs = looksMs[0] ?? afterMs;
-        for (let looks = 1; looks <= looksMs.length + 4; looks += 1) {
-          const next = planLook(looks, ageMs, { looksMs, afterMs, recheckMs: 0, retrievals: "park" });
+      fc.property(fc.array(ms, { maxLength: 4 }), ms, (checksMs, giveUpAfterMs) => {
+        let ageMs = checksMs[0] ?? giveUpAfterMs;
+        for (let looks = 1; looks <= checksMs.length + 4; looks += 1) {
+          const next = planCheck(looks, ageMs, { checksMs, giveUpAfterMs, recheckMs: 0, retrievals: "park" });
           if (next === "believed") {
-            expect(ageMs).toBeGreaterThanOrEqual(afterMs);
+            expect(ageMs).toBeGreaterThanOrEqual(giveUpAfterMs);
             return;
           }
           expect(next.nextInMs).toBeGreaterThan(0);
@@ -102,7 +102,7 @@ describe("deciding about a failed step", () => {
     const codes = (Object.keys(FAILURES) as FailureCode[]).filter(
       (code) => FAILURES[code].class === "ambiguous",
     );
-    expect(codes.map((code) => decide(code, true))).toEqual(codes.map(() => "settle"));
+    expect(codes.map((code) => decide(code, true))).toEqual(codes.map(() => "reconcile"));
   });
 
   test("parks what is refused", () => {

@@ -56,7 +56,7 @@ test("an order is not sent when another subject's order for its label overtook i
         leaseMs: 300_000,
         callTimeoutMs: 1_000,
         backoff: { firstMs: 1_000, maxMs: 1_000 },
-        settle: { looksMs: [1_000], afterMs: 1_000, recheckMs: 3_600_000, retrievals: "park" },
+        reconcile: { checksMs: [1_000], giveUpAfterMs: 1_000, recheckMs: 3_600_000, retrievals: "park" },
         firstPollMs: 60_000,
         subjectRequires: [],
         correlation: "token",

@@ -31,7 +31,7 @@ async function aLab({ pool }: TestLedger, name: string) {
   await pool.query("update outcomes set is_composed = true");
   const failure = { code: "UNCLASSIFIED", text: "invented" } as const;
   await changeOrders(pool, [
-    { orderId: orderId as number, from: ["received"], to: "parked", failure, isTold: true },
+    { orderId: orderId as number, from: ["received"], to: "parked", failure, isReported: true },
   ]);
   const lab = { profile: await hl7Profile(), isAway: false, got: [] as Buffer[], tried: [] as Buffer[] };
   const deliver = deliverTo(pool, {

@@ -1,13 +1,13 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { settleOrder } from "../../src/jobs/reconcile/reconcile.ts";
+import { reconcileOrder } from "../../src/jobs/reconcile/reconcile.ts";
 import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
 import { findOrders } from "../../src/ledger/operator/views.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
-import { claimBatch, takeUnsettled } from "../../src/ledger/orders/submission.ts";
+import { claimBatch, takeUnreconciled } from "../../src/ledger/orders/submission.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import type { ReconcileFindings } from "../../src/service/reconcile/find-request.ts";
 import { claimNext, recordIntent, UNCOUNTED } from "../support/hand-over.ts";
@@ -31,7 +31,7 @@ function depsOf(pool: pg.Pool, found: ReconcileFindings): SubmitDeps {
       leaseMs: 60_000,
       callTimeoutMs: 1_000,
       backoff: { firstMs: 1, maxMs: 2 },
-      settle: { looksMs: [1], afterMs: 1, recheckMs: 1_000, retrievals: "park" },
+      reconcile: { checksMs: [1], giveUpAfterMs: 1, recheckMs: 1_000, retrievals: "park" },
       firstPollMs: 60_000,
       subjectRequires: [],
       correlation: "token",
@@ -53,7 +53,7 @@ async function withLostCall(pool: pg.Pool): Promise<LedgerOrder> {
 
 async function claimUnsettled(pool: pg.Pool): Promise<LedgerOrder> {
   await pool.query("update orders set handed_over_at = null");
-  const due = await takeUnsettled(pool, 1);
+  const due = await takeUnreconciled(pool, 1);
   const [order] = due ? await claimBatch(pool, due.batch, "me", 60_000) : [];
   if (!order) throw new Error("nothing to look for");
   return order;
@@ -77,7 +77,7 @@ describe("a certain match that another order has", () => {
     withLedger(async ({ pool }) => {
       let order = await besideHolder(pool);
       for (let look = 0; look < 4 && order.state === "submitting"; look += 1) {
-        await settleOrder(order, depsOf(pool, { matches: [17], candidates: [] }), never);
+        await reconcileOrder(order, depsOf(pool, { matches: [17], candidates: [] }), never);
         order = (await findOrders(pool, "A-2"))[0] as LedgerOrder;
         if (order.state === "submitting") order = await claimUnsettled(pool);
       }
@@ -89,7 +89,7 @@ describe("a certain match that another order has", () => {
   test("doesn't keep the order from another request that is its own beside it", () =>
     withLedger(async ({ pool }) => {
       const order = await besideHolder(pool);
-      await settleOrder(order, depsOf(pool, { matches: [17, 23], candidates: [] }), never);
+      await reconcileOrder(order, depsOf(pool, { matches: [17, 23], candidates: [] }), never);
       expect((await findOrders(pool, "A-2"))[0]).toMatchObject({ state: "submitted", requestId: 23 });
     }));
 });

@@ -30,7 +30,7 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     intentAt: undefined,
     intentAgeMs: undefined,
     looks: 0,
-    failedLooks: 0,
+    failedChecks: 0,
     knownRequestIds: [],
     formerIds: [],
     isRepostApproved: false,

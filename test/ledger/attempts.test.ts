@@ -2,7 +2,7 @@ import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { findOrders } from "../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { claimBatch, recoverSubmissions, takeUnsettled } from "../../src/ledger/orders/submission.ts";
+import { claimBatch, recoverSubmissions, takeUnreconciled } from "../../src/ledger/orders/submission.ts";
 import { claimNext, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
@@ -18,7 +18,7 @@ async function called(pool: pg.Pool): Promise<{ orderId: number; fence: number }
 }
 
 async function looked(pool: pg.Pool): Promise<{ orderId: number; fence: number | undefined }> {
-  const due = await takeUnsettled(pool, 1);
+  const due = await takeUnreconciled(pool, 1);
   const [order] = due ? await claimBatch(pool, due.batch, "me", 60_000) : [];
   if (!order) throw new Error("nothing to look for");
   return { orderId: order.id, fence: order.fence };
@@ -41,7 +41,7 @@ describe("attempts", () => {
       }
       expect(await attempts(pool)).toBe(1);
       const last = await looked(pool);
-      await changeOrders(pool, [{ ...last, to: "received", isReleased: true, isIntentSettled: true }]);
+      await changeOrders(pool, [{ ...last, to: "received", isReleased: true, isIntentCleared: true }]);
       await called(pool);
       expect(await attempts(pool)).toBe(2);
     }));

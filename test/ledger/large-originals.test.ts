@@ -15,7 +15,7 @@ test("outcomes of one message share its text, however many there are", () =>
         numbers.map((placerOrderNumber) => anOrder({ placerOrderNumber })),
       ),
     ]);
-    const ended = orderIds.map((orderId) => ({ orderId, to: "cancelled", isTold: true }) as const);
+    const ended = orderIds.map((orderId) => ({ orderId, to: "cancelled", isReported: true }) as const);
     await changeOrders(pool, ended);
     const open = await listOpenOutcomes(pool, "lims", 100);
     expect(open).toHaveLength(1 + numbers.length);

@@ -247,8 +247,8 @@ describe("of an order's submission", () => {
               to: "submitted",
               request,
               isReleased: true,
-              isIntentSettled: true,
-              isTold: true,
+              isIntentCleared: true,
+              isReported: true,
             },
           ]);
         await lose(ledger, way, {
@@ -273,7 +273,7 @@ describe("of an order's submission", () => {
       const request = { surface: "request", requestId: 77 } as const;
       const work = (pool: pg.Pool) =>
         changeOrders(pool, [
-          { orderId, fence, to: "submitted", request, isReleased: true, isIntentSettled: true },
+          { orderId, fence, to: "submitted", request, isReleased: true, isIntentCleared: true },
         ]);
       const cut = way.cutAt("update orders", "nobody");
       await expect(work(way.pool)).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });

@@ -8,7 +8,7 @@ import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { findOrders } from "../../src/ledger/operator/views.ts";
 import { overrideOrder } from "../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { findLikenesses } from "../../src/ledger/orders/same-containers.ts";
+import { findMatches } from "../../src/ledger/orders/same-containers.ts";
 import { aCancel, aControl, answers, toldKinds } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
@@ -100,14 +100,14 @@ describe("an order number that came before", () => {
   test("of another authority goes on when a person says why, and the submitter knows the reason until then", () =>
     withLedger(async ({ pool }) => {
       const [first, second] = await place(pool, LAB, EPIC);
-      expect((await findLikenesses(pool, [second])).get(second)?.numberHolder).toEqual({
+      expect((await findMatches(pool, [second])).get(second)?.numberHolder).toEqual({
         name: `o${first} (1)`,
         authorities: ["LAB", "EPIC^1.2.3^ISO"],
       });
       expect(await overrideOrder(pool, { id: second }, { actor: "kim" })).toBe("reason wanted");
       expect(await overrideOrder(pool, { id: second }, KIM)).toBe("done");
       expect((await orders(pool))[1]).toEqual(["received", undefined]);
-      expect((await findLikenesses(pool, [second])).get(second)?.overrides).toEqual(new Set(["number"]));
+      expect((await findMatches(pool, [second])).get(second)?.overrides).toEqual(new Set(["number"]));
     }));
 });
 

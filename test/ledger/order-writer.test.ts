@@ -22,7 +22,7 @@ const submitted = (requestId: number): Omit<OrderChange, "orderId"> => ({
   to: "submitted",
   request: { surface: "request", requestId },
   isReleased: true,
-  isIntentSettled: true,
+  isIntentCleared: true,
   event: { kind: "submitted" },
 });
 
@@ -74,7 +74,7 @@ test("an intent is written behind the change that comes with it, and not for an 
     await pool.query("update orders set fence = nextval('fences') where id = $1", [lost.orderId]);
     const writer = openOrderWriter(pool, UNCOUNTED);
     const registered = (orderId: number, fence: number) =>
-      ({ orderId, fence, isIntentSettled: true, event: { kind: "subject_registered" } }) as const;
+      ({ orderId, fence, isIntentCleared: true, event: { kind: "subject_registered" } }) as const;
     const [at, none] = await Promise.all(
       [mine, lost].map((each) => writer.intend({ ...each, ...INTENT }, registered(each.orderId, each.fence))),
     );

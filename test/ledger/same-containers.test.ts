@@ -1,12 +1,12 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { overrideOrder } from "../../src/ledger/orders/acts.ts";
-import { FIND_LIKENESS, findLikenesses, type Likeness } from "../../src/ledger/orders/same-containers.ts";
+import { FIND_MATCHES, findMatches, type Likeness } from "../../src/ledger/orders/same-containers.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
 async function findLikeness(pool: pg.Pool, orderId: number): Promise<Likeness> {
-  const likeness = (await findLikenesses(pool, [orderId])).get(orderId);
+  const likeness = (await findMatches(pool, [orderId])).get(orderId);
   if (!likeness) throw new Error(`no order ${orderId}`);
   return likeness;
 }
@@ -86,7 +86,7 @@ test("answers from its indexes among many orders of one label, and many labels o
     );
     await pool.query("analyze orders, order_containers");
     const { rows } = await pool.query(
-      `explain (analyze, format json) ${FIND_LIKENESS.replace("$1", `'{${id}}'`).replace("$2", "900000")}`,
+      `explain (analyze, format json) ${FIND_MATCHES.replace("$1", `'{${id}}'`).replace("$2", "900000")}`,
     );
     const plan = JSON.stringify(rows[0]["QUERY PLAN"]);
     expect(plan).not.toMatch(/"Seq Scan"[^{}]*"Relation Name":"(orders|order_containers)"/);

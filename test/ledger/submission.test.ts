@@ -12,7 +12,7 @@ import {
   recoverSubmissions,
   releaseExpired,
   TAKE_WAITING,
-  takeUnsettled,
+  takeUnreconciled,
 } from "../../src/ledger/orders/submission.ts";
 import { claimNext, handOver, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
@@ -273,7 +273,7 @@ describe("after a crash", () => {
       await intend(pool, id as number, fence);
       expect(await recoverSubmissions(pool, "me")).toEqual({ requeued: 0, unsettled: 1 });
       expect(await handOver(pool)).toEqual([]);
-      expect((await takeUnsettled(pool, 10))?.orderIds).toEqual([id]);
+      expect((await takeUnreconciled(pool, 10))?.orderIds).toEqual([id]);
     }));
 
   test("a later order of the same lane waits until the lost call is settled", () =>
@@ -301,7 +301,7 @@ describe("a person", () => {
         surface: "request",
         isRepostApproved: true,
       });
-      expect((await takeUnsettled(pool, 10))?.orderIds).toHaveLength(1);
+      expect((await takeUnreconciled(pool, 10))?.orderIds).toHaveLength(1);
     }));
 
   test("links a parked order to a request found by hand, which no other order may have", () =>

@@ -71,11 +71,11 @@ export function account(evidence: Evidence): Account {
     if (!isLinked(order, requests[0]) && !isUncertain) {
       mistaken.push(`${plan.number}: request ${order.requestId}, procedure ${order.procedureId}`);
     }
-    const isTold =
+    const isReported =
       plan.connector === "hl7"
         ? isToldByHl7(plan.number, order.state, evidence.hl7Results)
         : rowsByNumber.get(plan.number)?.has(order.state) === true;
-    if (!isTold) untold.push(`${plan.number}: ${order.state}`);
+    if (!isReported) untold.push(`${plan.number}: ${order.state}`);
   }
   const invented = [...made.keys()].filter((key) => !plannedKeys.has(key));
   return { lost, doubled: several, invented, mistaken, untold };

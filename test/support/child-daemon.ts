@@ -39,9 +39,9 @@ export function startChildDaemon(
   });
   closeSync(log);
   const ended = once(child, "exit").then(([status]) => status as number | null);
-  let isTold = false;
+  let isReported = false;
   const unexpectedEnd = ended.then(async (status) => {
-    if (isTold) return await new Promise<never>(() => undefined);
+    if (isReported) return await new Promise<never>(() => undefined);
     throw new Error(`the daemon ended by itself with ${status ?? child.signalCode}`);
   });
   unexpectedEnd.catch(() => undefined);
@@ -55,7 +55,7 @@ export function startChildDaemon(
     },
     unexpectedEnd,
     end: async (signal) => {
-      isTold = true;
+      isReported = true;
       if (!hasEnded(child)) child.kill(signal);
       return await ended;
     },

@@ -130,10 +130,10 @@ async function unmount(path: string): Promise<void> {
 async function copyFrozen(host: string, copy: Image, { before, meanwhile }: AroundCut): Promise<void> {
   const shell = spawn("/bin/sh", ["-c", CUT, "sh", host, copy], { stdio: ["pipe", "pipe", "inherit"] });
   const ended = once(shell, "exit");
-  const isTold = () => Promise.race([once(shell.stdout, "data"), ended]);
+  const isReported = () => Promise.race([once(shell.stdout, "data"), ended]);
   try {
-    await isTold();
-    const copied = isTold();
+    await isReported();
+    const copied = isReported();
     before?.();
     shell.stdin.write("go\n");
     await copied;

@@ -134,7 +134,7 @@ function childConfig(disk: string, serviceUrl: string, options: ChildSiteOptions
       timeout: "1s",
       maxRequestsPerSecond: 2_000,
       polling: { first: "200ms", max: "1s", factor: 1.5 },
-      settle: { looks: ["200ms", "1s"], after: "4s" },
+      reconcile: { checks: ["200ms", "1s"], giveUpAfter: "4s" },
       ...options.service,
     },
     facilities: { NORTH: 12, SOUTH: 13 },

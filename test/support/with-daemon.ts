@@ -59,7 +59,7 @@ export function siteConfig(folder: string, serviceUrl: string, databaseUrl: stri
       timeout: "5s",
       maxRequestsPerSecond: 2_000,
       polling: { first: "100ms", max: "400ms", factor: 1.5 },
-      settle: { looks: ["50ms", "150ms"], after: "6s" },
+      reconcile: { checks: ["50ms", "150ms"], giveUpAfter: "6s" },
     },
     facilities: { NORTH: 12, SOUTH: 13 },
     connectors: [

@@ -58,7 +58,7 @@ export async function withOtherSite<T>(
           timeout: "1s",
           maxRequestsPerSecond: 2_000,
           polling: { first: "100ms", max: "400ms", factor: 1.5 },
-          settle: { looks: ["50ms", "400ms"], after: "2s" },
+          reconcile: { checks: ["50ms", "400ms"], giveUpAfter: "2s" },
         },
       };
       await writeFile(configFile, stringify(config), { mode: 0o600 });

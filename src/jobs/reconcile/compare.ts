@@ -96,9 +96,9 @@ function toChange(
         nextInMs: 0,
         pollIntervalMs: settings.firstPollMs,
         isTakenBack: true,
-        isIntentSettled: true,
+        isIntentCleared: true,
         event: { kind: "adopted", detail: { ...request, isRestored: true } },
-        isTold: true,
+        isReported: true,
       };
     }
     case "park": {
@@ -110,7 +110,7 @@ function toChange(
         isTakenBack: true,
         event: { kind: "parked", detail: reason },
         // One that is parked already was told of, and waits for the same person.
-        isTold: order.state !== "parked",
+        isReported: order.state !== "parked",
       };
     }
   }

@@ -3,8 +3,8 @@ import type { Surface } from "../../core/surface.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
 import { wasCallTaken } from "../../ledger/orders/service-answers.ts";
-import { findClaimed, isLaneUnsettled } from "../../ledger/orders/submission.ts";
-import { countEmptySettlements } from "../../ledger/settlements.ts";
+import { findClaimed, isLaneUnreconciled } from "../../ledger/orders/submission.ts";
+import { countEmptyChecks } from "../../ledger/settlements.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { ReconcileFindings } from "../../service/reconcile/find-request.ts";
 import { toNewRequest } from "../submit/create.ts";
@@ -13,7 +13,7 @@ import { requireSameSubject } from "../submit/subject.ts";
 
 /**
  * Searches the service for what a call without an answer did, and adopts it. Only when several looks, the last one
- * after the settle time, found nothing is the call believed to have had no effect, and the order sent again. What
+ * after `reconcile.giveUpAfter`, found nothing is the call believed to have had no effect, and the order sent again. What
  * can't be told is parked for a person.
  *
  * A call is looked for on the surface that it went to, whatever the configuration says by now. On the external surface
@@ -21,28 +21,40 @@ import { requireSameSubject } from "../submit/subject.ts";
  * containers that is new is this order's, and the absence of any such procedure is as good a sign as the absence of a
  * correlation token. On the request surface a retrieval shows nothing of the kind, so its absence proves less.
  */
-export async function settleOrder(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+export async function reconcileOrder(
+  order: LedgerOrder,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<void> {
   const change =
     order.intent === "subject"
-      ? await settleSubject(order, deps, signal)
-      : await settleRequest(order, deps, signal);
+      ? await reconcileSubject(order, deps, signal)
+      : await reconcileRequest(order, deps, signal);
   await deps.writer.change({ ...change, orderId: order.id, fence: order.fence, isReleased: true });
 }
 
 type Settlement = Omit<OrderChange, "orderId">;
 
-async function settleSubject(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<Settlement> {
+async function reconcileSubject(
+  order: LedgerOrder,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<Settlement> {
   // The configuration has changed meanwhile: the site's credentials may not reach subjects any more, nor need they.
   if (deps.settings.wayOf(order.facilityId).subjects === "none") {
     return backToWaiting({ kind: "settled", detail: { found: "not looked for" } });
   }
   const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
-  if (!known) return afterEmptyLook(order, deps);
+  if (!known) return afterEmptyCheck(order, deps);
   requireSameSubject(order.subject, known);
   return backToWaiting({ kind: "settled", detail: { found: "subject" } });
 }
 
-async function settleRequest(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<Settlement> {
+async function reconcileRequest(
+  order: LedgerOrder,
+  deps: SubmitDeps,
+  signal: AbortSignal,
+): Promise<Settlement> {
   const surface = order.surface ?? "request";
   const found = await findCreated(surface, order, deps, signal);
   const claimed = await findClaimed(deps.pool, surface, [...found.matches, ...found.candidates], order.id);
@@ -63,15 +75,15 @@ async function settleRequest(order: LedgerOrder, deps: SubmitDeps, signal: Abort
   }
   if (surface === "request" && order.operation === "RETRIEVAL") {
     const [only] = candidates;
-    const isAlone = !(await isLaneUnsettled(deps.pool, order.id));
+    const isAlone = !(await isLaneUnreconciled(deps.pool, order.id));
     if (only !== undefined && candidates.length === 1 && isAlone) return adopt(toLink(surface, only), deps);
   }
   const evidence = describe(surface, candidates, found);
-  if (evidence === undefined) return afterEmptyLook(order, deps);
-  const next = planLook(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.settle);
-  if (next !== "believed") return lookAgain(order, next.nextInMs, evidence);
+  if (evidence === undefined) return afterEmptyCheck(order, deps);
+  const next = planCheck(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.reconcile);
+  if (next !== "believed") return checkAgain(order, next.nextInMs, evidence);
   // A person has seen the candidates and wants the order sent again nevertheless.
-  if (order.isRepostApproved) return afterEmptyLook(order, deps);
+  if (order.isRepostApproved) return afterEmptyCheck(order, deps);
   const code = candidates.length > 1 ? "SUBMIT_SEVERAL_MATCHES" : "SUBMIT_UNCERTAIN";
   return park(code, evidence);
 }
@@ -100,14 +112,14 @@ function describe(
 /** Calls in a row that had no effect and no clear answer, after which a person looks into it. */
 const MOST_ROUNDS = 5;
 
-async function afterEmptyLook(order: LedgerOrder, deps: SubmitDeps): Promise<Settlement> {
+async function afterEmptyCheck(order: LedgerOrder, deps: SubmitDeps): Promise<Settlement> {
   if (order.isRefused) {
     // The answer said so, and the service shows nothing else.
     const event = { kind: "settled", detail: { found: "nothing", isRefused: true } };
     return { ...backToWaiting(event), failure: undefined };
   }
-  const next = planLook(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.settle);
-  if (next !== "believed") return lookAgain(order, next.nextInMs, "nothing");
+  const next = planCheck(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.reconcile);
+  if (next !== "believed") return checkAgain(order, next.nextInMs, "nothing");
   // A service that takes an order and never shows it would be sent it again and again.
   if (!order.isRepostApproved && (await wasCallTaken(deps.pool, order.id))) {
     return park(
@@ -116,7 +128,7 @@ async function afterEmptyLook(order: LedgerOrder, deps: SubmitDeps): Promise<Set
     );
   }
   // Reads go well all the while, so this is no outage that time would end.
-  const rounds = (await countEmptySettlements(deps.pool, order.id)) + 1;
+  const rounds = (await countEmptyChecks(deps.pool, order.id)) + 1;
   if (rounds >= MOST_ROUNDS) {
     return park(
       "SUBMIT_UNCERTAIN",
@@ -127,7 +139,7 @@ async function afterEmptyLook(order: LedgerOrder, deps: SubmitDeps): Promise<Set
     order.operation !== "RETRIEVAL" ||
     order.surface === "external" ||
     order.isRepostApproved ||
-    deps.settings.settle.retrievals === "retry";
+    deps.settings.reconcile.retrievals === "retry";
   if (order.intent === "request" && !mayRepeat) {
     return park(
       "SUBMIT_UNCERTAIN",
@@ -137,18 +149,18 @@ async function afterEmptyLook(order: LedgerOrder, deps: SubmitDeps): Promise<Set
   return backToWaiting({ kind: "settled", detail: { found: "nothing", looks: order.looks + 1 } });
 }
 
-function lookAgain(order: LedgerOrder, nextInMs: number, found: string): Settlement {
+function checkAgain(order: LedgerOrder, nextInMs: number, found: string): Settlement {
   return {
     from: ["submitting"],
     looks: order.looks + 1,
-    failedLooks: 0,
+    failedChecks: 0,
     nextInMs,
     event: { kind: "looked", detail: { found, nextInMs } },
   };
 }
 
 function backToWaiting(event: NonNullable<OrderChange["event"]>): Settlement {
-  return { to: "received", failure: null, nextInMs: 0, isIntentSettled: true, event };
+  return { to: "received", failure: null, nextInMs: 0, isIntentCleared: true, event };
 }
 
 function adopt(link: ServiceLink, deps: SubmitDeps): Settlement {
@@ -160,9 +172,9 @@ function adopt(link: ServiceLink, deps: SubmitDeps): Settlement {
     // Staff may have acted already.
     nextInMs: 0,
     pollIntervalMs: deps.settings.firstPollMs,
-    isIntentSettled: true,
+    isIntentCleared: true,
     event: { kind: "adopted", detail: { ...link } },
-    isTold: true,
+    isReported: true,
   };
 }
 
@@ -170,7 +182,7 @@ function park(code: "SUBMIT_SEVERAL_MATCHES" | "SUBMIT_UNCERTAIN", text: string)
   // The intent stays: whatever a person decides, the service is searched once more before anything is sent.
   const failure = new Failure(code, text);
   const reason = { code, text: failure.message };
-  return { to: "parked", failure: reason, event: { kind: "parked", detail: reason }, isTold: true };
+  return { to: "parked", failure: reason, event: { kind: "parked", detail: reason }, isReported: true };
 }
 
 /** What each surface makes of an order. */
@@ -201,12 +213,12 @@ export async function findCreated(
     : service.external.findCreatedProcedure(lost, signal);
 }
 
-/** When to look for what a call without an answer did; all in ms since the latest call. */
-export interface Settle {
+/** When to check what a call without an answer did; all in ms since the latest call. */
+export interface ReconcileTimes {
   /** The early looks, which find most of what happened. */
-  readonly looksMs: readonly number[];
+  readonly checksMs: readonly number[];
   /** Longer than the service or a gateway can hold a request: only after it is "nothing" believed. */
-  readonly afterMs: number;
+  readonly giveUpAfterMs: number;
   /** When an order that was sent again is looked for once more, since the first call may show late. */
   readonly recheckMs: number;
   /** What follows when a retrieval leaves no trace: a person looks, or it is sent again. */
@@ -214,24 +226,26 @@ export interface Settle {
 }
 
 /** "Nothing" is believed after this many empty looks at least, since a list may lag behind a write. */
-const FEWEST_LOOKS = 3;
+const FEWEST_CHECKS = 3;
 
 /**
  * What follows an empty look: another one after some ms, or the belief that the call had no effect. With looks at 5 s
- * and 30 s and a settle time of 15 min, an untouched order is looked for at 5 s, 30 s and 15 min.
+ * and 30 s and `giveUpAfter` of 15 min, an untouched order is looked for at 5 s, 30 s and 15 min.
  *
  * @param looksDone empty looks so far, this one included
  * @param ageMs time since the call
  */
-export function planLook(
+export function planCheck(
   looksDone: number,
   ageMs: number,
-  settle: Settle,
+  reconcile: ReconcileTimes,
 ): { readonly nextInMs: number } | "believed" {
-  if (ageMs >= settle.afterMs) {
-    if (looksDone >= FEWEST_LOOKS) return "believed";
-    return { nextInMs: settle.looksMs[0] ?? settle.afterMs };
+  if (ageMs >= reconcile.giveUpAfterMs) {
+    if (looksDone >= FEWEST_CHECKS) return "believed";
+    return { nextInMs: reconcile.checksMs[0] ?? reconcile.giveUpAfterMs };
   }
-  const next = [...settle.looksMs, settle.afterMs].sort((a, b) => a - b).find((atMs) => atMs > ageMs);
-  return { nextInMs: (next ?? settle.afterMs) - ageMs };
+  const next = [...reconcile.checksMs, reconcile.giveUpAfterMs]
+    .sort((a, b) => a - b)
+    .find((atMs) => atMs > ageMs);
+  return { nextInMs: (next ?? reconcile.giveUpAfterMs) - ageMs };
 }

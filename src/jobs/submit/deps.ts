@@ -5,7 +5,7 @@ import type { FacilityWay } from "../../core/surface.ts";
 import type { OrderWriter } from "../../ledger/order-writer.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { Backoff } from "../backoff.ts";
-import type { Settle } from "../reconcile/reconcile.ts";
+import type { ReconcileTimes } from "../reconcile/reconcile.ts";
 import type { SubjectField } from "./subject.ts";
 
 export interface SubmitSettings {
@@ -14,7 +14,7 @@ export interface SubmitSettings {
   /** The longest a single call may take, ms. */
   readonly callTimeoutMs: number;
   readonly backoff: Backoff;
-  readonly settle: Settle;
+  readonly reconcile: ReconcileTimes;
   /** When a submitted order is first asked about, ms. */
   readonly firstPollMs: number;
   /** What the service demands of a subject that is registered, besides its code. */

@@ -30,7 +30,7 @@ export async function recordSubmitFailure(
  * A look for a lost call that failed is repeated at least this often, whatever the order has been through: its lane waits,
  * and during an outage the circuit breaker holds the calls back anyway.
  */
-const LONGEST_SETTLE_PAUSE_MS = 15_000;
+const LONGEST_CHECK_PAUSE_MS = 15_000;
 
 async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDeps): Promise<void> {
   const failure = asFailure(error);
@@ -44,7 +44,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
   if (intent === "not ours") return;
   const mayHaveLeft = intent !== undefined && !isDefinite(failure, order);
   const isLook = order.intent !== undefined;
-  const attempts = isLook ? order.failedLooks + 1 : order.attempts;
+  const attempts = isLook ? order.failedChecks + 1 : order.attempts;
   const decision = decideRetry(
     failure,
     { attempts, mayHaveLeft, random: deps.random() },
@@ -57,7 +57,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
   const change = ((): OrderChange => {
     if (isRefused && decision.kind === "again") {
       // One look decides, so it comes no earlier than the first look for a call without an answer: lists lag.
-      const nextInMs = Math.max(decision.nextInMs, deps.settings.settle.looksMs[0] ?? 0);
+      const nextInMs = Math.max(decision.nextInMs, deps.settings.reconcile.checksMs[0] ?? 0);
       return {
         ...common,
         from: ["submitting"],
@@ -67,15 +67,15 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
         event: { kind: "refused_for_now", detail: { ...reason, attempt: order.attempts, nextInMs } },
       };
     }
-    if (decision.kind === "settle" || (mayHaveLeft && decision.kind === "again")) {
+    if (decision.kind === "reconcile" || (mayHaveLeft && decision.kind === "again")) {
       const nextInMs =
         decision.kind === "again"
-          ? Math.max(Math.min(decision.nextInMs, LONGEST_SETTLE_PAUSE_MS), failure.retryAfterMs ?? 0)
-          : (deps.settings.settle.looksMs[0] ?? deps.settings.settle.afterMs);
+          ? Math.max(Math.min(decision.nextInMs, LONGEST_CHECK_PAUSE_MS), failure.retryAfterMs ?? 0)
+          : (deps.settings.reconcile.checksMs[0] ?? deps.settings.reconcile.giveUpAfterMs);
       return {
         ...common,
         from: ["submitting"],
-        failedLooks: isLook ? attempts : undefined,
+        failedChecks: isLook ? attempts : undefined,
         nextInMs,
         failure: reason,
         event: { kind: "unanswered", detail: reason },
@@ -91,7 +91,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
         to: "received",
         nextInMs: decision.nextInMs,
         failure: reason,
-        isIntentSettled: true,
+        isIntentCleared: true,
         isUnsent,
         event,
       };
@@ -100,10 +100,10 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
       ...common,
       to: "parked",
       failure: reason,
-      isIntentSettled: !mayHaveLeft,
+      isIntentCleared: !mayHaveLeft,
       isUnsent,
       event: { kind: "parked", detail: reason },
-      isTold: true,
+      isReported: true,
     };
   })();
   await deps.writer.change(change);
@@ -125,7 +125,7 @@ export type RetryDecision =
   /** Nothing happened: once more, later. */
   | { readonly kind: "again"; readonly nextInMs: number }
   /** A call may have had an effect: look for it. */
-  | { readonly kind: "settle" }
+  | { readonly kind: "reconcile" }
   /** A person is needed. */
   | { readonly kind: "park" };
 
@@ -156,7 +156,7 @@ export function decideRetry(
         step.mayHaveLeft &&
         (failure.code !== "UNCLASSIFIED" || step.attempts < MOST_UNCLASSIFIED_ATTEMPTS)
       ) {
-        return { kind: "settle" };
+        return { kind: "reconcile" };
       }
       return step.attempts < MOST_UNCLASSIFIED_ATTEMPTS ? again : { kind: "park" };
   }

@@ -88,7 +88,7 @@ function end(
   { id: orderId, fence }: LedgerOrder,
   why: string | { readonly code: FailureCode; readonly kind: "update" | "merge"; readonly text: string },
 ): OrderChange {
-  const common = { orderId, fence, isReleased: true, isTold: true };
+  const common = { orderId, fence, isReleased: true, isReported: true };
   if (typeof why === "string") {
     return { ...common, to: "completed", failure: null, event: { kind: "completed", detail: { text: why } } };
   }

@@ -4,13 +4,13 @@ import type { Surface } from "../../core/surface.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import { findLabelHolders, type LabelHolder } from "../../ledger/orders/label-subjects.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { findLikenesses, type Likeness } from "../../ledger/orders/same-containers.ts";
+import { findMatches, type Likeness } from "../../ledger/orders/same-containers.ts";
 import { claimBatch, isEarlierStoreThere } from "../../ledger/orders/submission.ts";
 import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
 import { requestBody } from "../../service/new-request.ts";
 import { sensitiveOf } from "../../service/request-surface/subjects.ts";
 import { guardForgotten } from "../reconcile/compare.ts";
-import { settleOrder } from "../reconcile/reconcile.ts";
+import { reconcileOrder } from "../reconcile/reconcile.ts";
 import { create, toNewRequest } from "./create.ts";
 import type { SubmitDeps } from "./deps.ts";
 import { recordSubmitFailure } from "./failure.ts";
@@ -48,7 +48,7 @@ export async function submitBatch(batch: number, deps: SubmitDeps, signal: Abort
 async function submitOrder(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
   try {
     if (step.order.intent === undefined) await submitFresh(step, deps, signal);
-    else await settleOrder(step.order, deps, signal);
+    else await reconcileOrder(step.order, deps, signal);
   } catch (error) {
     await recordSubmitFailure(step.order, error, deps);
   }
@@ -64,14 +64,14 @@ async function claim(batch: number, deps: SubmitDeps): Promise<Step[]> {
   try {
     const orders = await claimBatch(pool, batch, owner, settings.leaseMs);
     const fresh = orders.flatMap(({ id, intent }) => (intent === undefined ? [id] : []));
-    const likenesses = await findLikenesses(pool, fresh);
+    const matches = await findMatches(pool, fresh);
     const labelHolders = await findLabelHolders(pool, settings.labelOfTwoSubjects === "park" ? fresh : []);
     const restored = fresh.length > 0 ? await findRestored(pool) : undefined;
     abandoned.claims.delete(batch);
     return orders.map((order) => ({
       order,
       leaseEndsAt,
-      likeness: likenesses.get(order.id),
+      likeness: matches.get(order.id),
       labelHolder: labelHolders.get(order.id),
       restored,
     }));
@@ -106,7 +106,7 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
       ? {
           orderId: order.id,
           fence: order.fence,
-          isIntentSettled: true,
+          isIntentCleared: true,
           event: { kind: "subject_registered" },
         }
       : undefined;
@@ -118,9 +118,9 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
       to: "completed",
       failure: null,
       isReleased: true,
-      isIntentSettled: true,
+      isIntentCleared: true,
       event: { kind: "registered" },
-      isTold: true,
+      isReported: true,
     });
     return;
   }
@@ -302,9 +302,9 @@ async function createRequest(
     attempts: 0,
     nextInMs: deps.settings.firstPollMs,
     isReleased: true,
-    isIntentSettled: true,
+    isIntentCleared: true,
     event: { kind: "submitted", detail: { ...created.request } },
-    isTold: true,
+    isReported: true,
   });
 }
 
@@ -327,7 +327,7 @@ async function intend(
 ): Promise<void> {
   const { id: orderId, fence } = step.order;
   if (fence === undefined) throw new TypeError(`order o${orderId} was claimed without a fence`);
-  const { recheckMs } = deps.settings.settle;
+  const { recheckMs } = deps.settings.reconcile;
   const result = await deps.writer.intend({ orderId, fence, ...what, recheckMs }, after);
   if (result.kind === "not ours") throw leaseLost();
   if (result.kind === "label taken") throw labelTaken(result.by);

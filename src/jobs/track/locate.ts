@@ -289,10 +289,10 @@ export class Look {
     const { facilityId, subject } = this.#order;
     const calls = surface === "external" ? this.#deps.service.external : this.#deps.service;
     const listed = await calls.listSubjectContainers(subject.code, this.#signal);
-    const isTold = listed.some(
+    const isReported = listed.some(
       (each) => each.subjectId !== undefined && each.labels.some((label) => labels.includes(label)),
     );
-    if (!isTold || this.#deps.wayOf(facilityId).subjects === "none") return listed;
+    if (!isReported || this.#deps.wayOf(facilityId).subjects === "none") return listed;
     const known = await this.#deps.service.findSubject(facilityId, subject.code, this.#signal);
     return known ? containersOf(known, listed) : [];
   }

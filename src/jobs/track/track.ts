@@ -168,7 +168,7 @@ function toChange(order: LedgerOrder, tracked: Tracked, polling: Polling): Order
       tracked.to === undefined
         ? (tracked.notice ?? { kind: "status", detail })
         : { kind: tracked.to, detail },
-    isTold: tracked.to !== undefined,
+    isReported: tracked.to !== undefined,
   };
 }
 
@@ -218,7 +218,7 @@ function missing(order: LedgerOrder, polling: Polling, nowMs: number): OrderChan
       to: "parked",
       failure,
       event: { kind: "parked", detail: failure },
-      isTold: true,
+      isReported: true,
     };
   }
   return {

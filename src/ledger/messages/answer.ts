@@ -7,7 +7,7 @@ import { formatId, parseId } from "../ids.ts";
 import { isControlOnly } from "../orders/accept-control.ts";
 import { type OrderSnapshot, readOrders, snapshotOrder } from "../orders/row.ts";
 import { type NewOutcome, recordOutcomes } from "../results/record-outcomes.ts";
-import { draftSnapshot, isToldByReply, type MessageDraft } from "./record.ts";
+import { draftSnapshot, isReportedByReply, type MessageDraft } from "./record.ts";
 
 /** Orders of messages; $1 bigint[]. Index: orders (message_id, position). */
 const ORDER_IDS_BY_MESSAGE = `
@@ -77,7 +77,7 @@ export async function insertAnswers(
     if (draft.verdict === "ignored" && draft.record.replyTo === undefined) return [];
     const ended = repeatedEnds(draft, earlier.get(draft.messageId) ?? []);
     const changes = ended.map((end) => ({ ...answer, ...end }));
-    if (draft.record.isAnsweredInBatch || isToldByReply(draft)) return changes;
+    if (draft.record.isAnsweredInBatch || isReportedByReply(draft)) return changes;
     // The lab was told that it waits when it came.
     if (draft.verdict === "waiting" && draft.record.waitedAs !== undefined) return [];
     if (draft.verdict === "refused" || draft.verdict === "waiting") {

@@ -81,7 +81,7 @@ export interface OrderDraft {
 }
 
 /** Whether what was or will be answered on the connection is all that the lab is told of a message as a whole. */
-export function isToldByReply(draft: MessageDraft): boolean {
+export function isReportedByReply(draft: MessageDraft): boolean {
   return draft.record.replyTo?.isWhole(draft) === true;
 }
 

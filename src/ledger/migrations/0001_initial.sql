@@ -191,7 +191,7 @@ create table orders (
   intent_at           timestamptz,
   looks               integer not null default 0,
   -- Looks that failed, in a row. They are no attempts: what is tried after them has failed no more often.
-  failed_looks        integer not null default 0,
+  failed_checks        integer not null default 0,
   -- When the first call to create what the order asks for left, and what was there before it: both stay until the order
   -- asks for something else.
   called_at           timestamptz,

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Order } from "../../core/order.ts";
 import { type ControlAct, decideControl } from "../../core/order-control.ts";
-import { isToldByReply, type MessageDraft } from "../messages/record.ts";
+import { isReportedByReply, type MessageDraft } from "../messages/record.ts";
 import { recordOutcomes } from "../results/record-outcomes.ts";
 import { cancelledHere, changeOrdersWithin, type OrderChange } from "./change.ts";
 import { answerRequests, insertRequests, type NewControlRequest } from "./control-requests.ts";
@@ -85,7 +85,7 @@ async function acknowledge(
 ): Promise<void> {
   // Over a connection, or in the response to a batch, the message itself is acknowledged there.
   const unanswered = drafts.filter(
-    (draft) => isControlOnly(draft) && !draft.record.isAnsweredInBatch && !isToldByReply(draft),
+    (draft) => isControlOnly(draft) && !draft.record.isAnsweredInBatch && !isReportedByReply(draft),
   );
   if (unanswered.length === 0) return;
   const sourceOf = ({ duplicateOf, messageId }: MessageDraft) => duplicateOf ?? messageId;

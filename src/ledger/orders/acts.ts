@@ -98,14 +98,14 @@ export async function retryOrder(
       orderId: id,
       failure: null,
       attempts: 0,
-      failedLooks: 0,
+      failedChecks: 0,
       nextInMs: 0,
       event: { kind: "retried", detail: { actor: by.actor } },
     };
     if (order.state === "failed") {
       await client.query(RESET_FAILED, [id]);
       await client.query(FORGET_CONTAINERS, [id]);
-      return { ...common, from: ["failed"], to: "received", isIntentSettled: true };
+      return { ...common, from: ["failed"], to: "received", isIntentCleared: true };
     }
     if (order.state === "received" && order.heldAt !== undefined) return "not applicable";
     if (order.state !== "parked") return "runNow";
@@ -210,7 +210,7 @@ export async function discardOrder(
       failure: { code: "ORDER_DISCARDED", text },
       event: { kind: "discarded", detail: { actor: by.actor, reason: by.reason } },
       isReleased: true,
-      isTold: true,
+      isReported: true,
     };
   });
 }
@@ -251,9 +251,9 @@ export async function resolveOrder(
       request: link,
       attempts: 0,
       nextInMs: 0,
-      isIntentSettled: true,
+      isIntentCleared: true,
       event: { kind: "resolved", detail: { actor: by.actor, ...link } },
-      isTold: true,
+      isReported: true,
     };
   });
 }

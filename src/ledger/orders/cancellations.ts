@@ -178,7 +178,7 @@ export async function recordCancelled(
       remoteStatus,
       isReleased: true,
       event: { kind: "cancelled", detail: failure },
-      isTold: true,
+      isReported: true,
     },
   ]);
 }

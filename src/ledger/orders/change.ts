@@ -41,7 +41,7 @@ export interface OrderChange {
   readonly pollIntervalMs?: number | undefined;
   readonly attempts?: number | undefined;
   readonly looks?: number | undefined;
-  readonly failedLooks?: number | undefined;
+  readonly failedChecks?: number | undefined;
   /** Gives the order back: no worker owns it any more. */
   readonly isReleased?: boolean | undefined;
   /** Takes it out of the hands of whoever has it: a worker that still thinks it has it can record nothing more. */
@@ -49,7 +49,7 @@ export interface OrderChange {
   /** Whether it is on hold; an order that goes on is on hold no more. */
   readonly isHeld?: boolean | undefined;
   /** The intended call is known to have had no effect, or its effect was found. */
-  readonly isIntentSettled?: boolean | undefined;
+  readonly isIntentCleared?: boolean | undefined;
   readonly isRepostApproved?: boolean | undefined;
   /** The call was answered, and the answer says that nothing was done. */
   readonly isRefused?: boolean | undefined;
@@ -77,7 +77,7 @@ export interface OrderChange {
   /** An entry of the timeline. `detail` holds no patient's values. */
   readonly event?: { readonly kind: string; readonly detail?: Readonly<Record<string, unknown>> } | undefined;
   /** Whether the lab is to be told of the order as it then stands. */
-  readonly isTold?: boolean | undefined;
+  readonly isReported?: boolean | undefined;
   /** What a person is to do about the order. */
   readonly task?: Omit<NewTask, "orderId"> | undefined;
 }
@@ -98,8 +98,8 @@ update orders o
        next_at = case when x.next_in_ms is null then o.next_at else now() + x.next_in_ms * interval '1 millisecond' end,
        poll_interval_ms = coalesce(x.poll_interval_ms, o.poll_interval_ms),
        attempts = coalesce(x.attempts, o.attempts),
-       looks = case when x.settles_intent then 0 else coalesce(x.looks, o.looks) end,
-       failed_looks = case when x.settles_intent then 0 else coalesce(x.failed_looks, o.failed_looks) end,
+       looks = case when x.clears_intent then 0 else coalesce(x.looks, o.looks) end,
+       failed_checks = case when x.clears_intent then 0 else coalesce(x.failed_checks, o.failed_checks) end,
        owner = case when x.releases then null else o.owner end,
        fence = case when x.takes_back then nextval('fences') else o.fence end,
        held_at = case when x."to" in ('queued', 'submitting', 'submitted', 'accepted', 'in_progress') then null
@@ -108,12 +108,12 @@ update orders o
                       else o.held_at end,
        interruptions = case when x.releases then 0 else o.interruptions end,
        lease_until = case when x.releases then null else o.lease_until end,
-       intent = case when x.settles_intent then null when x.reopens_intent then 'request' else o.intent end,
-       intent_at = case when x.settles_intent then null when x.reopens_intent then o.called_at else o.intent_at end,
+       intent = case when x.clears_intent then null when x.reopens_intent then 'request' else o.intent end,
+       intent_at = case when x.clears_intent then null when x.reopens_intent then o.called_at else o.intent_at end,
        -- The first call's time and what was there before it stay, for a look before the next call.
        called_at = case when x.is_unsent and o.called_at = o.intent_at then null else o.called_at end,
-       is_refused = case when x.settles_intent then false else coalesce(x.is_refused, o.is_refused) end,
-       is_repost_approved = case when x.settles_intent then false
+       is_refused = case when x.clears_intent then false else coalesce(x.is_refused, o.is_refused) end,
+       is_repost_approved = case when x.clears_intent then false
                                  else coalesce(x.approves_repost, o.is_repost_approved) end,
        recheck_at = case when x.is_rechecked then null else o.recheck_at end,
        -- What is linked, or has ended, needs no comparison.
@@ -127,7 +127,7 @@ update orders o
          order_id bigint, fence bigint, "from" text[], "to" text, failure_code text, failure_text text,
          clears_failure boolean, surface text, request_id bigint, procedure_id bigint, procedure_code text,
          remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, looks integer,
-         failed_looks integer, releases boolean, takes_back boolean, is_held boolean, settles_intent boolean, reopens_intent boolean,
+         failed_checks integer, releases boolean, takes_back boolean, is_held boolean, clears_intent boolean, reopens_intent boolean,
          approves_repost boolean, is_refused boolean, is_unsent boolean,
          is_missing boolean, is_rechecked boolean, is_compared boolean)
  where o.id = x.order_id
@@ -184,11 +184,11 @@ function toParameter(change: OrderChange): Record<string, unknown> {
     poll_interval_ms: change.pollIntervalMs === undefined ? undefined : Math.round(change.pollIntervalMs),
     attempts: change.attempts,
     looks: change.looks,
-    failed_looks: change.failedLooks,
+    failed_checks: change.failedChecks,
     releases: change.isReleased === true || change.isTakenBack === true,
     takes_back: change.isTakenBack === true,
     is_held: change.isHeld,
-    settles_intent: change.isIntentSettled === true,
+    clears_intent: change.isIntentCleared === true,
     reopens_intent: change.isIntentReopened === true,
     is_refused: change.isRefused,
     is_unsent: change.isUnsent === true,
@@ -236,9 +236,9 @@ export function cancelledHere(orderId: number): OrderChange {
     to: "cancelled",
     failure: CANCELLED,
     isReleased: true,
-    isIntentSettled: true,
+    isIntentCleared: true,
     event: { kind: "cancelled", detail: CANCELLED },
-    isTold: true,
+    isReported: true,
   };
 }
 
@@ -266,7 +266,7 @@ async function applyChanges(client: pg.PoolClient, changes: readonly OrderChange
     client,
     applied.flatMap(({ orderId, task }) => (task ? [{ ...task, orderId }] : [])),
   );
-  const told = applied.filter((change) => change.isTold).map((change) => change.orderId);
+  const told = applied.filter((change) => change.isReported).map((change) => change.orderId);
   if (told.length > 0) await insertOrderOutcomes(client, told);
   return changed;
 }

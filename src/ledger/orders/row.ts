@@ -41,7 +41,7 @@ export interface LedgerOrder extends Order {
   /** How often the service was searched for what the intended call may have done. */
   readonly looks: number;
   /** Searches in a row that failed themselves. */
-  readonly failedLooks: number;
+  readonly failedChecks: number;
   /** Requests of this subject and type that were there before the first call to create what the order asks for now. */
   readonly knownRequestIds: readonly number[];
   /** Requests or procedures that the service made of it before a person had it done anew. */
@@ -77,7 +77,7 @@ export const ORDER_COLUMNS = `
        then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
   o.mark, o.attempts, o.next_at as "nextAt", o.fence, o.intent, o.intent_at as "intentAt",
   (extract(epoch from now() - o.intent_at) * 1000)::double precision as "intentAgeMs", o.looks,
-  o.failed_looks as "failedLooks", o.known_request_ids as "knownRequestIds", o.former_ids as "formerIds",
+  o.failed_checks as "failedChecks", o.known_request_ids as "knownRequestIds", o.former_ids as "formerIds",
   o.is_repost_approved as "isRepostApproved", o.called_at as "calledAt", o.is_refused as "isRefused", o.surface,
   o.request_id as "requestId", o.procedure_id as "procedureId", o.procedure_code as "procedureCode",
   o.remote_status as "remoteStatus", o.poll_interval_ms as "pollIntervalMs", o.missing_since as "missingSince",

@@ -51,7 +51,7 @@ export interface Likeness {
  * $1 order ids, $2 ms within which a registration counts as recent.
  * Indexes: the primary keys, orders (business_key), order_containers_lane, orders_subject, order_events_order.
  */
-export const FIND_LIKENESS = `
+export const FIND_MATCHES = `
 select o.id,
        o.overrides,
        holder.id as holder_id,
@@ -120,11 +120,11 @@ function holderOf(row: LikenessRow): NumberHolder | undefined {
 }
 
 /** Other orders that ask for the same as these, whatever connector they came through; by order id. */
-export async function findLikenesses(
+export async function findMatches(
   pool: pg.Pool,
   orderIds: readonly number[],
 ): Promise<ReadonlyMap<number, Likeness>> {
-  const rows = await run<LikenessRow>(pool, FIND_LIKENESS, [orderIds, REGISTERED_WITHIN_MS]);
+  const rows = await run<LikenessRow>(pool, FIND_MATCHES, [orderIds, REGISTERED_WITHIN_MS]);
   return new Map(rows.map((row) => [row.id, toLikeness(row)]));
 }
 

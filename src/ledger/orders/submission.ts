@@ -74,7 +74,7 @@ returning o.id, o.batch`;
  * Hands over orders whose lost call is to be looked for, one at a time in each lane: the earliest of those that may have
  * a call under way, so that two of them never take each other's request for their own. $1 how many. Index: orders_in_hand.
  */
-const TAKE_UNSETTLED = `
+const TAKE_UNRECONCILED = `
 with fresh as materialized (select nextval('batches') as batch),
 due as (
   select o.id
@@ -148,7 +148,7 @@ update orders o
    set intent = x.intent,
        intent_at = now(),
        looks = 0,
-       failed_looks = 0,
+       failed_checks = 0,
        is_refused = false,
        -- What was there before the first call tells for good what a call may have made, until the surface is another one.
        known_request_ids = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface)
@@ -270,8 +270,8 @@ export async function takeWaiting(
 }
 
 /** Hands over orders whose lost call is due to be looked for; they stay as they are until a worker takes them. */
-export async function takeUnsettled(pool: pg.Pool, limit: number): Promise<Batch | undefined> {
-  return toBatch(await run<HandedOver>(pool, TAKE_UNSETTLED, [limit]));
+export async function takeUnreconciled(pool: pg.Pool, limit: number): Promise<Batch | undefined> {
+  return toBatch(await run<HandedOver>(pool, TAKE_UNRECONCILED, [limit]));
 }
 
 /** How many orders are queued right now. */
@@ -448,17 +448,17 @@ export async function findIntent(
 }
 
 /** Whether another order of the lane has a call under way that nobody has settled; $1 order id. Index: orders_lane. */
-const LANE_UNSETTLED = `
+const LANE_UNRECONCILED = `
 select exists (
   select 1
     from orders o
     join orders e on e.lane = o.lane and e.id <> o.id
    where o.id = $1
      and e.intent = 'request'
-     and e.state in ('submitting', 'parked')) as is_unsettled`;
+     and e.state in ('submitting', 'parked')) as is_unreconciled`;
 
 /** Whether a request of this lane could be the lost one of another order as well. */
-export async function isLaneUnsettled(pool: pg.Pool, orderId: number): Promise<boolean> {
-  const [row] = await run<{ is_unsettled: boolean }>(pool, LANE_UNSETTLED, [orderId]);
-  return row?.is_unsettled === true;
+export async function isLaneUnreconciled(pool: pg.Pool, orderId: number): Promise<boolean> {
+  const [row] = await run<{ is_unreconciled: boolean }>(pool, LANE_UNRECONCILED, [orderId]);
+  return row?.is_unreconciled === true;
 }

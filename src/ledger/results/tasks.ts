@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Problem } from "../../core/failures.ts";
 import { run } from "../database.ts";
-import { isToldByReply, type MessageDraft } from "../messages/record.ts";
+import { isReportedByReply, type MessageDraft } from "../messages/record.ts";
 
 /** Once for each message; $1 JSON array of {message_id, text}. Index: tasks_message. */
 const OPEN_REFUSAL_TASKS = `
@@ -38,7 +38,9 @@ export async function noteUnheardRefusals(
 
 function isUnheard(draft: MessageDraft): boolean {
   const { verdict, record, reply } = draft;
-  return verdict === "refused" && record.replyTo !== undefined && reply === undefined && isToldByReply(draft);
+  return (
+    verdict === "refused" && record.replyTo !== undefined && reply === undefined && isReportedByReply(draft)
+  );
 }
 
 /**

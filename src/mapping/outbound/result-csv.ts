@@ -4,7 +4,7 @@ import type { ControlAnswer, Outcome, OutcomeContainer, OutcomeOrder } from "../
 import { type CsvValue, encodeCsv } from "../../formats/csv/encode.ts";
 import { type Encoding, encodeText, isEncodable, isWide, spellOut } from "../../formats/encoding.ts";
 import type { WishOperation } from "../profile/message-type.ts";
-import { isTold, type Profile, type ResultSettings } from "../profile/profile.ts";
+import { isReported, type Profile, type ResultSettings } from "../profile/profile.ts";
 import { distinctName } from "./file-name.ts";
 
 /** The columns of a result file, in their order. */
@@ -43,7 +43,7 @@ function toRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
   const updatedAt = outcome.occurredAt.toISOString();
   // Who wants something of an earlier order is always told what became of it.
   if (outcome.kind === "control") return outcome.answers.flatMap((answer) => wishRows(answer, updatedAt));
-  if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
+  if (!isReported(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
   switch (outcome.kind) {
     case "refused":
     case "waiting": {

@@ -6,7 +6,7 @@ import { encodeHl7 } from "../../formats/hl7/encode.ts";
 import { Hl7Message, type Segment } from "../../formats/hl7/message.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { NO_NUMBERS, numberFields, withNumber, writtenNumbers } from "../inbound/number-place.ts";
-import { type Hl7Profile, isTold, type Profile } from "../profile/profile.ts";
+import { type Hl7Profile, isReported, type Profile } from "../profile/profile.ts";
 import { composeAnswer } from "./answer-hl7.ts";
 import { resultFileName } from "./file-name.ts";
 import { observe } from "./observations.ts";
@@ -55,7 +55,7 @@ export function composeHl7(
 function isComposed(outcome: Outcome, original: Original, profile: Hl7Profile): boolean {
   // Who wants something of an earlier order is always told what became of it.
   if (outcome.kind === "control") return true;
-  if (!isTold(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return false;
+  if (!isReported(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return false;
   return outcome.kind === "changed" || (original.isAnswerable && !isAnswer(original, profile.accept));
 }
 

@@ -119,6 +119,6 @@ export type CompiledProfile =
 export type ToldState = "acknowledged" | "refused" | "waiting" | OrderState;
 
 /** Whether this profile tells the lab about it. */
-export function isTold(profile: { readonly results: ResultSettings }, state: ToldState): boolean {
+export function isReported(profile: { readonly results: ResultSettings }, state: ToldState): boolean {
   return (profile.results.tell as ReadonlySet<string>).has(state);
 }

@@ -121,13 +121,13 @@ export function unwrapList(json: unknown, envelope: string): Unwrapped | undefin
 
 /** Whether an answer that should be a list says that something went wrong; empty errors say that nothing did. */
 function tellsError({ error, errors, success }: RawObject): boolean {
-  const isTold = (value: unknown) =>
+  const isReported = (value: unknown) =>
     Array.isArray(value)
       ? value.length > 0
       : isObject(value)
         ? Object.keys(value).length > 0
         : Boolean(value);
-  return isTold(error) || isTold(errors) || success === false;
+  return isReported(error) || isReported(errors) || success === false;
 }
 
 /**

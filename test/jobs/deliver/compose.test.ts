@@ -37,7 +37,7 @@ async function twoOrders(pool: pg.Pool): Promise<[number, number]> {
 async function happens(pool: pg.Pool, orderId: number, to: "parked" | "failed" | "cancelled"): Promise<void> {
   const failure = { code: "UNCLASSIFIED", text: "invented" } as const;
   const from = ["received", "parked", "cancelled"] as const;
-  const changed = await changeOrders(pool, [{ orderId, from, to, failure, isTold: true }]);
+  const changed = await changeOrders(pool, [{ orderId, from, to, failure, isReported: true }]);
   expect(changed.size).toBe(1);
 }
 
@@ -93,8 +93,8 @@ test.each(["XO", "RP"] as const)(
       await intake.take(order("NW", "CRYO-STORE", "V-1"));
       await intake.take(order(control, "CRYO-RETRIEVE", "V-2"));
       const orderId = (await findOrders(pool, "A-1"))[0]?.id ?? 0;
-      const isTold = true;
-      await changeOrders(pool, [{ orderId, from: ["received"], to: "completed", isTold }]);
+      const isReported = true;
+      await changeOrders(pool, [{ orderId, from: ["received"], to: "completed", isReported }]);
       const { deliveries } = await composeMessages(
         await listOpenOutcomes(pool, "hl7", 10),
         await hl7Profile(),
@@ -114,9 +114,9 @@ test("a change that was refused is echoed by no result", () =>
     await eventually(async () => (await findOrders(pool, "A-1")).length > 0);
     const orderId = (await findOrders(pool, "A-1"))[0]?.id ?? 0;
     const request = { surface: "request", requestId: 7 } as const;
-    await changeOrders(pool, [{ orderId, from: ["received"], to: "submitted", request, isTold: true }]);
+    await changeOrders(pool, [{ orderId, from: ["received"], to: "submitted", request, isReported: true }]);
     await intake.take(order("XO", "CRYO-RETRIEVE", "V-2"));
-    await changeOrders(pool, [{ orderId, to: "completed", isTold: true }]);
+    await changeOrders(pool, [{ orderId, to: "completed", isReported: true }]);
     const { deliveries } = await composeMessages(await listOpenOutcomes(pool, "hl7", 10), await hl7Profile());
     expect(deliveries.at(-1)?.bytes.toString()).toContain("|CRYO-STORE^as asked by NW|");
   }));

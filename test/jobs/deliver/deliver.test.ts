@@ -83,7 +83,7 @@ test("tells the lab what it was not told yet, once, in the order in which it hap
   withLedger(async (ledger) => {
     const [id] = await commitNumbered(ledger, ["A-1", "A-2"]);
     const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
-    await changeOrders(ledger.pool, [{ orderId: id as number, to: "parked", failure, isTold: true }]);
+    await changeOrders(ledger.pool, [{ orderId: id as number, to: "parked", failure, isReported: true }]);
     const lab = await aLab();
     await deliver(ledger, lab.target);
     await deliver(ledger, lab.target);
@@ -170,8 +170,8 @@ test("tells an order's later result alone again when it was killed right behind 
     const [orderId] = (await commitNumbered(ledger, ["A-1"])) as [number];
     await ledger.pool.query("update outcomes set is_composed = true");
     const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
-    await changeOrders(ledger.pool, [{ orderId, to: "parked", failure, isTold: true }]);
-    await changeOrders(ledger.pool, [{ orderId, to: "discarded", isTold: true }]);
+    await changeOrders(ledger.pool, [{ orderId, to: "parked", failure, isReported: true }]);
+    await changeOrders(ledger.pool, [{ orderId, to: "discarded", isReported: true }]);
     const lab = await aLab();
     const dying = openPool(
       { connection: ledger.connection, schema: "cryobridge", max: 2, applicationName: "dying" },

@@ -47,7 +47,7 @@ async function submit(pool: pg.Pool, { orderId, fence }: Awaited<ReturnType<type
       to: "submitted",
       request: { surface: "request", requestId },
       isReleased: true,
-      isIntentSettled: true,
+      isIntentCleared: true,
     },
   ]);
 }
@@ -233,7 +233,7 @@ describe("a request to cancel while a call may be under way", () => {
       await commit(pool, [aRecord(1, [anOrder()])]);
       const { orderId, fence } = await claim(pool, "request");
       await commit(pool, [aCancel(2, CANCEL)]);
-      await changeOrders(pool, [{ orderId, fence, to: "received", isReleased: true, isIntentSettled: true }]);
+      await changeOrders(pool, [{ orderId, fence, to: "received", isReleased: true, isIntentCleared: true }]);
       expect((await only(pool)).state).toBe("cancelled");
       expect(await handOver(pool)).toEqual([]);
       expect(await answers(pool)).toEqual([["CR"]]);
@@ -244,7 +244,7 @@ describe("a request to cancel while a call may be under way", () => {
       await commit(pool, [aRecord(1, [anOrder()])]);
       const { orderId, fence } = await claim(pool, "subject");
       await commit(pool, [aCancel(2, CANCEL)]);
-      await changeOrders(pool, [{ orderId, fence, isIntentSettled: true }]);
+      await changeOrders(pool, [{ orderId, fence, isIntentCleared: true }]);
       const call = { orderId, fence, intent: "request", knownRequestIds: [], body: {} } as const;
       expect(await recordIntent(pool, { ...call, surface: "request" })).toBeUndefined();
       expect((await only(pool)).state).toBe("cancelled");
@@ -269,7 +269,7 @@ describe("a request to cancel while a call may be under way", () => {
       await commit(pool, [aCancel(2, CANCEL)]);
       expect((await only(pool)).state).toBe("parked");
       await retryOrder(pool, { id: orderId }, OPERATOR);
-      await changeOrders(pool, [{ orderId, to: "received", isReleased: true, isIntentSettled: true }]);
+      await changeOrders(pool, [{ orderId, to: "received", isReleased: true, isIntentCleared: true }]);
       expect((await only(pool)).state).toBe("cancelled");
     }));
 
@@ -297,7 +297,7 @@ describe("a request to cancel an order that the service has", () => {
             from: ["submitted"],
             to: "cancelled",
             failure: { code: "PROCEDURE_CANCELLED", text: "" },
-            isTold: true,
+            isReported: true,
           },
         ]),
         recordCancelled(pool, { orderId }, "CANCELLED"),
@@ -312,7 +312,7 @@ describe("a request to cancel an order that the service has", () => {
     withLedger(async ({ pool }) => {
       const orderId = await orderedAndSubmitted(pool);
       await commit(pool, [aCancel(2, CANCEL), aCancel(3, CANCEL)]);
-      await changeOrders(pool, [{ orderId, from: ["submitted"], to: "completed", isTold: true }]);
+      await changeOrders(pool, [{ orderId, from: ["submitted"], to: "completed", isReported: true }]);
       expect(await answers(pool)).toEqual([["CANCEL_TOO_LATE"], ["CANCEL_TOO_LATE"]]);
       expect(await countOpenTasks(pool)).toMatchObject([{ kind: "cancel", count: 1 }]);
     }));
@@ -333,7 +333,7 @@ describe("a request to cancel an order that the service has", () => {
     withLedger(async ({ pool }) => {
       const orderId = await orderedAndSubmitted(pool);
       await commit(pool, [aCancel(2, CANCEL)]);
-      await changeOrders(pool, [{ orderId, from: ["submitted"], to: "cancelled", isTold: true }]);
+      await changeOrders(pool, [{ orderId, from: ["submitted"], to: "cancelled", isReported: true }]);
       await recordUncancelled(pool, { orderId }, { code: "CANCEL_REFUSED", text: "status 409" });
       expect(await answers(pool)).toEqual([["CR"]]);
       expect(await countOpenTasks(pool)).toEqual([]);

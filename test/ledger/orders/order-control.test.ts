@@ -42,7 +42,7 @@ const submitted = (requestId: number) =>
     to: "submitted",
     request: { surface: "request", requestId },
     isReleased: true,
-    isIntentSettled: true,
+    isIntentCleared: true,
   }) as const;
 
 /** The answers so far, newest last. */
@@ -192,7 +192,7 @@ describe("an order that is changed", () => {
       await commit(pool, [aControl(2, "change", TO_OTHER)]);
       expect(await lastAnswer(pool)).toMatchObject({ refusal: { code: "CONTROL_UNDER_WAY" } });
       expect(await listOpenTasks(pool, 10)).toMatchObject([{ kind: "change" }]);
-      await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentSettled: true }]);
+      await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentCleared: true }]);
       expect((await only(pool)).containers).toMatchObject([{ label: "V-1" }]);
       await commit(pool, [aControl(3, "change", TO_OTHER)]);
       expect(await lastAnswer(pool)).toMatchObject({ control: "change", refusal: undefined });
@@ -249,8 +249,8 @@ test("what a transaction tells that waited for another one has a later time than
     const waiting = await pool.connect();
     await waiting.query("begin");
     await waiting.query("select now()");
-    await changeOrders(pool, [{ orderId, from: ["received"], ...submitted(7), isTold: true }]);
-    await changeOrdersWithin(waiting, [{ orderId, to: "completed", isTold: true }]);
+    await changeOrders(pool, [{ orderId, from: ["received"], ...submitted(7), isReported: true }]);
+    await changeOrdersWithin(waiting, [{ orderId, to: "completed", isReported: true }]);
     await waiting.query("commit");
     waiting.release();
     const open = await listOpenOutcomes(pool, "lims", 10);
@@ -340,7 +340,7 @@ describe("while a call may be under way", () => {
       ]);
       const { rows } = await pool.query("select control from control_requests where state = 'open'");
       expect(rows).toEqual([{ control: "cancel" }]);
-      await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentSettled: true }]);
+      await changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentCleared: true }]);
       expect(await lastAnswer(pool)).toMatchObject({ control: "cancel", refusal: undefined });
       expect((await only(pool)).state).toBe("cancelled");
     }));
@@ -364,7 +364,7 @@ describe("while a call may be under way", () => {
       await intend(pool, mine);
       await Promise.all([
         commit(pool, [aControl(2, "cancel", ITS_NUMBER)]),
-        changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentSettled: true }]),
+        changeOrders(pool, [{ ...mine, to: "received", isReleased: true, isIntentCleared: true }]),
       ]);
       expect((await only(pool)).state).toBe("cancelled");
       expect(await answersTo(pool)).toHaveLength(1);
