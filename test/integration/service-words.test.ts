@@ -13,7 +13,7 @@ import { type Site, withSite } from "../support/with-daemon.ts";
 const NAME = "Qzorblatt";
 const NUMBER = "CNRY-4711";
 const WORDS = `label taken by Vexindra ${NAME} (${NUMBER})`;
-const CANARIES = /qzorblatt|vexindra|cnry|4711/i;
+const CANARIES = /qzorblatt|vexindra|cnry|(?<!\d)4711(?!\d)/i;
 
 const json = (body: unknown, status: number): Rewritten => ({
   status,
