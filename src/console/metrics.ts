@@ -3,12 +3,14 @@ import { ORDER_STATES } from "../core/order-state.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./deps.ts";
-import { addMllpMetrics } from "./mllp-metrics.ts";
 import { addOrphanedMetrics } from "./orphaned.ts";
-import { addRefillMetrics } from "./refill-metrics.ts";
-import { addTaskMetrics } from "./task-metrics.ts";
-import { addUntakenMetrics } from "./untaken-metrics.ts";
-import { addWaitingMetrics } from "./waiting-metrics.ts";
+import {
+  addMllpMetrics,
+  addRefillMetrics,
+  addTaskMetrics,
+  addUntakenMetrics,
+  addWaitingMetrics,
+} from "./work-metrics.ts";
 
 const BREAKER_STATES = ["closed", "open", "half-open"] as const;
 type BreakerState = (typeof BREAKER_STATES)[number];

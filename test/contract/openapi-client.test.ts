@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { request } from "undici";
 import { describe, expect, test } from "vitest";
-import { readSimulatorFiles } from "../../src/cli/simulator-files.ts";
+import { readSimulatorFiles } from "../../src/cli/commands/simulator.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { openApiDocument } from "../../src/simulator/simulator.ts";
 import { runCli } from "../cli/run-cli.ts";

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test } from "vitest";
-import { readSimulatorFiles } from "../../src/cli/simulator-files.ts";
+import { readSimulatorFiles } from "../../src/cli/commands/simulator.ts";
 import { faultSchema } from "../../src/simulator/faults.ts";
 import { combineScripts, scriptSchema } from "../../src/simulator/options.ts";
 import { createSimulator } from "../../src/simulator/simulator.ts";
