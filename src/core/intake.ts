@@ -35,7 +35,7 @@ export interface RowIdentity {
   /** Empty for none. */
   readonly subjectCode: string;
   /** Whether it wants something of an earlier order. */
-  readonly isWish: boolean;
+  readonly isControl: boolean;
   /** Whether its operation is one of those that there are. */
   readonly hasOperation: boolean;
 }

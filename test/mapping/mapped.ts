@@ -77,13 +77,13 @@ export function mapOne(profile: Profile, message: IncomingMessage): MappedMessag
 }
 
 /** A mapped message as fixtures write it: personal data of invented patients laid open, the header left out. */
-export function plain({ verdict, orders, wishes, problems }: MappedMessage): unknown {
-  const plainWishes = wishes?.map(({ content, ...wish }) => ({
-    ...wish,
-    subjectCode: wish.subjectCode?.reveal(),
+export function plain({ verdict, orders, controlRequests, problems }: MappedMessage): unknown {
+  const plainRequests = controlRequests?.map(({ content, ...request }) => ({
+    ...request,
+    subjectCode: request.subjectCode?.reveal(),
     content: content && plainOrder(content),
   }));
-  const told = { verdict, orders: orders.map(plainOrder), wishes: plainWishes, problems };
+  const told = { verdict, orders: orders.map(plainOrder), controlRequests: plainRequests, problems };
   return JSON.parse(JSON.stringify(told));
 }
 

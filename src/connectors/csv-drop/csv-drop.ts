@@ -75,10 +75,10 @@ interface Source {
 
 async function examine(source: Source): Promise<FileContent> {
   try {
-    const { sha256, problems, hasWish, batches } = await surveyFile(source);
+    const { sha256, problems, hasControl, batches } = await surveyFile(source);
     return problems.length > 0
       ? { sha256, problems, batches: noBatches }
-      : { sha256, problems, isRepeatable: hasWish, batches };
+      : { sha256, problems, isRepeatable: hasControl, batches };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     // What stopped the reading stops it here as well: a file of gigabytes is not read on for its digest.
@@ -115,7 +115,7 @@ interface Survey {
   /** Why nothing of the file can be taken. */
   readonly problems: readonly Problem[];
   /** Whether a row asks something of an earlier order. */
-  readonly hasWish: boolean;
+  readonly hasControl: boolean;
   /** Whether some character beyond ASCII is one in UTF-8, though the file is read in another encoding. */
   readonly hasUtf8: boolean;
   /** The second pass. */
@@ -137,7 +137,7 @@ async function surveyRows(source: Source): Promise<Survey> {
   let header: CsvHeader | undefined;
   let structure: StructureCheck | undefined;
   let last: CsvRowItem | undefined;
-  let hasWish = false;
+  let hasControl = false;
   let isWhole = true;
   for await (const item of rows) {
     if (item.kind === "header") {
@@ -151,7 +151,7 @@ async function surveyRows(source: Source): Promise<Survey> {
       if (item.kind === "row") {
         const { key, identity } = keys.add(item.row);
         scatter.add(key, Buffer.byteLength(item.row.raw));
-        hasWish ||= identity.isWish;
+        hasControl ||= identity.isControl;
       }
     }
     isWhole = problems.length === 0 || (last !== undefined && problems.length < MOST_PROBLEMS);
@@ -170,7 +170,7 @@ async function surveyRows(source: Source): Promise<Survey> {
   return {
     sha256: isWhole ? digest.digest("hex") : undefined,
     problems,
-    hasWish,
+    hasControl,
     hasUtf8: finder?.hasUtf8 ?? false,
     batches: () => inBatches(source, new OrderAssembler(header?.raw ?? "", scattered)),
   };

@@ -48,7 +48,7 @@ export class RowKeys {
  * any case where the number stands in another of its columns.
  */
 function mayContinue(above: RowIdentity, row: RowIdentity, { values }: CsvRecord): boolean {
-  if (!row.needsNumber || row.isWish || above.isWish) return false;
+  if (!row.needsNumber || row.isControl || above.isControl) return false;
   const isSameSubject =
     row.subjectCode === "" || above.subjectCode === "" || row.subjectCode === above.subjectCode;
   return isSameSubject || [...values.values()].includes(above.orderNumber);

@@ -98,7 +98,7 @@ export interface FileContent {
   /** Why nothing of the file can be taken; empty when it can. */
   readonly problems: readonly Problem[];
   /**
-   * Whether the same bytes may mean something anew, as a wish to hold an order does that was released in between. Its
+   * Whether the same bytes may mean something anew, as a request to hold an order does that was released in between. Its
    * orders are told from repeats by their numbers; without it the same bytes are taken once.
    */
   readonly isRepeatable?: boolean | undefined;

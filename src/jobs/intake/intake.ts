@@ -183,7 +183,7 @@ export function toRecord(mapper: Mapper, message: IncomingMessage): MessageRecor
     verdict: mapped.verdict,
     problems: mapped.problems,
     orders: mapped.orders,
-    controlRequests: mapped.wishes,
+    controlRequests: mapped.controlRequests,
     subjectCodes: mapped.subjectCodes,
     orderNumbers: mapped.orderNumbers,
     echoedNumbers: mapped.echoedNumbers,

@@ -9,7 +9,7 @@ import type { Hl7Profile } from "../profile/profile.ts";
 import { quote } from "../profile/transforms.ts";
 import { checkEnd } from "./check-structure.ts";
 import type { Draft } from "./draft.ts";
-import { mapWishes, withWishes } from "./map-wishes.ts";
+import { mapControl, withControl } from "./map-control.ts";
 import {
   finishAll,
   type MappedMessage,
@@ -104,14 +104,14 @@ function mapWhole(
   }
   const parts = orderParts(message);
   const drafts = readOrders(parts, profile, place);
-  const wishes = mapWishes(parts, profile, place, finishWhole);
-  if (drafts.length === 0 && wishes === undefined) {
+  const controlRequests = mapControl(parts, profile, place, finishWhole);
+  if (drafts.length === 0 && controlRequests === undefined) {
     const text = "neither ORC nor OBR, expected an order";
     return refuse([{ code: "MAPPING_NO_ORDER", place: `${place}, ORC`, message: text }]);
   }
   const mapped: MappedMessage =
     drafts.length === 0 ? { verdict: "accepted", orders: [], problems: [] } : finishWhole(drafts);
-  return wishes === undefined ? mapped : withWishes(mapped, wishes, place);
+  return controlRequests === undefined ? mapped : withControl(mapped, controlRequests, place);
 }
 
 /** Each pair of PID and MRG is a merge of its own; all of them are taken, or none. */

@@ -43,7 +43,7 @@ export interface MappedMessage {
   /** Empty unless accepted. */
   readonly orders: readonly Order[];
   /** What it wants of earlier orders; absent unless it was accepted and there is something. */
-  readonly wishes?: readonly ControlRequest[] | undefined;
+  readonly controlRequests?: readonly ControlRequest[] | undefined;
   /** Empty unless refused or waiting; every mistake of the message, each with its place. */
   readonly problems: readonly Problem[];
   /**

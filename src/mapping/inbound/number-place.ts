@@ -3,10 +3,10 @@ import type { Hl7Message } from "../../formats/hl7/message.ts";
 import type { Echo, OutSegment } from "../outbound/original.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { readValue } from "../profile/value.ts";
+import { controlOf } from "./control-hl7.ts";
 import { findSingle, groupScopes } from "./find-hl7.ts";
 import { orderGroupsByNumber } from "./order-hl7.ts";
 import { keptIfFit } from "./unfit.ts";
-import { controlOf } from "./wish-hl7.ts";
 
 /** The field of ORC or OBR that an order's number is read from. */
 interface NumberPlace {

@@ -2,28 +2,28 @@ import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { CsvRow } from "../../core/intake.ts";
 import type { Control, ControlRequest } from "../../core/order-control.ts";
 import { phi } from "../../core/phi.ts";
-import { isWishOperation, type WishOperation } from "../profile/message-type.ts";
+import { type ControlOperation, isControlOperation } from "../profile/message-type.ts";
 import { viewCsv } from "../profile/module.ts";
 import type { CsvProfile } from "../profile/profile.ts";
 import type { Reading, ValueRule } from "../profile/value.ts";
+import type { ReadControl } from "./control-hl7.ts";
 import { readCode, readDate, readLabel, readName, readRow } from "./csv-codes.ts";
 import type { Draft } from "./draft.ts";
 import { finishAll, type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import { findUnfit, keptIfFit } from "./unfit.ts";
-import type { ReadWishes } from "./wish-hl7.ts";
 
-/** The rows of one order number: an order, wishes about it, or the one after the other. */
+/** The rows of one order number: an order, requests about it, or the one after the other. */
 export function mapRows(
   rows: readonly CsvRow[],
   profile: CsvProfile,
   settings: MapperSettings,
 ): MappedMessage {
   const split = splitRows(rows, profile);
-  if (split.wishes.length === 0) return mapOrderRows(rows, profile, settings);
-  const { wishes, problems } = readWishRows(split, profile);
+  if (split.controlRequests.length === 0) return mapOrderRows(rows, profile, settings);
+  const { controlRequests, problems } = readControlRows(split, profile);
   const none: MappedMessage = { verdict: "accepted", orders: [], problems: [] };
   const mapped = split.orders.length === 0 ? none : mapOrderRows(split.orders, profile, settings);
-  const placerOrderNumber = mapped.placerOrderNumber ?? wishes[0]?.placerOrderNumber;
+  const placerOrderNumber = mapped.placerOrderNumber ?? controlRequests[0]?.placerOrderNumber;
   const numbered = placerOrderNumber === undefined ? mapped : { ...mapped, placerOrderNumber };
   if (problems.length > 0) {
     const all = [...mapped.problems, ...problems];
@@ -32,8 +32,8 @@ export function mapRows(
     return split.orders.length === 0 ? refused : { ...numbered, ...refused };
   }
   if (mapped.verdict !== "accepted") return numbered;
-  const orderNumbers = wishes.flatMap((wish) => wish.placerOrderNumber ?? []);
-  return { ...numbered, orderNumbers, wishes };
+  const orderNumbers = controlRequests.flatMap((request) => request.placerOrderNumber ?? []);
+  return { ...numbered, orderNumbers, controlRequests };
 }
 
 function mapOrderRows(rows: readonly CsvRow[], profile: CsvProfile, settings: MapperSettings): MappedMessage {
@@ -116,10 +116,10 @@ const CONTROL_BY_OPERATION = {
   HOLD: "hold",
   RELEASE: "release",
   STATUS: "status",
-} as const satisfies Record<WishOperation, Control>;
+} as const satisfies Record<ControlOperation, Control>;
 
 /** A row that wants something of an earlier order. */
-interface WishRow {
+interface ControlRow {
   readonly row: CsvRow;
   readonly control: Control;
 }
@@ -127,30 +127,30 @@ interface WishRow {
 /** The rows of one order number, apart by what they ask for. */
 interface SplitRows {
   readonly orders: readonly CsvRow[];
-  readonly wishes: readonly WishRow[];
+  readonly controlRequests: readonly ControlRow[];
 }
 
 /** Takes apart the rows that make up an order and those that want something of an earlier one. */
 function splitRows(rows: readonly CsvRow[], { rules }: CsvProfile): SplitRows {
   const orders: CsvRow[] = [];
-  const wishes: WishRow[] = [];
+  const controlRequests: ControlRow[] = [];
   for (const row of rows) {
     const operation = readRow(rules.operation, row);
-    if (operation.status === "found" && isWishOperation(operation.value)) {
-      wishes.push({ row, control: CONTROL_BY_OPERATION[operation.value] });
+    if (operation.status === "found" && isControlOperation(operation.value)) {
+      controlRequests.push({ row, control: CONTROL_BY_OPERATION[operation.value] });
     } else {
       orders.push(row);
     }
   }
-  return { orders, wishes };
+  return { orders, controlRequests };
 }
 
 /**
  * Reads what rows want of an earlier order, in the order of the rows. Of their other cells only the order number is
- * needed; a subject code is compared with the order's, and nothing else is read. In one file a wish stands below the order
+ * needed; a subject code is compared with the order's, and nothing else is read. In one file a request stands below the order
  * that it is about: the other way round nobody can say what is meant.
  */
-function readWishRows({ orders, wishes: rows }: SplitRows, { rules }: CsvProfile): ReadWishes {
+function readControlRows({ orders, controlRequests: rows }: SplitRows, { rules }: CsvProfile): ReadControl {
   const problems: Problem[] = [];
   const value = (reading: Reading, needed: string | undefined): string | undefined => {
     const complain = (code: FailureCode, message: string): undefined => {
@@ -165,7 +165,7 @@ function readWishRows({ orders, wishes: rows }: SplitRows, { rules }: CsvProfile
     const unfit = findUnfit(reading.value, "code");
     return unfit ? complain(unfit.code, unfit.trouble) : reading.value;
   };
-  const wishes: ControlRequest[] = [];
+  const controlRequests: ControlRequest[] = [];
   const subjectByNumber = new Map<string, string>();
   for (const { row, control } of rows) {
     const number = value(readCode(rules.placerOrderNumber, row), "the number of the order that is meant");
@@ -177,10 +177,10 @@ function readWishRows({ orders, wishes: rows }: SplitRows, { rules }: CsvProfile
       problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${row.line}`, message });
     }
     if (subject !== undefined) subjectByNumber.set(number, subject);
-    const last = wishes.at(-1);
+    const last = controlRequests.at(-1);
     // Each container of an order may have a row that says the same.
     if (last?.control === control && last.placerOrderNumber === number) continue;
-    wishes.push({ control, placerOrderNumber: number });
+    controlRequests.push({ control, placerOrderNumber: number });
   }
   const firstLine = Math.min(...rows.map(({ row }) => row.line));
   const later = orders.find(({ line }) => line > firstLine);
@@ -188,9 +188,9 @@ function readWishRows({ orders, wishes: rows }: SplitRows, { rules }: CsvProfile
     const message = `asks for the order that line ${firstLine} wants something of; expected it above that line, or in a later file`;
     problems.push({ code: "MAPPING_VALUES_DISAGREE", place: `line ${later.line}`, message });
   }
-  const withSubject = (wish: ControlRequest): ControlRequest => {
-    const subject = subjectByNumber.get(wish.placerOrderNumber ?? "");
-    return subject === undefined ? wish : { ...wish, subjectCode: phi(subject) };
+  const withSubject = (request: ControlRequest): ControlRequest => {
+    const subject = subjectByNumber.get(request.placerOrderNumber ?? "");
+    return subject === undefined ? request : { ...request, subjectCode: phi(subject) };
   };
-  return { wishes: wishes.map(withSubject), problems };
+  return { controlRequests: controlRequests.map(withSubject), problems };
 }

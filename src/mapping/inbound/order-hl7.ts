@@ -7,6 +7,7 @@ import type { Hl7Profile } from "../profile/profile.ts";
 import { type Reading, readValue, type ValueRule } from "../profile/value.ts";
 import { checkPlacing } from "./check-structure.ts";
 import { type ContainerPlace, isCounted, listContainers, strayContainers } from "./containers-hl7.ts";
+import { controlOf, isChanging } from "./control-hl7.ts";
 import { type Draft, OPERATION_BY_TYPE } from "./draft.ts";
 import {
   findIn,
@@ -19,7 +20,6 @@ import {
   readStrictly,
 } from "./find-hl7.ts";
 import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
-import { controlOf, isChanging } from "./wish-hl7.ts";
 
 /** One ORC with its OBRs, and the values by which it is put together with others of the same order. */
 interface Unit {

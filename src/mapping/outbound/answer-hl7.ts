@@ -11,9 +11,9 @@ import {
 } from "../../formats/hl7/ack.ts";
 import { type OrderGroup, orderGroups } from "../../formats/hl7/groups.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
+import { controlOf } from "../inbound/control-hl7.ts";
 import { numberFields, withNumber } from "../inbound/number-place.ts";
 import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
-import { controlOf } from "../inbound/wish-hl7.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { assemble, type Original, type OutSegment } from "./original.ts";
@@ -56,7 +56,7 @@ export function composeAnswer(
     }
     if (isHeld) segments.push(["NTE", 1, "L", `${HELD}: ${words}`]);
     const codes = statusCodes(outcome.kind, profile.results);
-    // What becomes of a wish about an earlier order is told by an answer of its own, unless the message is refused.
+    // What becomes of a request about an earlier order is told by an answer of its own, unless the message is refused.
     const isShared = findShared(outcome, message, profile);
     const isAnswered = (group: OrderGroup) =>
       controlOf(group, profile) === undefined ? !isShared(group) : outcome.kind === "refused";

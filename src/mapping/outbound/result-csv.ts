@@ -3,7 +3,7 @@ import type { Control } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { type CsvValue, encodeCsv } from "../../formats/csv/encode.ts";
 import { type Encoding, encodeText, isEncodable, isWide, spellOut } from "../../formats/encoding.ts";
-import type { WishOperation } from "../profile/message-type.ts";
+import type { ControlOperation } from "../profile/message-type.ts";
 import { isReported, type Profile, type ResultSettings } from "../profile/profile.ts";
 import { distinctName } from "./file-name.ts";
 
@@ -42,7 +42,7 @@ export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[
 function toRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
   const updatedAt = outcome.occurredAt.toISOString();
   // Who wants something of an earlier order is always told what became of it.
-  if (outcome.kind === "control") return outcome.answers.flatMap((answer) => wishRows(answer, updatedAt));
+  if (outcome.kind === "control") return outcome.answers.flatMap((answer) => controlRows(answer, updatedAt));
   if (!isReported(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
   switch (outcome.kind) {
     case "refused":
@@ -101,14 +101,15 @@ const EMPTY: CsvResultRow = {
   updated_at: "",
 };
 
-/** The operation of the row that is answered, and `status` when it is done as wished, and when not. */
-const WORDS: Readonly<Partial<Record<Control, readonly [WishOperation, granted: string, refused: string]>>> =
-  {
-    cancel: ["CANCEL", "cancelled", "cancel_refused"],
-    hold: ["HOLD", "held", "hold_refused"],
-    release: ["RELEASE", "released", "release_refused"],
-    status: ["STATUS", "", "status_refused"],
-  };
+/** The operation of the row that is answered, and `status` when it is done as requested, and when not. */
+const WORDS: Readonly<
+  Partial<Record<Control, readonly [ControlOperation, granted: string, refused: string]>>
+> = {
+  cancel: ["CANCEL", "cancelled", "cancel_refused"],
+  hold: ["HOLD", "held", "hold_refused"],
+  release: ["RELEASE", "released", "release_refused"],
+  status: ["STATUS", "", "status_refused"],
+};
 
 /** An order may have thousands of bad rows, and many readers take no more than 32,000 characters in a cell. */
 const MOST_REASONS = 50;
@@ -119,8 +120,8 @@ function reasonsOf(problems: readonly Problem[]): string {
   return [...told, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
-/** One row a wish, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
-function wishRows(
+/** One row a request, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
+function controlRows(
   { control, placerOrderNumber, refusal, order }: ControlAnswer,
   updatedAt: string,
 ): CsvResultRow[] {

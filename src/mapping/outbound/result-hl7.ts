@@ -8,6 +8,7 @@ import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { NO_NUMBERS, numberFields, withNumber, writtenNumbers } from "../inbound/number-place.ts";
 import { type Hl7Profile, isReported, type Profile } from "../profile/profile.ts";
 import { composeAnswer } from "./answer-hl7.ts";
+import { composeControlAnswer } from "./control-answer-hl7.ts";
 import { resultFileName } from "./file-name.ts";
 import { observe } from "./observations.ts";
 import { assemble, isAnswer, type Original, type OutSegment, readOriginal } from "./original.ts";
@@ -21,7 +22,6 @@ import {
 } from "./result-parts.ts";
 import { specimenStatus } from "./result-ssu.ts";
 import { encodeAnswer, withSiteFields } from "./site-fields.ts";
-import { composeWishAnswer } from "./wish-answer-hl7.ts";
 
 /**
  * The HL7 message that tells the lab about an outcome, as a file to deliver; undefined when the profile does not tell
@@ -60,7 +60,7 @@ function isComposed(outcome: Outcome, original: Original, profile: Hl7Profile): 
 }
 
 function composeText(outcome: Outcome, original: Original, profile: Hl7Profile): string {
-  if (outcome.kind === "control") return composeWishAnswer(outcome, original, profile);
+  if (outcome.kind === "control") return composeControlAnswer(outcome, original, profile);
   if (outcome.kind === "changed") {
     const context = statusContext(outcome, original, profile);
     const segments = context.format === "ssu" ? specimenStatus(context) : orderStatus(context);

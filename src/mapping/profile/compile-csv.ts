@@ -5,7 +5,7 @@ import { findEncoding } from "../../formats/encoding.ts";
 import { readCode, readRow } from "../inbound/csv-codes.ts";
 import { compileBoundedRegex } from "./bounded-regex.ts";
 import { type Complain, compileRules } from "./compile-rules.ts";
-import { isOperation, isWishOperation } from "./message-type.ts";
+import { isControlOperation, isOperation } from "./message-type.ts";
 import type { CsvProfile, OrderRules } from "./profile.ts";
 import type { ProfileDefinition } from "./schema.ts";
 import type { ValueRule } from "./value.ts";
@@ -193,12 +193,12 @@ function identifyRow(values: ReadonlyMap<string, string>, rules: OrderRules<stri
       const subject = readCode(rules.subject.code, row);
       return subject.status === "found" ? subject.value : "";
     },
-    get isWish() {
-      return isWishOperation(operation());
+    get isControl() {
+      return isControlOperation(operation());
     },
     get hasOperation() {
       const word = operation();
-      return isOperation(word) || isWishOperation(word);
+      return isOperation(word) || isControlOperation(word);
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import type { Problem } from "../../core/failures.ts";
-import { isOperation, isWishOperation, TABLE_OPERATIONS, WISH_OPERATIONS } from "./message-type.ts";
+import { CONTROL_OPERATIONS, isControlOperation, isOperation, TABLE_OPERATIONS } from "./message-type.ts";
 import type { OrderRules } from "./profile.ts";
 import type { ProfileDefinition, ValueDefinition } from "./schema.ts";
 import { compileValue, toValueObject, type ValueRule } from "./value.ts";
@@ -59,7 +59,11 @@ const ABSENT: ValueRule<never> = {
 };
 
 /** An operation is one of a few words; a table or constant that gives another could never be right. */
-function checkOperation(definition: ValueDefinition | undefined, mayWish: boolean, complain: Complain): void {
+function checkOperation(
+  definition: ValueDefinition | undefined,
+  mayControl: boolean,
+  complain: Complain,
+): void {
   if (definition === undefined) return;
   const { value, table, default: fallback } = toValueObject(definition);
   const given = [
@@ -68,8 +72,8 @@ function checkOperation(definition: ValueDefinition | undefined, mayWish: boolea
   ];
   if (fallback !== undefined) given.push(["", fallback]);
   for (const [code, operation = ""] of given) {
-    if (isOperation(operation) || (mayWish && isWishOperation(operation))) continue;
-    const known = [...TABLE_OPERATIONS, ...(mayWish ? WISH_OPERATIONS : [])];
+    if (isOperation(operation) || (mayControl && isControlOperation(operation))) continue;
+    const known = [...TABLE_OPERATIONS, ...(mayControl ? CONTROL_OPERATIONS : [])];
     const words = `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
     complain(code ? `operation.table.${code}` : "operation", `${operation}: expected ${words}`);
   }

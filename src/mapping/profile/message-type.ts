@@ -65,7 +65,7 @@ const CODES: Readonly<Record<Control, ControlCodes>> = {
   status: { granted: "SR", refused: "SR" },
 };
 
-/** The codes that answer a wish. */
+/** The codes that answer a request. */
 export function controlCodes(control: Control): ControlCodes {
   return CODES[control];
 }
@@ -100,12 +100,12 @@ export function compileControls(
 }
 
 /** What the operation of a CSV row says that wants something of an earlier order. */
-export const WISH_OPERATIONS = ["CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
-export type WishOperation = (typeof WISH_OPERATIONS)[number];
+export const CONTROL_OPERATIONS = ["CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
+export type ControlOperation = (typeof CONTROL_OPERATIONS)[number];
 
 /** Whether a CSV row with this operation wants something of an earlier order. */
-export function isWishOperation(value: string): value is WishOperation {
-  return (WISH_OPERATIONS as readonly string[]).includes(value);
+export function isControlOperation(value: string): value is ControlOperation {
+  return (CONTROL_OPERATIONS as readonly string[]).includes(value);
 }
 
 /** What a table or constant of `operation` may give; news about a subject come by the type of their message. */

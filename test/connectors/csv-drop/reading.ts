@@ -9,7 +9,7 @@ export function readingBy(column: string, more: Partial<CsvReading> = {}): CsvRe
       orderNumber: (values.get(column) ?? "").trim(),
       needsNumber: operation !== "REGISTER",
       subjectCode: values.get("subject") ?? "",
-      isWish: operation === "CANCEL",
+      isControl: operation === "CANCEL",
       hasOperation: ["STORE", "RETRIEVAL", "REGISTER", "CANCEL"].includes(operation),
     };
   };

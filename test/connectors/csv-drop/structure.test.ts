@@ -20,13 +20,13 @@ async function outcomeOf(file: string | Buffer, definition: ProfileDefinition = 
   const told = content.problems.map(({ code, place }) => `file refused: ${code} ${place}`);
   for await (const batch of content.batches()) {
     for (const message of batch) {
-      const { verdict, orders, wishes = [], problems } = mapOne(profile, message);
+      const { verdict, orders, controlRequests = [], problems } = mapOne(profile, message);
       const words = [
         ...orders.map(
           ({ placerOrderNumber = "", containers }) =>
             `${placerOrderNumber} ${containers.map(({ label }) => label)}`,
         ),
-        ...wishes.map(({ control, placerOrderNumber = "" }) => `${control} ${placerOrderNumber}`),
+        ...controlRequests.map(({ control, placerOrderNumber = "" }) => `${control} ${placerOrderNumber}`),
         ...new Set(problems.map(({ code }) => code)),
       ];
       told.push(`${message.place} ${verdict}: ${words.join(", ")}`);

@@ -52,11 +52,11 @@ describe("who assigned an order number", () => {
     ];
     const ordered = await map([PID, ...group(1, "1"), ...group(2, "1^LAB"), ...group(3, "1^EPIC")]);
     const cancelled = await map([PID, "ORC|CA|1", "ORC|CA|1^LAB", "ORC|CA|1^EPIC"]);
-    for (const { problems, orders, wishes = [] } of [ordered, cancelled]) {
+    for (const { problems, orders, controlRequests = [] } of [ordered, cancelled]) {
       expect(problems).toMatchObject([
         { code: "MAPPING_VALUES_DISAGREE", place: "message 1, ORC[2]-2.2 and ORC[3]-2.2" },
       ]);
-      expect([...orders, ...wishes]).toEqual([]);
+      expect([...orders, ...controlRequests]).toEqual([]);
     }
   });
 
@@ -65,14 +65,18 @@ describe("who assigned an order number", () => {
     ["held", "HD"],
     ["changed", "XO"],
     ["asked about", "SS"],
-  ])("is kept with the wish where the order is to be %s", async (_words, control) => {
-    const { wishes } = await map(order("1^LAB", "1", control));
-    expect(wishes).toMatchObject([{ placerOrderNumber: "1", placerAuthority: { namespaceId: "LAB" } }]);
+  ])("is kept with the request where the order is to be %s", async (_words, control) => {
+    const { controlRequests } = await map(order("1^LAB", "1", control));
+    expect(controlRequests).toMatchObject([
+      { placerOrderNumber: "1", placerAuthority: { namespaceId: "LAB" } },
+    ]);
   });
 
-  test("is kept of groups that wish the same where one of them leaves it out", async () => {
-    const { wishes } = await map([PID, "ORC|CA|1", "ORC|CA|1^LAB", "ORC|CA|1"]);
-    expect(wishes).toMatchObject([{ placerOrderNumber: "1", placerAuthority: { namespaceId: "LAB" } }]);
+  test("is kept of groups that request the same where one of them leaves it out", async () => {
+    const { controlRequests } = await map([PID, "ORC|CA|1", "ORC|CA|1^LAB", "ORC|CA|1"]);
+    expect(controlRequests).toMatchObject([
+      { placerOrderNumber: "1", placerAuthority: { namespaceId: "LAB" } },
+    ]);
   });
 
   test("is not told of a number that the site's module made", async () => {

@@ -32,7 +32,7 @@ const fieldsOf = (segments: readonly string[] | undefined, name: string) =>
 
 const order = (state: "received" | "completed") => outcomeOrder({ state, placerOrderNumber: NUMBER });
 
-function wished(text: string, refusal: boolean): Outcome {
+function asked(text: string, refusal: boolean): Outcome {
   const { message, outcomeId, controlId, occurredAt } = acknowledged([], text);
   return {
     ...{ message, outcomeId, controlId, occurredAt },
@@ -70,8 +70,8 @@ describe.each(PLACES)("an order number that the profile reads from %s", (place) 
         ),
     ],
     ["a result", () => changed(order("completed"), messageAt(place, "NW"))],
-    ["a refused cancellation", () => wished(messageAt(place, "CA"), true)],
-    ["a granted cancellation", () => wished(messageAt(place, "CA"), false)],
+    ["a refused cancellation", () => asked(messageAt(place, "CA"), true)],
+    ["a granted cancellation", () => asked(messageAt(place, "CA"), false)],
   ])("comes back in its place in %s, and ORC-2 stays empty", async (_what, outcome) => {
     const segments = segmentsOf(outcome(), await profileAt(place));
     expect(fieldsOf(segments, name)[n]).toBe(`${NUMBER}^LAB`);

@@ -232,7 +232,7 @@ describe("an HL7 message", () => {
     for (const [type, segments] of types) {
       const message = hl7Message(hl7Text(type, segments).replace("|MSG-1|P|", `|MSG-1|P^${mode}|`));
       const mapped = mapOne(profile, message);
-      expect([mapped.verdict, mapped.orders, mapped.wishes ?? []]).toEqual(["refused", [], []]);
+      expect([mapped.verdict, mapped.orders, mapped.controlRequests ?? []]).toEqual(["refused", [], []]);
       expect(mapped.problems).toEqual([
         {
           code: "MAPPING_PROCESSING_MODE",

@@ -40,8 +40,11 @@ describe("a message whose last segment is not ended", () => {
       expect((await mapWith(whole)).problems.filter(({ code }) => code === "HL7_UNTERMINATED")).toEqual([]);
       for (let end = whole.length - 1; end >= from + 4; end--) {
         for (const unterminated of ["refuse", "accept"] as const) {
-          const { verdict, orders, wishes, problems } = await mapWith(whole.slice(0, end), unterminated);
-          expect([verdict, orders, wishes]).toEqual(["refused", [], undefined]);
+          const { verdict, orders, controlRequests, problems } = await mapWith(
+            whole.slice(0, end),
+            unterminated,
+          );
+          expect([verdict, orders, controlRequests]).toEqual(["refused", [], undefined]);
           expect(problems).toMatchObject([{ code: "HL7_UNTERMINATED", place: `message 1, ${last}` }]);
           expect(refusalCode(problems)).toBe("AE");
         }

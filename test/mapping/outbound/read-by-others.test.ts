@@ -138,19 +138,19 @@ describe.runIf(machineHas("mllp_send"))("python-hl7 and node-hl7-client read lik
   });
 
   test.for(answers)(
-    "$type $version, which answers a wish about an earlier order",
+    "$type $version, which answers a request about an earlier order",
     async (row, { python }) => {
       const { asked, type, version } = row;
       const { message, outcomeId, controlId, occurredAt } = acknowledged([], orderMessage(asked, version));
       const refusal = { code: "CANCEL_TOO_LATE", text: HARD } as const;
-      const wishes = [{ control: "cancel", placerOrderNumber: HARD, refusal } as const];
+      const controlRequests = [{ control: "cancel", placerOrderNumber: HARD, refusal } as const];
       const outcome = {
         message,
         outcomeId,
         controlId,
         occurredAt,
         kind: "control",
-        answers: wishes,
+        answers: controlRequests,
       } as const;
       const read = await readByAll(await compose(outcome), python);
       expect([typeOf(read), ...valuesAt(read, "ORC-1")]).toEqual([type, "UC"]);

@@ -3,8 +3,8 @@ import { type AuthConfig, type Config, wayOfFacility } from "../../../config/con
 import { asFailure, Failure } from "../../../core/failures.ts";
 import type { Surface } from "../../../core/surface.ts";
 import type { ServiceClient } from "../../../service/client.ts";
-import type { ListFacts, UnknownId } from "../../../service/probe/probe.ts";
 import { NOBODY } from "../../../service/probe/known-lists.ts";
+import type { ListFacts, UnknownId } from "../../../service/probe/probe.ts";
 import { EXIT } from "../../exit-status.ts";
 import { withService } from "../../open.ts";
 import type { Session } from "../../session.ts";

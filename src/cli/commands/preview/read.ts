@@ -113,7 +113,7 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
       counts[mapped.verdict] += 1;
       whole?.add(message, mapped);
       if (messages.length >= limit) continue;
-      const { header, verdict, problems, orders, wishes: controlRequests = [] } = mapped;
+      const { header, verdict, problems, orders, controlRequests = [] } = mapped;
       const parts = { fileName, connector, profile, now };
       const resultProblem = findUnwritable(message, mapped, parts);
       // Rows have no other character set to go out in, as answers in HL7 have.

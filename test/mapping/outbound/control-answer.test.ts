@@ -24,7 +24,7 @@ const UNKNOWN: ControlAnswer = {
   refusal: { code: "CANCEL_ORDER_UNKNOWN", text: "there is no such order" },
 };
 
-/** An answer to wishes of a message. */
+/** An answer to requests of a message. */
 function answered(answers: readonly ControlAnswer[], text: string = CANCEL): Outcome {
   const { message, outcomeId, controlId, occurredAt } = acknowledged([], text);
   return { message, outcomeId, controlId, occurredAt, kind: "control", answers };
@@ -33,7 +33,7 @@ function answered(answers: readonly ControlAnswer[], text: string = CANCEL): Out
 const fieldsOf = (segments: readonly string[] | undefined, name: string) =>
   segments?.filter((segment) => segment.startsWith(`${name}|`)).map((segment) => segment.split("|"));
 
-describe("a wish that was granted", () => {
+describe("a request that was granted", () => {
   test("is answered by ORR^O02 with CR and the order's own groups", async () => {
     const segments = segmentsOf(answered([GRANTED]), await hl7Profile());
     expect(segments?.map((segment) => segment.slice(0, 3))).toEqual(["MSH", "MSA", "PID", "ORC", "OBR"]);
@@ -71,7 +71,7 @@ describe("a wish that was granted", () => {
   });
 });
 
-describe("a wish that was refused", () => {
+describe("a request that was refused", () => {
   test("is answered by UC with how the order stands and the reason, for machines and for people", async () => {
     const segments = segmentsOf(answered([REFUSED]), await hl7Profile());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "UC", 5: "CM" }]);
@@ -100,7 +100,7 @@ describe("a wish that was refused", () => {
   });
 });
 
-describe("the answer to another wish", () => {
+describe("the answer to another request", () => {
   test.each([
     ["discontinue", "DC", "DR", "UD"],
     ["hold", "HD", "HR", "UH"],
@@ -163,7 +163,7 @@ describe("the answer to another wish", () => {
 });
 
 describe("the answer to the message itself", () => {
-  test("says that the wish is recorded and its answer follows, and grants nothing", async () => {
+  test("says that the request is recorded and its answer follows, and grants nothing", async () => {
     const segments = segmentsOf(acknowledged([], CANCEL), await hl7Profile());
     expect(segments?.map((segment) => segment.slice(0, 3))).toEqual(["MSH", "MSA", "NTE"]);
     expect(segments?.[2]).toContain("the answer follows");

@@ -24,14 +24,14 @@ describe("a row with the operation CANCEL", () => {
       verdict: "accepted",
       placerOrderNumber: "A-1",
       orders: [],
-      wishes: [{ control: "cancel", placerOrderNumber: "A-1" }],
+      controlRequests: [{ control: "cancel", placerOrderNumber: "A-1" }],
       problems: [],
     });
   });
 
   test("names the subject where that cell is filled", async () => {
-    const { wishes } = await map([{ ...CANCEL, subject_code: "MRN-1", facility: "NOWHERE" }]);
-    expect(wishes?.map(({ subjectCode }) => subjectCode?.reveal())).toEqual(["MRN-1"]);
+    const { controlRequests } = await map([{ ...CANCEL, subject_code: "MRN-1", facility: "NOWHERE" }]);
+    expect(controlRequests?.map(({ subjectCode }) => subjectCode?.reveal())).toEqual(["MRN-1"]);
   });
 
   test("is refused without a number", async () => {
@@ -47,8 +47,8 @@ describe("a row with the operation CANCEL", () => {
     ]);
   });
 
-  test("is one wish with others of the same number", async () => {
-    expect((await map([CANCEL, CANCEL])).wishes).toHaveLength(1);
+  test("is one request with others of the same number", async () => {
+    expect((await map([CANCEL, CANCEL])).controlRequests).toHaveLength(1);
   });
 
   test("is refused when rows of one number name two subjects", async () => {
@@ -61,7 +61,7 @@ describe("a row with the operation CANCEL", () => {
     expect(mapped).toMatchObject({
       verdict: "accepted",
       orders: [{ placerOrderNumber: "A-1" }],
-      wishes: [{ control: "cancel", placerOrderNumber: "A-1" }],
+      controlRequests: [{ control: "cancel", placerOrderNumber: "A-1" }],
     });
   });
 
@@ -77,39 +77,42 @@ describe("a row with the operation CANCEL", () => {
   test("may be called otherwise by the site", async () => {
     const definition = { operation: { from: "operation", table: { STORNO: "CANCEL" } } } as const;
     const mapped = await map([{ ...CANCEL, operation: "storno" }], definition);
-    expect(mapped.wishes).toHaveLength(1);
+    expect(mapped.controlRequests).toHaveLength(1);
   });
 });
 
 describe("rows with the operation HOLD, RELEASE or STATUS", () => {
-  const wishOf = (operation: string, number = "A-1") => ({ order_number: number, operation });
+  const requestOf = (operation: string, number = "A-1") => ({ order_number: number, operation });
 
   test.each([
     ["HOLD", "hold"],
     ["RELEASE", "release"],
     ["STATUS", "status"],
-  ])("%s is a wish about the order of that number", async (operation, control) => {
-    expect(await map([wishOf(operation)])).toMatchObject({
+  ])("%s is a request about the order of that number", async (operation, control) => {
+    expect(await map([requestOf(operation)])).toMatchObject({
       verdict: "accepted",
       orders: [],
-      wishes: [{ control, placerOrderNumber: "A-1" }],
+      controlRequests: [{ control, placerOrderNumber: "A-1" }],
     });
   });
 
-  test("are wishes in the order of the rows, also where one comes again", async () => {
-    const rows = ["HOLD", "HOLD", "STATUS", "RELEASE", "HOLD"].map((operation) => wishOf(operation));
-    const { wishes } = await map(rows);
-    expect(wishes?.map(({ control }) => control)).toEqual(["hold", "status", "release", "hold"]);
+  test("are requests in the order of the rows, also where one comes again", async () => {
+    const rows = ["HOLD", "HOLD", "STATUS", "RELEASE", "HOLD"].map((operation) => requestOf(operation));
+    const { controlRequests } = await map(rows);
+    expect(controlRequests?.map(({ control }) => control)).toEqual(["hold", "status", "release", "hold"]);
   });
 
   test("may follow the order in one file, and never come before it", async () => {
-    expect(await map([ROW, wishOf("HOLD")])).toMatchObject({ orders: [{}], wishes: [{ control: "hold" }] });
-    const { problems } = await map([wishOf("HOLD"), ROW]);
+    expect(await map([ROW, requestOf("HOLD")])).toMatchObject({
+      orders: [{}],
+      controlRequests: [{ control: "hold" }],
+    });
+    const { problems } = await map([requestOf("HOLD"), ROW]);
     expect(problems).toMatchObject([{ code: "MAPPING_VALUES_DISAGREE", place: "line 3" }]);
   });
 });
 
-test("the words of a table are those of orders and of wishes", async () => {
+test("the words of a table are those of orders and of order control", async () => {
   const definition = { extends: "builtin/csv-orders", operation: { table: { STOP: "PAUSE" } } };
   expect(await problemsOf(definition)).toEqual([
     "operation.table.STOP: PAUSE: expected STORE, RETRIEVAL, REGISTER, CANCEL, HOLD, RELEASE or STATUS",

@@ -1,8 +1,8 @@
 import { type Control, isCancelling } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
+import { findControlGroups } from "../inbound/control-hl7.ts";
 import { NO_NUMBERS, numberFields, withNumber } from "../inbound/number-place.ts";
-import { findWishGroups } from "../inbound/wish-hl7.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
@@ -10,7 +10,7 @@ import { assemble, type Original, type OutSegment } from "./original.ts";
 import { statusCodes } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
-/** ORC-5 (table 0038) of an order that is as it was wished to be, where that is more than its state tells. */
+/** ORC-5 (table 0038) of an order that is as it was requested to be, where that is more than its state tells. */
 const STATUS_BY_CONTROL: Readonly<Partial<Record<Control, string>>> = { cancel: "CA", discontinue: "DC" };
 /** ORC-5 of an order that the lab has on hold. */
 const STATUS_HELD = "HD";
@@ -18,11 +18,11 @@ const STATUS_HELD = "HD";
 const STATUS_ORDER_NOT_FOUND = "ER";
 
 /**
- * The order response to a message's wishes about earlier orders (HL7 chapter 4, ORC-1 CR and UC, HR and UH and so on):
+ * The order response to a message's requests about earlier orders (HL7 chapter 4, ORC-1 CR and UC, HR and UH and so on):
  * ORR^O02, or the ORL of what came in, with the message's own groups. MSA-1 is AA, since the message was understood; what
- * became of each wish stands in its ORC, with the reason in ORC-16 and, for people, in NTE.
+ * became of each request stands in its ORC, with the reason in ORC-16 and, for people, in NTE.
  */
-export function composeWishAnswer(
+export function composeControlAnswer(
   outcome: Extract<Outcome, { kind: "control" }>,
   original: Original,
   profile: Hl7Profile,
@@ -85,14 +85,14 @@ function orcOf(
   return withNumber(orc, numbers);
 }
 
-/** ORC-5: how the order stands by the profile's map, or as it was wished to be. */
+/** ORC-5: how the order stands by the profile's map, or as it was requested to be. */
 function statusOf(
   { control, refusal, order }: Pick<ControlAnswer, "control" | "refusal" | "order">,
   profile: Hl7Profile,
 ): string | undefined {
   if (refusal?.code.endsWith("_ORDER_UNKNOWN")) return STATUS_ORDER_NOT_FOUND;
-  const wished = refusal || !isCancelling(control) ? undefined : STATUS_BY_CONTROL[control];
-  if (wished !== undefined) return wished;
+  const asked = refusal || !isCancelling(control) ? undefined : STATUS_BY_CONTROL[control];
+  if (asked !== undefined) return asked;
   if (order?.isHeld === true) return STATUS_HELD;
   return order && statusCodes(order.state, profile.results).orderStatus;
 }
@@ -109,7 +109,7 @@ function tryFindGroups(
   answer: ControlAnswer,
 ): OrderGroup[] {
   try {
-    return findWishGroups(message, profile, answer);
+    return findControlGroups(message, profile, answer);
   } catch {
     return [];
   }

@@ -9,9 +9,9 @@ import { findSingle, findSubjectCode, groupScopes, nameOf, readStrictly } from "
 import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
 import { findUnfit } from "./unfit.ts";
 
-/** The wishes about earlier orders that a message holds, and what is wrong with them. */
-export interface ReadWishes {
-  readonly wishes: readonly ControlRequest[];
+/** The requests about earlier orders that a message holds, and what is wrong with them. */
+export interface ReadControl {
+  readonly controlRequests: readonly ControlRequest[];
   readonly problems: readonly Problem[];
 }
 
@@ -23,22 +23,22 @@ export function controlOf(
   return controls.get(orc?.get(1) ?? "");
 }
 
-/** Whether the wish tells anew what the order is to ask for; such groups are read like orders. */
+/** Whether the request tells anew what the order is to ask for; such groups are read like orders. */
 export function isChanging(control: Control | undefined): control is "change" | "replace" {
   return control === "change" || control === "replace";
 }
 
 /**
- * Reads the wishes of an order message about earlier orders, other than those that change what an order asks for.
+ * Reads the requests of an order message about earlier orders, other than those that change what an order asks for.
  * Nothing but a number of the order is needed: OBR, specimens and containers may be missing, or be there as in the order
- * itself. Groups that want the same of one order are one wish.
+ * itself. Groups that want the same of one order are one request.
  */
-export function readWishes(parts: OrderParts, profile: Hl7Profile, messagePlace: string): ReadWishes {
+export function readControl(parts: OrderParts, profile: Hl7Profile, messagePlace: string): ReadControl {
   const groups = parts.groups.flatMap((group) => {
     const control = controlOf(group, profile);
     return control === undefined || isChanging(control) ? [] : [{ group, control }];
   });
-  if (groups.length === 0) return { wishes: [], problems: [] };
+  if (groups.length === 0) return { controlRequests: [], problems: [] };
   const problems: Problem[] = [];
   const complain = (problem: Problem) =>
     problems.push({ ...problem, place: `${messagePlace}, ${problem.place}` });
@@ -47,14 +47,14 @@ export function readWishes(parts: OrderParts, profile: Hl7Profile, messagePlace:
     complain({ code: subject.code, place: subject.place, message: subject.trouble });
   }
   compareAuthorities(groups, parts, profile).forEach(complain);
-  const wishes = groups.flatMap(({ group, control }): ControlRequest[] => {
+  const controlRequests = groups.flatMap(({ group, control }): ControlRequest[] => {
     const named = readNames(group, parts, profile, complain);
     if (named === undefined) return [];
     return [
       { control, ...named, ...(subject.status === "found" ? { subjectCode: phi(subject.value) } : {}) },
     ];
   });
-  return { wishes: withoutRepeats(wishes), problems };
+  return { controlRequests: withoutRepeats(controlRequests), problems };
 }
 
 /** Groups with one number have to mean one order. */
@@ -72,8 +72,8 @@ function compareAuthorities(
   );
 }
 
-/** The original's groups that a wish was read from, for answers that echo them. */
-export function findWishGroups(
+/** The original's groups that a request was read from, for answers that echo them. */
+export function findControlGroups(
   message: Hl7Message,
   profile: Hl7Profile,
   {
@@ -175,11 +175,11 @@ function listFillers(
   return found.filter((one) => one === first || (one.kind === first?.kind && one.id !== first.id));
 }
 
-/** One wish of each kind about an order; of several, one that tells who assigned the number. */
-function withoutRepeats(wishes: readonly ControlRequest[]): ControlRequest[] {
+/** One request of each kind about an order; of several, one that tells who assigned the number. */
+function withoutRepeats(controlRequests: readonly ControlRequest[]): ControlRequest[] {
   const key = ({ control, placerOrderNumber, fillerNumber }: ControlRequest) =>
     JSON.stringify([control, placerOrderNumber, fillerNumber?.kind, fillerNumber?.id]);
-  return [...Map.groupBy(wishes, key).values()].flatMap(
+  return [...Map.groupBy(controlRequests, key).values()].flatMap(
     (same) => same.find(({ placerAuthority }) => placerAuthority !== undefined) ?? same.slice(0, 1),
   );
 }

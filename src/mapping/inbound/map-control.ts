@@ -2,14 +2,14 @@ import type { Problem } from "../../core/failures.ts";
 import type { ControlRequest } from "../../core/order-control.ts";
 import type { OrderParts } from "../../formats/hl7/groups.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
+import { controlOf, readControl } from "./control-hl7.ts";
 import type { Draft } from "./draft.ts";
 import { type MappedMessage, refuse, withoutRepeats } from "./mapped-message.ts";
 import { readOrders } from "./order-hl7.ts";
-import { controlOf, readWishes } from "./wish-hl7.ts";
 
 /** What a message wants of earlier orders. */
-interface MappedWishes {
-  readonly wishes: readonly ControlRequest[];
+interface MappedControl {
+  readonly controlRequests: readonly ControlRequest[];
   /** What the orders are to ask for, as it was judged: what waits or is wrong there holds for the whole message. */
   readonly contents: readonly MappedMessage[];
   readonly problems: readonly Problem[];
@@ -19,16 +19,16 @@ interface MappedWishes {
  * Reads what a message wants of earlier orders. What an order is to ask for from now on is mapped like an order, by the
  * site's module too, since it takes the order's place. Undefined when the message wants nothing of earlier orders.
  */
-export function mapWishes(
+export function mapControl(
   parts: OrderParts,
   profile: Hl7Profile,
   place: string,
   finish: (drafts: readonly Draft[]) => MappedMessage,
-): MappedWishes | undefined {
-  const isWished = parts.groups.some((group) => controlOf(group, profile) !== undefined);
-  if (!isWished) return undefined;
-  const read = readWishes(parts, profile, place);
-  const wishes: ControlRequest[] = [...read.wishes];
+): MappedControl | undefined {
+  const isAsked = parts.groups.some((group) => controlOf(group, profile) !== undefined);
+  if (!isAsked) return undefined;
+  const read = readControl(parts, profile, place);
+  const controlRequests: ControlRequest[] = [...read.controlRequests];
   const contents: MappedMessage[] = [];
   for (const control of ["change", "replace"] as const) {
     const drafts = readOrders(parts, profile, place, control);
@@ -37,16 +37,22 @@ export function mapWishes(
     contents.push(mapped);
     for (const content of mapped.orders) {
       const { placerOrderNumber, placerAuthority, subject } = content;
-      wishes.push({ control, placerOrderNumber, placerAuthority, subjectCode: subject.code, content });
+      controlRequests.push({
+        control,
+        placerOrderNumber,
+        placerAuthority,
+        subjectCode: subject.code,
+        content,
+      });
     }
   }
-  return { wishes, contents, problems: [...read.problems, ...findClashes(wishes, place)] };
+  return { controlRequests, contents, problems: [...read.problems, ...findClashes(controlRequests, place)] };
 }
 
 /** What is wanted of one order: nobody could say which of two things is to hold in the end. A question may stand beside. */
-function findClashes(wishes: readonly ControlRequest[], place: string): Problem[] {
+function findClashes(controlRequests: readonly ControlRequest[], place: string): Problem[] {
   const seen = new Set<string>();
-  return wishes.flatMap(({ control, placerOrderNumber, fillerNumber: ours }) => {
+  return controlRequests.flatMap(({ control, placerOrderNumber, fillerNumber: ours }) => {
     if (control === "status") return [];
     const names = [
       ...(placerOrderNumber === undefined ? [] : [`order ${placerOrderNumber}`]),
@@ -61,9 +67,9 @@ function findClashes(wishes: readonly ControlRequest[], place: string): Problem[
 }
 
 /** A message is taken whole or not at all: its orders, and what it wants of earlier ones. */
-export function withWishes(
+export function withControl(
   mapped: MappedMessage,
-  { wishes, contents, problems: found }: MappedWishes,
+  { controlRequests, contents, problems: found }: MappedControl,
   place: string,
 ): MappedMessage {
   const parts = [mapped, ...contents];
@@ -73,17 +79,17 @@ export function withWishes(
   const orderNumbers = [
     ...new Set([
       ...parts.flatMap((part) => part.orderNumbers ?? []),
-      ...wishes.flatMap(({ placerOrderNumber }) => placerOrderNumber ?? []),
+      ...controlRequests.flatMap(({ placerOrderNumber }) => placerOrderNumber ?? []),
     ]),
   ];
   if (parts.some(({ verdict }) => verdict === "waiting")) {
     const subjectCodes = parts.flatMap((part) => part.subjectCodes ?? []);
     return { ...refuse(problems), verdict: "waiting", subjectCodes, orderNumbers };
   }
-  if (wishes.length === 0) return mapped;
-  const wished = new Set(wishes.map(({ placerOrderNumber }) => placerOrderNumber));
-  const both = mapped.orders.find(({ placerOrderNumber }) => wished.has(placerOrderNumber));
-  if (both === undefined) return { ...mapped, orderNumbers, wishes };
+  if (controlRequests.length === 0) return mapped;
+  const asked = new Set(controlRequests.map(({ placerOrderNumber }) => placerOrderNumber));
+  const both = mapped.orders.find(({ placerOrderNumber }) => asked.has(placerOrderNumber));
+  if (both === undefined) return { ...mapped, orderNumbers, controlRequests };
   const message = `asks for order ${both.placerOrderNumber} as a new one and wants something else of it; expected a message of its own for each`;
   return refuse([{ code: "MAPPING_VALUES_DISAGREE", place: `${place}, ORC-1`, message }]);
 }

@@ -11,10 +11,10 @@ async function map(type: string, segments: readonly string[], definition = {}) {
   return mapOne(await hl7Profile(definition), hl7Message(hl7Text(type, segments)));
 }
 
-/** Numbers of the wishes, with the subject where one is named. */
-function wishes(mapped: Awaited<ReturnType<typeof map>>) {
-  return mapped.wishes?.map(({ subjectCode, control: _control, ...wish }) => ({
-    ...wish,
+/** Numbers of the requests, with the subject where one is named. */
+function controlRequests(mapped: Awaited<ReturnType<typeof map>>) {
+  return mapped.controlRequests?.map(({ subjectCode, control: _control, ...request }) => ({
+    ...request,
     subject: subjectCode?.reveal(),
   }));
 }
@@ -23,7 +23,7 @@ describe("an order message with ORC-1 CA", () => {
   test("cancels the order of that placer order number and subject, and orders nothing", async () => {
     const mapped = await map("ORM^O01", [PID, "ORC|CA|A-1", "OBR|1|A-1||CRYO-STORE|||||||||||SEM^^ST-1"]);
     expect(mapped).toMatchObject({ verdict: "accepted", orders: [], problems: [] });
-    expect(wishes(mapped)).toEqual([{ placerOrderNumber: "A-1", subject: "MRN-1" }]);
+    expect(controlRequests(mapped)).toEqual([{ placerOrderNumber: "A-1", subject: "MRN-1" }]);
   });
 
   test.each([
@@ -34,21 +34,21 @@ describe("an order message with ORC-1 CA", () => {
     ["with its specimens and containers", "OML^O21", ["ORC|CA|A-1", "OBR|1|A-1||X", "SPM|1|S1", "SAC|||V-1"]],
     ["with its specimen first", "OML^O33", ["SPM|1|S1", "SAC|||V-1", "ORC|CA|A-1", "OBR|1|A-1||X"]],
     ["with a group for each container", "ORM^O01", ["ORC|CA|A-1", "OBR|1|A-1", "ORC|CA|A-1", "OBR|2|A-1"]],
-  ])("is one wish %s", async (_words, type, segments) => {
-    expect(wishes(await map(type, [PID, ...segments]))).toEqual([
+  ])("is one request %s", async (_words, type, segments) => {
+    expect(controlRequests(await map(type, [PID, ...segments]))).toEqual([
       { placerOrderNumber: "A-1", subject: "MRN-1" },
     ]);
   });
 
   test("needs no patient", async () => {
-    expect(wishes(await map("ORM^O01", ["ORC|CA|A-1"]))).toEqual([
+    expect(controlRequests(await map("ORM^O01", ["ORC|CA|A-1"]))).toEqual([
       { placerOrderNumber: "A-1", subject: undefined },
     ]);
   });
 
   test("may name the order by the filler order number that we gave it", async () => {
     const mapped = await map("ORM^O01", [PID, "ORC|CA||R123^CRYOBRIDGE", "ORC|CA||P77^CRYOBRIDGE"]);
-    expect(wishes(mapped)).toEqual([
+    expect(controlRequests(mapped)).toEqual([
       { fillerNumber: { kind: "request", id: 123 }, subject: "MRN-1" },
       { fillerNumber: { kind: "procedure", id: 77 }, subject: "MRN-1" },
     ]);
@@ -67,13 +67,13 @@ describe("an order message with ORC-1 CA", () => {
   test("may stand beside new orders", async () => {
     const mapped = await map("ORM^O01", [PID, ...NEW("A-2"), "ORC|CA|A-1"]);
     expect(mapped.orders.map((order) => order.placerOrderNumber)).toEqual(["A-2"]);
-    expect(wishes(mapped)).toEqual([{ placerOrderNumber: "A-1", subject: "MRN-1" }]);
+    expect(controlRequests(mapped)).toEqual([{ placerOrderNumber: "A-1", subject: "MRN-1" }]);
   });
 
   test("is refused with the whole message when that is wrong elsewhere", async () => {
     const mapped = await map("ORM^O01", [PID, "ORC|NW|A-2", "OBR|1|A-2||CRYO-STORE", "ORC|CA|A-1"]);
     expect(mapped.verdict).toBe("refused");
-    expect(mapped.wishes).toBeUndefined();
+    expect(mapped.controlRequests).toBeUndefined();
   });
 
   test("is refused beside a new order of the same number", async () => {
@@ -99,7 +99,7 @@ const PLACED = (control: string) => [`ORC|${control}|A-1`, "OBR|1|A-1||CRYO-STOR
 describe("the codes that cancel", () => {
   test("are the profile's: DC too where it says so", async () => {
     const mapped = await map("ORM^O01", [PID, "ORC|DC|A-1"], { cancel: ["CA", "DC"] });
-    expect(wishes(mapped)).toEqual([{ placerOrderNumber: "A-1", subject: "MRN-1" }]);
+    expect(controlRequests(mapped)).toEqual([{ placerOrderNumber: "A-1", subject: "MRN-1" }]);
   });
 
   test("are CA alone where it says so", async () => {
@@ -115,9 +115,9 @@ describe("the codes that cancel", () => {
   });
 });
 
-/** What was read as a wish: what is wanted of which order, with the labels that it is to have. */
+/** What was read as a request: what is wanted of which order, with the labels that it is to have. */
 const wanted = (mapped: Awaited<ReturnType<typeof map>>) =>
-  mapped.wishes?.map(({ control, placerOrderNumber, content }) => [
+  mapped.controlRequests?.map(({ control, placerOrderNumber, content }) => [
     control,
     placerOrderNumber,
     ...(content ? content.containers.map(({ label }) => label) : []),
@@ -129,7 +129,7 @@ describe("the other order control codes", () => {
     ["HD", "hold"],
     ["RL", "release"],
     ["SS", "status"],
-  ])("%s is a wish to %s and needs nothing but the number", async (code, control) => {
+  ])("%s is a request to %s and needs nothing but the number", async (code, control) => {
     const mapped = await map("ORM^O01", [PID, `ORC|${code}|A-1`]);
     expect(mapped).toMatchObject({ verdict: "accepted", orders: [] });
     expect(wanted(mapped)).toEqual([[control, "A-1"]]);
