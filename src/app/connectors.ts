@@ -1,18 +1,32 @@
+import type pg from "pg";
 import type { Config, ConnectorConfig } from "../config/config.ts";
+import type { MllpConnectorConfig, TlsFiles } from "../config/mllp-schema.ts";
 import type { Connector } from "../connectors/connector.ts";
-import { createCsvDrop } from "../connectors/csv-drop/csv-drop.ts";
-import { createHl7Drop } from "../connectors/hl7-drop/hl7-drop.ts";
+import { createCsvDrop, csvFileFormat } from "../connectors/csv-drop/csv-drop.ts";
+import { systemFileOps } from "../connectors/drop-folder/file-ops.ts";
+import { makeFolder, resultModeOf } from "../connectors/drop-folder/layout.ts";
+import { deliverFile, removeStaleTemporaries } from "../connectors/drop-folder/outbox.ts";
+import type { FileFormat } from "../connectors/drop-folder/settings.ts";
+import { createHl7Drop, hl7FileFormat } from "../connectors/hl7-drop/hl7-drop.ts";
+import { createMllp, type MllpConnector, type MllpSettings } from "../connectors/mllp/mllp.ts";
 import type { ArchiveWatch } from "../core/archive-watch.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
+import { MOST_PEM_BYTES, readGivenFile } from "../core/given-file.ts";
 import type { Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
 import { findEncoding } from "../formats/encoding.ts";
+import type { CharsetOptions } from "../formats/hl7/charset.ts";
+import { listDueArchived, noteArchived, recordArchiveLook } from "../ledger/messages/archived-files.ts";
+import { noteTakenBack } from "../ledger/results/tasks.ts";
 import { createMapper, type Mapper } from "../mapping/inbound/mapper.ts";
-import { isReported, type Profile, type ToldState } from "../mapping/profile/profile.ts";
-import { charsetOf, readingOf } from "./file-format.ts";
-import { createMllpConnector } from "./mllp-connector.ts";
-import type { TakenBack } from "./taken-back.ts";
+import {
+  type CsvProfile,
+  type Hl7Profile,
+  isReported,
+  type Profile,
+  type ToldState,
+} from "../mapping/profile/profile.ts";
 
 export interface ConnectorDeps {
   readonly intake: Intake;
@@ -106,4 +120,133 @@ export function createConnector(
     return createHl7Drop({ ...settings, charset: charsetOf(connector, profile) }, deps);
   }
   return createCsvDrop({ ...settings, reading: readingOf(connector, profile) }, deps);
+}
+
+export interface MllpConnectorDeps {
+  readonly intake: Intake;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Absent where nothing is delivered. */
+  readonly takenBack?: TakenBack | undefined;
+}
+
+/**
+ * An MLLP connector as its configuration describes it.
+ * @throws Failure CONFIG_INVALID for a certificate that can't be read or an address that is none.
+ */
+export function createMllpConnector(
+  config: MllpConnectorConfig,
+  profile: Profile,
+  deps: MllpConnectorDeps,
+): MllpConnector {
+  const { name, listen } = config;
+  const charset = charsetOf(config, profile.format === "hl7" ? profile : { encoding: undefined });
+  try {
+    const settings: MllpSettings = {
+      name,
+      listen: {
+        ...listen,
+        charset,
+        tls: listen.tls && {
+          ...readPem(name, listen.tls),
+          requestCert: listen.tls.requestCert,
+          allowSubjects: listen.tls.allowSubjects,
+        },
+      },
+      results: resultsOf(config, deps.clock),
+    };
+    const { takenBack } = deps;
+    const onTakenBack = takenBack && ((file: string, answer: string) => takenBack(name, file, answer));
+    return createMllp(settings, { ...deps, onTakenBack });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw new Failure("CONFIG_INVALID", `connector ${name}: listen.allow: ${error.message}`);
+  }
+}
+
+function resultsOf({ name, results }: MllpConnectorConfig, clock: Clock): MllpSettings["results"] {
+  if ("directory" in results) {
+    const { directory, folderMode } = results;
+    return {
+      prepare: async () => {
+        await makeFolder(directory, folderMode);
+        await removeStaleTemporaries(directory, clock);
+      },
+      put: (file) =>
+        deliverFile(file, {
+          folder: directory,
+          mode: resultModeOf(folderMode),
+          ops: systemFileOps,
+          step: () => Promise.resolve(),
+        }),
+      check: () => Promise.resolve([{ subject: "results", isOk: true, detail: `files in ${directory}` }]),
+    };
+  }
+  const { tls, ...rest } = results;
+  return {
+    ...rest,
+    tls: tls && { ...readPem(name, tls), servername: tls.serverName ?? results.host },
+  };
+}
+
+function readPem(name: string, files: TlsFiles): { cert?: Buffer; key?: Buffer; ca?: Buffer } {
+  const read = (file: string) => {
+    const given = readGivenFile(file, MOST_PEM_BYTES);
+    if ("bytes" in given) return given.bytes;
+    throw new Failure("CONFIG_INVALID", `connector ${name}: ${file}: ${given.problem}`);
+  };
+  return {
+    ...(files.cert === undefined ? {} : { cert: read(files.cert) }),
+    ...(files.key === undefined ? {} : { key: read(files.key) }),
+    ...(files.ca === undefined ? {} : { ca: read(files.ca) }),
+  };
+}
+
+/** How a connector reads the files that are dropped for it, without its folders. */
+export function fileFormatOf(connector: ConnectorConfig, profile: Profile): FileFormat {
+  const { maxBytes } = connector;
+  return profile.format === "hl7"
+    ? hl7FileFormat({ maxBytes, charset: charsetOf(connector, profile) })
+    : csvFileFormat({ maxBytes, reading: readingOf(connector, profile) });
+}
+
+/** What a connector's HL7 messages are decoded in: its own setting goes before the profile's. */
+export function charsetOf(
+  { encoding }: Pick<ConnectorConfig, "encoding">,
+  profile: Pick<Hl7Profile, "encoding">,
+): CharsetOptions {
+  return { override: encoding?.name ?? profile.encoding, isForced: encoding?.isForced };
+}
+
+/** How a connector's CSV files are taken apart. */
+export function readingOf(
+  { encoding }: Pick<ConnectorConfig, "encoding">,
+  { reading }: CsvProfile,
+): CsvProfile["reading"] & { readonly isEncodingForced: boolean } {
+  return {
+    ...reading,
+    encoding: encoding?.name ?? reading.encoding,
+    isEncodingForced: encoding?.isForced ?? false,
+  };
+}
+
+/** Tells that a lab system answered a result with an error which it had acknowledged before. Must not throw. */
+export type TakenBack = (connector: string, fileName: string, answer: string) => void;
+
+/** Opens a task for each result that a lab takes back. One that can't be kept now is in the log all the same. */
+export function keepTakenBack(pool: pg.Pool, logger: Logger): TakenBack {
+  return (connector, fileName, answer) => {
+    noteTakenBack(pool, connector, fileName, answer).catch((error: unknown) => {
+      logger.warn({ err: error, connector, answer }, "a result was taken back, and no task can be opened");
+    });
+  };
+}
+
+/** Remembers archived files in the ledger. */
+export function watchArchive(pool: pg.Pool): ArchiveWatch {
+  return {
+    note: (file) => noteArchived(pool, file),
+    listDue: (connector) => listDueArchived(pool, connector),
+    record: (file, look) => recordArchiveLook(pool, file, look),
+  };
 }

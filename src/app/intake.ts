@@ -1,14 +1,20 @@
 import type pg from "pg";
-import type { Config } from "../config/config.ts";
+import type { Config, ConnectorConfig } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
-import type { Intake } from "../core/intake.ts";
+import { Failure } from "../core/failures.ts";
+import type { IncomingMessage, Intake } from "../core/intake.ts";
 import type { Logger } from "../core/logger.ts";
-import { createIntake, type IntakeDeps } from "../jobs/intake/intake.ts";
+import { phi } from "../core/phi.ts";
+import { decodeIncoming } from "../formats/hl7/charset.ts";
+import type { BatchFileDeps } from "../jobs/intake/batch-response.ts";
+import { asAnswered, createIntake, type IntakeDeps, toRecord } from "../jobs/intake/intake.ts";
 import type { ConnectionReplies } from "../jobs/intake/replies.ts";
 import { findInstanceCode } from "../ledger/identity.ts";
+import type { MessageRecord } from "../ledger/messages/record.ts";
+import { type Released, type ReleaseFilter, releaseMessages } from "../ledger/messages/release.ts";
+import type { StoredMessage } from "../ledger/operator/views.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
-import { openBatches } from "./batches.ts";
-import { createMappers, profileOf } from "./connectors.ts";
+import { charsetOf, createMappers, profileOf } from "./connectors.ts";
 
 export interface IntakeParts {
   readonly pool: pg.Pool;
@@ -36,4 +42,94 @@ export async function openIntake(config: Config, { profiles, ...deps }: IntakePa
     batches: await openBatches(config, profiles, deps.pool),
     repliesByConnector,
   });
+}
+
+/** The connectors whose profile wants the batches of files answered as a whole. */
+export async function openBatches(
+  config: Config,
+  profiles: ReadonlyMap<string, Profile>,
+  pool: pg.Pool,
+): Promise<BatchFileDeps> {
+  const settings = config.connectors.flatMap((connector) => {
+    if (connector.type !== "hl7-drop") return [];
+    const profile = profileOf(connector, profiles);
+    const response = profile.results.batchResponse ?? "none";
+    if (profile.format !== "hl7" || response === "none") return [];
+    return [[connector.name, { profile, response }] as const];
+  });
+  return { instanceCode: await findInstanceCode(pool), settingsByConnector: new Map(settings) };
+}
+
+/**
+ * Takes up messages that wait for a code table, as far as this configuration knows their codes; see
+ * {@link releaseMessages}. Those of a connector that isn't configured any more, or for the other format now, wait on.
+ */
+export async function releaseWaiting(
+  pool: pg.Pool,
+  config: Config,
+  profiles: ReadonlyMap<string, Profile>,
+  filter: ReleaseFilter = {},
+): Promise<Released[]> {
+  const mappers = createMappers(config, profiles);
+  const connectors = new Map(config.connectors.map((connector) => [connector.name, connector]));
+  const map = (message: StoredMessage): MessageRecord | undefined => {
+    const connector = connectors.get(message.connector);
+    const mapper = mappers.get(message.connector);
+    if (!connector || !mapper) return undefined;
+    const profile = profileOf(connector, profiles);
+    if ((profile.format === "csv") !== (message.format === "csv")) return undefined;
+    return asAnswered(toRecord(mapper, toIncoming(message, connector, profile)));
+  };
+  return releaseMessages(pool, map, filter);
+}
+
+/** What a start does: nothing that comes later may be taken in before. */
+export async function releaseAtStart(
+  pool: pg.Pool,
+  config: Config,
+  profiles: ReadonlyMap<string, Profile>,
+  logger: Logger,
+): Promise<void> {
+  const released = await releaseWaiting(pool, config, profiles);
+  if (released.length === 0) return;
+  const counts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0 };
+  for (const { verdict } of released) counts[verdict] += 1;
+  logger.info(counts, "messages that waited for a code table were taken up");
+}
+
+/**
+ * A message of the ledger as its connector would hand it over today: HL7 bytes are decoded with the present settings.
+ *
+ * @throws Failure CLI_NOT_APPLICABLE when its text was pruned, or it is of a table whose rows could not be read
+ */
+export function toIncoming(
+  stored: StoredMessage,
+  connector: ConnectorConfig,
+  profile: Profile,
+): IncomingMessage {
+  const { raw, ordinal, place, messageId } = stored;
+  if (raw === undefined) {
+    throw new Failure("CLI_NOT_APPLICABLE", `the text of ${messageId} was pruned by retention`);
+  }
+  const message = { ordinal, place, raw: phi(raw) };
+  if (stored.csvRows) {
+    const rows = stored.csvRows.map(([line, cells]) => ({ line, values: new Map(cells) }));
+    return { ...message, content: { kind: "csv", rows: phi(rows) } };
+  }
+  if (profile.format === "csv") {
+    throw new Failure(
+      "CLI_NOT_APPLICABLE",
+      `the rows of ${messageId} could not be read as CSV; correct the file and drop it again`,
+    );
+  }
+  try {
+    const { text, encoding } = decodeIncoming(raw, charsetOf(connector, profile));
+    return { ...message, content: { kind: "hl7", text: phi(text), encoding } };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    return {
+      ...message,
+      content: { kind: "unreadable", problems: [{ code: error.code, place, message: error.message }] },
+    };
+  }
 }

@@ -66,7 +66,7 @@ export async function withQueues<T>(
   ledger: OpenLedger,
   work: (queues: JobQueues) => Promise<T>,
 ): Promise<T> {
-  const { openQueueBackend } = await import("../app/queue-backend.ts");
+  const { openQueueBackend } = await import("../app/open-ledger.ts");
   const { openQueues } = await import("../jobs/queues.ts");
   const { findInstanceCode } = await import("../ledger/identity.ts");
   const { backend, close } = openQueueBackend(config, ledger.connection, {

@@ -58,6 +58,9 @@ describe("queue move", () => {
       await aResult(lab, "bench", "a.csv.results-1.csv");
       await lab.take("bench", [csvMessage(2)]);
       await rename(lab, "bench", "old");
+      await pool.query(
+        "insert into control_requests (connector, control, order_id, actor, state) values ('old', 'cancel', 1, 'kim', 'open')",
+      );
       const { status, stdout } = await lab.cli(
         ["queue", "move", "--from", "old", "--to", "bench", "--reason", "renamed"],
         { answer: "yes" },
@@ -70,6 +73,8 @@ describe("queue move", () => {
       expect(rows).toEqual([{ connector: "bench", is_due: true }]);
       expect(await listOpenOutcomes(pool, "bench", 10)).toHaveLength(1);
       await changeOrders(pool, [{ orderId: 1, from: ["received"], to: "cancelled", isReported: true }]);
+      const asked = await pool.query("select connector from control_requests");
+      expect(asked.rows).toEqual([{ connector: "bench" }]);
       const waiting = await pool.query("select distinct connector from outcomes where not is_composed");
       expect(waiting.rows).toEqual([{ connector: "bench" }]);
       const audit = await pool.query("select action, target, detail from audit");

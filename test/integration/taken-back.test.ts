@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, test } from "vitest";
-import { keepTakenBack } from "../../src/app/taken-back.ts";
+import { keepTakenBack } from "../../src/app/connectors.ts";
 import { createMllp } from "../../src/connectors/mllp/mllp.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import type { Intake } from "../../src/core/intake.ts";

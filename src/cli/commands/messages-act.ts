@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import type pg from "pg";
 import { createMappers, profileOf } from "../../app/connectors.ts";
+import { releaseWaiting, toIncoming } from "../../app/intake.ts";
 import { compileProfiles } from "../../app/profiles.ts";
-import { releaseWaiting } from "../../app/release-waiting.ts";
-import { toIncoming } from "../../app/stored-message.ts";
 import type { Config } from "../../config/config.ts";
 import { Failure, type Problem } from "../../core/failures.ts";
 import { toRecord } from "../../jobs/intake/intake.ts";

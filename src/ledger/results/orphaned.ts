@@ -137,6 +137,10 @@ returning is_composed`;
 /** Whatever these orders lead to later is sent through the other connector; $1 from, $2 to. Index: orders_connector. */
 const MOVE_ORDERS = "update orders set connector = $2 where connector = $1";
 
+/** So are the answers to cancellations that are still open; $1 from, $2 to. Index: control_requests_open. */
+const MOVE_CONTROL_REQUESTS =
+  "update control_requests set connector = $2 where connector = $1 and state = 'open'";
+
 /** Numbers of result files go on behind both; $1 from, $2 to. */
 const MOVE_NUMBERS = `
 insert into result_numbers as r (connector, input_name, last_number)
@@ -166,6 +170,7 @@ export async function moveResults(
     const same = await client.query<{ count: number }>(SAME_NAMES, [from, to]);
     if ((same.rows[0]?.count ?? 0) > 0) return undefined;
     await client.query(MOVE_ORDERS, [from, to]);
+    await client.query(MOVE_CONTROL_REQUESTS, [from, to]);
     const deliveries = (await client.query<{ id: number }>(MOVE_DELIVERIES, [from, to])).rows;
     const ids = deliveries.map(({ id }) => id);
     const outcomes = (await client.query<{ is_composed: boolean }>(MOVE_OUTCOMES, [from, to, ids])).rows;

@@ -1,8 +1,7 @@
 import type { Stats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { basename } from "node:path";
-import { createMappers, profileOf } from "../../../app/connectors.ts";
-import { fileFormatOf } from "../../../app/file-format.ts";
+import { createMappers, fileFormatOf, profileOf } from "../../../app/connectors.ts";
 import { compileProfiles } from "../../../app/profiles.ts";
 import { serviceSettings } from "../../../app/service.ts";
 import { type Config, type ConnectorConfig, wayOfFacility } from "../../../config/config.ts";
