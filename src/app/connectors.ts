@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Config, ConnectorConfig } from "../config/config.ts";
-import type { MllpConnectorConfig, TlsFiles } from "../config/mllp-schema.ts";
+import type { MllpConnectorConfig, TlsFiles } from "../config/connector-schema.ts";
 import type { Connector } from "../connectors/connector.ts";
 import { createCsvDrop, csvFileFormat } from "../connectors/csv-drop/csv-drop.ts";
 import { systemFileOps } from "../connectors/drop-folder/file-ops.ts";

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Daemon } from "../app.ts";
 import type { Config } from "../config/config.ts";
-import { listSecrets } from "../config/list-secrets.ts";
+import { listSecrets } from "../config/secret.ts";
 import type { Connector } from "../connectors/connector.ts";
 import type { MllpConnector } from "../connectors/mllp/mllp.ts";
 import type { ConsoleDeps, LedgerCounts, ListenerRow, OrderRow, Readiness } from "../console/deps.ts";

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../config/config.ts";
-import type { RefillsConfig } from "../config/refills-schema.ts";
+import type { RefillsConfig } from "../config/facility-schema.ts";
 import type { RefillOverview } from "../console/deps.ts";
 import type { Clock } from "../core/clock.ts";
 import { type RefillWatch, type RefillWatchDeps, watchRefills } from "../jobs/refills/refills.ts";

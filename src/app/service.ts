@@ -3,8 +3,8 @@ import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import { MOST_PEM_BYTES, readGivenFile } from "../core/given-file.ts";
 import { formatMinute } from "../core/utc-minute.ts";
-import type { Opening } from "../service/http/breaker.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
+import type { Opening } from "../service/http/breaker.ts";
 import { pathOfList } from "../service/lists/reads.ts";
 import type { Secret, ServiceSettings } from "../service/settings.ts";
 

@@ -1,17 +1,15 @@
 import path from "node:path";
 import type { LogSettings } from "../core/logger.ts";
 import type { FacilityWay, SubjectMode, Surface } from "../core/surface.ts";
-import { type CancelCalls, toCancelCalls } from "./cancel-schema.ts";
-import type { ErrorRuleConfig } from "./error-rules-schema.ts";
-import { toFacilities } from "./facility-schema.ts";
-import { type MllpConnectorConfig, toMllpConfig } from "./mllp-schema.ts";
+import { type MllpConnectorConfig, toMllpConfig } from "./connector-schema.ts";
+import { type RefillsConfig, toFacilities, toRefillsConfig } from "./facility-schema.ts";
 import type { ListName } from "./open-points-schema.ts";
-import type { ConfigProblem } from "./problem.ts";
 import type { LoadedProfile } from "./profiles.ts";
-import { type RefillsConfig, toRefillsConfig } from "./refills-schema.ts";
 import type { EncodingSetting } from "./scalars.ts";
 import type { FileConfig } from "./schema.ts";
 import type { Secret } from "./secret.ts";
+import { type CancelCalls, type ErrorRuleConfig, toCancelCalls } from "./service-schema.ts";
+import type { ConfigProblem } from "./validate.ts";
 
 type FileConnector = FileConfig["connectors"][number];
 

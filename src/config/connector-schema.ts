@@ -1,6 +1,227 @@
+import path from "node:path";
 import { z } from "zod";
-import { mllpConnector } from "./mllp-schema.ts";
-import { duration, encoding, filePath, folderMode, size, unterminated } from "./scalars.ts";
+import {
+  duration,
+  type EncodingSetting,
+  encoding,
+  filePath,
+  folderMode,
+  host,
+  port,
+  size,
+  unterminated,
+} from "./scalars.ts";
+
+const listenTls = z.strictObject({
+  cert: filePath("Certificate of this machine (PEM), with those of its authorities behind it."),
+  key: filePath("Key of the certificate (PEM)."),
+  ca: filePath("Certificates (PEM) of the authorities that senders' certificates come from.").optional(),
+  requestCert: z
+    .boolean()
+    .default(false)
+    .describe("Whether senders must show a certificate from one of the authorities in ca (mutual TLS)."),
+  allowSubjects: z
+    .array(z.string().min(1))
+    .min(1)
+    .optional()
+    .describe(
+      "Names of which a sender's certificate must have one, letter by letter: the CN of its subject, or a DNS name of its SAN. With requestCert; all certificates of the authorities may send when not set.",
+    ),
+});
+
+const sendTls = z.strictObject({
+  ca: filePath("Certificates (PEM) of the authorities to trust instead of the public ones.").optional(),
+  cert: filePath("Certificate to show (PEM), with key.").optional(),
+  key: filePath("Key of the certificate (PEM).").optional(),
+  serverName: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("Name that the lab system's certificate must have, when it is not host."),
+});
+
+/** An address or a network, in text. */
+export const address = z
+  .string()
+  .regex(/^[0-9A-Fa-f:.]+(\/\d{1,3})?$/, {
+    error: "expected an address such as 10.1.2.3 or a network such as 10.1.0.0/16",
+  })
+  .describe("An address, or a network such as 10.1.0.0/16.");
+
+const listen = z.strictObject({
+  host: host("Address to listen on; 0.0.0.0 for all of this machine's.").default("127.0.0.1"),
+  port: z.int().min(0).max(65_535).default(2575).describe("TCP port; 0 takes any free one."),
+  allow: z
+    .array(address)
+    .default([])
+    .describe("Who may connect; everyone who can reach the port when empty."),
+  tls: listenTls.optional().describe("TLS; plain TCP when not set."),
+  maxConnections: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(100)
+    .describe("Connections at once; a further one takes the place of the oldest idle one."),
+  maxConnectionsPerAddress: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(50)
+    .describe("Connections of one address at once; a further one takes the place of its oldest idle one."),
+  maxBytes: size("Largest message that is taken; a larger one ends its connection.").prefault("16MB"),
+  maxMessages: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(1_000)
+    .describe("Messages of one frame, and batches of one frame; a frame with more is refused whole."),
+  maxOpenBytes: size("Messages that have begun and not ended, all connections together.").prefault("256MB"),
+  maxInFlight: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(50)
+    .describe("Messages of one connection that may be under way before it is read further."),
+  idle: duration("A connection on which nothing comes for so long is closed.", { min: "1s" }).prefault("1h"),
+  firstFrame: duration("A connection must have brought a whole message within.", { min: "100ms" }).prefault(
+    "60s",
+  ),
+  frame: duration("A message that has begun must end within.", { min: "100ms" }).prefault("30s"),
+});
+
+const send = z.strictObject({
+  host: host("Host name or address of the lab system."),
+  port: port("TCP port of the lab system."),
+  tls: sendTls.optional().describe("TLS; plain TCP when not set."),
+  connectTimeout: duration("How long a connection may take.", { min: "100ms" }).prefault("10s"),
+  answerTimeout: duration("How long an acknowledgement is waited for.", { min: "100ms" }).prefault("30s"),
+});
+
+const folder = z.strictObject({
+  directory: filePath("Folder where results appear as files instead, one message each."),
+  folderMode: folderMode(
+    "Rights of the folder when it is made; whom it lets read may read results.",
+  ).prefault("0750"),
+});
+
+/** A connector of type `mllp`, without its name. */
+export const mllpConnector = {
+  type: z.literal("mllp").describe("HL7 v2 messages over the network (MLLP)."),
+  listen: listen.prefault({}).describe("Where senders connect."),
+  results: z
+    .union([send, folder], {
+      error: "expected { host: …, port: … } of the lab system, or { directory: … } for files",
+    })
+    .describe("Where results go: host and port of the lab system, or directory for files."),
+  answers: z
+    .enum(["plain", "order"])
+    .default("plain")
+    .describe(
+      "How messages in original mode are answered: plain (ACK) or order (ORR or ORL, with the orders echoed).",
+    ),
+  applicationAck: z
+    .enum(["connection", "results"])
+    .default("connection")
+    .describe(
+      "Where application acknowledgements of enhanced mode go (MSH-16): back on the connection after the accept acknowledgement, or with the results.",
+    ),
+  reusedControlId: z
+    .enum(["take", "refuse"])
+    .default("take")
+    .describe(
+      "A message with the control id of an earlier one and other content: take it, and show it as reused, or refuse it.",
+    ),
+  unterminated: unterminated(),
+  encoding: encoding(
+    "Character encoding of the messages, over what they or the profile say. Bytes that are UTF-8 under another one are refused, unless it is { name: …, forced: true }.",
+  ).optional(),
+  profile: z.string().min(1).default("builtin/hl7-orders").describe("Name of the mapping profile."),
+} as const;
+
+type FileMllp = { readonly name: string } & z.output<z.ZodObject<typeof mllpConnector>>;
+
+/** Files with certificates and keys, absolute. */
+export interface TlsFiles {
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  readonly ca?: string | undefined;
+}
+
+/** An MLLP connector as the rest of the program sees it. */
+export interface MllpConnectorConfig {
+  readonly type: "mllp";
+  readonly name: string;
+  readonly profile: string;
+  readonly unterminated: "refuse" | "accept";
+  readonly encoding?: EncodingSetting | undefined;
+  readonly listen: {
+    readonly host: string;
+    readonly port: number;
+    readonly allow: readonly string[];
+    readonly tls?:
+      | (TlsFiles & {
+          readonly requestCert: boolean;
+          readonly allowSubjects?: readonly string[] | undefined;
+        })
+      | undefined;
+    readonly maxConnections: number;
+    readonly maxConnectionsPerAddress: number;
+    readonly maxBytes: number;
+    readonly maxMessages: number;
+    readonly maxOpenBytes: number;
+    readonly maxInFlight: number;
+    readonly idleMs: number;
+    readonly firstFrameMs: number;
+    readonly frameMs: number;
+  };
+  readonly results:
+    | {
+        readonly host: string;
+        readonly port: number;
+        readonly tls?: (TlsFiles & { readonly serverName?: string | undefined }) | undefined;
+        readonly connectMs: number;
+        readonly answerMs: number;
+      }
+    | { readonly directory: string; readonly folderMode: number };
+  readonly answers: "plain" | "order";
+  readonly applicationAck: "connection" | "results";
+  readonly reusedControlId: "take" | "refuse";
+  /** Largest message, as of every connector. */
+  readonly maxBytes: number;
+}
+
+/** What a validated connector of the file says. */
+export function toMllpConfig(connector: FileMllp, baseDirectory: string): MllpConnectorConfig {
+  const { listen: given, results, ...rest } = connector;
+  const { idle, firstFrame, frame, tls, ...limits } = given;
+  return {
+    ...rest,
+    maxBytes: limits.maxBytes,
+    listen: {
+      ...limits,
+      idleMs: idle,
+      firstFrameMs: firstFrame,
+      frameMs: frame,
+      tls: tls && { ...tls, ...absolute(tls, baseDirectory) },
+    },
+    results:
+      "directory" in results
+        ? { ...results, directory: path.resolve(baseDirectory, results.directory) }
+        : {
+            host: results.host,
+            port: results.port,
+            tls: results.tls && { ...results.tls, ...absolute(results.tls, baseDirectory) },
+            connectMs: results.connectTimeout,
+            answerMs: results.answerTimeout,
+          },
+  };
+}
+
+function absolute({ cert, key, ca }: TlsFiles, baseDirectory: string): TlsFiles {
+  const resolve = (file: string | undefined) =>
+    file === undefined ? undefined : path.resolve(baseDirectory, file);
+  return { cert: resolve(cert), key: resolve(key), ca: resolve(ca) };
+}
 
 const name = z
   .string()

@@ -1,6 +1,26 @@
 import path from "node:path";
 import { readGivenFile } from "../core/given-file.ts";
 
+/** A configuration of this size is some other file. */
+const MAX_BYTES = 5_000_000;
+
+/** The text of a configuration file, or why it can't be read. UTF-8 only, with or without a byte order mark. */
+export function readText(
+  file: string,
+): { readonly text: string } | { readonly problem: string; readonly isMissing?: boolean } {
+  const read = readGivenFile(file, MAX_BYTES);
+  if ("problem" in read) return read;
+  const { bytes } = read;
+  const problem = "the file is not UTF-8 text; save it as UTF-8 in the editor";
+  // UTF-16, which some editors call Unicode, is valid UTF-8 full of NUL characters.
+  if (bytes.includes(0)) return { problem };
+  try {
+    return { text: new TextDecoder("utf-8", { fatal: true }).decode(bytes) };
+  } catch {
+    return { problem };
+  }
+}
+
 /** What a name stands for: a value, or why there is none; `warning` when its secret file is open to others. */
 export type Lookup =
   | { readonly value: string; readonly warning?: string | undefined }
@@ -42,4 +62,55 @@ function readSecretFile(name: string, file: string): Lookup {
   // Windows keeps its access lists elsewhere; the mode bits say nothing there.
   const isOpen = process.platform !== "win32" && (read.stats.mode & 0o044) !== 0;
   return isOpen ? { value, warning: `${source} can be read by other users; run chmod 600 on it` } : { value };
+}
+
+/** A text with its `${NAME}` references replaced. */
+export interface Substitution {
+  readonly text: string;
+  /** Whether at least one part came out of the environment (a `:-default` does not count). */
+  readonly isFromEnvironment: boolean;
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+const REFERENCE = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
+const FORM = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s;
+
+/**
+ * Replaces `${NAME}` and `${NAME:-default}` in one value. `$${` stands for a literal `${`. A name that nothing
+ * sets, and that has no default, is a problem; so is a reference that is not spelt in one of the two ways.
+ */
+export function substitute(text: string, lookUp: Environment): Substitution {
+  const problems: string[] = [];
+  const warnings: string[] = [];
+  let isFromEnvironment = false;
+  const replaced = text.replace(REFERENCE, (whole: string, reference: string | undefined) => {
+    if (whole === `$\${`) return `\${`;
+    const form = reference === undefined ? null : FORM.exec(reference);
+    const name = form?.[1];
+    if (name === undefined) {
+      problems.push(
+        `a reference to the environment is written \${NAME} or \${NAME:-default}; $\${ gives a plain \${`,
+      );
+      return "";
+    }
+    const found = lookUp(name);
+    if (found === undefined) {
+      const fallback = form?.[2];
+      if (fallback === undefined) {
+        problems.push(
+          `${name} is not set; set it in the environment, or ${name}_FILE to the file that holds it`,
+        );
+      }
+      return fallback ?? "";
+    }
+    isFromEnvironment = true;
+    if ("problem" in found) {
+      problems.push(found.problem);
+      return "";
+    }
+    if (found.warning !== undefined) warnings.push(found.warning);
+    return found.value;
+  });
+  return { text: replaced, isFromEnvironment, problems, warnings };
 }

@@ -1,16 +1,14 @@
 import path from "node:path";
 import type { z } from "zod";
 import { type Config, toConfig } from "./config.ts";
-import { environment } from "./environment.ts";
+import { environment, readText } from "./environment.ts";
 import type { Finding } from "./folder-rules.ts";
-import { type ConfigProblem, configFailure, problemAt } from "./problem.ts";
 import { readProfiles } from "./profiles.ts";
-import { readText } from "./read-text.ts";
 import { riskFindings } from "./risks.ts";
 import { ruleFindings } from "./rules.ts";
 import { fileSchema } from "./schema.ts";
 import { readSource, type Source } from "./source.ts";
-import { validate } from "./validate.ts";
+import { type ConfigProblem, configFailure, problemAt, validate } from "./validate.ts";
 
 /** The profiles that need no file. */
 export const BUILTIN_PROFILE_NAMES = ["builtin/hl7-orders", "builtin/csv-orders"] as const;
@@ -30,7 +28,7 @@ export interface LoadOptions<P> {
  * Reads the configuration and everything it refers to, except credentials' use and folders' state, which
  * `cryobridge check` tries. Relative paths in it start at the file's own folder.
  *
- * Throws a {@link import("./problem.ts").ConfigFailure} that holds every mistake found, not only the first.
+ * Throws a {@link import("./validate.ts").ConfigFailure} that holds every mistake found, not only the first.
  */
 export function loadConfig<P>(file: string, options: LoadOptions<P>): Config<P> {
   const absolute = path.resolve(file);

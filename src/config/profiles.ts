@@ -1,12 +1,10 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import type { z } from "zod";
-import type { Environment } from "./environment.ts";
-import { type ConfigProblem, type Path, problemAt } from "./problem.ts";
-import { readText } from "./read-text.ts";
+import { type Environment, readText } from "./environment.ts";
 import { childOf } from "./schema-at.ts";
 import { readSource, type Source } from "./source.ts";
-import { validate } from "./validate.ts";
+import { type ConfigProblem, type Path, problemAt, validate } from "./validate.ts";
 import { unknownWords } from "./words.ts";
 
 /** A mapping profile and where it stands. */

@@ -1,8 +1,6 @@
 import { z } from "zod";
-import { connectorsSchema } from "./connector-schema.ts";
-import { facilitiesSchema } from "./facility-schema.ts";
-import { address } from "./mllp-schema.ts";
-import { refillsSchema } from "./refills-schema.ts";
+import { address, connectorsSchema } from "./connector-schema.ts";
+import { facilitiesSchema, refillsSchema } from "./facility-schema.ts";
 import { duration, filePath, host, port, secret, secretUrl } from "./scalars.ts";
 import { serviceSchema } from "./service-schema.ts";
 

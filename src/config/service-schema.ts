@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { cancelSchema } from "./cancel-schema.ts";
-import { errorRulesSchema } from "./error-rules-schema.ts";
+import { SURFACES, type Surface } from "../core/surface.ts";
 import { subjectsSchema, surfaceSchema } from "./facility-schema.ts";
 import {
   filtersSchema,
@@ -11,6 +10,147 @@ import {
   wordsSchema,
 } from "./open-points-schema.ts";
 import { duration, filePath, httpUrl, secret } from "./scalars.ts";
+
+/** A call that cancels an order at the service. */
+export interface CancelCall {
+  readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
+  /** With `{id}` where the request's id, or on the external surface the procedure's, stands. */
+  readonly path: string;
+  /** The same for every order. */
+  readonly body?: Readonly<Record<string, string | number | boolean | null>> | undefined;
+}
+
+/** The cancel call of each surface that has one. */
+export type CancelCalls = { readonly [surface in Surface]?: CancelCall | undefined };
+
+const PATH_RULE =
+  "expected a path that begins with / and holds {id} once, such as /api/procedure-requests/{id}/cancel";
+
+const call = {
+  method: z.enum(["POST", "PUT", "PATCH", "DELETE"]).describe("HTTP method of the cancel call."),
+  path: z
+    .string()
+    .regex(/^\/[^\s?#{}]*\{id\}[^\s?#{}]*$/, {
+      error: PATH_RULE,
+    })
+    .describe("Path of the cancel call, with {id} for the request's id (external surface: the procedure's)."),
+  body: z
+    .record(z.string().min(1), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+    .optional()
+    .describe("JSON body of the cancel call, the same for every order, such as { status: CANCELLED }."),
+};
+
+const section = z
+  .strictObject({
+    method: call.method.optional(),
+    path: call.path.optional(),
+    body: call.body,
+    surface: z
+      .enum(SURFACES)
+      .optional()
+      .describe("The only surface whose orders are cancelled so; both unless set."),
+    request: z.strictObject(call).optional().describe("The call for orders of the request surface."),
+    external: z.strictObject(call).optional().describe("The call for orders of the external surface."),
+  })
+  .superRefine((given, context) => {
+    const complain = (path: string[], message: string) => context.addIssue({ code: "custom", path, message });
+    if (given.request === undefined && given.external === undefined) {
+      if (given.method === undefined) complain(["method"], "missing; expected POST, PUT, PATCH or DELETE");
+      if (given.path === undefined) complain(["path"], `missing; ${PATH_RULE}`);
+      return;
+    }
+    for (const key of ["method", "path", "body", "surface"] as const) {
+      if (given[key] !== undefined)
+        complain([key], "belongs under request or external, since one of them is there");
+    }
+  });
+
+/** `service.cancel`: `none`, one call, or a call for each surface. */
+export const cancelSchema = z.union([z.literal("none"), section]);
+
+/** The configured call of each surface. */
+export function toCancelCalls(given: z.infer<typeof cancelSchema>): CancelCalls {
+  if (given === "none") return {};
+  const { method, path, body, surface, request, external } = given;
+  if (method === undefined || path === undefined) return { request, external };
+  const same = { method, path, body };
+  return surface === undefined ? { request: same, external: same } : { [surface]: same };
+}
+
+/** Classes of statuses. 1xx and 3xx are no answers of the service. */
+const CLASSES = ["2xx", "4xx", "5xx"] as const;
+const METHODS = ["read", "write", "GET", "POST", "PUT", "PATCH", "DELETE"] as const;
+const MEANINGS = ["refused", "notExecuted", "unknown", "credentials", "notFound"] as const;
+
+const statusForm = "expected an HTTP status from 200 to 599, or one of 2xx, 4xx, 5xx";
+const status = z.union(
+  [
+    z.int().min(200, { error: statusForm, abort: true }).max(599, { error: statusForm, abort: true }),
+    z.enum(CLASSES),
+  ],
+  { error: statusForm },
+);
+
+const codeForm = "expected an error code as the service writes it, such as DUPLICATE";
+const code = z.union([z.string().min(1), z.int().transform(String)], { error: codeForm });
+
+/** One entry of `service.errors`. */
+const errorRule = z
+  .strictObject({
+    status: z
+      .union([status, z.array(status).min(1)], { error: `${statusForm}, or a list of these` })
+      .transform((given) => (Array.isArray(given) ? given : [given]))
+      .optional()
+      .describe("HTTP status, or a list: numbers, or 2xx, 4xx, 5xx; any but 2xx when not set."),
+    code: z
+      .union([code, z.array(code).min(1)], { error: `${codeForm}, or a list of these` })
+      .transform((given) => (Array.isArray(given) ? given : [given]))
+      .optional()
+      .describe("Error code in the body, or a list, exactly as it is written there."),
+    body: z
+      .enum(["json", "html", "empty", "other"])
+      .optional()
+      .describe("What the body is: json, html, empty, or other."),
+    method: z
+      .enum(METHODS)
+      .optional()
+      .describe("Which calls: read, write (all that change the service), or an HTTP method."),
+    path: z
+      .string()
+      .regex(/^\/[^\s?#*]*\*?$/, {
+        error:
+          "expected a path as the specification writes it, such as /api/procedures/{id}, or one that ends in *",
+      })
+      .optional()
+      .describe("Path as the specification writes it, with {id}; with * at its end, whatever begins so."),
+    means: z
+      .enum(MEANINGS)
+      .describe(
+        "What it means: refused (for good), notExecuted (for now), unknown (it may have been done), credentials, or notFound.",
+      ),
+  })
+  .refine((rule) => rule.status !== undefined || rule.code !== undefined || rule.body !== undefined, {
+    error: "the rule says nothing about which answers it is for; expected status, code or body",
+  })
+  .refine((rule) => rule.code !== undefined || !rule.status?.some(isSuccess), {
+    error:
+      "a status of 200 to 299 says that the call went well; only together with code can a rule be about such an answer",
+  });
+
+function isSuccess(status: number | string): boolean {
+  return typeof status === "number" ? status < 300 : status === "2xx";
+}
+
+/** The key `service.errors`: a site's own rules for error answers, in the order in which they are tried. */
+export const errorRulesSchema = z
+  .array(errorRule)
+  .max(100)
+  .default([])
+  .describe(
+    "What error answers of this service mean, where it is not what the built-in table says; the first rule that fits decides.",
+  );
+
+export type ErrorRuleConfig = z.output<typeof errorRulesSchema>[number];
 
 const oauth = z.strictObject({
   tokenUrl: httpUrl(

@@ -1,6 +1,4 @@
 import { z } from "zod";
-import type { Leaf } from "./issues.ts";
-import { nearest } from "./nearest.ts";
 import { childOf, knownKeys, schemasAt } from "./schema-at.ts";
 
 /** One sentence about a broken rule; `key` when it is about a key of the section rather than about its value. */
@@ -152,4 +150,85 @@ function expectation(schemas: readonly z.core.$ZodType[]): string | undefined {
 
 function metaOf(schema: z.core.$ZodType): z.core.GlobalMeta | undefined {
   return z.globalRegistry.get(schema);
+}
+
+/**
+ * The candidate that was most likely meant by a misspelt word, or undefined when none is near enough to suggest.
+ * Near enough is one edit for every three letters (`timout` -> `timeout`, `hl7drop` -> `hl7-drop`), case set aside.
+ */
+export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+  const wanted = word.toLowerCase();
+  let best: string | undefined;
+  let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
+  for (const candidate of candidates) {
+    const distance = editDistance(wanted, candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
+function editDistance(from: string, to: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const isSame = from[row - 1] === to[column - 1];
+      let cost = Math.min(
+        (last[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (last[column - 1] ?? 0) + (isSame ? 0 : 1),
+      );
+      const isSwap =
+        row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      if (isSwap) cost = Math.min(cost, (beforeLast[column - 2] ?? 0) + 1);
+      current.push(cost);
+    }
+    beforeLast = last;
+    last = current;
+  }
+  return last[to.length] ?? 0;
+}
+
+/** One rule of the schema that a value breaks, with its full path; unions are resolved to the branch that was meant. */
+export type Leaf = z.core.$ZodIssue & { readonly path: PropertyKey[] };
+
+/** The broken rules in a validation's result, each on its own. */
+export function leafIssues(issues: readonly z.core.$ZodIssue[], above: readonly PropertyKey[] = []): Leaf[] {
+  return issues.flatMap((issue): Leaf[] => {
+    const path = [...above, ...issue.path];
+    if (issue.code === "invalid_union") {
+      const branch = meantBranch(issue.errors);
+      return branch === undefined ? [{ ...issue, path }] : leafIssues(branch, path);
+    }
+    if (issue.code === "invalid_key" || issue.code === "invalid_element")
+      return leafIssues(issue.issues, path);
+    return [{ ...issue, path }];
+  });
+}
+
+/**
+ * Of several forms that a value may take, the one its author had in mind: a form of the right kind at all (a section
+ * for a section), with the fewest unknown keys, then with the fewest mistakes. Undefined when no form is of that kind.
+ */
+function meantBranch(
+  branches: readonly (readonly z.core.$ZodIssue[])[],
+): readonly z.core.$ZodIssue[] | undefined {
+  const ofRightKind = branches.filter((issues) => !issues.some(isWrongKind));
+  const ranked = ofRightKind.sort((a, b) => unknownKeyCount(a) - unknownKeyCount(b) || a.length - b.length);
+  return ranked[0];
+}
+
+function isWrongKind(issue: z.core.$ZodIssue): boolean {
+  if (issue.path.length > 0) return false;
+  if (issue.code === "invalid_union") return meantBranch(issue.errors) === undefined;
+  return issue.code === "invalid_type" || issue.code === "invalid_value";
+}
+
+function unknownKeyCount(issues: readonly z.core.$ZodIssue[]): number {
+  return issues.reduce((sum, issue) => sum + (issue.code === "unrecognized_keys" ? issue.keys.length : 0), 0);
 }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { configJsonSchema } from "../../src/config/json-schema.ts";
+import { configJsonSchema } from "../../src/config/schema-at.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 
 describe("the configuration's JSON Schema", () => {

@@ -1,7 +1,7 @@
 import { chmodSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { substitute } from "../../src/config/substitute.ts";
+import { substitute } from "../../src/config/environment.ts";
 import { ConfigFolder, MINIMAL } from "./config-file.ts";
 
 const none = () => undefined;

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { configJsonSchema } from "../../config/json-schema.ts";
+import { configJsonSchema } from "../../config/schema-at.ts";
 import { profileSchema } from "../../mapping/profile/schema.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 

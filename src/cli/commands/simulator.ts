@@ -1,10 +1,8 @@
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
-import { environment } from "../../config/environment.ts";
-import { type ConfigProblem, configFailure, problemAt } from "../../config/problem.ts";
-import { readText } from "../../config/read-text.ts";
+import { environment, readText } from "../../config/environment.ts";
 import { readSource } from "../../config/source.ts";
-import { validate } from "../../config/validate.ts";
+import { type ConfigProblem, configFailure, problemAt, validate } from "../../config/validate.ts";
 import { Failure } from "../../core/failures.ts";
 import { Refusal } from "../../simulator/http/refusal.ts";
 import {

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { isConfigFailure } from "../../config/problem.ts";
+import { isConfigFailure } from "../../config/validate.ts";
 import { asFailure, FAILURES, type Failure } from "../../core/failures.ts";
 import { asRefusal } from "../../ledger/database-words.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
