@@ -18,7 +18,7 @@ import { OAuthTokens, StaticTokens, type TokenLife } from "./http/token.ts";
 import { type ObservedCall, Transport } from "./http/transport.ts";
 import { createWire } from "./http/wire.ts";
 import type { BatchRead } from "./lists/batch-reader.ts";
-import { Capabilities, type EndpointFindings, type ShapeChange } from "./lists/capabilities.ts";
+import { Capabilities, type ShapeChange } from "./lists/capabilities.ts";
 import {
   getInventory,
   type ListQuestion,
@@ -129,8 +129,6 @@ export interface ServiceClient {
   probeUnknownId(surface: Surface, signal: AbortSignal): Promise<UnknownId | undefined>;
   /** How long the current token lives; undefined before the first, and for a static API token. */
   readonly tokenLife: TokenLife | undefined;
-  /** What was found out about list endpoints in the last hour. */
-  readonly findings: Readonly<Record<string, EndpointFindings>>;
   /** The latest change in how lists are answered, since the start. */
   readonly lastChange: ShapeChange | undefined;
   readonly breaker: Breaker;
@@ -218,9 +216,6 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     get tokenLife() {
       return tokens.life;
     },
-    get findings() {
-      return capabilities.report();
-    },
     get lastChange() {
       return capabilities.lastChange;
     },
@@ -238,7 +233,7 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
   };
 }
 
-/** The calls of the external surface over the same connections, limits and findings as the others. */
+/** The calls of the external surface over the same connections and limits as the others. */
 export function createExternalSurface(context: ServiceContext): ExternalSurface {
   const surface = "external";
   return {

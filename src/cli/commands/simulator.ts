@@ -126,7 +126,7 @@ async function listen(simulator: Simulator, port: number): Promise<string> {
 /**
  * Reads simulator files (YAML or JSON), the later ones winning over the earlier. `${NAME}` stands for a variable of
  * the environment, as in the configuration. Throws CLI_FILE_UNREADABLE, or a
- * {@link import("../../config/problem.ts").ConfigFailure} with every mistake of all files and its line.
+ * {@link import("../../config/validate.ts").ConfigFailure} with every mistake of all files and its line.
  */
 export function readSimulatorFiles(
   files: readonly string[],

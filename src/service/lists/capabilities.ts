@@ -6,16 +6,6 @@ import { isAllowed } from "./list-query.ts";
 /** Whether the service follows a filter. One that it refuses to know is never sent, which is as good as ignored. */
 export type FilterFinding = "honoured" | "ignored";
 
-/** What was found out about one list endpoint; parts not found out yet are undefined. */
-export interface EndpointFindings {
-  readonly envelope?: string | undefined;
-  /** Longest page seen: a shorter one must be the last. */
-  readonly longestPage?: number | undefined;
-  /** The service's cap on `perPage`, when it showed one below what was asked. */
-  readonly pageCap?: number | undefined;
-  readonly filters: Readonly<Record<string, FilterFinding>>;
-}
-
 /** The latest change in how the service decides what its specification leaves open. */
 export interface ShapeChange {
   /** In words, with names of lists and filters: `/api/subjects comes as a list under "items"; before: array`. */
@@ -59,18 +49,14 @@ export class Capabilities {
     this.#learn(`envelope ${endpoint}`, seen, `${endpoint} comes as ${words}`);
   }
 
+  /** The longest page seen: a shorter one must be the last. */
   longestPage(endpoint: string): number | undefined {
     return this.#number(`longestPage ${endpoint}`);
   }
 
-  pageCap(endpoint: string): number | undefined {
-    return this.#number(`pageCap ${endpoint}`);
-  }
-
   sawPage(endpoint: string, length: number): void {
     if (length > (this.longestPage(endpoint) ?? -1)) this.#set(`longestPage ${endpoint}`, length);
-    const cap = this.pageCap(endpoint);
-    // The cap was lifted: what is planned by it would ask more often than needed.
+    const cap = this.#number(`pageCap ${endpoint}`);
     if (cap !== undefined && length > cap) this.sawCap(endpoint, length);
   }
 
@@ -101,24 +87,6 @@ export class Capabilities {
 
   sawRefused(endpoint: string, parameter: string): void {
     this.#set(`refused ${endpoint} ${parameter}`, "refused");
-  }
-
-  /** What is known of each list by now. */
-  report(): Readonly<Record<string, EndpointFindings>> {
-    const byEndpoint: Record<string, { -readonly [K in keyof EndpointFindings]: EndpointFindings[K] }> = {};
-    for (const key of this.#facts.keys()) {
-      const [kind, endpoint = "", filter = ""] = key.split(" ");
-      const value = this.#value(key);
-      if (value === undefined || kind === "refused") continue;
-      byEndpoint[endpoint] ??= { filters: {} };
-      const findings = byEndpoint[endpoint];
-      if (kind === "envelope") findings.envelope = String(value);
-      else if (kind === "longestPage") findings.longestPage = Number(value);
-      else if (kind === "pageCap") findings.pageCap = Number(value);
-      else if (value === "honoured" || value === "ignored")
-        findings.filters = { ...findings.filters, [filter]: value };
-    }
-    return byEndpoint;
   }
 
   /** Keeps a fact; one that differs from what was known, however long ago, is a change. */
