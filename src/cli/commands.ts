@@ -42,7 +42,7 @@ const FAMILIES: readonly Family[] = [
   },
   {
     name: "messages",
-    description: "List and show what came in, and map it anew.",
+    description: "List and show what came in, and map it again.",
     load: () => import("./commands/messages.ts"),
   },
   {

@@ -13,7 +13,7 @@ import {
 } from "./scalars.ts";
 
 const listenTls = z.strictObject({
-  cert: filePath("Certificate of this machine (PEM), with those of its authorities behind it."),
+  cert: filePath("Certificate of this machine (PEM), followed by those of its authorities."),
   key: filePath("Key of the certificate (PEM)."),
   ca: filePath("Certificates (PEM) of the authorities that senders' certificates come from.").optional(),
   requestCert: z

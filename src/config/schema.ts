@@ -53,7 +53,7 @@ const consoleSection = z.strictObject({
 export const fileSchema = z.strictObject({
   dataDir: filePath("Folder of the embedded database, and nothing else.").default("./data"),
   epochFile: filePath(
-    "File by which a ledger that was restored from an older copy is noticed; `dataDir` with .epoch behind it when not set. To lie where no restore of the ledger puts it back.",
+    "File by which a ledger that was restored from an older copy is noticed; `dataDir` with .epoch added when not set. To lie where no restore of the ledger puts it back.",
   ).optional(),
   processingId: z
     .enum(["P", "T", "D"])

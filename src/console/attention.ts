@@ -62,7 +62,7 @@ function unreadOf({ isReady, states }: Facts, unread: readonly string[]): Attent
   return [
     item(
       "act",
-      `the ledger did not tell in time, or at all: ${unread.join(", ")}; more may be wrong than stands here`,
+      `the ledger did not answer in time, or at all: ${unread.join(", ")}; more may be wrong than stands here`,
       {
         hint: "Look at the log, and whether the database is overloaded or something locks its tables.",
       },

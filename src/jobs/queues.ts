@@ -145,7 +145,7 @@ export async function openQueues(backend: QueueBackend, logger: Logger): Promise
       return await work();
     } catch (error) {
       if (backend.kind !== "postgres" || !isSchemaGone(error)) throw error;
-      logger.warn("the job queue's tables are gone; they are made anew");
+      logger.warn("the job queue's tables are gone; they are made again");
       await migrate(backend.pool);
       return await work();
     }

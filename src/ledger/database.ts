@@ -236,21 +236,21 @@ export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) =>
     try {
       const result = await work(client);
       await client.query("commit");
-      if (pool instanceof PatientPool) for (const tell of tellings.get(client) ?? []) tell(pool.logger);
+      if (pool instanceof PatientPool) for (const log of logs.get(client) ?? []) log(pool.logger);
       return result;
     } finally {
-      tellings.delete(client);
+      logs.delete(client);
     }
   });
 }
 
-/** What the open transaction of a connection has to tell the log once it is committed. */
-const tellings = new WeakMap<Queryable, ((logger: Logger) => void)[]>();
+/** What the open transaction of a connection is to be logged once it is committed. */
+const logs = new WeakMap<Queryable, ((logger: Logger) => void)[]>();
 
-/** Tells the log something of the client's transaction once that is committed, and nothing when it isn't. */
-export function tellOnceCommitted(client: Queryable, tell: (logger: Logger) => void): void {
-  if (client instanceof PatientPool) tell(client.logger);
-  else tellings.set(client, [...(tellings.get(client) ?? []), tell]);
+/** Logs something of the client's transaction once that is committed, and nothing when it isn't. */
+export function logOnceCommitted(client: Queryable, log: (logger: Logger) => void): void {
+  if (client instanceof PatientPool) log(client.logger);
+  else logs.set(client, [...(logs.get(client) ?? []), log]);
 }
 
 async function onConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

@@ -183,7 +183,7 @@ describe("hl7 send and hl7 listen", () => {
     expect(stdout).toContain("ECONNREFUSED: nothing listens there (MLLP_UNREACHABLE)");
   });
 
-  it("save what came, byte by byte, and end after so many messages", () =>
+  it("save what came, byte by byte, and end after this many messages", () =>
     withFolder(async (folder) => {
       let heard = "";
       const running = runCli(

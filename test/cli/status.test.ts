@@ -80,7 +80,7 @@ test("shows the configuration's token to the console, and says when that is not 
         const { stdout, status } = await lab.cli(["status"]);
         submitter.release(true);
         expect(stdout).toContain("refuses the console.token of this configuration");
-        expect(stdout).toContain("It can't be told whether orders are taken.");
+        expect(stdout).toContain("It is not known whether orders are taken.");
         expect(status).toBe(1);
       } finally {
         await release();

@@ -18,8 +18,8 @@ const IN_LEDGER: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "messages replay": [["m99"]],
   "messages discard": [["m99", "--reason", "why"]],
   "queue show": [["o99"], ["d99"], ["submit-b99"]],
-  "queue retry": [["o99"], ["d99"]],
-  "queue remove": [["o99"], ["d99"]],
+  "queue retry": [["d99"]],
+  "queue remove": [["d99"]],
   "tasks done": [["k99"]],
 };
 const AT_SERVICE = [

@@ -172,7 +172,7 @@ console: { token: hunter2 }
     using folder = new ConfigFolder();
     const text = MINIMAL.replace("  auth:", "  reconcile: { giveUpAfter: 10s, checks: [5s] }\n  auth:");
     expect(folder.told(text)).toEqual([
-      "3:20 service.reconcile.giveUpAfter: must be longer than service.timeout: a call that is still under way can't be called lost",
+      "3:29 service.reconcile.giveUpAfter: must be longer than service.timeout: a call that is still under way can't be called lost",
     ]);
   });
 });

@@ -83,7 +83,7 @@ describe("what somebody should know", () => {
     expect(found).toMatchObject([
       {
         level: "act",
-        what: "the ledger did not tell in time, or at all: how many orders and results wait, which results fail and which queues are paused; more may be wrong than stands here",
+        what: "the ledger did not answer in time, or at all: how many orders and results wait, which results fail and which queues are paused; more may be wrong than stands here",
       },
     ]);
   });

@@ -75,7 +75,7 @@ async function readAll(site: Site): Promise<void> {
   const outside = control.procedures().find(({ requestId, type }) => requestId === null && type !== "REFILL");
   const stored = control.containers().find(({ slot }) => slot !== undefined);
   const commands = [
-    "subjects list --facility NORTH",
+    "subjects --facility NORTH",
     `subject ${subject?.id}`,
     "requests --status ACCEPTED",
     `request ${asked?.id}`,

@@ -113,7 +113,7 @@ async function expectWell(site: OtherSite): Promise<void> {
 /** What an operator can read of the service on each surface. */
 const READS = {
   request: [
-    ["service", "subjects", "list", "--all"],
+    ["service", "subjects", "--all"],
     ["service", "requests", "--all"],
     ["service", "procedures", "--facility", "FOREIGN", "--all"],
     ["service", "containers", "--subject", "S-OURS", "--all"],

@@ -30,9 +30,13 @@ describe("the log of a site", () => {
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1", subject: "S-1", labels: ["V-1"] }));
       await site.settled(1, ["completed"]);
       const sent = await eventually(() => linesOf("o1").find(({ msg }) => msg === SENT));
-      expect(sent).toMatchObject({ level: INFO, connector: "hl7", file: expect.stringMatching(/\.hl7$/) });
+      expect(sent).toMatchObject({
+        level: INFO,
+        connector: "hl7",
+        delivery: expect.stringMatching(/^d\d+$/),
+      });
       const steps = linesOf("o1").filter(({ msg }) => msg !== SENT);
-      for (const step of steps) expect(step).toMatchObject({ level: INFO, connector: "hl7", file: "a.hl7" });
+      for (const step of steps) expect(step).toMatchObject({ level: INFO, connector: "hl7", file: "f1" });
       // What comes between depends on when the service is asked.
       const words = steps.map(({ msg }) => msg);
       expect([words[0], words.at(-1)]).toEqual(["order received", "order completed"]);
@@ -50,7 +54,7 @@ describe("the log of a site", () => {
       await site.drop("csv", "b.csv", labCsv([{ number: "B-1", subject: "S-1", labels: ["V-1"] }]));
       const parked = await eventually(() => linesOf("o2").find(({ msg }) => msg === "order parked"));
       const code = "ORDER_CONTAINER_IN_OPEN_ORDER";
-      expect(parked).toMatchObject({ level: WARN, connector: "csv", file: "b.csv", code });
+      expect(parked).toMatchObject({ level: WARN, connector: "csv", file: "f2", code });
     });
   });
 });

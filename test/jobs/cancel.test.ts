@@ -59,7 +59,7 @@ describe("a look that finds the order as it was", () => {
   });
 
   test("has a call without an answer made again after reconcile.giveUpAfter, and a third time at most", () => {
-    const settled = { ...LOOK, checks: 4, calledAgeMs: 900_000, failure: LOST };
+    const settled = { ...LOOK, looks: 4, calledAgeMs: 900_000, failure: LOST };
     expect(decideAfterLook(settled, RECONCILE)).toEqual({ kind: "callAgain" });
     expect(decideAfterLook({ ...settled, unanswered: 1 }, RECONCILE)).toEqual({ kind: "callAgain" });
     expect(decideAfterLook({ ...settled, unanswered: 2 }, RECONCILE)).toMatchObject({
@@ -69,7 +69,7 @@ describe("a look that finds the order as it was", () => {
   });
 
   test("never has a call repeated that the service took", () => {
-    const settled = { ...LOOK, checks: 4, calledAgeMs: 900_000 };
+    const settled = { ...LOOK, looks: 4, calledAgeMs: 900_000 };
     expect(decideAfterLook(settled, RECONCILE)).toMatchObject({ refusal: { code: "CANCEL_WITHOUT_EFFECT" } });
   });
 

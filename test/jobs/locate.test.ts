@@ -201,7 +201,7 @@ describe("looking for the containers of a completed order", () => {
         const last = await look(client, anOrder({ attempts: 4 }));
         expect(last).toMatchObject({
           containers: [{ position: 1 }, { position: 2, location: { storageName: "Tank 9" } }],
-          unlocated: [{ position: 2, text: "the service tells a place from before the order" }],
+          unlocated: [{ position: 2, text: "the service shows a place from before the order" }],
           next: "tell",
         });
       },

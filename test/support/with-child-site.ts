@@ -68,7 +68,8 @@ export async function withChildSite<T>(
     await writeFile(configFile, stringify(childConfig(disk, front?.url ?? simulator.url, options)), {
       mode: 0o600,
     });
-    await layDatabase(dataDir);
+    // On a disk whose power is cut the program itself makes its database, and flushes it.
+    if (options.disk === undefined) await layDatabase(dataDir);
     const lab = openLabFolder(disk);
     const daemons: ChildDaemon[] = [];
     const orders = () => withPool(dataDir, async (pool) => await listOrders(pool, { limit: 100_000 }));

@@ -84,7 +84,7 @@ export function define(hl7: Command, cli: Cli): void {
     .option("--key <file>", "key (PEM) of --cert")
     .option("--ca <file>", "authorities (PEM) that senders must show a certificate of; implies --tls")
     .option("--save <folder>", "write each message, or batch, to a file in this folder")
-    .option("--count <n>", "end after so many messages", wholeNumber(1))
+    .option("--count <n>", "end after this many messages", wholeNumber(1))
     .addHelpText(
       "after",
       "\nExample:\n  cryobridge hl7 listen --port 2576 --save received\n  cryobridge hl7 listen --port 2576 --cert cert.pem --key key.pem\n\nA batch (FHS, BHS) is answered as the daemon answers it: one frame with a batch that holds the answer to each\nmessage, in their order, since a sender waits for one frame for each of its own. Several messages in a frame\nwithout batch headers are answered by a frame each.",

@@ -25,7 +25,7 @@ export function define(messages: Command, cli: Cli): void {
       ),
     )
     .option("--since <time>", "only messages that came in since: 2h, 3d, or 2026-11-21T08:00")
-    .option("--limit <n>", "at most so many", wholeNumber(1, 10_000), 50)
+    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
     .addHelpText("after", "\nExample:\n  cryobridge messages list --verdict refused --since 1d")
     .action(toAction(cli, list));
   messages
@@ -38,7 +38,7 @@ export function define(messages: Command, cli: Cli): void {
     .action(toAction(cli, show));
   messages
     .command("replay")
-    .description("Map messages anew with the present profile, as after a code was added to a table.")
+    .description("Map messages again with the present profile, as after a code was added to a table.")
     .argument("<id...>", "such as m12")
     .option("--reason <text>", "why, for the audit")
     .option("-y, --yes", "don't ask before replaying more than one")
@@ -51,7 +51,9 @@ export function define(messages: Command, cli: Cli): void {
     .action(toAction(cli, listWaiting));
   messages
     .command("release")
-    .description("Map what waits anew, by the configuration as it is now; a start of the daemon does so too.")
+    .description(
+      "Map what waits again, by the configuration as it is now; a start of the daemon does so too.",
+    )
     .option("--code <code>", "only what waits for this facility or operation code")
     .option("--connector <name>", "only what came through this connector")
     .addHelpText("after", "\nExample:\n  cryobridge messages release --code WEST")
@@ -62,7 +64,10 @@ export function define(messages: Command, cli: Cli): void {
     .argument("<id...>", "such as m12")
     .requiredOption("--reason <text>", "why, for the audit")
     .option("-y, --yes", "don't ask before discarding more than one")
-    .addHelpText("after", '\nExample:\n  cryobridge messages discard m12 --reason "the clinic sends it anew"')
+    .addHelpText(
+      "after",
+      '\nExample:\n  cryobridge messages discard m12 --reason "the clinic sends it again"',
+    )
     .action(toAction(cli, discardMessages));
 }
 

@@ -97,7 +97,7 @@ function cancelWords(result: CancelResult): string {
     case "cancelled":
       return "is cancelled; it will be reported to the lab";
     case "asked":
-      return "is at the storage service, which is asked to cancel it; cryobridge orders show tells the outcome";
+      return "is at the storage service, which is asked to cancel it; cryobridge orders show has the outcome";
     case "waits":
       return "has a call under way or needs a person first; it is cancelled as soon as it is known what the service has of it";
     case "unable":
@@ -253,7 +253,7 @@ export async function releaseAfterRestore(
   const text = await withLedger(session, readConfig(session), async ({ pool }) => {
     const waiting = (await findRestored(pool))?.uncompared ?? 0;
     const orders = waiting === 1 ? "1 open order was" : `${waiting} open orders were`;
-    const question = `${orders} not compared with the service yet, and may be there already: submit all the same?`;
+    const question = `${orders} not compared with the service yet, and may be there already: submit anyway?`;
     if (waiting > 0 && !(await confirm(session, question, yes))) return undefined;
     const uncompared = await liftRestored(pool, { actor: session.actor, reason });
     if (uncompared === undefined) return "";

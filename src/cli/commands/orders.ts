@@ -21,7 +21,7 @@ export function define(orders: Command, cli: Cli): void {
     .option("--connector <name>", "only orders that came through this connector")
     .option("--subject <code>", "only orders of this subject code")
     .option("--since <time>", "only orders that came in since: 2h, 3d, or 2026-11-21T08:00")
-    .option("--limit <n>", "at most so many", wholeNumber(1, 10_000), 50)
+    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
     .addHelpText("after", "\nExample:\n  cryobridge orders list --state parked,failed --since 1d")
     .action(toAction(cli, list));
   orders

@@ -40,7 +40,7 @@ export function define(queue: Command, cli: Cli): void {
   queue
     .command("list", { isDefault: true })
     .description("How much work stands where, what is tried again when, and what the lab doesn't have yet.")
-    .option("--limit <n>", "at most so many lines of each kind", wholeNumber(1, 10_000), 50)
+    .option("--limit <n>", "at most this many lines of each kind", wholeNumber(1, 10_000), 50)
     .addHelpText("after", "\nExample:\n  cryobridge queue list --limit 10")
     .action(toAction(cli, list));
   queue

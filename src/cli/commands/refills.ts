@@ -18,7 +18,7 @@ export function define(refills: Command, cli: Cli): void {
     .description("List refills, latest change first.")
     .option("--facility <name>", "only refills of this facility, by its name in the configuration")
     .option("--since <time>", "only refills that changed since: 2h, 3d, or 2026-11-21T08:00")
-    .option("--limit <n>", "at most so many", wholeNumber(1, 10_000), 50)
+    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
     .addHelpText("after", "\nExample:\n  cryobridge refills list --facility NORTH --since 7d")
     .action(toAction(cli, list));
   refills

@@ -56,7 +56,7 @@ function listCommand(cli: Cli, list: ReadableList, description: string, example:
       "any field=, field_like=, field_from= or field_to=; may stand several times",
       collect,
     )
-    .option("--limit <n>", "at most so many", wholeNumber(1, 1_000_000))
+    .option("--limit <n>", "at most this many", wholeNumber(1, 1_000_000))
     .option("--all", "all of them, however many")
     .addHelpText("after", `\nExample:\n  cryobridge service ${example}`)
     .action(toAction(cli, listAct(list)));

@@ -46,7 +46,7 @@ function readFromLedger(config: Config, session: Session, why: string | undefine
   return withLedger(session, config, async ({ pool }) => {
     const isRunning = await isSubmitterThere(pool);
     const reason = isRunning
-      ? `a daemon works, but its console can't be asked how it is (${why ?? "it has none on this data folder"}): what stands here is what the ledger tells`
+      ? `a daemon works, but its console can't be asked how it is (${why ?? "it has none on this data folder"}): this comes from the ledger alone`
       : "no daemon works on this ledger: nothing is taken in or sent until one is started (systemctl start cryobridge, or cryobridge start)";
     const status = await readStatus(
       {
@@ -67,7 +67,7 @@ const SIGNS = { act: ["✗", "red"], wait: ["!", "yellow"], look: ["·", "cyan"]
 
 /** @param isUnknown whether a daemon works that couldn't be asked */
 function print(status: Status, isUnknown: boolean, session: Session): void {
-  const no = isUnknown ? "It can't be told whether orders are taken." : "No orders are taken right now.";
+  const no = isUnknown ? "It is not known whether orders are taken." : "No orders are taken right now.";
   session.line(
     status.isReady
       ? `${session.paint("green", "✓")} Orders are taken.`

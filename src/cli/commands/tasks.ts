@@ -15,7 +15,7 @@ export function define(tasks: Command, cli: Cli): void {
   tasks
     .command("list", { isDefault: true })
     .description("List what is to be done, oldest first.")
-    .option("--limit <n>", "at most so many", wholeNumber(1, 10_000), 50)
+    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
     .addHelpText("after", "\nExample:\n  cryobridge tasks list")
     .action(toAction(cli, listTasks));
   tasks

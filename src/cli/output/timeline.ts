@@ -6,7 +6,7 @@ type Detail = OrderEvent["detail"];
 
 const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   received: (detail) => `came in${after(detail.place, " as ")}`,
-  repeated: (detail) => `came in once more${after(detail.messageId, " with ")}; nothing was started anew`,
+  repeated: (detail) => `came in once more${after(detail.messageId, " with ")}; nothing was started again`,
   subject_registered: () => "its subject was registered at the service",
   registered: () => "the service knows the subject; nothing else was asked for",
   waits: (detail) => `waits for ${text(detail.for) ?? "something else"}`,
@@ -67,7 +67,7 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
     `to be done although another order is like it, says ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
   discarded: (detail) => `discarded by ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
   resolved: (detail) => `linked to ${linkWords(detail)} by ${text(detail.actor) ?? "an operator"}`,
-  told: (detail) => `told to the lab${after(detail.file, " in ")}${after(detail.deliveryId, " (", ")")}`,
+  told: (detail) => `sent to the lab${after(detail.file, " in ")}${after(detail.deliveryId, " (", ")")}`,
 };
 
 /** An entry of an order's timeline in words. An entry of a kind that nobody knows is told as it stands. */

@@ -36,7 +36,7 @@ export function whyWaiting(order: LedgerOrder, around: Surroundings): string | u
     return `The queue ${queue} is paused by an operator; cryobridge queue resume ${queue} lets it go on.`;
   }
   if (around.isComparing === true && linkOf(order) === undefined && order.state !== "queued") {
-    return "The ledger was restored from an older copy, and nothing is submitted until each open order was compared with the service (cryobridge status tells how far that is).";
+    return "The ledger was restored from an older copy, and nothing is submitted until each open order was compared with the service (cryobridge status shows how far that is).";
   }
   switch (order.state) {
     case "received":
@@ -110,7 +110,7 @@ function whyTracked(order: LedgerOrder, { nowMs }: Surroundings): string {
   }[order.state as "submitted" | "accepted" | "in_progress"];
   const dueForMs = nowMs - order.nextAt.getTime();
   if (dueForMs > LONG_DUE_MS) {
-    return `${what}; asking the service is overdue by ${roundToUnit(dueForMs)}, so it may be out of reach (cryobridge check tells).`;
+    return `${what}; asking the service is overdue by ${roundToUnit(dueForMs)}, so it may be out of reach (cryobridge check shows it).`;
   }
   const next = dueForMs > 0 ? "now" : relativeTime(order.nextAt, nowMs);
   return `${what}; the service is asked again ${next}.`;

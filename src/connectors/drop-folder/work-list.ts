@@ -165,7 +165,7 @@ export class WorkList {
           const { fate } = decided;
           const plan = await publication.writePlan(decided.item.claim, fate);
           const { report, folder } = fate;
-          const words = { file: decided.item.claim.name, folder, result: report?.result ?? "taken" };
+          const words = { claim: decided.item.claim.id, folder, result: report?.result ?? "taken" };
           logger.info({ ...words, counts: report?.counts }, "file read");
           return plan;
         } catch (error) {
@@ -218,14 +218,14 @@ export class WorkList {
 
   async #afterError(item: Item, error: unknown): Promise<void> {
     const { clock, logger, pause, signal } = this.#deps;
-    const { id: claim, name: file } = item.claim;
+    const claim = item.claim.id;
     if (signal.aborted) return;
     item.attempts += 1;
     if (errnoOf(error) === "ENOENT" && !(await exists(item.claim.path).catch(() => true))) {
-      logger.warn({ file }, "a claimed file is gone: another daemon or a person took it");
+      logger.warn({ claim }, "a claimed file is gone: another daemon or a person took it");
       this.#items.delete(claim);
     } else if (error instanceof Failure && error.code === "FILE_CHANGED") {
-      logger.info({ file }, "a file is still being written; waiting for it to rest");
+      logger.info({ claim }, "a file is still being written; waiting for it to rest");
       item.expected = undefined;
       item.resting = undefined;
       item.nextAtMs = clock.monotonic();
@@ -234,7 +234,7 @@ export class WorkList {
     } else {
       item.nextAtMs = clock.monotonic() + backoffMs(RETRY_MS, item.attempts);
       item.trouble = `file ${claim} in ${item.claim.folder} can't be taken (${wordsOf(error)}); trying again`;
-      logger.error({ file, attempts: item.attempts, err: error }, "a file can't be taken; trying again");
+      logger.error({ claim, attempts: item.attempts, err: error }, "a file can't be taken; trying again");
     }
   }
 }

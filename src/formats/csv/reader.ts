@@ -225,7 +225,7 @@ function recordProblem(record: RawRecord, maxRowBytes: number): Problem {
   return {
     code: "CSV_ROW_QUOTES",
     place,
-    message: `a quote stands inside an unquoted value or behind a closed one${quoteHint(record)}`,
+    message: `a quote stands inside an unquoted value or after a closed one${quoteHint(record)}`,
   };
 }
 

@@ -154,7 +154,7 @@ async function sendBatch(
 
 async function recordFailure(
   connector: string,
-  { id, attempts, fileName: file }: DueDelivery,
+  { id, attempts }: DueDelivery,
   error: unknown,
   { breaker }: DeliveryTarget,
   { pool, logger, backoff, random }: DeliverDeps,
@@ -163,7 +163,7 @@ async function recordFailure(
   const { code, message: text, retryAfterMs } = failure;
   const isRefused = failure.class === "permanent";
   logger.warn(
-    { connector, file, delivery: formatId("d", id), err: failure },
+    { connector, delivery: formatId("d", id), err: failure },
     isRefused ? "result parked: the lab refused it; a person is needed" : "result not sent to the lab",
   );
   if (isRefused) {

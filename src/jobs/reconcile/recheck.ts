@@ -61,7 +61,7 @@ async function recheck(order: LedgerOrder, deps: RecheckDeps, signal: AbortSigna
   const perhaps = possible.filter((id) => id !== own && !claimed.has(id));
   const others = [...certain, ...perhaps];
   const text = others.length === 0 ? undefined : describe(surface, order, own, { certain, perhaps });
-  await changeOrders(deps.pool, [
+  const changed = await changeOrders(deps.pool, [
     {
       orderId: order.id,
       from: [order.state],
@@ -70,6 +70,12 @@ async function recheck(order: LedgerOrder, deps: RecheckDeps, signal: AbortSigna
       task: text === undefined ? undefined : { kind: "duplicate", text },
     },
   ]);
+  if (text !== undefined && changed.size > 0) {
+    deps.logger.warn(
+      { order: formatId("o", order.id), connector: order.connector },
+      "order may be at the service more than once; a task is open",
+    );
+  }
 }
 
 function describe(

@@ -205,7 +205,7 @@ async function registerUnlessThere(order: LedgerOrder, deps: SubmitDeps, signal:
 
 /** Subjects that nobody looks up are known by their code alone, which is theirs within a facility only. */
 const SEVERAL_SUBJECTS =
-  "several subjects have the order's subject code, so it can't be told whose containers are the order's";
+  "several subjects have the order's subject code, so it is not clear whose containers are the order's";
 
 async function resolveContainers(
   order: LedgerOrder,

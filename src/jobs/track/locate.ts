@@ -265,7 +265,7 @@ export class Look {
     if (open.length === 0) return askedIds;
     if (!this.#mayAskForLocations) {
       for (const { position } of open)
-        this.#unlocated.set(position, "the procedure doesn't tell its location");
+        this.#unlocated.set(position, "the procedure doesn't show its location");
       return askedIds;
     }
     const labels = open.map(({ label }) => label);
@@ -316,11 +316,11 @@ export class Look {
   #takeLocation(position: number, location: ContainerLocation): void {
     const isLastLook = this.#order.attempts + 1 >= MOST_LOOKS;
     if (!isPlace(location)) {
-      this.#unlocated.set(position, "the service tells no place of it");
+      this.#unlocated.set(position, "the service shows no place for it");
       return;
     }
     const isOld = this.#isFromBefore(location);
-    if (isOld) this.#unlocated.set(position, "the service tells a place from before the order");
+    if (isOld) this.#unlocated.set(position, "the service shows a place from before the order");
     const containerId = this.#known.get(position)?.containerId;
     if (!isOld || isLastLook) this.#known.set(position, { position, containerId, location });
   }

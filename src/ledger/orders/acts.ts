@@ -202,7 +202,7 @@ export async function discardOrder(
       order.intent === "request" || (linkOf(order) !== undefined && order.state !== "failed");
     if (mayBeThere && (by.reason ?? "").trim() === "") return "reason wanted";
     const text = mayBeThere
-      ? "discarded by an operator; the storage service may have the request and do it all the same"
+      ? "discarded by an operator; the storage service may have the request and do it anyway"
       : "discarded by an operator";
     return {
       orderId: id,

@@ -222,7 +222,7 @@ function refuseMistaken(
   }
   if (named.length > 1 || (order.sharesNumber && !isNamedByUs(request, order))) {
     const ids = named.map(({ id }) => formatId("o", id)).join(", ");
-    const text = `more than one order has this number (${ids}), and nothing tells which is meant; ${nothing}`;
+    const text = `more than one order has this number (${ids}), and nothing shows which is meant; ${nothing}`;
     return refuseControl(control, "ORDER_AMBIGUOUS", text);
   }
   const code = otherCode(request, order);

@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
 import type { OrderState } from "../../core/order-state.ts";
-import { prepared, type Queryable, tellOnceCommitted } from "../database.ts";
+import { logOnceCommitted, prepared, type Queryable } from "../database.ts";
 import { formatId } from "../ids.ts";
 
 /** An entry of an order's timeline. */
@@ -21,11 +21,10 @@ with noted as (
          with ordinality as x("orderId", kind, "toState", detail, n)
    order by x.n
   returning id, order_id, kind, to_state, detail)
-select n.order_id as "orderId", n.kind, n.to_state as "toState", n.detail, o.connector, f.file_name as "fileName"
+select n.order_id as "orderId", n.kind, n.to_state as "toState", n.detail, o.connector, m.file_id as "fileId"
   from noted n
   join orders o on o.id = n.order_id
   join messages m on m.id = o.message_id
-  left join files f on f.id = m.file_id
  order by n.id`;
 
 /** An entry of a timeline with what log lines name its order by. */
@@ -35,7 +34,7 @@ interface Step {
   readonly toState: OrderState | null;
   readonly detail: Readonly<Record<string, unknown>>;
   readonly connector: string;
-  readonly fileName: string | null;
+  readonly fileId: number | null;
 }
 
 /**
@@ -44,13 +43,15 @@ interface Step {
 export async function recordEvents(client: Queryable, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
   const { rows } = await prepared<Step>(client, "insert_events", INSERT_EVENTS, [JSON.stringify(events)]);
-  tellOnceCommitted(client, (logger) => logSteps(logger, rows));
+  logOnceCommitted(client, (logger) => logSteps(logger, rows));
 }
 
 /** Logs steps of orders: what happened, to which order of which connector and file; at warn where a person is needed. */
 function logSteps(logger: Logger, steps: readonly Step[]): void {
-  for (const { orderId, kind, toState, detail, connector, fileName } of steps) {
-    const name = { order: formatId("o", orderId), connector, file: fileName ?? undefined };
+  for (const { orderId, kind, toState, detail, connector, fileId } of steps) {
+    // A file is named by its id, since labs put patients into names of files.
+    const file = fileId === null ? undefined : formatId("f", fileId);
+    const name = { order: formatId("o", orderId), connector, file };
     const words = Object.hasOwn(WORDS, kind) ? WORDS[kind] : `order: ${kind.replaceAll("_", " ")}`;
     const { code, requestId, procedureId } = detail;
     // A parked order waits for a person, and one that failed may be done anew by a person.
@@ -62,7 +63,7 @@ function logSteps(logger: Logger, steps: readonly Step[]): void {
 /** Kinds of the timeline as log lines say them; the others stand as they are. */
 const WORDS: Readonly<Record<string, string>> = {
   received: "order received",
-  repeated: "order received again; nothing is started anew",
+  repeated: "order received again; nothing is started again",
   subject_registered: "order's subject registered at the service",
   again: "order not submitted; it is tried again",
   refused_for_now: "order refused for now; it is tried again",

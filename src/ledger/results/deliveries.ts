@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { FailureCode } from "../../core/failures.ts";
-import { run, tellOnceCommitted } from "../database.ts";
+import { logOnceCommitted, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 
 /** A result that is to be sent to the lab now. Its name and bytes never change. */
@@ -79,7 +79,7 @@ with done as (
    cross join lateral unnest(done.order_ids) as o(id)
    where not done.is_answer
    order by o.id, done.id)
-select done.id, done.connector, done.file_name as file, o.id as "orderId"
+select done.id, done.connector, o.id as "orderId"
   from done
   left join lateral unnest(done.order_ids) as o(id) on true
  order by o.id, done.id`;
@@ -127,15 +127,11 @@ export function listDueDeliveries(pool: pg.Pool, connector: string, limit: numbe
 /** Records that the lab has these; the log tells it of each order. */
 export async function recordDelivered(pool: pg.Pool, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
-  const sent = await run<{ id: number; connector: string; file: string; orderId: number | null }>(
-    pool,
-    DELIVERED,
-    [ids],
-  );
-  tellOnceCommitted(pool, (logger) => {
-    for (const { id, connector, file, orderId } of sent) {
+  const sent = await run<{ id: number; connector: string; orderId: number | null }>(pool, DELIVERED, [ids]);
+  logOnceCommitted(pool, (logger) => {
+    for (const { id, connector, orderId } of sent) {
       const order = orderId === null ? {} : { order: formatId("o", orderId) };
-      logger.info({ ...order, connector, file, delivery: formatId("d", id) }, "result sent to the lab");
+      logger.info({ ...order, connector, delivery: formatId("d", id) }, "result sent to the lab");
     }
   });
 }

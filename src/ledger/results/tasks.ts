@@ -68,7 +68,7 @@ async function openTasks(
   if (refused.length === 0) return;
   const tasks = refused.map(({ messageId, problems }) => ({
     message_id: messageId,
-    text: `this message was refused, and its sender was not told: ${wordsOf(problems)}`,
+    text: `this message was refused, and its sender does not know: ${wordsOf(problems)}`,
   }));
   await client.query(OPEN_REFUSAL_TASKS, [JSON.stringify(tasks)]);
 }

@@ -27,8 +27,8 @@ export function checkEnd(
   if (unterminated === "accept" && !isRead) return [];
   const why =
     unterminated === "accept"
-      ? `values of the order are read from ${last.name}, expected a carriage return behind it`
-      : "expected a carriage return behind it; for a sender that never ends the last segment, unterminated: accept for the connector";
+      ? `values of the order are read from ${last.name}, expected a carriage return after it`
+      : "expected a carriage return after it; for a sender that never ends the last segment, unterminated: accept for the connector";
   return [
     {
       code: "HL7_UNTERMINATED",

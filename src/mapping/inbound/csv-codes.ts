@@ -90,7 +90,7 @@ export function guardName(value: string, place: string): Reading {
 const SHORTENED = /^\s*-?(?:\d(?:[.,]\d+)?E\+\d+|\d[.,]\d+E-\d{2,})\s*$/i;
 
 const SHORTENED_TROUBLE =
-  "is a number that a spreadsheet has shortened, like 1.23E+05, expected the whole code; give the column the format Text, enter the codes anew and save the file again";
+  "is a number that a spreadsheet has shortened, like 1.23E+05, expected the whole code; give the column the format Text, enter the codes again and save the file again";
 
 /** What a spreadsheet shows where a formula failed, in English, German and French, or a column is too narrow. */
 const ERROR_VALUE = /^#(?:N\/[AD]|NV|DIV\/0!|¡?\p{Lu}+[!?]|#+)$/u;
@@ -124,7 +124,7 @@ const DAMAGES: readonly { readonly pattern: RegExp; readonly trouble: string }[]
   {
     pattern: new RegExp(`^\\d{1,2}(?:-|\\. ?)(?:${MONTHS})$`),
     trouble:
-      "is a date that a spreadsheet may have made of a code, like 1-Mar; give the column the format Text and enter the codes anew",
+      "is a date that a spreadsheet may have made of a code, like 1-Mar; give the column the format Text and enter the codes again",
   },
 ];
 

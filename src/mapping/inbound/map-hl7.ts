@@ -192,7 +192,7 @@ function checkHeader(
     problems.push({
       code: "MAPPING_PROCESSING_MODE",
       place: `${messagePlace}, MSH-11.2`,
-      message: `holds ${quote(mode)} (${reason}); what was ordered once is not done anew`,
+      message: `holds ${quote(mode)} (${reason}); what was ordered once is not done again`,
     });
   }
   problems.push(...checkControlId(header, messagePlace, profile));

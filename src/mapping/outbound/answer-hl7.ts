@@ -52,7 +52,7 @@ export function composeAnswer(
   const segments = answerHead(outcome, original, profile, { code, errors, text, wants });
   if (answerType(original) !== undefined) {
     if (outcome.kind === "acknowledged" && outcome.isDuplicate) {
-      segments.push(["NTE", 1, "L", "This message was received before; nothing was started anew."]);
+      segments.push(["NTE", 1, "L", "This message was received before; nothing was started again."]);
     }
     if (isHeld) segments.push(["NTE", 1, "L", `${HELD}: ${words}`]);
     const codes = statusCodes(outcome.kind, profile.results);

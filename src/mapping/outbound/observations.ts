@@ -165,7 +165,7 @@ function describeContainer(
   const { location, label } = container;
   if (order.state !== "completed") return undefined;
   if (order.operation === "RETRIEVAL") return `${label}: taken out of storage`;
-  if (location === undefined) return `${label}: the service calls the storage completed and tells no place`;
+  if (location === undefined) return `${label}: the service calls the storage completed and shows no place`;
   const { storageName, canister, cane, position, storedAt } = location;
   const where = [
     storageName,

@@ -54,7 +54,7 @@ export const resultsSchema = z.strictObject({
     .enum(["all", "errors", "none"])
     .optional()
     .describe(
-      "HL7: how a batch (BHS) is answered: by one batch with all answers, with those that tell of errors, or by single answers. Single answers for files and all for connections unless set.",
+      "HL7: how a batch (BHS) is answered: by one batch with all answers, with those that report errors, or by single answers. Single answers for files and all for connections unless set.",
     ),
   namespace: z
     .string()

@@ -210,7 +210,7 @@ export const profileSchema = z.strictObject({
     .array(z.enum(["A", "R", "I"]))
     .optional()
     .describe(
-      "HL7: messages of an archive (A), restored from one (R) or of an initial load (I) that are taken all the same (MSH-11.2); none unless set.",
+      "HL7: messages of an archive (A), restored from one (R) or of an initial load (I) that are accepted nevertheless (MSH-11.2); none unless set.",
     ),
   // CSV
   delimiter: z

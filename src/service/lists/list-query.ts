@@ -136,7 +136,7 @@ export function requireIds(endpoint: string, entries: readonly RawObject[]): voi
   if (entries.every((entry) => idOf(entry) !== undefined)) return;
   throw new Failure(
     "SERVICE_SHAPE_UNKNOWN",
-    `GET ${endpoint}: an entry has no whole number as its id, so it can't be told what it is`,
+    `GET ${endpoint}: an entry has no whole number as its id, so it is not clear what it is`,
   );
 }
 

@@ -237,7 +237,7 @@ describe("an HL7 message", () => {
         {
           code: "MAPPING_PROCESSING_MODE",
           place: "message 1, MSH-11.2",
-          message: `holds "${mode}" (${words}); what was ordered once is not done anew`,
+          message: `holds "${mode}" (${words}); what was ordered once is not done again`,
         },
       ]);
     }

@@ -76,7 +76,7 @@ describe("a message that was taken", () => {
       segmentsOf(acknowledged(undefined, undefined, isDuplicate), profile),
     );
     expect(again?.filter((segment) => !segment.startsWith("NTE"))).toEqual(first);
-    expect(again?.[2]).toBe("NTE|1|L|This message was received before; nothing was started anew.");
+    expect(again?.[2]).toBe("NTE|1|L|This message was received before; nothing was started again.");
   });
 });
 
