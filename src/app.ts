@@ -78,7 +78,7 @@ const STOP_WITHIN_MS = 10_000;
 /** Orders handed to the submit queue at once: enough to keep workers busy, few enough to stay quick to claim. */
 const WINDOW = 1_000;
 /** Batches of orders that are worked on at the same time: while one ends, the next is under way. */
-const BATCHES_AT_ONCE = 2;
+const BATCHES_AT_ONCE = 4;
 /**
  * Orders of a batch for each call that may be under way at once, and at most: more in hand share their commits, but each
  * also waits for its turn to call, while its lease runs.
