@@ -27,9 +27,9 @@ export default defineConfig({
     hookTimeout: 120_000,
     pool: "forks",
     sequence: { sequencer: SlowFirst },
-    // Most tests wait for servers and files, so four files run at once even on two cores, which they keep busy; more would
-    // only slow each other down, since each of the concurrent tests of a file may run a whole site.
+    // Most tests wait for servers and files, so four files run at once even on two cores, which they keep busy. Each of the
+    // concurrent tests of a file may run a whole site with some twenty connections to the run's server, which takes 200.
     maxWorkers: 4,
-    maxConcurrency: 3,
+    maxConcurrency: 2,
   },
 });
