@@ -73,7 +73,12 @@ export interface ExternalSurface {
 export interface ServiceClient {
   findSubject(facilityId: number, code: Phi, signal: AbortSignal): Promise<ServiceSubject | undefined>;
   getSubject(id: number, signal: AbortSignal): Promise<ServiceSubject>;
-  registerSubject(facilityId: number, subject: OrderSubject, signal: AbortSignal): Promise<ServiceSubject>;
+  registerSubject(
+    facilityId: number,
+    subject: OrderSubject,
+    signal: AbortSignal,
+    beforeSend?: () => void,
+  ): Promise<ServiceSubject>;
 
   createRequest(request: NewRequest, signal: AbortSignal, options?: CreateOptions): Promise<CreatedRequest>;
   findCreatedRequest(lost: LostRequest, signal: AbortSignal): Promise<ReconcileFindings>;
@@ -184,7 +189,8 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
   return {
     findSubject: (facilityId, code, signal) => findSubject(context, facilityId, code, signal),
     getSubject: (id, signal) => getSubject(context, id, signal),
-    registerSubject: (facilityId, subject, signal) => registerSubject(context, facilityId, subject, signal),
+    registerSubject: (facilityId, subject, signal, beforeSend) =>
+      registerSubject(context, facilityId, subject, signal, beforeSend),
     createRequest: (request, signal, options) => createRequest(context, request, signal, options),
     findCreatedRequest: (lost, signal) => findCreatedRequest(context, lost, signal),
     snapshotRequestIds: (facilityId, subjectCode, type, signal) =>

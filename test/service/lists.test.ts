@@ -120,3 +120,24 @@ describe("the pages of a list", () => {
       expect(stub.seen).toHaveLength(1);
     }));
 });
+
+describe("a later page that is refused", () => {
+  it("ends the reading with the refusal, and is never asked for by another size, whose entries were seen already", () =>
+    withStub(
+      async (stub, client) => {
+        stub.rows.storage = tanks(1_500);
+        const sizes = new Set<string | null>();
+        stub.intercept = (request, response) => {
+          const query = new URL(request.url ?? "", "http://stub").searchParams;
+          if (!request.url?.startsWith("/api/storage")) return false;
+          sizes.add(query.get("perPage"));
+          if (Number(query.get("page")) * Number(query.get("perPage") ?? 10) <= 1_000) return false;
+          response.writeHead(400, { "content-type": "application/json" }).end("{}");
+          return true;
+        };
+        expect(await failureOf(idsOf(storage(client, {})))).toMatchObject({ code: "SERVICE_REFUSED" });
+        expect([...sizes]).toEqual(["200"]);
+      },
+      { perPage: 200 },
+    ));
+});

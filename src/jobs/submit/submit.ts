@@ -174,8 +174,7 @@ async function ensureSubject(
   if (subjects === "look") throw new Failure("SUBJECT_NOT_REGISTERED", NOT_REGISTERED);
   requireRegistrable(order.subject, deps.settings.subjectRequires);
   await intend(step, { intent: "subject", knownRequestIds: [], body: undefined }, deps);
-  requireLease(step, deps);
-  await registerUnlessThere(order, deps, signal);
+  await registerUnlessThere(step, deps, signal);
   return "new";
 }
 
@@ -192,9 +191,12 @@ function requireNoRegistration(order: LedgerOrder): void {
 }
 
 /** Somebody else may have registered the subject since it was looked up; then the refusal is no failure. */
-async function registerUnlessThere(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+async function registerUnlessThere(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+  const { order } = step;
   try {
-    await deps.service.registerSubject(order.facilityId, order.subject, signal);
+    await deps.service.registerSubject(order.facilityId, order.subject, signal, () =>
+      requireLease(step, deps),
+    );
   } catch (error) {
     if (asFailure(error).class !== "permanent") throw error;
     const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);

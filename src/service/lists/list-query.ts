@@ -78,9 +78,10 @@ function queriesOf(
   const sizes = perPage > MODEST_PER_PAGE ? [perPage, MODEST_PER_PAGE] : [perPage];
   const taken = sizes.filter((size) => !capabilities.isRefused(endpoint, `perPage=${size}`));
   const paged = [...taken.map((size) => ({ page, perPage: size })), { page }];
-  // A later page that is refused is the end of a list or a limit of the service, and no matter of its parameters.
+  // A later page is asked for as the first one was: by another size its number would mean other entries, which were seen
+  // already, and the walk would end there.
   const isBare = isUnpaged || capabilities.isRefused(endpoint, "page");
-  const pagings = isBare ? [{}] : page === 1 ? [...paged, {}] : paged;
+  const pagings = isBare ? [{}] : page === 1 ? [...paged, {}] : paged.slice(0, 1);
   const [first = {}, ...others] = pagings;
   const isBareOther = sent.length > documented.length;
   return [

@@ -97,6 +97,7 @@ export function subjectBody(facilityId: number, subject: OrderSubject): Readonly
 /**
  * Registers a subject. Sent once; after SERVICE_NO_ANSWER or SERVICE_REFUSED (someone else may have been faster)
  * the caller looks the subject up again before anything else.
+ * @param beforeSend runs right before the first byte leaves; when it throws, nothing is sent
  * @throws Failure SERVICE_ANSWER_DIFFERS when the answer is about another subject, and those of `Transport.call`.
  */
 export function registerSubject(
@@ -104,6 +105,7 @@ export function registerSubject(
   facilityId: number,
   subject: OrderSubject,
   signal: AbortSignal,
+  beforeSend?: () => void,
 ): Promise<ServiceSubject> {
   const route = SUBJECTS;
   return context.transport.call(
@@ -111,6 +113,7 @@ export function registerSubject(
       method: "POST",
       route,
       body: subjectBody(facilityId, subject),
+      beforeSend,
       sensitive: sensitiveOf(subject),
       read: (answer) => {
         const created = parseSubject(unwrapObject(answer.json));
