@@ -38,7 +38,7 @@ export class RowKeys {
     if (key === "" && this.#above && mayContinue(this.#above, identity, row)) {
       return { row, key: this.#above.orderNumber, identity, isContinuation: true };
     }
-    this.#above = key === "" ? undefined : identity;
+    if (key !== "") this.#above = identity;
     return { row, key, identity, isContinuation: false };
   }
 }

@@ -7,6 +7,7 @@ import { recordComposedAnew, recordComposition } from "../../ledger/results/comp
 import {
   countOwnFailures,
   type DueDelivery,
+  findProbe,
   listDueDeliveries,
   parkDelivery,
   postponeDelivery,
@@ -63,11 +64,21 @@ export async function deliverConnector(
   await composeOpen(connector, target, deps, signal);
   while (target.breaker.mayTry && deps.mayDeliver()) {
     signal.throwIfAborted();
-    const due = await listDueDeliveries(deps.pool, connector, target.breaker.isOpen ? 1 : BATCH);
+    const due = await listDue(connector, target, deps);
     if (due.length === 0) return;
     await sendBatch(connector, due, target, deps, signal);
     if (target.breaker.isOpen) return;
   }
+}
+
+async function listDue(
+  connector: string,
+  { breaker }: DeliveryTarget,
+  { pool }: DeliverDeps,
+): Promise<DueDelivery[]> {
+  if (!breaker.isOpen) return listDueDeliveries(pool, connector, BATCH);
+  const probe = await findProbe(pool, connector);
+  return probe === undefined ? [] : [probe];
 }
 
 async function composeOpen(

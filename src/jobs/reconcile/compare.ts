@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { asFailure, Failure } from "../../core/failures.ts";
+import { asFailure, Failure, type FailureCode } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { FacilityWay, Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
@@ -67,10 +67,14 @@ async function compare(
 ): Promise<void> {
   const surface = order.surface ?? deps.settings.wayOf(order.facilityId).surface;
   const decision = await lookForForgotten(order, { restored, surface, wasInCopy: true }, deps, signal);
-  const change = toChange(order, decision, surface, deps);
-  const changed = await changeOrders(deps.pool, [
-    { ...change, orderId: order.id, from: [order.state], isCompared: true },
-  ]);
+  const record = (change: Omit<OrderChange, "orderId">) =>
+    changeOrders(deps.pool, [{ ...change, orderId: order.id, from: [order.state], isCompared: true }]);
+  const changed = await record(toChange(order, decision, surface, deps)).catch((error: unknown) => {
+    if (decision.kind !== "adopt" || asFailure(error).code !== "REQUEST_CLAIMED") throw error;
+    // A person has to find out whose it is; until then it must not hold up all others.
+    const text = `${WORD[surface]} ${decision.id} at the service looks like this order's, but another order has it`;
+    return record(parked(order, { code: "SUBMIT_UNCERTAIN", text }));
+  });
   // It has moved on meanwhile, by a person or the lab: as it stands now it is compared once more.
   if (changed.size === 0) await postponeComparison(deps.pool, order.id, 0);
 }
@@ -103,17 +107,23 @@ function toChange(
     }
     case "park": {
       const { code, message: text } = forgottenFailure(decision, surface);
-      const reason = { code, text };
-      return {
-        to: "parked",
-        failure: reason,
-        isTakenBack: true,
-        event: { kind: "parked", detail: reason },
-        // One that is parked already was told of, and waits for the same person.
-        isReported: order.state !== "parked",
-      };
+      return parked(order, { code, text });
     }
   }
+}
+
+function parked(
+  order: LedgerOrder,
+  reason: { readonly code: FailureCode; readonly text: string },
+): Omit<OrderChange, "orderId"> {
+  return {
+    to: "parked",
+    failure: reason,
+    isTakenBack: true,
+    event: { kind: "parked", detail: reason },
+    // One that is parked already was reported, and waits for the same person.
+    isReported: order.state !== "parked",
+  };
 }
 
 function forgottenFailure(

@@ -13,6 +13,7 @@ import {
 } from "../../core/order-control.ts";
 import { together } from "../database.ts";
 import { formatId } from "../ids.ts";
+import { MAY_HAVE_LEFT } from "./control-requests.ts";
 import { findMerges, type SubjectMerges } from "./subjects.ts";
 
 /**
@@ -68,7 +69,7 @@ select 1
 const CONTROLLED_ORDERS = `
 select o.id, o.state, o.shares_number as "sharesNumber", o.facility_id, o.subject_code, o.request_id as "requestId",
        o.procedure_id as "procedureId", o.placer_authority as "placerAuthority", o.held_at is not null as "isHeld",
-       o.intent is not null as "hasIntent", encode(o.content_digest, 'hex') as digest,
+       ${MAY_HAVE_LEFT} as "hasIntent", encode(o.content_digest, 'hex') as digest,
        (o.request_id is not null or (o.surface = 'external' and o.procedure_id is not null)) as "isAtService",
        (select max(c.message_id)
           from control_requests c

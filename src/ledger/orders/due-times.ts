@@ -50,7 +50,7 @@ returning id`;
 const CANCELS = `
 update control_requests
    set next_at = now()
- where state in ('asked', 'under_way')
+ where state = 'open'
    and next_at > now() + $1 * interval '1 millisecond'
 returning id`;
 

@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { inTransaction, run } from "../database.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
+import { changeOrdersWithin } from "../orders/change.ts";
 
 /** A ledger that was found to be an older copy of itself. */
 export interface Restored {
@@ -160,6 +161,15 @@ update ledger
    and restore_lifted_at is null
 returning restored_at`;
 
+/** Orders to compare of which the lab wants something that isn't decided yet. Indexes: orders_compare, control_requests_open. */
+const UNCOMPARED_WITH_REQUEST = `
+select o.id
+  from orders o
+ where o.compare_at is not null
+   and exists (select 1 from control_requests c where c.order_id = o.id and c.state = 'open')
+ order by o.id
+   for update`;
+
 /** Index: orders_compare. */
 const COMPARE_NONE = "update orders set compare_at = null where compare_at is not null returning id";
 
@@ -171,8 +181,14 @@ const COMPARE_NONE = "update orders set compare_at = null where compare_at is no
 export async function liftRestored(pool: pg.Pool, act: Act): Promise<number | undefined> {
   return inTransaction(pool, async (client) => {
     if ((await client.query(LIFT)).rowCount !== 1) return undefined;
+    // A cancellation that waited for the comparison is decided now.
+    const { rows } = await client.query<{ id: number }>(UNCOMPARED_WITH_REQUEST);
+    await changeOrdersWithin(
+      client,
+      rows.map(({ id }) => ({ orderId: id, isCompared: true })),
+    );
     const { rowCount } = await client.query(COMPARE_NONE);
-    const uncompared = rowCount ?? 0;
+    const uncompared = (rowCount ?? 0) + rows.length;
     const audit = [{ target: "ledger", detail: { reason: act.reason, uncompared } }];
     await recordAudit(client, act, "release-after-restore", audit);
     return uncompared;

@@ -48,6 +48,18 @@ select d.id, d.file_name as "fileName", d.bytes, d.attempts
  order by d.connector, d.id
  limit $2`;
 
+/**
+ * The one that was tried least of those that are due; $1 connector. What fails by itself would else be tried again and again
+ * while nothing else gets a turn. Index: deliveries_pending.
+ */
+const PROBE = `
+select d.id, d.file_name as "fileName", d.bytes, d.attempts
+  from deliveries d
+ where d.connector between $1 and $1
+   and ${IS_DUE}
+ order by d.attempts, d.id
+ limit 1`;
+
 /** Which of these connectors have something due; $1 text[]. Indexes: as above. */
 const DUE_CONNECTORS = `
 select c.name
@@ -122,6 +134,11 @@ export async function findDueConnectors(pool: pg.Pool, connectors: readonly stri
 /** The next results of a connector, in the order in which they were made; never two of one order. */
 export function listDueDeliveries(pool: pg.Pool, connector: string, limit: number): Promise<DueDelivery[]> {
   return run<DueDelivery & pg.QueryResultRow>(pool, DUE, [connector, limit]);
+}
+
+/** The result by which a lab that takes none is tried: the one that was tried least. */
+export async function findProbe(pool: pg.Pool, connector: string): Promise<DueDelivery | undefined> {
+  return (await run<DueDelivery & pg.QueryResultRow>(pool, PROBE, [connector]))[0];
 }
 
 /** Records that the lab has these; the log tells it of each order. */

@@ -107,6 +107,13 @@ describe("an order is never sent with a part of its containers", () => {
     ]);
   });
 
+  test("when a row without a number that names another subject stands between it and a row of its own", async () => {
+    const rows = `${row("O-1", "V-1")}${row("", "V-2", "P-2")}${row("", "V-3")}`;
+    const outcome = await outcomeOf(HEADER + rows);
+    expect(outcome.filter((line) => line.includes("accepted"))).toEqual([]);
+    expect(outcome).toContainEqual(expect.stringMatching(/^lines? 2.*refused: CSV_ORDER_INCOMPLETE/));
+  });
+
   test("when a cell too many has shifted the one below and all rows have the same operation", async () => {
     const header = "order_number,facility,subject_code,container_label,container_description\n";
     const rows = "O-1,NORTH,P-1,V-1,\n,O-1,NORTH,P-1,V-2\nO-2,NORTH,P-2,V-3,\n";

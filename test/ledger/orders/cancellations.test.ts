@@ -13,6 +13,7 @@ import {
 } from "../../../src/ledger/orders/cancellations.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { claimBatch } from "../../../src/ledger/orders/submission.ts";
+import { liftRestored } from "../../../src/ledger/restored/restore.ts";
 import { claimNext, handOver, recordIntent } from "../../support/hand-over.ts";
 import { aCancel, answers, toldKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
@@ -420,6 +421,34 @@ test("requests of one message that are decided together are answered together", 
     await commit(pool, [aCancel(2, numbers)]);
     expect(await answers(pool)).toEqual([["CR", "CANCEL_ORDER_UNKNOWN", "CR"]]);
   }));
+
+describe("a cancellation of an order that a restored ledger has to compare", () => {
+  const toCompare = async (pool: pg.Pool) => {
+    const [orderId] = await commit(pool, [aRecord(1, [anOrder()])]);
+    await pool.query("update orders set compare_at = now()");
+    await pool.query("update ledger set restored_at = now()");
+    return orderId as number;
+  };
+
+  test("waits, since the service may have the order, and is decided once that is known", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await toCompare(pool);
+      await commit(pool, [aCancel(2, [{ placerOrderNumber: "A-1" }])]);
+      expect((await findOrders(pool, `o${orderId}`))[0]?.state).toBe("received");
+      expect(await cancelOrder(pool, orderId, OPERATOR, new Set())).not.toEqual({ kind: "cancelled" });
+      await changeOrders(pool, [{ orderId, isCompared: true }]);
+      expect((await findOrders(pool, `o${orderId}`))[0]?.state).toBe("cancelled");
+      expect(await answers(pool)).toEqual([["CR"]]);
+    }));
+
+  test("is decided when a person ends the comparing", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await toCompare(pool);
+      await commit(pool, [aCancel(2, [{ placerOrderNumber: "A-1" }])]);
+      expect(await liftRestored(pool, OPERATOR)).toBe(1);
+      expect((await findOrders(pool, `o${orderId}`))[0]?.state).toBe("cancelled");
+    }));
+});
 
 describe("an operator", () => {
   test("cancels an order that nothing has left of, and the lab is told of its end", () =>

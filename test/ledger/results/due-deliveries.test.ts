@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { findDueConnectors, listDueDeliveries } from "../../../src/ledger/results/deliveries.ts";
+import { findDueConnectors, findProbe, listDueDeliveries } from "../../../src/ledger/results/deliveries.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
 const BACKLOG = 4_000;
@@ -60,3 +60,15 @@ describe("the search for what is due", () => {
       expect(read).toBeLessThan(20);
     }));
 });
+
+test("a lab that takes none is tried by the result that was tried least, so that what fails by itself lets others through", () =>
+  withLedger(async ({ pool }) => {
+    await pool.query(
+      `insert into deliveries (connector, file_name, bytes, order_ids, attempts)
+       select 'c1', 'r' || g, 'x', array[g], case when g = 13 then 0 else 20 - g end from generate_series(1, 13) g`,
+    );
+    expect((await findProbe(pool, "c1"))?.fileName).toBe("r13");
+    await pool.query("update deliveries set state = 'delivered' where file_name = 'r13'");
+    expect((await findProbe(pool, "c1"))?.fileName).toBe("r12");
+    expect(await findProbe(pool, "c2")).toBeUndefined();
+  }));
