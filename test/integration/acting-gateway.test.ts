@@ -93,7 +93,10 @@ describe.concurrent("a gateway that passes the call on and then answers that it 
     return withSite({ config: configOf("request", { reconcile }), simulator }, async (site) => {
       const numbers = Array.from({ length: 6 }, (_, index) => index);
       for (const index of numbers) seed(site, `S-${index}`);
+      const listedAt = Date.now() + 1_600;
       await site.start();
+      // Subjects are listed late, too: an order before that would have one registered that is there already.
+      await eventually(async () => Date.now() >= listedAt);
       for (const index of numbers)
         await site.drop("hl7", `${index}.hl7`, order("CRYO-STORE", `A-${index}`, `S-${index}`));
       await site.settled(6, ["completed", "parked"]);
