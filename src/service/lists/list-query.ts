@@ -28,7 +28,7 @@ export interface PageQuestion {
  * specification names are always sent. Entries have to be looked at by the caller, as with any filter.
  *
  * @param ask makes the call with the given query
- * @returns no entries for a later page of a list that can't be paged: all there is stands on its first
+ * @returns the entries with the query that showed them; none for a later page of a list that can't be paged: all there is stands on its first
  * @throws Failure SERVICE_SHAPE_UNKNOWN when such a list may have been cut and the whole is wanted; what `ask` throws,
  *   the first refusal if nothing helped.
  */
@@ -36,10 +36,10 @@ export async function askForPage(
   question: PageQuestion,
   known: { readonly capabilities: Capabilities; readonly policy: FilterPolicy },
   ask: (query: Query) => Promise<readonly RawObject[]>,
-): Promise<readonly RawObject[]> {
+): Promise<{ readonly entries: readonly RawObject[]; readonly query: Query }> {
   const { capabilities } = known;
   const { endpoint, page, isUnpaged } = question;
-  if (page > 1 && (isUnpaged || capabilities.isRefused(endpoint, "page"))) return [];
+  if (page > 1 && (isUnpaged || capabilities.isRefused(endpoint, "page"))) return { entries: [], query: {} };
   const queries = queriesOf(question, known);
   const [best = {}] = queries;
   let refusal: Failure | undefined;
@@ -48,7 +48,7 @@ export async function askForPage(
       const entries = await ask(query);
       if (query !== best) remember(question, best, query, capabilities);
       if (!("page" in query)) requireUncut(question, entries);
-      return entries;
+      return { entries, query };
     } catch (error) {
       const failure = asFailure(error);
       if (!isAboutParameters(failure)) throw error;

@@ -20,10 +20,11 @@ export interface Listing {
   readonly query: Query;
   readonly sensitive: readonly Phi[];
   /**
-   * When the walk is over. `short`: at a page shorter than the longest one seen lately, which saves a request.
-   * `empty`: only at an empty page, where a missed entry would do harm.
+   * When the walk is over, by what an entry that is missed would do. `short`: nothing much, so the walk ends at a page
+   * shorter than the longest one seen lately, which saves a request. `whole`: what is missed counts as not there, so a list
+   * that may be cut is an error; it ends like `short`. `empty`: as `whole`, and only at an empty page.
    */
-  readonly ends: "short" | "empty";
+  readonly ends: "short" | "whole" | "empty";
   /** Page size to ask for instead of the configured one. */
   readonly perPage?: number | undefined;
   /** Pages after which the walk is given up instead of {@link MAX_PAGES}. */
@@ -52,11 +53,11 @@ export async function* walkPages(
   let pagesWithoutNews = 0;
   let longestHere = 0;
   const { maxPages = MAX_PAGES } = listing;
+  const first = await readPage(context, listing, { page: 1, perPage }, signal);
+  const size = Number(first.query.perPage ?? DEFAULT_PER_PAGE);
   for (let page = 1; page <= maxPages; page += 1) {
-    const entries = await fetchPage(context, listing, { page, perPage }, signal).catch((error: unknown) => {
-      if (page > 1 && isNoSuchPage(error)) return [];
-      throw error;
-    });
+    const entries =
+      page === 1 ? first.entries : await readLaterPage(context, listing, { first, page }, signal);
     if (entries.length === 0) return;
     const fresh = entries.filter((entry) => !seen.has(keyOf(entry)));
     for (const entry of fresh) seen.add(keyOf(entry));
@@ -76,22 +77,23 @@ export async function* walkPages(
       isPlainArray(listing.endpoint) &&
       pagesWithoutNews > mostWithoutNews &&
       pagesWithoutNews === page - 1 &&
-      entries.length === perPage
+      entries.length === size
     ) {
       const ask = (length: number) => fetchPage(context, listing, { page: 1, perPage: length }, signal);
-      for await (const others of readAtOtherLengths(listing.endpoint, perPage, ask)) {
+      for await (const others of readAtOtherLengths(listing.endpoint, size, ask)) {
         const more = others.filter((entry) => !seen.has(keyOf(entry)));
         for (const entry of more) seen.add(keyOf(entry));
         if (more.length > 0) yield more;
       }
       return;
     }
-    if (listing.ends === "short" && (isShort || pagesWithoutNews > 0)) return;
+    if (listing.ends !== "empty" && isShort) return;
+    if (listing.ends === "short" && pagesWithoutNews > 0) return;
     if (pagesWithoutNews > 1) {
       // A whole list that just fills the page looks the same as a list cut to one page: not to be believed. So does one
       // that fills the default page, where a missed entry would do harm.
       const isDefaultPage = entries.length === DEFAULT_PER_PAGE && !isPlainArray(listing.endpoint);
-      if (page === 3 && (entries.length === perPage || (listing.ends === "empty" && isDefaultPage))) {
+      if (page === 3 && (entries.length === size || isDefaultPage)) {
         throw new Failure(
           "SERVICE_SHAPE_UNKNOWN",
           `${listing.endpoint}: \`page\` is ignored, each page is the first`,
@@ -104,7 +106,42 @@ export async function* walkPages(
   throw new Failure("SERVICE_LIST_TOO_LONG", `${listing.endpoint}: no end within ${maxPages} pages`);
 }
 
-/** Some services answer 404 behind the last page; in the service's own JSON, since a gateway's word says nothing of it. */
+/** A page and the question that it answers. */
+interface AnsweredPage {
+  readonly entries: readonly RawObject[];
+  readonly query: Query;
+}
+
+/**
+ * Reads a page after the first one, asked for just as that was, whatever other calls have learned since: in another form its
+ * number would mean other entries. A list that was not paged is over.
+ *
+ * Some services answer 404 behind the last page, in JSON; a gateway may as well. It is believed where the page is not there
+ * a second time and the first page still is.
+ * @throws Failure SERVICE_UNAVAILABLE when the first page isn't there any more either.
+ */
+async function readLaterPage(
+  context: ServiceContext,
+  listing: Listing,
+  { first, page }: { readonly first: AnsweredPage; readonly page: number },
+  signal: AbortSignal,
+): Promise<readonly RawObject[]> {
+  if (first.query.page === undefined) return [];
+  const read = async (nth: number): Promise<readonly RawObject[] | undefined> => {
+    try {
+      return await readEntries(context, listing, { ...first.query, page: nth }, signal);
+    } catch (error) {
+      if (isNoSuchPage(error)) return undefined;
+      throw error;
+    }
+  };
+  const entries = (await read(page)) ?? (await read(page));
+  if (entries !== undefined) return entries;
+  if ((await read(1)) !== undefined) return [];
+  const message = `GET ${listing.endpoint}: first its page ${page}, then the whole list is not found`;
+  throw new Failure("SERVICE_UNAVAILABLE", message);
+}
+
 function isNoSuchPage(error: unknown): boolean {
   return error instanceof Failure && error.code === "SERVICE_NOT_FOUND" && error.answer?.shape === "json";
 }
@@ -119,14 +156,42 @@ function shortBelow(page: number, full: number): number {
 }
 
 /** Reads one page. @throws Failure SERVICE_SHAPE_UNKNOWN when no list is found in the answer. */
-export function fetchPage(
+export async function fetchPage(
   context: ServiceContext,
-  listing: Pick<Listing, "endpoint" | "query" | "sensitive"> & Partial<Pick<Listing, "ends">>,
+  listing: Pick<Listing, "endpoint" | "query" | "sensitive">,
   paging: { readonly page: number; readonly perPage: number },
   signal: AbortSignal,
 ): Promise<readonly RawObject[]> {
-  const { endpoint, query, sensitive } = listing;
+  return (await readPage(context, { ...listing, ends: "short" }, paging, signal)).entries;
+}
+
+/** Reads one page in the first form that the service takes. */
+function readPage(
+  context: ServiceContext,
+  listing: Listing,
+  paging: { readonly page: number; readonly perPage: number },
+  signal: AbortSignal,
+): Promise<AnsweredPage> {
+  const { endpoint, query, ends } = listing;
   const { capabilities, settings } = context;
+  const question = {
+    endpoint,
+    filters: query,
+    ...paging,
+    isWholeWanted: ends !== "short",
+    isUnpaged: settings.unpaged.has(endpoint),
+  };
+  return askForPage(question, { capabilities, policy: settings.filters }, (sent) =>
+    readEntries(context, listing, sent, signal),
+  );
+}
+
+function readEntries(
+  { capabilities, settings, transport }: ServiceContext,
+  { endpoint, sensitive }: Listing,
+  query: Query,
+  signal: AbortSignal,
+): Promise<readonly RawObject[]> {
   const read = (answer: Answer): readonly RawObject[] => {
     if (answer.shape === "empty") return [];
     // The specification calls the external surface's lists bare arrays; only those of the other one are left open.
@@ -143,16 +208,7 @@ export function fetchPage(
     capabilities.sawEnvelope(endpoint, unwrapped.envelope);
     return unwrapped.entries;
   };
-  const question = {
-    endpoint,
-    filters: query,
-    ...paging,
-    isWholeWanted: listing.ends === "empty",
-    isUnpaged: settings.unpaged.has(endpoint),
-  };
-  return askForPage(question, { capabilities, policy: settings.filters }, (sent) =>
-    context.transport.call({ method: "GET", route: endpoint, query: sent, sensitive, read }, signal),
-  );
+  return transport.call({ method: "GET", route: endpoint, query, sensitive, read }, signal);
 }
 
 /** All entries of a list that `keep` turns into something. */

@@ -47,7 +47,7 @@ export async function listSubjectContainers(
     endpoint,
     query: { subjectCode: wanted },
     sensitive: [subjectCode],
-    ends: "short",
+    ends: "whole",
   } as const;
   const found = await collect(
     context,

@@ -26,7 +26,7 @@ export async function findSubject(
     endpoint: SUBJECTS,
     query: { code: wanted, facilityId },
     sensitive: [code],
-    ends: "short",
+    ends: "whole",
   } as const;
   const sameCode = await collect(
     context,
