@@ -15,7 +15,7 @@ import {
 } from "../../ledger/results/deliveries.ts";
 import { type Composition, listOpenOutcomes, type OpenOutcome } from "../../ledger/results/outcomes.ts";
 import { type Backoff, backoffMs } from "../backoff.ts";
-import type { LabBreaker } from "./lab-breaker.ts";
+import { type LabBreaker, LONGEST_PAUSE_MS } from "./lab-breaker.ts";
 
 /** The lab's end of a connector. */
 export interface DeliveryTarget {
@@ -185,6 +185,7 @@ async function recordFailure(
   const wasOpen = breaker.isOpen;
   breaker.noteFailure(id, failure);
   if (breaker.isOpen && !wasOpen) logger.warn({ connector, code }, "the lab can't be reached; results wait");
-  const nextInMs = backoffMs(attempts + 1, backoff, random(), retryAfterMs);
+  const maxMs = breaker.isOpen ? Math.min(backoff.maxMs, LONGEST_PAUSE_MS) : backoff.maxMs;
+  const nextInMs = backoffMs(attempts + 1, { ...backoff, maxMs }, random(), retryAfterMs);
   await postponeDelivery(pool, { id, nextInMs, code, text });
 }

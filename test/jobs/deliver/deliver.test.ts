@@ -105,7 +105,21 @@ test("lets later results wait behind one that the lab can't take right now", () 
     expect(lab.got.map((name) => name.split("_")[0])).toEqual(["A-1", "A-2"]);
   }));
 
-test("sets a result aside that the lab will never take, and goes on with the others", () =>
+test("tries a lab that is away at least once a minute, however often its only result has failed", () =>
+  withLedger(async (ledger) => {
+    await commitNumbered(ledger, ["A-1"]);
+    const lab = await aLab(() => new Failure("MLLP_UNREACHABLE", "no connection"));
+    const backoff = { firstMs: 2_000, maxMs: 300_000 };
+    await deliver(ledger, lab.target, { backoff, random: () => 1 });
+    await ledger.pool.query("update deliveries set next_at = now(), attempts = 20");
+    await deliver(ledger, lab.target, { backoff, random: () => 1 });
+    const { rows } = await ledger.pool.query(
+      "select attempts from deliveries where next_at <= now() + '1 min'",
+    );
+    expect(rows).toEqual([{ attempts: 21 }]);
+  }));
+
+test("parks a result that the lab will never take, and goes on with the others", () =>
   withLedger(async (ledger) => {
     await commitNumbered(ledger, ["A-1", "A-2"]);
     const lab = await aLab((name) =>
