@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
+import { submitBatch } from "../../src/jobs/submit/submit.ts";
+import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
+import { openOrderWriter } from "../../src/ledger/order-writer.ts";
+import { withStub } from "../service/with-client.ts";
+import { handOver, UNCOUNTED } from "../support/hand-over.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
+import { silent, withLedger } from "../support/with-ledger.ts";
+
+const LEASE_MS = 300_000;
+
+test.each([
+  { call: "registration", subjects: "register" },
+  { call: "creation", subjects: "none" },
+] as const)(
+  "a worker that is stopped for longer than its lease, after its intent was written, sends no $call",
+  ({ subjects }) =>
+    withLedger(({ pool }) =>
+      withStub(async (stub, service) => {
+        await commit(pool, [aRecord(1, [anOrder()])]);
+        const [due] = await handOver(pool);
+        let now = 0;
+        const writer = openOrderWriter(pool, UNCOUNTED);
+        const deps: SubmitDeps = {
+          pool,
+          service,
+          logger: silent,
+          random: () => 0,
+          owner: "me",
+          abandoned: { fences: new Set(), claims: new Set() },
+          requireNewestKnown: async () => undefined,
+          clock: { now: Date.now, monotonic: () => now, sleep: async () => undefined },
+          writer: {
+            ...writer,
+            intend: async (intent, after) => {
+              const result = await writer.intend(intent, after);
+              now += LEASE_MS + 1;
+              return result;
+            },
+          },
+          settings: {
+            leaseMs: LEASE_MS,
+            callTimeoutMs: 1_000,
+            backoff: { firstMs: 1, maxMs: 1 },
+            reconcile: { checksMs: [1], giveUpAfterMs: 1, recheckMs: 1_000, retrievals: "park" },
+            firstPollMs: 60_000,
+            subjectRequires: [],
+            correlation: "token",
+            sameContainer: "park",
+            labelOfTwoSubjects: "park",
+            wayOf: () => ({ surface: "request", subjects }),
+          },
+        };
+        await submitBatch(due?.batch ?? 0, deps, new AbortController().signal);
+        expect(stub.count("POST")).toBe(0);
+        const [order] = await findOrders(pool, "A-1");
+        expect(order).toMatchObject({ state: "received", failure: { code: "ORDER_LEASE_LOST" } });
+        expect((await listEvents(pool, order?.id ?? 0)).map(({ kind }) => kind)).toContain("again");
+      }),
+    ),
+);
