@@ -1,5 +1,6 @@
+import { z } from "zod";
 import type { OrderContainer } from "../core/order.ts";
-import type { Phi } from "../core/phi.ts";
+import { type Phi, phi } from "../core/phi.ts";
 import type { Surface } from "../core/surface.ts";
 import type { ResolvedSettings } from "./settings.ts";
 
@@ -67,6 +68,36 @@ export function requestBody(
     })),
   };
 }
+
+/** What a body of {@link requestBody} asks for; undefined for anything else. */
+export function parseRequestBody(body: unknown, surface: Surface): NewRequest | undefined {
+  const parsed = bodyShape.safeParse(body);
+  if (!parsed.success) return undefined;
+  const { type, facilityId, subjectCode, sampleContainerIds, sampleContainers } = parsed.data;
+  const common = { facilityId, subjectCode: phi(subjectCode) };
+  if (type === "RETRIEVAL") return { ...common, type, containerIds: sampleContainerIds };
+  const containers = sampleContainers.map((each) => ({
+    label: each[LABEL_FIELD[surface]] ?? "",
+    description: each.description,
+  }));
+  return { ...common, type, containers, ref: findMarks(containers[0]?.description ?? "").at(-1) };
+}
+
+const bodyShape = z.object({
+  type: z.enum(["STORE", "RETRIEVAL"]),
+  facilityId: z.number(),
+  subjectCode: z.string(),
+  sampleContainerIds: z.array(z.number()).default([]),
+  sampleContainers: z
+    .array(
+      z.object({
+        sampleContainerId: z.string().optional(),
+        name: z.string().optional(),
+        description: z.string(),
+      }),
+    )
+    .default([]),
+});
 
 /** Which fields a service insists on is not shown by the specification, so no description is left empty. */
 function describe({ description, label }: OrderContainer): string {

@@ -36,6 +36,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     formerIds: [],
     isRepostApproved: false,
     calledAt: undefined,
+    isChanged: false,
     isRefused: false,
     surface: "request",
     requestId: undefined,

@@ -3,7 +3,7 @@ import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { retryOrder } from "../../src/ledger/orders/acts.ts";
 import type { FaultRule } from "../../src/simulator/faults.ts";
 import { eventually } from "../support/eventually.ts";
-import { omlO33, ormCancel } from "../support/lab-messages.ts";
+import { omlO33, ormCancel, ormControl } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 
 const PATHS = { request: "/api/procedure-requests", external: "/api/v1/external/procedures" } as const;
@@ -218,4 +218,60 @@ describe.concurrent("a call that was refused for good", () => {
         },
       ),
   );
+
+  test.each(ways)(
+    "is looked for before the order is sent as the lab has changed it: %j",
+    ({ surface, operation, correlation }) =>
+      withSite(
+        {
+          config: configOf(surface, { correlation }),
+          simulator: {
+            staff: { auto: false },
+            faults: [{ method: "POST", path: PATHS[surface], times: 1, status: 422, executed: true }],
+          },
+        },
+        async (site) => {
+          seed(site);
+          site.simulator.control.addContainer({ facilityId: 12, subjectCode: "S-1", name: "V-OTHER" });
+          await site.start();
+          await site.drop("hl7", "a.hl7", order(operation));
+          await site.settled(1, ["parked"]);
+          const labels = [operation === "CRYO-STORE" ? "V-CHANGED" : "V-OTHER"];
+          const change = { number: "A-1", subject: "S-1", operation, labels };
+          await site.drop("hl7", "b.hl7", ormControl("XO", change));
+          await eventually(async () => (await kinds(site)).includes("changed"));
+          const [parked] = await site.settled(1, ["parked", "submitted"]);
+          const [made, ...others] = site.simulator.tally().journal;
+          expect(others).toEqual([]);
+          const id = surface === "request" ? `request ${made?.requestId}` : `procedure ${made?.procedureId}`;
+          const text = `${id} at the service may be what the order asked for before it was changed`;
+          expect(parked).toMatchObject({ state: "parked", failure: { code: "SUBMIT_UNCERTAIN", text } });
+          // A person has seen it.
+          if (!parked) throw new Error("no order");
+          expect(await retryOrder(site.pool, parked, { actor: "test" })).toBe("done");
+          await site.settled(1, ["submitted"]);
+          expect(site.simulator.tally().journal).toHaveLength(2);
+        },
+      ),
+  );
+
+  test("needs nobody once the lab has changed the order, where it was not carried out", () =>
+    withSite(
+      {
+        config: configOf("request", {}),
+        simulator: {
+          staff: { auto: false },
+          faults: [{ method: "POST", path: PATHS.request, times: 1, status: 422 }],
+        },
+      },
+      async (site) => {
+        seed(site);
+        await site.start();
+        await site.drop("hl7", "a.hl7", order("CRYO-STORE"));
+        await site.settled(1, ["parked"]);
+        await site.drop("hl7", "b.hl7", ormControl("XO", { number: "A-1", subject: "S-1", labels: ["V-2"] }));
+        await site.settled(1, ["submitted"]);
+        expect(site.simulator.tally().journal).toMatchObject([{ subjectCode: "S-1" }]);
+      },
+    ));
 });

@@ -6,7 +6,8 @@ import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { withStub } from "../service/with-client.ts";
 import { handOver, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { silent, withLedger } from "../support/with-ledger.ts";
+import { SUBMIT_SETTINGS, submitDeps } from "../support/submit.ts";
+import { withLedger } from "../support/with-ledger.ts";
 
 const LEASE_MS = 300_000;
 
@@ -23,13 +24,8 @@ test.each([
         let now = 0;
         const writer = openOrderWriter(pool, UNCOUNTED);
         const deps: SubmitDeps = {
-          pool,
+          ...submitDeps(pool, { matches: [], candidates: [] }),
           service,
-          logger: silent,
-          random: () => 0,
-          owner: "me",
-          abandoned: { fences: new Set(), claims: new Set() },
-          requireNewestKnown: async () => undefined,
           clock: { now: Date.now, monotonic: () => now, sleep: async () => undefined },
           writer: {
             ...writer,
@@ -40,15 +36,8 @@ test.each([
             },
           },
           settings: {
+            ...SUBMIT_SETTINGS,
             leaseMs: LEASE_MS,
-            callTimeoutMs: 1_000,
-            backoff: { firstMs: 1, maxMs: 1 },
-            reconcile: { checksMs: [1], giveUpAfterMs: 1, recheckMs: 1_000, retrievals: "park" },
-            firstPollMs: 60_000,
-            subjectRequires: [],
-            correlation: "token",
-            sameContainer: "park",
-            labelOfTwoSubjects: "park",
             wayOf: () => ({ surface: "request", subjects }),
           },
         };

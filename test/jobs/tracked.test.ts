@@ -35,6 +35,7 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     formerIds: [],
     isRepostApproved: false,
     calledAt: undefined,
+    isChanged: false,
     isRefused: false,
     surface: "request",
     requestId: 5,

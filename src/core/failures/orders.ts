@@ -92,8 +92,9 @@ export const ORDER_FAILURES = {
   },
   SUBMIT_UNCERTAIN: {
     class: "permanent",
-    meaning: "A call got no answer, and the service shows neither its effect nor proof that it had none.",
-    hint: "Look at the service. If the request is there, `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`); if not, retry.",
+    meaning:
+      "A call got no answer, and the service shows neither its effect nor proof that it had none; or the order was changed after a refused call, and the service has what may be of that call.",
+    hint: "Look at the service. If the request is there, `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`); if not, or once one of a changed order is cancelled there, retry.",
   },
   SUBMIT_SEVERAL_MATCHES: {
     class: "permanent",

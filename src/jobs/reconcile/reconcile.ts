@@ -1,11 +1,14 @@
+import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
 import type { Surface } from "../../core/surface.ts";
+import { findSent } from "../../ledger/operator/views.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
 import { wasCallTaken } from "../../ledger/orders/service-answers.ts";
 import { findClaimed, isLaneUnreconciled } from "../../ledger/orders/submission.ts";
 import { countEmptyChecks } from "../../ledger/settlements.ts";
 import type { ServiceClient } from "../../service/client.ts";
+import { parseRequestBody } from "../../service/new-request.ts";
 import type { ReconcileFindings } from "../../service/reconcile/find-request.ts";
 import { toNewRequest } from "../submit/create.ts";
 import type { SubmitDeps } from "../submit/deps.ts";
@@ -116,7 +119,7 @@ async function afterEmptyCheck(order: LedgerOrder, deps: SubmitDeps): Promise<Se
   if (order.isRefused) {
     // The answer said so, and the service shows nothing else.
     const event = { kind: "settled", detail: { found: "nothing", isRefused: true } };
-    return { ...backToWaiting(event), failure: undefined };
+    return { ...backToWaiting(event), failure: undefined, recheckInMs: recheckOf(order, deps) };
   }
   const next = planCheck(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.reconcile);
   if (next !== "believed") return checkAgain(order, next.nextInMs, "nothing");
@@ -146,7 +149,13 @@ async function afterEmptyCheck(order: LedgerOrder, deps: SubmitDeps): Promise<Se
       "the service shows no trace of the call, and a retrieval leaves nothing that would prove it",
     );
   }
-  return backToWaiting({ kind: "settled", detail: { found: "nothing", looks: order.looks + 1 } });
+  const event = { kind: "settled", detail: { found: "nothing", looks: order.looks + 1 } };
+  return { ...backToWaiting(event), recheckInMs: recheckOf(order, deps) };
+}
+
+/** A list may show late what a call made, also where the order is not sent again after it, but cancelled. */
+function recheckOf({ intent }: LedgerOrder, { settings }: SubmitDeps): number | undefined {
+  return intent === "request" ? settings.reconcile.recheckMs : undefined;
 }
 
 function checkAgain(order: LedgerOrder, nextInMs: number, found: string): Settlement {
@@ -192,19 +201,51 @@ export const WORDS = { request: "requests", external: "procedures" } as const sa
   string
 >;
 
-/** Looks at the service for what the calls of an order made since the first of them, on the surface that they went to. */
+/**
+ * Looks for what the latest call of an order made that asks for something else since: the call was refused, but a gateway may
+ * have said so after it had passed the call on.
+ *
+ * @throws Failure SUBMIT_UNCERTAIN when the service has something that may be of that call; those of the reads
+ */
+export async function guardChanged(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
+  const surface = order.surface ?? "request";
+  const { matches, candidates, traces = [] } = await findCreated(surface, order, deps, signal);
+  const ids = [...new Set([...matches, ...candidates])];
+  const claimed = await findClaimed(deps.pool, surface, ids, order.id);
+  const free = ids.filter((id) => !claimed.has(id));
+  if (free.length + traces.length === 0) return;
+  const what =
+    free.length > 0
+      ? `${(free.length === 1 ? WORD : WORDS)[surface]} ${free.join(", ")}`
+      : `containers ${traces.join(", ")}`;
+  throw new Failure(
+    "SUBMIT_UNCERTAIN",
+    `${what} at the service may be what the order asked for before it was changed`,
+  );
+}
+
+/**
+ * Looks at the service for what the calls of an order made since the first of them, on the surface that they went to; of one
+ * that was changed since, for what it asked for then.
+ */
 export async function findCreated(
   surface: Surface,
   order: LedgerOrder,
   {
+    pool,
     service,
     settings,
-  }: { readonly service: ServiceClient; readonly settings: { readonly correlation: "token" | "labels" } },
+  }: {
+    readonly pool: pg.Pool;
+    readonly service: ServiceClient;
+    readonly settings: { readonly correlation: "token" | "labels" };
+  },
   signal: AbortSignal,
 ): Promise<ReconcileFindings> {
   const containerIds = order.containers.flatMap((container) => container.containerId ?? []);
+  const sent = order.isChanged ? parseRequestBody(await findSent(pool, order.id), surface) : undefined;
   const lost = {
-    ...toNewRequest(order, containerIds, { settings }),
+    ...(sent ?? toNewRequest(order, containerIds, { settings })),
     sentAfter: order.calledAt ?? order.intentAt ?? order.receivedAt,
     knownIds: new Set([...order.knownRequestIds, ...order.formerIds]),
   };

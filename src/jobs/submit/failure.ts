@@ -102,6 +102,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
       failure: reason,
       isIntentCleared: !mayHaveLeft,
       isUnsent,
+      recheckInMs: isRefused ? deps.settings.reconcile.recheckMs : undefined,
       event: { kind: "parked", detail: reason },
       isReported: true,
     };

@@ -10,7 +10,7 @@ import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
 import { requestBody } from "../../service/new-request.ts";
 import { sensitiveOf } from "../../service/request-surface/subjects.ts";
 import { guardForgotten } from "../reconcile/compare.ts";
-import { reconcileOrder } from "../reconcile/reconcile.ts";
+import { guardChanged, reconcileOrder } from "../reconcile/reconcile.ts";
 import { create, toNewRequest } from "./create.ts";
 import type { SubmitDeps } from "./deps.ts";
 import { recordSubmitFailure } from "./failure.ts";
@@ -99,6 +99,7 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   await deps.requireNewestKnown();
   if (isSubjectNews(order.operation)) return takeNews(order, likeness, deps, signal);
   if ((await guardOrder(order, likeness, step.labelHolder, deps)) === "wait") return putOff(order, deps);
+  if (order.isChanged && !order.isRepostApproved) await guardChanged(order, deps, signal);
   const subject = await ensureSubject(step, likeness, deps, signal);
   // Recorded together with the intent that follows, where nothing in between can fail.
   const registered: OrderChange | undefined =
@@ -266,10 +267,11 @@ async function createRequest(
   // Without a token, only what was there before tells an older request from the one that is about to be made.
   // The external surface shows the exact containers of each procedure, and its list can't be asked by subject.
   // It is taken before the first call and kept: what that one made must not pass for older than the second.
-  const isFirst = order.calledAt === undefined || order.surface !== surface;
+  const isUncalled = order.calledAt === undefined || order.isChanged;
+  const isFirst = isUncalled || order.surface !== surface;
   const needsSnapshot = isFirst && surface === "request" && request.ref === undefined;
   const { overrides } = prepared.likeness;
-  const restored = order.calledAt === undefined && !overrides.has("restored") ? step.restored : undefined;
+  const restored = isUncalled && !overrides.has("restored") ? step.restored : undefined;
   // Reading may fail, and a registration that isn't recorded could be made twice.
   const isRecordedFirst = needsSnapshot || restored !== undefined;
   if (isRecordedFirst && prepared.registered) await deps.writer.change(prepared.registered);

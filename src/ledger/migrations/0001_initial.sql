@@ -192,15 +192,17 @@ create table orders (
   looks               integer not null default 0,
   -- Looks that failed, in a row. They are no attempts: what is tried after them has failed no more often.
   failed_checks        integer not null default 0,
-  -- When the first call to create what the order asks for left, and what was there before it: both stay until the order
-  -- asks for something else.
+  -- When the first call to create what the order asks for left, and what was there before it: both stay until the next call
+  -- after the order has come to ask for something else, or is done again.
   called_at           timestamptz,
   known_request_ids   bigint[] not null default '{}',
+  -- It asks for something else than its latest call, which was refused.
+  is_changed          boolean not null default false,
   -- The latest call was answered with a refusal that says nothing was done: one empty look is enough to send it again.
   is_refused          boolean not null default false,
   -- A person has looked and wants it sent again although nothing proves that the first call had no effect.
   is_repost_approved  boolean not null default false,
-  -- When an order that was sent again, since nothing was found of its first call, is looked for once more.
+  -- When the service is looked at once more for what calls made of which nothing was found, or which it refused.
   recheck_at          timestamptz,
   -- An order of a restored ledger that is to be compared with the service before anything is submitted: when that is tried next.
   compare_at          timestamptz,

@@ -17,6 +17,7 @@ update orders
        overrides = '{}',
        former_ids = array_remove(array_append(former_ids, coalesce(request_id, procedure_id)), null),
        called_at = null,
+       is_changed = false,
        known_request_ids = '{}',
        recheck_at = null,
        request_id = null,
@@ -111,6 +112,11 @@ export async function retryOrder(
     if (order.state !== "parked") return "runNow";
     if (linkOf(order) !== undefined)
       return { ...common, from: ["parked"], to: "submitted", isMissing: false };
+    // What its call asked for is looked for when its turn comes; a person who has seen what was found goes past it.
+    if (order.intent === undefined && order.isChanged) {
+      const isRepostApproved = order.failure?.code === "SUBMIT_UNCERTAIN";
+      return { ...common, from: ["parked"], to: "received", isRepostApproved };
+    }
     // A call that was refused is looked for too, before another one leaves: the refusal may have been a gateway's.
     if (order.intent === undefined && order.calledAt !== undefined) {
       const reopened = { isIntentReopened: true, isRefused: true };

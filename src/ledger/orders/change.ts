@@ -72,6 +72,8 @@ export interface OrderChange {
   readonly answer?: KeptAnswer | undefined;
   /** It was compared with the service after the ledger was restored. */
   readonly isCompared?: boolean | undefined;
+  /** When the service is looked at once more for what its calls may have made, ms from now. */
+  readonly recheckInMs?: number | undefined;
   /** The look for what it may be at the service besides, after it was sent again, has been made. */
   readonly isRechecked?: boolean | undefined;
   /** An entry of the timeline. `detail` holds no patient's values. */
@@ -115,7 +117,9 @@ update orders o
        is_refused = case when x.clears_intent then false else coalesce(x.is_refused, o.is_refused) end,
        is_repost_approved = case when x.clears_intent then false
                                  else coalesce(x.approves_repost, o.is_repost_approved) end,
-       recheck_at = case when x.is_rechecked then null else o.recheck_at end,
+       recheck_at = case when x.is_rechecked then null
+                         when x.recheck_in_ms is not null then now() + x.recheck_in_ms * interval '1 millisecond'
+                         else o.recheck_at end,
        -- What is linked, or has ended, needs no comparison.
        compare_at = case when x.is_compared or x.surface is not null
                            or x."to" in ('completed', 'rejected', 'cancelled', 'failed', 'discarded') then null
@@ -129,7 +133,7 @@ update orders o
          remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, looks integer,
          failed_checks integer, releases boolean, takes_back boolean, is_held boolean, clears_intent boolean, reopens_intent boolean,
          approves_repost boolean, is_refused boolean, is_unsent boolean,
-         is_missing boolean, is_rechecked boolean, is_compared boolean)
+         is_missing boolean, is_rechecked boolean, recheck_in_ms double precision, is_compared boolean)
  where o.id = x.order_id
    and (x.fence is null or o.fence = x.fence)
    and (x."from" is null or o.state = any (x."from"))
@@ -194,6 +198,7 @@ function toParameter(change: OrderChange): Record<string, unknown> {
     is_unsent: change.isUnsent === true,
     approves_repost: change.isRepostApproved,
     is_missing: change.isMissing,
+    recheck_in_ms: change.recheckInMs,
     is_rechecked: change.isRechecked === true,
     is_compared: change.isCompared === true,
   };

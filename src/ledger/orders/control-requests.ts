@@ -43,7 +43,8 @@ select x."messageId", x.position, x.connector, x.control, x."orderId", x."placer
 /** Whether a call for order `o` may have left: also where a restored ledger doesn't know, until that is found out. */
 export const MAY_HAVE_LEFT = `(o.intent is not null
         or o.compare_at is not null
-        or (o.state = 'parked' and o.failure_code = 'SUBMIT_FORGOTTEN_REQUEST'))`;
+        or (o.state = 'parked' and o.failure_code = 'SUBMIT_FORGOTTEN_REQUEST')
+        or (o.state = 'parked' and o.failure_code = 'SUBMIT_UNCERTAIN' and o.is_changed))`;
 
 /** Open requests about these orders, with how the orders stand; $1 bigint[]. Index: control_requests_open. */
 const OPEN_REQUESTS = `

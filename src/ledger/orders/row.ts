@@ -49,6 +49,8 @@ export interface LedgerOrder extends Order {
   readonly isRepostApproved: boolean;
   /** When the first call to create what the order asks for now left; undefined while none has. */
   readonly calledAt: Date | undefined;
+  /** It asks for something else than its latest call, which was refused. */
+  readonly isChanged: boolean;
   /** The latest call was answered, and the answer says that nothing was done. */
   readonly isRefused: boolean;
   /** The surface that its latest call went to; undefined before the first. */
@@ -78,7 +80,8 @@ export const ORDER_COLUMNS = `
   o.mark, o.attempts, o.next_at as "nextAt", o.fence, o.intent, o.intent_at as "intentAt",
   (extract(epoch from now() - o.intent_at) * 1000)::double precision as "intentAgeMs", o.looks,
   o.failed_checks as "failedChecks", o.known_request_ids as "knownRequestIds", o.former_ids as "formerIds",
-  o.is_repost_approved as "isRepostApproved", o.called_at as "calledAt", o.is_refused as "isRefused", o.surface,
+  o.is_repost_approved as "isRepostApproved", o.called_at as "calledAt",
+  o.is_changed as "isChanged", o.is_refused as "isRefused", o.surface,
   o.request_id as "requestId", o.procedure_id as "procedureId", o.procedure_code as "procedureCode",
   o.remote_status as "remoteStatus", o.poll_interval_ms as "pollIntervalMs", o.missing_since as "missingSince",
   o.held_at as "heldAt", o.received_at as "receivedAt", o.submitted_at as "submittedAt", o.changed_at as "changedAt",
@@ -249,9 +252,7 @@ update orders o
        content_digest = decode(x.digest, 'hex'),
        placer_authority = coalesce(o.placer_authority, x.placer_authority),
        overrides = '{}',
-       called_at = null,
-       known_request_ids = '{}',
-       recheck_at = null,
+       is_changed = o.called_at is not null,
        mark = new_mark(),
        former_marks = array_append(o.former_marks, o.mark)
   from jsonb_to_record($2::jsonb)

@@ -150,13 +150,15 @@ update orders o
        looks = 0,
        failed_checks = 0,
        is_refused = false,
-       -- What was there before the first call tells for good what a call may have made, until the surface is another one.
-       known_request_ids = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface)
+       is_repost_approved = false,
+       is_changed = o.is_changed and x.intent <> 'request',
+       -- What was there before the first call tells for good what a call may have made, until the surface or the content is another one.
+       known_request_ids = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface and not o.is_changed)
                                 then o.known_request_ids
                                 else x.known end,
-       called_at = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface) then o.called_at
+       called_at = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface and not o.is_changed) then o.called_at
                         else now() end,
-       recheck_at = case when x.intent = 'request' and o.called_at is not null and o.surface = x.surface
+       recheck_at = case when x.intent = 'request' and o.called_at is not null and o.surface = x.surface and not o.is_changed
                          then now() + x.recheck_ms * interval '1 millisecond'
                          else o.recheck_at end,
        -- The two surfaces number what they make each in their own way.

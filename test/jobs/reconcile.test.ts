@@ -1,46 +1,13 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
-import { systemClock } from "../../src/core/clock.ts";
 import { reconcileOrder } from "../../src/jobs/reconcile/reconcile.ts";
-import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
 import { findOrders } from "../../src/ledger/operator/views.ts";
-import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
-import { claimBatch, takeUnreconciled } from "../../src/ledger/orders/submission.ts";
-import type { ServiceClient } from "../../src/service/client.ts";
-import type { ReconcileFindings } from "../../src/service/reconcile/find-request.ts";
-import { claimNext, recordIntent, UNCOUNTED } from "../support/hand-over.ts";
+import { claimNext, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
-import { silent, withLedger } from "../support/with-ledger.ts";
-
-/** What a look finds, at a service that is asked nothing else. */
-function depsOf(pool: pg.Pool, found: ReconcileFindings): SubmitDeps {
-  const service: Partial<ServiceClient> = { findCreatedRequest: async () => found };
-  return {
-    pool,
-    writer: openOrderWriter(pool, UNCOUNTED),
-    service: service as ServiceClient,
-    clock: systemClock,
-    logger: silent,
-    random: () => 0,
-    owner: "me",
-    requireNewestKnown: async () => undefined,
-    abandoned: { fences: new Set(), claims: new Set() },
-    settings: {
-      leaseMs: 60_000,
-      callTimeoutMs: 1_000,
-      backoff: { firstMs: 1, maxMs: 2 },
-      reconcile: { checksMs: [1], giveUpAfterMs: 1, recheckMs: 1_000, retrievals: "park" },
-      firstPollMs: 60_000,
-      subjectRequires: [],
-      correlation: "token",
-      sameContainer: "park",
-      labelOfTwoSubjects: "park",
-      wayOf: () => ({ surface: "request", subjects: "none" }),
-    },
-  };
-}
+import { claimUnreconciled, submitDeps } from "../support/submit.ts";
+import { withLedger } from "../support/with-ledger.ts";
 
 /** The order with a call that may have left, in a worker's hands for the next look. */
 async function withLostCall(pool: pg.Pool): Promise<LedgerOrder> {
@@ -48,15 +15,7 @@ async function withLostCall(pool: pg.Pool): Promise<LedgerOrder> {
   const call = { orderId: order.id, fence: order.fence, intent: "request", surface: "request" } as const;
   await recordIntent(pool, { ...call, knownRequestIds: [], body: {} });
   await changeOrders(pool, [{ ...call, from: ["submitting"], nextInMs: 0, isReleased: true }]);
-  return claimUnsettled(pool);
-}
-
-async function claimUnsettled(pool: pg.Pool): Promise<LedgerOrder> {
-  await pool.query("update orders set handed_over_at = null");
-  const due = await takeUnreconciled(pool, 1);
-  const [order] = due ? await claimBatch(pool, due.batch, "me", 60_000) : [];
-  if (!order) throw new Error("nothing to look for");
-  return order;
+  return claimUnreconciled(pool);
 }
 
 const never = new AbortController().signal;
@@ -77,9 +36,9 @@ describe("a certain match that another order has", () => {
     withLedger(async ({ pool }) => {
       let order = await besideHolder(pool);
       for (let look = 0; look < 4 && order.state === "submitting"; look += 1) {
-        await reconcileOrder(order, depsOf(pool, { matches: [17], candidates: [] }), never);
+        await reconcileOrder(order, submitDeps(pool, { matches: [17], candidates: [] }), never);
         order = (await findOrders(pool, "A-2"))[0] as LedgerOrder;
-        if (order.state === "submitting") order = await claimUnsettled(pool);
+        if (order.state === "submitting") order = await claimUnreconciled(pool);
       }
       expect(order).toMatchObject({ state: "parked", intent: "request" });
       expect(order.failure?.code).toBe("SUBMIT_UNCERTAIN");
@@ -89,7 +48,7 @@ describe("a certain match that another order has", () => {
   test("doesn't keep the order from another request that is its own beside it", () =>
     withLedger(async ({ pool }) => {
       const order = await besideHolder(pool);
-      await reconcileOrder(order, depsOf(pool, { matches: [17, 23], candidates: [] }), never);
+      await reconcileOrder(order, submitDeps(pool, { matches: [17, 23], candidates: [] }), never);
       expect((await findOrders(pool, "A-2"))[0]).toMatchObject({ state: "submitted", requestId: 23 });
     }));
 });
