@@ -3,8 +3,11 @@ import { systemClock } from "../../src/core/clock.ts";
 import { startFeeder } from "../../src/jobs/feeder.ts";
 import { openQueues } from "../../src/jobs/queues.ts";
 import { openPool } from "../../src/ledger/database.ts";
+import { findDueCancels } from "../../src/ledger/orders/cancellations.ts";
+import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { clampSchedule } from "../../src/ledger/orders/due-times.ts";
 import { eventually } from "../support/eventually.ts";
+import { aCancel } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
 
@@ -51,6 +54,18 @@ test("so it is with a result that the lab doesn't have yet", () =>
     expect(await clampSchedule(pool, 2 * HOUR)).toBe(1);
     const { rows } = await pool.query("select 1 from deliveries where next_at <= now()");
     expect(rows).toHaveLength(1);
+  }));
+
+test("so it is with the call to cancel an order", () =>
+  withLedger(async ({ pool }) => {
+    const [orderId] = await commit(pool, [aRecord(1, [anOrder()])]);
+    const submitted = { to: "submitted", request: { surface: "request", requestId: 5 } } as const;
+    await changeOrders(pool, [{ orderId: orderId as number, from: ["received"], ...submitted }]);
+    await commit(pool, [aCancel(2, [{ placerOrderNumber: "A-1" }])]);
+    await pool.query("update control_requests set next_at = now() + interval '3 years'");
+    expect(await findDueCancels(pool, 10)).toEqual([]);
+    expect(await clampSchedule(pool, 2 * HOUR)).toBe(1);
+    expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId, call: "due" }]);
   }));
 
 test("the feeder looks for it by itself", () =>
