@@ -262,6 +262,14 @@ test.each([
       ),
   ],
   ["has more fields in a segment than any", () => message("OML^O21", `${PID}${"|".repeat(1_001)}`, order(1))],
+  [
+    "has more escapes than can be read",
+    () => message("OML^O21", PID, order(1), `NTE|1||${"\\.br\\".repeat(25_001)}`),
+  ],
+  [
+    "has more control characters than can be echoed",
+    () => message("OML^O21", PID.replace("Doe", "\x01".repeat(50_001)), order(1)),
+  ],
   ["has notes around more orders than can be read", CANDIDATES["notes and orders"]],
   ["has notes before more merges than can be read", CANDIDATES["notes and merges"]],
 ])("a message that %s is refused for its structure", (_, make) => {

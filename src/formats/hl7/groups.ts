@@ -38,6 +38,12 @@ const MAX_SEGMENTS = 20_000;
 const MAX_FIELDS = 1_000;
 
 /**
+ * More than any text has. Each is decoded wherever a value is read and written again wherever its segment is echoed, and a
+ * frame has room for millions, which would stop everything else for seconds.
+ */
+const MAX_ESCAPES = 50_000;
+
+/**
  * Each order lists the segments that it shares, and each OBR and container those around it: a bound, so that a hostile message
  * can't make these lists endless.
  */
@@ -111,13 +117,19 @@ export function secondPatient({ segments }: Hl7Message): Segment | undefined {
 /**
  * Throws HL7_CONTINUED when the message is one part of several (DSC segment or MSH-14, HL7 chapter 2.10.2), or when one of
  * its segments goes on in another (ADD): what is read of it could end in the middle of a value. Throws HL7_STRUCTURE when it
- * has more segments, or one of them more fields, than can be read in a moment.
+ * has more segments or escapes, or one segment more fields, than can be read in a moment.
  */
 export function requireWhole(message: Hl7Message): void {
   if (message.count > MAX_SEGMENTS) {
     throw new Failure(
       "HL7_STRUCTURE",
       `${message.count} segments, expected at most ${MAX_SEGMENTS}; the orders go in several messages`,
+    );
+  }
+  if (hasMoreEscapes(message)) {
+    throw new Failure(
+      "HL7_STRUCTURE",
+      `more than ${MAX_ESCAPES} escapes or control characters, expected fewer in one message`,
     );
   }
   for (const segment of message.segments) {
@@ -130,6 +142,20 @@ export function requireWhole(message: Hl7Message): void {
   if (place !== undefined) {
     throw new Failure("HL7_CONTINUED", { message: "the message is continued elsewhere", place });
   }
+}
+
+/** Control characters other than tabs and line ends go out as escapes. */
+function hasMoreEscapes(message: Hl7Message): boolean {
+  const text = message.toString();
+  if (text.length <= MAX_ESCAPES) return false;
+  const mark = message.delimiters.escape.charCodeAt(0);
+  let count = 0;
+  for (let at = 0; at < text.length && count <= MAX_ESCAPES; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === mark || code === 0x7f) count += 1;
+    else if (code < 0x20 && code !== 0x09 && code !== 0x0a && code !== 0x0d) count += 1;
+  }
+  return count > MAX_ESCAPES;
 }
 
 function hasMoreFields(raw: string, separator: string): boolean {

@@ -64,9 +64,9 @@ export function tableTransform(
 
 /** A code as error messages quote it, cut where it is longer than any code is. */
 export function quote(code: string): string {
-  const clean = code.replace(/\p{Cc}/gu, " ");
   // Never through the middle of a character of two units.
-  return clean.length > 40 ? `"${clean.slice(0, 40).replace(/[\ud800-\udbff]$/, "")}…"` : `"${clean}"`;
+  const shown = code.length > 40 ? `${code.slice(0, 40).replace(/[\ud800-\udbff]$/, "")}…` : code;
+  return `"${shown.replace(/\p{Cc}/gu, " ")}"`;
 }
 
 function dateTransform(formats: readonly string[] | undefined, settings: TransformSettings): Transform {
