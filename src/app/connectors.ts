@@ -20,13 +20,8 @@ import type { CharsetOptions } from "../formats/hl7/charset.ts";
 import { listDueArchived, noteArchived, recordArchiveLook } from "../ledger/messages/archived-files.ts";
 import { noteTakenBack } from "../ledger/results/tasks.ts";
 import { createMapper, type Mapper } from "../mapping/inbound/mapper.ts";
-import {
-  type CsvProfile,
-  type Hl7Profile,
-  isReported,
-  type Profile,
-  type ToldState,
-} from "../mapping/profile/profile.ts";
+import { type CsvProfile, type Hl7Profile, isReported, type Profile } from "../mapping/profile/profile.ts";
+import { ANSWERS } from "../mapping/profile/results-schema.ts";
 
 export interface ConnectorDeps {
   readonly intake: Intake;
@@ -52,7 +47,7 @@ export function profileOf(connector: ConnectorConfig, profiles: ReadonlyMap<stri
       `connector ${connector.name}: profile ${connector.profile} is for ${profile?.format ?? "nothing"}, but the connector is of type ${connector.type}`,
     );
   }
-  requireAnswersTold(connector, profile);
+  requireAnswersSent(connector, profile);
   requireKnownEncoding(connector);
   return profile;
 }
@@ -67,16 +62,14 @@ function requireKnownEncoding({ name, type, encoding }: ConnectorConfig): void {
   );
 }
 
-const ANSWERS = ["acknowledged", "refused", "waiting"] as const satisfies readonly ToldState[];
-
-/** What goes out with the results goes by `results.tell`: an answer left out there would leave its sender with CA alone. */
-function requireAnswersTold(connector: ConnectorConfig, profile: Profile): void {
+/** What goes out with the results goes by `results.send`: an answer left out there would leave its sender with CA alone. */
+function requireAnswersSent(connector: ConnectorConfig, profile: Profile): void {
   if (connector.type !== "mllp" || connector.applicationAck !== "results") return;
   const missing = ANSWERS.filter((kind) => !isReported(profile, kind));
   if (missing.length === 0) return;
   throw new Failure(
     "CONFIG_INVALID",
-    `connector ${connector.name}: with applicationAck: results, senders wait for answers that are never sent; add ${missing.join(", ")} to results.tell of profile ${profile.name}`,
+    `connector ${connector.name}: with applicationAck: results, senders wait for answers that are never sent; add ${missing.join(", ")} to results.send of profile ${profile.name}`,
   );
 }
 

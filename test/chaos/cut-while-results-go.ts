@@ -33,7 +33,7 @@ export interface ResultsReport {
 const MEGABYTES = 384;
 const LAB_PAUSE_MS: Spread = [0, 100];
 /** All that an order goes through. */
-const TELL = [
+const SENT = [
   "submitted",
   "accepted",
   "in_progress",
@@ -71,7 +71,7 @@ export async function runResultsWithCuts(plan: ResultsPlan): Promise<ResultsRepo
         const results = { host: "127.0.0.1", port: lab.port };
         const config = {
           connectors: [{ name: "hl7", type: "mllp", listen: { port }, results, profile: "chatty" }],
-          profiles: { chatty: { extends: "builtin/hl7-orders", results: { tell: TELL } } },
+          profiles: { chatty: { extends: "builtin/hl7-orders", results: { send: SENT } } },
         };
         const service = { maxRequestsPerSecond: 60 };
         return withChildSite({ simulator, service, disk: disk.path, config }, async (site) => {

@@ -110,7 +110,7 @@ describe("check --offline", () => {
   it("tells with status 3 that answers which senders wait for are never sent", async () => {
     await withFolder(async (folder) => {
       const tell =
-        "profiles: { quiet: { extends: builtin/hl7-orders, results: { tell: [refused, completed] } } }";
+        "profiles: { quiet: { extends: builtin/hl7-orders, results: { send: [refused, completed] } } }";
       const text = configText(undefined, tell).replace(
         "{ name: lims, type: hl7-drop, directory: ./hl7 }",
         "{ name: lims, type: mllp, results: { directory: ./out }, profile: quiet, applicationAck: results }",
@@ -119,7 +119,7 @@ describe("check --offline", () => {
       expect(result.status).toBe(3);
       expect(checksOf(result).find(({ subject }) => subject === "connector lims")).toMatchObject({
         result: "failed",
-        detail: expect.stringContaining("add acknowledged, waiting to results.tell of profile quiet"),
+        detail: expect.stringContaining("add acknowledged, waiting to results.send of profile quiet"),
       });
       const open = text.replace("applicationAck: results", "applicationAck: connection");
       const [line] = checksOf(await check(folder, open, "--offline", "--json")).filter(({ subject }) =>

@@ -11,7 +11,7 @@ const profiles = {
   site: {
     extends: "builtin/hl7-orders",
     results: {
-      tell: ["submitted", "completed"],
+      send: ["submitted", "completed"],
       formats: { submitted: "orm", completed: "ssu" },
       fields: { "ORC-21": "{facility}", "OBX[3.1=CRYO-TEXT]-5": "{label} in {storage}" },
     },

@@ -66,11 +66,11 @@ test("nothing is taken in by a profile that never tells what senders were promis
   withIntakes(async ({ open }) => {
     const site = {
       extends: "builtin/hl7-orders",
-      results: { tell: ["completed", "acknowledged", "waiting"] },
+      results: { send: ["completed", "acknowledged", "waiting"] },
     };
     const opened = open({ applicationAck: "results", profile: "site" }, undefined, { profiles: { site } });
     await expect(opened).rejects.toMatchObject({
       code: "CONFIG_INVALID",
-      message: expect.stringContaining("add refused to results.tell of profile site"),
+      message: expect.stringContaining("add refused to results.send of profile site"),
     });
   }));

@@ -17,7 +17,7 @@ type Template = readonly (string | { readonly name: ValueName } | { readonly pat
 
 /** What a text of the profile may be filled with. */
 interface Fillings {
-  /** What is told; see `TELLABLE`. Undefined for what has no entry there. */
+  /** The answer or state that is sent. */
   readonly told: string | undefined;
   /** The order that it is about, where that is one. */
   readonly order: OutcomeOrder | undefined;

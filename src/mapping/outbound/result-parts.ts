@@ -3,8 +3,8 @@ import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
-import type { Hl7Profile, ResultFormat, ResultSettings, ToldState } from "../profile/profile.ts";
-import type { Tellable } from "../profile/results-schema.ts";
+import type { Hl7Profile, ReportedState, ResultFormat, ResultSettings } from "../profile/profile.ts";
+import type { ResultState } from "../profile/results-schema.ts";
 import type { Original, OutSegment } from "./original.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -129,7 +129,7 @@ interface StatusCodes {
  */
 const CODES: Readonly<
   Record<
-    Tellable,
+    ResultState,
     readonly [orderControl: string, orderStatus?: string, resultStatus?: string, containerStatus?: string]
   >
 > = {
@@ -149,11 +149,11 @@ const CODES: Readonly<
 
 /** The codes for a state, by the profile's `statusMap` where it says something, else by the shipped map. */
 export function statusCodes(
-  state: ToldState,
+  state: ReportedState,
   { format, statusMap }: Pick<ResultSettings, "format" | "statusMap">,
 ): StatusCodes {
-  // States before `submitted` are never told on their own, only within an acknowledgement.
-  const known = state in CODES ? (state as Tellable) : "acknowledged";
+  // States before `submitted` are never sent on their own, only within an acknowledgement.
+  const known = state in CODES ? (state as ResultState) : "acknowledged";
   const [orderControl, orderStatus, resultStatus, containerStatus] = CODES[known];
   const site = statusMap?.[known];
   const isResult = known === "completed" && format === "oru";

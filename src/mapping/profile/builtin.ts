@@ -1,8 +1,8 @@
-import type { Tellable } from "./results-schema.ts";
+import type { ResultState } from "./results-schema.ts";
 import type { ProfileDefinition } from "./schema.ts";
 
 /** All but the steps on the way. */
-const TOLD = [
+const SENT = [
   "acknowledged",
   "refused",
   "waiting",
@@ -12,7 +12,7 @@ const TOLD = [
   "failed",
   "parked",
   "discarded",
-] satisfies Tellable[];
+] satisfies ResultState[];
 
 /** HL7 as most lab systems speak it; a profile of the site names what is different. */
 const hl7Orders: ProfileDefinition = {
@@ -51,7 +51,7 @@ const hl7Orders: ProfileDefinition = {
     format: "oru",
     namespace: "CRYOBRIDGE",
     timeZone: "UTC",
-    tell: TOLD,
+    send: SENT,
   },
 };
 
@@ -92,7 +92,7 @@ const csvOrders: ProfileDefinition = {
   },
   results: {
     timeZone: "UTC",
-    tell: TOLD,
+    send: SENT,
   },
 };
 

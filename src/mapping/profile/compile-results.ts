@@ -20,7 +20,7 @@ const HL7_KEYS = [
   "statusMap",
 ] as const;
 
-/** The settings of what is told to the lab, defaults filled in. */
+/** The settings of what is sent to the lab, defaults filled in. */
 export function compileResults(whole: ProfileDefinition, complain: Complain): ResultSettings {
   const given = whole.results ?? {};
   if (whole.format === "csv") {
@@ -42,7 +42,7 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
     fields: compileFields(given.fields ?? {}, complain),
     batchResponse: given.batchResponse,
     namespace: given.namespace ?? "CRYOBRIDGE",
-    tell: new Set(given.tell ?? []),
+    send: new Set(given.send ?? []),
     timeZone,
     encoding,
     byteOrderMark: given.byteOrderMark,

@@ -7,7 +7,7 @@ import type { FieldOverride } from "../outbound/field-overrides.ts";
 import type { ResultEncoding } from "../outbound/result-charset.ts";
 import type { MessageTypePattern } from "./message-type.ts";
 import type { SiteModule } from "./module.ts";
-import type { ResultsDefinition, Tellable } from "./results-schema.ts";
+import type { ResultState, ResultsDefinition } from "./results-schema.ts";
 import type { ValueRule } from "./value.ts";
 
 /** The values every order is made of; `P` is a field path or a column name. */
@@ -36,13 +36,13 @@ export interface ContainerKind {
   readonly which?: PathSelector | undefined;
 }
 
-/** The message that tells how an order stands: a result, an order message, or a specimen status update. */
+/** The message that reports how an order stands: a result, an order message, or a specimen status update. */
 export type ResultFormat = "oru" | "orm" | "ssu";
 
 /** How a batch is answered. */
 export type BatchResponse = "all" | "errors" | "none";
 
-/** How and when the lab is told; defaults filled in. */
+/** How and when results are sent to the lab; defaults filled in. */
 export interface ResultSettings {
   readonly format: ResultFormat;
   /** Over `format`, by the order's state. */
@@ -52,7 +52,7 @@ export interface ResultSettings {
   /** Undefined: single answers for files, all in one for connections. */
   readonly batchResponse?: BatchResponse | undefined;
   readonly namespace: string;
-  readonly tell: ReadonlySet<Tellable>;
+  readonly send: ReadonlySet<ResultState>;
   readonly timeZone: string;
   /** UTF-8 unless set. */
   readonly encoding?: ResultEncoding | undefined;
@@ -115,10 +115,10 @@ export type CompiledProfile =
   | { readonly ok: true; readonly profile: Profile }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
-/** What an outcome tells: an answer to a message, or the state that an order reached. */
-export type ToldState = "acknowledged" | "refused" | "waiting" | OrderState;
+/** What an outcome reports: an answer to a message, or the state that an order reached. */
+export type ReportedState = ResultState | OrderState;
 
-/** Whether this profile tells the lab about it. */
-export function isReported(profile: { readonly results: ResultSettings }, state: ToldState): boolean {
-  return (profile.results.tell as ReadonlySet<string>).has(state);
+/** Whether this profile sends it to the lab. */
+export function isReported(profile: { readonly results: ResultSettings }, state: ReportedState): boolean {
+  return (profile.results.send as ReadonlySet<string>).has(state);
 }

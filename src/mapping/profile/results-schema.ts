@@ -1,20 +1,14 @@
 import { z } from "zod";
+import { ORDER_STATES, type OrderState } from "../../core/order-state.ts";
 
-/** What the lab can be told: the three answers to a message, and each state that an order can change to. */
-const TELLABLE = [
-  "acknowledged",
-  "refused",
-  "waiting",
-  "submitted",
-  "accepted",
-  "in_progress",
-  "completed",
-  "rejected",
-  "cancelled",
-  "failed",
-  "parked",
-  "discarded",
-] as const;
+/** The three answers to a message. */
+export const ANSWERS = ["acknowledged", "refused", "waiting"] as const;
+
+/** States of an order that the lab never hears of by themselves, only within an answer. */
+const INTERNAL_STATES = ["received", "queued", "submitting"] as const satisfies readonly OrderState[];
+
+const stateSchema = z.enum(ORDER_STATES).exclude(INTERNAL_STATES);
+const resultStateSchema = z.enum([...ANSWERS, ...stateSchema.options]);
 
 const statusSchema = z.strictObject({
   "ORC-1": z.string().min(1).max(2).optional(),
@@ -23,11 +17,9 @@ const statusSchema = z.strictObject({
   "SAC-8": z.string().max(20).optional(),
 });
 
-/** Of {@link TELLABLE}, those that answer a message; the others are states of an order. */
-const ANSWERS = ["acknowledged", "refused", "waiting"] as const;
 const formatSchema = z.enum(["oru", "orm", "ssu"]);
 
-const fieldValueSchema = z.union([z.string(), z.partialRecord(z.enum(TELLABLE), z.string())], {
+const fieldValueSchema = z.union([z.string(), z.partialRecord(resultStateSchema, z.string())], {
   error: "expected a text, or a text for each state such as { rejected: … }",
 });
 
@@ -41,7 +33,7 @@ export const resultsSchema = z.strictObject({
       "ORU^R01 (what every lab system can file), ORM^O01 with ORC-1, or SSU^U03 with the places of containers.",
     ),
   formats: z
-    .partialRecord(z.enum(TELLABLE).exclude(ANSWERS), formatSchema)
+    .partialRecord(stateSchema, formatSchema)
     .optional()
     .describe("HL7: the format for single states, over `format`."),
   fields: z
@@ -62,7 +54,10 @@ export const resultsSchema = z.strictObject({
     .max(20)
     .optional()
     .describe("Second component of our filler order number (ORC-3, OBR-3)."),
-  tell: z.array(z.enum(TELLABLE)).optional().describe("What is written back."),
+  send: z
+    .array(resultStateSchema)
+    .optional()
+    .describe("Which answers and which changes of an order's state are sent to the lab."),
   timeZone: z
     .string()
     .optional()
@@ -91,11 +86,11 @@ export const resultsSchema = z.strictObject({
     .optional()
     .describe("MSH-5 and MSH-6 of what is sent; the original's sender unless set."),
   statusMap: z
-    .partialRecord(z.enum(TELLABLE), statusSchema)
+    .partialRecord(resultStateSchema, statusSchema)
     .optional()
-    .describe("ORC-1, ORC-5, OBR-25 and SAC-8 by the state that is told."),
+    .describe("ORC-1, ORC-5, OBR-25 and SAC-8 by the answer or state that is sent."),
 });
 
 export type ResultsDefinition = z.infer<typeof resultsSchema>;
-/** Something the lab can be told; see {@link TELLABLE}. */
-export type Tellable = (typeof TELLABLE)[number];
+/** What can be sent to the lab: an answer to a message, or a state that an order reached. */
+export type ResultState = z.infer<typeof resultStateSchema>;

@@ -13,11 +13,11 @@ import { withIntakes } from "../../support/with-intakes.ts";
 const wrong = (number: string, wants: string) =>
   omlO33({ number, birth: "1985" }).replace("|||AL|NE||", `|||${wants}||`);
 
-async function profileTelling(tell: ProfileDefinition["results"]) {
+async function profileSending(results: ProfileDefinition["results"]) {
   const builtin = builtinProfiles["builtin/hl7-orders"];
   if (!builtin) throw new Error("no built-in profile");
-  const definition = { ...builtin, results: { ...builtin.results, ...tell } };
-  const compiled = await compileProfile("telling", definition, { loadModule: async () => ({}) });
+  const definition = { ...builtin, results: { ...builtin.results, ...results } };
+  const compiled = await compileProfile("sending", definition, { loadModule: async () => ({}) });
   if (!compiled.ok) throw new Error("the profile has mistakes");
   return compiled.profile;
 }
@@ -54,14 +54,14 @@ test.each(["|", "AL|NE", "AL|AL", "NE|AL", "ER|NE", "NE|ER"])(
 );
 
 test.each([
-  ["that tells no refusals asks a person", ["completed"], ["refusal"], 0],
-  ["that tells refusals tells this one", ["completed", "refused"], [], 1],
-] as const)("of a refusal that goes out with the results a profile %s", (_words, tell, kinds, deliveries) =>
+  ["that sends no refusals asks a person", ["completed"], ["refusal"], 0],
+  ["that sends refusals sends this one", ["completed", "refused"], [], 1],
+] as const)("of a refusal that goes out with the results a profile %s", (_words, sent, kinds, deliveries) =>
   withIntakes(async ({ pool, open }) => {
     const intake = await open({ applicationAck: "results" });
     const [received] = await intake.take(wrong("A-1", "AL|AL"));
     expect(received?.reply?.toString()).toContain("MSA|CA|");
-    const profile = await profileTelling({ tell: [...tell] });
+    const profile = await profileSending({ send: [...sent] });
     const composition = await composeMessages(await listOpenOutcomes(pool, "hl7", 10), profile);
     await recordComposition(pool, "hl7", composition);
     expect((await listOpenTasks(pool, 10)).map(({ kind }) => kind)).toEqual(kinds);

@@ -12,7 +12,7 @@ let hl7: Profile;
 let csv: Profile;
 beforeAll(async () => {
   hl7 = await hl7Profile({
-    results: { tell: ["acknowledged", "refused", ...ORDER_STATES.slice(3)] as never },
+    results: { send: ["acknowledged", "refused", ...ORDER_STATES.slice(3)] as never },
   });
   csv = await csvProfile();
 });

@@ -133,7 +133,7 @@ describe("a message that waits is answered", () => {
   });
 
   test("with nothing where the profile doesn't tell it", async () => {
-    const profile = await hl7Profile({ results: { tell: ["acknowledged", "refused"] } });
+    const profile = await hl7Profile({ results: { send: ["acknowledged", "refused"] } });
     expect(composeHl7(waiting(problems), profile)).toBeUndefined();
   });
 });

@@ -54,7 +54,7 @@ describe("a request that was granted", () => {
   });
 
   test("is told even where the profile tells nothing else", async () => {
-    const profile = await hl7Profile({ results: { tell: [] } });
+    const profile = await hl7Profile({ results: { send: [] } });
     expect(segmentsOf(answered([GRANTED]), profile)).toHaveLength(5);
   });
 
@@ -234,7 +234,7 @@ describe("the row that answers a CSV row", () => {
   test("says cancelled, or cancel_refused and why", async () => {
     const rows = csvResultRows(
       answered([GRANTED, REFUSED, UNKNOWN]),
-      await csvProfile({ results: { tell: [] } }),
+      await csvProfile({ results: { send: [] } }),
     );
     expect(rows).toMatchObject([
       {

@@ -71,7 +71,7 @@ describe("CSV results", () => {
   });
 
   test("are empty where the profile tells nothing", async () => {
-    const profile = await csvProfile({ results: { tell: ["completed"] } });
+    const profile = await csvProfile({ results: { send: ["completed"] } });
     expect(csvResultRows(changed({ state: "parked" }), profile)).toEqual([]);
   });
 

@@ -159,7 +159,7 @@ describe("a result", () => {
   });
 
   test("of a state between is told where the profile asks for it", async () => {
-    const profile = await hl7Profile({ results: { tell: ["in_progress"] } });
+    const profile = await hl7Profile({ results: { send: ["in_progress"] } });
     expect(named(segmentsOf(changed({ state: "in_progress" }), profile), "ORC")[0]).toMatch(
       /^ORC\|SC\|.*\|IP\|/,
     );

@@ -90,7 +90,7 @@ describe("a specimen status update", () => {
     ["cancelled", ""],
     ["parked", ""],
   ])("of an order that is %s has SAC-8 %s", async (state, status) => {
-    const profile = await hl7Profile({ results: { format: "ssu", tell: [state as "failed"] } });
+    const profile = await hl7Profile({ results: { format: "ssu", send: [state as "failed"] } });
     const containers = [container("STRAW-1")];
     expect((sacOf(segmentsOf(changed({ state, containers }), profile))[8] ?? "").split("^")[0]).toBe(status);
   });
@@ -151,10 +151,10 @@ describe("a specimen status update", () => {
 
 describe("the format of a result", () => {
   test("is chosen by state where the profile does", async () => {
-    const tell = ["submitted", "completed", "rejected"] as const;
+    const states = ["submitted", "completed", "rejected"] as const;
     const formats = { completed: "ssu", submitted: "orm" } as const;
-    const profile = await hl7Profile({ results: { tell: [...tell], formats } });
-    const types = tell.map((state) => segmentsOf(changed({ state }), profile)?.[0]?.split("|")[8]);
+    const profile = await hl7Profile({ results: { send: [...states], formats } });
+    const types = states.map((state) => segmentsOf(changed({ state }), profile)?.[0]?.split("|")[8]);
     expect(types).toEqual(["ORM^O01^ORM_O01", "SSU^U03^SSU_U03", "ORU^R01^ORU_R01"]);
   });
 
