@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { ConfigFolder, MINIMAL } from "./config-file.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { ConfigFolder, ENV, MINIMAL } from "./config-file.ts";
 
 const USING = MINIMAL.replace("./lims }", "./lims, profile: ours }");
 
@@ -51,6 +53,24 @@ describe("mapping profiles", () => {
         message: 'unknown key "form"; did you mean "from"?',
       }),
     ]);
+  });
+
+  it.each([
+    [
+      "a key inside a value",
+      "operation: { from: OBR-4.1, tabel: {} }",
+      'operation.tabel: unknown key "tabel"; did you mean "table"?',
+    ],
+    [
+      "a transform",
+      "facility: { from: MSH-4, as: [trim, uper] }",
+      "facility.as[1]: expected a transform: trim, upper",
+    ],
+  ])("name %s that is not known, where other forms would be possible", (_case, text, message) => {
+    using folder = new ConfigFolder();
+    folder.write("profiles/ours.yaml", `extends: builtin/hl7-orders\n${text}\n`);
+    const file = folder.write("cryobridge.yaml", USING);
+    expect(() => loadConfig(file, { env: ENV, profileSchema })).toThrow(message);
   });
 
   it("that are not YAML are told of once", () => {

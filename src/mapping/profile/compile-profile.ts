@@ -14,24 +14,21 @@ import type { ProfileDefinition } from "./schema.ts";
 import { placesOf, type ValueRule } from "./value.ts";
 
 interface CompileDeps {
-  /** What `extends` may name besides `profiles`; the shipped profiles unless given. */
-  readonly builtins?: Readonly<Record<string, ProfileDefinition>> | undefined;
-  /** The other profiles of the configuration, by name. */
+  /** What `extends` may name besides the built-in profiles: the others of the configuration, by name. */
   readonly profiles?: Readonly<Record<string, ProfileDefinition>> | undefined;
   /** Imports a site's module; `declaredBy` is the profile that names it, since its folder is what the path is relative to. */
   readonly loadModule: (specifier: string, declaredBy: string) => Promise<unknown>;
 }
 
-/** Turns a profile as people write it into one to map with, or tells all of its mistakes at once. Never throws. */
+/**
+ * Turns a profile that fits its schema into one to map with, or reports all of its mistakes at once. Never throws.
+ */
 export async function compileProfile(
   name: string,
   definition: ProfileDefinition,
   deps: CompileDeps,
 ): Promise<CompiledProfile> {
-  const byName = new Map([
-    ...Object.entries(deps.builtins ?? builtinProfiles),
-    ...Object.entries(deps.profiles ?? {}),
-  ]);
+  const byName = new Map(Object.entries({ ...builtinProfiles, ...deps.profiles }));
   const chain = resolveChain(name, definition, byName);
   if (!chain.ok) return chain;
   const whole = chain.links.map((link) => link.definition).reduceRight(inheritProfile);

@@ -1,12 +1,7 @@
 import type { Problem } from "../../core/failures.ts";
 import { parsePath } from "../../formats/hl7/path.ts";
-import { describeSchemaIssues, profileProblem } from "./compile-rules.ts";
-import {
-  type ProfileDefinition,
-  profileSchema,
-  type SourceDefinition,
-  type ValueDefinition,
-} from "./schema.ts";
+import { profileProblem } from "./compile-rules.ts";
+import type { ProfileDefinition, SourceDefinition, ValueDefinition } from "./schema.ts";
 import { compileValue, toValueObject } from "./value.ts";
 
 /** A profile and its name. */
@@ -15,37 +10,28 @@ export interface Link {
   readonly definition: ProfileDefinition;
 }
 
-/** A profile and those it extends, nearest first, each checked against the schema; or what is wrong with one of them. */
+/** A profile and those it extends, nearest first; or why there is no such chain. */
 export function resolveChain(
   name: string,
   definition: ProfileDefinition,
   byName: ReadonlyMap<string, ProfileDefinition>,
 ): { readonly ok: true; readonly links: Link[] } | { readonly ok: false; readonly problems: Problem[] } {
-  const links: Link[] = [];
-  let next: Link | undefined = { name, definition };
-  while (next !== undefined) {
-    const parsed = profileSchema.safeParse(next.definition);
-    if (!parsed.success) {
-      const where = links.length === 0 ? "" : `extends ${next.name}: `;
-      const found = describeSchemaIssues(parsed.error);
-      return { ok: false, problems: found.map((problem) => ({ ...problem, place: where + problem.place })) };
-    }
-    links.push({ name: next.name, definition: parsed.data });
-    const parent: string | undefined = parsed.data.extends;
-    if (parent === undefined) return { ok: true, links };
+  const refuse = (message: string) => ({
+    ok: false as const,
+    problems: [profileProblem("extends", message)],
+  });
+  const links: Link[] = [{ name, definition }];
+  for (let parent = definition.extends; parent !== undefined; ) {
     if (links.some((link) => link.name === parent)) {
-      const circle = [...links.map((link) => link.name), parent].join(" -> ");
-      return { ok: false, problems: [profileProblem("extends", `goes in a circle: ${circle}`)] };
+      return refuse(`goes in a circle: ${[...links.map((link) => link.name), parent].join(" -> ")}`);
     }
     const found = byName.get(parent);
     if (found === undefined) {
       const known = [...byName.keys()].filter((key) => key !== name).join(", ");
-      return {
-        ok: false,
-        problems: [profileProblem("extends", `no profile is called ${parent}; known: ${known}`)],
-      };
+      return refuse(`no profile is called ${parent}; known: ${known}`);
     }
-    next = { name: parent, definition: found };
+    links.push({ name: parent, definition: found });
+    parent = found.extends;
   }
   return { ok: true, links };
 }
@@ -106,7 +92,7 @@ const MRG_BY_PID: Readonly<Record<string, string>> = {
  */
 function followCode(child: Subject, merged: Subject): Subject {
   if (child.code === undefined || child.priorCode !== undefined || merged.code === undefined) return merged;
-  // Profiles for CSV have none; and a mistake is told where it was made.
+  // Profiles for CSV have none; and a mistake is reported where it was made.
   if (merged.priorCode === undefined || !isSound(merged.code)) return merged;
   const { priorCode: _, ...rest } = merged;
   const { from, ...how } = toValueObject(merged.code);
