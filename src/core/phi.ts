@@ -1,38 +1,47 @@
 import { inspect } from "node:util";
 
-const MASK = "[phi]";
-
 /**
- * A value that identifies a patient (name, birth date, subject code, raw message text).
- * Printing, serialising or interpolating it gives `[phi]`; only {@link Phi.reveal} gives the value, so each
- * place that lets personal data out can be found by searching for that word.
+ * A value that must not get out by accident. Printing, serialising or interpolating it gives its mask; only
+ * {@link Masked.reveal} gives the value, so each place that lets one out can be found by searching for that word.
  */
-export class Phi<T = string> {
+export abstract class Masked<T> {
   readonly #value: T;
 
   constructor(value: T) {
     this.#value = value;
   }
 
-  /** The value itself. Callers may pass it to the service, the ledger or an authorised operator, nowhere else. */
+  /** What is shown instead, such as `[phi]`. */
+  abstract get mask(): string;
+
   reveal(): T {
     return this.#value;
   }
 
   toString(): string {
-    return MASK;
+    return this.mask;
   }
 
   toJSON(): string {
-    return MASK;
+    return this.mask;
   }
 
   [Symbol.toPrimitive](): string {
-    return MASK;
+    return this.mask;
   }
 
   [inspect.custom](): string {
-    return MASK;
+    return this.mask;
+  }
+}
+
+/**
+ * A value that identifies a patient (name, birth date, subject code, raw message text). Whoever reveals it may pass it to
+ * the service, the ledger or an authorised operator, nowhere else.
+ */
+export class Phi<T = string> extends Masked<T> {
+  get mask() {
+    return "[phi]" as const;
   }
 }
 
