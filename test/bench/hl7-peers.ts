@@ -43,17 +43,21 @@ export const OURS: Engine = {
   },
 };
 
-/** Each engine is asked in the way its own documentation shows. */
+/** Each engine is asked in the fastest way that its own documentation shows. */
 export const PEERS: readonly Engine[] = [
   {
     name: "@medplum/core",
-    prepare: (places) => (text) => {
-      const message = MedplumMessage.parse(text);
-      let found = 0;
-      for (const { segment, field, component } of places) {
-        if (message.getSegment(segment)?.getComponent(field, component)) found += 1;
-      }
-      return { found, text: message.toString() };
+    prepare: (places) => {
+      const placesBySegment = Map.groupBy(places, ({ segment }) => segment);
+      return (text) => {
+        const message = MedplumMessage.parse(text);
+        let found = 0;
+        for (const [name, inside] of placesBySegment) {
+          const segment = message.getSegment(name);
+          for (const { field, component } of inside) if (segment?.getComponent(field, component)) found += 1;
+        }
+        return { found, text: message.toString() };
+      };
     },
   },
   {
