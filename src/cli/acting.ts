@@ -1,4 +1,5 @@
 import { Failure } from "../core/failures.ts";
+import { formatId, parseId } from "../ledger/ids.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import { clean } from "./output/text.ts";
 import type { Session } from "./session.ts";
@@ -26,16 +27,77 @@ export async function confirm(
   return false;
 }
 
-/** Asks before something is done to more than one record: `Retry 2 orders (o1, o2)?`. */
-export async function confirmMany(
+/** The options of acting commands. */
+export interface ActOptions {
+  readonly reason?: string;
+  readonly yes?: boolean;
+}
+
+/** What is done to records, and what it is called: `["Retry", "order"]` asks `Retry 2 orders (o1, o2)?`. */
+export interface Acting<Row> {
+  /** Asked before more than one; absent where nobody is asked. */
+  readonly ask?: readonly [verb: string, noun: string];
+  readonly yes?: boolean | undefined;
+  readonly idOf: (row: Row) => string;
+  /** What it is called in sentences; its id unless given. */
+  readonly nameOf?: (row: Row) => string;
+  /** Does it to one record; in words what became of it, such as `will be tried again`. */
+  readonly change: (row: Row) => Promise<readonly [isDone: boolean, words: string]>;
+}
+
+/** Does something to each record, after asking where they are several; undefined when a person said no. */
+export async function actOnEach<Row>(
   session: Session,
-  what: readonly [verb: string, noun: string],
-  names: readonly string[],
-  isYes: boolean | undefined,
-): Promise<boolean> {
-  if (names.length <= 1) return true;
-  const shown = `${names.slice(0, 5).join(", ")}${names.length > 5 ? ", …" : ""}`;
-  return confirm(session, clean(`${what[0]} ${names.length} ${what[1]}s (${shown})?`), isYes);
+  rows: readonly Row[],
+  { ask, yes, idOf, nameOf = idOf, change }: Acting<Row>,
+): Promise<Done[] | undefined> {
+  const [verb, noun] = ask ?? [];
+  if (verb !== undefined && rows.length > 1) {
+    const names = `${rows.slice(0, 5).map(nameOf).join(", ")}${rows.length > 5 ? ", …" : ""}`;
+    if (!(await confirm(session, clean(`${verb} ${rows.length} ${noun}s (${names})?`), yes)))
+      return undefined;
+  }
+  const done: Done[] = [];
+  for (const row of rows) {
+    const [isDone, words] = await change(row);
+    done.push({ id: idOf(row), isDone, text: `${nameOf(row)} ${words}` });
+  }
+  return done;
+}
+
+const NOUNS = { m: "message", d: "delivery", k: "task" } as const;
+type Kind = keyof typeof NOUNS;
+
+/** The number of an id of the command line, such as `m12`. @throws Failure CLI_USAGE for what is no id of that kind */
+export function requireId(kind: Kind, word: string): number {
+  const id = parseId(kind, word);
+  if (id !== undefined) return id;
+  throw new Failure(
+    "CLI_USAGE",
+    `${word}: expected the id of a ${NOUNS[kind]}, such as ${formatId(kind, 12)}`,
+  );
+}
+
+/** The record that a word of the command line names. @throws Failure CLI_NOT_FOUND, CLI_USAGE */
+export async function getNamed<Row>(
+  kind: Kind,
+  word: string,
+  find: (id: number) => Promise<Row | undefined>,
+): Promise<Row> {
+  const found = await find(requireId(kind, word));
+  if (found !== undefined) return found;
+  throw new Failure("CLI_NOT_FOUND", `no ${NOUNS[kind]} ${word}`);
+}
+
+/** All records that words name, each once, before anything is done to the first. @throws Failure CLI_NOT_FOUND, CLI_USAGE */
+export async function getAllNamed<Row>(
+  kind: Kind,
+  words: readonly string[],
+  find: (id: number) => Promise<Row | undefined>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const word of new Set(words)) rows.push(await getNamed(kind, word, find));
+  return rows;
 }
 
 /** The words of a `--reason` that must not be blank. @throws Failure CLI_USAGE */

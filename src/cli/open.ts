@@ -1,5 +1,6 @@
 import { access } from "node:fs/promises";
 import { join } from "node:path";
+import type pg from "pg";
 import type { OpenLedger } from "../app/open-ledger.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
@@ -35,6 +36,11 @@ export async function hasLedger(config: Config): Promise<boolean> {
   );
 }
 
+/** The ledger, and the configuration that names it. */
+export interface OpenSite extends OpenLedger {
+  readonly config: Config<ProfileDefinition>;
+}
+
 /**
  * Opens the ledger for one command: joins the server that a daemon runs, or starts it for a moment.
  *
@@ -43,8 +49,8 @@ export async function hasLedger(config: Config): Promise<boolean> {
  */
 export async function withLedger<T>(
   session: Session,
-  config: Config,
-  work: (ledger: OpenLedger) => Promise<T>,
+  work: (site: OpenSite) => Promise<T>,
+  config: OpenSite["config"] = readConfig(session),
 ): Promise<T> {
   if (!(await hasLedger(config))) {
     throw new Failure("CLI_LEDGER_MISSING", `there is no ledger in ${config.dataDir} yet`);
@@ -53,7 +59,7 @@ export async function withLedger<T>(
   const { openLedger } = await import("../app/open-ledger.ts");
   const ledger = await openLedger(config, { clock, logger, isDaemon: false });
   try {
-    return await work(ledger);
+    return await work({ ...ledger, config });
   } finally {
     await ledger.close();
   }
@@ -62,15 +68,14 @@ export async function withLedger<T>(
 /** Opens BullMQ's queues for one command. @throws Failure QUEUE_UNAVAILABLE or LEDGER_UNAVAILABLE */
 export async function withQueues<T>(
   session: Session,
-  config: Config,
-  ledger: OpenLedger,
+  { config, pool, connection }: OpenSite,
   work: (queues: JobQueues) => Promise<T>,
 ): Promise<T> {
   const { openQueueBackend } = await import("../app/open-ledger.ts");
   const { openQueues } = await import("../jobs/queues.ts");
   const { findInstanceCode } = await import("../ledger/identity.ts");
-  const { backend, close } = openQueueBackend(config, ledger.connection, {
-    instanceCode: await findInstanceCode(ledger.pool),
+  const { backend, close } = openQueueBackend(config, connection, {
+    instanceCode: await findInstanceCode(pool),
     logger: session.logger,
     connections: 4,
     applicationName: "cryobridge-cli-queue",
@@ -103,29 +108,39 @@ export async function withService<T>(
 }
 
 /**
- * Writes down that patients' values of the service are about to be shown, before any is asked for. Does nothing without
- * `--show-phi`.
- *
- * @param target what is read, such as `service subject 17`
- * @param filters names of the filters; their values may be a patient's
- * @throws Failure CLI_LEDGER_MISSING or LEDGER_… when it can't be written down; then nothing must be shown.
+ * Writes down that patients' values are about to be shown; does nothing without `--show-phi`.
+ * @param targets what is shown, such as `o17`
+ * @throws Failure LEDGER_… when it can't be written down; then nothing must be shown.
  */
 export async function recordShown(
   session: Session,
-  config: Config,
+  pool: pg.Pool,
+  targets: readonly string[],
+  detail: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  if (!session.mayShowPhi || targets.length === 0) return;
+  const { recordAudit } = await import("../ledger/operator/audit.ts");
+  const audited = targets.map((target) => ({ target, detail }));
+  await recordAudit(pool, { actor: session.actor }, "show-phi", audited);
+}
+
+/**
+ * The same before patients' values of the service are asked for.
+ * @param target what is read, such as `service subject 17`
+ * @param filters names of the filters; their values may be a patient's
+ * @throws Failure also CLI_LEDGER_MISSING
+ */
+export async function recordRead(
+  session: Session,
+  config: OpenSite["config"],
   target: string,
   filters: readonly string[] = [],
 ): Promise<void> {
   if (!session.mayShowPhi) return;
   if (!(await hasLedger(config))) {
-    throw new Failure(
-      "CLI_LEDGER_MISSING",
-      `there is no ledger in ${config.dataDir} yet, so showing patients' data can't be recorded; nothing was read`,
-    );
+    const why = "so showing patients' data can't be recorded; nothing was read";
+    throw new Failure("CLI_LEDGER_MISSING", `there is no ledger in ${config.dataDir} yet, ${why}`);
   }
-  const { recordAudit } = await import("../ledger/operator/audit.ts");
   const detail = filters.length === 0 ? {} : { filters };
-  await withLedger(session, config, ({ pool }) =>
-    recordAudit(pool, { actor: session.actor }, "show-phi", [{ target, detail }]),
-  );
+  await withLedger(session, ({ pool }) => recordShown(session, pool, [target], detail), config);
 }

@@ -36,7 +36,7 @@ export interface Session {
   readonly isJson: boolean;
   readonly mayShowPhi: boolean;
   readonly isVerbose: boolean;
-  /** Width to keep tables within; undefined when nobody looks at a screen. */
+  /** Width to keep tables within; undefined when the output is no terminal. */
   readonly width: number | undefined;
   /** Who acts, for the audit: the operating system's user. */
   readonly actor: string;
@@ -44,7 +44,7 @@ export interface Session {
   paint(style: Paint | readonly Paint[], text: string): string;
   /** A line of the result, on standard output. */
   line(text?: string): void;
-  /** Lines of the result, so many blanks to the right. */
+  /** Lines of the result, indented by so many blanks. */
   lines(lines: readonly string[], indent?: number): void;
   /** The result as one JSON document, on standard output. */
   json(value: unknown): void;
@@ -58,8 +58,8 @@ export interface Session {
 
 export const DEFAULT_CONFIG_FILE = "config/cryobridge.yaml";
 
-/** What a command does: reads its arguments from `command`, and gives an exit status other than 0 if need be. */
-export type Act = (session: Session, command: Command) => Promise<ExitStatus | undefined>;
+/** What a command does with its arguments and, behind them, its options; gives an exit status other than 0 if need be. */
+export type Act = (session: Session, ...given: never[]) => Promise<ExitStatus | undefined>;
 
 /** A run of the command line; its commands leave their exit status here. */
 export interface Cli {
@@ -84,7 +84,8 @@ export function toAction(
   return async (...args) => {
     const command = args.at(-1) as Command;
     if (failureStatus !== undefined) cli.failureStatus = failureStatus;
-    const status = await act(openSession(cli, command.optsWithGlobals<GlobalOptions>()), command);
+    const session = openSession(cli, command.optsWithGlobals<GlobalOptions>());
+    const status = await act(session, ...(args.slice(0, -1) as never[]));
     if (status !== undefined) cli.exitStatus = status;
   };
 }

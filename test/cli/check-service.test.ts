@@ -64,7 +64,7 @@ describe("check finds out by reading", () => {
       expect(of("error shape")?.detail).toBe(
         "an unknown id is answered with status 404, JSON with the code NOT_FOUND",
       );
-      expect(of("token lifetime")?.detail).toContain("not told");
+      expect(of("token lifetime")?.detail).toContain("not known");
       expect(of("clock")?.detail).toContain("agrees");
       expect(of("external surface")?.detail).toBe("lists procedures too; no facility's orders go by it");
       const { received, journal, routes } = bench.simulator.tally();
@@ -179,12 +179,12 @@ describe("check finds out by reading", () => {
       expect(of("error shape")).toMatchObject({ result: "warning" });
     }));
 
-  it("that it can't tell while a list is empty", () =>
+  it("that nothing is known while a list is empty", () =>
     check({ requests: 0 }, ({ status, of }) => {
       expect(status).toBe(0);
-      expect(of("filters")?.detail).toContain("requests: can't tell yet: the list is empty");
-      expect(of("page size")?.detail).toContain("can't tell yet: the list is empty (requests");
-      expect(of("sort order")?.detail).toContain("can't tell yet: the list is empty (requests");
+      expect(of("filters")?.detail).toContain("requests: not known yet: the list is empty");
+      expect(of("page size")?.detail).toContain("not known yet: the list is empty (requests");
+      expect(of("sort order")?.detail).toContain("not known yet: the list is empty (requests");
     }));
 
   it("the external surface's lists where facilities use that, and whether paging is refused there", () =>
@@ -253,7 +253,7 @@ describe("check finds out by reading", () => {
 describe("check says the token's lifetime", () => {
   it.each([
     ["number", "1h, as the token endpoint says"],
-    ["absent", "not told by the token endpoint; 7m is assumed"],
+    ["absent", "the token endpoint does not say; 7m is assumed"],
   ] as const)("told as %s", (expiresIn, words) =>
     withService({ simulator: { tokens: { expiresIn, lifetimeMs: 3_600_000 } } }, async (bench) => {
       const { readFile, writeFile } = await import("node:fs/promises");

@@ -54,10 +54,10 @@ describe("messages show", () => {
     });
   });
 
-  it("ends with status 5 for an id that isn't one, or isn't there", async () => {
+  it("ends with status 2 for what is no id, and with 5 for one that isn't there", async () => {
     await withLab(async ({ cli }) => {
       expect((await cli(["messages", "show", "m7"])).status).toBe(5);
-      expect((await cli(["messages", "show", "P-1"])).status).toBe(5);
+      expect((await cli(["messages", "show", "P-1"])).status).toBe(2);
     });
   });
 });

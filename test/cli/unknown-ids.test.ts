@@ -14,7 +14,7 @@ const IN_LEDGER: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "orders release": [["o99"], ["P-99"]],
   "orders resolve": [["o99", "--request-id", "7"]],
   "orders cancel": [["o99", "--reason", "why"]],
-  "messages show": [["m99"], ["99"]],
+  "messages show": [["m99"]],
   "messages replay": [["m99"]],
   "messages discard": [["m99", "--reason", "why"]],
   "queue show": [["o99"], ["d99"], ["submit-b99"]],
@@ -58,6 +58,14 @@ describe("an id that nobody knows", () => {
       expect((await pool.query("select from audit")).rowCount).toBe(0);
     });
   });
+
+  test.each(["messages show 99", "queue retry m99", "tasks done o99"])("is wrong usage in %s", (line) =>
+    withLab(async ({ cli }) => {
+      const { status, stderr } = await cli(line.split(" "));
+      expect(status).toBe(2);
+      expect(stderr).toMatch(/99: expected the id of a (message|delivery|task), such as [mdk]12/);
+    }),
+  );
 
   test.each(AT_SERVICE)("ends %s with status 5", (line) =>
     withService({}, async ({ cli }) => {

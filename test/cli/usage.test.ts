@@ -70,7 +70,7 @@ describe("wrong usage", () => {
       ["orders", "resolve", "o1", "o2", "--request-id", "7"],
       /too many arguments/,
     ],
-    ["an unknown queue", ["queue", "pause", "lunch"], /expected one of submit, track, deliver/],
+    ["an unknown queue", ["queue", "pause", "lunch"], /Expected submit or track or deliver/],
   ])("ends %s with status 2 and says what is wrong", async (_what, argv, message) => {
     const { status, stderr, stdout } = await runCli(argv);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });

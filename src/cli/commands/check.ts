@@ -7,7 +7,7 @@ import { readConfig } from "../open.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { checkConnectors, checkConsole, checkDataFolder, checkProfiles } from "./check/local.ts";
 import { checkDatabaseAndQueue } from "./check/remote.ts";
-import { Report } from "./check/report.ts";
+import { type Findings, failed, ok, Report, warning } from "./check/report.ts";
 import { checkService } from "./check/service.ts";
 
 /** `cryobridge check`. */
@@ -19,62 +19,56 @@ export function define(command: Command, cli: Cli): void {
 }
 
 /** What fails is shown with its hint; the exit status is that of what has to be fixed first. */
-async function checkAll(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const { offline } = command.opts<{ offline?: boolean }>();
+async function checkAll(
+  session: Session,
+  { offline: isOffline }: { readonly offline?: boolean },
+): Promise<ExitStatus | undefined> {
   const report = new Report(session);
-  const config = configOf(session, report);
-  if (config) {
-    const profiles = await checkProfiles(config, report);
-    checkFacilityNames(config, report);
-    const running = await checkDataFolder(config, session, report);
-    await checkConnectors(config, profiles, { session, report, isRunning: running.has("intake") });
-    await checkConsole(config, running.has("console"), report);
-    if (!offline) {
-      await checkDatabaseAndQueue(config, session, report);
-      await checkService(config, session, report);
-    }
-  }
+  for await (const finding of checks(session, isOffline === true)) report.add(finding);
   return report.end();
 }
 
-function configOf(session: Session, report: Report): Config<ProfileDefinition> | undefined {
+async function* checks(session: Session, isOffline: boolean): Findings {
+  const config = yield* checkConfiguration(session);
+  if (!config) return;
+  const profiles = yield* checkProfiles(config);
+  yield* checkFacilityNames(config);
+  const running = yield* checkDataFolder(config, session);
+  if (profiles) yield* checkConnectors(config, profiles, session, running.has("intake"));
+  yield* checkConsole(config, running.has("console"));
+  if (isOffline) return;
+  yield* checkDatabaseAndQueue(config, session);
+  yield* checkService(config, session);
+}
+
+async function* checkConfiguration(session: Session): Findings<Config<ProfileDefinition> | undefined> {
   try {
     const config = readConfig(session);
-    report.ok("configuration", config.file);
-    for (const { place, message } of config.warnings) {
-      report.add({ subject: "configuration", result: "warning", detail: `${place}: ${message}` });
-    }
+    yield ok("configuration", config.file);
+    for (const { place, message } of config.warnings) yield warning("configuration", `${place}: ${message}`);
     return config;
   } catch (error) {
     if (!isConfigFailure(error)) throw error;
-    for (const { place, message } of error.problems) {
-      report.add({
-        subject: "configuration",
-        result: "failed",
-        detail: `${place}: ${message}`,
-        hint: error.hint,
-        status: EXIT.configuration,
-      });
-    }
+    for (const { place, message } of error.problems)
+      yield failed("configuration", `${place}: ${message}`, error.hint, EXIT.configuration);
     return undefined;
   }
 }
+
+const HINT =
+  "Add the name with the service's id to facilities, or correct the profile; until then messages with it wait.";
 
 /**
  * Warns of profiles that translate a facility into a name that the configuration has no id for: messages with it would
  * wait.
  */
-function checkFacilityNames(config: Config<ProfileDefinition>, report: Report): void {
+async function* checkFacilityNames(config: Config<ProfileDefinition>): Findings {
+  const known = [...config.facilityIdByCode.keys()].join(", ");
   for (const [name, { value }] of config.profileByName) {
-    const unknown = namesGiven(value.facility).filter((each) => !config.facilityIdByCode.has(each));
-    if (unknown.length === 0) continue;
-    const known = [...config.facilityIdByCode.keys()].join(", ");
-    report.add({
-      subject: `profile ${name}`,
-      result: "warning",
-      detail: `facility gives ${[...new Set(unknown)].join(", ")}, which the section facilities doesn't have (it has ${known})`,
-      hint: "Add the name with the service's id to facilities, or correct the profile; until then messages with it wait.",
-    });
+    const unknown = new Set(namesGiven(value.facility).filter((each) => !config.facilityIdByCode.has(each)));
+    if (unknown.size === 0) continue;
+    const words = `which the section facilities doesn't have (it has ${known})`;
+    yield warning(`profile ${name}`, `facility gives ${[...unknown].join(", ")}, ${words}`, HINT);
   }
 }
 

@@ -101,9 +101,8 @@ class Screen {
  * A simulated service, a daemon, and sample orders on their way between them, all in this process. With
  * `--exit-when-done`, status 0 says that every order came to its end and every result is in the lab's folder.
  */
-async function runDemo(session: Session, command: Command): Promise<ExitStatus | undefined> {
+async function runDemo(session: Session, options: DemoOptions): Promise<ExitStatus | undefined> {
   const { clock, logger, io } = session;
-  const options = command.opts<DemoOptions>();
   const folder = resolve(options.dir);
   const screen = new Screen(session);
   const ending = new AbortController();

@@ -101,9 +101,11 @@ function hostAndPort(text: string): { host: string; port: number } {
 }
 
 /** Status 1 when anything would be refused. */
-async function validateHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [path] = command.processedArgs as [string];
-  const { connector } = command.opts<{ connector: string }>();
+async function validateHl7(
+  session: Session,
+  path: string,
+  { connector }: { readonly connector: string },
+): Promise<ExitStatus | undefined> {
   if (readConfig(session).connectors.some(({ name, type }) => name === connector && type === "csv-drop")) {
     const why = "it reads CSV, not HL7; `cryobridge preview` looks at CSV files";
     throw new Failure("CLI_USAGE", `--connector ${connector}: ${why}`);

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type pg from "pg";
 import { createMappers, profileOf } from "../../app/connectors.ts";
 import { releaseWaiting, toIncoming } from "../../app/intake.ts";
@@ -6,22 +5,21 @@ import { compileProfiles } from "../../app/profiles.ts";
 import type { Config } from "../../config/config.ts";
 import { Failure, type Problem } from "../../core/failures.ts";
 import { toRecord } from "../../jobs/intake/intake.ts";
-import { parseId } from "../../ledger/ids.ts";
 import { commitMessages } from "../../ledger/messages/commit.ts";
 import { discardMessage } from "../../ledger/messages/release.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
 import { recordAudit } from "../../ledger/operator/audit.ts";
 import { findMessage, type StoredMessage } from "../../ledger/operator/views.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
-import { confirmMany, type Done, printDone, requireReason } from "../acting.ts";
+import { type ActOptions, actOnEach, getAllNamed, printDone, requireId, requireReason } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { readConfig, withLedger } from "../open.ts";
+import { type OpenSite, readConfig, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { ageColumn, type Column, recordJson } from "../output/table.ts";
 import { clean, problemLines, withHint } from "../output/text.ts";
 import type { Session } from "../session.ts";
 
-/** A message that was mapped anew. */
+/** A message that was mapped again. */
 interface Mapped {
   readonly messageId: string;
   readonly verdict: "accepted" | "duplicate" | "refused" | "ignored" | "waiting";
@@ -30,40 +28,32 @@ interface Mapped {
 }
 
 /** `messages replay`: status 1 when one of the messages is refused again. */
-export async function replayMessages(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [words] = command.processedArgs as [readonly string[]];
-  const { reason, yes } = command.opts<{ reason?: string; yes?: boolean }>();
-  const config = readConfig(session);
-  const prepare = await createReplay(config);
-  const replayed = await withLedger(session, config, async ({ pool }) => {
-    const messages = await getMessages(pool, words);
+export async function replayMessages(
+  session: Session,
+  words: readonly string[],
+  { reason, yes }: ActOptions,
+): Promise<ExitStatus | undefined> {
+  const replayed: Mapped[] = [];
+  const done = await withLedger(session, async ({ pool, config }) => {
+    const prepare = await createReplay(config);
+    const messages = await getAllNamed("m", words, (id) => findMessage(pool, id));
     // All are made ready before the first is committed, so that a mistake in the list does nothing by halves.
-    const ready = messages.map(prepare);
-    if (!(await confirmMany(session, ["Replay", "message"], idsOf(messages), yes))) return undefined;
-    const results: Mapped[] = [];
-    for (const replay of ready) results.push(await replay(pool, { actor: session.actor, reason }));
-    return results;
+    const ready = messages.map((message) => ({ ...message, replay: prepare(message) }));
+    return actOnEach(session, ready, {
+      ...{ ask: ["Replay", "message"], yes, idOf },
+      change: async ({ replay }) => {
+        const mapped = await replay(pool, { actor: session.actor, reason });
+        replayed.push(mapped);
+        return [mapped.verdict !== "refused", mapped.verdict];
+      },
+    });
   });
-  if (replayed === undefined) return EXIT.failed;
+  if (done === undefined) return EXIT.failed;
   session.result({ results: replayed.map(mappedJson) }, mappedLines(replayed, "refused again"));
-  return replayed.some(({ verdict }) => verdict === "refused") ? EXIT.failed : undefined;
+  return done.every(({ isDone }) => isDone) ? undefined : EXIT.failed;
 }
 
-/** The message that a word names. @throws Failure CLI_NOT_FOUND */
-export async function getMessage(pool: pg.Pool, word: string): Promise<StoredMessage> {
-  const id = parseId("m", word);
-  const message = id === undefined ? undefined : await findMessage(pool, id);
-  if (message) return message;
-  throw new Failure("CLI_NOT_FOUND", `no message ${word}`);
-}
-
-async function getMessages(pool: pg.Pool, words: readonly string[]): Promise<StoredMessage[]> {
-  const messages: StoredMessage[] = [];
-  for (const word of new Set(words)) messages.push(await getMessage(pool, word));
-  return messages;
-}
-
-const idsOf = (messages: readonly StoredMessage[]) => messages.map(({ messageId }) => messageId);
+const idOf = ({ messageId }: StoredMessage) => messageId;
 
 type Replay = (
   pool: pg.Pool,
@@ -93,7 +83,7 @@ async function createReplay(config: Config<ProfileDefinition>): Promise<(stored:
       const [made] = await commitMessages(pool, {
         fileId: null,
         connector: name,
-        replayOf: parseId("m", messageId) as number,
+        replayOf: requireId("m", messageId),
         records: [toRecord(mapper, incoming)],
       });
       if (!made) throw new TypeError(`the ledger gave no verdict for ${messageId}`);
@@ -138,7 +128,7 @@ const WAITING: readonly Column<WaitingCode>[] = [
 
 /** `messages waiting`: the codes that messages wait for. */
 export async function listWaiting(session: Session): Promise<undefined> {
-  const codes = await withLedger(session, readConfig(session), ({ pool }) => listWaitingCodes(pool));
+  const codes = await withLedger(session, ({ pool }) => listWaitingCodes(pool));
   printList(session, { key: "waiting", columns: WAITING, nothing: "No message waits for a code." }, codes);
   if (codes.length > 0)
     session.note(
@@ -147,8 +137,10 @@ export async function listWaiting(session: Session): Promise<undefined> {
 }
 
 /** `messages release`: status 1 when one of the messages is refused now. */
-export async function releaseMessages(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const filter = command.opts<{ code?: string; connector?: string }>();
+export async function releaseMessages(
+  session: Session,
+  filter: { readonly code?: string; readonly connector?: string },
+): Promise<ExitStatus | undefined> {
   const config = readConfig(session);
   const { code, connector } = filter;
   if (connector !== undefined && !config.connectors.some(({ name }) => name === connector)) {
@@ -156,14 +148,13 @@ export async function releaseMessages(session: Session, command: Command): Promi
     throw new Failure("CLI_USAGE", `--connector ${connector}: the configuration has ${names}`);
   }
   const profiles = await compileProfiles(config);
-  const { released, left } = await withLedger(session, config, async ({ pool }) => {
-    const audited = [{ target: "messages", detail: { ...filter } }];
+  const work = async ({ pool }: OpenSite) => {
+    const audited = [{ target: "messages", detail: filter }];
     await recordAudit(pool, { actor: session.actor }, "release", audited);
-    return {
-      released: await releaseWaiting(pool, config, profiles, filter),
-      left: await listWaitingCodes(pool),
-    };
-  });
+    const released = await releaseWaiting(pool, config, profiles, filter);
+    return { released, left: await listWaitingCodes(pool) };
+  };
+  const { released, left } = await withLedger(session, work, config);
   const isNamed = code === undefined || left.some((each) => each.code === code);
   const nothing = isNamed
     ? "No message could be released."
@@ -186,26 +177,24 @@ function whatFor({ kind, code = "" }: WaitingCode): string {
 }
 
 /** `messages discard`: status 1 when one of the messages doesn't wait. */
-export async function discardMessages(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [words] = command.processedArgs as [readonly string[]];
-  const { reason, yes } = command.opts<{ reason: string; yes?: boolean }>();
-  requireReason("messages discard", reason);
-  const config = readConfig(session);
-  const profiles = await compileProfiles(config);
-  const done = await withLedger(session, config, async ({ pool }) => {
-    const messages = await getMessages(pool, words);
-    if (!(await confirmMany(session, ["Discard", "message"], idsOf(messages), yes))) return undefined;
-    const results: Done[] = [];
-    for (const { messageId: id, verdict } of messages) {
-      const act = { actor: session.actor, reason };
-      const isDone = await discardMessage(pool, parseId("m", id) as number, act);
-      const text = isDone
-        ? "is discarded; a refusal will be sent to the lab"
-        : `can't be discarded: it doesn't wait (${verdict})`;
-      results.push({ id, isDone, text: `${id} ${text}` });
-    }
-    // What waited behind them has nothing before it any more.
-    await releaseWaiting(pool, config, profiles, { isHeldOnly: true });
+export async function discardMessages(
+  session: Session,
+  words: readonly string[],
+  { reason, yes }: ActOptions,
+): Promise<ExitStatus | undefined> {
+  const act = { actor: session.actor, reason: requireReason("messages discard", reason) };
+  const done = await withLedger(session, async ({ pool, config }) => {
+    const profiles = await compileProfiles(config);
+    const messages = await getAllNamed("m", words, (id) => findMessage(pool, id));
+    const results = await actOnEach(session, messages, {
+      ...{ ask: ["Discard", "message"], yes, idOf },
+      change: async ({ messageId, verdict }) =>
+        (await discardMessage(pool, requireId("m", messageId), act))
+          ? [true, "is discarded; a refusal will be sent to the lab"]
+          : [false, `can't be discarded: it doesn't wait (${verdict})`],
+    });
+    // Nothing comes before what waited for them any more.
+    if (results) await releaseWaiting(pool, config, profiles, { isHeldOnly: true });
     return results;
   });
   return printDone(session, done);

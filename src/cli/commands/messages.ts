@@ -1,9 +1,14 @@
 import { type Command, Option } from "commander";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
-import { recordAudit } from "../../ledger/operator/audit.ts";
-import { listMessages, type MessageView, type StoredMessage } from "../../ledger/operator/views.ts";
+import {
+  findMessage,
+  listMessages,
+  type MessageView,
+  type StoredMessage,
+} from "../../ledger/operator/views.ts";
+import { getNamed } from "../acting.ts";
 import { wholeNumber } from "../arguments.ts";
-import { readConfig, withLedger } from "../open.ts";
+import { recordShown, withLedger } from "../open.ts";
 import { fields, printDetails, type Section } from "../output/details.ts";
 import { printList } from "../output/list.ts";
 import { PAINT_BY_VERDICT } from "../output/order-columns.ts";
@@ -11,7 +16,7 @@ import { ageColumn, type Column } from "../output/table.ts";
 import { cleanLines, HIDDEN, problemLines, withHint } from "../output/text.ts";
 import { parseSince } from "../output/times.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
-import { discardMessages, getMessage, listWaiting, releaseMessages, replayMessages } from "./messages-act.ts";
+import { discardMessages, listWaiting, releaseMessages, replayMessages } from "./messages-act.ts";
 
 /** `cryobridge messages …`. */
 export function define(messages: Command, cli: Cli): void {
@@ -112,21 +117,18 @@ interface ListOptions {
   readonly limit: number;
 }
 
-async function list(session: Session, command: Command): Promise<undefined> {
-  const { connector, verdict, since, limit } = command.opts<ListOptions>();
-  const from = since === undefined ? undefined : parseSince(since, session.clock.now());
-  const messages = await withLedger(session, readConfig(session), ({ pool }) =>
-    listMessages(pool, { connector, verdict, since: from, limit: limit + 1 }),
+async function list(session: Session, { since, limit, ...filter }: ListOptions): Promise<undefined> {
+  const from = parseSince(since, session);
+  const messages = await withLedger(session, ({ pool }) =>
+    listMessages(pool, { ...filter, since: from, limit: limit + 1 }),
   );
   printList(session, { key: "messages", columns: COLUMNS, nothing: "No messages." }, messages, limit);
 }
 
-async function show(session: Session, command: Command): Promise<undefined> {
-  const [word] = command.processedArgs as [string];
-  const message = await withLedger(session, readConfig(session), async ({ pool }) => {
-    const found = await getMessage(pool, word);
-    if (session.mayShowPhi)
-      await recordAudit(pool, { actor: session.actor }, "show-phi", [{ target: found.messageId }]);
+async function show(session: Session, word: string): Promise<undefined> {
+  const message = await withLedger(session, async ({ pool }) => {
+    const found = await getNamed("m", word, (id) => findMessage(pool, id));
+    await recordShown(session, pool, [found.messageId]);
     return found;
   });
   const verdict = session.paint(["bold", PAINT_BY_VERDICT[message.verdict]], message.verdict);

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../../config/config.ts";
 import { Failure } from "../../core/failures.ts";
@@ -22,23 +21,20 @@ import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
 import { findRestored, liftRestored } from "../../ledger/restored/restore.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { differences } from "../../service/request-surface/requests.ts";
-import { confirm, confirmMany, type Done, printDone, requireReason } from "../acting.ts";
+import { type ActOptions, actOnEach, confirm, printDone, requireReason } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig, withLedger, withService } from "../open.ts";
 import { nameOf } from "../output/why-waiting.ts";
 import type { Act as CommandAct, Session } from "../session.ts";
 
-interface ChangeOptions {
+interface ChangeOptions extends ActOptions {
   readonly state?: readonly OrderState[];
-  readonly reason?: string;
-  readonly yes?: boolean;
   readonly override?: boolean;
-  readonly requestId?: number;
-  readonly procedureId?: number;
-  readonly unchecked?: boolean;
 }
 
 type Change = (pool: pg.Pool, order: LedgerOrder, act: Act) => Promise<ActResult>;
+/** Whether it was done, and what became of the order, in words. */
+type Changed = readonly [isDone: boolean, words: string];
 
 /** What commands do to each order that is named, and the words for what was done. */
 const CHANGES = {
@@ -59,36 +55,34 @@ const SERVICE_WITHIN_MS = 60_000;
 
 /** `orders retry`, `orders discard` and `orders release`: status 1 when one of the orders could not be changed. */
 export function changeOrders(name: keyof typeof CHANGES): CommandAct {
-  return async (session, command) => {
-    const [words] = command.processedArgs as [readonly string[]];
-    const { state, reason, yes, override } = command.opts<ChangeOptions>();
+  return async (session, words: readonly string[], { state, reason, yes, override }: ChangeOptions) => {
     if ((words.length === 0) === (state === undefined))
       throw new Failure("CLI_USAGE", `orders ${name}: name orders, or choose them with --state`);
     if (override) requireReason("orders retry --override", reason);
     const [verb, change, doneWords] = CHANGES[name];
     return onOrders(session, { words, state, verb, yes }, async (pool, order) => {
       const act: Act = { actor: session.actor, reason };
-      if (!override) return doneOf(order, await change(pool, order, act), doneWords);
+      if (!override) return changedOf(order, await change(pool, order, act), doneWords);
       const result = await overrideOrder(pool, order, act);
-      const words = "goes past the other order and will be tried again";
-      if (result !== "not applicable") return doneOf(order, result, words);
-      const text = `${nameOf(order)} is not parked because it matches another order; nothing was done`;
-      return { id: formatId("o", order.id), isDone: false, text };
+      return result === "not applicable"
+        ? [false, "is not parked because it matches another order; nothing was done"]
+        : changedOf(order, result, "goes past the other order and will be tried again");
     });
   };
 }
 
 /** `orders cancel`: status 1 when one of the orders can't be cancelled. */
-export async function cancelOrders(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [words] = command.processedArgs as [readonly string[]];
-  const { reason: given, yes } = command.opts<ChangeOptions>();
+export async function cancelOrders(
+  session: Session,
+  words: readonly string[],
+  { reason: given, yes }: ActOptions,
+): Promise<ExitStatus | undefined> {
   const reason = requireReason("orders cancel", given);
   const { cancel } = readConfig(session).service;
   const offered = new Set(SURFACES.filter((surface) => cancel[surface] !== undefined));
   return onOrders(session, { words, verb: "Cancel", yes }, async (pool, order) => {
     const result = await cancelOrder(pool, order.id, { actor: session.actor, reason }, offered);
-    const text = `${nameOf(order)} ${cancelWords(result)}`;
-    return { id: formatId("o", order.id), isDone: result.kind !== "unable", text };
+    return [result.kind !== "unable", cancelWords(result)];
   });
 }
 
@@ -106,47 +100,57 @@ function cancelWords(result: CancelResult): string {
 }
 
 /** `orders resolve`: links one order to what a person found at the service. */
-export async function resolveOrders(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [word] = command.processedArgs as [string];
-  const options = command.opts<ChangeOptions>();
+export async function resolveOrders(
+  session: Session,
+  word: string,
+  options: ResolveOptions,
+): Promise<ExitStatus | undefined> {
   if ((options.requestId === undefined) === (options.procedureId === undefined)) {
     const words =
       "name what you found at the service, with --request-id N or, for a facility of the external surface, with --procedure-id N";
     throw new Failure("CLI_USAGE", `orders resolve: ${words}`);
   }
-  const config = readConfig(session);
-  const done = await withLedger(session, config, async ({ pool }) => {
-    const [order, ...others] = await chooseOrders(pool, [word], undefined);
-    if (!order || others.length > 0) {
-      const count = others.length + 1;
-      throw new Failure("CLI_USAGE", `${word} names ${count} orders; name one of them by its id`);
-    }
+  return onOrders(session, { words: [word] }, async (pool, order, config) => {
     const link = toLink(order, options, config);
     if (options.unchecked !== true) await requireLinkOf(order, link, config, session);
     const result = await resolveOrder(pool, order, link, { actor: session.actor, reason: options.reason });
-    return doneOf(order, result, "is linked to what was found at the service and followed from there");
+    return changedOf(order, result, "is linked to what was found at the service and followed from there");
   });
-  return printDone(session, [done]);
+}
+
+interface ResolveOptions extends ActOptions {
+  readonly requestId?: number;
+  readonly procedureId?: number;
+  readonly unchecked?: boolean;
+}
+
+interface Chosen {
+  readonly words: readonly string[];
+  readonly state?: readonly OrderState[] | undefined;
+  /** Asked with before more than one; absent where only one may be named. */
+  readonly verb?: string;
+  readonly yes?: boolean | undefined;
 }
 
 /** Does something to each order that words name or that is in some states, after asking where they are several. */
 async function onOrders(
   session: Session,
-  chosen: {
-    readonly words: readonly string[];
-    readonly state?: readonly OrderState[] | undefined;
-    readonly verb: string;
-    readonly yes: boolean | undefined;
-  },
-  change: (pool: pg.Pool, order: LedgerOrder) => Promise<Done>,
+  { words, state, verb, yes }: Chosen,
+  change: (pool: pg.Pool, order: LedgerOrder, config: Config) => Promise<Changed>,
 ): Promise<ExitStatus | undefined> {
-  const done = await withLedger(session, readConfig(session), async ({ pool }) => {
-    const orders = await chooseOrders(pool, chosen.words, chosen.state);
-    if (!(await confirmMany(session, [chosen.verb, "order"], orders.map(nameOf), chosen.yes)))
-      return undefined;
-    const results: Done[] = [];
-    for (const order of orders) results.push(await change(pool, order));
-    return results;
+  const done = await withLedger(session, async ({ pool, config }) => {
+    const orders = await chooseOrders(pool, words, state);
+    if (verb === undefined && orders.length > 1) {
+      const why = `${words.join()} names ${orders.length} orders; name one of them by its id`;
+      throw new Failure("CLI_USAGE", why);
+    }
+    return actOnEach(session, orders, {
+      ask: [verb ?? "", "order"],
+      yes,
+      idOf: ({ id }) => formatId("o", id),
+      nameOf,
+      change: (order) => change(pool, order, config),
+    });
   });
   return printDone(session, done);
 }
@@ -167,15 +171,13 @@ async function chooseOrders(
   return [...found.values()];
 }
 
-/** What became of one order, in words. */
-function doneOf(order: LedgerOrder, result: ActResult, doneWords: string): Done {
+function changedOf(order: LedgerOrder, result: ActResult, doneWords: string): Changed {
   const words = {
     done: doneWords,
     "not applicable": `can't be changed that way: it is ${order.state}${order.heldAt ? " and on hold" : ""}`,
     "reason wanted": "may be at the storage service, so discarding it wants a reason: add --reason",
   };
-  const text = `${nameOf(order)} ${words[result]}`;
-  return { id: formatId("o", order.id), isDone: result === "done", text };
+  return [result === "done", words[result]];
 }
 
 /**
@@ -183,7 +185,7 @@ function doneOf(order: LedgerOrder, result: ActResult, doneWords: string): Done 
  * call the one of its facility.
  * @throws Failure CLI_USAGE when it was named as something that this surface doesn't make of orders.
  */
-function toLink(order: LedgerOrder, { requestId, procedureId }: ChangeOptions, config: Config): ServiceLink {
+function toLink(order: LedgerOrder, { requestId, procedureId }: ResolveOptions, config: Config): ServiceLink {
   const surface = order.surface ?? wayOfFacility(config, order.facilityId).surface;
   if (surface === "request" && requestId !== undefined) return { surface, requestId };
   if (surface === "external" && procedureId !== undefined) return { surface, procedureId };
@@ -246,11 +248,10 @@ async function isProcedureOf(
 /** `orders release-after-restore`: asks while orders are not compared yet; status 1 when there is no restore to lift. */
 export async function releaseAfterRestore(
   session: Session,
-  command: Command,
+  { reason: given, yes }: ActOptions,
 ): Promise<ExitStatus | undefined> {
-  const { reason: given, yes } = command.opts<ChangeOptions>();
   const reason = requireReason("orders release-after-restore", given);
-  const text = await withLedger(session, readConfig(session), async ({ pool }) => {
+  const text = await withLedger(session, async ({ pool }) => {
     const waiting = (await findRestored(pool))?.uncompared ?? 0;
     const orders = waiting === 1 ? "1 open order was" : `${waiting} open orders were`;
     const question = `${orders} not compared with the service yet, and may be there already: submit anyway?`;

@@ -1,11 +1,7 @@
-import type { Command } from "commander";
-import type pg from "pg";
-import type { Config } from "../../config/config.ts";
 import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
 import { DONE } from "../../core/order-control.ts";
 import type { ContainerLocation } from "../../core/outcome.ts";
 import { formatId } from "../../ledger/ids.ts";
-import { recordAudit } from "../../ledger/operator/audit.ts";
 import { findPausedQueues } from "../../ledger/operator/queues.ts";
 import { listOrderTasks } from "../../ledger/operator/tasks.ts";
 import {
@@ -22,7 +18,7 @@ import { type ControlRequestView, listOrderRequests } from "../../ledger/orders/
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { type KeptOrderAnswer, listOrderAnswers } from "../../ledger/orders/service-answers.ts";
 import { isUncompared } from "../../ledger/restored/restore.ts";
-import { readConfig, withLedger } from "../open.ts";
+import { type OpenSite, recordShown, withLedger } from "../open.ts";
 import { detailsJson, fields, printSections, type Section, table } from "../output/details.ts";
 import {
   DELIVERY_COLUMNS,
@@ -39,27 +35,18 @@ import { nameOf, needsLaneHolder, whyWaiting } from "../output/why-waiting.ts";
 import type { Session } from "../session.ts";
 
 /** `orders show`. A placer order number that several orders carry shows all of them. */
-export async function showOrder(session: Session, command: Command): Promise<undefined> {
-  const [word] = command.processedArgs as [string];
-  const config = readConfig(session);
-  await withLedger(session, config, ({ pool }) => showOrders(session, config, pool, word));
+export async function showOrder(session: Session, word: string): Promise<undefined> {
+  await withLedger(session, (site) => showOrders(session, site, word));
 }
 
 /** Shows the orders that a word names. @throws Failure CLI_NOT_FOUND */
-export async function showOrders(
-  session: Session,
-  config: Config,
-  pool: pg.Pool,
-  word: string,
-): Promise<void> {
-  const orders = await findOrders(pool, word);
+export async function showOrders(session: Session, site: OpenSite, word: string): Promise<void> {
+  const orders = await findOrders(site.pool, word);
   if (orders.length === 0) throw new Failure("CLI_NOT_FOUND", `no order ${word}`);
-  if (session.mayShowPhi) {
-    const targets = orders.map(({ id }) => ({ target: formatId("o", id) }));
-    await recordAudit(pool, { actor: session.actor }, "show-phi", targets);
-  }
+  const ids = orders.map(({ id }) => formatId("o", id));
+  await recordShown(session, site.pool, ids);
   const all: Details[] = [];
-  for (const order of orders) all.push(await readDetails(order, config, pool, session));
+  for (const order of orders) all.push(await readDetails(order, site, session));
   if (session.isJson) {
     session.json({ orders: all.map(({ sections }) => detailsJson(sections)) });
     return;
@@ -115,8 +102,7 @@ const CONTAINERS: readonly Column<LedgerOrder["containers"][number]>[] = [
 
 async function readDetails(
   order: LedgerOrder,
-  config: Config,
-  pool: pg.Pool,
+  { config, pool }: OpenSite,
   session: Session,
 ): Promise<Details> {
   const { id, containers, failure } = order;

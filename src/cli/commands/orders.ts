@@ -1,10 +1,9 @@
 import type { Command } from "commander";
 import type { OrderState } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
-import { recordAudit } from "../../ledger/operator/audit.ts";
 import { listOrders } from "../../ledger/operator/views.ts";
 import { orderStates, wholeNumber } from "../arguments.ts";
-import { readConfig, withLedger } from "../open.ts";
+import { recordShown, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { ORDER_COLUMNS } from "../output/order-columns.ts";
 import { parseSince } from "../output/times.ts";
@@ -123,20 +122,21 @@ interface ListOptions {
   readonly limit: number;
 }
 
-async function list(session: Session, command: Command): Promise<undefined> {
-  const { state: states, connector, subject, since, limit } = command.opts<ListOptions>();
+async function list(
+  session: Session,
+  { state: states, connector, subject, since, limit }: ListOptions,
+): Promise<undefined> {
   const filter = {
     states,
     connector,
     subjectCode: subject,
-    since: since === undefined ? undefined : parseSince(since, session.clock.now()),
+    since: parseSince(since, session),
     limit: limit + 1,
   };
-  const found = await withLedger(session, readConfig(session), async ({ pool }) => {
+  const found = await withLedger(session, async ({ pool }) => {
     const orders = await listOrders(pool, filter);
-    const targets = orders.slice(0, limit).map(({ id }) => ({ target: formatId("o", id) }));
-    if (session.mayShowPhi && targets.length > 0)
-      await recordAudit(pool, { actor: session.actor }, "show-phi", targets);
+    const shown = orders.slice(0, limit).map(({ id }) => formatId("o", id));
+    await recordShown(session, pool, shown);
     return orders;
   });
   printList(session, { key: "orders", columns: ORDER_COLUMNS, nothing: "No orders." }, found, limit);

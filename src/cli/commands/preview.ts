@@ -18,7 +18,7 @@ import {
 } from "../output/text.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import type { Answer } from "./preview/answers.ts";
-import { type Preview, type PreviewMessage, readPreview } from "./preview/read.ts";
+import { type Preview, type PreviewMessage, type PreviewOptions, readPreview } from "./preview/read.ts";
 
 /** `cryobridge preview`. */
 export function define(command: Command, cli: Cli): void {
@@ -33,9 +33,11 @@ export function define(command: Command, cli: Cli): void {
     .action(toAction(cli, preview));
 }
 
-async function preview(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [path] = command.processedArgs as [string];
-  const options = command.opts<{ connector: string; limit: number }>();
+async function preview(
+  session: Session,
+  path: string,
+  options: PreviewOptions,
+): Promise<ExitStatus | undefined> {
   const read = await readPreview(path, options, session);
   if (session.isJson) session.json(previewJson(read, session));
   else printPreview(read, session);

@@ -1,128 +1,95 @@
-import type { Command } from "commander";
 import type pg from "pg";
 import { readOrphaned } from "../../app/orphaned.ts";
 import type { Config, ConnectorConfig } from "../../config/config.ts";
 import { countOrphaned } from "../../console/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
-import { QUEUE_NAMES } from "../../jobs/queues.ts";
+import type { QueueName } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";
-import type { Act } from "../../ledger/operator/audit.ts";
 import { type DeliveryDetails, findDelivery } from "../../ledger/operator/queue-views.ts";
 import { pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
 import { dropDelivery, retryDelivery } from "../../ledger/results/acts.ts";
 import { findKinds, type Move, moveResults, type Orphaned } from "../../ledger/results/orphaned.ts";
-import { confirm, confirmMany, type Done, printDone } from "../acting.ts";
+import { type ActOptions, actOnEach, confirm, getAllNamed, printDone, requireId } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { readConfig, withLedger } from "../open.ts";
+import { type OpenSite, readConfig, withLedger } from "../open.ts";
 import { counted } from "../output/text.ts";
-import type { Session } from "../session.ts";
-
-interface ChangeOptions {
-  readonly reason?: string;
-  readonly yes?: boolean;
-}
+import type { Act, Session } from "../session.ts";
 
 /** `queue retry`: due now. */
-export async function retry(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const act = actOf(session, command);
-  const done = await withLedger(session, readConfig(session), async ({ pool }) => {
-    const results: Done[] = [];
-    for (const { deliveryId: id, state } of await getDeliveries(pool, command)) {
-      const deliveryId = parseId("d", id) as number;
-      const isDone = await retryDelivery(pool, deliveryId, act);
-      const before = isDone ? (await findDelivery(pool, deliveryId))?.waitsBehind : undefined;
-      const words = before === undefined ? "is due now" : `is due once ${before} is delivered or given up`;
-      results.push({
-        id,
-        isDone,
-        text: `${id} ${isDone ? words : `can't be delivered again: it is ${state}`}`,
-      });
-    }
-    return results;
-  });
+export async function retry(
+  session: Session,
+  words: readonly string[],
+  { reason }: ActOptions,
+): Promise<ExitStatus | undefined> {
+  const act = { actor: session.actor, reason };
+  const done = await withLedger(session, async ({ pool }) =>
+    actOnEach(session, await getDeliveries(pool, words, "retry"), {
+      idOf,
+      change: async ({ deliveryId, state }) => {
+        const id = requireId("d", deliveryId);
+        if (!(await retryDelivery(pool, id, act))) return [false, `can't be delivered again: it is ${state}`];
+        const before = (await findDelivery(pool, id))?.waitsBehind;
+        const words = before === undefined ? "is due now" : `is due once ${before} is delivered or given up`;
+        return [true, words];
+      },
+    }),
+  );
   return printDone(session, done);
 }
 
 /** `queue remove`: asks before more than one delivery is given up. */
-export async function remove(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const { yes } = command.opts<ChangeOptions>();
-  const act = actOf(session, command);
-  const done = await withLedger(session, readConfig(session), async ({ pool }) => {
-    const deliveries = await getDeliveries(pool, command);
-    const ids = deliveries.map(({ deliveryId }) => deliveryId);
-    if (!(await confirmMany(session, ["Give up", "result"], ids, yes))) return undefined;
-    const results: Done[] = [];
-    for (const { deliveryId: id, state } of deliveries) {
-      const isDone = await dropDelivery(pool, parseId("d", id) as number, act);
-      results.push({
-        id,
-        isDone,
-        text: `${id} ${isDone ? "is given up" : `can't be given up: it is ${state}`}`,
-      });
-    }
-    return results;
-  });
+export async function remove(
+  session: Session,
+  words: readonly string[],
+  { reason, yes }: ActOptions,
+): Promise<ExitStatus | undefined> {
+  const act = { actor: session.actor, reason };
+  const done = await withLedger(session, async ({ pool }) =>
+    actOnEach(session, await getDeliveries(pool, words, "discard"), {
+      ...{ ask: ["Give up", "result"], yes, idOf },
+      change: async ({ deliveryId, state }) => {
+        const isDone = await dropDelivery(pool, requireId("d", deliveryId), act);
+        return [isDone, isDone ? "is given up" : `can't be given up: it is ${state}`];
+      },
+    }),
+  );
   return printDone(session, done);
 }
 
-/** `queue pause`; doing what is done already is no error. */
-export async function pause(session: Session, command: Command): Promise<undefined> {
-  return setPaused(true, session, command);
+const idOf = ({ deliveryId }: DeliveryDetails) => deliveryId;
+
+function getDeliveries(
+  pool: pg.Pool,
+  words: readonly string[],
+  forOrders: string,
+): Promise<DeliveryDetails[]> {
+  const order = words.find((word) => parseId("o", word) !== undefined);
+  if (order !== undefined)
+    throw new Failure("CLI_USAGE", `${order} is an order: cryobridge orders ${forOrders} ${order}`);
+  return getAllNamed("d", words, (id) => findDelivery(pool, id));
 }
 
-/** `queue resume`. */
-export async function resume(session: Session, command: Command): Promise<undefined> {
-  return setPaused(false, session, command);
+/** `queue pause` and `queue resume`; doing what is done already is no error. */
+export function setPaused(isPaused: boolean): Act {
+  return async (session, queue: QueueName, { reason }: ActOptions) => {
+    const act = { actor: session.actor, reason };
+    const hasChanged = await withLedger(session, ({ pool }) =>
+      isPaused ? pauseQueue(pool, queue, act) : resumeQueue(pool, queue, act),
+    );
+    const words = `${hasChanged ? "is" : "was already"} ${isPaused ? "paused" : "running"}`;
+    session.result({ queue, isPaused, hasChanged }, [`Queue ${queue} ${words}.`]);
+    return undefined;
+  };
 }
-
-async function setPaused(isPaused: boolean, session: Session, command: Command): Promise<undefined> {
-  const [word] = command.processedArgs as [string];
-  const queue = QUEUE_NAMES.find((each) => each === word);
-  if (queue === undefined) {
-    const known = QUEUE_NAMES.join(", ");
-    throw new Failure("CLI_USAGE", `queue ${command.name()} ${word}: expected one of ${known}`);
-  }
-  const act = actOf(session, command);
-  const hasChanged = await withLedger(session, readConfig(session), ({ pool }) =>
-    isPaused ? pauseQueue(pool, queue, act) : resumeQueue(pool, queue, act),
-  );
-  const words = `${hasChanged ? "is" : "was already"} ${isPaused ? "paused" : "running"}`;
-  session.result({ queue, isPaused, hasChanged }, [`Queue ${queue} ${words}.`]);
-}
-
-function actOf(session: Session, command: Command): Act {
-  return { actor: session.actor, reason: command.opts<ChangeOptions>().reason };
-}
-
-/** All that are named, before anything is done to the first. @throws Failure CLI_NOT_FOUND or CLI_USAGE */
-async function getDeliveries(pool: pg.Pool, command: Command): Promise<DeliveryDetails[]> {
-  const [words] = command.processedArgs as [readonly string[]];
-  const deliveries: DeliveryDetails[] = [];
-  for (const word of new Set(words)) {
-    const id = parseId("d", word);
-    if (id === undefined) {
-      const hint =
-        parseId("o", word) === undefined
-          ? ""
-          : `; for an order: cryobridge orders ${HINT[command.name()]} ${word}`;
-      throw new Failure("CLI_USAGE", `${word}: expected a delivery such as d4${hint}`);
-    }
-    const delivery = await findDelivery(pool, id);
-    if (!delivery) throw new Failure("CLI_NOT_FOUND", `no delivery ${word}; nothing was done`);
-    deliveries.push(delivery);
-  }
-  return deliveries;
-}
-
-/** What does to orders what a command of the queue does to deliveries. */
-const HINT: Readonly<Record<string, string>> = { retry: "retry", remove: "discard" };
 
 /** `queue move`: asks before it does it. */
-export async function moveResultsOf(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const { from, to, reason, yes } = command.opts<Move & ChangeOptions>();
+export async function moveResultsOf(
+  session: Session,
+  { from, to, reason, yes }: Move & ActOptions,
+): Promise<ExitStatus | undefined> {
   const config = readConfig(session);
   const target = getTarget(config, { from, to });
-  const results = await withLedger(session, config, async ({ pool }) => {
+  const move = async ({ pool }: OpenSite) => {
     const left = await getOrphaned(pool, config, from);
     await assertSameKind(pool, from, target);
     const what = countOrphaned({ ...left, messages: 0 });
@@ -132,7 +99,8 @@ export async function moveResultsOf(session: Session, command: Command): Promise
     if (moved !== undefined) return moved;
     const why = `${to} has results with the same names as ${from}; nothing was moved`;
     throw new Failure("CLI_MOVE_IMPOSSIBLE", why);
-  });
+  };
+  const results = await withLedger(session, move, config);
   if (results === undefined) return EXIT.failed;
   const words = `${counted(results, "result goes", "results go")} out through ${to} now`;
   session.result({ from, to, results }, [`✓ ${words}, and so do later ones of the orders of ${from}`]);

@@ -16,9 +16,10 @@ import { listOpenDeliveries } from "../../ledger/operator/views.ts";
 import { isSubmitterThere } from "../../ledger/operator/waiting.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Orphaned } from "../../ledger/results/orphaned.ts";
-import { wholeNumber } from "../arguments.ts";
+import { getNamed } from "../acting.ts";
+import { oneOf, wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
-import { readConfig, withLedger, withQueues } from "../open.ts";
+import { withLedger, withQueues } from "../open.ts";
 import { fields, printDetails, table } from "../output/details.ts";
 import { failureJson, toFailure } from "../output/failure.ts";
 import {
@@ -33,7 +34,7 @@ import { countsInWords, problemLines } from "../output/text.ts";
 import { relativeTime } from "../output/times.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { showOrders } from "./orders-show.ts";
-import { moveResultsOf, pause, remove, resume, retry } from "./queue-act.ts";
+import { moveResultsOf, remove, retry, setPaused } from "./queue-act.ts";
 
 /** `cryobridge queue …`. */
 export function define(queue: Command, cli: Cli): void {
@@ -76,13 +77,13 @@ export function define(queue: Command, cli: Cli): void {
     .addHelpText("after", "\nExample:\n  cryobridge queue move --from lims --to lims-new")
     .action(toAction(cli, moveResultsOf));
   for (const [name, description, act] of [
-    ["pause", "Hand nothing new to a queue until it is resumed; intake goes on.", pause],
-    ["resume", "Let a paused queue go on.", resume],
+    ["pause", "Hand nothing new to a queue until it is resumed; intake goes on.", setPaused(true)],
+    ["resume", "Let a paused queue go on.", setPaused(false)],
   ] as const) {
     queue
       .command(name)
       .description(description)
-      .argument("<queue>", "submit, track or deliver")
+      .argument("<queue>", "submit, track or deliver", oneOf(QUEUE_NAMES))
       .option("--reason <text>", "why, for the audit")
       .addHelpText("after", `\nExample:\n  cryobridge queue ${name} submit`)
       .action(toAction(cli, act));
@@ -152,12 +153,13 @@ const JOBS: readonly Column<JobView>[] = [
 ];
 
 /** Status 4 when BullMQ's server can't be asked, after what the ledger says was shown. */
-async function list(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const { limit } = command.opts<{ limit: number }>();
-  const config = readConfig(session);
-  return withLedger(session, config, async (ledger) => {
-    const { pool } = ledger;
-    const asked = await withQueues(session, config, ledger, async (queues) => ({
+async function list(
+  session: Session,
+  { limit }: { readonly limit: number },
+): Promise<ExitStatus | undefined> {
+  return withLedger(session, async (site) => {
+    const { pool, config } = site;
+    const asked = await withQueues(session, site, async (queues) => ({
       counts: await queues.counts(),
       jobs: await listJobs(queues, limit),
     })).catch(toFailure);
@@ -203,18 +205,12 @@ async function listJobs(queues: JobQueues, limit: number): Promise<JobView[]> {
 /** A job that isn't among so many of its queue is not looked for further: the window of jobs is smaller. */
 const MOST_JOBS = 5_000;
 
-async function show(session: Session, command: Command): Promise<undefined> {
-  const [word] = command.processedArgs as [string];
-  const config = readConfig(session);
-  await withLedger(session, config, async (ledger) => {
-    if (parseId("o", word) !== undefined) return showOrders(session, config, ledger.pool, word);
-    const deliveryId = parseId("d", word);
-    if (deliveryId !== undefined) {
-      const delivery = await findDelivery(ledger.pool, deliveryId);
-      if (!delivery) throw new Failure("CLI_NOT_FOUND", `no delivery ${word}`);
-      return showDelivery(delivery, session);
-    }
-    const all = await withQueues(session, config, ledger, (queues) => listJobs(queues, MOST_JOBS));
+async function show(session: Session, word: string): Promise<undefined> {
+  await withLedger(session, async (site) => {
+    if (parseId("o", word) !== undefined) return showOrders(session, site, word);
+    if (parseId("d", word) !== undefined)
+      return showDelivery(await getNamed("d", word, (id) => findDelivery(site.pool, id)), session);
+    const all = await withQueues(session, site, (queues) => listJobs(queues, MOST_JOBS));
     const jobs = all.filter(({ jobId }) => jobId === word);
     if (jobs.length === 0) {
       throw new Failure("CLI_NOT_FOUND", `no order, delivery or job ${word}; finished jobs are not kept`);

@@ -79,12 +79,11 @@ interface ListOptions {
   readonly limit: number;
 }
 
-async function list(session: Session, command: Command): Promise<undefined> {
-  const { facility, since: from, limit } = command.opts<ListOptions>();
-  const since = from === undefined ? undefined : parseSince(from, session.clock.now());
+async function list(session: Session, { facility, since: from, limit }: ListOptions): Promise<undefined> {
+  const since = parseSince(from, session);
   const config = readConfig(session);
   const filter = { facilityId: facilityIdOf(facility, config), since, limit: limit + 1 };
-  const refills = await withLedger(session, config, ({ pool }) => listRefills(pool, filter));
+  const refills = await withLedger(session, ({ pool }) => listRefills(pool, filter), config);
   noteUnfollowed(config, session);
   printList(session, { key: "refills", columns: REFILLS, nothing: "No refills." }, refills, limit);
 }
@@ -111,14 +110,13 @@ const TANKS: readonly Column<TankAge>[] = [
   },
 ];
 
-async function listTanks(session: Session, command: Command): Promise<undefined> {
-  const { facility } = command.opts<{ facility?: string }>();
+async function listTanks(session: Session, { facility }: { readonly facility?: string }): Promise<undefined> {
   const config = readConfig(session);
   // Only for its complaint about a name that the configuration doesn't have.
   facilityIdOf(facility, config);
   const limits = config.refills ?? { limitByTank: new Map() };
   const now = session.clock.now();
-  const all = await withLedger(session, config, ({ pool }) => readTankAges(pool, limits, now));
+  const all = await withLedger(session, ({ pool }) => readTankAges(pool, limits, now), config);
   const tanks = all.filter(({ facilityCode }) => facility === undefined || facilityCode === facility);
   noteUnfollowed(config, session);
   printList(session, { key: "tanks", columns: TANKS, nothing: "No tanks." }, tanks);

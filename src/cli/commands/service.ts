@@ -1,10 +1,9 @@
 import { Command } from "commander";
-import type { Config } from "../../config/config.ts";
 import { SURFACES, type Surface } from "../../core/surface.ts";
 import { pathOfList, type ReadableList, type ReadableRecord } from "../../service/lists/reads.ts";
 import type { RawObject } from "../../service/values.ts";
 import { collect, oneOf, serviceId, wholeNumber } from "../arguments.ts";
-import { readConfig, recordShown, withService } from "../open.ts";
+import { readConfig, recordRead, withService } from "../open.ts";
 import { type Column, renderFields } from "../output/table.ts";
 import { clean } from "../output/text.ts";
 import { type Act, type Cli, type Session, toAction } from "../session.ts";
@@ -85,11 +84,10 @@ const SHOWN_AS = {
 } as const satisfies Record<ReadableRecord, Shown>;
 
 function showRecord(record: ReadableRecord): Act {
-  return async (session, command) => {
-    const [id] = command.processedArgs as [number];
+  return async (session, id: number, options: { readonly surface?: Surface }) => {
     const config = readConfig(session);
-    const surface = surfaceOf(record, command.opts<{ surface?: Surface }>().surface, config);
-    await recordShown(session, config, `service ${record} ${id}`);
+    const surface = record === "procedure" ? (options.surface ?? config.service.surface) : "request";
+    await recordRead(session, config, `service ${record} ${id}`);
     const raw = await withService(session, config, (service) =>
       service.readRecord(record, surface, id, new AbortController().signal),
     );
@@ -103,15 +101,10 @@ function showRecord(record: ReadableRecord): Act {
   };
 }
 
-function surfaceOf(record: ReadableRecord, asked: Surface | undefined, config: Config): Surface {
-  return record === "procedure" ? (asked ?? config.service.surface) : "request";
-}
-
 /** In the shape in which the service shows it, since no shape is specified. */
-async function showInventory(session: Session, command: Command): Promise<undefined> {
-  const [id] = command.processedArgs as [number];
+async function showInventory(session: Session, id: number): Promise<undefined> {
   const config = readConfig(session);
-  await recordShown(session, config, `service inventory ${id}`);
+  await recordRead(session, config, `service inventory ${id}`);
   const raw = await withService(session, config, (service) =>
     service.getInventory(id, new AbortController().signal),
   );

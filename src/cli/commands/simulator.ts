@@ -54,8 +54,7 @@ interface Given {
 }
 
 /** Runs until it is asked to stop, or prints its description. */
-async function runSimulator(session: Session, command: Command): Promise<undefined> {
-  const given = command.opts<Given>();
+async function runSimulator(session: Session, given: Given): Promise<undefined> {
   if (given.openapi) {
     session.json(openApiDocument());
     return undefined;

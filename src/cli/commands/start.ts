@@ -1,11 +1,12 @@
 import { setFlagsFromString } from "node:v8";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { openConsole } from "../../app/console.ts";
 import { ROLES, type Role } from "../../app/roles.ts";
 import { type Daemon, startDaemon } from "../../app.ts";
 import { isFolderConnector } from "../../config/config.ts";
-import { asFailure, Failure } from "../../core/failures.ts";
+import { asFailure, type Failure } from "../../core/failures.ts";
 import { createLogger, type Logger } from "../../core/logger.ts";
+import { wordsOf } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
 import { type Cli, type Session, toAction, VERSION } from "../session.ts";
@@ -22,7 +23,11 @@ const ONE_REQUEST_MS = 1_000;
 /** `cryobridge start`. */
 export function define(command: Command, cli: Cli): void {
   command
-    .option("--role <roles>", "what it does, all or some of it", "intake,worker,console")
+    .addOption(
+      new Option("--role <roles>", "what it does, all or some of it")
+        .argParser(wordsOf(ROLES))
+        .default(ROLES, ROLES.join()),
+    )
     .addHelpText("after", "\nExample:\n  cryobridge start --config /etc/cryobridge/cryobridge.yaml")
     .action(toAction(cli, startProgram));
 }
@@ -31,9 +36,12 @@ export function define(command: Command, cli: Cli): void {
  * Runs until it is asked to stop, then ends what is in hand: status 0, or 1 when that takes too long, when a
  * second request to stop comes, or when the daemon can't go on.
  */
-async function startProgram(session: Session, command: Command): Promise<ExitStatus | undefined> {
+async function startProgram(
+  session: Session,
+  { role }: { readonly role: readonly Role[] },
+): Promise<ExitStatus | undefined> {
   keepHeapSmall();
-  const roles = parseRoles(command.opts<{ role: string }>().role);
+  const roles = new Set(role);
   const config = readConfig(session);
   const logger = createLogger(
     session.isVerbose ? { ...config.log, level: "debug" } : config.log,
@@ -81,16 +89,6 @@ function keepHeapSmall(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
   // The old generation is collected once it has grown by half.
   setFlagsFromString("--heap-growing-percent=50");
-}
-
-function parseRoles(text: string): ReadonlySet<Role> {
-  const words = text.split(",").map((word) => word.trim());
-  const roles = words.map((word) => {
-    const role = ROLES.find((each) => each === word);
-    if (role !== undefined) return role;
-    throw new Failure("CLI_USAGE", `--role ${text}: "${word}" is none of ${ROLES.join(", ")}`);
-  });
-  return new Set(roles);
 }
 
 /** Why the program ends. */

@@ -9,7 +9,7 @@ import { bareHost } from "../../core/loopback.ts";
 import { isDaemonThere } from "../../ledger/embedded/lock.ts";
 import { isSubmitterThere } from "../../ledger/operator/waiting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { readConfig, withLedger } from "../open.ts";
+import { type OpenSite, readConfig, withLedger } from "../open.ts";
 import { clean } from "../output/text.ts";
 import { timeWithAge } from "../output/times.ts";
 import { type Cli, type Session, toAction, VERSION } from "../session.ts";
@@ -41,9 +41,9 @@ async function showStatus(session: Session): Promise<ExitStatus | undefined> {
   return status.attention.some(({ level }) => level === "act") || !status.isReady ? EXIT.failed : undefined;
 }
 
-/** @throws Failure CLI_LEDGER_MISSING, or LEDGER_… when nothing can be told at all. */
-function readFromLedger(config: Config, session: Session, why: string | undefined) {
-  return withLedger(session, config, async ({ pool }) => {
+/** @throws Failure CLI_LEDGER_MISSING, or LEDGER_… when nothing is known at all. */
+function readFromLedger(config: OpenSite["config"], session: Session, why: string | undefined) {
+  const read = async ({ pool }: OpenSite) => {
     const isRunning = await isSubmitterThere(pool);
     const reason = isRunning
       ? `a daemon works, but its console can't be asked how it is (${why ?? "it has none on this data folder"}): this comes from the ledger alone`
@@ -60,7 +60,8 @@ function readFromLedger(config: Config, session: Session, why: string | undefine
     if (status.states === null)
       throw new Failure("LEDGER_UNAVAILABLE", "the ledger's database gives no answer in time");
     return { status, isRunning };
-  });
+  };
+  return withLedger(session, read, config);
 }
 
 const SIGNS = { act: ["✗", "red"], wait: ["!", "yellow"], look: ["·", "cyan"] } as const;
@@ -112,7 +113,7 @@ const ANSWER_WITHIN_MS = 8_000;
 async function askDaemon(
   config: Config,
 ): Promise<{ readonly status: Status } | { readonly why: string | undefined }> {
-  // Where the folder may not be looked at, the console is the one that can still tell.
+  // Where the folder may not be looked at, the console still knows.
   if (!(await isDaemonThere(config.dataDir, "console").catch(() => true))) return { why: undefined };
   const url = addressOf(config);
   const token = config.console.token?.reveal();

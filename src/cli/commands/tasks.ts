@@ -1,11 +1,10 @@
 import type { Command } from "commander";
-import { Failure } from "../../core/failures.ts";
-import { parseId } from "../../ledger/ids.ts";
+import { formatId } from "../../ledger/ids.ts";
 import { closeTask, findTask, listOpenTasks } from "../../ledger/operator/tasks.ts";
-import { type Done, printDone } from "../acting.ts";
+import { type ActOptions, actOnEach, getAllNamed, printDone } from "../acting.ts";
 import { wholeNumber } from "../arguments.ts";
 import type { ExitStatus } from "../exit-status.ts";
-import { readConfig, withLedger } from "../open.ts";
+import { withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { TASK_COLUMNS } from "../output/order-columns.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
@@ -36,31 +35,26 @@ const TASKS = {
   nothing: "No task is open. What else needs a person: cryobridge status",
 };
 
-async function listTasks(session: Session, command: Command): Promise<undefined> {
-  const { limit } = command.opts<{ limit: number }>();
-  const tasks = await withLedger(session, readConfig(session), ({ pool }) => listOpenTasks(pool, limit + 1));
+async function listTasks(session: Session, { limit }: { readonly limit: number }): Promise<undefined> {
+  const tasks = await withLedger(session, ({ pool }) => listOpenTasks(pool, limit + 1));
   printList(session, TASKS, tasks, limit);
 }
 
 /** Status 1 when one of them was done before. */
-async function closeTasks(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [words] = command.processedArgs as [readonly string[]];
-  const { reason } = command.opts<{ reason?: string }>();
-  const ids = words.map((word) => {
-    const id = parseId("k", word);
-    if (id === undefined) throw new Failure("CLI_USAGE", `${word} is no task; expected an id such as k3`);
-    return id;
-  });
-  const done = await withLedger(session, readConfig(session), async ({ pool }) => {
-    for (const id of ids) {
-      if (!(await findTask(pool, id))) throw new Failure("CLI_NOT_FOUND", `no task k${id}; nothing was done`);
-    }
-    const results: Done[] = [];
-    for (const id of new Set(ids)) {
-      const isDone = await closeTask(pool, id, { actor: session.actor, reason });
-      results.push({ id: `k${id}`, isDone, text: isDone ? `k${id} is done` : `k${id} was done before` });
-    }
-    return results;
+async function closeTasks(
+  session: Session,
+  words: readonly string[],
+  { reason }: ActOptions,
+): Promise<ExitStatus | undefined> {
+  const done = await withLedger(session, async ({ pool }) => {
+    const find = async (id: number) => ((await findTask(pool, id)) ? id : undefined);
+    return actOnEach(session, await getAllNamed("k", words, find), {
+      idOf: (id) => formatId("k", id),
+      change: async (id) => {
+        const isDone = await closeTask(pool, id, { actor: session.actor, reason });
+        return [isDone, isDone ? "is done" : "was done before"];
+      },
+    });
   });
   return printDone(session, done);
 }

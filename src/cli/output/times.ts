@@ -1,6 +1,7 @@
 import { parseDuration } from "../../core/duration.ts";
 import { Failure } from "../../core/failures.ts";
 import { isZoneTold } from "../../core/service-time.ts";
+import type { Session } from "../session.ts";
 
 /** Local time as ISO 8601 without its zone: `2026-11-21 16:28:05`. */
 export function localTime(date: Date): string {
@@ -28,7 +29,7 @@ export function timeWithAge(date: Date, nowMs: number): string {
   return `${localTime(date)} (${relativeTime(date, nowMs)})`;
 }
 
-/** Seconds and minutes are told whole; `1.5h` and `2.3d` keep their digit. */
+/** Seconds and minutes are whole; `1.5h` and `2.3d` keep their digit. */
 export function roundToUnit(ms: number): string {
   if (ms < 59_500) return `${Math.max(1, Math.round(ms / 1_000))}s`;
   if (ms < 3_570_000) return `${Math.round(ms / 60_000)}m`;
@@ -37,12 +38,13 @@ export function roundToUnit(ms: number): string {
 }
 
 /**
- * The time that `--since` names: so long ago (`2h`, `3d`), or an ISO 8601 date or time.
+ * The time that `--since` names: a while ago (`2h`, `3d`), or an ISO 8601 date or time; undefined without it.
  * @throws Failure CLI_USAGE
  */
-export function parseSince(text: string, nowMs: number): Date {
+export function parseSince(text: string | undefined, { clock }: Pick<Session, "clock">): Date | undefined {
+  if (text === undefined) return undefined;
   const ago = parseDuration(text);
-  if (ago !== undefined) return new Date(nowMs - ago);
+  if (ago !== undefined) return new Date(clock.now() - ago);
   const isIso = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?$/.test(text);
   // A date alone means midnight here, not in Greenwich.
   const date = new Date(/^\d{4}-\d{2}-\d{2}$/.test(text) ? `${text}T00:00` : text);

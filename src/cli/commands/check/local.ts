@@ -10,87 +10,63 @@ import { asFailure, FAILURES } from "../../../core/failures.ts";
 import type { Intake } from "../../../core/intake.ts";
 import { bareHost } from "../../../core/loopback.ts";
 import { findObstacle } from "../../../ledger/embedded/home.ts";
-import { acquireDaemonLock } from "../../../ledger/embedded/lock.ts";
+import { isDaemonThere } from "../../../ledger/embedded/lock.ts";
 import type { Profile } from "../../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../../mapping/profile/schema.ts";
 import { EXIT } from "../../exit-status.ts";
 import type { Session } from "../../session.ts";
-import type { Report } from "./report.ts";
+import { type Finding, type Findings, failed, failedBy, ok, warning } from "./report.ts";
 
 /** Compiles every profile; a line for each. Gives those that are right; undefined when one is not. */
-export async function checkProfiles(
+export async function* checkProfiles(
   config: Config<ProfileDefinition>,
-  report: Report,
-): Promise<ReadonlyMap<string, Profile> | undefined> {
+): Findings<ReadonlyMap<string, Profile> | undefined> {
   const used = config.connectors.map(({ profile }) => profile);
   const names = [...new Set([...config.profileByName.keys(), ...used])];
   try {
     const profiles = await compileProfiles(config);
     for (const name of names)
-      report.ok(`profile ${name}`, profiles.get(name)?.format === "csv" ? "for CSV" : "for HL7");
+      yield ok(`profile ${name}`, profiles.get(name)?.format === "csv" ? "for CSV" : "for HL7");
     return profiles;
   } catch (error) {
     if (!isConfigFailure(error)) throw error;
     for (const name of names) {
       const problems = error.problems.filter(({ path }) => path.startsWith(`profiles.${name}.`));
-      if (problems.length === 0) report.ok(`profile ${name}`, "no mistakes");
-      for (const { place, message } of problems) {
-        report.add({
-          subject: `profile ${name}`,
-          result: "failed",
-          detail: `${place}: ${message}`,
-          hint: error.hint,
-          status: EXIT.configuration,
-        });
-      }
+      if (problems.length === 0) yield ok(`profile ${name}`, "no mistakes");
+      for (const { place, message } of problems)
+        yield failed(`profile ${name}`, `${place}: ${message}`, error.hint, EXIT.configuration);
     }
     return undefined;
   }
 }
 
-/** What checking the connectors takes. */
-interface ConnectorCheck {
-  readonly session: Session;
-  readonly report: Report;
-  /** Whether a daemon takes messages in right now, and so holds their ports. */
-  readonly isRunning: boolean;
-}
-
-/** Asks each connector about its folders; nothing is made or changed. */
-export async function checkConnectors(
+/**
+ * Asks each connector about its folders; nothing is made or changed.
+ * @param isRunning whether a daemon takes messages in right now, and so has their ports
+ */
+export async function* checkConnectors(
   config: Config,
-  profiles: ReadonlyMap<string, Profile> | undefined,
-  { session, report, isRunning }: ConnectorCheck,
-): Promise<void> {
-  if (!profiles) return;
-  const { clock, logger } = session;
+  profiles: ReadonlyMap<string, Profile>,
+  { clock, logger }: Session,
+  isRunning: boolean,
+): Findings {
   for (const settings of config.connectors) {
     const subject = `connector ${settings.name}`;
     try {
       const profile = profileOf(settings, profiles);
-      const connector = createConnector(settings, profile, {
-        intake: noIntake,
-        clock,
-        logger,
-      });
+      const connector = createConnector(settings, profile, { intake: noIntake, clock, logger });
       for (const line of await connector.check()) {
         if (isRunning && settings.type === "mllp" && line.subject === "listen") {
           const { host, port } = settings.listen;
-          report.ok(`${subject}, listen`, `${host}:${port}, where the running daemon listens`);
+          yield ok(`${subject}, listen`, `${host}:${port}, where the running daemon listens`);
           continue;
         }
-        report.add({
-          subject: `${subject}, ${line.subject}`,
-          result: !line.isOk ? "failed" : line.isWarning ? "warning" : "ok",
-          detail: line.detail,
-        });
+        const finding = !line.isOk ? failed : line.isWarning ? warning : ok;
+        yield finding(`${subject}, ${line.subject}`, line.detail);
       }
     } catch (error) {
-      report.fail(
-        subject,
-        error,
-        asFailure(error).code === "CONFIG_INVALID" ? EXIT.configuration : EXIT.failed,
-      );
+      const isWrong = asFailure(error).code === "CONFIG_INVALID";
+      yield failedBy(subject, error, isWrong ? EXIT.configuration : EXIT.failed);
     }
   }
 }
@@ -105,93 +81,55 @@ const noIntake: Intake = {
 };
 
 /** Whether the data folder can be used; gives the roles that daemons do on it right now, which is fine. */
-export async function checkDataFolder(
-  config: Config,
-  session: Session,
-  report: Report,
-): Promise<ReadonlySet<Role>> {
+export async function* checkDataFolder(config: Config, session: Session): Findings<ReadonlySet<Role>> {
   const subject = "data folder";
   const { dataDir } = config;
   const running = new Set<Role>();
   const isEmbedded = config.database.url === undefined;
   const obstacle = isEmbedded ? await findObstacle(dataDir) : undefined;
-  if (obstacle) report.fail(subject, obstacle, EXIT.failed);
+  if (obstacle) yield failedBy(subject, obstacle, EXIT.failed);
   if (!(await isThere(dataDir))) {
-    if (!obstacle) await checkMakeable(dataDir, session, report);
+    if (!obstacle) yield await judgeMaking(dataDir, session);
     return running;
   }
   try {
-    for (const role of ROLES) if (await isRunning(dataDir, role, session)) running.add(role);
+    for (const role of ROLES) if (await isDaemonThere(dataDir, role)) running.add(role);
     const words =
       running.size === 0 ? "no daemon is running" : `a daemon is running (${[...running].join(", ")})`;
     const place = isEmbedded ? `, database in ${await realpath(dataDir)}/postgres` : "";
-    if (!obstacle) report.ok(subject, `${dataDir}: ${words}${place}`);
+    if (!obstacle) yield ok(subject, `${dataDir}: ${words}${place}`);
   } catch (error) {
-    report.fail(subject, error, EXIT.failed);
+    yield failedBy(subject, error, EXIT.failed);
   }
   return running;
 }
 
-/**
- * Whether a daemon does a role on a data folder. The lock is taken for a moment, which is how it is seen to be free.
- *
- * @throws Failure LEDGER_… when the folder isn't there or can't be used
- */
-async function isRunning(dataDir: string, role: Role, session: Session): Promise<boolean> {
-  try {
-    const release = await acquireDaemonLock(dataDir, session.clock, role);
-    await release();
-    return false;
-  } catch (error) {
-    if (asFailure(error).code === "LEDGER_IN_USE") return true;
-    throw error;
-  }
+async function judgeMaking(dataDir: string, { actor }: Session): Promise<Finding> {
+  let parent = dirname(dataDir);
+  while (!(await isThere(parent)) && parent !== dirname(parent)) parent = dirname(parent);
+  if (await isThere(parent, constants.W_OK))
+    return ok("data folder", `${dataDir} is made by the first start`);
+  const why = `${dataDir} can't be made: ${parent} may not be written by ${actor}`;
+  return failed("data folder", why, FAILURES.LEDGER_FOLDER_UNUSABLE.hint);
 }
 
-async function checkMakeable(dataDir: string, session: Session, report: Report): Promise<void> {
-  const parent = await nearestExisting(dataDir);
-  const mayMake = await access(parent, constants.W_OK).then(
+function isThere(path: string, mode = constants.F_OK): Promise<boolean> {
+  return access(path, mode).then(
     () => true,
     () => false,
   );
-  if (mayMake) return report.ok("data folder", `${dataDir} is made by the first start`);
-  report.add({
-    subject: "data folder",
-    result: "failed",
-    detail: `${dataDir} can't be made: ${parent} may not be written by ${session.actor}`,
-    hint: FAILURES.LEDGER_FOLDER_UNUSABLE.hint,
-  });
-}
-
-async function isThere(path: string): Promise<boolean> {
-  return access(path).then(
-    () => true,
-    () => false,
-  );
-}
-
-async function nearestExisting(path: string): Promise<string> {
-  let folder = dirname(path);
-  while (!(await isThere(folder)) && folder !== dirname(folder)) folder = dirname(folder);
-  return folder;
 }
 
 /** Whether the console could listen; its port being taken is right while a daemon runs. */
-export async function checkConsole(config: Config, isConsoleRunning: boolean, report: Report): Promise<void> {
+export async function* checkConsole(config: Config, isConsoleRunning: boolean): Findings {
   const { port } = config.console;
   const host = bareHost(config.console.host);
-  const subject = "console";
   const code = await tryListen(host, port);
-  if (code === undefined) return report.ok(subject, `${host}:${port} is free`);
+  if (code === undefined) return yield ok("console", `${host}:${port} is free`);
   if (code === "EADDRINUSE" && isConsoleRunning)
-    return report.ok(subject, `${host}:${port} is in use, as it is while a daemon runs`);
+    return yield ok("console", `${host}:${port} is in use, as it is while a daemon runs`);
   const failure = code === "EADDRINUSE" ? "CONSOLE_PORT_TAKEN" : "CONSOLE_NOT_LISTENING";
-  report.add({
-    subject,
-    result: "failed",
-    detail: `can't listen on ${host}:${port} (${code})`,
-    hint: FAILURES[failure].hint,
-  });
+  yield failed("console", `can't listen on ${host}:${port} (${code})`, FAILURES[failure].hint);
 }
 
 /** The system's code for what keeps us from listening there; undefined when nothing does. */

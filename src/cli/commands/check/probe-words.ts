@@ -1,7 +1,7 @@
 import type { TokenLife } from "../../../service/http/token.ts";
-import type { ListFacts, ProbedFilter, UnknownId } from "../../../service/probe/probe.ts";
+import type { ListFacts, UnknownId } from "../../../service/probe/probe.ts";
 import { roundToUnit } from "../../output/times.ts";
-import type { Finding } from "./report.ts";
+import { type Finding, failed, warning } from "./report.ts";
 
 /** What the configuration says already, so that only what would change is suggested. */
 export interface KnownSettings {
@@ -11,8 +11,8 @@ export interface KnownSettings {
   readonly filters: "auto" | "none" | readonly string[];
 }
 
-const EMPTY = "can't tell yet: the list is empty";
-const SHORT = "can't tell yet: the list is too short";
+const EMPTY = "not known yet: the list is empty";
+const SHORT = "not known yet: the list is too short";
 
 /** What the probed lists showed, a line for each open point. Names of fields and words, never values of records. */
 export function listFindings(lists: readonly ListFacts[], settings: KnownSettings): Finding[] {
@@ -73,13 +73,9 @@ function envelopeFinding(lists: readonly ListFacts[], settings: KnownSettings): 
           .join(", ")} }`;
   if (!lists.some(isWrong))
     return point(what, detail, settings.listEnvelope === "auto" ? suggestion : undefined);
-  return {
-    subject: `service, ${what}`,
-    result: "failed",
-    detail: `${detail}, which is not what the configuration says`,
-    hint: `Set ${suggestion}, or leave it at auto.`,
-    wouldSet: suggestion,
-  };
+  const wrong = `${detail}, which is not what the configuration says`;
+  const hint = `Set ${suggestion}, or leave it at auto.`;
+  return { ...point(what, wrong, suggestion), result: "failed", hint };
 }
 
 function envelopeInWords(envelope: string): string {
@@ -104,7 +100,7 @@ function pagingFinding(lists: readonly ListFacts[], { perPage }: KnownSettings):
     const size = refused.find((each) => each.startsWith("perPage="))?.slice("perPage=".length);
     if (size !== undefined && cap.kind === "unknown") return `perPage ${size} is refused`;
     if (length === 0) return EMPTY;
-    if (cap.kind === "unknown") return "can't tell yet: the list is shorter than a page";
+    if (cap.kind === "unknown") return "not known yet: the list is shorter than a page";
     const refusal = size === undefined ? "" : `, ${size} is refused`;
     return cap.kind === "cap" ? `at most ${cap.size} a page` : `no cap up to ${cap.size} a page${refusal}`;
   });
@@ -117,15 +113,10 @@ function pagingFinding(lists: readonly ListFacts[], { perPage }: KnownSettings):
 }
 
 function filterFinding(lists: readonly ListFacts[], settings: KnownSettings): Finding {
-  const words: Readonly<Record<ProbedFilter, string>> = {
-    honoured: "honoured",
-    ignored: "ignored",
-    refused: "refused",
-  };
   const detail = lists
     .map(({ title, length, filters }) => {
       if (length === 0) return `${title}: ${EMPTY}`;
-      const found = [...filters].map(([name, finding]) => `${name} ${words[finding]}`);
+      const found = [...filters].map(([name, finding]) => `${name} ${finding}`);
       return `${title}: ${found.join(", ") || "not tried"}`;
     })
     .join("; ");
@@ -144,83 +135,61 @@ function filterFinding(lists: readonly ListFacts[], settings: KnownSettings): Fi
 const fieldOf = (filter: string) => filter.replace(/_(like|from|to)$/, "");
 
 function idFinding(lists: readonly ListFacts[]): Finding {
-  const detail = grouped(lists, ({ length, ids }) => {
+  const unreadable = lists.filter(({ hasUnreadableIds }) => hasUnreadableIds);
+  const words = ({ length, ids }: ListFacts) => {
     if (length === 0) return EMPTY;
     return ids === undefined
       ? "entries have no id"
       : `as ${ids === "number" ? "numbers" : "texts of digits"}`;
-  });
-  const unreadable = lists.filter(({ hasUnreadableIds }) => hasUnreadableIds);
-  if (unreadable.length === 0) return point("ids", detail);
-  return {
-    subject: "service, ids",
-    result: "failed",
-    detail: `some can't be read exactly: they are no whole numbers up to ${Number.MAX_SAFE_INTEGER} (${unreadable.map(({ title }) => title).join(", ")})`,
-    hint: "Ask the service's operator; orders whose ids can't be read exactly would be lost from sight.",
   };
+  if (unreadable.length === 0) return point("ids", grouped(lists, words));
+  const rule = `they are no whole numbers up to ${Number.MAX_SAFE_INTEGER}`;
+  const detail = `some can't be read exactly: ${rule} (${unreadable.map(({ title }) => title).join(", ")})`;
+  const hint = "Ask the service's operator; orders whose ids can't be read exactly would be lost from sight.";
+  return failed("service, ids", detail, hint);
 }
 
 function wordFindings(lists: readonly ListFacts[]): Finding[] {
-  const findings: Finding[] = [];
-  const told = (what: string, of: (facts: ListFacts) => readonly string[]) => {
+  const unknown = (what: string, of: (facts: ListFacts) => readonly string[], hint?: string): Finding[] => {
     const some = lists.filter((facts) => of(facts).length > 0);
-    return some.length === 0
-      ? undefined
-      : point(
-          what,
-          grouped(some, (facts) => of(facts).join(", ")),
-        );
+    const found = point(
+      `unknown ${what}`,
+      grouped(some, (facts) => of(facts).join(", ")),
+    );
+    if (some.length === 0) return [];
+    return [hint === undefined ? found : { ...found, result: "warning", hint }];
   };
-  const statuses = told("unknown statuses", ({ unknownStatuses }) => unknownStatuses);
-  const types = told("unknown types", ({ unknownTypes }) => unknownTypes);
-  const fields = told("unknown fields", ({ unknownFields }) => unknownFields);
-  if (statuses)
-    findings.push({
-      ...statuses,
-      result: "warning",
-      hint: "Where such a word means one of the specification's, say so under service.words.status.",
-    });
-  if (types)
-    findings.push({
-      ...types,
-      result: "warning",
-      hint: "Where such a word means one of the specification's, say so under service.words.type.",
-    });
-  if (fields) findings.push(fields);
-  return findings;
+  const hint = "Where such a word means one of the specification's, say so under service.words";
+  return [
+    ...unknown("statuses", ({ unknownStatuses }) => unknownStatuses, `${hint}.status.`),
+    ...unknown("types", ({ unknownTypes }) => unknownTypes, `${hint}.type.`),
+    ...unknown("fields", ({ unknownFields }) => unknownFields),
+  ];
 }
 
 /** How the service says that it has no such record. */
-export function unknownIdFinding(told: UnknownId | undefined): Finding {
+export function unknownIdFinding(said: UnknownId | undefined): Finding {
   const what = "error shape";
-  if (!told) return point(what, "can't tell: a record with the id that was tried exists");
-  if ("failure" in told) {
-    return {
-      ...point(
-        what,
-        `an unknown id is answered with something else than "not found": ${told.failure.message}`,
-      ),
-      result: "warning",
-      hint: "Orders whose record is gone can't be told from an outage; ask the service's operator.",
-    };
+  if (!said) return point(what, "not known: a record with the id that was tried exists");
+  if ("failure" in said) {
+    const detail = `an unknown id is answered with something else than "not found": ${said.failure.message}`;
+    const hint =
+      "An order whose record is gone looks like one in an outage then; ask the service's operator.";
+    return warning(`service, ${what}`, detail, hint);
   }
-  const body = { json: "JSON", html: "an HTML page", empty: "no body", other: "a text" }[told.shape];
-  const code = told.errorCode === undefined ? "without an error code" : `with the code ${told.errorCode}`;
-  const detail = `an unknown id is answered with status ${told.status}, ${body}${told.shape === "json" ? ` ${code}` : ""}`;
-  return point(what, detail);
+  const body = { json: "JSON", html: "an HTML page", empty: "no body", other: "a text" }[said.shape];
+  const code = said.errorCode === undefined ? "without an error code" : `with the code ${said.errorCode}`;
+  const shape = said.shape === "json" ? `${body} ${code}` : body;
+  return point(what, `an unknown id is answered with status ${said.status}, ${shape}`);
 }
 
 /** How long a token lives. */
 export function tokenLifeFinding(life: TokenLife | undefined): Finding {
   const what = "token lifetime";
-  if (!life) return point(what, "not told: the configured API token is used for as long as it is taken");
+  if (!life) return point(what, "not known: the configured API token is used for as long as it is taken");
   const words = roundToUnit(life.lifeMs);
-  return point(
-    what,
-    life.isAssumed
-      ? `not told by the token endpoint; ${words} is assumed`
-      : `${words}, as the token endpoint says`,
-  );
+  const assumed = `the token endpoint does not say; ${words} is assumed`;
+  return point(what, life.isAssumed ? assumed : `${words}, as the token endpoint says`);
 }
 
 /** A clock this far off makes times of the two sides hard to compare. */
@@ -229,12 +198,12 @@ const CLOCK_TOLERANCE_MS = 300_000;
 /** How far the clocks differ, by the service's `Date` headers. */
 export function clockFinding(skewMs: number | undefined): Finding {
   const what = "clock";
-  if (skewMs === undefined) return point(what, "can't tell: the service sends no Date");
+  if (skewMs === undefined) return point(what, "not known: the service sends no Date");
   const isFar = Math.abs(skewMs) > CLOCK_TOLERANCE_MS;
   // The header has whole seconds.
   if (Math.abs(skewMs) < 2_000) return point(what, "the service's agrees with this machine's");
   const detail = `the service's is ${roundToUnit(Math.abs(skewMs))} ${skewMs > 0 ? "ahead of" : "behind"} this machine's`;
   if (!isFar) return point(what, detail);
-  const hint = "Set this machine's clock by a time server, or tell the service's operator.";
-  return { ...point(what, detail), result: "warning", hint };
+  const hint = "Set this machine's clock by a time server, or ask the service's operator to.";
+  return warning(`service, ${what}`, detail, hint);
 }

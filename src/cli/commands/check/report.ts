@@ -19,6 +19,27 @@ export interface Finding {
   readonly status?: ExitStatus | undefined;
 }
 
+export function ok(subject: string, detail: string): Finding {
+  return { subject, result: "ok", detail };
+}
+
+export function warning(subject: string, detail: string, hint?: string): Finding {
+  return { subject, result: "warning", detail, hint };
+}
+
+export function failed(subject: string, detail: string, hint?: string, status?: ExitStatus): Finding {
+  return { subject, result: "failed", detail, hint, status };
+}
+
+/** A finding made of an error; `status` where the error's own would mislead. */
+export function failedBy(subject: string, error: unknown, status: ExitStatus): Finding {
+  const { message, code, hint } = toFailure(error);
+  return failed(subject, `${message} (${code})`, hint, status);
+}
+
+/** What a group of checks finds, one after the other; some give what later ones need. */
+export type Findings<Result = void> = AsyncGenerator<Finding, Result, undefined>;
+
 /** Shows each finding as soon as it is there, and remembers the worst. */
 export class Report {
   readonly #session: Session;
@@ -35,7 +56,7 @@ export class Report {
     if (this.#session.isJson) return;
     const hint = finding.result === "ok" ? undefined : finding.hint;
     if (hint !== this.#openHint) this.#printHint();
-    for (const line of this.#linesOf(finding)) this.#session.line(line);
+    this.#session.lines(this.#linesOf(finding));
     this.#openHint = hint;
   }
 
@@ -45,34 +66,16 @@ export class Report {
     this.#openHint = undefined;
   }
 
-  ok(subject: string, detail: string): void {
-    this.add({ subject, result: "ok", detail });
-  }
-
-  /** A finding made of an error; `status` where the error's own would mislead. */
-  fail(subject: string, error: unknown, status: ExitStatus): void {
-    const failure = toFailure(error);
-    this.add({
-      subject,
-      result: "failed",
-      detail: `${failure.message} (${failure.code})`,
-      hint: failure.hint,
-      status,
-    });
-  }
-
   /** Ends the report and gives the command's exit status. */
   end(): ExitStatus | undefined {
     const failed = this.#findings.filter(({ result }) => result === "failed");
     const warnings = this.#findings.filter(({ result }) => result === "warning").length;
     const statuses = new Set(failed.map(({ status }) => status ?? EXIT.failed));
     if (this.#session.isJson) {
-      const checks = this.#findings.map(({ subject, result, detail, hint, wouldSet }) => ({
-        subject,
-        result,
-        detail,
-        hint: hint ?? null,
-        wouldSet: wouldSet ?? null,
+      const checks = this.#findings.map(({ status: _, hint = null, wouldSet = null, ...finding }) => ({
+        ...finding,
+        hint,
+        wouldSet,
       }));
       this.#session.json({ isOk: failed.length === 0, checks });
     } else {

@@ -1,34 +1,38 @@
-import { serviceSettings } from "../../../app/service.ts";
+import { openService, serviceSettings } from "../../../app/service.ts";
 import { type AuthConfig, type Config, wayOfFacility } from "../../../config/config.ts";
 import { asFailure, Failure } from "../../../core/failures.ts";
 import type { Surface } from "../../../core/surface.ts";
 import type { ServiceClient } from "../../../service/client.ts";
 import { NOBODY } from "../../../service/probe/known-lists.ts";
-import type { ListFacts, UnknownId } from "../../../service/probe/probe.ts";
+import type { ListFacts } from "../../../service/probe/probe.ts";
 import { EXIT } from "../../exit-status.ts";
-import { withService } from "../../open.ts";
 import type { Session } from "../../session.ts";
 import { clockFinding, listFindings, tokenLifeFinding, unknownIdFinding } from "./probe-words.ts";
-import type { Report } from "./report.ts";
+import { type Finding, type Findings, failed, failedBy, ok, warning } from "./report.ts";
 
 /** Longer than a healthy service takes for all of it, shorter than a person's patience. */
 const SERVICE_WITHIN_MS = 90_000;
 
+/** What is asked, by which configuration, and for how long. */
+interface Asked {
+  readonly service: ServiceClient;
+  readonly config: Config;
+  readonly signal: AbortSignal;
+}
+
 /** Gets a token, then finds out by reading alone what the specification leaves open. Nothing is changed there. */
-export async function checkService(config: Config, session: Session, report: Report): Promise<void> {
-  const signal = AbortSignal.timeout(SERVICE_WITHIN_MS);
-  await withService(session, config, async (service) => {
-    if (await checkTokens(service, config, report, signal)) await probe(service, config, report, signal);
-  });
+export async function* checkService(config: Config, { clock, logger }: Session): Findings {
+  const service = openService(config, { clock, logger });
+  const asked = { service, config, signal: AbortSignal.timeout(SERVICE_WITHIN_MS) };
+  try {
+    if (yield* checkTokens(asked)) yield* probe(asked);
+  } finally {
+    await service.close();
+  }
 }
 
 /** Takes a token for each surface in use that has credentials of its own. */
-async function checkTokens(
-  service: ServiceClient,
-  config: Config,
-  report: Report,
-  signal: AbortSignal,
-): Promise<boolean> {
+async function* checkTokens({ service, config, signal }: Asked): Findings<boolean> {
   const { auth, externalAuth } = config.service;
   const isRequestUsed = facilitiesOf(config).has("request") || areSubjectsUsed(config);
   const wanted: [subject: string, surface: Surface, auth: AuthConfig][] = [["token", "request", auth]];
@@ -39,96 +43,79 @@ async function checkTokens(
   for (const [subject, surface, of] of wanted) {
     try {
       await service.checkToken(signal, surface);
-      report.ok(
+      yield ok(
         subject,
         of.kind === "oauth" ? `${of.tokenUrl} issues one` : "the configured API token is used",
       );
     } catch (error) {
-      report.fail(subject, inTime(error, signal), EXIT.unreachable);
+      yield failedBy(subject, inTime(error, signal), EXIT.unreachable);
       return false;
     }
   }
   return true;
 }
 
-/** Lists without which orders can't be followed. */
-const NEEDED = new Set(["requests", "procedures", "external procedures"]);
-
-async function probe(
-  service: ServiceClient,
-  config: Config,
-  report: Report,
-  signal: AbortSignal,
-): Promise<void> {
+async function* probe(asked: Asked): Findings {
+  const { service, config, signal } = asked;
   const facilityIdBySurface = facilitiesOf(config);
   const surfaces: ReadonlySet<Surface> = new Set(facilityIdBySurface.keys());
   const lists: ListFacts[] = [];
   try {
     const plan = { surfaces, facilityIdBySurface, areSubjectsUsed: areSubjectsUsed(config) };
     for await (const facts of service.probeLists(plan, signal)) {
-      if (lists.length === 0) report.ok("service", `${config.service.baseUrl} answers`);
+      if (lists.length === 0) yield ok("service", `${config.service.baseUrl} answers`);
       lists.push(facts);
-      await reportUnread(facts, service, config, report, signal);
+      if (facts.failure) yield await judgeUnread(facts.title, facts.failure, asked);
     }
-    await checkFacilities(service, config, report, signal);
+    yield* checkFacilities(asked);
     const [first = "request"] = surfaces;
-    const unknownId = await probeUnknownId(service, first, report, signal);
-    const { perPage, listEnvelope, listEnvelopes = {}, filters = "auto" } = serviceSettings(config);
-    const settings = {
-      perPage: perPage ?? 100,
-      listEnvelope: listEnvelope ?? "auto",
-      listEnvelopes,
-      filters,
-    };
-    for (const finding of listFindings(lists, settings)) report.add(finding);
-    if (unknownId !== "unclear") report.add(unknownIdFinding(unknownId));
-    report.add(tokenLifeFinding(service.tokenLife));
-    report.add(clockFinding(service.clockSkewMs));
+    const unknownId = await probeUnknownId(first, asked);
+    const {
+      perPage = 100,
+      listEnvelope = "auto",
+      listEnvelopes = {},
+      filters = "auto",
+    } = serviceSettings(config);
+    yield* listFindings(lists, { perPage, listEnvelope, listEnvelopes, filters });
+    yield unknownId;
+    yield tokenLifeFinding(service.tokenLife);
+    yield clockFinding(service.clockSkewMs);
   } catch (error) {
     const isForSubjectsAlone = lists.length === 0 && !surfaces.has("request") && areSubjectsUsed(config);
-    if (isForSubjectsAlone && asFailure(error).code === "SERVICE_CREDENTIALS_REFUSED")
-      reportSubjectsOutOfReach(error, report);
-    else
-      report.fail(lists.length === 0 ? "service" : "service, lists", inTime(error, signal), EXIT.unreachable);
+    const { message, code } = asFailure(error);
+    if (isForSubjectsAlone && code === "SERVICE_CREDENTIALS_REFUSED") {
+      const detail = `can't be looked up under /api/subjects: ${message} (${code})`;
+      yield failed("service, subjects", detail, NO_SUBJECTS, EXIT.unreachable);
+    } else
+      yield failedBy(
+        lists.length === 0 ? "service" : "service, lists",
+        inTime(error, signal),
+        EXIT.unreachable,
+      );
     return;
   }
-  await checkOtherSurface(service, config, facilityIdBySurface, report, signal);
+  yield* checkOtherSurface(facilityIdBySurface, asked);
 }
 
-/** A credential of the external surface alone, and orders whose subjects would be looked up with it. */
-function reportSubjectsOutOfReach(error: unknown, report: Report): void {
-  const { message, code } = asFailure(error);
-  report.add({
-    subject: "service, subjects",
-    result: "failed",
-    detail: `can't be looked up under /api/subjects: ${message} (${code})`,
-    hint: "Where the credentials under service.auth reach /api/v1/external alone, move them to service.externalAuth and put those for /api under service.auth; or set service.subjects: none.",
-    status: EXIT.unreachable,
-  });
-}
+/** For a credential of the external surface alone, and orders whose subjects would be looked up with it. */
+const NO_SUBJECTS =
+  "Where the credentials under service.auth reach /api/v1/external alone, move them to service.externalAuth and put those for /api under service.auth; or set service.subjects: none.";
+
+const LIKE_AN_OUTAGE =
+  "If that is how this service says that a record is missing, write it down in service.errors, such as { status: 404, body: html, means: notFound }.";
 
 /**
  * How the service says that it has no such record. One that says it like a gateway in trouble, with a page of HTML, is
- * well all the same, since it has just answered everything else.
+ * well, since it has just answered everything else.
  */
-async function probeUnknownId(
-  service: ServiceClient,
-  surface: Surface,
-  report: Report,
-  signal: AbortSignal,
-): Promise<UnknownId | undefined | "unclear"> {
+async function probeUnknownId(surface: Surface, { service, signal }: Asked): Promise<Finding> {
   try {
-    return await service.probeUnknownId(surface, signal);
+    return unknownIdFinding(await service.probeUnknownId(surface, signal));
   } catch (error) {
     const { code, message } = asFailure(error);
     if (signal.aborted || code !== "SERVICE_UNAVAILABLE") throw error;
-    report.add({
-      subject: "service, error shape",
-      result: "warning",
-      detail: `an unknown id is answered as in an outage: ${message}`,
-      hint: "If that is how this service says that a record is missing, tell so in service.errors, such as { status: 404, body: html, means: notFound }.",
-    });
-    return "unclear";
+    const detail = `an unknown id is answered as in an outage: ${message}`;
+    return warning("service, error shape", detail, LIKE_AN_OUTAGE);
   }
 }
 
@@ -142,41 +129,31 @@ function facilitiesOf(config: Config): ReadonlyMap<Surface, number> {
   );
 }
 
-async function reportUnread(
-  { title, failure }: ListFacts,
-  service: ServiceClient,
-  config: Config,
-  report: Report,
-  signal: AbortSignal,
-): Promise<void> {
-  if (!failure) return;
-  const subject = `service, ${title}`;
-  const isNeeded =
-    NEEDED.has(title) ||
-    (title === "subjects" &&
-      areSubjectsUsed(config) &&
-      !(await areSubjectsListedByCode(service, config, signal)));
-  report.add({
-    subject,
-    result: isNeeded ? "failed" : "warning",
-    detail: `can't be read: ${failure.message} (${failure.code})`,
-    // There is no id that could be wrong.
-    hint: failure.code === "SERVICE_NOT_FOUND" ? NO_SUCH_LIST : failure.hint,
-    status: EXIT.unreachable,
-  });
-}
+/** Lists without which orders can't be followed. */
+const NEEDED = new Set(["requests", "procedures", "external procedures"]);
 
 const NO_SUCH_LIST =
   "Check service.baseUrl, which is the service's address without /api, and that the credentials may read this list.";
 
+async function judgeUnread(title: string, { code, message, hint }: Failure, asked: Asked): Promise<Finding> {
+  const isNeeded =
+    NEEDED.has(title) ||
+    (title === "subjects" && areSubjectsUsed(asked.config) && !(await areSubjectsListedByCode(asked)));
+  return {
+    subject: `service, ${title}`,
+    result: isNeeded ? "failed" : "warning",
+    detail: `can't be read: ${message} (${code})`,
+    // There is no id that could be wrong.
+    hint: code === "SERVICE_NOT_FOUND" ? NO_SUCH_LIST : hint,
+    status: EXIT.unreachable,
+  };
+}
+
 /** Whether the surface that no orders go by answers too; whatever it does is right. */
-async function checkOtherSurface(
-  service: ServiceClient,
-  config: Config,
+async function* checkOtherSurface(
   facilities: ReadonlyMap<Surface, number>,
-  report: Report,
-  signal: AbortSignal,
-): Promise<void> {
+  { service, config, signal }: Asked,
+): Findings {
   const other: Surface = facilities.has("external") ? "request" : "external";
   if (facilities.has(other)) return;
   const [facilityId] = facilities.values();
@@ -191,35 +168,29 @@ async function checkOtherSurface(
       : "no facility's orders go by it";
   try {
     await service.readPage({ list: "procedures", surface: other, filters, perPage: 1 }, 1, signal);
-    report.ok(subject, `lists procedures too; ${use}`);
+    yield ok(subject, `lists procedures too; ${use}`);
   } catch (error) {
-    report.ok(subject, `lists no procedures (${asFailure(error).code}); ${use}`);
+    yield ok(subject, `lists no procedures (${asFailure(error).code}); ${use}`);
   }
 }
 
-/** The abort of our own deadline, told as what it means. */
+/** The abort of our own deadline as what it means. */
 function inTime(error: unknown, signal: AbortSignal): unknown {
   if (!signal.aborted) return error;
-  return new Failure("SERVICE_UNREACHABLE", {
-    message: `no answer within ${SERVICE_WITHIN_MS / 1_000} s`,
-    cause: error,
-  });
+  const message = `no answer within ${SERVICE_WITHIN_MS / 1_000} s`;
+  return new Failure("SERVICE_UNREACHABLE", { message, cause: error });
 }
 
 /** Whether subjects are looked up for the orders of any facility, on whichever surface the orders go. */
-export function areSubjectsUsed(config: Config): boolean {
-  return [...config.facilityIdByCode.values()].some((id) => wayOfFacility(config, id).subjects !== "none");
+const areSubjectsUsed = (config: Config) => facilityWithSubjects(config) !== undefined;
+
+function facilityWithSubjects(config: Config): number | undefined {
+  return [...config.facilityIdByCode.values()].find((id) => wayOfFacility(config, id).subjects !== "none");
 }
 
 /** Whether subjects can be asked for as orders do it, by code and facility: a service may refuse the whole list. */
-export async function areSubjectsListedByCode(
-  service: ServiceClient,
-  config: Config,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const facilityId = [...config.facilityIdByCode.values()].find(
-    (id) => wayOfFacility(config, id).subjects !== "none",
-  );
+async function areSubjectsListedByCode({ service, config, signal }: Asked): Promise<boolean> {
+  const facilityId = facilityWithSubjects(config);
   const filters = { code: NOBODY, ...(facilityId === undefined ? {} : { facilityId }) };
   try {
     await service.readPage({ list: "subjects", surface: "request", filters }, 1, signal);
@@ -230,48 +201,42 @@ export async function areSubjectsListedByCode(
   }
 }
 
+const NOT_SHOWN =
+  "Check the id under facilities, and that the credentials belong to the facility's organization. A new facility without tanks looks the same.";
+
 /**
  * Warns of facilities of which the service shows nothing, as it does with a mistyped id or another organization's
- * facility. Where a credential reaches the external surface alone, nothing can be told, since a facility without
+ * facility. Where a credential reaches the external surface alone, this can't be found out, since a facility without
  * procedures is all right.
  */
-export async function checkFacilities(
-  service: ServiceClient,
-  config: Config,
-  report: Report,
-  signal: AbortSignal,
-): Promise<void> {
+async function* checkFacilities(asked: Asked): Findings {
+  const { config } = asked;
   const namesById = Map.groupBy(config.facilityIdByCode, ([, facilityId]) => facilityId);
   const shown = new Map<number, boolean | Failure>();
   for (const facilityId of namesById.keys()) {
     const { surface, subjects } = wayOfFacility(config, facilityId);
     if (surface === "external" && subjects === "none") continue;
-    const storage = await isShown(service, "storage", facilityId, signal);
-    shown.set(facilityId, storage === true || (await isShown(service, "procedures", facilityId, signal)));
+    const storage = await isShown("storage", facilityId, asked);
+    shown.set(facilityId, storage === true || (await isShown("procedures", facilityId, asked)));
   }
-  // A service that refuses for every facility doesn't let itself be asked so, which the lists have told already.
+  // A service that refuses for every facility doesn't let itself be asked so, as the lists have shown already.
   const isOneReadable = [...shown.values()].some((each) => typeof each === "boolean");
   for (const [facilityId, found] of shown) {
     if (found === true || !isOneReadable) continue;
-    const names = namesById.get(facilityId) ?? [];
-    report.add({
-      subject: `facility ${names.map(([name]) => name).join(", ")}`,
-      result: "warning",
-      detail:
-        found === false
-          ? `the service shows neither storage solutions nor procedures of facility ${facilityId}`
-          : `the service shows nothing of facility ${facilityId}: ${found.message}`,
-      hint: "Check the id under facilities, and that the credentials belong to the facility's organization. A new facility without tanks looks the same.",
-    });
+    const names = (namesById.get(facilityId) ?? []).map(([name]) => name).join(", ");
+    const detail =
+      found === false
+        ? `the service shows neither storage solutions nor procedures of facility ${facilityId}`
+        : `the service shows nothing of facility ${facilityId}: ${found.message}`;
+    yield warning(`facility ${names}`, detail, NOT_SHOWN);
   }
 }
 
 /** Whether a list has something of a facility; the refusal where the service says no. */
 async function isShown(
-  service: ServiceClient,
   list: "storage" | "procedures",
   facilityId: number,
-  signal: AbortSignal,
+  { service, signal }: Asked,
 ): Promise<boolean | Failure> {
   const question = { list, surface: "request", filters: { facilityId } } as const;
   try {
@@ -283,5 +248,5 @@ async function isShown(
   }
 }
 
-/** The service answers, and says no, or what the settings can't read, which the lists have told. */
+/** The service answers, and says no, or what the settings can't read, as the lists have shown. */
 const IS_NO: ReadonlySet<string> = new Set(["SERVICE_REFUSED", "SERVICE_NOT_FOUND", "SERVICE_SHAPE_UNKNOWN"]);

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { Failure } from "../../../core/failures.ts";
 import type { Hl7FilePart } from "../../../formats/hl7/file.ts";
 import type { Hl7Message } from "../../../formats/hl7/message.ts";
@@ -10,9 +9,12 @@ import type { Session } from "../../session.ts";
 import { type FileMessage, readHl7File, readMessage, shownValue } from "./messages.ts";
 
 /** `hl7 diff`: status 1 when there are differences. */
-export async function diffHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [first, second] = command.processedArgs as [string, string];
-  const { charset } = command.opts<{ charset?: string }>();
+export async function diffHl7(
+  session: Session,
+  first: string,
+  second: string,
+  { charset }: { readonly charset?: string },
+): Promise<ExitStatus | undefined> {
   if (first === STANDARD_INPUT && second === STANDARD_INPUT)
     throw new Failure("CLI_USAGE", "only one of both can be standard input");
   const { parts: before } = await readHl7File(session, first);

@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Command } from "commander";
 import { pino } from "pino";
 import { MllpListener } from "../../../connectors/mllp/listener.ts";
 import { Failure } from "../../../core/failures.ts";
@@ -28,8 +27,7 @@ const MAKE_PAIR =
 const STOP_WITHIN_MS = 2_000;
 
 /** `hl7 listen`: runs until it is asked to stop, or until so many messages came. */
-export async function listenHl7(session: Session, command: Command): Promise<undefined> {
-  const options = command.opts<ListenOptions>();
+export async function listenHl7(session: Session, options: ListenOptions): Promise<undefined> {
   const tls = await readTls(session, options);
   const save = options.save === undefined ? undefined : await openFolder(options.save, session);
   const enough = Promise.withResolvers<void>();

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { type Acknowledgment, isTaken, readAcknowledgment } from "../../../connectors/mllp/acknowledgment.ts";
 import { MllpSender, type MllpSendSettings } from "../../../connectors/mllp/sender.ts";
 import { asFailure, Failure } from "../../../core/failures.ts";
@@ -67,9 +66,11 @@ const COLOURS = { accepted: "green", unasked: "green", refused: "red", unanswere
  * `hl7 send`. All of the file is looked at before any of it is sent. Status 4 when nothing was answered, 1 when
  * anything was not accepted or not sent.
  */
-export async function sendHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [path] = command.processedArgs as [string];
-  const options = command.opts<SendOptions>();
+export async function sendHl7(
+  session: Session,
+  path: string,
+  options: SendOptions,
+): Promise<ExitStatus | undefined> {
   const settings = await readSettings(session, options);
   const frames = options.oneFrame ? [await readWhole(session, path)] : await readSingles(session, path);
   const sender = new MllpSender(settings, session);

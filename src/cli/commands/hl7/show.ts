@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { Failure } from "../../../core/failures.ts";
 import { type Dictionary, loadDictionary } from "../../../formats/hl7/dictionary.ts";
 import type { Hl7FilePart } from "../../../formats/hl7/file.ts";
@@ -20,9 +19,11 @@ interface ShowOptions {
 const DRAIN_EVERY = 50;
 
 /** `hl7 show`: status 5 when no message has the segment that was asked for. */
-export async function showHl7(session: Session, command: Command): Promise<ExitStatus | undefined> {
-  const [path] = command.processedArgs as [string];
-  const options = command.opts<ShowOptions>();
+export async function showHl7(
+  session: Session,
+  path: string,
+  options: ShowOptions,
+): Promise<ExitStatus | undefined> {
   const { parts, isBatch } = await readHl7File(session, path);
   const view: View = { session, dictionary: await loadDictionary(), options };
   const document = session.isJson ? new JsonDocument(session, "messages") : undefined;

@@ -54,15 +54,16 @@ export interface Preview {
   readonly isWholeFile: boolean;
 }
 
+export interface PreviewOptions {
+  readonly connector: string;
+  readonly limit: number;
+}
+
 /**
  * What would become of a file, or of standard input (`-`), with its first `limit` messages.
  * @throws Failure CLI_USAGE for a connector that isn't configured, or too much of standard input, CLI_FILE_UNREADABLE, FILE_TOO_LARGE, CONFIG_INVALID
  */
-export async function readPreview(
-  path: string,
-  options: { readonly connector: string; readonly limit: number },
-  session: Session,
-): Promise<Preview> {
+export async function readPreview(path: string, options: PreviewOptions, session: Session): Promise<Preview> {
   const config = readConfig(session);
   const connector = config.connectors.find(({ name }) => name === options.connector);
   if (!connector) {

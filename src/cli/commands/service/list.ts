@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { type Config, wayOfFacility } from "../../../config/config.ts";
 import { asFailure, Failure } from "../../../core/failures.ts";
 import type { Surface } from "../../../core/surface.ts";
@@ -17,7 +16,7 @@ import {
   toServiceWords,
 } from "../../../service/values.ts";
 import { exitStatusOf } from "../../exit-status.ts";
-import { readConfig, recordShown, withService } from "../../open.ts";
+import { readConfig, recordRead, withService } from "../../open.ts";
 import { ListWriter } from "../../output/list.ts";
 import type { Act } from "../../session.ts";
 import { columnsOf } from "./columns.ts";
@@ -46,11 +45,10 @@ const REMARKS: Readonly<Record<FilterRemark, string>> = {
 
 /** `service subjects`, `requests`, `procedures`, `containers` and `storage`: shows the list while it is read. */
 export function listAct(list: ReadableList): Act {
-  return async (session, command: Command) => {
-    const options = command.opts<ListOptions>();
+  return async (session, options: ListOptions) => {
     const config = readConfig(session);
     const question = toQuestion(list, options, config);
-    await recordShown(session, config, `service ${list}`, Object.keys(question.filters));
+    await recordRead(session, config, `service ${list}`, Object.keys(question.filters));
     const output = new ListWriter<RawObject>(session, {
       key: list,
       columns: columnsOf(list, question.surface, config),
