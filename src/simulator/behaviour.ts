@@ -38,9 +38,9 @@ const behaviour = z.strictObject({
   otherFilters: z.enum(["ignore", "refuse"]),
   /** What happens to a filter on a field that the resource does not have: ignored, or 400. */
   unknownFilters: z.enum(["ignore", "refuse"]),
-  /** Order of lists: by id, `-id` for newest first, or drawn anew for each call. */
+  /** Order of lists: by id, `-id` for newest first, or drawn for each call. */
   sort: z.enum(["id", "-id", "random"]),
-  /** New rows appear in lists only after so many ms; reading one by its id is never late. */
+  /** New rows appear in lists only after this many ms; reading one by its id is never late. */
   listLagMs: milliseconds,
   /** Later pages slide by one entry to either side at random, as when rows come and go between two calls. */
   shiftingPages: z.boolean(),

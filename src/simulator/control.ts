@@ -100,7 +100,7 @@ export class Control extends Transitions {
     this.#parts.schedule.advance(ms);
   }
 
-  /** Changes speed, staff, devices or behaviour from now on; what waits is planned anew. */
+  /** Changes speed, staff, devices or behaviour from now on; what waits is planned again. */
   configure(change: SettingsChange): void {
     const { settings, schedule, lifecycle } = this.#parts;
     Object.assign(settings, changedSettings(settings, change));
@@ -117,7 +117,7 @@ export class Control extends Transitions {
     return { ...this.#parts.settings };
   }
 
-  /** Puts fault rules in place of the present ones; their counts begin anew. */
+  /** Puts fault rules in place of the present ones; their counts begin at 0. */
   setFaults(rules: readonly FaultRule[]): void {
     this.#parts.faults.replace(rules);
   }
@@ -146,14 +146,14 @@ export class Control extends Transitions {
     const request = this.state.requests.find(id);
     if (!request) throw notFound("procedure request");
     Object.assign(request, change);
-    this.state.tellChanged("request", request);
+    this.state.reportChanged("request", request);
   }
 
   alterProcedure(id: number, change: ProcedureChange): void {
     const procedure = this.state.procedures.find(id);
     if (!procedure) throw notFound("procedure");
     Object.assign(procedure, change);
-    this.state.tellChanged("procedure", procedure);
+    this.state.reportChanged("procedure", procedure);
   }
 
   /** The service knows the row no more: 404, and gone from lists. */
@@ -163,7 +163,7 @@ export class Control extends Transitions {
     tables[kind].remove(id);
   }
 
-  /** Tells of every change until the returned function is called. Listeners must not throw. */
+  /** Reports every change until the returned function is called. Listeners must not throw. */
   subscribe(listener: (event: SimulatorEvent) => void): () => void {
     this.#parts.listeners.add(listener);
     return () => this.#parts.listeners.delete(listener);

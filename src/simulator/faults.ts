@@ -12,7 +12,7 @@ const meets = {
   method: z.string(),
   /** A path with `*` for one segment and `**` for any rest; any when absent. */
   path: z.string().startsWith("/").describe("a path that begins with /, such as /api/procedure-requests/*"),
-  /** So many matching calls are let through first. */
+  /** How many matching calls are let through first. */
   skip: z.int().min(0),
   /** How many calls it meets, then it is spent; without limit when absent. */
   times: z.int().min(0),
@@ -22,9 +22,9 @@ const meets = {
 
 /** What goes wrong with a call. */
 const effects = {
-  /** Executed only after so long, even when the caller has gone. Clock time, not simulated time. */
+  /** Executed only after this time, even when the caller has gone. Clock time, not simulated time. */
   executeAfterMs: spread,
-  /** Executed at once, answered only after so long. */
+  /** Executed at once, answered only after this time. */
   answerAfterMs: spread,
   /**
    * Nothing is done, and no answer comes: the connection is reset (`drop`), ended in good order (`close`), or stays
@@ -41,7 +41,7 @@ const effects = {
   retryAfter: z.union([z.number(), z.string()]),
   /** The answer's body: none; a gateway's page with the same status; half of it, well framed; or JSON without the ids. */
   body: z.enum(["empty", "html", "truncated", "without-ids"]),
-  /** The connection ends after so many bytes of the answer, head included. */
+  /** The connection ends after this many bytes of the answer, head included. */
   cutAfterBytes: z.int().min(0),
   /** The token that the call carries is revoked just before it is looked at. */
   revokeToken: z.boolean(),
@@ -83,7 +83,7 @@ export class FaultBook {
     this.replace(rules);
   }
 
-  /** Puts other rules in place of the present ones; counts begin anew. */
+  /** Puts other rules in place of the present ones; counts begin at 0. */
   replace(rules: readonly FaultRule[]): void {
     this.#entries = rules.map((rule, index) => ({
       name: rule.name ?? `#${index + 1}`,

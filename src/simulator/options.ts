@@ -80,7 +80,7 @@ export type OrganizationOptions = z.infer<typeof organization>;
 const tokens = z.strictObject({
   /** How long an access token is good. */
   lifetimeMs: milliseconds,
-  /** How the answer tells it: `expires_in` as a number of seconds, as a string of digits, or not at all. */
+  /** How the answer says it: `expires_in` as a number of seconds, as a string of digits, or not at all. */
   expiresIn: z.enum(["number", "string", "absent"]),
   /** Ways of sending the client's credentials that are taken. */
   methods: z.array(z.enum(["basic", "post"])).min(1),
@@ -135,7 +135,7 @@ const sections = z
 export const scriptSchema = z.union([z.array(faultSchema), sections]);
 export type SimulatorScript = z.infer<typeof scriptSchema>;
 
-/** Everything a simulator can be told; each part has a default. */
+/** Everything that can be set; each part has a default. */
 export interface SimulatorOptions extends z.infer<typeof sections> {
   /** When given, `createSimulator` listens at once, on loopback; 0 takes any free port. */
   readonly port?: number;

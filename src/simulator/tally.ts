@@ -27,7 +27,7 @@ export interface OrderTally {
   readonly subjectCode: string;
   /** Labels of a STORE, ids of a RETRIEVAL. */
   readonly containers: readonly string[];
-  /** Calls that created something. More than one: the order was doubled. */
+  /** Calls that created something. More than one: it was ordered twice. */
   readonly executed: number;
   /** Calls that the service's rules refused. */
   readonly refused: number;
@@ -71,17 +71,13 @@ export interface Tally {
   readonly faults: Readonly<Record<string, number>>;
 }
 
-interface OpenOrder {
-  key: string;
-  type: OrderType;
-  facilityId: number;
-  subjectCode: string;
-  containers: string[];
+/** An order while calls for it still come. */
+interface OpenOrder extends OrderTally {
   executed: number;
   refused: number;
-  requestIds: number[];
-  procedureIds: number[];
-  calls: Record<string, number>;
+  readonly requestIds: number[];
+  readonly procedureIds: number[];
+  readonly calls: Record<string, number>;
 }
 
 /** Gives the ids of the request and the procedure that a row belongs to. */
@@ -115,7 +111,7 @@ export class TallyKeeper {
     const { requestId, procedureId } = this.#findOrderIds(kind, id);
     const order =
       this.#orderByRequestId.get(requestId ?? 0) ?? this.#orderByProcedureId.get(procedureId ?? 0);
-    if (order) order.calls[route] = (order.calls[route] ?? 0) + 1;
+    if (order) increase(order.calls, route);
   }
 
   countReceived(route: string): void {
@@ -124,8 +120,7 @@ export class TallyKeeper {
   }
 
   countAnswered(route: string, status: number): void {
-    const { answered } = this.#route(route);
-    answered[status] = (answered[status] ?? 0) + 1;
+    increase(this.#route(route).answered, String(status));
   }
 
   recordCreation(
@@ -133,17 +128,11 @@ export class TallyKeeper {
     made: Pick<Creation, "surface" | "requestId" | "procedureId" | "at">,
   ): void {
     const { type, facilityId, subjectCode, containers, containerIds } = order;
-    this.#journal.push({
-      ...made,
-      type,
-      facilityId,
-      subjectCode,
-      sampleContainers: containers,
-      sampleContainerIds: containerIds,
-    });
+    const sent = { sampleContainers: containers, sampleContainerIds: containerIds };
+    this.#journal.push({ ...made, type, facilityId, subjectCode, ...sent });
     const entry = this.#order(order);
     entry.executed += 1;
-    entry.calls[CREATION[made.surface]] = (entry.calls[CREATION[made.surface]] ?? 0) + 1;
+    increase(entry.calls, CREATION[made.surface]);
     if (made.requestId !== null) {
       entry.requestIds.push(made.requestId);
       this.#orderByRequestId.set(made.requestId, entry);
@@ -157,7 +146,7 @@ export class TallyKeeper {
   recordRefusal(order: NewOrder, surface: Creation["surface"]): void {
     const entry = this.#order(order);
     entry.refused += 1;
-    entry.calls[CREATION[surface]] = (entry.calls[CREATION[surface]] ?? 0) + 1;
+    increase(entry.calls, CREATION[surface]);
   }
 
   recordSubject(subject: Tally["subjectsCreated"][number]): void {
@@ -166,25 +155,17 @@ export class TallyKeeper {
 
   /** The tally as it stands; later calls don't change what was given out. */
   read(faults: Readonly<Record<string, number>>): Tally {
-    const orders = [...this.#orders.values()].map((order) => ({
-      ...order,
-      requestIds: [...order.requestIds],
-      procedureIds: [...order.procedureIds],
-      calls: { ...order.calls },
-    }));
-    const routes = [...this.#routes].map(
-      ([name, { received, answered }]) => [name, { received, answered: { ...answered } }] as const,
-    );
-    return {
-      routes: Object.fromEntries(routes),
+    const orders = [...this.#orders.values()];
+    return structuredClone({
+      routes: Object.fromEntries(this.#routes),
       received: this.#received,
       callsPerOrder: this.#callsPerOrder(),
       orders,
       doubled: orders.filter((order) => order.executed > 1),
-      journal: [...this.#journal],
-      subjectsCreated: [...this.#subjects],
+      journal: this.#journal,
+      subjectsCreated: this.#subjects,
       faults,
-    };
+    });
   }
 
   #callsPerOrder(): Record<string, number> {
@@ -196,11 +177,8 @@ export class TallyKeeper {
   }
 
   #route(name: string): { received: number; answered: Record<string, number> } {
-    let route = this.#routes.get(name);
-    if (!route) {
-      route = { received: 0, answered: {} };
-      this.#routes.set(name, route);
-    }
+    const route = this.#routes.get(name) ?? { received: 0, answered: {} };
+    this.#routes.set(name, route);
     return route;
   }
 
@@ -211,22 +189,15 @@ export class TallyKeeper {
         ? order.containers.map(({ name }) => name).sort()
         : order.containerIds.map(String).sort();
     const key = `${type} ${facilityId} ${subjectCode} ${containers.join(",")}`;
-    let entry = this.#orders.get(key);
-    if (!entry) {
-      entry = {
-        key,
-        type,
-        facilityId,
-        subjectCode,
-        containers,
-        executed: 0,
-        refused: 0,
-        requestIds: [],
-        procedureIds: [],
-        calls: {},
-      };
-      this.#orders.set(key, entry);
-    }
+    const known = this.#orders.get(key);
+    if (known) return known;
+    const about = { key, type, facilityId, subjectCode, containers };
+    const entry = { ...about, executed: 0, refused: 0, requestIds: [], procedureIds: [], calls: {} };
+    this.#orders.set(key, entry);
     return entry;
   }
+}
+
+function increase(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1;
 }

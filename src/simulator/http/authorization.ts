@@ -33,7 +33,7 @@ export class Credentials {
     }
   }
 
-  /** The client behind an id and its secret; undefined when either is wrong. */
+  /** The client with an id and its secret; undefined when either is wrong. */
   findClient(clientId: string, secret: string): Caller | undefined {
     const entry = this.#clients.get(clientId);
     return entry && entry.secret === secret ? entry.caller : undefined;
@@ -127,7 +127,7 @@ export function tokenEndpoint(credentials: Credentials, options: TokenOptions): 
   return { method: "POST", path: options.path, access: "open", handle };
 }
 
-/** An error of the token endpoint keeps OAuth's own shape (RFC 6749, section 5.2), whatever the service's errors look like. */
+/** An error of the token endpoint keeps OAuth's own shape (RFC 6749, section 5.2), whatever shape the service's errors have. */
 function oauthError(status: number, error: string, description: string): Answer {
   return {
     status,

@@ -1,7 +1,7 @@
 import type { Procedure } from "../world/rows.ts";
 import type { State } from "../world/state.ts";
 import { type Route, readId } from "./exchange.ts";
-import type { Listing } from "./lists.ts";
+import { fieldsOf, type Listing } from "./lists.ts";
 import { notFound } from "./refusal.ts";
 import { containerListing, containerView } from "./request-rows.ts";
 import { createsOrder, isForgotten, lists, reads, type SurfaceParts, visibleRow } from "./surface.ts";
@@ -35,16 +35,10 @@ function procedureListing(state: State): Listing<Procedure> {
   return {
     table: state.procedures,
     keyField: "subjectCode",
-    fields: {
-      id: (row) => row.id,
-      code: (row) => row.code,
-      type: (row) => row.type,
-      status: (row) => row.status,
-      facilityId: (row) => row.facilityId,
-      subjectCode: (row) => row.subjectCode,
-      createdAt: (row) => row.createdAt,
-      completedAt: (row) => row.completedAt,
-    },
+    fields: fieldsOf(
+      ...(["id", "code", "type", "status"] as const),
+      ...(["facilityId", "subjectCode", "createdAt", "completedAt"] as const),
+    ),
     shows: (row, behaviour) => isOffered(row) && !isForgotten(row, behaviour),
   };
 }
@@ -57,16 +51,9 @@ function isOffered({ type }: Procedure): boolean {
 /** A list entry: everything but the containers; a refill has no subject. */
 function summaryView(procedure: Procedure, state: State) {
   const { id, code, type, status, facilityId, subjectId, subjectCode, createdAt, completedAt } = procedure;
-  return {
-    id,
-    code,
-    type,
-    status,
-    facility: { id: facilityId, name: state.facility(facilityId)?.name },
-    ...(subjectId === undefined ? {} : { subject: { id: subjectId, code: subjectCode } }),
-    createdAt,
-    completedAt,
-  };
+  const facility = { id: facilityId, name: state.facility(facilityId)?.name };
+  const subject = subjectId === undefined ? {} : { subject: { id: subjectId, code: subjectCode } };
+  return { id, code, type, status, facility, ...subject, createdAt, completedAt };
 }
 
 function fullView(procedure: Procedure, state: State) {
@@ -75,21 +62,11 @@ function fullView(procedure: Procedure, state: State) {
   const sampleContainers = procedure.containerIds.map((containerId) => {
     const container = state.containers.find(containerId);
     const slot = isStored ? container?.slot : undefined;
-    return {
-      id: containerId,
-      name: container?.name,
-      description: container?.description,
-      ...(slot
-        ? {
-            location: {
-              storage: { id: slot.storageId, name: state.storages.find(slot.storageId)?.name },
-              canister: slot.canister,
-              cane: slot.cane,
-            },
-            storedAt: container?.storedAt,
-          }
-        : {}),
-    };
+    const shown = { id: containerId, name: container?.name, description: container?.description };
+    if (!slot) return shown;
+    const storage = { id: slot.storageId, name: state.storages.find(slot.storageId)?.name };
+    const location = { storage, canister: slot.canister, cane: slot.cane };
+    return { ...shown, location, storedAt: container?.storedAt };
   });
   return { ...summaryView(procedure, state), sampleContainers };
 }

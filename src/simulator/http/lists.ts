@@ -11,6 +11,11 @@ interface ListedRow {
   readonly insertedAt: number;
 }
 
+/** Fields that are written on the wire as the row has them. */
+export function fieldsOf<Row>(...names: (keyof Row & string)[]): Record<string, (row: Row) => Value> {
+  return Object.fromEntries(names.map((name) => [name, (row: Row) => row[name] as Value]));
+}
+
 /** A kind of row as list endpoints offer it. */
 export interface Listing<Row extends ListedRow> {
   readonly table: Table<Row>;
@@ -26,7 +31,7 @@ export interface ListContext {
   readonly behaviour: Behaviour;
   /** Whether the caller may see rows of this facility. */
   readonly maySee: (facilityId: number) => boolean;
-  /** Monotonic ms, to hold back rows that the list doesn't show yet. */
+  /** Monotonic ms, to leave out rows that the list doesn't show yet. */
   readonly nowMs: number;
   readonly random: Random;
 }
@@ -192,14 +197,8 @@ function compare(value: string | number, wanted: string): number {
 function inOrder<Row>(rows: readonly Row[], sort: Behaviour["sort"], random: Random): readonly Row[] {
   if (sort === "id") return rows;
   if (sort === "-id") return rows.toReversed();
-  const shuffled = [...rows];
-  for (let last = shuffled.length - 1; last > 0; last -= 1) {
-    const other = Math.floor(random.next() * (last + 1));
-    const [a, b] = [shuffled[last], shuffled[other]];
-    if (a !== undefined && b !== undefined) {
-      shuffled[last] = b;
-      shuffled[other] = a;
-    }
-  }
-  return shuffled;
+  return rows
+    .map((row) => ({ row, at: random.next() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ row }) => row);
 }

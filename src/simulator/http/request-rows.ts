@@ -1,6 +1,6 @@
 import type { Container, Procedure, ProcedureRequest, StorageSolution, Subject } from "../world/rows.ts";
 import type { State } from "../world/state.ts";
-import type { Listing } from "./lists.ts";
+import { fieldsOf, type Listing } from "./lists.ts";
 import { isForgotten } from "./surface.ts";
 
 /** A subject, on the request surface. */
@@ -8,24 +8,18 @@ export function subjectView({ id, facilityId, code, firstName, lastName, dateOfB
   return { id, facilityId, code, firstName, lastName, dateOfBirth, createdAt };
 }
 
-/** A procedure request with every field of the specification's table. A RETRIEVAL doesn't tell its containers. */
+/** A procedure request with every field of the specification's table. A RETRIEVAL doesn't show its containers. */
 export function fullRequestView(request: ProcedureRequest) {
-  const { id, type, status, facilityId, subjectCode, containers, createdAt } = request;
+  const { id, type, status, facilityId, subjectCode, containers } = request;
+  const { procedureId, createdAt, acceptedAt, acceptedBy } = request;
   const sampleContainers = containers.map(({ name, description }) => ({
     sampleContainerId: name,
     description,
   }));
   return {
-    id,
-    type,
-    status,
-    facilityId,
-    subjectCode,
+    ...{ id, type, status, facilityId, subjectCode },
     ...(type === "STORE" ? { sampleContainers } : {}),
-    procedureId: request.procedureId,
-    createdAt,
-    acceptedAt: request.acceptedAt,
-    acceptedBy: request.acceptedBy,
+    ...{ procedureId, createdAt, acceptedAt, acceptedBy },
   };
 }
 
@@ -46,20 +40,11 @@ export function procedureType({ type }: Pick<Procedure, "type">): string {
 
 /** A procedure, on the request surface. */
 export function procedureView(procedure: Procedure) {
-  return {
-    id: procedure.id,
-    type: procedureType(procedure),
-    status: procedure.status,
-    facilityId: procedure.facilityId,
-    storageId: procedure.storageId,
-    sampleContainerIds: procedure.containerIds,
-    requestId: procedure.requestId,
-    performedBy: procedure.performedBy,
-    createdAt: procedure.createdAt,
-    startedAt: procedure.startedAt,
-    completedAt: procedure.completedAt,
-    error: procedure.error,
-  };
+  const { id, status, facilityId, storageId, containerIds: sampleContainerIds, requestId } = procedure;
+  const { performedBy, createdAt, startedAt, completedAt, error } = procedure;
+  const type = procedureType(procedure);
+  const ids = { facilityId, storageId, sampleContainerIds, requestId };
+  return { id, type, status, ...ids, performedBy, createdAt, startedAt, completedAt, error };
 }
 
 /** A sample container as lists show it. */
@@ -95,55 +80,31 @@ export function requestListings(state: State) {
   const subjects: Listing<Subject> = {
     table: state.subjects,
     keyField: "code",
-    fields: {
-      id: (row) => row.id,
-      facilityId: (row) => row.facilityId,
-      code: (row) => row.code,
-      firstName: (row) => row.firstName,
-      lastName: (row) => row.lastName,
-      dateOfBirth: (row) => row.dateOfBirth,
-      createdAt: (row) => row.createdAt,
-    },
+    fields: fieldsOf("id", "facilityId", "code", "firstName", "lastName", "dateOfBirth", "createdAt"),
   };
   const requests: Listing<ProcedureRequest> = {
     table: state.requests,
     keyField: "subjectCode",
-    fields: {
-      id: (row) => row.id,
-      type: (row) => row.type,
-      status: (row) => row.status,
-      facilityId: (row) => row.facilityId,
-      subjectCode: (row) => row.subjectCode,
-      procedureId: (row) => row.procedureId,
-      createdAt: (row) => row.createdAt,
-      acceptedAt: (row) => row.acceptedAt,
-      acceptedBy: (row) => row.acceptedBy,
-    },
+    fields: fieldsOf(
+      ...(["id", "type", "status", "facilityId", "subjectCode", "procedureId", "createdAt"] as const),
+      ...(["acceptedAt", "acceptedBy"] as const),
+    ),
     shows: (row, behaviour) => !isForgotten(row, behaviour),
   };
   const procedures: Listing<Procedure> = {
     table: state.procedures,
     keyField: "subjectCode",
     fields: {
-      id: (row) => row.id,
-      type: (row) => procedureType(row),
-      status: (row) => row.status,
-      facilityId: (row) => row.facilityId,
-      storageId: (row) => row.storageId,
-      requestId: (row) => row.requestId,
-      subjectCode: (row) => row.subjectCode,
-      performedBy: (row) => row.performedBy,
-      createdAt: (row) => row.createdAt,
-      startedAt: (row) => row.startedAt,
-      completedAt: (row) => row.completedAt,
-      error: (row) => row.error,
+      type: procedureType,
+      ...fieldsOf<Procedure>("id", "status", "facilityId", "storageId", "requestId", "subjectCode"),
+      ...fieldsOf<Procedure>("performedBy", "createdAt", "startedAt", "completedAt", "error"),
     },
     shows: (row, behaviour) => !isForgotten(row, behaviour),
   };
   const storages: Listing<StorageSolution> = {
     table: state.storages,
     keyField: "facilityId",
-    fields: { id: (row) => row.id, name: (row) => row.name, facilityId: (row) => row.facilityId },
+    fields: fieldsOf("id", "name", "facilityId"),
     shows: (row) => row.isRegistered,
   };
   return { subjects, requests, procedures, containers: containerListing(state), storages };
@@ -154,15 +115,7 @@ export function containerListing(state: State): Listing<Container> {
   return {
     table: state.containers,
     keyField: "subjectCode",
-    fields: {
-      id: (row) => row.id,
-      name: (row) => row.name,
-      description: (row) => row.description,
-      facilityId: (row) => row.facilityId,
-      subjectId: (row) => row.subjectId,
-      subjectCode: (row) => row.subjectCode,
-      storedAt: (row) => row.storedAt,
-    },
+    fields: fieldsOf("id", "name", "description", "facilityId", "subjectId", "subjectCode", "storedAt"),
     shows: (row, behaviour) => behaviour.listedContainers === "all" || row.slot !== undefined,
   };
 }

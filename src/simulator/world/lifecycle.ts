@@ -49,7 +49,7 @@ export class Lifecycle {
     }
   }
 
-  /** Plans all open rows anew, by the settings as they are now. */
+  /** Plans all open rows again, by the settings as they are now. */
   replan(): void {
     const { state, schedule } = this.#parts;
     schedule.clear();

@@ -1,6 +1,6 @@
 /** The simulated service's own rows. Times are ISO 8601 in UTC; ids are unique across all kinds of rows. */
 
-/** What every row carries for lists: `insertedAt` is monotonic ms, for a list that lags behind writes. */
+/** What every row carries for lists: `insertedAt` is monotonic ms, for a list that shows writes late. */
 interface Row {
   readonly id: number;
   readonly facilityId: number;

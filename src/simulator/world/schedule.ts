@@ -2,8 +2,6 @@ import type { Clock } from "../../core/clock.ts";
 
 interface Entry {
   readonly due: number;
-  /** Entries due at the same moment run in the order in which they were added. */
-  readonly turn: number;
   readonly run: () => void;
 }
 
@@ -17,9 +15,9 @@ const LONGEST_NAP_MS = 3_600_000;
  */
 export class Schedule {
   readonly #clock: Clock;
-  readonly #heap: Entry[] = [];
+  /** The earliest first; those due at the same moment in the order in which they were added. */
+  readonly #entries: Entry[] = [];
   #speed: number;
-  #turn = 0;
   /** Simulated time `#base` was reached at the clock's monotonic `#baseAt`. */
   #base = 0;
   #baseAt: number;
@@ -42,20 +40,19 @@ export class Schedule {
   }
 
   get waiting(): number {
-    return this.#heap.length;
+    return this.#entries.length;
   }
 
-  /** Runs something after so much simulated time. */
+  /** Runs something after a length of simulated time. */
   add(afterMs: number, run: () => void): void {
     const due = (this.#present ?? this.now()) + afterMs;
-    this.#turn += 1;
-    push(this.#heap, { due, turn: this.#turn, run });
+    insert(this.#entries, { due, run });
     if (due < this.#wakesAt) this.#nap?.abort();
   }
 
   /** Forgets everything that waits. */
   clear(): void {
-    this.#heap.length = 0;
+    this.#entries.length = 0;
   }
 
   setSpeed(speed: number): void {
@@ -85,8 +82,8 @@ export class Schedule {
   }
 
   #runDue(): void {
-    for (let next = this.#heap[0]; next && next.due <= this.now(); next = this.#heap[0]) {
-      pop(this.#heap);
+    for (let next = this.#entries[0]; next && next.due <= this.now(); next = this.#entries[0]) {
+      this.#entries.shift();
       this.#present = next.due;
       try {
         next.run();
@@ -99,7 +96,7 @@ export class Schedule {
   async #run(): Promise<void> {
     while (!this.#isStopped) {
       this.#runDue();
-      const next = this.#heap[0];
+      const next = this.#entries[0];
       const untilNextMs = next ? (next.due - this.now()) / this.#speed : LONGEST_NAP_MS;
       this.#wakesAt = next?.due ?? Number.POSITIVE_INFINITY;
       this.#nap = new AbortController();
@@ -110,39 +107,14 @@ export class Schedule {
   }
 }
 
-function isBefore(a: Entry, b: Entry): boolean {
-  return a.due < b.due || (a.due === b.due && a.turn < b.turn);
-}
-
-/** Adds to a heap whose first entry is the earliest. */
-function push(heap: Entry[], entry: Entry): void {
-  let at = heap.length;
-  while (at > 0) {
-    const parentAt = (at - 1) >>> 1;
-    const parent = heap[parentAt];
-    if (!parent || !isBefore(entry, parent)) break;
-    heap[at] = parent;
-    at = parentAt;
+/** Puts an entry behind all that are due before it or at the same moment. */
+function insert(entries: Entry[], entry: Entry): void {
+  let low = 0;
+  let high = entries.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((entries[middle]?.due ?? 0) <= entry.due) low = middle + 1;
+    else high = middle;
   }
-  heap[at] = entry;
-}
-
-/** Takes the first entry off a heap. */
-function pop(heap: Entry[]): void {
-  const last = heap.pop();
-  if (!last || heap.length === 0) return;
-  let at = 0;
-  for (;;) {
-    let childAt = 2 * at + 1;
-    let child = heap[childAt];
-    const right = heap[childAt + 1];
-    if (child && right && isBefore(right, child)) {
-      childAt += 1;
-      child = right;
-    }
-    if (!child || !isBefore(child, last)) break;
-    heap[at] = child;
-    at = childAt;
-  }
-  heap[at] = last;
+  entries.splice(low, 0, entry);
 }

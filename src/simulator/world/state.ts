@@ -29,7 +29,7 @@ export interface StateOptions {
   readonly clock: Clock;
   readonly firstId: number;
   readonly organizations: readonly OrganizationOptions[];
-  /** Told of every change, after it was made. */
+  /** Called with every change, after it was made. */
   readonly onEvent: (event: SimulatorEvent) => void;
 }
 
@@ -90,7 +90,7 @@ export class State {
     return this.procedures.find(this.#lastProcedureOf.get(containerId) ?? 0);
   }
 
-  /** The subject with that code at that facility; the first one where codes may be doubled. */
+  /** The subject with that code at that facility; the first one where several have it. */
   findSubject(facilityId: number, code: string): Subject | undefined {
     return this.subjects.withKey(code).find((subject) => subject.facilityId === facilityId);
   }
@@ -100,15 +100,10 @@ export class State {
     if (!mayRepeat && this.findSubject(input.facilityId, input.code)) {
       throw new Refusal(409, "DUPLICATE_SUBJECT", "a subject with this code exists at this facility");
     }
-    const subject = this.subjects.add({
-      ...this.#newRow(input.facilityId),
-      code: input.code,
-      firstName: input.firstName,
-      lastName: input.lastName,
-      dateOfBirth: input.dateOfBirth,
-      createdAt: this.timestamp(),
-    });
-    this.#tell("subject", subject.id, undefined);
+    const { facilityId, code, firstName, lastName, dateOfBirth } = input;
+    const row = { ...this.#newRow(facilityId), createdAt: this.timestamp() };
+    const subject = this.subjects.add({ ...row, code, firstName, lastName, dateOfBirth });
+    this.#report("subject", subject.id, undefined);
     return subject;
   }
 
@@ -127,7 +122,7 @@ export class State {
       acceptedAt: undefined,
       acceptedBy: undefined,
     });
-    this.#tell("request", request.id, request.status);
+    this.#report("request", request.id, request.status);
     return request;
   }
 
@@ -212,13 +207,13 @@ export class State {
       error: null,
     });
     for (const containerId of rest.containerIds) this.#lastProcedureOf.set(containerId, procedure.id);
-    this.#tell("procedure", procedure.id, procedure.status);
+    this.#report("procedure", procedure.id, procedure.status);
     return procedure;
   }
 
-  /** Tells that a request or a procedure has another status. */
-  tellChanged(kind: "request" | "procedure", row: ProcedureRequest | Procedure): void {
-    this.#tell(kind, row.id, row.status);
+  /** Reports that a request or a procedure has another status. */
+  reportChanged(kind: "request" | "procedure", row: ProcedureRequest | Procedure): void {
+    this.#report(kind, row.id, row.status);
   }
 
   /** Puts a container into a free slot of a storage solution. */
@@ -229,9 +224,10 @@ export class State {
 
   takeOutOfStorage(container: Container): void {
     if (!container.slot) return;
-    const free = this.#freeSlots.get(container.slot.storageId);
-    if (free) free.push(container.slot);
-    else this.#freeSlots.set(container.slot.storageId, [container.slot]);
+    const { storageId } = container.slot;
+    const free = this.#freeSlots.get(storageId) ?? [];
+    free.push(container.slot);
+    this.#freeSlots.set(storageId, free);
     container.slot = undefined;
     container.storedAt = undefined;
   }
@@ -264,7 +260,7 @@ export class State {
     return { id, facilityId, insertedAt: this.#options.clock.monotonic() };
   }
 
-  #tell(kind: SimulatorEvent["kind"], id: number, status: string | undefined): void {
+  #report(kind: SimulatorEvent["kind"], id: number, status: string | undefined): void {
     this.#options.onEvent({ kind, id, status, at: this.timestamp() });
   }
 }

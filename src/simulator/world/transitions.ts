@@ -37,14 +37,8 @@ export class Transitions {
         ? this.state.addContainers(subject, request.containers).map((container) => container.id)
         : request.containerIds;
     const { type, facilityId } = request;
-    const procedure = this.state.addProcedure({
-      type,
-      facilityId,
-      containerIds,
-      subject,
-      requestId: request.id,
-      status: "CREATED",
-    });
+    const made = { type, facilityId, containerIds, subject, requestId: request.id, status: "CREATED" };
+    const procedure = this.state.addProcedure(made);
     request.procedureId = procedure.id;
     request.acceptedAt = this.state.timestamp();
     request.acceptedBy = by;
@@ -145,26 +139,16 @@ export class Transitions {
       throw new Refusal(422, "VALIDATION_ERROR", message);
     }
     const subject = this.state.subjects.find(first.subjectId);
-    return this.#create({
-      type: "TRANSFER",
-      facilityId: storage.facilityId,
-      storageId,
-      containerIds,
-      subject,
-    });
+    const { facilityId } = storage;
+    return this.#create({ type: "TRANSFER", facilityId, storageId, containerIds, subject });
   }
 
   /** A web-app user registers a storage solution; it is listed and used once the procedure is completed. */
   createStorageRegistration(facilityId: number, name: string): Procedure {
     if (!this.state.facility(facilityId)) throw notFound("facility");
-    const { id } = this.state.addStorage(facilityId, name, false);
-    return this.#create({
-      type: "REGISTER_STORAGE",
-      facilityId,
-      storageId: id,
-      containerIds: [],
-      subject: undefined,
-    });
+    const { id: storageId } = this.state.addStorage(facilityId, name, false);
+    const made = { facilityId, storageId, containerIds: [], subject: undefined };
+    return this.#create({ ...made, type: "REGISTER_STORAGE" });
   }
 
   /** A web-app user orders storage or retrieval directly, without a request. */
@@ -208,13 +192,13 @@ export class Transitions {
 
   #moveRequest(request: ProcedureRequest, status: string): ProcedureRequest {
     request.status = status;
-    this.state.tellChanged("request", request);
+    this.state.reportChanged("request", request);
     return request;
   }
 
   #moveProcedure(procedure: Procedure, status: string): Procedure {
     procedure.status = status;
-    this.state.tellChanged("procedure", procedure);
+    this.state.reportChanged("procedure", procedure);
     return procedure;
   }
 }
