@@ -48,6 +48,21 @@ describe("an order on hold", () => {
     }));
 });
 
+describe("a parked order on hold", () => {
+  it("stays on hold when a person has it tried again, and the command says so", () =>
+    withHeld(async (lab) => {
+      const failure = "failure_code = 'SUBJECT_UNKNOWN', failure_text = 'no such subject'";
+      await lab.pool.query(`update orders set state = 'parked', ${failure}`);
+      const retried = await lab.cli(["orders", "retry", "A-1"]);
+      expect(retried).toMatchObject({
+        status: 0,
+        stdout:
+          "✓ o1 (A-1) will be tried again once it is released: it stays on hold (cryobridge orders release)\n",
+      });
+      expect((await lab.cli(["orders", "list"])).stdout).toContain("received (on hold)");
+    }));
+});
+
 describe("preview", () => {
   const preview = async (lab: Lab, text: string) => {
     const file = `${lab.folder}/a.hl7`;

@@ -45,6 +45,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     remoteStatus: undefined,
     pollIntervalMs: undefined,
     missingSince: undefined,
+    locatingSince: undefined,
     heldAt: undefined,
     priorSubjectCode: undefined,
     receivedAt: inMs(-5_000),
@@ -63,6 +64,12 @@ const unreachable = { code: "SERVICE_UNREACHABLE", text: "connection refused" } 
 describe("why is it waiting?", () => {
   it("says that the lab has it on hold, and how it goes on", () => {
     expect(why({ heldAt: inMs(-3_600_000) })).toMatch(/put it on hold 1h ago .*orders release o17/);
+  });
+
+  it("tells an order whose request is unknown to the service from one whose locations are looked up", () => {
+    const tracked = { state: "submitted", requestId: 7 } as const;
+    expect(why({ ...tracked, missingSince: inMs(-3_600_000) })).toContain("has not known its request 7");
+    expect(why({ ...tracked, locatingSince: inMs(-3_600_000) })).toContain("It is done at the service");
   });
 
   it("has nothing to say about an order that has reached its end", () => {

@@ -243,6 +243,24 @@ describe("following orders", () => {
       expect((await listEvents(lab.pool, orderId)).map((event) => event.kind)).toContain("missing");
     }));
 
+  test("counts the time for which locations are looked up from the completion, however long the request was missing", () =>
+    withLab(async (lab) => {
+      const { orderId, requestId } = await submitted(lab);
+      const { control } = lab.simulator;
+      await lab.pool.query("update orders set missing_since = now() - interval '25 h'");
+      const { id } = control.acceptRequest(requestId);
+      control.startProcedure(id);
+      control.completeProcedure(id);
+      control.setFaults([{ method: "GET", path: "/api/sample-containers", status: 503, times: 1_000 }]);
+      await lab.track();
+      expect(await theOrder(lab.pool)).toMatchObject({
+        state: "submitted",
+        missingSince: undefined,
+        locatingSince: expect.any(Date),
+      });
+      expect((await listEvents(lab.pool, orderId)).map((event) => event.kind)).toContain("locating");
+    }));
+
   test("asks nothing once it is told to stop", () =>
     withLab(async (lab) => {
       await submitted(lab);

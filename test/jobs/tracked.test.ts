@@ -44,6 +44,7 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     remoteStatus: "PENDING",
     pollIntervalMs: undefined,
     missingSince: undefined,
+    locatingSince: undefined,
     heldAt: undefined,
     priorSubjectCode: undefined,
     receivedAt: new Date(0),

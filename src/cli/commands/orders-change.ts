@@ -174,10 +174,11 @@ async function chooseOrders(
 function changedOf(order: LedgerOrder, result: ActResult, doneWords: string): Changed {
   const words = {
     done: doneWords,
+    "still on hold": `${doneWords} once it is released: it stays on hold (cryobridge orders release)`,
     "not applicable": `can't be changed that way: it is ${order.state}${order.heldAt ? " and on hold" : ""}`,
     "reason wanted": "may be at the storage service, so discarding it wants a reason: add --reason",
   };
-  return [result === "done", words[result]];
+  return [result === "done" || result === "still on hold", words[result]];
 }
 
 /**

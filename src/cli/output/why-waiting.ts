@@ -101,6 +101,9 @@ function whyTracked(order: LedgerOrder, { nowMs }: Surroundings): string {
   if (order.missingSince) {
     return `The service has not known its ${nameLink(order)} since ${localTime(order.missingSince)}; after a day a person is asked.`;
   }
+  if (order.locatingSince) {
+    return `It is done at the service, and where its containers stand has been looked up since ${localTime(order.locatingSince)}; after a day, or when the service shows no place, it is completed with what is known.`;
+  }
   const says = order.remoteStatus === undefined ? "" : ` (the service says ${order.remoteStatus})`;
   const procedure = order.procedureId === undefined ? "its procedure" : `procedure ${order.procedureId}`;
   const what = {

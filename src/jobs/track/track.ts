@@ -164,6 +164,7 @@ function toChange(order: LedgerOrder, tracked: Tracked, polling: Polling): Order
     pollIntervalMs,
     nextInMs: pollIntervalMs,
     isMissing: false,
+    isLocating: false,
     event:
       tracked.to === undefined
         ? (tracked.notice ?? { kind: "status", detail })
@@ -184,7 +185,7 @@ function completionChange(
 ): OrderChange {
   const { containers, unlocated, next } = look;
   if (next === "go_on") return { orderId: order.id, from: [order.state], containers, nextInMs: 0 };
-  const since = order.missingSince;
+  const since = order.locatingSince;
   const isLongAgo = since !== undefined && deps.clock.now() - since.getTime() > MISSING_TOO_LONG_MS;
   if (next === "tell" || isLongAgo) {
     const text = describeUnlocated(unlocated);
@@ -198,7 +199,8 @@ function completionChange(
     from: [order.state],
     containers,
     attempts: next === "look_again" ? order.attempts + 1 : undefined,
-    isMissing: true,
+    isMissing: false,
+    isLocating: true,
     nextInMs: deps.polling.firstMs,
     event:
       since === undefined ? { kind: "locating", detail: { text: describeUnlocated(unlocated) } } : undefined,

@@ -216,7 +216,10 @@ create table orders (
   former_ids          bigint[] not null default '{}',
   remote_status       text,
   poll_interval_ms    bigint,
+  -- Since when the service has not known the request or procedure.
   missing_since       timestamptz,
+  -- Since when it is done at the service and its locations are looked up.
+  locating_since      timestamptz,
   received_at         timestamptz not null default now(),
   submitted_at        timestamptz,
   changed_at          timestamptz not null default now(),
@@ -225,8 +228,11 @@ create table orders (
   check (request_id is null or surface is not null),
   check (state <> 'parked' or failure_code is not null),
   constraint orders_merge_has_prior check ((operation = 'MERGE') = (prior_subject_code is not null)),
+  -- One whose refused call is checked for stays on hold meanwhile: nothing but reads leave.
   constraint orders_held check (
-    held_at is null or state not in ('queued', 'submitting', 'submitted', 'accepted', 'in_progress')),
+    held_at is null
+    or state not in ('queued', 'submitting', 'submitted', 'accepted', 'in_progress')
+    or (state = 'submitting' and intent is not null)),
   constraint orders_followed check (
     state not in ('submitted', 'accepted', 'in_progress')
     or request_id is not null

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type pg from "pg";
 import type { FailureCode } from "../../core/failures.ts";
 import { movesContainers } from "../../core/order.ts";
@@ -5,6 +6,7 @@ import { isTerminal } from "../../core/order-state.ts";
 import { inTransaction } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
+import { beginCancelsAgain } from "./cancellations.ts";
 import { changeOrdersWithin, type OrderChange } from "./change.ts";
 import { type LedgerOrder, linkOf, readOrders, type ServiceLink } from "./row.ts";
 import type { Override } from "./same-containers.ts";
@@ -49,8 +51,11 @@ update orders
    and (state in ('received', 'submitted', 'accepted', 'in_progress') or (state = 'submitting' and owner is null))
 returning id`;
 
-/** What a person's act on an order led to: done, or why the order, as it stands now, doesn't allow it. */
-export type ActResult = "done" | "not applicable" | "reason wanted";
+/**
+ * What a person's act on an order led to: done, done for an order that stays on hold until it is released, or why the
+ * order, as it stands now, doesn't allow it.
+ */
+export type ActResult = "done" | "still on hold" | "not applicable" | "reason wanted";
 
 /**
  * Runs an act on an order as it stands at this moment, whatever the person saw before, with nobody else acting on it
@@ -64,7 +69,7 @@ async function act(
   decide: (
     order: LedgerOrder,
     client: pg.PoolClient,
-  ) => Promise<OrderChange | "runNow" | Exclude<ActResult, "done">>,
+  ) => Promise<OrderChange | "runNow" | "not applicable" | "reason wanted">,
 ): Promise<ActResult> {
   return inTransaction(pool, async (client) => {
     await client.query("select 1 from orders where id = $1 for update", [orderId]);
@@ -76,18 +81,18 @@ async function act(
       decision === "runNow"
         ? (await client.query(RUN_NOW, [orderId])).rowCount === 1
         : (await changeOrdersWithin(client, [decision])).size > 0;
-    if (isDone) {
-      const target = { target: formatId("o", orderId), detail: { reason: by.reason } };
-      await recordAudit(client, by, action, [target]);
-    }
-    return isDone ? "done" : "not applicable";
+    if (!isDone) return "not applicable";
+    const target = { target: formatId("o", orderId), detail: { reason: by.reason } };
+    await recordAudit(client, by, action, [target]);
+    const goesOn = decision === "runNow" || decision.to === "received" || decision.to === "submitting";
+    return goesOn && order.heldAt !== undefined ? "still on hold" : "done";
   });
 }
 
 /**
  * Has the machine try an order again at once, from where it stands: an order that waits goes on now; a parked one that
  * the service has is followed again; one whose call may have left is looked for first, and sent again when there is
- * nothing; a failed one is sent as a new request.
+ * nothing; a failed one is sent as a new request. One that the lab has on hold stays so, and is sent once it is released.
  */
 export async function retryOrder(
   pool: pg.Pool,
@@ -111,7 +116,7 @@ export async function retryOrder(
     if (order.state === "received" && order.heldAt !== undefined) return "not applicable";
     if (order.state !== "parked") return "runNow";
     if (linkOf(order) !== undefined)
-      return { ...common, from: ["parked"], to: "submitted", isMissing: false };
+      return { ...common, from: ["parked"], to: "submitted", isMissing: false, isLocating: false };
     // What its call asked for is looked for when its turn comes; a person who has seen what was found goes past it.
     if (order.intent === undefined && order.isChanged) {
       const isRepostApproved = order.failure?.code === "SUBMIT_UNCERTAIN";
@@ -229,13 +234,14 @@ update orders
        procedure_code = null,
        remote_status = null,
        missing_since = null,
+       locating_since = null,
        poll_interval_ms = null
  where id = $1
    and state = 'parked'`;
 
 /**
  * Links a parked order to the procedure request that a person found at the service, or on the external surface to the
- * procedure; it is followed from there.
+ * procedure; it is followed from there. What was asked of another request before, to cancel it, is asked of this one.
  *
  * @throws Failure REQUEST_CLAIMED when another order has it.
  */
@@ -247,6 +253,7 @@ export async function resolveOrder(
 ): Promise<ActResult> {
   return act(pool, id, by, "resolve", async (order, client) => {
     if (order.state !== "parked" || !movesContainers(order.operation)) return "not applicable";
+    if (!isDeepStrictEqual(linkOf(order), link)) await beginCancelsAgain(client, id);
     await client.query(FORGET_LINK, [id]);
     await client.query(FORGET_CONTAINERS, [id]);
     return {

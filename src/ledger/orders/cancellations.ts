@@ -106,6 +106,25 @@ update control_requests
  where id = $1
    and state = 'open'`;
 
+/** Of the request that the order is linked to now no call was made; $1 order id. Index: control_requests_open. */
+const BEGIN_AGAIN = `
+update control_requests
+   set call = 'due',
+       looks = 0,
+       unanswered = 0,
+       called_at = null,
+       gone_since = null,
+       failure_code = null,
+       failure_text = null,
+       next_at = now()
+ where order_id = $1
+   and state = 'open'`;
+
+/** Has the open cancellations of an order begin again, since it was linked to another request. */
+export async function beginCancelsAgain(client: pg.PoolClient, orderId: number): Promise<void> {
+  await client.query(BEGIN_AGAIN, [orderId]);
+}
+
 /** Cancellations that the service is to be asked for or about now. */
 export async function findDueCancels(pool: pg.Pool, limit: number): Promise<DueCancel[]> {
   type Row = WithNulls<Omit<DueCancel, "subject">> & { readonly subject: SubjectRow };

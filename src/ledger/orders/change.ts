@@ -46,7 +46,7 @@ export interface OrderChange {
   readonly isReleased?: boolean | undefined;
   /** Takes it out of the hands of whoever has it: a worker that still thinks it has it can record nothing more. */
   readonly isTakenBack?: boolean | undefined;
-  /** Whether it is on hold; an order that goes on is on hold no more. */
+  /** Whether it is on hold; what the service has is on hold no more. */
   readonly isHeld?: boolean | undefined;
   /** The intended call is known to have had no effect, or its effect was found. */
   readonly isIntentCleared?: boolean | undefined;
@@ -59,6 +59,8 @@ export interface OrderChange {
   readonly isIntentReopened?: boolean | undefined;
   /** `true`: not found at the service just now; `false`: it is there. */
   readonly isMissing?: boolean | undefined;
+  /** `true`: it is done at the service, and its locations are looked up; `false`: they aren't any more. */
+  readonly isLocating?: boolean | undefined;
   readonly containers?:
     | readonly {
         readonly position: number;
@@ -104,7 +106,7 @@ update orders o
        failed_checks = case when x.clears_intent then 0 else coalesce(x.failed_checks, o.failed_checks) end,
        owner = case when x.releases then null else o.owner end,
        fence = case when x.takes_back then nextval('fences') else o.fence end,
-       held_at = case when x."to" in ('queued', 'submitting', 'submitted', 'accepted', 'in_progress') then null
+       held_at = case when x."to" in ('submitted', 'accepted', 'in_progress') then null
                       when x.is_held then coalesce(o.held_at, now())
                       when not x.is_held then null
                       else o.held_at end,
@@ -126,14 +128,18 @@ update orders o
                          else o.compare_at end,
        missing_since = case when x.is_missing then coalesce(o.missing_since, now())
                             when not x.is_missing then null
-                            else o.missing_since end
+                            else o.missing_since end,
+       locating_since = case when x.is_locating then coalesce(o.locating_since, now())
+                             when not x.is_locating then null
+                             else o.locating_since end
   from jsonb_to_recordset($1::jsonb) as x(
          order_id bigint, fence bigint, "from" text[], "to" text, failure_code text, failure_text text,
          clears_failure boolean, surface text, request_id bigint, procedure_id bigint, procedure_code text,
          remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, looks integer,
          failed_checks integer, releases boolean, takes_back boolean, is_held boolean, clears_intent boolean, reopens_intent boolean,
          approves_repost boolean, is_refused boolean, is_unsent boolean,
-         is_missing boolean, is_rechecked boolean, recheck_in_ms double precision, is_compared boolean)
+         is_missing boolean, is_locating boolean, is_rechecked boolean, recheck_in_ms double precision,
+         is_compared boolean)
  where o.id = x.order_id
    and (x.fence is null or o.fence = x.fence)
    and (x."from" is null or o.state = any (x."from"))
@@ -199,6 +205,7 @@ function toParameter(change: OrderChange): Record<string, unknown> {
     approves_repost: change.isRepostApproved,
     is_missing: change.isMissing,
     recheck_in_ms: change.recheckInMs,
+    is_locating: change.isLocating,
     is_rechecked: change.isRechecked === true,
     is_compared: change.isCompared === true,
   };

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { phi } from "../../../src/core/phi.ts";
 import { closeTask, countOpenTasks, listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
 import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
-import { discardOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
+import { discardOrder, resolveOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
 import {
   cancelOrder,
   findDueCancels,
@@ -447,6 +447,38 @@ describe("a cancellation of an order that a restored ledger has to compare", () 
       await commit(pool, [aCancel(2, [{ placerOrderNumber: "A-1" }])]);
       expect(await liftRestored(pool, OPERATOR)).toBe(1);
       expect((await findOrders(pool, `o${orderId}`))[0]?.state).toBe("cancelled");
+    }));
+});
+
+describe("a cancellation of an order that a person links to what the service has", () => {
+  /** An order that was to be cancelled at the service, and was parked after the call. */
+  const calledAndParked = async (pool: pg.Pool) => {
+    const orderId = await orderedAndSubmitted(pool);
+    await commit(pool, [aCancel(2, CANCEL)]);
+    const [due] = await findDueCancels(pool, 10);
+    if (due === undefined) throw new Error("nothing to cancel");
+    await recordCancelCall(pool, due);
+    const failure = { code: "REQUEST_GONE", text: "" } as const;
+    await changeOrders(pool, [{ orderId, to: "parked", failure }]);
+    return orderId;
+  };
+  const resolve = (pool: pg.Pool, id: number, requestId: number) =>
+    resolveOrder(pool, { id }, { surface: "request", requestId }, OPERATOR);
+
+  test("is called for again where that is another request, of which no call was made", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await calledAndParked(pool);
+      expect(await resolve(pool, orderId, 6)).toBe("done");
+      expect(await findDueCancels(pool, 10)).toMatchObject([
+        { orderId, serviceId: 6, call: "due", calledAgeMs: undefined, failure: undefined },
+      ]);
+    }));
+
+  test("goes on where it stood with the request that the call was made for", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await calledAndParked(pool);
+      expect(await resolve(pool, orderId, 5)).toBe("done");
+      expect(await findDueCancels(pool, 10)).toMatchObject([{ orderId, serviceId: 5, call: "sent" }]);
     }));
 });
 

@@ -7,7 +7,7 @@ import { listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
 import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
 import { releaseOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
 import { changeOrders, changeOrdersWithin } from "../../../src/ledger/orders/change.ts";
-import { claimBatch } from "../../../src/ledger/orders/submission.ts";
+import { claimBatch, takeUnreconciled } from "../../../src/ledger/orders/submission.ts";
 import { forgetOld } from "../../../src/ledger/prune.ts";
 import { listOpenOutcomes } from "../../../src/ledger/results/outcomes.ts";
 import { claimNext, handOver, recordIntent } from "../../support/hand-over.ts";
@@ -134,8 +134,29 @@ describe("an order on hold", () => {
       await changeOrders(pool, [{ orderId: id, to: "parked", failure }]);
       await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
       expect((await only(pool)).state).toBe("parked");
-      await retryOrder(pool, { id }, OPERATOR);
+      expect(await retryOrder(pool, { id }, OPERATOR)).toBe("still on hold");
       expect(await handOver(pool)).toEqual([]);
+    }));
+
+  test("stays on hold while a refused call is checked before the next try, and goes on once it is released", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = (await ordered(pool)) as [number];
+      const mine = await claim(pool);
+      await intend(pool, mine);
+      const failure = { code: "SERVICE_REFUSED", text: "status 422" } as const;
+      await changeOrders(pool, [
+        { ...mine, to: "parked", failure, isReleased: true, isIntentCleared: true, isRefused: true },
+      ]);
+      await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
+      expect(await retryOrder(pool, { id }, OPERATOR)).toBe("still on hold");
+      expect(await only(pool)).toMatchObject({ state: "submitting", heldAt: expect.any(Date) });
+      const check = await takeUnreconciled(pool, 10);
+      await claimBatch(pool, check?.batch as number, "me", LEASE_MS);
+      await changeOrders(pool, [{ orderId: id, to: "received", isReleased: true, isIntentCleared: true }]);
+      expect(await only(pool)).toMatchObject({ state: "received", heldAt: expect.any(Date) });
+      expect(await handOver(pool)).toEqual([]);
+      expect(await releaseOrder(pool, { id }, OPERATOR)).toBe("done");
+      expect(await handOver(pool)).toHaveLength(1);
     }));
 });
 
