@@ -30,7 +30,7 @@ import type { Abandoned, SubmitDeps } from "./jobs/submit/deps.ts";
 import { submitBatch } from "./jobs/submit/submit.ts";
 import { pollPauseMs, type TrackDeps, trackFacility } from "./jobs/track/track.ts";
 import { acquireDaemonLock } from "./ledger/embedded/lock.ts";
-import { findInstanceCode } from "./ledger/identity.ts";
+import { findInstanceCode } from "./ledger/migrate.ts";
 import { openOrderWriter } from "./ledger/order-writer.ts";
 import { recoverSubmissions } from "./ledger/orders/submission.ts";
 import type { Epoch } from "./ledger/restored/epoch.ts";

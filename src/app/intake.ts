@@ -9,10 +9,10 @@ import { decodeIncoming } from "../formats/hl7/charset.ts";
 import type { BatchFileDeps } from "../jobs/intake/batch-response.ts";
 import { asAnswered, createIntake, type IntakeDeps, toRecord } from "../jobs/intake/intake.ts";
 import type { ConnectionReplies } from "../jobs/intake/replies.ts";
-import { findInstanceCode } from "../ledger/identity.ts";
 import type { MessageRecord } from "../ledger/messages/record.ts";
 import { type Released, type ReleaseFilter, releaseMessages } from "../ledger/messages/release.ts";
-import type { StoredMessage } from "../ledger/operator/views.ts";
+import type { StoredMessage } from "../ledger/messages/views.ts";
+import { findInstanceCode } from "../ledger/migrate.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import { charsetOf, createMappers, profileOf } from "./connectors.ts";
 

@@ -6,10 +6,9 @@ import type { Logger } from "../core/logger.ts";
 import { compareDue } from "../jobs/reconcile/compare.ts";
 import { WORD } from "../jobs/reconcile/reconcile.ts";
 import { findLastCall, findWithoutCall } from "../ledger/restored/comparisons.ts";
-import { type Epoch, startEpoch } from "../ledger/restored/epoch.ts";
+import { decideWentBack, type Epoch, findLedgerEpoch, startEpoch } from "../ledger/restored/epoch.ts";
 import { readEpochFile } from "../ledger/restored/epoch-file.ts";
-import { decideWentBack } from "../ledger/restored/notice.ts";
-import { enterRestored, findLedgerEpoch, isUncompared } from "../ledger/restored/restore.ts";
+import { enterRestored, isUncompared } from "../ledger/restored/restore.ts";
 import type { ServiceClient } from "../service/client.ts";
 
 /**

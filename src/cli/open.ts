@@ -73,7 +73,7 @@ export async function withQueues<T>(
 ): Promise<T> {
   const { openQueueBackend } = await import("../app/open-ledger.ts");
   const { openQueues } = await import("../jobs/queues.ts");
-  const { findInstanceCode } = await import("../ledger/identity.ts");
+  const { findInstanceCode } = await import("../ledger/migrate.ts");
   const { backend, close } = openQueueBackend(config, connection, {
     instanceCode: await findInstanceCode(pool),
     logger: session.logger,

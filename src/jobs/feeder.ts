@@ -7,10 +7,10 @@ import {
   countQueued,
   findHandedOver,
   putBack,
-  releaseExpired,
   takeUnreconciled,
   takeWaiting,
-} from "../ledger/orders/submission.ts";
+} from "../ledger/orders/handing-over.ts";
+import { releaseExpired } from "../ledger/orders/submission.ts";
 import { findDueFacilities } from "../ledger/orders/tracking.ts";
 import { findDueConnectors } from "../ledger/results/deliveries.ts";
 import { findOpenConnectors } from "../ledger/results/outcomes.ts";

@@ -1,7 +1,6 @@
 import pg from "pg";
-import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import { unavailableWords } from "./database-words.ts";
+import { asLedgerFailure, isMissingObject } from "./database-failures.ts";
 
 /** Where the ledger's PostgreSQL is: a URL, or the parts of one (`host` may be a socket folder). */
 export interface DatabaseConnection {
@@ -111,11 +110,6 @@ class PatientPool extends pg.Pool {
   }
 }
 
-/** SQLSTATE of a table, function or schema that isn't there. */
-function isMissingObject(error: unknown): boolean {
-  return error instanceof Error && "code" in error && /^(42P01|42883|3F000)$/.test(String(error.code));
-}
-
 type ConnectDone = (
   error: Error | undefined,
   client: pg.PoolClient | undefined,
@@ -143,42 +137,6 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
   const pool = new PatientPool(config, settings.pauseAfterFailureMs ?? 0, logger);
   pool.on("error", (error) => logger.warn({ err: error }, "an idle database connection broke"));
   return pool;
-}
-
-/** SQLSTATE of a row whose key is there already. */
-export const UNIQUE_VIOLATION = "23505";
-
-/** SQLSTATE classes in which nothing was committed and a later try may succeed. */
-const TRANSIENT_STATES = /^(08|53|55P03|57|40|25P03|25006|58)/;
-const TRANSIENT_CODES = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "ENOENT",
-  "EPIPE",
-  "ETIMEDOUT",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "EACCES",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-]);
-const TRANSIENT_WORDS =
-  /terminated|Query read timeout|timeout exceeded when trying to connect|connection timeout|not queryable|Client was closed/i;
-
-/** SQLSTATE of a server without room. */
-const DISK_FULL = "53100";
-
-/** Turns a driver error into LEDGER_UNAVAILABLE when the server was out of reach, and leaves everything else as it is. */
-export function asLedgerFailure(error: unknown): unknown {
-  if (error instanceof Failure || !(error instanceof Error)) return error;
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  const isTransient =
-    TRANSIENT_STATES.test(code) || TRANSIENT_CODES.has(code) || TRANSIENT_WORDS.test(error.message);
-  if (!isTransient) return error;
-  return new Failure("LEDGER_UNAVAILABLE", {
-    message: `the ledger's database can't be ${code === DISK_FULL ? "written" : "reached"}: ${unavailableWords(code)}`,
-    cause: error,
-  });
 }
 
 /** A query runner: the pool, or one connection inside a transaction. */
@@ -308,4 +266,13 @@ export function withoutNulls<Row extends object>(row: Row): WithoutNulls<Row> {
   return Object.fromEntries(
     Object.entries(row).map(([key, value]) => [key, value ?? undefined]),
   ) as WithoutNulls<Row>;
+}
+
+/** Rows whose columns have the names of T's keys, with undefined for null. */
+export async function list<T extends object>(
+  pool: Queryable,
+  text: string,
+  values: readonly unknown[] = [],
+): Promise<T[]> {
+  return (await run(pool, text, values)).map((row) => withoutNulls(row) as T);
 }

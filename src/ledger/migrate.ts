@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import type pg from "pg";
 import { encodeCrockford } from "../core/crockford.ts";
 import { Failure } from "../core/failures.ts";
-import { inTransaction } from "./database.ts";
+import { inTransaction, run } from "./database.ts";
 
 const SCHEMA = "cryobridge";
 const FOLDER = new URL("./migrations/", import.meta.url);
@@ -72,4 +72,11 @@ async function assertFit(client: pg.PoolClient): Promise<void> {
     );
   if (found.encoding !== "UTF8")
     throw new Failure("LEDGER_SERVER_UNFIT", `the database's encoding is ${found.encoding}; expected UTF8`);
+}
+
+/** Six characters that tell this ledger from every other. */
+export async function findInstanceCode(pool: pg.Pool): Promise<string> {
+  const [row] = await run<{ instance_code: string }>(pool, "select instance_code from ledger");
+  if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");
+  return row.instance_code;
 }

@@ -2,6 +2,7 @@ import type pg from "pg";
 import { Failure } from "../core/failures.ts";
 import { groupCommit } from "../core/group-commit.ts";
 import { inTransaction } from "./database.ts";
+import { isDeadlock } from "./database-failures.ts";
 import { changeOrdersWithin, type OrderChange } from "./orders/change.ts";
 import { findLabelHolders, type LabelHolder, lockLabels } from "./orders/label-subjects.ts";
 import { type NewIntent, recordIntents } from "./orders/submission.ts";
@@ -111,11 +112,7 @@ function resultOf(
   return at ? { kind: "recorded", at } : { kind: "not ours" };
 }
 
-/** SQLSTATE of one of two transactions that waited for each other. */
-const DEADLOCK = "40P01";
-
 /** A ledger that is out of reach is nobody's fault; a deadlock is that of one order that two transactions hold. */
 function mayBeOnesFault(error: unknown): boolean {
-  if (!(error instanceof Failure) || error.code !== "LEDGER_UNAVAILABLE") return true;
-  return error.cause instanceof Error && "code" in error.cause && error.cause.code === DEADLOCK;
+  return !(error instanceof Failure) || error.code !== "LEDGER_UNAVAILABLE" || isDeadlock(error);
 }

@@ -2,7 +2,8 @@ import pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import { asLedgerFailure, type DatabaseConnection, LIVENESS } from "./database.ts";
+import { type DatabaseConnection, LIVENESS, run } from "./database.ts";
+import { asLedgerFailure } from "./database-failures.ts";
 
 /** The right to submit, of which each ledger has one. */
 export interface SubmitterLock {
@@ -135,4 +136,20 @@ export async function acquireSubmitterLock(
       await keeping;
     },
   };
+}
+
+/** Whether a daemon holds this database's submitter lock; $1 its key. */
+const IS_SUBMITTER_THERE = `
+select exists (
+  select 1
+    from pg_locks l
+   where l.locktype = 'advisory'
+     and l.objid = $1
+     and l.granted
+     and l.database = (select oid from pg_database where datname = current_database())) as is_there`;
+
+/** Whether a daemon works off this ledger's orders right now. */
+export async function isSubmitterThere(pool: pg.Pool): Promise<boolean> {
+  const [row] = await run<{ is_there: boolean }>(pool, IS_SUBMITTER_THERE, [SUBMITTER_LOCK]);
+  return row?.is_there === true;
 }

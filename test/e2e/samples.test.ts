@@ -5,7 +5,7 @@ import { parse } from "yaml";
 import { dropSample, listSamples, SAMPLES_FOLDER, type Sample } from "../../src/cli/demo/samples.ts";
 import { isTerminal } from "../../src/core/order-state.ts";
 import { formatId } from "../../src/ledger/ids.ts";
-import { listMessages } from "../../src/ledger/operator/views.ts";
+import { listMessages } from "../../src/ledger/messages/views.ts";
 import { eventually } from "../support/eventually.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";
 import { readSampleTables } from "./sample-tables.ts";

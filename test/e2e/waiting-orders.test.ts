@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
 import { parse, stringify } from "yaml";
-import { listMessages } from "../../src/ledger/operator/views.ts";
+import { listMessages } from "../../src/ledger/messages/views.ts";
 import { eventually } from "../support/eventually.ts";
 import { type LabOrder, labCsv, omlO33, ormCancel } from "../support/lab-messages.ts";
 import { type Site, withSite } from "../support/with-daemon.ts";

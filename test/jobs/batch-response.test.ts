@@ -3,7 +3,7 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { BatchOutline, IncomingMessage } from "../../src/core/intake.ts";
 import { phi } from "../../src/core/phi.ts";
 import { createIntake } from "../../src/jobs/intake/intake.ts";
-import { findInstanceCode } from "../../src/ledger/identity.ts";
+import { findInstanceCode } from "../../src/ledger/migrate.ts";
 import { createMapper } from "../../src/mapping/inbound/mapper.ts";
 import { facilityIdByCode, hl7Profile } from "../mapping/mapped.ts";
 import { omlO33 } from "../support/lab-messages.ts";

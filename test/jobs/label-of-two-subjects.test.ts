@@ -5,7 +5,7 @@ import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
 import { submitBatch } from "../../src/jobs/submit/submit.ts";
 import { findOrders } from "../../src/ledger/operator/views.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
-import { takeWaiting } from "../../src/ledger/orders/submission.ts";
+import { takeWaiting } from "../../src/ledger/orders/handing-over.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import { UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";

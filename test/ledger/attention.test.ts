@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import {
+  COUNT_OPEN_DELIVERIES,
+  countOpenDeliveries,
   FAILING_DELIVERIES,
-  MESSAGES_LOOKED_AT,
+  MESSAGES_SEARCHED,
   RECENT_REFUSALS,
   readAttention,
 } from "../../src/ledger/operator/attention.ts";
-import { COUNT_OPEN_DELIVERIES, countOpenDeliveries } from "../../src/ledger/operator/counts.ts";
 import { pauseQueue } from "../../src/ledger/operator/queues.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -44,14 +45,14 @@ test("refusals of the last day are counted among the last messages only", () =>
       pool.query(MESSAGES, [connector, verdict, at, count]);
     await add("early", "refused", now, 3);
     await add("old", "refused", new Date(now.getTime() - 90_000_000), 5);
-    await add("lims", "accepted", now, MESSAGES_LOOKED_AT - 10);
+    await add("lims", "accepted", now, MESSAGES_SEARCHED - 10);
     await add("bench", "refused", now, 2);
     const counted = (await readAttention(pool)).refusals.map(({ connector, count }) => [connector, count]);
     expect(counted).toEqual([
       ["bench", 2],
       ["early", 3],
     ]);
-    await add("lims2", "accepted", now, MESSAGES_LOOKED_AT);
+    await add("lims2", "accepted", now, MESSAGES_SEARCHED);
     expect((await readAttention(pool)).refusals).toEqual([]);
   }));
 
@@ -67,7 +68,7 @@ test("all are read from their indexes among many that need nobody", () =>
     const plan = async (sql: string, limit: number) =>
       JSON.stringify((await pool.query(`explain (format json) ${sql}`, [limit])).rows);
     expect(await plan(FAILING_DELIVERIES, 50)).not.toContain("Seq Scan");
-    expect(await plan(RECENT_REFUSALS, MESSAGES_LOOKED_AT)).not.toContain("Seq Scan");
+    expect(await plan(RECENT_REFUSALS, MESSAGES_SEARCHED)).not.toContain("Seq Scan");
     const { rows } = await pool.query(`explain (format json) ${COUNT_OPEN_DELIVERIES}`);
     expect(JSON.stringify(rows)).not.toContain("Seq Scan");
     expect(await countOpenDeliveries(pool)).toEqual({ pending: 3, parked: 2 });

@@ -3,17 +3,15 @@ import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { phi } from "../../src/core/phi.ts";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
-import { findLaneHolder } from "../../src/ledger/operator/waiting.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import {
-  claimBatch,
+  findLaneHolder,
   putBack,
-  recoverSubmissions,
-  releaseExpired,
   TAKE_WAITING,
   takeUnreconciled,
-} from "../../src/ledger/orders/submission.ts";
+} from "../../src/ledger/orders/handing-over.ts";
+import { claimBatch, recoverSubmissions, releaseExpired } from "../../src/ledger/orders/submission.ts";
 import { claimNext, handOver, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";

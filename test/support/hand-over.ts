@@ -1,12 +1,7 @@
 import type pg from "pg";
+import { type Batch, takeWaiting } from "../../src/ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
-import {
-  type Batch,
-  claimBatch,
-  type NewIntent,
-  recordIntents,
-  takeWaiting,
-} from "../../src/ledger/orders/submission.ts";
+import { claimBatch, type NewIntent, recordIntents } from "../../src/ledger/orders/submission.ts";
 
 /** An order of a batch that was handed over. */
 export interface DueOrder {

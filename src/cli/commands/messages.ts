@@ -5,7 +5,7 @@ import {
   listMessages,
   type MessageView,
   type StoredMessage,
-} from "../../ledger/operator/views.ts";
+} from "../../ledger/messages/views.ts";
 import { getNamed } from "../acting.ts";
 import { wholeNumber } from "../arguments.ts";
 import { recordShown, withLedger } from "../open.ts";

@@ -16,7 +16,6 @@ import {
   retryOrder,
 } from "../../ledger/orders/acts.ts";
 import { type CancelResult, cancelOrder } from "../../ledger/orders/cancellations.ts";
-import { pollOrderNow } from "../../ledger/orders/due-times.ts";
 import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
 import { findRestored, liftRestored } from "../../ledger/restored/restore.ts";
 import type { ServiceClient } from "../../service/client.ts";
@@ -38,13 +37,7 @@ type Changed = readonly [isDone: boolean, words: string];
 
 /** What commands do to each order that is named, and the words for what was done. */
 const CHANGES = {
-  retry: [
-    "Retry",
-    // What is followed at the service is asked about now.
-    async (pool, order, act) =>
-      (await pollOrderNow(pool, order.id, act)) ? "done" : retryOrder(pool, order, act),
-    "will be tried again",
-  ],
+  retry: ["Retry", retryOrder, "will be tried again"],
   discard: ["Discard", discardOrder, "is discarded; it will be reported to the lab"],
   release: ["Release", releaseOrder, "is on hold no more and goes on"],
 } as const satisfies Record<string, readonly [verb: string, change: Change, done: string]>;

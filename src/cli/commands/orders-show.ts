@@ -2,22 +2,22 @@ import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
 import { DONE } from "../../core/order-control.ts";
 import type { ContainerLocation } from "../../core/outcome.ts";
 import { formatId } from "../../ledger/ids.ts";
+import { findMessage, type MessageView } from "../../ledger/messages/views.ts";
 import { findPausedQueues } from "../../ledger/operator/queues.ts";
 import { listOrderTasks } from "../../ledger/operator/tasks.ts";
 import {
-  findMessage,
   findOrders,
   findSent,
   listEvents,
   listOrderDeliveries,
-  type MessageView,
   type OrderEvent,
 } from "../../ledger/operator/views.ts";
-import { findLaneHolder, isSubmitterThere } from "../../ledger/operator/waiting.ts";
 import { type ControlRequestView, listOrderRequests } from "../../ledger/orders/control-requests.ts";
+import { findLaneHolder } from "../../ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { type KeptOrderAnswer, listOrderAnswers } from "../../ledger/orders/service-answers.ts";
 import { isUncompared } from "../../ledger/restored/restore.ts";
+import { isSubmitterThere } from "../../ledger/submitter-lock.ts";
 import { type OpenSite, recordShown, withLedger } from "../open.ts";
 import { detailsJson, fields, printSections, type Section, table } from "../output/details.ts";
 import {

@@ -4,18 +4,16 @@ import { hintForOrphaned } from "../../console/orphaned.ts";
 import { Failure, type FailureCode } from "../../core/failures.ts";
 import { type JobQueues, type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
+import { countQueueWork, findPausedQueues, type QueueWork } from "../../ledger/operator/queues.ts";
 import {
-  countQueueWork,
   type DeliveryDetails,
   findDelivery,
+  listOpenDeliveries,
   listRetryingOrders,
-  type QueueWork,
-} from "../../ledger/operator/queue-views.ts";
-import { findPausedQueues } from "../../ledger/operator/queues.ts";
-import { listOpenDeliveries } from "../../ledger/operator/views.ts";
-import { isSubmitterThere } from "../../ledger/operator/waiting.ts";
+} from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Orphaned } from "../../ledger/results/orphaned.ts";
+import { isSubmitterThere } from "../../ledger/submitter-lock.ts";
 import { getNamed } from "../acting.ts";
 import { oneOf, wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";

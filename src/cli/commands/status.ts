@@ -7,7 +7,7 @@ import type { Status } from "../../console/status-document.ts";
 import { Failure } from "../../core/failures.ts";
 import { bareHost } from "../../core/loopback.ts";
 import { isDaemonThere } from "../../ledger/embedded/lock.ts";
-import { isSubmitterThere } from "../../ledger/operator/waiting.ts";
+import { isSubmitterThere } from "../../ledger/submitter-lock.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type OpenSite, readConfig, withLedger } from "../open.ts";
 import { clean } from "../output/text.ts";

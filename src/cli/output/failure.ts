@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { isConfigFailure } from "../../config/validate.ts";
 import { asFailure, FAILURES, type Failure } from "../../core/failures.ts";
-import { asRefusal } from "../../ledger/database-words.ts";
+import { asRefusal } from "../../ledger/database-failures.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
 import type { Io } from "../io.ts";
 import { clean } from "./text.ts";

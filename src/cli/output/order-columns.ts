@@ -2,9 +2,9 @@ import { type AssigningAuthority, formatAuthority } from "../../core/assigning-a
 import type { OrderSubject } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { formatId } from "../../ledger/ids.ts";
-import type { DeliveryDetails } from "../../ledger/operator/queue-views.ts";
+import type { MessageView } from "../../ledger/messages/views.ts";
 import type { Task } from "../../ledger/operator/tasks.ts";
-import type { DeliveryView, MessageView } from "../../ledger/operator/views.ts";
+import type { DeliveryDetails, DeliveryView } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Paint, Session } from "../session.ts";
 import { ageColumn, type Column, recordJson } from "./table.ts";

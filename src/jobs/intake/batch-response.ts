@@ -5,13 +5,15 @@ import type { BatchOutline, Verdict } from "../../core/intake.ts";
 import type { OutcomeMessage } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
+import { parseId } from "../../ledger/ids.ts";
 import {
-  type FileMessage,
+  closeFile,
+  type FileEnd,
   findOpenFile,
-  listFileMessages,
   type OpenFile,
-} from "../../ledger/messages/file-messages.ts";
-import { closeFile, type FileEnd, requireFileId } from "../../ledger/messages/files.ts";
+  requireFileId,
+} from "../../ledger/messages/files.ts";
+import { listFileMessages, type StoredMessage } from "../../ledger/messages/views.ts";
 import {
   composeAnswer,
   composePlainAnswer,
@@ -70,7 +72,7 @@ export async function closeBatchFile(
   if (!file || !settings) return closeFile(pool, fileId, end);
   const { profile, response } = settings;
   const answers: BatchedAnswer[] = [];
-  let last: FileMessage | undefined;
+  let last: StoredMessage | undefined;
   for (;;) {
     const page = await listFileMessages(pool, id, last?.ordinal ?? 0, PAGE);
     answers.push(...page.map((message) => answerMessage(message, file, profile, deps.instanceCode)));
@@ -105,7 +107,7 @@ export function batchFileName(fileName: string, instanceCode: string, fileId: nu
 }
 
 function answerMessage(
-  message: FileMessage,
+  message: StoredMessage,
   { connector, fileName }: OpenFile,
   profile: Hl7Profile,
   instanceCode: string,
@@ -118,7 +120,7 @@ function answerMessage(
       verdict,
       problems,
       isReadable: message.format === "hl7",
-      controlId: answerControlId("CA", instanceCode, message.id),
+      controlId: answerControlId("CA", instanceCode, parseId("m", messageId) as number),
       answered: read === undefined ? answered : { ...answered, ...read },
     },
     profile,
@@ -163,7 +165,7 @@ function readAgain({
   raw,
   encoding,
   format,
-}: FileMessage): Pick<OutcomeMessage, "text" | "encoding"> | undefined {
+}: StoredMessage): Pick<OutcomeMessage, "text" | "encoding"> | undefined {
   if (raw === undefined) return undefined;
   try {
     if (format === "hl7") {

@@ -4,9 +4,8 @@ import type { Logger } from "../../core/logger.ts";
 import type { Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { changeOrders } from "../../ledger/orders/change.ts";
-import { findDueRechecks, postponeRecheck } from "../../ledger/orders/rechecks.ts";
+import { findClaimed, findDueRechecks, postponeRecheck } from "../../ledger/orders/reconciling.ts";
 import { type LedgerOrder, linkOf } from "../../ledger/orders/row.ts";
-import { findClaimed } from "../../ledger/orders/submission.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { findCreated, WORD, WORDS } from "./reconcile.ts";
 

@@ -3,10 +3,13 @@ import { Failure } from "../../core/failures.ts";
 import type { Surface } from "../../core/surface.ts";
 import { findSent } from "../../ledger/operator/views.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
+import {
+  countEmptyChecks,
+  findClaimed,
+  isLaneUnreconciled,
+  wasCallTaken,
+} from "../../ledger/orders/reconciling.ts";
 import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
-import { wasCallTaken } from "../../ledger/orders/service-answers.ts";
-import { findClaimed, isLaneUnreconciled } from "../../ledger/orders/submission.ts";
-import { countEmptyChecks } from "../../ledger/settlements.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { parseRequestBody } from "../../service/new-request.ts";
 import type { ReconcileFindings } from "../../service/reconcile/find-request.ts";

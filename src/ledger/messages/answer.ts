@@ -6,7 +6,7 @@ import { endedWithoutEffect } from "../../core/order-state.ts";
 import { formatId, parseId } from "../ids.ts";
 import { isControlOnly } from "../orders/accept-control.ts";
 import { type OrderSnapshot, readOrders, snapshotOrder } from "../orders/row.ts";
-import { type NewOutcome, recordOutcomes } from "../results/record-outcomes.ts";
+import { type NewOutcome, recordOutcomes } from "../results/outcomes.ts";
 import { draftSnapshot, isReportedByReply, type MessageDraft } from "./record.ts";
 
 /** Orders of messages; $1 bigint[]. Index: orders (message_id, position). */

@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
 import type pg from "pg";
-import { Failure, type Problem } from "../../core/failures.ts";
+import type { Problem } from "../../core/failures.ts";
 import type { Accepted, MessageVerdict } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
-import { inTransaction, prepared, type Queryable, UNIQUE_VIOLATION } from "../database.ts";
+import { inTransaction, prepared, type Queryable } from "../database.ts";
+import { isInsertRace, isUnstorable } from "../database-failures.ts";
 import { acceptControlRequests } from "../orders/accept-control.ts";
 import type { OrderSnapshot } from "../orders/row.ts";
 import { noteUnheardRefusals } from "../results/tasks.ts";
@@ -25,7 +26,6 @@ select m.ordinal, m.place, m.message_control_id, m.verdict, m.problems, coalesce
  where m.file_id = $1
    and m.ordinal = any ($2)`;
 
-const DEADLOCK = "40P01";
 const MAX_TRIES = 5;
 
 /**
@@ -58,15 +58,9 @@ export async function withInsert<T>(
     try {
       return await insertAnyhow(pool, work);
     } catch (error) {
-      if (!isRace(error) || tries >= MAX_TRIES) throw error;
+      if (!isInsertRace(error) || tries >= MAX_TRIES) throw error;
     }
   }
-}
-
-/** Two that insert orders of the same numbers, in different order, may also wait for each other until one is sent back. */
-function isRace(error: unknown): boolean {
-  const own = error instanceof Failure ? error.cause : error;
-  return own instanceof Error && "code" in own && (own.code === UNIQUE_VIOLATION || own.code === DEADLOCK);
 }
 
 async function insertAnyhow<T>(
@@ -230,14 +224,6 @@ async function lockControlIds(
 /** Computed here, since the database may not be able to take the control id as a text. */
 function lockKey(connector: string, messageControlId: string): bigint {
   return hash("sha256", `${connector}\n${messageControlId}`, "buffer").readBigInt64BE();
-}
-
-/**
- * Whether the database refused a value for what it is: SQLSTATE class 22, data exception (NUL, half of a character),
- * or 54, program limit exceeded (a key too long for its index). The same value is refused every time.
- */
-function isUnstorable(error: unknown): boolean {
-  return error instanceof Error && "code" in error && /^(22|54)/.test(String(error.code));
 }
 
 /**

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { Failure, type Problem } from "../../core/failures.ts";
 import type { FileOpening, IncomingFile } from "../../core/intake.ts";
-import { inTransaction, run } from "../database.ts";
+import { inTransaction, list, run } from "../database.ts";
 import { formatId, parseId } from "../ids.ts";
 import { INSERT_DELIVERY } from "../results/outcomes.ts";
 
@@ -124,4 +124,23 @@ export function requireFileId(fileId: string): number {
   const id = parseId("f", fileId);
   if (id === undefined) throw new RangeError(`not a file id: ${fileId}`);
   return id;
+}
+
+/** A file that was opened and not closed yet. */
+export interface OpenFile {
+  readonly connector: string;
+  readonly fileName: string;
+  readonly receivedAt: Date;
+}
+
+/** A file that is being taken; $1 id. Index: the primary key. */
+const OPEN_FILE = `
+select f.connector, f.file_name as "fileName", f.received_at as "receivedAt"
+  from files f
+ where f.id = $1
+   and f.status = 'reading'`;
+
+/** The file with this number; undefined when there is none that is still being taken. */
+export async function findOpenFile(pool: pg.Pool, id: number): Promise<OpenFile | undefined> {
+  return (await list<OpenFile>(pool, OPEN_FILE, [id]))[0];
 }

@@ -4,10 +4,10 @@ import type { MessageVerdict, Verdict } from "../../core/intake.ts";
 import { inTransaction } from "../database.ts";
 import { formatId, parseId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
-import { findMessage, listStoredMessages, type StoredMessage } from "../operator/views.ts";
-import { recordOutcomes } from "../results/record-outcomes.ts";
+import { recordOutcomes } from "../results/outcomes.ts";
 import { type Insert, withInsert } from "./commit.ts";
 import type { MessageRecord } from "./record.ts";
+import { findMessage, listStoredMessages, type StoredMessage } from "./views.ts";
 import { forgetHeld } from "./waiting.ts";
 
 /** One release at a time: two would lock the same messages in turn; any number of our own. */

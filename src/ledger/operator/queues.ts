@@ -1,6 +1,6 @@
 import type pg from "pg";
-import { inTransaction, run } from "../database.ts";
-import type { Act } from "./audit.ts";
+import { inTransaction, list, run } from "../database.ts";
+import { type Act, recordAudit } from "./audit.ts";
 
 /** $1 queue, $2 actor. Nothing is returned when it is paused already. */
 const PAUSE = `
@@ -12,48 +12,89 @@ returning queue`;
 /** $1 queue. */
 const RESUME = "delete from paused_queues where queue = $1 returning queue";
 
-/** $1 actor, $2 action, $3 queue, $4 reason. */
-const AUDIT = `
-insert into audit (actor, action, target, detail)
-values ($1, $2, $3, jsonb_strip_nulls(jsonb_build_object('reason', $4::text)))`;
-
 /** Has nothing new handed to a queue until it is resumed; false when it is paused already. */
-export async function pauseQueue(pool: pg.Pool, queue: string, act: Act): Promise<boolean> {
-  return change(pool, { sql: PAUSE, values: [queue, act.actor], action: "pause", queue, act });
+export function pauseQueue(pool: pg.Pool, queue: string, act: Act): Promise<boolean> {
+  return change(pool, PAUSE, [queue, act.actor], "pause", act);
 }
 
 /** Lets a paused queue go on; false when it wasn't paused. */
-export async function resumeQueue(pool: pg.Pool, queue: string, act: Act): Promise<boolean> {
-  return change(pool, { sql: RESUME, values: [queue], action: "resume", queue, act });
+export function resumeQueue(pool: pg.Pool, queue: string, act: Act): Promise<boolean> {
+  return change(pool, RESUME, [queue], "resume", act);
 }
 
 async function change(
   pool: pg.Pool,
-  {
-    sql,
-    values,
-    action,
-    queue,
-    act,
-  }: {
-    readonly sql: string;
-    readonly values: readonly string[];
-    readonly action: string;
-    readonly queue: string;
-    readonly act: Act;
-  },
+  statement: string,
+  values: readonly [queue: string, actor?: string],
+  action: string,
+  act: Act,
 ): Promise<boolean> {
   return inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query(sql, [...values]);
-    if (rowCount !== 1) return false;
-    await client.query(AUDIT, [act.actor, action, queue, act.reason ?? null]);
+    if ((await client.query(statement, [...values])).rowCount !== 1) return false;
+    await recordAudit(client, act, action, [{ target: values[0], detail: { reason: act.reason } }]);
     return true;
   });
 }
 
 /** Queues that an operator has paused: nothing new is handed to them; intake goes on. */
 export async function findPausedQueues(pool: pg.Pool): Promise<Set<string>> {
-  return new Set(
-    (await run<{ queue: string }>(pool, "select queue from paused_queues")).map((row) => row.queue),
-  );
+  const rows = await run<{ queue: string }>(pool, "select queue from paused_queues");
+  return new Set(rows.map(({ queue }) => queue));
+}
+
+/** How much of a queue's work stands where, by the ledger. */
+export interface QueueWork {
+  /** Due now, and not in anybody's hands. */
+  readonly waiting: number;
+  /** Due later: after a failure, or at the next planned check of the service. */
+  readonly backingOff: number;
+  /** With the queue or a worker. */
+  readonly inHand: number;
+  /** Needs a person. */
+  readonly parked: number;
+}
+
+/**
+ * Orders before their submission. Orders in a lane behind another one count as waiting.
+ * Indexes: orders_waiting, orders_in_hand, orders_state.
+ */
+const SUBMIT_WORK = `
+select count(*) filter (where (o.state = 'received' or (o.state = 'submitting' and o.owner is null))
+                          and o.next_at <= now())::integer as waiting,
+       count(*) filter (where (o.state = 'received' or (o.state = 'submitting' and o.owner is null))
+                          and o.next_at > now())::integer as "backingOff",
+       count(*) filter (where o.state = 'queued' or (o.state = 'submitting' and o.owner is not null))::integer as "inHand",
+       count(*) filter (where o.state = 'parked')::integer as parked
+  from orders o
+ where o.state in ('received', 'queued', 'submitting', 'parked')`;
+
+/** Orders that the service has. Index: orders_tracked. */
+const TRACK_WORK = `
+select count(*) filter (where o.next_at <= now())::integer as waiting,
+       count(*) filter (where o.next_at > now())::integer as "backingOff",
+       0 as "inHand",
+       0 as parked
+  from orders o
+ where o.state in ('submitted', 'accepted', 'in_progress')`;
+
+/** Results: facts that no file was made of yet count as waiting. Indexes: outcomes_open, deliveries_pending. */
+const DELIVER_WORK = `
+select (select count(*) from outcomes t where not t.is_composed)::integer
+       + count(*) filter (where d.state = 'pending' and d.next_at <= now())::integer as waiting,
+       count(*) filter (where d.state = 'pending' and d.next_at > now())::integer as "backingOff",
+       0 as "inHand",
+       count(*) filter (where d.state = 'parked')::integer as parked
+  from deliveries d
+ where (d.state = 'pending' or d.state = 'parked')`;
+
+/** Where the work of each queue stands, by the ledger. */
+export async function countQueueWork(
+  pool: pg.Pool,
+): Promise<Record<"submit" | "track" | "deliver", QueueWork>> {
+  const count = async (statement: string) => (await list<QueueWork>(pool, statement))[0] as QueueWork;
+  return {
+    submit: await count(SUBMIT_WORK),
+    track: await count(TRACK_WORK),
+    deliver: await count(DELIVER_WORK),
+  };
 }

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { AssigningAuthority } from "../../core/assigning-authority.ts";
-import { inTransaction, run } from "../database.ts";
+import { inTransaction, list } from "../database.ts";
 import { formatId } from "../ids.ts";
 import type { Act } from "./audit.ts";
 
@@ -44,43 +44,38 @@ export interface Task {
   readonly closedBy: string | undefined;
 }
 
-const TASK_COLUMNS =
-  "k.id, k.order_id, k.message_id, k.delivery_id, k.file_id, f.connector as file_connector, a.path as file_path, o.placer_order_number, o.placer_authority, k.kind, k.text, k.opened_at, k.closed_at, k.closed_by";
-
-/** Oldest first; $1 limit. Index: tasks_open. */
-const OPEN_TASKS = `
-select ${TASK_COLUMNS}
+/** {@link Task}s. */
+const TASKS = `
+select 'k' || k.id as "taskId", 'o' || k.order_id as "orderId", 'm' || k.message_id as "messageId",
+       'd' || k.delivery_id as "deliveryId",
+       case when f.id is not null
+            then jsonb_build_object('fileId', 'f' || f.id, 'connector', f.connector, 'path', coalesce(a.path, '')) end as file,
+       o.placer_order_number as "placerOrderNumber", o.placer_authority as "placerAuthority", k.kind, k.text,
+       k.opened_at as "openedAt", k.closed_at as "closedAt", k.closed_by as "closedBy"
   from tasks k
   left join orders o on o.id = k.order_id
   left join files f on f.id = k.file_id
-  left join archived_files a on a.file_id = k.file_id
+  left join archived_files a on a.file_id = k.file_id`;
+
+/** Oldest first; $1 limit. Index: tasks_open. */
+const OPEN_TASKS = `${TASKS}
  where k.closed_at is null
  order by k.opened_at, k.id
  limit $1`;
 
 /** $1 order id. Index: tasks_once covers the open ones; an order has few. */
-const ORDER_TASKS = `
-select ${TASK_COLUMNS}
-  from tasks k
-  left join orders o on o.id = k.order_id
-  left join files f on f.id = k.file_id
-  left join archived_files a on a.file_id = k.file_id
+const ORDER_TASKS = `${TASKS}
  where k.order_id = $1
  order by k.id`;
 
 /** $1 task. Index: the primary key. */
-const TASK_BY_ID = `
-select ${TASK_COLUMNS}
-  from tasks k
-  left join orders o on o.id = k.order_id
-  left join files f on f.id = k.file_id
-  left join archived_files a on a.file_id = k.file_id
+const TASK_BY_ID = `${TASKS}
  where k.id = $1`;
 
 /** How many are open of each kind, and the age of the oldest in seconds. Index: tasks_open. */
 const COUNT_OPEN = `
 select k.kind, count(*)::integer as count,
-       extract(epoch from now() - min(k.opened_at))::double precision as oldest_seconds
+       extract(epoch from now() - min(k.opened_at))::double precision as "oldestSeconds"
   from tasks k
  where k.closed_at is null
  group by k.kind
@@ -114,45 +109,6 @@ select $2, 'task-done', $3,
   from closed
 returning id`;
 
-interface TaskRow {
-  id: number;
-  order_id: number | null;
-  message_id: number | null;
-  delivery_id: number | null;
-  file_id: number | null;
-  file_connector: string | null;
-  file_path: string | null;
-  placer_order_number: string | null;
-  placer_authority: AssigningAuthority | null;
-  kind: Task["kind"];
-  text: string;
-  opened_at: Date;
-  closed_at: Date | null;
-  closed_by: string | null;
-}
-
-const toTask = (row: TaskRow): Task => ({
-  taskId: formatId("k", row.id),
-  orderId: row.order_id === null ? undefined : formatId("o", row.order_id),
-  messageId: row.message_id === null ? undefined : formatId("m", row.message_id),
-  deliveryId: row.delivery_id === null ? undefined : formatId("d", row.delivery_id),
-  file:
-    row.file_id === null
-      ? undefined
-      : {
-          fileId: formatId("f", row.file_id),
-          connector: row.file_connector ?? "",
-          path: row.file_path ?? "",
-        },
-  placerOrderNumber: row.placer_order_number ?? undefined,
-  placerAuthority: row.placer_authority ?? undefined,
-  kind: row.kind,
-  text: row.text,
-  openedAt: row.opened_at,
-  closedAt: row.closed_at ?? undefined,
-  closedBy: row.closed_by ?? undefined,
-});
-
 /** Something that a person is to be asked for about an order. */
 export interface NewTask {
   readonly orderId: number;
@@ -169,19 +125,18 @@ export async function openTasks(client: pg.PoolClient, tasks: readonly NewTask[]
 }
 
 /** Tasks that nobody has done yet, oldest first. */
-export async function listOpenTasks(pool: pg.Pool, limit: number): Promise<Task[]> {
-  return (await run<TaskRow>(pool, OPEN_TASKS, [limit])).map(toTask);
+export function listOpenTasks(pool: pg.Pool, limit: number): Promise<Task[]> {
+  return list<Task>(pool, OPEN_TASKS, [limit]);
 }
 
 /** A task, done or not; undefined when there is none of that number. */
 export async function findTask(pool: pg.Pool, taskId: number): Promise<Task | undefined> {
-  const [row] = await run<TaskRow>(pool, TASK_BY_ID, [taskId]);
-  return row && toTask(row);
+  return (await list<Task>(pool, TASK_BY_ID, [taskId]))[0];
 }
 
 /** All tasks about an order, oldest first. */
-export async function listOrderTasks(pool: pg.Pool, orderId: number): Promise<Task[]> {
-  return (await run<TaskRow>(pool, ORDER_TASKS, [orderId])).map(toTask);
+export function listOrderTasks(pool: pg.Pool, orderId: number): Promise<Task[]> {
+  return list<Task>(pool, ORDER_TASKS, [orderId]);
 }
 
 /** How many tasks of a kind are open, and for how many seconds the oldest of them has been. */
@@ -192,9 +147,8 @@ export interface TaskCount {
 }
 
 /** The open tasks, by kind; kinds without any are left out. */
-export async function countOpenTasks(pool: pg.Pool): Promise<TaskCount[]> {
-  const rows = await run<{ kind: TaskKind; count: number; oldest_seconds: number }>(pool, COUNT_OPEN);
-  return rows.map((row) => ({ kind: row.kind, count: row.count, oldestSeconds: row.oldest_seconds }));
+export function countOpenTasks(pool: pg.Pool): Promise<TaskCount[]> {
+  return list<TaskCount>(pool, COUNT_OPEN);
 }
 
 /** Writes down that a person did a task; false when there is none of that number that is open. */

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Order } from "../../core/order.ts";
 import { type ControlAct, decideControl } from "../../core/order-control.ts";
 import { isReportedByReply, type MessageDraft } from "../messages/record.ts";
-import { recordOutcomes } from "../results/record-outcomes.ts";
+import { recordOutcomes } from "../results/outcomes.ts";
 import { cancelledHere, changeOrdersWithin, type OrderChange } from "./change.ts";
 import { answerRequests, insertRequests, type NewControlRequest } from "./control-requests.ts";
 import { type ControlledOrder, chooseOrders, type PlacedRequest } from "./controlled-orders.ts";

@@ -5,7 +5,7 @@ import { endedWithoutEffect, mayMove, ORDER_STATES, type OrderState } from "../.
 import type { ContainerLocation } from "../../core/outcome.ts";
 import { inTransaction } from "../database.ts";
 import { type NewTask, openTasks } from "../operator/tasks.ts";
-import { type NewOutcome, recordOutcomes } from "../results/record-outcomes.ts";
+import { type NewOutcome, recordOutcomes } from "../results/outcomes.ts";
 import { answerRequests, decideOpenRequests } from "./control-requests.ts";
 import { recordEvents } from "./events.ts";
 import {

@@ -13,7 +13,7 @@ import { run, withoutNulls } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { recordAudit } from "../operator/audit.ts";
 import { openTasks } from "../operator/tasks.ts";
-import { recordOutcomes } from "../results/record-outcomes.ts";
+import { recordOutcomes } from "../results/outcomes.ts";
 import { recordEvents } from "./events.ts";
 import { readOrders, snapshotOrder } from "./row.ts";
 

@@ -138,6 +138,15 @@ export function fromOrderRow({ subject, priorSubjectCode, ...row }: OrderRow): L
   };
 }
 
+/** The orders that a statement gives whose columns are {@link ORDER_COLUMNS}. */
+export async function listOrderRows(
+  client: Queryable,
+  statement: string,
+  values: readonly unknown[],
+): Promise<LedgerOrder[]> {
+  return (await run<OrderRow>(client, statement, values)).map(fromOrderRow);
+}
+
 /** Orders by id, $1 bigint[]. Index: the primary key. */
 const ORDERS_BY_ID = `
 select ${ORDER_COLUMNS}
@@ -148,7 +157,7 @@ select ${ORDER_COLUMNS}
 /** The orders of these ids, in ascending order. */
 export async function readOrders(client: Queryable, orderIds: readonly number[]): Promise<LedgerOrder[]> {
   if (orderIds.length === 0) return [];
-  return (await run<OrderRow>(client, ORDERS_BY_ID, [orderIds])).map(fromOrderRow);
+  return listOrderRows(client, ORDERS_BY_ID, [orderIds]);
 }
 
 /** What the lab would be told of the order as it stands, as an outcome's payload has it. */

@@ -150,3 +150,32 @@ const SHARE_NUMBER = "update orders set shares_number = true where id = $1";
 export async function recordSharedNumber(pool: pg.Pool, orderId: number): Promise<void> {
   await run(pool, SHARE_NUMBER, [orderId]);
 }
+
+/**
+ * Whether an earlier STORE of the same lane names one of the labels and is still open, or has been completed for less
+ * than $3 ms; $1 order id, $2 labels. Indexes: order_containers_label, orders_lane.
+ */
+const EARLIER_STORE = `
+select exists (
+  select 1
+    from order_containers c
+    join orders e on e.id = c.order_id
+    join orders o on o.id = $1 and o.lane = e.lane and e.id < o.id
+   where c.label = any ($2)
+     and e.operation = 'STORE'
+     and (e.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress')
+          or (e.state = 'completed' and e.changed_at > now() - $3 * interval '1 millisecond'))) as is_there`;
+
+/**
+ * Whether an earlier order of the same lane is still storing one of these labels, or has ended doing so less than
+ * `endedWithinMs` ago.
+ */
+export async function isEarlierStoreThere(
+  pool: pg.Pool,
+  orderId: number,
+  labels: readonly string[],
+  endedWithinMs: number,
+): Promise<boolean> {
+  const [row] = await run<{ is_there: boolean }>(pool, EARLIER_STORE, [orderId, labels, endedWithinMs]);
+  return row?.is_there === true;
+}

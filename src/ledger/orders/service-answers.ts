@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { KeptAnswer } from "../../core/kept-answer.ts";
 import { type Phi, phi } from "../../core/phi.ts";
-import { run } from "../database.ts";
+import { list } from "../database.ts";
 
 /** An answer of the service to a call of an order. */
 export interface OrderAnswer {
@@ -48,31 +48,11 @@ delete from order_answers
 
 /** Answers of an order, oldest first; $1 order id. Index: order_answers_order. */
 const LIST_ANSWERS = `
-select first_at, last_at, times, method, route, status, shape, content_type, error_code, failure_code, body
+select first_at as "firstAt", last_at as "lastAt", times, method, route, status, shape, content_type as "contentType",
+       error_code as "errorCode", failure_code as "failureCode", body
   from order_answers
  where order_id = $1
  order by id`;
-
-/** A success in the service's own JSON to the call that the order's intent is about; $1 order id. Index: order_answers_order. */
-const WAS_TAKEN = `
-select exists (
-  select 1
-    from orders o
-    join order_answers a on a.order_id = o.id
-   where o.id = $1
-     and a.method = 'POST'
-     and a.shape = 'json'
-     and a.status between 200 and 299
-     and a.last_at >= o.intent_at) as is_there`;
-
-/**
- * Whether the service said that it did the call of which nobody knows the effect, though not what it made: its answer
- * held no id, or contradicted what was sent.
- */
-export async function wasCallTaken(pool: pg.Pool, orderId: number): Promise<boolean> {
-  const [row] = await run<{ is_there: boolean }>(pool, WAS_TAKEN, [orderId]);
-  return row?.is_there === true;
-}
 
 /** Keeps an answer with its order, within a transaction that the caller began. The same answer again is counted. */
 export async function insertOrderAnswer(client: pg.PoolClient, given: OrderAnswer): Promise<void> {
@@ -103,34 +83,9 @@ export interface KeptOrderAnswer {
   readonly body: Phi | undefined;
 }
 
-interface AnswerRow {
-  first_at: Date;
-  last_at: Date;
-  times: number;
-  method: string;
-  route: string;
-  status: number;
-  shape: KeptAnswer["shape"];
-  content_type: string | null;
-  error_code: string | null;
-  failure_code: string;
-  body: string | null;
-}
-
 /** The answers that are kept with an order, oldest first. */
 export async function listOrderAnswers(pool: pg.Pool, orderId: number): Promise<KeptOrderAnswer[]> {
-  const rows = await run<AnswerRow>(pool, LIST_ANSWERS, [orderId]);
-  return rows.map((row) => ({
-    firstAt: row.first_at,
-    lastAt: row.last_at,
-    times: row.times,
-    method: row.method,
-    route: row.route,
-    status: row.status,
-    shape: row.shape,
-    contentType: row.content_type ?? undefined,
-    errorCode: row.error_code ?? undefined,
-    failureCode: row.failure_code,
-    body: row.body === null ? undefined : phi(row.body),
-  }));
+  type Row = Omit<KeptOrderAnswer, "body"> & { readonly body: string | undefined };
+  const rows = await list<Row>(pool, LIST_ANSWERS, [orderId]);
+  return rows.map(({ body, ...row }) => ({ ...row, body: body === undefined ? undefined : phi(body) }));
 }

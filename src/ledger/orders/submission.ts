@@ -2,126 +2,8 @@ import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
 import type { Surface } from "../../core/surface.ts";
 import { inTransaction, type Queryable, run } from "../database.ts";
-import { nameOrder } from "../ids.ts";
 import { insertOrderOutcomes } from "./change.ts";
-import { fromOrderRow, type Intent, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./row.ts";
-
-/** Orders handed to the submit queue together. An order that is handed over anew gets another batch. */
-export interface Batch {
-  readonly batch: number;
-  /** In ascending order. */
-  readonly orderIds: readonly number[];
-}
-
-/**
- * Hands over waiting orders, oldest first, one at a time in each lane (facility and subject). An order waits while an
- * earlier one of its lane is not past its submission, and while any other one, such as a later order that overtook it
- * while it was parked, is in hand or may have a call under way. One that the lab has on hold isn't handed over, and
- * holds its lane as little as a parked one. A merge also waits for the earlier merges into the subject that it does away
- * with, so that of A into B and B into C the first is told first.
- * $1 how many, $2 text[] states in which an earlier order holds the lane.
- * The subqueries take the first row of an index so that a lane of many orders costs no more than a lane of one.
- * Indexes: orders_waiting, orders_lane.
- */
-export const TAKE_WAITING = `
-with fresh as materialized (select nextval('batches') as batch),
-due as (
-  select o.id
-    from orders o
-   where o.state = 'received'
-     and o.held_at is null
-     and o.next_at <= now()
-     -- After a restore it is compared with the service first.
-     and o.compare_at is null
-     and (select e.id
-            from orders e
-           where e.lane = o.lane
-             and e.id < o.id
-             and e.state in ('received', 'queued', 'submitting', 'parked')
-             and e.state = any ($2)
-             and (e.held_at is null or 'parked' = any ($2))
-           order by e.id
-           limit 1) is null
-     and (select e.id
-            from orders e
-           where e.lane = o.lane
-             and e.state in ('queued', 'submitting')
-           order by e.id
-           limit 1) is null
-     and (o.operation <> 'MERGE'
-      or (select e.id
-            from orders e
-           where e.lane = o.facility_id::text || '/' || o.prior_subject_code
-             and e.id < o.id
-             and e.operation = 'MERGE'
-             and e.state in ('received', 'queued', 'submitting', 'parked')
-             and e.state = any ($2)
-             and (e.held_at is null or 'parked' = any ($2))
-           order by e.id
-           limit 1) is null)
-   order by o.id
-   limit $1
-     for update of o skip locked)
-update orders o
-   set state = 'queued',
-       batch = fresh.batch,
-       queued_at = now()
-  from due, fresh
- where o.id = due.id
-returning o.id, o.batch`;
-
-/**
- * Hands over orders whose lost call is to be looked for, one at a time in each lane: the earliest of those that may have
- * a call under way, so that two of them never take each other's request for their own. $1 how many. Index: orders_in_hand.
- */
-const TAKE_UNRECONCILED = `
-with fresh as materialized (select nextval('batches') as batch),
-due as (
-  select o.id
-    from orders o
-   where o.state = 'submitting'
-     and o.owner is null
-     and o.next_at <= now()
-     and o.handed_over_at is null
-     -- After a restore it is compared with the service first.
-     and o.compare_at is null
-     and (select e.id
-            from orders e
-           where e.lane = o.lane
-             and e.id <> o.id
-             and (e.state = 'queued' or (e.state = 'submitting' and (e.owner is not null or e.id < o.id)))
-             and e.state in ('queued', 'submitting')
-           order by e.id
-           limit 1) is null
-   order by o.next_at
-   limit $1
-     for update of o skip locked)
-update orders o
-   set batch = fresh.batch,
-       handed_over_at = now()
-  from due, fresh
- where o.id = due.id
-returning o.id, o.batch`;
-
-/** How many orders are in the queue's hands. Index: orders_in_hand. */
-const COUNT_QUEUED = "select count(*)::integer as count from orders where state = 'queued'";
-
-/** Batches handed over longer than $1 ms ago of which no worker has taken some order; $2 how many. Index: orders_in_hand. */
-const FIND_HANDED_OVER = `
-select distinct o.batch
-  from orders o
- where (o.state = 'queued' and o.queued_at < now() - $1 * interval '1 millisecond')
-    or (o.state = 'submitting' and o.owner is null and o.handed_over_at < now() - $1 * interval '1 millisecond')
- order by o.batch
- limit $2`;
-
-/** Puts back orders of batches whose job is gone; $1 bigint[]. Index: orders_batch. */
-const PUT_BACK = `
-update orders
-   set state = case when state = 'queued' then 'received' else state end,
-       handed_over_at = null
- where batch = any ($1)
-   and (state = 'queued' or (state = 'submitting' and owner is null))`;
+import { type Intent, type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "./row.ts";
 
 /**
  * $1 batch, $2 owner, $3 lease in ms. Nothing is returned for a stale job or orders in other hands. To look for a lost call
@@ -216,86 +98,6 @@ const REQUEUE_ALL = "update orders set state = 'received' where state = 'queued'
 const FORGET_HANDOVERS =
   "update orders set handed_over_at = null where state = 'submitting' and handed_over_at is not null";
 
-/**
- * Whether an earlier STORE of the same lane names one of the labels and is still open, or has been completed for less
- * than $3 ms; $1 order id, $2 labels. Indexes: order_containers_label, orders_lane.
- */
-const EARLIER_STORE = `
-select exists (
-  select 1
-    from order_containers c
-    join orders e on e.id = c.order_id
-    join orders o on o.id = $1 and o.lane = e.lane and e.id < o.id
-   where c.label = any ($2)
-     and e.operation = 'STORE'
-     and (e.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress')
-          or (e.state = 'completed' and e.changed_at > now() - $3 * interval '1 millisecond'))) as is_there`;
-
-/** Other orders that hold these requests; $1 request ids, $2 order id. Index: orders_request. */
-const CLAIMED_REQUESTS = `
-select request_id as claimed, id, placer_order_number
-  from orders
- where surface = 'request'
-   and request_id = any ($1)
-   and id <> $2`;
-
-/** Other orders that hold these procedures of the external surface; $1 procedure ids, $2 order id. Index: orders_external_procedure. */
-const CLAIMED_PROCEDURES = `
-select procedure_id as claimed, id, placer_order_number
-  from orders
- where surface = 'external'
-   and procedure_id = any ($1)
-   and id <> $2`;
-
-interface HandedOver {
-  id: number;
-  batch: number;
-}
-
-function toBatch(rows: readonly HandedOver[]): Batch | undefined {
-  const [first] = rows;
-  return first && { batch: first.batch, orderIds: rows.map(({ id }) => id).sort((a, b) => a - b) };
-}
-
-/** Moves waiting orders into the submit queue's hands, as one batch of at most `limit`; undefined when none is due. */
-export async function takeWaiting(
-  pool: pg.Pool,
-  options: { readonly limit: number; readonly doesParkedBlock: boolean },
-): Promise<Batch | undefined> {
-  const holders: OrderState[] = [
-    "received",
-    "queued",
-    "submitting",
-    ...(options.doesParkedBlock ? (["parked"] as const) : []),
-  ];
-  return toBatch(await run<HandedOver>(pool, TAKE_WAITING, [options.limit, holders]));
-}
-
-/** Hands over orders whose lost call is due to be looked for; they stay as they are until a worker takes them. */
-export async function takeUnreconciled(pool: pg.Pool, limit: number): Promise<Batch | undefined> {
-  return toBatch(await run<HandedOver>(pool, TAKE_UNRECONCILED, [limit]));
-}
-
-/** How many orders are queued right now. */
-export async function countQueued(pool: pg.Pool): Promise<number> {
-  const [row] = await run<{ count: number }>(pool, COUNT_QUEUED);
-  return row?.count ?? 0;
-}
-
-/** Batches handed over more than `olderThanMs` ago of which orders wait for a worker: their jobs may have been lost. */
-export async function findHandedOver(
-  pool: pg.Pool,
-  options: { readonly olderThanMs: number; readonly limit: number },
-): Promise<number[]> {
-  const rows = await run<{ batch: number }>(pool, FIND_HANDED_OVER, [options.olderThanMs, options.limit]);
-  return rows.map(({ batch }) => batch);
-}
-
-/** Puts orders of batches whose jobs are gone back to waiting. */
-export async function putBack(pool: pg.Pool, batches: readonly number[]): Promise<void> {
-  await run(pool, PUT_BACK, [batches]);
-}
-
 /** Takes what of a batch still waits for this worker, in ascending order of the orders' ids. */
 export async function claimBatch(
   pool: pg.Pool,
@@ -303,8 +105,8 @@ export async function claimBatch(
   owner: string,
   leaseMs: number,
 ): Promise<LedgerOrder[]> {
-  const rows = await run<OrderRow>(pool, CLAIM, [batch, owner, leaseMs]);
-  return rows.map(fromOrderRow).sort((a, b) => a.id - b.id);
+  const orders = await listOrderRows(pool, CLAIM, [batch, owner, leaseMs]);
+  return orders.sort((a, b) => a.id - b.id);
 }
 
 /** A call that changes the service and is about to leave. */
@@ -399,38 +201,6 @@ export async function recoverSubmissions(
   });
 }
 
-/**
- * Whether an earlier order of the same lane is still storing one of these labels, or has ended doing so less than
- * `endedWithinMs` ago.
- */
-export async function isEarlierStoreThere(
-  pool: pg.Pool,
-  orderId: number,
-  labels: readonly string[],
-  endedWithinMs: number,
-): Promise<boolean> {
-  const [row] = await run<{ is_there: boolean }>(pool, EARLIER_STORE, [orderId, labels, endedWithinMs]);
-  return row?.is_there === true;
-}
-
-/**
- * Which of these requests, or procedures on the external surface, belong to other orders already; with the name of the
- * order that has each, such as `o17 (P-1001)`.
- */
-export async function findClaimed(
-  pool: pg.Pool,
-  surface: Surface,
-  ids: readonly number[],
-  orderId: number,
-): Promise<ReadonlyMap<number, string>> {
-  const query = surface === "request" ? CLAIMED_REQUESTS : CLAIMED_PROCEDURES;
-  const rows = await run<{ claimed: number; id: number; placer_order_number: string | null }>(pool, query, [
-    ids,
-    orderId,
-  ]);
-  return new Map(rows.map((row) => [row.claimed, nameOrder(row.id, row.placer_order_number)]));
-}
-
 /** The order's intent as it stands; $1 id, $2 fence. */
 const FIND_INTENT = `
 select intent
@@ -447,20 +217,4 @@ export async function findIntent(
 ): Promise<Intent | undefined | "not ours"> {
   const [row] = await run<{ intent: Intent | null }>(pool, FIND_INTENT, [orderId, fence ?? null]);
   return row ? (row.intent ?? undefined) : "not ours";
-}
-
-/** Whether another order of the lane has a call under way that nobody has settled; $1 order id. Index: orders_lane. */
-const LANE_UNRECONCILED = `
-select exists (
-  select 1
-    from orders o
-    join orders e on e.lane = o.lane and e.id <> o.id
-   where o.id = $1
-     and e.intent = 'request'
-     and e.state in ('submitting', 'parked')) as is_unreconciled`;
-
-/** Whether a request of this lane could be the lost one of another order as well. */
-export async function isLaneUnreconciled(pool: pg.Pool, orderId: number): Promise<boolean> {
-  const [row] = await run<{ is_unreconciled: boolean }>(pool, LANE_UNRECONCILED, [orderId]);
-  return row?.is_unreconciled === true;
 }

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { run } from "../database.ts";
-import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "./row.ts";
+import { type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "./row.ts";
 
 /**
  * Facilities with orders due for polling: from one facility to the next, with a look at what is due first of each, so that
@@ -70,12 +70,11 @@ export async function findDueFacilities(pool: pg.Pool): Promise<number[]> {
 }
 
 /** The orders of a facility to poll now. */
-export async function findDueTracked(
+export function findDueTracked(
   pool: pg.Pool,
   options: { readonly facilityId: number; readonly aheadMs: number; readonly limit: number },
 ): Promise<LedgerOrder[]> {
-  const rows = await run<OrderRow>(pool, DUE_TRACKED, [options.facilityId, options.aheadMs, options.limit]);
-  return rows.map(fromOrderRow);
+  return listOrderRows(pool, DUE_TRACKED, [options.facilityId, options.aheadMs, options.limit]);
 }
 
 /**

@@ -3,7 +3,7 @@ import { type Phi, phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
 import { run } from "../database.ts";
 import { formatId } from "../ids.ts";
-import { fromOrderRow, type LedgerOrder, ORDER_COLUMNS, type OrderRow } from "../orders/row.ts";
+import { type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "../orders/row.ts";
 
 /** Open orders whose comparison with the service is due; $1 how many. Index: orders_compare. */
 const DUE = `
@@ -99,8 +99,8 @@ select x.id as made, o.id as order_id, o.subject_code
  order by x.id, o.id`;
 
 /** Orders that are to be compared with the service now, after the ledger was restored. */
-export async function findDueComparisons(pool: pg.Pool, limit: number): Promise<LedgerOrder[]> {
-  return (await run<OrderRow>(pool, DUE, [limit])).map(fromOrderRow);
+export function findDueComparisons(pool: pg.Pool, limit: number): Promise<LedgerOrder[]> {
+  return listOrderRows(pool, DUE, [limit]);
 }
 
 /** Puts a comparison off. */

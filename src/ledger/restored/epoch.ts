@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
-import { inTransaction, type Queryable } from "../database.ts";
-import { writeEpochFile } from "./epoch-file.ts";
+import { inTransaction, list, type Queryable } from "../database.ts";
+import { type EpochRecord, writeEpochFile } from "./epoch-file.ts";
 
 /**
  * How far the ledger has come: a number in it and in a file that no restore of it puts back. The number goes up in the
@@ -31,12 +31,7 @@ export interface EpochDeps {
   readonly pool: pg.Pool;
   readonly file: string;
   /** As they are in the ledger now. */
-  readonly now: {
-    readonly ledger: string;
-    readonly epoch: number;
-    readonly restores: number;
-    readonly since: Date;
-  };
+  readonly now: EpochRecord;
   /** The ledger was put back under this process. */
   readonly onWentBack: (failure: Failure) => void;
 }
@@ -96,4 +91,48 @@ export function startEpoch({ pool, file, now, onWentBack }: EpochDeps): Epoch {
       kept = Number.NEGATIVE_INFINITY;
     },
   };
+}
+
+const LEDGER = "select instance_code as ledger, epoch, restores, created_at as since from ledger";
+
+/** The ledger as its epoch file knows it. */
+export async function findLedgerEpoch(pool: pg.Pool): Promise<EpochRecord> {
+  const [found] = await list<EpochRecord>(pool, LEDGER);
+  if (!found) throw new RangeError("the ledger has no identity; its migrations did not run");
+  return found;
+}
+
+/** How it was noticed that the ledger went back. */
+export interface WentBack {
+  /** For people. */
+  readonly text: string;
+  /** Since when facts may be missing, where that is earlier than what the ledger knows last. */
+  readonly forgottenSince?: Date | undefined;
+}
+
+/**
+ * Compares a ledger with the file beside it. Before a call leaves, the number is raised in the ledger first and in the file
+ * then: a ledger with a lower number than the file's lacks what was committed since. One with a higher number has merely
+ * outlived its file, by a crash between the two.
+ *
+ * @param file undefined where there is none: a ledger that made calls had one
+ */
+export function decideWentBack(
+  ledger: Pick<EpochRecord, "ledger" | "epoch">,
+  file: EpochRecord | undefined,
+): WentBack | undefined {
+  if (file === undefined) {
+    if (ledger.epoch === 0) return undefined;
+    return {
+      text: "its epoch file is missing, as on a machine that the ledger was brought to: it may be an older copy",
+    };
+  }
+  if (file.ledger !== ledger.ledger) {
+    return {
+      text: `its epoch file is that of another ledger (${file.ledger}), which was here before it`,
+      forgottenSince: file.since,
+    };
+  }
+  if (file.epoch <= ledger.epoch) return undefined;
+  return { text: `it is at ${ledger.epoch}, and its epoch file at ${file.epoch}` };
 }

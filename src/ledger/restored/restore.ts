@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { inTransaction, run } from "../database.ts";
+import { inTransaction, list, run } from "../database.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { changeOrdersWithin } from "../orders/change.ts";
 
@@ -29,8 +29,8 @@ const FILE_GAP = 1_000;
  * The restore that is still seen to; nothing once it was lifted or its time is over. $1 days. Index: orders_compare.
  */
 const FIND_RESTORED = `
-select l.restored_at, l.restored_by, l.forgotten_since, l.restored_open,
-       l.restored_at + $1 * interval '1 day' as watched_until,
+select l.restored_at as at, l.restored_by as by, l.forgotten_since as "forgottenSince", l.restored_open as open,
+       l.restored_at + $1 * interval '1 day' as "watchedUntil",
        (select count(*)::integer from orders o where o.compare_at is not null) as uncompared
   from ledger l
  where l.restored_at is not null
@@ -97,24 +97,7 @@ update orders
 
 /** The restore that is seen to right now; undefined when there is none. */
 export async function findRestored(pool: pg.Pool): Promise<Restored | undefined> {
-  const [row] = await run<{
-    restored_at: Date;
-    restored_by: string;
-    forgotten_since: Date;
-    restored_open: number;
-    watched_until: Date;
-    uncompared: number;
-  }>(pool, FIND_RESTORED, [WATCH_DAYS]);
-  return (
-    row && {
-      at: row.restored_at,
-      by: row.restored_by,
-      forgottenSince: row.forgotten_since,
-      open: row.restored_open,
-      uncompared: row.uncompared,
-      watchedUntil: row.watched_until,
-    }
-  );
+  return (await list<Restored>(pool, FIND_RESTORED, [WATCH_DAYS]))[0];
 }
 
 /**
@@ -202,19 +185,4 @@ const IS_UNCOMPARED = "select exists (select 1 from orders where compare_at is n
 export async function isUncompared(pool: pg.Pool): Promise<boolean> {
   const [row] = await run<{ is_there: boolean }>(pool, IS_UNCOMPARED);
   return row?.is_there === true;
-}
-
-/** The ledger as its epoch file knows it. */
-export async function findLedgerEpoch(pool: pg.Pool): Promise<{
-  readonly ledger: string;
-  readonly epoch: number;
-  readonly restores: number;
-  readonly since: Date;
-}> {
-  const [row] = await run<{ instance_code: string; epoch: number; restores: number; created_at: Date }>(
-    pool,
-    "select instance_code, epoch, restores, created_at from ledger",
-  );
-  if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");
-  return { ledger: row.instance_code, epoch: row.epoch, restores: row.restores, since: row.created_at };
 }

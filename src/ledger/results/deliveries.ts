@@ -29,8 +29,8 @@ const BEFORE = `
         and e.id < d.id
         and ${HOLDS_BACK}`;
 
-/** The first delivery that delivery `d` waits behind, or null. */
-export const WAITS_BEHIND = `(select min(e.id) ${BEFORE} and d.state = 'pending') as waits_behind`;
+/** The id of the first delivery that delivery `d` waits for, or null. */
+export const WAITS_BEHIND = `(select min(e.id) ${BEFORE} and d.state = 'pending')`;
 
 const IS_DUE = `d.state = 'pending'
    and d.next_at <= now()

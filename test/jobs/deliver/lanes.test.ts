@@ -2,8 +2,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Failure, type FailureCode } from "../../../src/core/failures.ts";
 import type { MessageRecord } from "../../../src/ledger/messages/record.ts";
-import { findDelivery } from "../../../src/ledger/operator/queue-views.ts";
-import { listEvents, listOpenDeliveries, listOrderDeliveries } from "../../../src/ledger/operator/views.ts";
+import {
+  findDelivery,
+  listEvents,
+  listOpenDeliveries,
+  listOrderDeliveries,
+} from "../../../src/ledger/operator/views.ts";
 import { insertOrderOutcomes } from "../../../src/ledger/orders/change.ts";
 import { dropDelivery, retryDelivery } from "../../../src/ledger/results/acts.ts";
 import { findDueConnectors } from "../../../src/ledger/results/deliveries.ts";

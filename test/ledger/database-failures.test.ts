@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { toFailure } from "../../src/cli/output/failure.ts";
-import { asLedgerFailure, openPool } from "../../src/ledger/database.ts";
+import { openPool } from "../../src/ledger/database.ts";
+import { asLedgerFailure } from "../../src/ledger/database-failures.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
 import { findPort } from "../support/find-port.ts";
 import { withDatabase } from "../support/with-database.ts";

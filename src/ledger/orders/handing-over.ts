@@ -1,0 +1,203 @@
+import type pg from "pg";
+import type { OrderState } from "../../core/order-state.ts";
+import { run } from "../database.ts";
+import { formatId } from "../ids.ts";
+
+/** Orders handed to the submit queue together. An order that is handed over anew gets another batch. */
+export interface Batch {
+  readonly batch: number;
+  /** In ascending order. */
+  readonly orderIds: readonly number[];
+}
+
+/**
+ * Hands over waiting orders, oldest first, one at a time in each lane (facility and subject). An order waits while an
+ * earlier one of its lane is not past its submission, and while any other one, such as a later order that overtook it
+ * while it was parked, is in hand or may have a call under way. One that the lab has on hold isn't handed over, and
+ * holds its lane as little as a parked one. A merge also waits for the earlier merges into the subject that it does away
+ * with, so that of A into B and B into C the first is told first.
+ * $1 how many, $2 text[] states in which an earlier order holds the lane.
+ * The subqueries take the first row of an index so that a lane of many orders costs no more than a lane of one.
+ * Indexes: orders_waiting, orders_lane.
+ */
+export const TAKE_WAITING = `
+with fresh as materialized (select nextval('batches') as batch),
+due as (
+  select o.id
+    from orders o
+   where o.state = 'received'
+     and o.held_at is null
+     and o.next_at <= now()
+     -- After a restore it is compared with the service first.
+     and o.compare_at is null
+     and (select e.id
+            from orders e
+           where e.lane = o.lane
+             and e.id < o.id
+             and e.state in ('received', 'queued', 'submitting', 'parked')
+             and e.state = any ($2)
+             and (e.held_at is null or 'parked' = any ($2))
+           order by e.id
+           limit 1) is null
+     and (select e.id
+            from orders e
+           where e.lane = o.lane
+             and e.state in ('queued', 'submitting')
+           order by e.id
+           limit 1) is null
+     and (o.operation <> 'MERGE'
+      or (select e.id
+            from orders e
+           where e.lane = o.facility_id::text || '/' || o.prior_subject_code
+             and e.id < o.id
+             and e.operation = 'MERGE'
+             and e.state in ('received', 'queued', 'submitting', 'parked')
+             and e.state = any ($2)
+             and (e.held_at is null or 'parked' = any ($2))
+           order by e.id
+           limit 1) is null)
+   order by o.id
+   limit $1
+     for update of o skip locked)
+update orders o
+   set state = 'queued',
+       batch = fresh.batch,
+       queued_at = now()
+  from due, fresh
+ where o.id = due.id
+returning o.id, o.batch`;
+
+/**
+ * Hands over orders whose lost call is to be looked for, one at a time in each lane: the earliest of those that may have
+ * a call under way, so that two of them never take each other's request for their own. $1 how many. Index: orders_in_hand.
+ */
+const TAKE_UNRECONCILED = `
+with fresh as materialized (select nextval('batches') as batch),
+due as (
+  select o.id
+    from orders o
+   where o.state = 'submitting'
+     and o.owner is null
+     and o.next_at <= now()
+     and o.handed_over_at is null
+     -- After a restore it is compared with the service first.
+     and o.compare_at is null
+     and (select e.id
+            from orders e
+           where e.lane = o.lane
+             and e.id <> o.id
+             and (e.state = 'queued' or (e.state = 'submitting' and (e.owner is not null or e.id < o.id)))
+             and e.state in ('queued', 'submitting')
+           order by e.id
+           limit 1) is null
+   order by o.next_at
+   limit $1
+     for update of o skip locked)
+update orders o
+   set batch = fresh.batch,
+       handed_over_at = now()
+  from due, fresh
+ where o.id = due.id
+returning o.id, o.batch`;
+
+/** How many orders are in the queue's hands. Index: orders_in_hand. */
+const COUNT_QUEUED = "select count(*)::integer as count from orders where state = 'queued'";
+
+/** Batches handed over longer than $1 ms ago of which no worker has taken some order; $2 how many. Index: orders_in_hand. */
+const FIND_HANDED_OVER = `
+select distinct o.batch
+  from orders o
+ where (o.state = 'queued' and o.queued_at < now() - $1 * interval '1 millisecond')
+    or (o.state = 'submitting' and o.owner is null and o.handed_over_at < now() - $1 * interval '1 millisecond')
+ order by o.batch
+ limit $2`;
+
+/** Puts back orders of batches whose job is gone; $1 bigint[]. Index: orders_batch. */
+const PUT_BACK = `
+update orders
+   set state = case when state = 'queued' then 'received' else state end,
+       handed_over_at = null
+ where batch = any ($1)
+   and (state = 'queued' or (state = 'submitting' and owner is null))`;
+
+/** States in which an earlier order holds the lane. */
+function statesThatHold(doesParkedBlock: boolean): OrderState[] {
+  return ["received", "queued", "submitting", ...(doesParkedBlock ? (["parked"] as const) : [])];
+}
+
+interface HandedOver {
+  id: number;
+  batch: number;
+}
+
+function toBatch(rows: readonly HandedOver[]): Batch | undefined {
+  const [first] = rows;
+  return first && { batch: first.batch, orderIds: rows.map(({ id }) => id).sort((a, b) => a - b) };
+}
+
+/** Moves waiting orders into the submit queue's hands, as one batch of at most `limit`; undefined when none is due. */
+export async function takeWaiting(
+  pool: pg.Pool,
+  options: { readonly limit: number; readonly doesParkedBlock: boolean },
+): Promise<Batch | undefined> {
+  return toBatch(
+    await run<HandedOver>(pool, TAKE_WAITING, [options.limit, statesThatHold(options.doesParkedBlock)]),
+  );
+}
+
+/** Hands over orders whose lost call is due to be looked for; they stay as they are until a worker takes them. */
+export async function takeUnreconciled(pool: pg.Pool, limit: number): Promise<Batch | undefined> {
+  return toBatch(await run<HandedOver>(pool, TAKE_UNRECONCILED, [limit]));
+}
+
+/** How many orders are queued right now. */
+export async function countQueued(pool: pg.Pool): Promise<number> {
+  const [row] = await run<{ count: number }>(pool, COUNT_QUEUED);
+  return row?.count ?? 0;
+}
+
+/** Batches handed over more than `olderThanMs` ago of which orders wait for a worker: their jobs may have been lost. */
+export async function findHandedOver(
+  pool: pg.Pool,
+  options: { readonly olderThanMs: number; readonly limit: number },
+): Promise<number[]> {
+  const rows = await run<{ batch: number }>(pool, FIND_HANDED_OVER, [options.olderThanMs, options.limit]);
+  return rows.map(({ batch }) => batch);
+}
+
+/** Puts orders of batches whose jobs are gone back to waiting. */
+export async function putBack(pool: pg.Pool, batches: readonly number[]): Promise<void> {
+  await run(pool, PUT_BACK, [batches]);
+}
+
+/** The oldest order that holds a waiting order's lane; $1 order id, $2 text[] states that hold a lane. Index: orders_lane. */
+const LANE_HOLDER = `
+select e.id, e.state
+  from orders o
+  join orders e on e.id < o.id
+   and (e.lane = o.lane
+        or (o.operation = 'MERGE'
+            and e.operation = 'MERGE'
+            and e.lane = o.facility_id::text || '/' || o.prior_subject_code))
+ where o.id = $1
+   and e.state in ('received', 'queued', 'submitting', 'parked')
+   and e.state = any ($2)
+   and (e.held_at is null or 'parked' = any ($2))
+ order by e.id
+ limit 1`;
+
+/**
+ * The earlier order of the same facility and subject that has to be submitted first, or for a merge the one into the
+ * subject that it does away with; undefined when there is none.
+ */
+export async function findLaneHolder(
+  pool: pg.Pool,
+  orderId: number,
+  doesParkedBlock: boolean,
+): Promise<{ readonly orderId: string; readonly state: OrderState } | undefined> {
+  const [row] = await run<{ id: number; state: OrderState }>(pool, LANE_HOLDER, [
+    orderId,
+    statesThatHold(doesParkedBlock),
+  ]);
+  return row && { orderId: formatId("o", row.id), state: row.state };
+}
