@@ -60,10 +60,8 @@ const AREAS: readonly Area[] = [
 
 const INTRODUCTION = `# Errors
 
-Every failure that Cryobridge understands has a code. It stands in the report about a file (\`NAME.error.txt\`), in the
-answer to the lab, in \`cryobridge orders show\`, in the log, and in \`--json\` output. Codes are never renamed.
-
-The class says what Cryobridge does about a failure:
+Every failure that Cryobridge understands has a code. The code is in the report about a file (\`NAME.error.txt\`), in the
+answer to the lab, in \`cryobridge orders show\`, in the log, and in \`--json\` output. Codes never change.
 
 - **transient**: nothing happened; Cryobridge tries again by itself, for as long as it takes.
 - **permanent**: it would be refused every time; a person has to change something.

@@ -2,18 +2,18 @@
 export const COMMAND_FAILURES = {
   UNCLASSIFIED: {
     class: "ambiguous",
-    meaning: "An error that Cryobridge does not know. It is treated as if the call may have happened.",
+    meaning: "An error that Cryobridge does not know. It counts as a call that may have happened.",
     hint: "Report it with the log lines around it: it is a defect of Cryobridge.",
   },
   CONFIG_INVALID: {
     class: "permanent",
     meaning: "The configuration, a profile or a file of the simulator has mistakes. Nothing was started.",
-    hint: "Correct the lines that are named. `cryobridge check` checks configuration and profiles.",
+    hint: "Correct the lines that are named, then `cryobridge check`.",
   },
   CLI_USAGE: {
     class: "permanent",
     meaning: "The command line is wrong. Nothing was done.",
-    hint: "Add `--help` to the command to see how it is used.",
+    hint: "Add `--help` to the command.",
   },
   CLI_NOT_FOUND: {
     class: "permanent",
@@ -22,24 +22,24 @@ export const COMMAND_FAILURES = {
   },
   CLI_NOT_APPLICABLE: {
     class: "permanent",
-    meaning: "The record is in a state in which this can't be done.",
+    meaning: "The state of the record does not allow this.",
     hint: "See its state with `cryobridge orders show` or `cryobridge messages show`.",
   },
   CLI_MOVE_IMPOSSIBLE: {
     class: "permanent",
     meaning:
-      "Results of a connector that was removed from the configuration can't go out through the other one: it has another type, or results of the same names.",
-    hint: "Put the old connector back into the configuration, so that its results go out through it.",
+      "Results of a removed connector can't go out through the other one: it has another type, or results of the same names.",
+    hint: "Put the old connector back into the configuration.",
   },
   CLI_FILE_UNREADABLE: {
     class: "permanent",
     meaning: "A file on the command line can't be read.",
-    hint: "Correct the path, or the rights of the file.",
+    hint: "Correct the path or the file's rights.",
   },
   CLI_LEDGER_MISSING: {
     class: "permanent",
-    meaning: "The data folder has no ledger: no daemon was ever started on it.",
-    hint: "Pass the daemon's configuration (`--config`), or start it once with `cryobridge start`.",
+    meaning: "The data folder has no ledger: no daemon ever ran on it.",
+    hint: "Pass the daemon's configuration (`--config`), or run `cryobridge start` once.",
   },
   CLI_DEMO_FOLDER_TAKEN: {
     class: "permanent",

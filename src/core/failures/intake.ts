@@ -1,4 +1,4 @@
-/** Reported of files, messages and rows before they are mapped, and of results on their way to the lab. */
+/** Reported of files, messages and rows before they are mapped, and of results for the lab. */
 export const INTAKE_FAILURES = {
   MLLP_NOT_LISTENING: {
     class: "permanent",
@@ -22,11 +22,11 @@ export const INTAKE_FAILURES = {
     class: "permanent",
     meaning:
       "A frame or file holds more messages or batches than allowed. It was kept, but nothing of it was accepted.",
-    hint: "Have the sender use fewer messages for each frame or file. For frames, `listen.maxMessages` sets the limit.",
+    hint: "Have the sender send fewer messages at once. For frames, `listen.maxMessages` sets the limit.",
   },
   MLLP_UNREACHABLE: {
     class: "transient",
-    meaning: "The lab system's MLLP port could not be reached. The result is sent again later.",
+    meaning: "The lab system's MLLP port can't be reached. The result is sent again later.",
     hint: "Check that the lab system listens on `results.host` and `results.port` (`--to` of `cryobridge hl7 send`), and that both sides use TLS or neither does.",
   },
   MLLP_NO_ANSWER: {
@@ -36,19 +36,19 @@ export const INTAKE_FAILURES = {
   },
   MLLP_RESULT_ERROR: {
     class: "transient",
-    meaning: "The lab system answered a result with an error (AE or CE); it is sent again later.",
-    hint: "Find the cause in the lab system's interface log, correct it, then retry the delivery.",
+    meaning: "The lab system answered a result with an error (AE or CE). The result is sent again later.",
+    hint: "Find the cause in the lab system's interface log and correct it. `cryobridge queue retry ID` sends the result at once.",
   },
   MLLP_RESULT_REFUSED: {
     class: "permanent",
     meaning: "The lab system refused a result for good (AR or CR).",
-    hint: "Agree on type, version and processing id of the results with the lab. Then `cryobridge queue retry ID` sends it again; `cryobridge queue` shows the id.",
+    hint: "Agree on type, version and processing id of the results with the lab, then `cryobridge queue retry ID`. `cryobridge queue` shows the id.",
   },
   DELIVERY_FAILS_ALONE: {
     class: "transient",
     meaning:
-      "A result failed as often as `delivery.parkAfter` says, while the lab took other results; it is parked, and later results of its orders wait.",
-    hint: "Look at the lab system's interface log, or the file of that name, for what is in the way; then have it sent again with `cryobridge queue retry`, or give it up with `cryobridge queue remove`.",
+      "A result failed as often as `delivery.parkAfter` says while the lab took others. It is parked, and later results of its orders wait.",
+    hint: "Find the cause in the lab system's interface log, or the file in the way. Then `cryobridge queue retry ID`, or `cryobridge queue remove ID` to give the result up.",
   },
   HL7_NO_MSH: {
     class: "permanent",
@@ -96,7 +96,7 @@ export const INTAKE_FAILURES = {
   RESULT_NOT_ENCODABLE: {
     class: "permanent",
     meaning: "The character set of the results lacks a character that this result needs.",
-    hint: "Set `results.encoding` of the profile to `utf-8` or `as-received`, restart, and retry the delivery.",
+    hint: "Set `results.encoding` of the profile to `utf-8` or `as-received`, restart, then `cryobridge queue retry ID`.",
   },
   HL7_CHARSET_UNKNOWN: {
     class: "permanent",
@@ -127,7 +127,7 @@ export const INTAKE_FAILURES = {
   HL7_FILE_BINARY: {
     class: "permanent",
     meaning: "The file holds NUL bytes, so it is not text.",
-    hint: "Find out what wrote the file. Messages are in UTF-8, UTF-16 or the character set of MSH-18.",
+    hint: "Find out what wrote the file. Messages must be in UTF-8, UTF-16 or the character set of MSH-18.",
   },
   HL7_FILE_TEXT_OUTSIDE: {
     class: "permanent",
@@ -137,7 +137,7 @@ export const INTAKE_FAILURES = {
   HL7_BATCH_INCOMPLETE: {
     class: "permanent",
     meaning:
-      "A batch or file header has no trailer, or a trailer no header. The file may be cut short, so nothing of it was processed.",
+      "A batch or file header has no trailer, or a trailer no header: the file may be cut short. Nothing of it was processed.",
     hint: "Have the sender send the whole file again.",
   },
   HL7_BATCH_COUNT: {
@@ -183,7 +183,7 @@ export const INTAKE_FAILURES = {
   CSV_ROW_RAGGED: {
     class: "permanent",
     meaning:
-      "A CSV row has more or fewer columns than the header, or its values stand in the wrong columns. Nothing of the file was accepted.",
+      "A CSV row has more or fewer columns than the header, or values in the wrong columns. Nothing of the file was accepted.",
     hint: "Correct the row (quote values that hold the delimiter) and drop the file again. For lines that are not rows, such as a trailer, set `noRow` in the profile.",
   },
   CSV_ROW_QUOTES: {
@@ -227,7 +227,7 @@ export const INTAKE_FAILURES = {
   FILE_UNREADABLE: {
     class: "permanent",
     meaning: "Cryobridge has no right to read the dropped file.",
-    hint: "Let Cryobridge's account read the file, then drop it again.",
+    hint: "Let Cryobridge's account read the file and drop it again.",
   },
   FILE_TOO_LARGE: {
     class: "permanent",
@@ -236,14 +236,13 @@ export const INTAKE_FAILURES = {
   },
   FILE_CHANGED: {
     class: "transient",
-    meaning:
-      "The file was still being written while it was read. It is read again when it no longer changes.",
+    meaning: "The file changed while it was read. It is read again when it no longer changes.",
     hint: "Have the sender write elsewhere and rename the finished file into the folder, or use a marker file.",
   },
   FILE_DUPLICATE: {
     class: "permanent",
     meaning: "The same bytes came through this connector before, so nothing was processed again.",
-    hint: "Nothing, if the file was dropped twice by mistake. Otherwise use `cryobridge messages replay` on the first one.",
+    hint: "Nothing. To map its messages again: `cryobridge messages replay ID`.",
   },
   FILE_WHOLE_REFUSED: {
     class: "permanent",
@@ -252,13 +251,13 @@ export const INTAKE_FAILURES = {
   },
   FILE_NAME_TAKEN: {
     class: "permanent",
-    meaning: "The result folder already has a file of this name with other content. It was left as it is.",
-    hint: "Move that file out of the result folder, then retry the delivery.",
+    meaning: "The result folder has another file of this name. It was left as it is.",
+    hint: "Move that file out of the result folder, then `cryobridge queue retry ID`.",
   },
   FILE_NOT_PLACED: {
     class: "transient",
     meaning: "A result was written but could not be given its name, or a file of that name can't be read.",
-    hint: "Check whether such a file is there and its rights. Cryobridge keeps trying.",
+    hint: "Check whether such a file is there, and its rights. Cryobridge keeps trying.",
   },
   FILE_FOLDER_UNUSABLE: {
     class: "permanent",
@@ -284,7 +283,7 @@ export const INTAKE_FAILURES = {
   CSV_ORDER_TOO_LARGE: {
     class: "permanent",
     meaning: "More rows share one order number than one order may have.",
-    hint: "Check that the column of `placerOrderNumber` really holds order numbers.",
+    hint: "Check that the profile's column for `placerOrderNumber` holds order numbers.",
   },
   CSV_ORDERS_SCATTERED: {
     class: "permanent",

@@ -18,11 +18,11 @@ export const LEDGER_FAILURES = {
   LEDGER_PLACE_UNREACHABLE: {
     class: "permanent",
     meaning: "The account of the embedded database can't reach its data folder.",
-    hint: "Start Cryobridge as its own user, choose a `dataDir` such as /var/lib/cryobridge, or let others pass through the folder that is named (`chmod o+x`).",
+    hint: "Start Cryobridge as its own user, set `dataDir` to a folder such as /var/lib/cryobridge, or let others pass through the folder that is named (`chmod o+x`).",
   },
   LEDGER_DATA_LINKED: {
     class: "permanent",
-    meaning: "A part of the embedded database's folder is a link, and a backup would miss what it links to.",
+    meaning: "A part of the embedded database's folder is a link. A backup would miss what it links to.",
     hint: "Stop all daemons and move the linked data into the link's place; or move the whole data folder to the other disk and set `dataDir`.",
   },
   LEDGER_DATA_NOT_OURS: {
@@ -97,8 +97,8 @@ export const LEDGER_FAILURES = {
   },
   LEDGER_CONTENDED: {
     class: "transient",
-    meaning: "Two processes did the same work on the ledger; one gave way.",
-    hint: "Nothing; the work was done once. If it recurs, check whether two daemons run.",
+    meaning: "Two processes did the same work on the ledger, and one gave way.",
+    hint: "Nothing; the work was done once. If this recurs, check whether two daemons run.",
   },
   LEDGER_VALUE_UNSTORABLE: {
     class: "permanent",
@@ -108,11 +108,11 @@ export const LEDGER_FAILURES = {
   LEDGER_NEWER: {
     class: "permanent",
     meaning: "A newer release of Cryobridge has changed the ledger's tables.",
-    hint: "Start the release that last used this ledger, or a newer one.",
+    hint: "Start the release that used this ledger last, or a newer one.",
   },
   LEDGER_OLDER: {
     class: "permanent",
-    meaning: "The ledger was made by a build from before the first release, and there is no upgrade.",
+    meaning: "A build from before the first release made the ledger, and there is no upgrade.",
     hint: "Start with an empty `dataDir` or database, or run the build that made this ledger.",
   },
   LEDGER_EPOCH_UNUSABLE: {

@@ -19,7 +19,7 @@ export const MAPPING_FAILURES = {
     class: "permanent",
     meaning:
       "MSH-11.2 says that the message comes from an archive or an initial load: its orders were placed before.",
-    hint: "Keep such runs off this interface. If they are to be carried out, name the mode in `processingModes` of the profile.",
+    hint: "Keep such messages off this interface, or name the mode in `processingModes` of the profile.",
   },
   MAPPING_NO_PATIENT: {
     class: "permanent",
@@ -28,7 +28,7 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_SECOND_PATIENT: {
     class: "permanent",
-    meaning: "The message has more than one PID segment, so it is not certain whose orders these are.",
+    meaning: "The message has several PID segments, so it is not certain whose orders these are.",
     hint: "Have a message sent for each patient. Only merges may have several pairs of PID and MRG.",
   },
   MAPPING_NO_ORDER: {
@@ -39,12 +39,12 @@ export const MAPPING_FAILURES = {
   MAPPING_NO_CONTAINER: {
     class: "permanent",
     meaning: "An order to store or retrieve names no container.",
-    hint: "Have each container named, or correct `containers` of the profile.",
+    hint: "Have the sender name each container, or correct `containers` of the profile.",
   },
   MAPPING_TOO_MANY_LABELS: {
     class: "permanent",
     meaning: "The order names more containers than `guards.labelsPerOrder` allows.",
-    hint: "Check that one order number does not stand for many orders. If it is meant, raise `guards.labelsPerOrder`.",
+    hint: "Check that many orders do not share one number, or raise `guards.labelsPerOrder`.",
   },
   MAPPING_CONTAINER_LABEL_TWICE: {
     class: "permanent",
@@ -70,12 +70,12 @@ export const MAPPING_FAILURES = {
   MAPPING_CODE_UNKNOWN: {
     class: "permanent",
     meaning: "A value is not in the table by which the profile translates it.",
-    hint: "Add the value to the table, restart the daemon and replay the message.",
+    hint: "Add the value to the profile's table, restart the daemon, then `cryobridge messages replay ID`.",
   },
   MAPPING_EARLIER_WAITS: {
     class: "transient",
     meaning: "An earlier message of the same subject waits for a code, and this one must not overtake it.",
-    hint: "Add the code that the earlier message waits for, or discard that message. This one then goes on by itself.",
+    hint: "`cryobridge messages waiting` lists the code: add it, or discard the earlier message. This one then goes on by itself.",
   },
   MAPPING_ORDER_CONTROL_UNSUPPORTED: {
     class: "permanent",
@@ -86,7 +86,7 @@ export const MAPPING_FAILURES = {
   MAPPING_VALUE_MISSING: {
     class: "permanent",
     meaning: "A required value is empty or absent.",
-    hint: 'Have the place that is named filled in. `""` counts as empty.',
+    hint: 'Have the sender fill in the place that is named. `""` counts as empty.',
   },
   MAPPING_VALUE_INVALID: {
     class: "permanent",
@@ -101,7 +101,7 @@ export const MAPPING_FAILURES = {
   MAPPING_CHARACTER_INVALID: {
     class: "permanent",
     meaning: "A value holds a character that can't be stored, or a code holds a control character.",
-    hint: "Have the sender leave that character out, or correct the sender's character set.",
+    hint: "Have the sender leave the character out, or correct its character set.",
   },
   MAPPING_DATE_INVALID: {
     class: "permanent",
@@ -127,6 +127,6 @@ export const MAPPING_FAILURES = {
   MAPPING_MODULE_FAILED: {
     class: "permanent",
     meaning: "The site's own module failed, or returned something that is not an order.",
-    hint: "Correct the module that the profile names, restart the daemon and replay the message.",
+    hint: "Correct the module that the profile names, restart the daemon, then `cryobridge messages replay ID`.",
   },
 } as const;

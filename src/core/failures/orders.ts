@@ -4,7 +4,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "An order has the number of an earlier order but other content. Its message was refused and the order is parked.",
-    hint: "The lab sends it under a new number, or changes the earlier order; then discard this one. To carry it out as it is: `cryobridge orders retry ID --override --reason TEXT`.",
+    hint: "Have the lab send it under a new number or change the earlier order, then discard this one. To carry it out as it is: `cryobridge orders retry ID --override --reason TEXT`.",
   },
   ORDER_NUMBER_OTHER_AUTHORITY: {
     class: "permanent",
@@ -36,76 +36,76 @@ export const ORDER_FAILURES = {
   ORDER_TRIED_TOO_OFTEN: {
     class: "permanent",
     meaning: "A step of the order failed many times for an unknown reason.",
-    hint: "Read the timeline with `cryobridge orders show`, fix the cause and retry the order.",
+    hint: "Read the timeline with `cryobridge orders show ID`, fix the cause, then `cryobridge orders retry ID`.",
   },
   SUBJECT_MISMATCH: {
     class: "permanent",
     meaning: "The service has another name or birth date for this subject code.",
-    hint: "Find out which record is wrong: this may be another patient. Then retry or discard the order.",
+    hint: "Find out which record is wrong: this may be another patient. Then `cryobridge orders retry ID`, or discard the order.",
   },
   SUBJECT_UNKNOWN: {
     class: "permanent",
     meaning: "The service does not have the subject of a retrieval.",
-    hint: "Check subject code and facility with the lab. Retry when the subject is there, or discard.",
+    hint: "Check subject code and facility with the lab. When the service has the subject, `cryobridge orders retry ID`; or discard the order.",
   },
   SUBJECT_NOT_LISTED_YET: {
     class: "transient",
     meaning:
       "The service confirmed the subject's registration in the last 15 minutes, but does not list the subject yet.",
-    hint: "Nothing. Cryobridge keeps looking, so that the subject is not registered twice.",
+    hint: "Nothing. Cryobridge keeps checking, and does not register the subject twice.",
   },
   SUBJECT_INCOMPLETE: {
     class: "permanent",
     meaning: "The subject is not registered, and the order lacks its name or birth date.",
-    hint: "Have the lab send the missing values, or register the subject by hand; then retry.",
+    hint: "Have the lab send the missing values, or the facility register the subject; then `cryobridge orders retry ID`.",
   },
   SUBJECT_UPDATE_NOT_OFFERED: {
     class: "permanent",
     meaning: "The lab updates a subject, and the service has no call for that. Nothing was changed there.",
-    hint: "Have the facility correct the subject, compare again with `cryobridge orders retry ID`, and close the task.",
+    hint: "Have the facility correct the subject, then `cryobridge orders retry ID` and `cryobridge tasks done ID`.",
   },
   SUBJECT_MERGE_NOT_OFFERED: {
     class: "permanent",
     meaning: "The lab merges two subjects, and the service has no call for that. Nothing was merged.",
-    hint: "Decide with the facility what happens to containers and orders of the prior identifier, then close the tasks.",
+    hint: "Decide with the facility what happens to containers and orders of the prior identifier, then `cryobridge tasks done ID`.",
   },
   SUBJECT_NOT_REGISTERED: {
     class: "permanent",
     meaning: "The service does not have the subject, and `service.subjects` forbids registering it.",
-    hint: "Have the facility register the subject, then retry; or set `service.subjects: register`.",
+    hint: "Have the facility register the subject, or set `service.subjects: register`; then `cryobridge orders retry ID`.",
   },
   CONTAINER_UNKNOWN: {
     class: "permanent",
     meaning: "The subject has no container with the label of a retrieval.",
-    hint: "Check label and subject with the lab, then retry or discard.",
+    hint: "Check label and subject with the lab, then `cryobridge orders retry ID`, or discard the order.",
   },
   CONTAINER_OF_OTHER_SUBJECT: {
     class: "permanent",
     meaning:
       "The service refused a retrieval with VALIDATION_ERROR: a container is not the subject's. Nothing was done.",
-    hint: "Check labels and subject with the lab: it may be another patient's container. `cryobridge orders show --show-phi` has the service's words.",
+    hint: "Check labels and subject with the lab: it may be another patient's container. `cryobridge orders show ID --show-phi` has the service's answer.",
   },
   CONTAINER_LABEL_AMBIGUOUS: {
     class: "permanent",
     meaning: "The subject has several containers with the label of a retrieval.",
-    hint: "Have the containers told apart at the service, then retry: a wrong thaw can't be undone.",
+    hint: "Have the facility give the containers different labels, then `cryobridge orders retry ID`. A wrong thaw can't be undone.",
   },
   SUBMIT_UNCERTAIN: {
     class: "permanent",
     meaning:
       "A call got no answer, and the service shows neither its effect nor proof that it had none; or the order was changed after a refused call, and the service has what may be of that call.",
-    hint: "Look at the service. If the request is there, `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`); if not, or once one of a changed order is cancelled there, retry.",
+    hint: "Search with `cryobridge service requests` (external surface: `service procedures`). If the request is there, `cryobridge orders resolve ID --request-id N` (`--procedure-id N`); if not, or once that of a changed order is cancelled there, `cryobridge orders retry ID`.",
   },
   SUBMIT_SEVERAL_MATCHES: {
     class: "permanent",
     meaning: "A call got no answer, and several requests at the service could be this order's.",
-    hint: "Find the right one at the service and link it: `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`).",
+    hint: "Find the right one with the facility, then `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`).",
   },
   SUBMIT_FORGOTTEN_REQUEST: {
     class: "permanent",
     meaning:
-      "The ledger was restored, and the service has a request that may be this order's and that no order knows. Nothing was sent.",
-    hint: "Look at the service. If it is this order's, `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`); else `cryobridge orders retry ID --override --reason TEXT`.",
+      "The ledger was restored, and the service has a request that no order knows and that may be this order's. Nothing was sent.",
+    hint: "Compare it with the order. If it is this order's, `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`); else `cryobridge orders retry ID --override --reason TEXT`.",
   },
   REQUEST_GONE: {
     class: "permanent",
@@ -115,7 +115,7 @@ export const ORDER_FAILURES = {
   ORDER_LEASE_LOST: {
     class: "transient",
     meaning: "A worker lost its claim on the order before the call. Nothing was sent.",
-    hint: "Nothing; the order is tried again. If it recurs, the machine was paused or is overloaded.",
+    hint: "Nothing; the order is tried again. If this recurs, the machine was paused or is overloaded.",
   },
   ORDER_DISCARDED: {
     class: "permanent",
@@ -186,13 +186,13 @@ export const ORDER_FAILURES = {
   CONTROL_UNDER_WAY: {
     class: "permanent",
     meaning:
-      "A call that submits the order was under way, or its effect was not known yet, when the lab asked to hold, release or change it.",
-    hint: "Have the lab send the request again once the order has been answered, if it still applies; then close the task.",
+      "The lab asked to hold, release or change the order while a call that submits it was under way or not yet reconciled.",
+    hint: "If it still applies, have the lab send the request again; then `cryobridge tasks done ID`.",
   },
   CANCEL_REFUSED: {
     class: "permanent",
     meaning: "The service refused to cancel the order. The order goes on.",
-    hint: "`cryobridge orders show --show-phi` has the service's words. Ask the facility.",
+    hint: "Ask the facility. `cryobridge orders show ID --show-phi` has the service's answer.",
   },
   CANCEL_WITHOUT_EFFECT: {
     class: "permanent",
@@ -208,7 +208,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning:
       "The request or procedure at the service has another subject, facility, operation or containers than the order.",
-    hint: "Have the procedure stopped at the service, then find out which request belongs to which order.",
+    hint: "Have the facility stop the procedure, then find out which request belongs to which order.",
   },
   REQUEST_REJECTED: {
     class: "permanent",
@@ -223,11 +223,11 @@ export const ORDER_FAILURES = {
   ORDER_PLACE_NOT_TOLD: {
     class: "permanent",
     meaning: "The storage is completed, but the service did not show where each container is.",
-    hint: "Ask the facility where the containers are. If the service lists containers without labels, set `service.containerLabelFields`. The order itself is completed.",
+    hint: "Ask the facility where the containers are. If the service lists containers without labels, set `service.containerLabelFields`.",
   },
   PROCEDURE_FAILED: {
     class: "permanent",
     meaning: "The device could not complete the procedure.",
-    hint: "`cryobridge orders show --show-phi` has the service's reason. Ask the facility; a retry sends a new request.",
+    hint: "Ask the facility. `cryobridge orders show ID --show-phi` has the service's reason; `cryobridge orders retry ID` sends a new request.",
   },
 } as const;

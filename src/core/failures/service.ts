@@ -12,14 +12,13 @@ export const SERVICE_FAILURES = {
   },
   SERVICE_BUSY: {
     class: "transient",
-    meaning:
-      "The service asked for a pause (429, or a status of `service.notExecuted`), which means that nothing was done.",
+    meaning: "The service asked for a pause (429, or a status of `service.notExecuted`): nothing was done.",
     hint: "Nothing; after the pause Cryobridge checks the service, then sends again. If it happens often, lower `service.maxRequestsPerSecond`.",
   },
   SERVICE_PAUSED: {
     class: "transient",
-    meaning: "Calls are held back because several failed in a row. Nothing was sent.",
-    hint: "See the failure before it. A trial call is made from time to time; everything goes on when one succeeds.",
+    meaning: "Calls pause because several failed in a row. Nothing was sent.",
+    hint: "See the failure before it. Cryobridge tries a call from time to time and goes on when one succeeds.",
   },
   SERVICE_STOPPED: {
     class: "transient",
@@ -39,7 +38,7 @@ export const SERVICE_FAILURES = {
   SERVICE_REFUSED: {
     class: "permanent",
     meaning: "The service refused the call. Nothing was done.",
-    hint: "`cryobridge orders show --show-phi` has the service's words. Correct what they name, then retry the order.",
+    hint: "`cryobridge orders show ID --show-phi` has the service's answer. Correct what it names, then `cryobridge orders retry ID`.",
   },
   SERVICE_NOT_FOUND: {
     class: "permanent",
@@ -50,7 +49,7 @@ export const SERVICE_FAILURES = {
     class: "permanent",
     meaning:
       "The service or its token endpoint refused the credentials. Nothing is submitted until they are right.",
-    hint: "Correct `service.auth` (or `service.externalAuth`) or the secret file. Secret files are read again by themselves.",
+    hint: "Correct `service.auth` or `service.externalAuth`, or the secret file, which is read again by itself.",
   },
   SERVICE_TOKEN_REFUSED: {
     class: "transient",
@@ -66,11 +65,11 @@ export const SERVICE_FAILURES = {
   SERVICE_SUBJECT_AMBIGUOUS: {
     class: "permanent",
     meaning: "The facility has more than one subject with this code.",
-    hint: "Have the facility merge or rename the subjects, then retry the order.",
+    hint: "Have the facility merge or rename the subjects, then `cryobridge orders retry ID`.",
   },
   SERVICE_SHAPE_UNKNOWN: {
     class: "transient",
-    meaning: "A read was answered with JSON of an unknown shape, such as a list wrapped in an unknown way.",
+    meaning: "A read was answered with JSON of an unknown shape, such as an unknown wrapping of a list.",
     hint: "Set `service.listEnvelope` to the key that holds the list; `cryobridge check` shows it. Orders then go on by themselves.",
   },
   SERVICE_FILTER_IGNORED: {
@@ -82,7 +81,7 @@ export const SERVICE_FAILURES = {
   SERVICE_LIST_TOO_LONG: {
     class: "permanent",
     meaning: "A list did not end within the limit, probably because the service ignores filters.",
-    hint: "See with `cryobridge check` which filters work, and handle the order by hand.",
+    hint: "`cryobridge check` shows which filters work. Handle the order by hand.",
   },
   SERVICE_LIST_UNSTABLE: {
     class: "transient",
