@@ -16,7 +16,7 @@ const AREAS: readonly Area[] = [
   { title: "Console", about: "Reported at the start, or by the console.", prefixes: ["CONSOLE"] },
   {
     title: "Dropped files",
-    about: "In the report beside a file in the folder `error`, or as trouble of a connector.",
+    about: "In the report beside a file in the folder `error`, or in `cryobridge status`.",
     prefixes: ["FILE"],
   },
   {
@@ -36,7 +36,8 @@ const AREAS: readonly Area[] = [
   },
   {
     title: "CSV",
-    about: "What can't be read as CSV. The report names the line or the column.",
+    about:
+      "What can't be read as CSV. The report names the line or the column. A damaged file is refused whole.",
     prefixes: ["CSV"],
   },
   {
@@ -64,7 +65,7 @@ Every failure that Cryobridge understands has a code. The code is in the report 
 answer to the lab, in \`cryobridge orders show\`, in the log, and in \`--json\` output. Codes never change.
 
 - **transient**: nothing happened; Cryobridge tries again by itself, for as long as it takes.
-- **permanent**: it would be refused every time; a person has to change something.
+- **permanent**, as every code is that does not say otherwise: a person has to change something.
 - **ambiguous**: it may have happened; Cryobridge searches the service before it sends anything again.
 
 This page is generated from \`src/core/failures/\`. A test keeps both equal.
@@ -93,5 +94,6 @@ function prefixOf(code: string): string {
 
 function renderEntry(code: FailureCode): string {
   const { class: failureClass, meaning, hint } = FAILURES[code];
-  return `### ${code}\n\n*${failureClass}.* ${meaning}\n\n**Do**: ${hint}`;
+  const mark = failureClass === "permanent" ? "" : `*${failureClass}.* `;
+  return `### ${code}\n\n${mark}${meaning}\n\n**Do**: ${hint}`;
 }

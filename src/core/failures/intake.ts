@@ -182,31 +182,27 @@ export const INTAKE_FAILURES = {
   },
   CSV_ROW_RAGGED: {
     class: "permanent",
-    meaning:
-      "A CSV row has more or fewer columns than the header, or values in the wrong columns. Nothing of the file was accepted.",
+    meaning: "A CSV row has more or fewer columns than the header, or values in the wrong columns.",
     hint: "Correct the row (quote values that hold the delimiter) and drop the file again. For lines that are not rows, such as a trailer, set `noRow` in the profile.",
   },
   CSV_ROW_QUOTES: {
     class: "permanent",
-    meaning:
-      "A quote stands inside an unquoted value or after a closed one. Nothing of the file was accepted.",
+    meaning: "A quote stands inside an unquoted value or after a closed one.",
     hint: "Put the whole value in quotes and write a quote within it twice. Drop the file again.",
   },
   CSV_ROW_UNFINISHED: {
     class: "permanent",
-    meaning:
-      "The CSV file ends within a row, or its last line has no line end: it may be cut short. Nothing of it was accepted.",
+    meaning: "The CSV file ends within a row, or its last line has no line end: it may be cut short.",
     hint: "Drop the whole file again. For a sender that never ends the last line, set `lastLineEnd: optional` in the profile.",
   },
   CSV_ROW_TOO_LONG: {
     class: "permanent",
-    meaning:
-      "A CSV row is longer than 1 MiB, usually because a quote or line end is missing. Nothing of the file was accepted.",
+    meaning: "A CSV row is longer than 1 MiB, usually because a quote or line end is missing.",
     hint: "Correct the line that is named and drop the file again.",
   },
   CSV_QUOTE_UNCLOSED: {
     class: "permanent",
-    meaning: "A quoted value is never closed. Nothing of the file was accepted.",
+    meaning: "A quoted value is never closed.",
     hint: "Close the quote on the line that is named and drop the file again.",
   },
   CSV_ENCODING_UTF8: {
