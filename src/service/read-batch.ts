@@ -2,7 +2,13 @@ import { EXTERNAL_PROCEDURES, getExternalProcedure } from "./external-surface/pr
 import type { ServiceContext } from "./http/context.ts";
 import { type BatchRead, BatchReader, type Kind } from "./lists/batch-reader.ts";
 import { getProcedure, getRequest, PROCEDURES, REQUESTS } from "./request-surface/requests.ts";
-import { type ProcedureStatus, parseProcedure, parseRequest, type RequestStatus, UNTOLD } from "./shapes.ts";
+import {
+  NO_STATUS,
+  type ProcedureStatus,
+  parseProcedure,
+  parseRequest,
+  type RequestStatus,
+} from "./shapes.ts";
 
 /** The state of many requests of a facility, in as few requests as the service allows. Never throws. */
 export function readRequests(
@@ -17,8 +23,7 @@ export function readRequests(
     hasRanges: true,
     parse: parseRequest,
     // A short list entry may leave out the procedure that an accepted request has become.
-    isWhole: (each) =>
-      each.status !== UNTOLD && (each.status !== "ACCEPTED" || "procedureId" in each.raw.reveal()),
+    isWhole: (each) => each.status !== NO_STATUS && (each.status !== "ACCEPTED" || each.isProcedureShown),
     single: (id) => getRequest(context, id, signal),
   };
   return new BatchReader(context, kind, signal).read(ids);
@@ -70,5 +75,5 @@ export function readExternalProcedures(
 }
 
 function isWholeProcedure({ status, containerIds }: ProcedureStatus): boolean {
-  return status !== UNTOLD && (status !== "COMPLETED" || containerIds !== undefined);
+  return status !== NO_STATUS && (status !== "COMPLETED" || containerIds !== undefined);
 }

@@ -52,7 +52,7 @@ export interface RefillHints {
 
 /** What a reading found. */
 export interface RefillReading {
-  /** The status of an entry that tells none is `UNTOLD`. */
+  /** The status of an entry that tells none is `NO_STATUS`. */
   readonly refills: readonly Refill[];
   readonly pages: number;
   /** The refill that was expected is not in the whole list either. */

@@ -16,10 +16,10 @@ import {
   textValue,
 } from "./values.ts";
 
-/** The status of an object that doesn't tell one. */
-export const UNTOLD = "UNKNOWN";
+/** The status of an object that shows none. */
+export const NO_STATUS = "UNKNOWN";
 
-/** A subject as the service knows it. Parts that it did not tell are undefined. */
+/** A subject as the service knows it, as far as it shows it. */
 export interface ServiceSubject {
   readonly id: number;
   readonly facilityId?: number | undefined;
@@ -29,68 +29,50 @@ export interface ServiceSubject {
   readonly dateOfBirth?: Phi | undefined;
 }
 
-/** A container named in a procedure request. */
-export interface RequestedContainer {
-  /** The lab's label (`sampleContainerId`). */
-  readonly label?: string | undefined;
-  readonly description?: string | undefined;
-}
-
-/** A procedure request as it stands. Only `id` is certain: entries and answers may be short forms. */
-export interface RequestStatus {
-  readonly id: number;
-  /** `STORE`, `RETRIEVAL`, or the service's own word in upper case. */
-  readonly type?: string | undefined;
-  /** `PENDING`, `ACCEPTED`, `REJECTED`, `CANCELLED`, a word nobody knows yet in upper case, or {@link UNTOLD}. */
-  readonly status: string;
-  readonly facilityId?: number | undefined;
-  readonly subjectCode?: Phi | undefined;
-  readonly procedureId?: number | undefined;
-  /** Undefined in short forms and for retrievals. */
-  readonly containers?: readonly RequestedContainer[] | undefined;
-  /** Ids of the containers of a retrieval, for services that echo them. */
-  readonly containerIds?: readonly number[] | undefined;
-  /** ISO 8601 as the service wrote it. */
-  readonly createdAt?: string | undefined;
-  readonly acceptedAt?: string | undefined;
-  /** The whole object as it came. */
-  readonly raw: Phi<RawObject>;
-}
-
-/** A container that a procedure names (external surface); parts that were not told are undefined. */
-export interface ProcedureContainer {
+/** A container that a procedure request or a procedure names, as far as it is shown. */
+export interface NamedContainer {
+  /** The service's id; on the external surface alone. */
   readonly id?: number | undefined;
-  /** The lab's label (`name`). */
+  /** The lab's label: `sampleContainerId`, or on the external surface `name`. */
   readonly label?: string | undefined;
   readonly description?: string | undefined;
-  /** Where it stands, once a STORE is completed. */
+  /** Where it stands, once a STORE is completed (external surface). */
   readonly location?: ContainerLocation | undefined;
 }
 
-/** A procedure as it stands; parts that were not told are undefined. */
-export interface ProcedureStatus {
+/** What requests and procedures have in common. Only `id` is certain: entries and answers may be short forms. */
+export interface ServiceEntry {
   readonly id: number;
+  /** `STORE`, `RETRIEVAL`, or the service's own word in upper case. */
   readonly type?: string | undefined;
-  /**
-   * `PENDING`, `CREATED`, `IN_PROGRESS`, `COMPLETED`, `CANCELLED`, `FAILED`, a word nobody knows yet in upper case,
-   * or {@link UNTOLD}.
-   */
+  /** A word of the specification, one that nobody knows yet in upper case, or {@link NO_STATUS}. */
   readonly status: string;
-  /** The human-readable procedure code, where the surface has one and it is no free text. */
-  readonly code?: string | undefined;
   readonly facilityId?: number | undefined;
   readonly subjectCode?: Phi | undefined;
+  /** Undefined in short forms, for retrievals, and for procedures of the request surface. */
+  readonly containers?: readonly NamedContainer[] | undefined;
+  readonly containerIds?: readonly number[] | undefined;
+  /** ISO 8601 as the service wrote it, as all times here. */
+  readonly createdAt?: string | undefined;
+}
+
+/** A procedure request as it stands. */
+export interface RequestStatus extends ServiceEntry {
+  readonly procedureId?: number | undefined;
+  /** Whether it says what procedure it became, if only that there is none; short forms may leave that out. */
+  readonly isProcedureShown: boolean;
+}
+
+/** A procedure as it stands. */
+export interface ProcedureStatus extends ServiceEntry {
+  /** The human-readable procedure code, where the surface has one and it is no free text. */
+  readonly code?: string | undefined;
   readonly storageId?: number | undefined;
   readonly requestId?: number | undefined;
-  /** The procedure's containers with what it tells of them; undefined in list entries and on the request surface. */
-  readonly containers?: readonly ProcedureContainer[] | undefined;
-  readonly containerIds?: readonly number[] | undefined;
-  readonly createdAt?: string | undefined;
   readonly startedAt?: string | undefined;
   readonly completedAt?: string | undefined;
   /** The service's words for what went wrong: free text, which may be about anybody. */
   readonly error?: Phi | undefined;
-  readonly raw: Phi<RawObject>;
 }
 
 /** A sample container of a subject. */
@@ -104,33 +86,24 @@ export interface ServiceContainer {
   readonly subjectId?: number | undefined;
   /** As the service wrote it; null where it says that there is no such time, undefined where it says nothing. */
   readonly storedAt?: string | null | undefined;
-  readonly raw: Phi<RawObject>;
 }
 
 const text = optional(textValue);
-const ids = optional(z.array(idValue));
-const requestFields = z.looseObject({
+const id = optional(idValue);
+const fieldsOfAll = z.looseObject({
   type: text,
   status: text,
-  procedureId: optional(idValue),
-  sampleContainers: optional(
-    z.array(z.looseObject({ sampleContainerId: text, name: text, description: text })),
-  ),
-  sampleContainerIds: ids,
   createdAt: text,
-  acceptedAt: text,
+  sampleContainerIds: optional(z.array(idValue)),
+  sampleContainers: optional(
+    z.array(z.looseObject({ id, sampleContainerId: text, name: text, description: text })),
+  ),
 });
+const requestFields = z.looseObject({ procedureId: id });
 const procedureFields = z.looseObject({
-  type: text,
-  status: text,
   code: text,
-  storageId: optional(idValue),
-  requestId: optional(idValue),
-  sampleContainerIds: ids,
-  sampleContainers: optional(
-    z.array(z.looseObject({ id: optional(idValue), sampleContainerId: text, name: text, description: text })),
-  ),
-  createdAt: text,
+  storageId: id,
+  requestId: id,
   startedAt: text,
   completedAt: text,
   error: text,
@@ -153,26 +126,35 @@ export function parseSubject(raw: unknown): ServiceSubject | undefined {
   };
 }
 
+/** What either of them shows, and its containers as their fields are called there. */
+function parseEntry(object: RawObject, id: number, words: ServiceWords, label: "sampleContainerId" | "name") {
+  const { type, status, createdAt, sampleContainerIds, sampleContainers } = fieldsOfAll.parse(object);
+  return {
+    id,
+    type: type ? normalizeType(type, words) : undefined,
+    status: status ? normalizeStatus(status, words) : NO_STATUS,
+    facilityId: linkedId(object, "facilityId", "facility"),
+    subjectCode: wrapped(subjectCodeOf(object)),
+    containers: sampleContainers?.map((each) => ({
+      id: each.id ?? undefined,
+      label: each[label] ?? each.sampleContainerId ?? each.name ?? undefined,
+      description: each.description ?? undefined,
+      location: findLocation(each),
+    })),
+    containerIds: sampleContainerIds ?? undefined,
+    createdAt: createdAt ?? undefined,
+  };
+}
+
 /** Reads a procedure request; undefined for anything without an integer id. */
 export function parseRequest(raw: unknown, words: ServiceWords = NO_WORDS): RequestStatus | undefined {
   const found = identified(raw);
   if (!found) return undefined;
-  const fields = requestFields.parse(found.object);
+  const { id, object } = found;
   return {
-    id: found.id,
-    type: fields.type ? normalizeType(fields.type, words) : undefined,
-    status: fields.status ? normalizeStatus(fields.status, words) : UNTOLD,
-    facilityId: linkedId(found.object, "facilityId", "facility"),
-    subjectCode: wrapped(subjectCodeOf(found.object)),
-    procedureId: fields.procedureId ?? undefined,
-    containers: fields.sampleContainers?.map((each) => ({
-      label: each.sampleContainerId ?? each.name ?? undefined,
-      description: each.description ?? undefined,
-    })),
-    containerIds: fields.sampleContainerIds ?? undefined,
-    createdAt: fields.createdAt ?? undefined,
-    acceptedAt: fields.acceptedAt ?? undefined,
-    raw: phi(found.object),
+    ...parseEntry(object, id, words, "sampleContainerId"),
+    procedureId: requestFields.parse(object).procedureId ?? undefined,
+    isProcedureShown: "procedureId" in object,
   };
 }
 
@@ -180,28 +162,18 @@ export function parseRequest(raw: unknown, words: ServiceWords = NO_WORDS): Requ
 export function parseProcedure(raw: unknown, words: ServiceWords = NO_WORDS): ProcedureStatus | undefined {
   const found = identified(raw);
   if (!found) return undefined;
-  const fields = procedureFields.parse(found.object);
+  const { id, object } = found;
+  const fields = procedureFields.parse(object);
+  const entry = parseEntry(object, id, words, "name");
   return {
-    id: found.id,
-    type: fields.type ? normalizeType(fields.type, words) : undefined,
-    status: fields.status ? normalizeStatus(fields.status, words) : UNTOLD,
+    ...entry,
     code: isPlainNumber(fields.code) ? fields.code : undefined,
-    facilityId: linkedId(found.object, "facilityId", "facility"),
-    subjectCode: wrapped(subjectCodeOf(found.object)),
     storageId: fields.storageId ?? undefined,
     requestId: fields.requestId ?? undefined,
-    containers: fields.sampleContainers?.map((each) => ({
-      id: each.id ?? undefined,
-      label: each.name ?? each.sampleContainerId ?? undefined,
-      description: each.description ?? undefined,
-      location: findLocation(each),
-    })),
-    containerIds: fields.sampleContainerIds ?? idsOf(fields.sampleContainers),
-    createdAt: fields.createdAt ?? undefined,
+    containerIds: entry.containerIds ?? idsOf(entry.containers),
     startedAt: fields.startedAt ?? undefined,
     completedAt: fields.completedAt ?? undefined,
     error: wrapped(fields.error),
-    raw: phi(found.object),
   };
 }
 
@@ -222,14 +194,13 @@ export function parseContainer(raw: unknown, labelFields: readonly string[]): Se
     subjectCode: wrapped(subjectCodeOf(found.object)),
     subjectId: linkedId(found.object, "subjectId", "subject"),
     storedAt: found.object.storedAt === null ? null : textValue.safeParse(found.object.storedAt).data,
-    raw: phi(found.object),
   };
 }
 
 /** Undefined unless every entry has an id: half a set of containers is none. */
-function idsOf(entries: readonly { readonly id?: number | null | undefined }[] | null | undefined) {
-  const told = entries?.flatMap((each) => each.id ?? []);
-  return told?.length === entries?.length ? told : undefined;
+function idsOf(containers: readonly NamedContainer[] | undefined): number[] | undefined {
+  const shown = containers?.flatMap((each) => each.id ?? []);
+  return shown?.length === containers?.length ? shown : undefined;
 }
 
 function identified(raw: unknown): { id: number; object: RawObject } | undefined {
@@ -242,33 +213,31 @@ function wrapped(value: string | null | undefined): Phi | undefined {
   return value === null || value === undefined || value === "" ? undefined : phi(value);
 }
 
-const fields = z.looseObject({
-  storageName: optional(textValue),
-  canister: optional(textValue),
-  cane: optional(textValue),
-  position: optional(textValue),
-  storedAt: optional(textValue),
+const locationFields = z.looseObject({
+  storageName: text,
+  canister: text,
+  cane: text,
+  position: text,
+  storedAt: text,
 });
 
 /** Reads a location of either surface: flat (`storageName`, `position`) or with a nested `storage` object. */
 export function parseLocation(raw: RawObject): ContainerLocation {
   const inner = isObject(raw.location) ? raw.location : raw;
-  const told = fields.parse({ ...raw, ...inner });
-  const storage = inner.storage;
+  const shown = locationFields.parse({ ...raw, ...inner });
+  const { storage } = inner;
+  const name = isObject(storage) ? textValue.safeParse(storage.name).data : undefined;
   return {
     storageId: linkedId(inner, "storageId", "storage"),
-    storageName:
-      told.storageName ??
-      (isObject(storage) ? textValue.safeParse(storage.name).data : undefined) ??
-      undefined,
-    canister: told.canister ?? undefined,
-    cane: told.cane ?? undefined,
-    position: told.position ?? undefined,
-    storedAt: told.storedAt ?? undefined,
+    storageName: shown.storageName ?? name,
+    canister: shown.canister ?? undefined,
+    cane: shown.cane ?? undefined,
+    position: shown.position ?? undefined,
+    storedAt: shown.storedAt ?? undefined,
   };
 }
 
-/** The location that an entry carries; undefined when it tells no place, since a time alone is none. */
+/** The location that an entry carries; undefined when it shows no place, since a time alone is none. */
 export function findLocation(raw: RawObject): ContainerLocation | undefined {
   const location = parseLocation(raw);
   return isPlace(location) ? location : undefined;

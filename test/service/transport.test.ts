@@ -64,9 +64,7 @@ describe("a read", () => {
         return true;
       };
       expect(await client.getRequest(1, never)).toMatchObject({ id: 1, status: "UNKNOWN" });
-      const hostile = await client.getRequest(2, never);
-      expect(hostile).toMatchObject({ id: 2, status: "UNKNOWN" });
-      expect(Object.keys(hostile.raw.reveal())).toEqual(["id"]);
+      expect(await client.getRequest(2, never)).toMatchObject({ id: 2, status: "UNKNOWN" });
     }));
 
   it("refuses text that is no UTF-8 rather than put other characters into it", () =>

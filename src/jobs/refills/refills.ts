@@ -15,7 +15,7 @@ import {
 } from "../../ledger/refills.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { RefillHints } from "../../service/refills.ts";
-import { UNTOLD } from "../../service/shapes.ts";
+import { NO_STATUS } from "../../service/shapes.ts";
 import { knowTanks, type TankDeps, withTank } from "./tanks.ts";
 
 /** What reading refills is given. */
@@ -214,7 +214,7 @@ async function followOthers(
 ): Promise<void> {
   const { pool, service, logger } = deps;
   const { surface, facilityId, facilityCode } = facility;
-  const seen = shown.filter(({ status }) => status !== UNTOLD).map(({ id }) => id);
+  const seen = shown.filter(({ status }) => status !== NO_STATUS).map(({ id }) => id);
   const open = await listOpenRefills(pool, facility, seen, FOLLOWED_AT_ONCE);
   const looked: LedgerRefill[] = [];
   const found: Refill[] = [];
@@ -284,7 +284,7 @@ export function decideRefill(
   const before = known.refill.status;
   const isOver = isEndedRefill(before);
   const rank = rankOf(shown.status);
-  const isNewWord = shown.status !== UNTOLD && shown.status !== known.remoteStatus;
+  const isNewWord = shown.status !== NO_STATUS && shown.status !== known.remoteStatus;
   const isStep = isNewWord && shown.status !== before;
   const isForwards = rank !== undefined && !isOver && rank >= known.reached;
   const isBelieved = isStep && (isForwards || (rank === undefined && !isOver));
@@ -293,7 +293,7 @@ export function decideRefill(
   const refill = { ...known.refill, ...withoutUndefined(shown), status };
   const hasNews = isStep || known.missingSince !== null;
   if (!hasNews && !isNewWord && isEqual(known.refill, refill)) return undefined;
-  const isCounted = isStep && isForwards && (before !== UNTOLD || isSince(shown, rules.subscribedAtMs));
+  const isCounted = isStep && isForwards && (before !== NO_STATUS || isSince(shown, rules.subscribedAtMs));
   return {
     known,
     isAnother: false,
@@ -321,7 +321,7 @@ function decideNew(
     refill: shown,
     reached: rank ?? 0,
     remoteStatus: shown.status,
-    flagged: rank === undefined && shown.status !== UNTOLD ? [shown.status] : [],
+    flagged: rank === undefined && shown.status !== NO_STATUS ? [shown.status] : [],
     hasNews: true,
     counted: rank !== undefined && isSince(shown, subscribedAtMs) ? shown.status : undefined,
   };

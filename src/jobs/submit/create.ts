@@ -3,7 +3,7 @@ import type { Surface } from "../../core/surface.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { NewRequest } from "../../service/new-request.ts";
-import type { ProcedureContainer } from "../../service/shapes.ts";
+import type { NamedContainer } from "../../service/shapes.ts";
 import type { SubmitDeps, SubmitSettings } from "./deps.ts";
 
 /** What the service made of an order, as the ledger is to know it. */
@@ -52,7 +52,7 @@ export async function create(
  */
 export function identify(
   ours: LedgerOrder["containers"],
-  theirs: readonly ProcedureContainer[],
+  theirs: readonly NamedContainer[],
 ): NonNullable<OrderChange["containers"]> {
   return ours.flatMap(({ position, label }) => {
     const [only, ...others] = theirs.filter((each) => each.label === label);

@@ -8,7 +8,7 @@ import { formatId } from "../../ledger/ids.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerContainer, LedgerOrder } from "../../ledger/orders/row.ts";
 import type { ServiceClient } from "../../service/client.ts";
-import type { ProcedureContainer, ServiceContainer } from "../../service/shapes.ts";
+import type { NamedContainer, ServiceContainer } from "../../service/shapes.ts";
 import { isPlace } from "../../service/shapes.ts";
 import { containersOf, idsByLabelOf, isOneSubjects } from "../submit/guard.ts";
 import type { RemoteProcedure } from "./news.ts";
@@ -176,7 +176,7 @@ export class Look {
    * one carries their locations (specification, External rule 3). An entry without a label is known by an id that was
    * seen with the label before.
    */
-  #take(told: readonly ProcedureContainer[]): void {
+  #take(told: readonly NamedContainer[]): void {
     for (const { position, label } of this.#order.containers) {
       const known = this.#known.get(position);
       const named = told.filter((each) => each.label === label);

@@ -5,7 +5,7 @@ import type { Phi } from "../../core/phi.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { keepProcedureError } from "../../service/http/kept-answer.ts";
 import { sensitiveOf } from "../../service/request-surface/subjects.ts";
-import type { ProcedureContainer } from "../../service/shapes.ts";
+import type { NamedContainer } from "../../service/shapes.ts";
 import { isOtherType } from "../../service/values.ts";
 
 /** What the service tells of a procedure request, as far as tracking needs it. */
@@ -26,7 +26,7 @@ export interface RemoteProcedure {
   readonly type?: string | undefined;
   readonly facilityId?: number | undefined;
   readonly subjectCode?: Phi | undefined;
-  readonly containers?: readonly ProcedureContainer[] | undefined;
+  readonly containers?: readonly NamedContainer[] | undefined;
   readonly code?: string | undefined;
   readonly containerIds?: readonly number[] | undefined;
   /** Why it failed, in the service's words. */

@@ -3,7 +3,7 @@ import { unwrapObject } from "../http/answer.ts";
 import { getOne, type ServiceContext } from "../http/context.ts";
 import { type NewRequest, requestBody } from "../new-request.ts";
 import { type CreateOptions, differences } from "../request-surface/requests.ts";
-import { type ProcedureContainer, type ProcedureStatus, parseProcedure, UNTOLD } from "../shapes.ts";
+import { type NamedContainer, NO_STATUS, type ProcedureStatus, parseProcedure } from "../shapes.ts";
 
 export const EXTERNAL_PROCEDURES = "/api/v1/external/procedures";
 
@@ -14,7 +14,7 @@ export interface CreatedProcedure {
   readonly status: string;
   readonly code?: string | undefined;
   /** Containers of a STORE with the ids that the service gave them (specification, External rule 2). */
-  readonly containers: readonly ProcedureContainer[];
+  readonly containers: readonly NamedContainer[];
 }
 
 /**
@@ -53,7 +53,7 @@ export function createProcedure(
         }
         return {
           procedureId: created.id,
-          status: created.status === UNTOLD ? "PENDING" : created.status,
+          status: created.status === NO_STATUS ? "PENDING" : created.status,
           code: created.code,
           containers: request.type === "STORE" ? (created.containers ?? []) : [],
         };

@@ -3,7 +3,7 @@ import type { ServiceContext } from "../http/context.ts";
 import { type Listing, untilStable, walkPages } from "../lists/list.ts";
 import { requireIds } from "../lists/list-query.ts";
 import { REQUESTS } from "../request-surface/requests.ts";
-import { parseRequest, type RequestStatus, UNTOLD } from "../shapes.ts";
+import { NO_STATUS, parseRequest, type RequestStatus } from "../shapes.ts";
 import { isOtherType, theirStatusWords } from "../values.ts";
 
 /** What the requests of one subject and type are searched by. */
@@ -77,7 +77,7 @@ async function walkInto(
     for (const raw of page) {
       const entry = parseRequest(raw, context.settings.words);
       if (!entry) continue;
-      if (entry.status !== UNTOLD) seen.add(entry.status);
+      if (entry.status !== NO_STATUS) seen.add(entry.status);
       const misfit = misfitOf(entry, search);
       if (misfit === undefined) found.set(entry.id, entry);
       else context.capabilities.sawFilter(REQUESTS, misfit, "ignored");

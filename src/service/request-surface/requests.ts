@@ -3,7 +3,13 @@ import type { Phi } from "../../core/phi.ts";
 import { unwrapObject } from "../http/answer.ts";
 import { getOne, type ServiceContext } from "../http/context.ts";
 import { type NewRequest, requestBody } from "../new-request.ts";
-import { type ProcedureStatus, parseProcedure, parseRequest, type RequestStatus, UNTOLD } from "../shapes.ts";
+import {
+  NO_STATUS,
+  type ProcedureStatus,
+  parseProcedure,
+  parseRequest,
+  type RequestStatus,
+} from "../shapes.ts";
 import { isOtherType } from "../values.ts";
 
 export const REQUESTS = "/api/procedure-requests";
@@ -58,7 +64,7 @@ export function createRequest(
         }
         return {
           requestId: created.id,
-          status: created.status === UNTOLD ? "PENDING" : created.status,
+          status: created.status === NO_STATUS ? "PENDING" : created.status,
           procedureId: created.procedureId,
         };
       },
