@@ -208,7 +208,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   const epoch = await openEpoch(config, { pool: ledger.pool, logger, onWentBack: options.onFatal });
   const owner = `${hostname()}-${process.pid}-${randomBytes(4).toString("hex")}`;
   const recovered = await recoverSubmissions(ledger.pool, owner);
-  if (recovered.requeued + recovered.unsettled > 0)
+  if (recovered.requeued + recovered.unreconciled > 0)
     logger.info(recovered, "took over what an earlier run left in hand");
 
   const service = openService(

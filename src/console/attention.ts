@@ -25,9 +25,9 @@ type Facts = Omit<Status, "attention">;
 /**
  * Everything in a status document that somebody should know, what needs a person first; empty when all is well.
  *
- * @param unread what the ledger should have told and didn't, in words
+ * @param unread what the ledger did not answer, in words
  */
-export function tellAttention(status: Facts, unread: readonly string[]): Attention[] {
+export function listAttention(status: Facts, unread: readonly string[]): Attention[] {
   const found = [
     ...restoredOf(status),
     ...status.reasons
@@ -166,13 +166,13 @@ const PAUSED: Readonly<Record<string, string>> = {
 /** A name that is never taken may be the file system's own, so somebody should look; the others are files that somebody means. */
 function untakenOf({ untakenFiles }: Facts): Attention[] {
   return (untakenFiles ?? []).map(({ connector, reason, count, since, marker }) => {
-    const { what, hint } = tellUntaken(reason, count, `NAME${marker ?? ""}`);
+    const { what, hint } = describeUntaken(reason, count, `NAME${marker ?? ""}`);
     const level = reason === "name" ? "look" : "act";
     return item(level, `in the drop folder of connector ${connector}, ${what}`, { since, hint });
   });
 }
 
-function tellUntaken(
+function describeUntaken(
   reason: UntakenReason,
   count: number,
   marker: string,

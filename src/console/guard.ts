@@ -78,7 +78,7 @@ export class Guard {
     if (session !== undefined) this.#sessions.end(session);
   }
 
-  /** Whoever has guessed too often isn't told either that a guess was right. */
+  /** Whoever has guessed too often doesn't learn either that a guess was right. */
   #compare(given: string, token: string, address: string): Refusal | undefined {
     if (this.#attempts.isBlocked(address)) return "too many";
     if (isEqual(given, token)) return undefined;

@@ -108,7 +108,7 @@ function addSafety(app: FastifyInstance, { guard, whoAsks }: Doors, deps: Consol
   });
   const { mask } = deps;
   if (mask !== undefined) {
-    // What tells of orders and calls; pages and scripts are the program's own.
+    // Answers about orders and calls; pages and scripts are the program's own.
     app.addHook("onSend", async (_request, reply, payload) => {
       const isData = /^(application\/json|text\/plain)/.test(String(reply.getHeader("content-type") ?? ""));
       return isData && typeof payload === "string" ? mask(payload) : payload;

@@ -40,7 +40,7 @@ export class Sessions {
   }
 }
 
-/** Compares in a time that tells nothing about the texts. */
+/** Compares in a time that shows nothing about the texts. */
 export function isEqual(given: string, expected: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(digest(given), digest(expected));

@@ -28,21 +28,21 @@ export interface Status {
   /** What messages wait for, oldest first; null while the ledger is out of reach. */
   readonly waitingMessages: readonly StatusWaiting[] | null;
   /**
-   * Results that were tried and that the lab doesn't have, by connector and failure; null while that can't be told. Nothing
+   * Results that were tried and that the lab doesn't have, by connector and failure; null while that is not known. Nothing
    * is tried for connectors that aren't configured: theirs are among `orphaned`.
    */
   readonly failingDeliveries: readonly StatusDeliveries[] | null;
-  /** Queues that an operator has paused; null while that can't be told. */
+  /** Queues that an operator has paused; null while that is not known. */
   readonly pausedQueues:
     | readonly { readonly queue: string; readonly since: string; readonly actor: string }[]
     | null;
-  /** What was refused within a day among the last messages, by connector; null while that can't be told. */
+  /** What was refused within a day among the last messages, by connector; null while that is not known. */
   readonly refusals:
     | readonly { readonly connector: string; readonly count: number; readonly latestAt: string }[]
     | null;
   /** The restore of the ledger from an older copy that is seen to; null when there is none, or while that can't be told. */
   readonly restored: StatusRestored | null;
-  /** What waits of connectors that aren't configured; null while that can't be told. */
+  /** What waits of connectors that aren't configured; null while that is not known. */
   readonly orphaned: readonly StatusOrphaned[] | null;
   /** Files that lie in drop folders and are not taken; null where no daemon looks. */
   readonly untakenFiles:
@@ -118,7 +118,7 @@ export interface StatusTank {
 export interface StatusOrder {
   readonly orderId: string;
   readonly placerOrderNumber: string | null;
-  /** Who assigned that number, where a message told. */
+  /** Who assigned that number, where a message says so. */
   readonly placerAuthority: string | null;
   readonly connector: string;
   readonly operation: Operation;

@@ -15,7 +15,7 @@ import {
   askRestored,
   askWaiting,
 } from "./ask.ts";
-import { tellAttention } from "./attention.ts";
+import { listAttention } from "./attention.ts";
 import type { AskedDeps, OrderRow } from "./deps.ts";
 import { describeOrphaned, hintForOrphaned } from "./orphaned.ts";
 import type {
@@ -111,7 +111,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
         .slice(0, TANKS)
         .map(toStatusTank) ?? null,
   };
-  return { ...facts, attention: tellAttention(facts, unread) };
+  return { ...facts, attention: listAttention(facts, unread) };
 }
 
 function toStatusDeliveries(found: FailingDeliveries): StatusDeliveries {

@@ -40,7 +40,7 @@ export function addWaitingMetrics(
 ): (waiting: readonly WaitingCode[] | undefined, nowMs: number) => void {
   const messages = new Gauge({
     name: "cryobridge_messages_waiting",
-    help: "Messages that wait for a facility or operation code that no table knows, or behind an earlier one of the subject.",
+    help: "Messages that wait for a facility or operation code that no table knows, or for an earlier one of the subject.",
     labelNames: ["kind"],
     registers,
   });
@@ -152,7 +152,7 @@ function longestBySeries(tanks: readonly TankAge[], nowMs: number): Series[] {
   return [...series.values()];
 }
 
-/** Adds what MLLP listeners count; gives what sets it. Counts begin anew with the daemon, as counters may. */
+/** Adds what MLLP listeners count; gives what sets it. Counts begin at zero with the daemon, as counters may. */
 export function addMllpMetrics(registers: Registry[]): (listeners: readonly ListenerRow[]) => void {
   const connections = new Gauge({
     name: "cryobridge_mllp_connections",

@@ -83,7 +83,7 @@ async function makeCall(
     (shown) => ({ shown }),
     (error: unknown) => ({ failure: asFailure(error) }),
   );
-  const next = { looks: 0, nextInMs: 0 };
+  const next = { checks: 0, nextInMs: 0 };
   if ("shown" in result) {
     if (result.shown?.isCancelled) return recordCancelled(pool, due, result.shown.status);
     return postponeCancel(pool, due, { ...next, call: "sent", failure: null });
@@ -112,17 +112,17 @@ async function look(
     found = await service.lookForCancel(target, signal);
   } catch (error) {
     const failure = asFailure(error);
-    const pause = backoffMs(due.looks + 1, deps.backoff, deps.random(), failure.retryAfterMs);
+    const pause = backoffMs(due.checks + 1, deps.backoff, deps.random(), failure.retryAfterMs);
     const nextInMs = Math.min(pause, LONGEST_LOOK_PAUSE_MS);
-    return postponeCancel(pool, due, { call, looks: due.looks, nextInMs });
+    return postponeCancel(pool, due, { call, checks: due.checks, nextInMs });
   }
   if (found !== "gone" && found.isCancelled) return recordCancelled(pool, due, found.status);
   const isGone = found === "gone";
   // One look proves little: only those that agree in a row are counted.
-  const looks = isGone === (due.goneAgeMs !== undefined) ? due.looks + 1 : 1;
+  const checks = isGone === (due.goneAgeMs !== undefined) ? due.checks + 1 : 1;
   const next = decideAfterLook(
     {
-      ...{ call, looks, unanswered: due.unanswered, failure: due.failure },
+      ...{ call, checks, unanswered: due.unanswered, failure: due.failure },
       calledAgeMs: due.calledAgeMs ?? 0,
       found:
         found === "gone"
@@ -133,9 +133,9 @@ async function look(
   );
   switch (next.kind) {
     case "checkAgain":
-      return postponeCancel(pool, due, { call, looks, nextInMs: next.nextInMs, isGone });
+      return postponeCancel(pool, due, { call, checks, nextInMs: next.nextInMs, isGone });
     case "callAgain":
-      return postponeCancel(pool, due, { call: "due", looks: 0, nextInMs: 0, isUnanswered: true });
+      return postponeCancel(pool, due, { call: "due", checks: 0, nextInMs: 0, isUnanswered: true });
     case "cancelled":
       return recordCancelled(pool, due, undefined);
     case "unable":
@@ -181,7 +181,7 @@ export type Found =
 export interface UncancelledLook extends Pick<DueCancel, "unanswered" | "failure"> {
   readonly call: Exclude<CancelCallState, "due">;
   /** Looks in a row since the last call that found the same, this one included. */
-  readonly looks: number;
+  readonly checks: number;
   /** How long ago the last call was made, ms. */
   readonly calledAgeMs: number;
   readonly found: Found;
@@ -208,7 +208,7 @@ export function decideAfterLook(look: UncancelledLook, reconcile: ReconcileTimes
     const text = `the storage service refused to cancel the order, which goes on (${shows})${reason(look)}`;
     return { kind: "unable", refusal: { code: "CANCEL_REFUSED", text } };
   }
-  const next = planCheck(look.looks, look.calledAgeMs, reconcile);
+  const next = planCheck(look.checks, look.calledAgeMs, reconcile);
   if (next !== "believed") return { kind: "checkAgain", nextInMs: next.nextInMs };
   const lost = look.unanswered + 1;
   if (look.failure !== undefined && lost < MOST_CALLS_WITHOUT_EFFECT) return { kind: "callAgain" };
@@ -223,7 +223,7 @@ export function decideAfterLook(look: UncancelledLook, reconcile: ReconcileTimes
  */
 function decideGone(look: UncancelledLook, goneForMs: number, reconcile: ReconcileTimes): AfterLook {
   if (look.call === "sent" && look.failure === undefined) return { kind: "cancelled" };
-  const next = planCheck(look.looks, goneForMs, reconcile);
+  const next = planCheck(look.checks, goneForMs, reconcile);
   if (next !== "believed") return { kind: "checkAgain", nextInMs: next.nextInMs };
   if (look.call === "sent" || look.unanswered > 0) return { kind: "cancelled" };
   const text = `the storage service refused to cancel the order, and shows no such request any more${reason(look)}`;

@@ -28,7 +28,7 @@ export interface PoolSettings {
 /** Bounds of our own statements, so that a lock that nobody gives up, or a dead connection, hangs nothing for ever. */
 const TIMEOUTS = "-c statement_timeout=120s -c lock_timeout=60s -c idle_in_transaction_session_timeout=120s";
 /**
- * The server looks whether we are still there: a session whose connection broke unnoticed, and what it has locked, is over
+ * The server checks whether we are still there: a session whose connection broke unnoticed, and what it has locked, is over
  * after some 75 s and not after the two hours of the system. Ignored where the connection is a Unix socket.
  */
 export const LIVENESS = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=5";
@@ -185,7 +185,7 @@ function orUncork<T>(stream: { uncork(): void }, ask: () => T): T {
  * Runs `work` in one transaction and commits it.
  *
  * @throws Failure LEDGER_UNAVAILABLE when the server was out of reach. When the connection broke during the commit the
- * outcome is unknown, and it may come about even after this has thrown: callers repeat their work, which every statement
+ * outcome is unknown, and it may still be committed after this has thrown: callers repeat their work, which every statement
  * of the ledger allows.
  */
 export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 const FORM = /^([fmotdk])([1-9]\d{0,15})$/;
 
-/** The kinds of ledger ids that people see: file, message, order, outcome (told to the lab), delivery, task. */
+/** The kinds of ledger ids that people see: file, message, order, outcome (reported to the lab), delivery, task. */
 export type IdKind = "f" | "m" | "o" | "t" | "d" | "k";
 
 /** An id as people see and type it: `o17` is order 17. */

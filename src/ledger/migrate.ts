@@ -74,7 +74,7 @@ async function assertFit(client: pg.PoolClient): Promise<void> {
     throw new Failure("LEDGER_SERVER_UNFIT", `the database's encoding is ${found.encoding}; expected UTF8`);
 }
 
-/** Six characters that tell this ledger from every other. */
+/** Six characters that distinguish this ledger from every other. */
 export async function findInstanceCode(pool: pg.Pool): Promise<string> {
   const [row] = await run<{ instance_code: string }>(pool, "select instance_code from ledger");
   if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");

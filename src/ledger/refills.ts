@@ -83,7 +83,7 @@ export interface ListedTank {
 const UNSUBSCRIBE = "delete from refill_subscriptions where facility_id <> all ($1)";
 
 /**
- * A facility that changes its surface begins anew, and a subscription never lies in the future, which a clock that was
+ * A facility that changes its surface begins again, and a subscription never lies in the future, which a clock that was
  * wrong can have left. $1 facility, $2 name, $3 surface.
  */
 const SUBSCRIBE = `
@@ -140,7 +140,7 @@ select ${REFILL}
    and r.reached < 3
    and r.procedure_id <> all ($3)
    and (r.missing_since is null or r.missing_since > now() - interval '7 days')
- order by r.looked_at
+ order by r.checked_at
  limit $4`;
 
 /** A creation in the future was dated by a clock that is wrong. $1 facility, $2 surface. Index: refills_newest. */
@@ -175,7 +175,7 @@ updated as (
          completed_time = x.completed_time, error = x.error,
          first_seen_at = case when x.is_another then now() else r.first_seen_at end,
          changed_at = case when x.has_news then now() else r.changed_at end,
-         looked_at = now(), missing_since = null
+         checked_at = now(), missing_since = null
     from given x
    where r.id = x.ledger_id
      and r.status = x.known_status
@@ -199,9 +199,9 @@ select $2, x.counted, count(*)
 on conflict (facility_id, status) do update set count = c.count + excluded.count`;
 
 /** Refills that were asked for by their ids; $1 bigint[] of ledger ids, $2 those of them that the service doesn't know. */
-const LOOKED_AT = `
+const CHECKED_AT = `
 update refills
-   set looked_at = now(),
+   set checked_at = now(),
        changed_at = case when id = any ($2) and missing_since is null then now() else changed_at end,
        missing_since = case when id = any ($2) then coalesce(missing_since, now()) else missing_since end
  where id = any ($1)`;
@@ -352,13 +352,13 @@ function timeOf(text: string | undefined): Date | undefined {
 }
 
 /** Records that refills were asked for by their ids, and which of them the service doesn't know any more. */
-export async function recordLooks(
+export async function recordChecks(
   pool: pg.Pool,
   looked: readonly LedgerRefill[],
   missing: readonly LedgerRefill[],
 ): Promise<void> {
   const ids = (some: readonly LedgerRefill[]) => some.map(({ ledgerId }) => ledgerId);
-  if (looked.length > 0) await run(pool, LOOKED_AT, [ids(looked), ids(missing)]);
+  if (looked.length > 0) await run(pool, CHECKED_AT, [ids(looked), ids(missing)]);
 }
 
 /** Refills, latest change first. */

@@ -30,7 +30,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     intent: undefined,
     intentAt: undefined,
     intentAgeMs: undefined,
-    looks: 0,
+    checks: 0,
     failedChecks: 0,
     knownRequestIds: [],
     formerIds: [],
@@ -141,7 +141,7 @@ describe("why is it waiting?", () => {
       intent: "request",
       intentAt: inMs(-60_000),
       failure: { code: "SERVICE_NO_ANSWER", text: "timed out" },
-      looks: 2,
+      checks: 2,
       nextAt: inMs(10_000),
     });
     expect(sentence).toContain("The answer to the procedure request never came");

@@ -140,13 +140,13 @@ describe.concurrent("a call that was answered and not carried out", () => {
         expect(found?.state).toBe("completed");
         expect(site.simulator.tally().journal).toHaveLength(1);
         const seen = await kinds(site);
-        expect(seen.filter((kind) => kind === "refused_for_now" || kind === "settled")).toEqual([
+        expect(seen.filter((kind) => kind === "refused_for_now" || kind === "reconciled")).toEqual([
           "refused_for_now",
-          "settled",
+          "reconciled",
           "refused_for_now",
-          "settled",
+          "reconciled",
         ]);
-        expect(seen).not.toContain("looked");
+        expect(seen).not.toContain("checked");
       },
     ),
   );
@@ -164,7 +164,7 @@ describe.concurrent("a call that was answered and not carried out", () => {
         const [found] = await site.settled(1, ["completed", "parked"]);
         expect(found?.state).toBe("completed");
         expect(site.simulator.tally().journal).toHaveLength(1);
-        expect(await kinds(site)).toEqual(expect.arrayContaining(["refused_for_now", "settled"]));
+        expect(await kinds(site)).toEqual(expect.arrayContaining(["refused_for_now", "reconciled"]));
       },
     ));
 

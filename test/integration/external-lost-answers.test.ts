@@ -83,7 +83,7 @@ describe.concurrent("an order of the external surface whose creation got no clea
         const [order] = await site.settled(1);
         expect(order?.state).toBe("completed");
         expectOneProcedure(site);
-        expect(await timeline(site, "A-1")).toContain("looked");
+        expect(await timeline(site, "A-1")).toContain("checked");
       }),
   );
 

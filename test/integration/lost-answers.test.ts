@@ -66,7 +66,7 @@ describe.concurrent("an order whose creation got no clear answer", () => {
       const [order] = await site.settled(1);
       expect(order?.state).toBe("completed");
       expectOneRequestEach(site, 1);
-      expect(await timeline(site, "A-1")).toContain("looked");
+      expect(await timeline(site, "A-1")).toContain("checked");
     }),
   );
 
@@ -105,7 +105,7 @@ describe.concurrent("an order whose creation got no clear answer", () => {
         // Rounds take long; three of them are history.
         for (let round = 0; round < 3; round += 1) {
           await site.pool.query(
-            "insert into order_events (order_id, kind, detail) values ($1, 'settled', '{\"found\": \"nothing\"}')",
+            "insert into order_events (order_id, kind, detail) values ($1, 'reconciled', '{\"found\": \"nothing\"}')",
             [order.id],
           );
         }
@@ -114,7 +114,7 @@ describe.concurrent("an order whose creation got no clear answer", () => {
           code: "SUBMIT_UNCERTAIN",
           text: expect.stringMatching(/^5 calls in a row got no clear answer/),
         });
-        expect((await timeline(site, "A-1")).filter((kind) => kind === "settled")).toHaveLength(4);
+        expect((await timeline(site, "A-1")).filter((kind) => kind === "reconciled")).toHaveLength(4);
       },
     ));
 
@@ -180,7 +180,7 @@ describe.concurrent("an order that the service definitely did not take", () => {
       const [order] = await site.settled(1);
       expect(order?.state).toBe("completed");
       expectOneRequestEach(site, 1);
-      expect(await timeline(site, "A-1")).not.toContain("looked");
+      expect(await timeline(site, "A-1")).not.toContain("checked");
     }));
 
   test("is parked with the service's reason when it is refused, and the lab is told", () =>

@@ -37,7 +37,7 @@ describe("a cancel call that failed", () => {
 const LOOK: UncancelledLook = {
   call: "sent",
   unanswered: 0,
-  looks: 1,
+  checks: 1,
   calledAgeMs: 0,
   failure: undefined,
   found: { kind: "shown", status: "PENDING" },
@@ -47,7 +47,7 @@ const LOST = { code: "SERVICE_NO_ANSWER", text: "no whole answer in time" } as c
 describe("a look that finds the order as it was", () => {
   test("is repeated at the times of reconcile.checks", () => {
     expect(decideAfterLook(LOOK, RECONCILE)).toEqual({ kind: "checkAgain", nextInMs: 5_000 });
-    const later = { ...LOOK, looks: 3, calledAgeMs: 30_000 };
+    const later = { ...LOOK, checks: 3, calledAgeMs: 30_000 };
     expect(decideAfterLook(later, RECONCILE)).toEqual({ kind: "checkAgain", nextInMs: 870_000 });
   });
 
@@ -59,7 +59,7 @@ describe("a look that finds the order as it was", () => {
   });
 
   test("has a call without an answer made again after reconcile.giveUpAfter, and a third time at most", () => {
-    const settled = { ...LOOK, looks: 4, calledAgeMs: 900_000, failure: LOST };
+    const settled = { ...LOOK, checks: 4, calledAgeMs: 900_000, failure: LOST };
     expect(decideAfterLook(settled, RECONCILE)).toEqual({ kind: "callAgain" });
     expect(decideAfterLook({ ...settled, unanswered: 1 }, RECONCILE)).toEqual({ kind: "callAgain" });
     expect(decideAfterLook({ ...settled, unanswered: 2 }, RECONCILE)).toMatchObject({
@@ -69,7 +69,7 @@ describe("a look that finds the order as it was", () => {
   });
 
   test("never has a call repeated that the service took", () => {
-    const settled = { ...LOOK, looks: 4, calledAgeMs: 900_000 };
+    const settled = { ...LOOK, checks: 4, calledAgeMs: 900_000 };
     expect(decideAfterLook(settled, RECONCILE)).toMatchObject({ refusal: { code: "CANCEL_WITHOUT_EFFECT" } });
   });
 
@@ -77,7 +77,7 @@ describe("a look that finds the order as it was", () => {
     const looks = fc.record({
       call: fc.constantFrom("sent", "refused"),
       unanswered: fc.integer({ min: 0, max: 2 }),
-      looks: fc.integer({ min: 1, max: 50 }),
+      checks: fc.integer({ min: 1, max: 50 }),
       calledAgeMs: fc.integer({ min: 0, max: RECONCILE.giveUpAfterMs - 1 }),
       failure: fc.constantFrom(undefined, LOST),
       found: fc.constantFrom(LOOK.found, gone(0), gone(RECONCILE.giveUpAfterMs)),
@@ -127,12 +127,12 @@ describe("a look that is answered that there is no such request", () => {
       "unable",
     ],
   ] as const)("after a call %s", (_words, call, unanswered, looks, forMs, kind) => {
-    const look = { ...LOOK, ...call, unanswered, looks, calledAgeMs: HOUR, found: gone(forMs) };
+    const look = { ...LOOK, ...call, unanswered, checks: looks, calledAgeMs: HOUR, found: gone(forMs) };
     expect(decideAfterLook(look, RECONCILE).kind).toBe(kind);
   });
 
   test("is looked at again at the times of reconcile.checks, counted from the first such answer", () => {
-    const look = { ...LOOK, ...lost, looks: 2, calledAgeMs: HOUR, found: gone(5_000) };
+    const look = { ...LOOK, ...lost, checks: 2, calledAgeMs: HOUR, found: gone(5_000) };
     expect(decideAfterLook(look, RECONCILE)).toEqual({ kind: "checkAgain", nextInMs: 25_000 });
   });
 
@@ -140,7 +140,7 @@ describe("a look that is answered that there is no such request", () => {
     const looks = fc.record({
       call: fc.constantFrom("sent", "refused"),
       unanswered: fc.integer({ min: 0, max: 2 }),
-      looks: fc.integer({ min: 1, max: 50 }),
+      checks: fc.integer({ min: 1, max: 50 }),
       calledAgeMs: fc.integer({ min: 0, max: 3 * RECONCILE.giveUpAfterMs }),
       failure: fc.constantFrom(undefined, LOST, REFUSED),
       found: fc.integer({ min: 0, max: 3 * RECONCILE.giveUpAfterMs }).map(gone),
@@ -148,7 +148,7 @@ describe("a look that is answered that there is no such request", () => {
     fc.assert(
       fc.property(looks, (look) => {
         const isTaken = look.call === "sent" && look.failure === undefined;
-        const isSteady = look.found.forMs >= RECONCILE.giveUpAfterMs && look.looks >= 3;
+        const isSteady = look.found.forMs >= RECONCILE.giveUpAfterMs && look.checks >= 3;
         const { kind } = decideAfterLook(look, RECONCILE);
         if (kind === "cancelled")
           return isTaken || (isSteady && (look.call === "sent" || look.unanswered > 0));

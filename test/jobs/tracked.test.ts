@@ -29,7 +29,7 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     intent: undefined,
     intentAt: undefined,
     intentAgeMs: undefined,
-    looks: 0,
+    checks: 0,
     failedChecks: 0,
     knownRequestIds: [],
     formerIds: [],

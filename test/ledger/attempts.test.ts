@@ -35,7 +35,7 @@ describe("attempts", () => {
       for (let look = 1; look <= 4; look += 1) {
         const step = await looked(pool);
         await changeOrders(pool, [
-          { ...step, from: ["submitting"], looks: look, nextInMs: 0, isReleased: true },
+          { ...step, from: ["submitting"], checks: look, nextInMs: 0, isReleased: true },
         ]);
         // The next hand-over comes with the feeder's next sweep.
         await pool.query("update orders set handed_over_at = null");

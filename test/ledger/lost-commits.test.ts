@@ -130,7 +130,7 @@ describe("a result", () => {
         composed += 1;
         return { fileName: `${id}.hl7`, bytes: Buffer.from(`composed ${composed}`), outcomeIds: [id] };
       }),
-      untold: [],
+      unreported: [],
       uncomposed: [],
     });
     const target = {

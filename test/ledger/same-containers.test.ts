@@ -1,11 +1,11 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { overrideOrder } from "../../src/ledger/orders/acts.ts";
-import { FIND_MATCHES, findMatches, type Likeness } from "../../src/ledger/orders/same-containers.ts";
+import { FIND_MATCHES, findMatches, type Matches } from "../../src/ledger/orders/same-containers.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
-async function findLikeness(pool: pg.Pool, orderId: number): Promise<Likeness> {
+async function findLikeness(pool: pg.Pool, orderId: number): Promise<Matches> {
   const likeness = (await findMatches(pool, [orderId])).get(orderId);
   if (!likeness) throw new Error(`no order ${orderId}`);
   return likeness;

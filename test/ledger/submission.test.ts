@@ -260,7 +260,7 @@ describe("after a crash", () => {
       await commitOrders(pool, ["S", "T"]);
       await claimNext(pool, "the dead");
       await handOver(pool);
-      expect(await recoverSubmissions(pool, "me")).toEqual({ requeued: 2, unsettled: 0 });
+      expect(await recoverSubmissions(pool, "me")).toEqual({ requeued: 2, unreconciled: 0 });
       expect(await handOver(pool)).toHaveLength(2);
     }));
 
@@ -269,7 +269,7 @@ describe("after a crash", () => {
       const [id] = await commitOrders(pool, ["S"]);
       const { fence } = await claimNext(pool, "the dead");
       await intend(pool, id as number, fence);
-      expect(await recoverSubmissions(pool, "me")).toEqual({ requeued: 0, unsettled: 1 });
+      expect(await recoverSubmissions(pool, "me")).toEqual({ requeued: 0, unreconciled: 1 });
       expect(await handOver(pool)).toEqual([]);
       expect((await takeUnreconciled(pool, 10))?.orderIds).toEqual([id]);
     }));

@@ -297,7 +297,7 @@ describe("a message that a person discards", () => {
       const [, first] = await listMessages(pool, { limit: 2 });
       const id = Number(first?.messageId.slice(1));
       expect(await discardMessage(pool, id, ACT)).toBe(true);
-      await release(pool, records, [], { isHeldOnly: true });
+      await release(pool, records, [], { isEarlierOnly: true });
       expect(await verdictsOf(pool)).toEqual(["refused", "accepted"]);
       const { rows } = await pool.query("select actor, action, target, detail from audit");
       expect(rows).toEqual([

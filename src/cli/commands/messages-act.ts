@@ -194,7 +194,7 @@ export async function discardMessages(
           : [false, `can't be discarded: it doesn't wait (${verdict})`],
     });
     // Nothing comes before what waited for them any more.
-    if (results) await releaseWaiting(pool, config, profiles, { isHeldOnly: true });
+    if (results) await releaseWaiting(pool, config, profiles, { isEarlierOnly: true });
     return results;
   });
   return printDone(session, done);

@@ -19,13 +19,13 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
     `checked once more at the service, since it was sent again: ${text(detail.found) ?? "nothing else"}`,
   refused_for_now: (detail) =>
     `try ${text(detail.attempt) ?? "?"} was refused for now${reason(detail)}; the service is checked for it before the next one, which${inMs(detail.nextInMs)}`,
-  looked: (detail) => `${lookWords(detail)}; the next look${inMs(detail.nextInMs)}`,
-  settled: (detail) =>
+  checked: (detail) => `${lookWords(detail)}; the next check${inMs(detail.nextInMs)}`,
+  reconciled: (detail) =>
     detail.isRefused === true
       ? "the service shows nothing of the refused call; the order is sent again"
       : detail.found === "subject"
         ? "the lost call had registered the subject; the order goes on"
-        : `the lost call had no effect${after(detail.looks, ", found in ", " looks")}; the order goes on`,
+        : `the lost call had no effect${after(detail.checks, ", found in ", " checks")}; the order goes on`,
   compared: () =>
     "the ledger was restored from an older copy; the service has nothing of the order, which goes on",
   adopted: (detail) =>
@@ -67,7 +67,8 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
     `to be done although another order is like it, says ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
   discarded: (detail) => `discarded by ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
   resolved: (detail) => `linked to ${linkWords(detail)} by ${text(detail.actor) ?? "an operator"}`,
-  told: (detail) => `sent to the lab${after(detail.file, " in ")}${after(detail.deliveryId, " (", ")")}`,
+  result_sent: (detail) =>
+    `sent to the lab${after(detail.file, " in ")}${after(detail.deliveryId, " (", ")")}`,
 };
 
 /** An entry of an order's timeline in words. An entry of a kind that nobody knows is told as it stands. */

@@ -90,8 +90,9 @@ function whySubmitting(order: LedgerOrder, { nowMs }: Surroundings): string {
     const said = order.failure ? `: ${order.failure.text} (${order.failure.code})` : "";
     return `Try ${order.attempts} was refused${said}; the service is checked for it before it is sent again, ${relativeTime(order.nextAt, nowMs)}.`;
   }
-  if (order.failure || order.looks > 0) {
-    const looks = order.looks === 0 ? "" : `, ${order.looks} ${order.looks === 1 ? "time" : "times"} so far`;
+  if (order.failure || order.checks > 0) {
+    const looks =
+      order.checks === 0 ? "" : `, ${order.checks} ${order.checks === 1 ? "time" : "times"} so far`;
     return `The answer to the ${what} never came, so the service is searched for what it did before anything is sent again${looks}; next look ${relativeTime(order.nextAt, nowMs)}.`;
   }
   return `The ${what} is on its way to the service.`;

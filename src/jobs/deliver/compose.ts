@@ -36,7 +36,7 @@ export async function composeMessages(open: readonly OpenOutcome[], profile: Pro
       uncomposed.push({ outcomeId: id, code, text: message });
     }
   }
-  return { deliveries, untold, uncomposed };
+  return { deliveries, unreported: untold, uncomposed };
 }
 
 function withText(outcome: Outcome, original: OpenOutcome["original"]): Outcome {
@@ -91,7 +91,7 @@ export async function composeTables(
       deliveries.push({ ...file, outcomeIds: items.map(({ outcomeId }) => outcomeId) });
     }
   }
-  return { deliveries, untold, uncomposed };
+  return { deliveries, unreported: untold, uncomposed };
 }
 
 /** The rows of an outcome. */

@@ -48,12 +48,12 @@ async function reconcileSubject(
 ): Promise<Settlement> {
   // The configuration has changed meanwhile: the site's credentials may not reach subjects any more, nor need they.
   if (deps.settings.wayOf(order.facilityId).subjects === "none") {
-    return backToWaiting({ kind: "settled", detail: { found: "not looked for" } });
+    return backToWaiting({ kind: "reconciled", detail: { found: "not looked for" } });
   }
   const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
   if (!known) return afterEmptyCheck(order, deps);
   requireSameSubject(order.subject, known);
-  return backToWaiting({ kind: "settled", detail: { found: "subject" } });
+  return backToWaiting({ kind: "reconciled", detail: { found: "subject" } });
 }
 
 async function reconcileRequest(
@@ -86,7 +86,7 @@ async function reconcileRequest(
   }
   const evidence = describe(surface, candidates, found);
   if (evidence === undefined) return afterEmptyCheck(order, deps);
-  const next = planCheck(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.reconcile);
+  const next = planCheck(order.checks + 1, order.intentAgeMs ?? 0, deps.settings.reconcile);
   if (next !== "believed") return checkAgain(order, next.nextInMs, evidence);
   // A person has seen the candidates and wants the order sent again nevertheless.
   if (order.isRepostApproved) return afterEmptyCheck(order, deps);
@@ -121,10 +121,10 @@ const MOST_ROUNDS = 5;
 async function afterEmptyCheck(order: LedgerOrder, deps: SubmitDeps): Promise<Settlement> {
   if (order.isRefused) {
     // The answer said so, and the service shows nothing else.
-    const event = { kind: "settled", detail: { found: "nothing", isRefused: true } };
+    const event = { kind: "reconciled", detail: { found: "nothing", isRefused: true } };
     return { ...backToWaiting(event), failure: undefined, recheckInMs: recheckOf(order, deps) };
   }
-  const next = planCheck(order.looks + 1, order.intentAgeMs ?? 0, deps.settings.reconcile);
+  const next = planCheck(order.checks + 1, order.intentAgeMs ?? 0, deps.settings.reconcile);
   if (next !== "believed") return checkAgain(order, next.nextInMs, "nothing");
   // A service that takes an order and never shows it would be sent it again and again.
   if (!order.isRepostApproved && (await wasCallTaken(deps.pool, order.id))) {
@@ -152,7 +152,7 @@ async function afterEmptyCheck(order: LedgerOrder, deps: SubmitDeps): Promise<Se
       "the service shows no trace of the call, and a retrieval leaves nothing that would prove it",
     );
   }
-  const event = { kind: "settled", detail: { found: "nothing", looks: order.looks + 1 } };
+  const event = { kind: "reconciled", detail: { found: "nothing", checks: order.checks + 1 } };
   return { ...backToWaiting(event), recheckInMs: recheckOf(order, deps) };
 }
 
@@ -164,10 +164,10 @@ function recheckOf({ intent }: LedgerOrder, { settings }: SubmitDeps): number | 
 function checkAgain(order: LedgerOrder, nextInMs: number, found: string): Settlement {
   return {
     from: ["submitting"],
-    looks: order.looks + 1,
+    checks: order.checks + 1,
     failedChecks: 0,
     nextInMs,
-    event: { kind: "looked", detail: { found, nextInMs } },
+    event: { kind: "checked", detail: { found, nextInMs } },
   };
 }
 

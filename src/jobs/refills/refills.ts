@@ -10,7 +10,7 @@ import {
   type RefillChange,
   type RefillFacility,
   type RefillSubscription,
-  recordLooks,
+  recordChecks,
   recordRefills,
 } from "../../ledger/refills.ts";
 import type { ServiceClient } from "../../service/client.ts";
@@ -163,7 +163,7 @@ export async function readFacilityRefills(
   }
   const gone = reading.isExpectedGone && newest ? [newest.procedureId] : [];
   const missing = [...(await findRefills(deps.pool, surface, gone)).values()];
-  await recordLooks(deps.pool, missing, missing);
+  await recordChecks(deps.pool, missing, missing);
   await recordShown(facility, reading.refills, isWhole, deps, signal);
   memory.hints = reading.hints;
   if (isWhole) memory.wholeAtMs = startedMs;
@@ -238,7 +238,7 @@ async function followOthers(
       if (!isMissing) logger.warn(fields, "a refill could not be read by its id; it is asked for again");
     }
   }
-  await recordLooks(pool, looked, missing);
+  await recordChecks(pool, looked, missing);
   await recordShown(facility, found, false, deps, signal);
 }
 

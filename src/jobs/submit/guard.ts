@@ -3,7 +3,7 @@ import type { Operation } from "../../core/order.ts";
 import type { LabelHolder } from "../../ledger/orders/label-subjects.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import {
-  type Likeness,
+  type Matches,
   type NumberHolder,
   recordSharedNumber,
   type SameContainer,
@@ -24,7 +24,7 @@ import type { SubmitDeps, SubmitSettings } from "./deps.ts";
  */
 export async function guardOrder(
   order: LedgerOrder,
-  likeness: Likeness,
+  likeness: Matches,
   labelHolder: LabelHolder | undefined,
   { pool, settings }: Pick<SubmitDeps, "pool" | "settings">,
 ): Promise<"pass" | "wait"> {
@@ -45,7 +45,7 @@ export async function guardOrder(
 /** Whether the order's labels may be those of no other subject. */
 export function needsFreeLabels(
   order: Pick<LedgerOrder, "containers">,
-  { overrides }: Pick<Likeness, "overrides">,
+  { overrides }: Pick<Matches, "overrides">,
   { labelOfTwoSubjects }: Pick<SubmitSettings, "labelOfTwoSubjects">,
 ): boolean {
   return labelOfTwoSubjects === "park" && !overrides.has("label") && order.containers.length > 0;
@@ -128,7 +128,7 @@ const UNLOOKABLE = [
 export async function guardStored(
   order: LedgerOrder,
   subject: SubjectAtService,
-  likeness: Likeness,
+  likeness: Matches,
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<void> {

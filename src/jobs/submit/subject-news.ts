@@ -2,7 +2,7 @@ import { Failure, type FailureCode } from "../../core/failures.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { changeOrders, type OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import type { Likeness } from "../../ledger/orders/same-containers.ts";
+import type { Matches } from "../../ledger/orders/same-containers.ts";
 import { findSubjectOrders, type SubjectOrder } from "../../ledger/orders/subjects.ts";
 import type { SubmitDeps } from "./deps.ts";
 import { findDifferences } from "./subject.ts";
@@ -19,7 +19,7 @@ const MOST_NUMBERS = 10;
  */
 export async function takeNews(
   order: LedgerOrder,
-  likeness: Likeness,
+  likeness: Matches,
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function takeNews(
 
 async function update(
   order: LedgerOrder,
-  { isSubjectJustRegistered }: Likeness,
+  { isSubjectJustRegistered }: Matches,
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<OrderChange> {

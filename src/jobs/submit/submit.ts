@@ -4,7 +4,7 @@ import type { Surface } from "../../core/surface.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import { findLabelHolders, type LabelHolder } from "../../ledger/orders/label-subjects.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { findMatches, isEarlierStoreThere, type Likeness } from "../../ledger/orders/same-containers.ts";
+import { findMatches, isEarlierStoreThere, type Matches } from "../../ledger/orders/same-containers.ts";
 import { claimBatch } from "../../ledger/orders/submission.ts";
 import { findRestored, type Restored } from "../../ledger/restored/restore.ts";
 import { requestBody } from "../../service/new-request.ts";
@@ -86,7 +86,7 @@ interface Step {
   readonly order: LedgerOrder;
   readonly leaseEndsAt: number;
   /** Read since the order was claimed; absent where a lost call is looked for. */
-  readonly likeness: Likeness | undefined;
+  readonly likeness: Matches | undefined;
   /** Read together with it. */
   readonly labelHolder: LabelHolder | undefined;
   /** Set while a restore of the ledger is seen to. */
@@ -148,7 +148,7 @@ async function putOff(order: LedgerOrder, deps: SubmitDeps): Promise<void> {
 /** Finds or registers the subject; undefined where the service is not asked about subjects. */
 async function ensureSubject(
   step: Step,
-  likeness: Likeness,
+  likeness: Matches,
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<SubjectAtService> {
@@ -256,7 +256,7 @@ async function createRequest(
   prepared: {
     readonly containerIds: readonly number[];
     readonly registered: OrderChange | undefined;
-    readonly likeness: Likeness;
+    readonly likeness: Matches;
   },
   deps: SubmitDeps,
   signal: AbortSignal,

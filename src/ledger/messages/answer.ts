@@ -64,7 +64,7 @@ export async function earlierOrders(
   );
 }
 
-/** Writes what the lab is to be told of each message; `earlier` are the orders that it names again, by message id. */
+/** Records what answers each message; `earlier` are the orders that it names again, by message id. */
 export async function insertAnswers(
   client: pg.PoolClient,
   connector: string,
@@ -73,12 +73,12 @@ export async function insertAnswers(
 ): Promise<void> {
   const outcomes = drafts.flatMap((draft): NewOutcome[] => {
     const answer = { connector, message_id: draft.messageId };
-    // Nothing is made of it; but a sender that was promised an application acknowledgement waits for that all the same.
+    // Nothing is made of it; but a sender that was promised an application acknowledgement waits for that.
     if (draft.verdict === "ignored" && draft.record.replyTo === undefined) return [];
     const ended = repeatedEnds(draft, earlier.get(draft.messageId) ?? []);
     const changes = ended.map((end) => ({ ...answer, ...end }));
     if (draft.record.isAnsweredInBatch || isReportedByReply(draft)) return changes;
-    // The lab was told that it waits when it came.
+    // That it waits was reported when it came.
     if (draft.verdict === "waiting" && draft.record.waitedAs !== undefined) return [];
     if (draft.verdict === "refused" || draft.verdict === "waiting") {
       const { placerOrderNumber, orders } = draft.record;
@@ -99,12 +99,12 @@ export async function insertAnswers(
     // Its requests about earlier orders are answered each for itself.
     if (isControlOnly(draft)) return [];
     const fresh = draft.orders.map(draftSnapshot);
-    const told = [...fresh, ...(earlier.get(draft.messageId) ?? [])];
+    const all = [...fresh, ...(earlier.get(draft.messageId) ?? [])];
     const acknowledged: NewOutcome = {
       ...answer,
-      order_ids: told.flatMap(({ orderId }) => parseId("o", orderId) ?? []),
+      order_ids: all.flatMap(({ orderId }) => parseId("o", orderId) ?? []),
       kind: "acknowledged",
-      payload: { orders: told, isDuplicate: draft.verdict === "duplicate" },
+      payload: { orders: all, isDuplicate: draft.verdict === "duplicate" },
     };
     return [acknowledged, ...changes];
   });
@@ -112,7 +112,7 @@ export async function insertAnswers(
 }
 
 /**
- * That an order came again starts nothing. The end of one that was ended without effect is told once more, since whoever
+ * That an order came again starts nothing. The end of one that was ended without effect is reported once more, since whoever
  * places it again expects it to be done.
  */
 function repeatedEnds(

@@ -36,7 +36,7 @@ const MAX_TRIES = 5;
  * - The same message (control id and bytes) as one accepted before is a duplicate; so is an order with the same
  *   placer order number and the same content. Neither becomes a second order.
  * - The same placer order number with other content is kept as a parked order, for a person to decide.
- * - A message about a subject of whom an earlier one waits for a code table waits behind it, but for one that only stops an
+ * - A message about a subject of whom an earlier one waits for a code table waits for that one too, unless it only stops an
  *   open order, or asks about one.
  * - A message with a value that the database can't hold is kept as refused and stops no other of the batch.
  *
@@ -47,7 +47,7 @@ export async function commitMessages(pool: pg.Pool, batch: MessageBatch): Promis
 }
 
 /**
- * Runs work that inserts messages in a transaction, anew when another process was faster with the same order; with all
+ * Runs work that inserts messages in a transaction, again when another process was faster with the same order; with all
  * messages together, which is quick, or each by itself when one of them can't be held.
  */
 export async function withInsert<T>(
@@ -94,7 +94,7 @@ async function commitWithin(client: pg.PoolClient, batch: MessageBatch, insert: 
 
 /**
  * An order without a number, one that contradicts an earlier one, and an order control request have no key that a second one would
- * violate: only the message tells that it is the same. One of a file has its place there, one of a connection nothing. So
+ * violate: only the message shows that it is the same. One of a file has its place there, one of a connection nothing. So
  * whoever commits such a message waits until others that commit it are done, before any other lock is taken.
  */
 async function lockRepeatable(

@@ -19,7 +19,7 @@ import {
   listContradicting,
 } from "./known-orders.ts";
 import type { BatchSource, MessageDraft, MessageRecord, NumberConflict } from "./record.ts";
-import { HeldKeys, keysOf } from "./waiting.ts";
+import { keysOf, WaitingKeys } from "./waiting.ts";
 
 /** Ids ahead of the insert, so that rows can refer to each other; $1 how many messages, $2 how many orders. */
 const TAKE_IDS = `
@@ -29,7 +29,7 @@ select 'order', nextval(pg_get_serial_sequence('orders', 'id')) from generate_se
 
 /**
  * Decides what becomes of each message: new, or a repeat of one that is in the ledger or came earlier in the list, or
- * held behind one of the same subject that waits; and of each of its orders: new, a repeat, or in conflict with an
+ * waiting for an earlier one of the same subject; and of each of its orders: new, a repeat, or in conflict with an
  * earlier one. Changes nothing but takes ids.
  */
 export async function draftMessages(
@@ -39,8 +39,8 @@ export async function draftMessages(
 ): Promise<MessageDraft[]> {
   const hashed = records.map((record) => ({ record, sha256: digestOf(record) }));
   // Asked all at once, and answered in this order: who waits is locked before ids are taken.
-  const [held, ids, earlier, known] = await together(client, () => [
-    HeldKeys.find(client, batch.connector, records),
+  const [waitingKeys, ids, earlier, known] = await together(client, () => [
+    WaitingKeys.find(client, batch.connector, records),
     takeIds(client, {
       messages: records.filter(({ waitedAs }) => waitedAs === undefined).length,
       orders: records.reduce((sum, record) => sum + record.orders.length, 0),
@@ -70,7 +70,7 @@ export async function draftMessages(
     batch.connector,
     listContradicting(batch.connector, records, known),
   );
-  decideOrders(batch.connector, drafts, { orderIds: ids.orders, held, known, conflicts });
+  decideOrders(batch.connector, drafts, { orderIds: ids.orders, waitingKeys, known, conflicts });
   await draftReplies(client, drafts);
   return drafts;
 }
@@ -118,12 +118,12 @@ function decideOrders(
   drafts: readonly MessageDraft[],
   {
     orderIds,
-    held,
+    waitingKeys,
     known,
     conflicts,
   }: {
     readonly orderIds: readonly number[];
-    readonly held: HeldKeys;
+    readonly waitingKeys: WaitingKeys;
     readonly known: Map<string, KnownOrder>;
     readonly conflicts: EarlierConflicts;
   },
@@ -131,7 +131,7 @@ function decideOrders(
   const waiting = new Set<number>();
   let taken = 0;
   for (const draft of drafts) {
-    if (draft.duplicateOf !== undefined && waiting.has(draft.duplicateOf)) notRepeated(draft);
+    if (draft.duplicateOf !== undefined && waiting.has(draft.duplicateOf)) waitAlone(draft);
     if (draft.verdict === "accepted") {
       const decided = draft.record.orders.map((order) => {
         const key = businessKey(connector, order);
@@ -147,12 +147,12 @@ function decideOrders(
       const repeatsAll = decided.every(({ first, conflict }) => first && !conflict);
       const mayPass =
         repeatsAll && controlRequests.every((request) => needsNoOther(connector, request, known));
-      const before = mayPass ? undefined : held.findBefore(draft.messageId, keysOf(draft.record));
+      const before = mayPass ? undefined : waitingKeys.findBefore(draft.messageId, keysOf(draft.record));
       const refusals = decided.flatMap(({ order, refusal }) =>
         refusal === undefined ? [] : [toProblem(draft, order, refusal)],
       );
       const isRefused = before === undefined && refusals.length > 0;
-      if (before !== undefined) holdBehind(draft, before);
+      if (before !== undefined) waitFor(draft, before);
       else if (isRefused) refuse(draft, refusals);
       // A message is taken whole or not at all. Where it asks for nothing else, its order is kept for a person to decide.
       const isKept =
@@ -180,9 +180,9 @@ function decideOrders(
     if (draft.verdict === "refused" || draft.verdict === "waiting") noteTakenNumbers(connector, draft, known);
     if (draft.verdict === "waiting") {
       waiting.add(draft.messageId);
-      held.hold(draft.messageId, keysOf(draft.record));
+      waitingKeys.add(draft.messageId, keysOf(draft.record));
     } else if (draft.record.waitedAs !== undefined) {
-      held.letGo(draft.messageId);
+      waitingKeys.remove(draft.messageId);
     }
   }
 }
@@ -208,13 +208,13 @@ function needsNoOther(
 }
 
 /** The message that it repeats has no orders yet, so there is nothing to answer with: it waits by itself. */
-function notRepeated(draft: MessageDraft): void {
+function waitAlone(draft: MessageDraft): void {
   draft.duplicateOf = undefined;
   draft.verdict = draft.record.verdict;
 }
 
 /** A later message of a subject must not overtake one that waits: the one may take out what the other puts in. */
-function holdBehind(draft: MessageDraft, messageId: number): void {
+function waitFor(draft: MessageDraft, messageId: number): void {
   const message = `message ${formatId("m", messageId)} of the same subject came first and waits for a code table`;
   draft.verdict = "waiting";
   draft.problems = [{ code: "MAPPING_EARLIER_WAITS", place: draft.record.message.place, message }];

@@ -5,7 +5,7 @@ import { formatId } from "../ids.ts";
 import { recordEvents } from "../orders/events.ts";
 import { containerRows, contentOf, INSERT_CONTAINERS } from "../orders/row.ts";
 import type { BatchSource, MessageDraft } from "./record.ts";
-import { forgetHeld, keysOf, recordHeld } from "./waiting.ts";
+import { forgetWaitingKeys, keysOf, recordWaitingKeys } from "./waiting.ts";
 
 /** $1.. arrays of one value a message. */
 const INSERT_MESSAGES = `
@@ -20,7 +20,7 @@ select x.id, $1, $2, x.ordinal, x.place, x.control_id, x.message_type, x.sha256,
             duplicate_of, peer, reply, reuses, sender)`;
 
 /** What became of messages that waited; $1.. arrays of one value a message. Index: the primary key. */
-const SETTLE_STANDING = `
+const DECIDE_WAITING = `
 update messages m
    set verdict = x.verdict,
        problems = x.problems,
@@ -30,7 +30,7 @@ update messages m
  where m.id = x.id
    and (m.verdict <> x.verdict or m.problems <> x.problems)`;
 
-/** $1 JSON array of orders. A business key that appeared meanwhile makes the insert fail, and the batch is tried anew. */
+/** $1 JSON array of orders. A business key that appeared meanwhile makes the insert fail, and the batch is tried again. */
 const INSERT_ORDERS = `
 insert into orders (id, message_id, position, connector, business_key, operation, facility_code, facility_id,
                     placer_order_number, shares_number, placer_authority, subject_code, prior_subject_code, subject, sources,
@@ -45,14 +45,14 @@ select x.id, x.message_id, x.position, x.connector, x.business_key, x.operation,
             subject_code text, prior_subject_code text, subject jsonb, sources jsonb, digest text, state text,
             failure_code text, failure_text text)`;
 
-/** Writes the messages with their orders and timeline entries, as the drafts decide, and who is held behind whom. */
+/** Writes the messages with their orders and timeline entries, as the drafts decide, and which of them wait for another. */
 export async function insertDrafts(
   client: pg.PoolClient,
   batch: BatchSource,
   drafts: readonly MessageDraft[],
 ): Promise<void> {
   const hasWaited = ({ record }: MessageDraft) => record.waitedAs !== undefined;
-  const held = drafts
+  const waiting = drafts
     .filter(({ verdict }) => verdict === "waiting")
     .map(({ messageId, record }) => ({ messageId, keys: keysOf(record) }));
   // Rows come after those that they refer to.
@@ -62,8 +62,8 @@ export async function insertDrafts(
       batch,
       drafts.filter((draft) => !hasWaited(draft)),
     ),
-    settleStanding(client, drafts.filter(hasWaited)),
-    recordHeld(client, batch.connector, held),
+    recordDecided(client, drafts.filter(hasWaited)),
+    recordWaitingKeys(client, batch.connector, waiting),
     insertOrders(client, batch.connector, drafts),
     insertTimeline(client, drafts),
   ]);
@@ -104,18 +104,18 @@ async function insertMessages(
   ]);
 }
 
-async function settleStanding(client: pg.PoolClient, drafts: readonly MessageDraft[]): Promise<void> {
+async function recordDecided(client: pg.PoolClient, drafts: readonly MessageDraft[]): Promise<void> {
   if (drafts.length === 0) return;
-  await client.query(SETTLE_STANDING, [
+  await client.query(DECIDE_WAITING, [
     drafts.map((draft) => draft.messageId),
     drafts.map((draft) => draft.verdict),
     drafts.map((draft) => JSON.stringify(draft.problems)),
     drafts.map((draft) => draft.duplicateOf ?? null),
   ]);
-  const settled = drafts.filter(({ verdict }) => verdict !== "waiting");
-  await forgetHeld(
+  const decided = drafts.filter(({ verdict }) => verdict !== "waiting");
+  await forgetWaitingKeys(
     client,
-    settled.map((draft) => draft.messageId),
+    decided.map((draft) => draft.messageId),
   );
 }
 

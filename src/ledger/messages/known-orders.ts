@@ -67,7 +67,7 @@ export async function findKnownOrders(
   );
 }
 
-/** What tells an order from all others of its sender; null for one without a number. */
+/** What distinguishes an order from all others of its sender; null for one without a number. */
 export function businessKey(
   connector: string,
   { placerOrderNumber }: Pick<Order, "placerOrderNumber">,

@@ -31,7 +31,7 @@ export interface MessageRecord {
   readonly replyTo?: ReplyTo | undefined;
   /** What is to be said of the message as a whole stands in the response to its batch. */
   readonly isAnsweredInBatch?: boolean | undefined;
-  /** The message itself, which waited in the ledger and was mapped anew. */
+  /** The message itself, which waited in the ledger and was mapped again. */
   readonly waitedAs?: number | undefined;
 }
 
@@ -40,7 +40,7 @@ export interface BatchSource {
   /** The file they came in; null for a replay. */
   readonly fileId: number | null;
   readonly connector: string;
-  /** Set when a person has an earlier message mapped anew. */
+  /** Set when a person has an earlier message mapped again. */
   readonly replayOf?: number | undefined;
 }
 
@@ -80,12 +80,12 @@ export interface OrderDraft {
   readonly conflict: NumberConflict | undefined;
 }
 
-/** Whether what was or will be answered on the connection is all that the lab is told of a message as a whole. */
+/** Whether what was or will be answered on the connection is all that the lab gets about a message as a whole. */
 export function isReportedByReply(draft: MessageDraft): boolean {
   return draft.record.replyTo?.isWhole(draft) === true;
 }
 
-/** What the lab would be told of a new order. */
+/** A new order as an outcome's payload has it. */
 export function draftSnapshot({ order, orderId, conflict }: OrderDraft): OrderSnapshot {
   return snapshotOrder({ ...order, id: orderId, state: conflict ? "parked" : "received", failure: conflict });
 }

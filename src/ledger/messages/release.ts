@@ -8,14 +8,14 @@ import { recordOutcomes } from "../results/outcomes.ts";
 import { type Insert, withInsert } from "./commit.ts";
 import type { MessageRecord } from "./record.ts";
 import { findMessage, listStoredMessages, type StoredMessage } from "./views.ts";
-import { forgetHeld } from "./waiting.ts";
+import { forgetWaitingKeys } from "./waiting.ts";
 
 /** One release at a time: two would lock the same messages in turn; any number of our own. */
 const RELEASE_LOCK = 7_264_004;
 
 /**
- * Waiting messages to be mapped anew, oldest first; $1 after this id, $2 connector, $3 code that they wait for, null for
- * any, $4 whether only those held behind another one, $5 how many. What is held behind another one always comes along.
+ * Waiting messages to be mapped again, oldest first; $1 after this id, $2 connector, $3 code that they wait for, null for
+ * any, $4 whether only those that wait for an earlier message, $5 how many. Those always come along.
  * Index: messages_waiting.
  */
 const FIND_WAITING = `
@@ -32,13 +32,13 @@ select m.id
 
 const BATCH = 200;
 
-/** Which waiting messages to map anew. */
+/** Which waiting messages to map again. */
 export interface ReleaseFilter {
   readonly connector?: string | undefined;
-  /** The facility or operation code that they wait for; what is held behind them comes along. */
+  /** The facility or operation code that they wait for; what waits for those messages comes along. */
   readonly code?: string | undefined;
-  /** Only those held behind another message. */
-  readonly isHeldOnly?: boolean | undefined;
+  /** Only those that wait for an earlier message. */
+  readonly isEarlierOnly?: boolean | undefined;
 }
 
 /** A message that waited and doesn't any more. */
@@ -51,9 +51,9 @@ export interface Released {
 }
 
 /**
- * Maps waiting messages anew, in the order in which they came, and makes orders of those that map now, answered to the
- * lab. Each batch is one transaction in which a message stops waiting and its orders appear, so a crash loses and
- * doubles none. What doesn't map yet, and what came after it for the same subject, waits on.
+ * Maps waiting messages again, in the order in which they came, and makes orders of those that map now, answered to the
+ * lab. Each batch is one transaction in which a message stops waiting and its orders appear, so a crash loses none and
+ * makes none twice. What doesn't map yet, and what came after it for the same subject, waits on.
  *
  * @param map the record of a message, by the present configuration; undefined when there is nothing to map it by
  * @throws Failure LEDGER_UNAVAILABLE
@@ -67,7 +67,7 @@ export async function releaseMessages(
   for (;;) {
     const pass = await releasePass(pool, map, filter);
     all.push(...pass);
-    // A message may have come to wait behind one that was released at that moment.
+    // A message may have begun to wait for one that was released at that moment.
     if (pass.length === 0) return all;
   }
 }
@@ -104,29 +104,29 @@ async function releaseBatch(
     after,
     filter.connector ?? null,
     filter.code ?? null,
-    filter.isHeldOnly === true,
+    filter.isEarlierOnly === true,
     BATCH,
   ]);
   const released: Released[] = [];
   let run: { connector: string; records: MessageRecord[] } | undefined;
-  const settle = async () => {
-    if (run) released.push(...(await settleRun(client, insert, run)));
+  const insertGathered = async () => {
+    if (run) released.push(...(await insertRun(client, insert, run)));
     run = undefined;
   };
   const ids = rows.map(({ id }) => id);
   for (const message of await listStoredMessages(client, ids)) {
     const record = map(message);
     if (!record) continue;
-    // Messages of all connectors keep their order; those of one that stand together are settled together.
-    if (run && run.connector !== message.connector) await settle();
+    // Messages of all connectors keep their order; those of one that stand together are inserted together.
+    if (run && run.connector !== message.connector) await insertGathered();
     run ??= { connector: message.connector, records: [] };
     run.records.push({ ...record, waitedAs: parseId("m", message.messageId) });
   }
-  await settle();
+  await insertGathered();
   return { released, last: ids.at(-1) };
 }
 
-async function settleRun(
+async function insertRun(
   client: pg.PoolClient,
   insert: Insert,
   { connector, records }: { readonly connector: string; readonly records: readonly MessageRecord[] },
@@ -174,7 +174,7 @@ update messages
 returning id`;
 
 /**
- * Gives a waiting message up, by a person's decision: the lab is told that it is refused. What waits behind it may be
+ * Gives a waiting message up, by a person's decision: it is reported to the lab as refused. What waits for it may be
  * released afterwards.
  *
  * @returns false when it doesn't wait (any more).
@@ -191,15 +191,15 @@ export async function discardMessage(pool: pg.Pool, messageId: number, act: Act)
     const problems = [problem, ...message.problems.filter((each) => isNumberTaken([each]))];
     const { rowCount } = await client.query(DISCARD, [messageId, JSON.stringify(problems)]);
     if (rowCount === 0) return false;
-    await forgetHeld(client, [messageId]);
-    const [told] = (await client.query<{ number: string | null }>(NUMBER_OF, [messageId])).rows;
+    await forgetWaitingKeys(client, [messageId]);
+    const [waiting] = (await client.query<{ number: string | null }>(NUMBER_OF, [messageId])).rows;
     await recordOutcomes(client, [
       {
         connector: message.connector,
         message_id: messageId,
         order_ids: [],
         kind: "refused",
-        payload: { problems, placerOrderNumber: told?.number ?? undefined },
+        payload: { problems, placerOrderNumber: waiting?.number ?? undefined },
       },
     ]);
     const target = { target: formatId("m", messageId), detail: { reason: act.reason } };

@@ -8,7 +8,7 @@ export type WaitingKind = "facility" | "operation" | "earlier";
 /** Messages of one connector that wait for the same. A message with two unknown codes is counted with each. */
 export interface WaitingCode {
   readonly kind: WaitingKind;
-  /** The code that no table knows; undefined for those that wait behind an earlier message. */
+  /** The code that no table knows; undefined for those that wait for an earlier message. */
   readonly code: string | undefined;
   readonly connector: string;
   readonly messages: number;
@@ -45,7 +45,7 @@ export async function listWaitingCodes(pool: pg.Pool): Promise<WaitingCode[]> {
 }
 
 /** Waiting messages that are about the same; $1 connector, $2 text[] keys. Index: the primary key. */
-const FIND_HELD = `
+const FIND_WAITING_KEYS = `
 select w.key, w.message_id
   from waiting_keys w
  where w.connector = $1
@@ -53,14 +53,14 @@ select w.key, w.message_id
  order by w.key, w.message_id`;
 
 /** $1 connector, $2 message ids, $3 keys. */
-const HOLD = `
+const INSERT_WAITING_KEYS = `
 insert into waiting_keys (connector, message_id, key)
 select $1, x.message_id, x.key
   from unnest($2::bigint[], $3::text[]) as x(message_id, key)
 on conflict do nothing`;
 
 /** $1 message ids. Index: waiting_keys_message. */
-const LET_GO = "delete from waiting_keys where message_id = any ($1)";
+const DELETE_WAITING_KEYS = "delete from waiting_keys where message_id = any ($1)";
 
 /**
  * What a message is about, as far as it could be read: its subjects, and the numbers of the orders that it brings or
@@ -87,7 +87,7 @@ export function keysOf(record: MessageRecord): string[] {
 }
 
 /** What the messages that wait through one connector are about, as a batch goes along. */
-export class HeldKeys {
+export class WaitingKeys {
   readonly #waiting: Map<string, number[]>;
 
   private constructor(waiting: Map<string, number[]>) {
@@ -97,25 +97,25 @@ export class HeldKeys {
   /**
    * What matters to these messages. Call it before ids are taken. Rows are locked until the transaction ends, so that
    * who takes a later message and who releases an earlier one wait for each other: otherwise the later one could be
-   * left waiting behind a message that doesn't wait any more.
+   * left waiting for a message that doesn't wait any more.
    */
   static async find(
     client: pg.PoolClient,
     connector: string,
     records: readonly MessageRecord[],
-  ): Promise<HeldKeys> {
+  ): Promise<WaitingKeys> {
     const keys = [...new Set(records.flatMap(keysOf))];
     const waiting = new Map<string, number[]>();
-    if (keys.length === 0) return new HeldKeys(waiting);
+    if (keys.length === 0) return new WaitingKeys(waiting);
     const isRelease = records.some(({ waitedAs }) => waitedAs !== undefined);
     const { rows } = await prepared<{ key: string; message_id: number }>(
       client,
-      isRelease ? "held_for_update" : "held_for_share",
-      `${FIND_HELD} for ${isRelease ? "update" : "share"}`,
+      isRelease ? "waiting_for_update" : "waiting_for_share",
+      `${FIND_WAITING_KEYS} for ${isRelease ? "update" : "share"}`,
       [connector, keys],
     );
     for (const row of rows) waiting.set(row.key, [...(waiting.get(row.key) ?? []), row.message_id]);
-    return new HeldKeys(waiting);
+    return new WaitingKeys(waiting);
   }
 
   /** The earliest message before this one that waits and is about one of these. */
@@ -124,14 +124,14 @@ export class HeldKeys {
     return earlier.length === 0 ? undefined : Math.min(...earlier);
   }
 
-  hold(messageId: number, keys: readonly string[]): void {
+  add(messageId: number, keys: readonly string[]): void {
     for (const key of keys) {
       const ids = this.#waiting.get(key) ?? [];
       if (!ids.includes(messageId)) this.#waiting.set(key, [...ids, messageId]);
     }
   }
 
-  letGo(messageId: number): void {
+  remove(messageId: number): void {
     for (const [key, ids] of this.#waiting) {
       this.#waiting.set(
         key,
@@ -142,17 +142,21 @@ export class HeldKeys {
 }
 
 /** Writes down what waiting messages are about. */
-export async function recordHeld(
+export async function recordWaitingKeys(
   client: pg.PoolClient,
   connector: string,
-  held: readonly { readonly messageId: number; readonly keys: readonly string[] }[],
+  waiting: readonly { readonly messageId: number; readonly keys: readonly string[] }[],
 ): Promise<void> {
-  const rows = held.flatMap(({ messageId, keys }) => keys.map((key) => ({ messageId, key })));
+  const rows = waiting.flatMap(({ messageId, keys }) => keys.map((key) => ({ messageId, key })));
   if (rows.length === 0) return;
-  await client.query(HOLD, [connector, rows.map((row) => row.messageId), rows.map((row) => row.key)]);
+  await client.query(INSERT_WAITING_KEYS, [
+    connector,
+    rows.map((row) => row.messageId),
+    rows.map((row) => row.key),
+  ]);
 }
 
 /** Writes down that these messages don't wait any more. */
-export async function forgetHeld(client: pg.PoolClient, messageIds: readonly number[]): Promise<void> {
-  if (messageIds.length > 0) await client.query(LET_GO, [messageIds]);
+export async function forgetWaitingKeys(client: pg.PoolClient, messageIds: readonly number[]): Promise<void> {
+  if (messageIds.length > 0) await client.query(DELETE_WAITING_KEYS, [messageIds]);
 }

@@ -6,7 +6,7 @@ import type { Act } from "./audit.ts";
 
 /**
  * What a task is about: an order control request that wasn't granted, news about a subject that the service can't take, a message
- * whose refusal its sender was not told, a result that the lab took back after it had acknowledged it, an order that the
+ * whose sender doesn't know of its refusal, a result that the lab took back after it had acknowledged it, an order that the
  * service has more than once, or a dropped file that was written to after it was archived.
  */
 export const TASK_KINDS = [

@@ -167,10 +167,10 @@ update orders
 
 /**
  * Has an order done although another one seems to ask for the same: the person and the reason go into the audit and
- * the timeline. It goes past what the person saw: an order that has another one's number may be doubled by its containers
- * as well, and then asks once more. It holds until the order has failed and is sent anew.
+ * the timeline. It goes past what the person saw: an order that has another one's number may have its containers
+ * as well, and then asks once more. It holds until the order has failed and is sent as a new request.
  *
- * @returns "not applicable" for an order that is not parked for such a likeness
+ * @returns "not applicable" for an order that is not parked for such a match
  */
 export async function overrideOrder(
   pool: pg.Pool,
@@ -200,8 +200,8 @@ export async function overrideOrder(
 }
 
 /**
- * Decides that an order will not be done: one that the service doesn't have, or a parked or failed one. The lab is told.
- * Where the service may have the order all the same, a reason is wanted, and the lab is told that too.
+ * Decides that an order will not be done: one that the service doesn't have, or a parked or failed one. That is reported to the lab.
+ * Where the service may have the order, a reason is needed, and the lab hears that it may be done.
  */
 export async function discardOrder(
   pool: pg.Pool,

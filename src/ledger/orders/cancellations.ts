@@ -34,7 +34,7 @@ export interface DueCancel {
   /** Those of them, before the last one, whose answer never came. */
   readonly unanswered: number;
   /** Looks in a row since the last call that found the same, and not that the order is cancelled. */
-  readonly looks: number;
+  readonly checks: number;
   /** For how long every look was answered that there is no such request, ms; undefined when the last one was not. */
   readonly goneAgeMs: number | undefined;
   /** How long ago the last call was made, ms, by the database's clock. */
@@ -50,7 +50,7 @@ select *
                c.id as "requestId", c.order_id as "orderId", o.facility_id as "facilityId", o.operation, o.surface,
                case when o.surface = 'external' then o.procedure_id else o.request_id end as "serviceId",
                o.procedure_id as "procedureId", o.subject || jsonb_build_object('code', o.subject_code) as subject,
-               c.call, c.attempts, c.unanswered, c.looks, c.next_at,
+               c.call, c.attempts, c.unanswered, c.checks, c.next_at,
                (extract(epoch from now() - c.gone_since) * 1000)::double precision as "goneAgeMs",
                (extract(epoch from now() - c.called_at) * 1000)::double precision as "calledAgeMs",
                case when c.failure_code is not null
@@ -73,7 +73,7 @@ with called as (
   update control_requests
      set call = 'sent',
          attempts = attempts + 1,
-         looks = 0,
+         checks = 0,
          gone_since = null,
          called_at = now(),
          failure_code = 'SERVICE_NO_ANSWER',
@@ -89,13 +89,13 @@ select order_id, 'cancel_called', jsonb_build_object('attempt', attempts)
 returning order_id`;
 
 /**
- * $1 request, $2 state of the call, $3 looks, $4 ms from now, $5 whether $6 code and $7 text replace the failure, $8 whether
+ * $1 request, $2 state of the call, $3 checks, $4 ms from now, $5 whether $6 code and $7 text replace the failure, $8 whether
  * the last look found nothing (null: as before), $9 calls given up as unanswered. Index: the primary key.
  */
 const POSTPONE = `
 update control_requests
    set call = $2,
-       looks = $3,
+       checks = $3,
        next_at = now() + $4 * interval '1 millisecond',
        failure_code = case when $5::boolean then $6 else failure_code end,
        failure_text = case when $5::boolean then $7 else failure_text end,
@@ -110,7 +110,7 @@ update control_requests
 const BEGIN_AGAIN = `
 update control_requests
    set call = 'due',
-       looks = 0,
+       checks = 0,
        unanswered = 0,
        called_at = null,
        gone_since = null,
@@ -147,7 +147,7 @@ export async function recordCancelCall(
 /** How a cancellation goes on that is not decided yet. */
 export interface CancelStep {
   readonly call: CancelCallState;
-  readonly looks: number;
+  readonly checks: number;
   readonly nextInMs: number;
   /** Why the last call is not known to have worked; `null`: the service took it; undefined: as before. */
   readonly failure?: { readonly code: FailureCode; readonly text: string } | null | undefined;
@@ -163,12 +163,12 @@ export interface CancelStep {
 export async function postponeCancel(
   pool: pg.Pool,
   { requestId, orderId }: Pick<DueCancel, "requestId" | "orderId">,
-  { call, looks, nextInMs, failure, isGone, isUnanswered, answer }: CancelStep,
+  { call, checks, nextInMs, failure, isGone, isUnanswered, answer }: CancelStep,
 ): Promise<void> {
   const reason = [failure !== undefined, failure?.code ?? null, failure?.text ?? null];
   const found = [isGone ?? null, isUnanswered === true ? 1 : 0];
   await inTransaction(pool, async (client) => {
-    await client.query(POSTPONE, [requestId, call, looks, Math.round(nextInMs), ...reason, ...found]);
+    await client.query(POSTPONE, [requestId, call, checks, Math.round(nextInMs), ...reason, ...found]);
     if (answer && failure) await insertOrderAnswer(client, { orderId, failureCode: failure.code, answer });
   });
 }

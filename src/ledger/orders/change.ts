@@ -40,7 +40,7 @@ export interface OrderChange {
   readonly nextInMs?: number | undefined;
   readonly pollIntervalMs?: number | undefined;
   readonly attempts?: number | undefined;
-  readonly looks?: number | undefined;
+  readonly checks?: number | undefined;
   readonly failedChecks?: number | undefined;
   /** Gives the order back: no worker owns it any more. */
   readonly isReleased?: boolean | undefined;
@@ -80,7 +80,7 @@ export interface OrderChange {
   readonly isRechecked?: boolean | undefined;
   /** An entry of the timeline. `detail` holds no patient's values. */
   readonly event?: { readonly kind: string; readonly detail?: Readonly<Record<string, unknown>> } | undefined;
-  /** Whether the lab is to be told of the order as it then stands. */
+  /** Whether the order as it then stands is reported to the lab. */
   readonly isReported?: boolean | undefined;
   /** What a person is to do about the order. */
   readonly task?: Omit<NewTask, "orderId"> | undefined;
@@ -102,7 +102,7 @@ update orders o
        next_at = case when x.next_in_ms is null then o.next_at else now() + x.next_in_ms * interval '1 millisecond' end,
        poll_interval_ms = coalesce(x.poll_interval_ms, o.poll_interval_ms),
        attempts = coalesce(x.attempts, o.attempts),
-       looks = case when x.clears_intent then 0 else coalesce(x.looks, o.looks) end,
+       checks = case when x.clears_intent then 0 else coalesce(x.checks, o.checks) end,
        failed_checks = case when x.clears_intent then 0 else coalesce(x.failed_checks, o.failed_checks) end,
        owner = case when x.releases then null else o.owner end,
        fence = case when x.takes_back then nextval('fences') else o.fence end,
@@ -135,7 +135,7 @@ update orders o
   from jsonb_to_recordset($1::jsonb) as x(
          order_id bigint, fence bigint, "from" text[], "to" text, failure_code text, failure_text text,
          clears_failure boolean, surface text, request_id bigint, procedure_id bigint, procedure_code text,
-         remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, looks integer,
+         remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, checks integer,
          failed_checks integer, releases boolean, takes_back boolean, is_held boolean, clears_intent boolean, reopens_intent boolean,
          approves_repost boolean, is_refused boolean, is_unsent boolean,
          is_missing boolean, is_locating boolean, is_rechecked boolean, recheck_in_ms double precision,
@@ -159,7 +159,7 @@ update order_containers c
  * Orders with the message that had them ask for what they ask for, where that isn't the one that placed them; $1 bigint[].
  * Indexes: the primary key, control_requests_order.
  */
-const ORDERS_TO_TELL = `
+const REPORTED_ORDERS = `
 select ${ORDER_COLUMNS},
        (select c.message_id
           from control_requests c
@@ -193,7 +193,7 @@ function toParameter(change: OrderChange): Record<string, unknown> {
     next_in_ms: change.nextInMs,
     poll_interval_ms: change.pollIntervalMs === undefined ? undefined : Math.round(change.pollIntervalMs),
     attempts: change.attempts,
-    looks: change.looks,
+    checks: change.checks,
     failed_checks: change.failedChecks,
     releases: change.isReleased === true || change.isTakenBack === true,
     takes_back: change.isTakenBack === true,
@@ -278,8 +278,8 @@ async function applyChanges(client: pg.PoolClient, changes: readonly OrderChange
     client,
     applied.flatMap(({ orderId, task }) => (task ? [{ ...task, orderId }] : [])),
   );
-  const told = applied.filter((change) => change.isReported).map((change) => change.orderId);
-  if (told.length > 0) await insertOrderOutcomes(client, told);
+  const reported = applied.filter((change) => change.isReported).map((change) => change.orderId);
+  if (reported.length > 0) await insertOrderOutcomes(client, reported);
   return changed;
 }
 
@@ -304,12 +304,12 @@ async function updateOrders(
 type ReportedRow = OrderRow & { readonly changedBy: number | null; readonly messagePlace: string };
 
 /**
- * Records that the lab is to be told of these orders as they stand. It echoes the message that changed an order: the codes
+ * Records that these orders are reported to the lab as they stand. The report echoes the message that changed an order: the codes
  * of the first one would say that what was taken out had been stored. An order that has another one's number and was not
  * sent is reported as a refusal of its message, since any status of it would be read as that of the other one.
  */
 export async function insertOrderOutcomes(client: pg.PoolClient, orderIds: readonly number[]): Promise<void> {
-  const { rows } = await client.query<ReportedRow>(ORDERS_TO_TELL, [orderIds]);
+  const { rows } = await client.query<ReportedRow>(REPORTED_ORDERS, [orderIds]);
   await recordOutcomes(
     client,
     rows.map((row): NewOutcome => {

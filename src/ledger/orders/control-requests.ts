@@ -79,7 +79,7 @@ select c.control, c.actor, c.reason, c.state, c.attempts, c.asked_at as "askedAt
  where c.order_id = $1
  order by c.id`;
 
-/** A decided request: what the lab is told of it, and of which order and message. */
+/** A decided request: what is reported to the lab, and of which order and message. */
 export type DecidedRequest = Pick<
   NewControlRequest,
   "connector" | "messageId" | "orderId" | "control" | "placerOrderNumber" | "fillerNumber" | "refusal"

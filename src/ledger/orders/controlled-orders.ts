@@ -87,7 +87,7 @@ export interface PlacedRequest {
   readonly position: number;
 }
 
-/** What of an order tells whether a request is about it, and what can be done. */
+/** What of an order decides whether a request is about it, and what can be done. */
 export interface ControlledOrder extends Pick<ControlFacts, "state" | "isAtService" | "hasIntent"> {
   readonly id: number;
   readonly isHeld: boolean;
@@ -106,7 +106,7 @@ export interface ControlledOrder extends Pick<ControlFacts, "state" | "isAtServi
 
 /** A request with the order that it is about. */
 export interface ChosenRequest extends PlacedRequest {
-  /** Undefined where there is none; the first one where nothing tells which is meant. */
+  /** Undefined where there is none; the first one where nothing shows which is meant. */
   readonly order: ControlledOrder | undefined;
   /** Why it is refused for what it says, whatever the state of the order. */
   readonly refusal: ControlRefusal | undefined;
@@ -161,7 +161,7 @@ export async function findOrders(
  * Which of the orders of a number are meant: the one that our own number names, else the one that had the number first. A
  * later one is never meant by that number, since its message was refused or its results carry our number alone.
  *
- * @returns more than one where nothing tells which is meant: then none of them is touched
+ * @returns more than one where nothing shows which is meant: then none of them is touched
  */
 function chooseNamed(
   request: ControlRequest,

@@ -54,7 +54,7 @@ function logSteps(logger: Logger, steps: readonly Step[]): void {
     const name = { order: formatId("o", orderId), connector, file };
     const words = Object.hasOwn(WORDS, kind) ? WORDS[kind] : `order: ${kind.replaceAll("_", " ")}`;
     const { code, requestId, procedureId } = detail;
-    // A parked order waits for a person, and one that failed may be done anew by a person.
+    // A parked order waits for a person, and one that failed may be retried by a person.
     const level = toState === "parked" || toState === "failed" ? "warn" : "info";
     logger[level]({ ...name, code, requestId, procedureId }, words);
   }
@@ -68,7 +68,7 @@ const WORDS: Readonly<Record<string, string>> = {
   again: "order not submitted; it is tried again",
   refused_for_now: "order refused for now; it is tried again",
   unanswered: "order's call got no definite answer; the service is checked for it",
-  settled: "order's lost call had no effect; the order goes on",
+  reconciled: "order's lost call had no effect; the order goes on",
   adopted: "order's lost call was found at the service",
   submitted: "order submitted",
   accepted: "order accepted by the facility's staff",

@@ -3,7 +3,7 @@ import type { OrderState } from "../../core/order-state.ts";
 import { run } from "../database.ts";
 import { formatId } from "../ids.ts";
 
-/** Orders handed to the submit queue together. An order that is handed over anew gets another batch. */
+/** Orders handed to the submit queue together. An order that is handed over again gets another batch. */
 export interface Batch {
   readonly batch: number;
   /** In ascending order. */
@@ -15,7 +15,7 @@ export interface Batch {
  * earlier one of its lane is not past its submission, and while any other one, such as a later order that overtook it
  * while it was parked, is in hand or may have a call under way. One that the lab has on hold isn't handed over, and
  * holds its lane as little as a parked one. A merge also waits for the earlier merges into the subject that it does away
- * with, so that of A into B and B into C the first is told first.
+ * with, so that of A into B and B into C the first is reported first.
  * $1 how many, $2 text[] states in which an earlier order holds the lane.
  * The subqueries take the first row of an index so that a lane of many orders costs no more than a lane of one.
  * Indexes: orders_waiting, orders_lane.

@@ -38,7 +38,7 @@ export async function findClaimed(
   return new Map(rows.map((row) => [row.claimed, nameOrder(row.id, row.placer_order_number)]));
 }
 
-/** Whether another order of the lane has a call under way that nobody has settled; $1 order id. Index: orders_lane. */
+/** Whether another order of the lane has a call that is not reconciled; $1 order id. Index: orders_lane. */
 const LANE_UNRECONCILED = `
 select exists (
   select 1
@@ -84,7 +84,7 @@ const COUNT_EMPTY = `
 select count(*)::integer as count
   from order_events e
  where e.order_id = $1
-   and e.kind = 'settled'
+   and e.kind = 'reconciled'
    and e.detail ->> 'found' = 'nothing'
    and e.detail ->> 'isRefused' is null
    and e.id > coalesce((select max(r.id)

@@ -28,7 +28,7 @@ export interface LedgerOrder extends Order {
   readonly containers: readonly LedgerContainer[];
   readonly state: OrderState;
   readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
-  /** By which its request is known at the service; another one once it asks for something else, or is done anew. */
+  /** By which its request is known at the service; another one once it asks for something else, or is done again. */
   readonly mark: string;
   /** Starts of the current step that did not end it. */
   readonly attempts: number;
@@ -39,12 +39,12 @@ export interface LedgerOrder extends Order {
   /** How long ago that was, ms, by the database's clock. */
   readonly intentAgeMs: number | undefined;
   /** How often the service was searched for what the intended call may have done. */
-  readonly looks: number;
+  readonly checks: number;
   /** Searches in a row that failed themselves. */
   readonly failedChecks: number;
   /** Requests of this subject and type that were there before the first call to create what the order asks for now. */
   readonly knownRequestIds: readonly number[];
-  /** Requests or procedures that the service made of it before a person had it done anew. */
+  /** Requests or procedures that the service made of it before a person had it done again. */
   readonly formerIds: readonly number[];
   readonly isRepostApproved: boolean;
   /** When the first call to create what the order asks for now left; undefined while none has. */
@@ -81,7 +81,7 @@ export const ORDER_COLUMNS = `
   case when o.failure_code is not null
        then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
   o.mark, o.attempts, o.next_at as "nextAt", o.fence, o.intent, o.intent_at as "intentAt",
-  (extract(epoch from now() - o.intent_at) * 1000)::double precision as "intentAgeMs", o.looks,
+  (extract(epoch from now() - o.intent_at) * 1000)::double precision as "intentAgeMs", o.checks,
   o.failed_checks as "failedChecks", o.known_request_ids as "knownRequestIds", o.former_ids as "formerIds",
   o.is_repost_approved as "isRepostApproved", o.called_at as "calledAt",
   o.is_changed as "isChanged", o.is_refused as "isRefused", o.surface,
@@ -160,7 +160,7 @@ export async function readOrders(client: Queryable, orderIds: readonly number[])
   return listOrderRows(client, ORDERS_BY_ID, [orderIds]);
 }
 
-/** What the lab would be told of the order as it stands, as an outcome's payload has it. */
+/** The order as it stands, as an outcome's payload has it. */
 export type OrderSnapshot = OutcomeOrder<string>;
 
 /** The order as it stands, or as it is about to be kept, for an outcome's payload. */
@@ -250,7 +250,7 @@ export function containerRows(
 
 /**
  * An order that the service doesn't have asks for something else from now on. The subject stays the same one, and so do
- * its name and birth date where the change tells none: nobody else's values are compared with the service's then. A new
+ * its name and birth date where the change has none: nobody else's values are compared with the service's then. A new
  * mark, so that a call for the former content, should it ever show up late, is not taken for this one's. Who assigned
  * its number is known from then on, if it wasn't; $1 order id, $2 JSON of the content. Index: the primary key.
  */

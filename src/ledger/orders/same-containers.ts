@@ -36,7 +36,7 @@ export interface NumberHolder {
 }
 
 /** What of the ledger decides whether an order would be done twice. */
-export interface Likeness {
+export interface Matches {
   /** Whether the service confirmed a registration of the order's subject so recently that it may not list it yet. */
   readonly isSubjectJustRegistered: boolean;
   /** What a person decided to go past. */
@@ -69,7 +69,7 @@ select o.id,
           join orders e on e.id = c.order_id
          where mine.order_id = o.id
            and e.state not in ('rejected', 'cancelled', 'failed', 'discarded')
-           -- Refused to the lab, which may send it anew under a number of its own.
+           -- Refused to the lab, which may send it again under a number of its own.
            and not (e.state = 'parked' and e.shares_number and e.surface is null)) as same,
        exists (
          select 1
@@ -92,7 +92,7 @@ select o.id,
 /** A subject that was registered this recently may be missing from the service's list. */
 const REGISTERED_WITHIN_MS = 900_000;
 
-interface LikenessRow {
+interface MatchesRow {
   id: number;
   is_just_registered: boolean;
   overrides: Override[];
@@ -111,7 +111,7 @@ interface LikenessRow {
   }[];
 }
 
-function holderOf(row: LikenessRow): NumberHolder | undefined {
+function holderOf(row: MatchesRow): NumberHolder | undefined {
   if (row.holder_id === null) return undefined;
   return {
     name: nameOrder(row.holder_id, row.placer_order_number),
@@ -123,12 +123,12 @@ function holderOf(row: LikenessRow): NumberHolder | undefined {
 export async function findMatches(
   pool: pg.Pool,
   orderIds: readonly number[],
-): Promise<ReadonlyMap<number, Likeness>> {
-  const rows = await run<LikenessRow>(pool, FIND_MATCHES, [orderIds, REGISTERED_WITHIN_MS]);
-  return new Map(rows.map((row) => [row.id, toLikeness(row)]));
+): Promise<ReadonlyMap<number, Matches>> {
+  const rows = await run<MatchesRow>(pool, FIND_MATCHES, [orderIds, REGISTERED_WITHIN_MS]);
+  return new Map(rows.map((row) => [row.id, toMatches(row)]));
 }
 
-function toLikeness(row: LikenessRow): Likeness {
+function toMatches(row: MatchesRow): Matches {
   return {
     isSubjectJustRegistered: row.is_just_registered,
     overrides: new Set(row.overrides),

@@ -26,7 +26,7 @@ select f.code, f.facility_id, f.prior
 /** Whose identifiers the lab has merged. */
 export interface SubjectMerges {
   /**
-   * Whether the lab has told that the subject of an order goes by this code at its facility from now on. What the service
+   * Whether the lab has reported that the subject of an order goes by this code at its facility from now on. What the service
    * made of the merge doesn't matter: the lab knows the subject under no other code.
    */
   hasMerged(order: { readonly facility_id: number; readonly subject_code: string }, into: string): boolean;

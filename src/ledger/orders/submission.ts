@@ -29,12 +29,12 @@ const RECORD_INTENTS = `
 update orders o
    set intent = x.intent,
        intent_at = now(),
-       looks = 0,
+       checks = 0,
        failed_checks = 0,
        is_refused = false,
        is_repost_approved = false,
        is_changed = o.is_changed and x.intent <> 'request',
-       -- What was there before the first call tells for good what a call may have made, until the surface or the content is another one.
+       -- What was there before the first call shows for good what a call may have made, until the surface or the content is another one.
        known_request_ids = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface and not o.is_changed)
                                 then o.known_request_ids
                                 else x.known end,
@@ -58,7 +58,7 @@ returning o.id, o.intent_at`;
 /**
  * What another process left in hand, and what this one has held for longer than its lease; $1 this process's owner name,
  * $2 fences that its workers gave up, $3 interruptions in a row after which a person is asked, since an order whose every
- * attempt ends its worker must not go round for ever, $4 what that person is told, $5 batches whose claim was not answered.
+ * attempt ends its worker must not go round for ever, $4 the words for that person, $5 batches whose claim was not answered.
  * A new fence shuts out a worker that wakes up late. Index: orders_in_hand.
  */
 const RELEASE_ABANDONED = `
@@ -94,7 +94,7 @@ const INTERRUPTED_TEXT = "every attempt was interrupted before it came to an end
 /** Everything that an earlier process had queued goes back to waiting: its jobs may be gone, and stale ones are ignored. */
 const REQUEUE_ALL = "update orders set state = 'received' where state = 'queued' returning id";
 
-/** Jobs of unsettled orders are gone with the process that would have run them. */
+/** Jobs of unreconciled orders are gone with the process that would have run them. */
 const FORGET_HANDOVERS =
   "update orders set handed_over_at = null where state = 'submitting' and handed_over_at is not null";
 
@@ -191,13 +191,13 @@ export async function releaseExpired(
 export async function recoverSubmissions(
   pool: pg.Pool,
   owner: string,
-): Promise<{ requeued: number; unsettled: number }> {
+): Promise<{ requeued: number; unreconciled: number }> {
   return inTransaction(pool, async (client) => {
     const released = await release(client, owner, { fences: [], claims: [] });
     const requeued = await client.query(REQUEUE_ALL);
     await client.query(FORGET_HANDOVERS);
-    const unsettled = released.filter((row) => row.has_intent).length;
-    return { requeued: (requeued.rowCount ?? 0) + released.length - unsettled, unsettled };
+    const unreconciled = released.filter((row) => row.has_intent).length;
+    return { requeued: (requeued.rowCount ?? 0) + released.length - unreconciled, unreconciled };
   });
 }
 

@@ -155,7 +155,7 @@ export interface WithoutCall {
 
 /**
  * What of the service's newest was made by a call that the ledger must have forgotten. A mark proves it. What carries none, as
- * every retrieval, is told by its subject and time.
+ * every retrieval, is known by its subject and time.
  */
 export async function findWithoutCall(
   pool: pg.Pool,

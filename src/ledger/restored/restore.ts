@@ -20,7 +20,7 @@ export interface Restored {
 
 /** For so long after a restore the lab may send again what the ledger has forgotten. */
 const WATCH_DAYS = 30;
-/** Numbers that were given since the copy was made can't be known; nobody gives so many meanwhile. */
+/** Numbers that were given since the copy was made can't be known; nobody gives that many meanwhile. */
 const GAP = 1_000_000;
 /** Of the numbers of result files for one input file. */
 const FILE_GAP = 1_000;
@@ -157,7 +157,7 @@ select o.id
 const COMPARE_NONE = "update orders set compare_at = null where compare_at is not null returning id";
 
 /**
- * A person has seen to it that nothing is doubled: nothing more is compared with the service on account of the restore.
+ * A person has made sure that nothing is done twice: nothing more is compared with the service on account of the restore.
  *
  * @returns how many orders were not compared; undefined when there is no restore to lift
  */

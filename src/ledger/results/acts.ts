@@ -21,7 +21,7 @@ update deliveries
 returning id`;
 
 /**
- * An outcome that no message could be made of is composed anew, and keeps its place among the deliveries; $1 id of the
+ * An outcome that no message could be made of is composed again, and keeps its place among the deliveries; $1 id of the
  * delivery, which is parked until then.
  */
 const COMPOSE_ANEW = `
@@ -34,7 +34,7 @@ update outcomes t
    and t.delivery_id = d.id
 returning d.id`;
 
-/** What was to be composed anew is given up with its delivery; $1 id. */
+/** What was to be composed again is given up with its delivery; $1 id. */
 const DROP_DELIVERY = `
 with dropped as (
   update deliveries
@@ -42,7 +42,7 @@ with dropped as (
    where id = $1
      and state in ('pending', 'parked')
   returning id),
- untold as (
+ unreported as (
   update outcomes
      set is_composed = true
     from dropped

@@ -3,7 +3,7 @@ import { Failure } from "../../core/failures.ts";
 import { inTransaction } from "../database.ts";
 import { formatId } from "../ids.ts";
 import type { ComposedDelivery, Composition, UncomposedOutcome } from "./outcomes.ts";
-import { noteUntoldRefusals } from "./tasks.ts";
+import { noteUnreportedRefusals } from "./tasks.ts";
 
 /** The orders that an outcome of this alias is about: one, several or none. Index: the primary key of outcome_orders. */
 const ordersOf = (alias: string): string =>
@@ -55,16 +55,16 @@ export async function recordComposition(
   connector: string,
   composition: Composition,
 ): Promise<void> {
-  const { untold } = composition;
+  const { unreported } = composition;
   const made = inOrder(composition);
   await inTransaction(pool, async (client) => {
     const deliveryIds = await insertDeliveries(client, connector, made);
     const marks = [
       ...made.flatMap(({ outcomeIds }, index) => outcomeIds.map((id) => [id, deliveryIds[index]] as const)),
-      ...untold.map((id) => [id, null] as const),
+      ...unreported.map((id) => [id, null] as const),
     ];
     await markComposed(client, connector, marks);
-    if (untold.length > 0) await noteUntoldRefusals(client, untold);
+    if (unreported.length > 0) await noteUnreportedRefusals(client, unreported);
   });
 }
 
@@ -123,7 +123,7 @@ async function markComposed(
   );
 }
 
-/** The parked delivery of an outcome that is composed anew; $1 id. Index: the primary key. */
+/** The parked delivery of an outcome that is composed again; $1 id. Index: the primary key. */
 const LOCK_PARKED =
   "select id from deliveries where id = $1 and state = 'parked' and bytes is null for update";
 
@@ -144,7 +144,7 @@ const STILL_UNCOMPOSED = "update deliveries set failure_code = $2, failure_text 
 /** The profile doesn't report it any more; $1 id. Index: the primary key. */
 const FORGET_DELIVERY = "delete from deliveries where id = $1";
 
-/** Keeps what was composed anew of one outcome in the place of the delivery that it was parked as. */
+/** Keeps what was composed again of one outcome in the place of the delivery that it was parked as. */
 export async function recordComposedAnew(
   pool: pg.Pool,
   connector: string,
@@ -159,7 +159,7 @@ export async function recordComposedAnew(
     else if (failed) await client.query(STILL_UNCOMPOSED, [parkedAs, failed.code, failed.text]);
     else {
       await client.query(FORGET_DELIVERY, [parkedAs]);
-      await noteUntoldRefusals(client, [outcomeId]);
+      await noteUnreportedRefusals(client, [outcomeId]);
     }
   });
 }

@@ -86,7 +86,7 @@ with done as (
   returning id, connector, file_name, order_ids, is_answer),
  noted as (
   insert into order_events (order_id, kind, detail)
-  select o.id, 'told', jsonb_build_object('deliveryId', 'd' || done.id, 'file', done.file_name)
+  select o.id, 'result_sent', jsonb_build_object('deliveryId', 'd' || done.id, 'file', done.file_name)
     from done
    cross join lateral unnest(done.order_ids) as o(id)
    where not done.is_answer
@@ -141,7 +141,7 @@ export async function findProbe(pool: pg.Pool, connector: string): Promise<DueDe
   return (await run<DueDelivery & pg.QueryResultRow>(pool, PROBE, [connector]))[0];
 }
 
-/** Records that the lab has these; the log tells it of each order. */
+/** Records that the lab has these; the log has it for each order. */
 export async function recordDelivered(pool: pg.Pool, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
   const sent = await run<{ id: number; connector: string; orderId: number | null }>(pool, DELIVERED, [ids]);

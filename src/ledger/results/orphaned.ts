@@ -6,7 +6,7 @@ import { type Act, recordAudit } from "../operator/audit.ts";
 /** What the ledger holds of a connector that the configuration doesn't name any more. */
 export interface Orphaned {
   readonly connector: string;
-  /** What the lab is still to be told: facts of which no file was made yet, and files that it doesn't have. */
+  /** What is still to be sent to the lab: facts of which no file was made yet, and files that it doesn't have. */
   readonly results: number;
   /** Orders that haven't ended. They are submitted and followed. */
   readonly orders: number;
@@ -71,7 +71,7 @@ export function listOrphaned(pool: pg.Pool, configured: readonly string[]): Prom
   return run<Orphaned & pg.QueryResultRow>(pool, ORPHANED, [configured, OPEN_STATES]);
 }
 
-/** What connectors are of, as far as what came through them tells. */
+/** Kinds of connectors, as far as what came through them shows. */
 export type ConnectorKind = "hl7-drop" | "csv-drop" | "mllp";
 
 /**
@@ -104,7 +104,7 @@ select distinct case when m.format = 'csv' then 'csv-drop'
  where m.format <> 'unreadable'
  order by kind`;
 
-/** Of what kind a connector was by what waits of it: none where that doesn't tell, several where it changed. */
+/** Of what kind a connector was by what waits of it: none where that doesn't show, several where it changed. */
 export async function findKinds(pool: pg.Pool, connector: string): Promise<ConnectorKind[]> {
   return (await run<{ kind: ConnectorKind }>(pool, KINDS, [connector, OPEN_STATES])).map(({ kind }) => kind);
 }
@@ -126,7 +126,7 @@ update deliveries
    and (state = 'pending' or state = 'parked')
 returning id`;
 
-/** What no file was made of yet, and what is composed anew when a person says so; $1 from, $2 to, $3 ids of moved deliveries. */
+/** What no file was made of yet, and what is composed again when a person says so; $1 from, $2 to, $3 ids of moved deliveries. */
 const MOVE_OUTCOMES = `
 update outcomes
    set connector = $2

@@ -15,7 +15,7 @@ export interface OpenOutcome {
   /** The bytes and character set of the HL7 message that it answers; undefined for CSV. */
   readonly original: { readonly raw: Buffer; readonly encoding: string | undefined } | undefined;
   readonly fileId: number | undefined;
-  /** The delivery that it is parked as since no message could be made of it: one is made anew, to be sent in its place. */
+  /** The delivery that it is parked as since no message could be made of it: another one is made, to be sent in its place. */
   readonly parkedAs: number | undefined;
 }
 
@@ -154,8 +154,8 @@ function toOutcome(row: OutcomeRow): Outcome {
 }
 
 /**
- * What the lab is still to be told through a connector, in the order in which it happened: so many at most, and no more
- * than the memory has room for. The outcomes of one message share its text, since it may be large and have thousands.
+ * What is still to be reported to the lab through a connector, in the order in which it happened: `limit` at most, and no
+ * more than the memory has room for. The outcomes of one message share its text, since it may be large and have thousands.
  */
 export async function listOpenOutcomes(
   pool: pg.Pool,
@@ -202,8 +202,8 @@ export async function findOpenConnectors(
 /** What became of a batch of outcomes. */
 export interface Composition {
   readonly deliveries: readonly ComposedDelivery[];
-  /** Outcomes that the profile doesn't tell the lab. */
-  readonly untold: readonly number[];
+  /** Outcomes that the profile doesn't send to the lab. */
+  readonly unreported: readonly number[];
   readonly uncomposed: readonly UncomposedOutcome[];
 }
 
@@ -216,11 +216,11 @@ export async function takeResultNumber(pool: pg.Pool, connector: string, inputNa
   return row?.last_number ?? 1;
 }
 
-/** A fact that the lab is to be told. */
+/** A fact for the lab. */
 export interface NewOutcome {
   readonly connector: string;
   readonly message_id: number;
-  /** The orders that it is about: it goes out behind what was told of them before, and before what is told of them later. */
+  /** The orders that it is about: it is sent after what happened to them before, and before what happens to them later. */
   readonly order_ids: readonly number[];
   readonly kind: "acknowledged" | "refused" | "waiting" | "changed" | "control";
   /** Plain JSON, in the form that `outcomes.ts` reads. */
@@ -228,7 +228,7 @@ export interface NewOutcome {
 }
 
 /**
- * Facts to tell, in this order; $1 is a JSON array of {@link NewOutcome}. Their time is that of the clock: a transaction
+ * Facts for the lab, in this order; $1 is a JSON array of {@link NewOutcome}. Their time is that of the clock: a transaction
  * that waited for an order's row began before what it waited for. A reference locks its order, so they are made in the order
  * in which whoever changes orders locks them.
  */
@@ -236,7 +236,7 @@ const INSERT_OUTCOMES = `
 with fresh as materialized (
   select nextval(pg_get_serial_sequence('outcomes', 'id')) as id, x.*
     from jsonb_to_recordset($1::jsonb) as x(connector text, message_id bigint, order_ids bigint[], kind text, payload jsonb)),
-told as (
+recorded as (
   insert into outcomes (id, connector, message_id, order_id, kind, payload, occurred_at)
   select f.id, f.connector, f.message_id, case when cardinality(f.order_ids) = 1 then f.order_ids[1] end, f.kind, f.payload,
          clock_timestamp()
@@ -248,7 +248,7 @@ select distinct f.id, o.id
  where cardinality(f.order_ids) > 1
  order by o.id, f.id`;
 
-/** Records what the lab is to be told, in the transaction in which it happened. */
+/** Records facts for the lab, in the transaction in which they happened. */
 export async function recordOutcomes(client: pg.PoolClient, outcomes: readonly NewOutcome[]): Promise<void> {
   if (outcomes.length === 0) return;
   await client.query(INSERT_OUTCOMES, [JSON.stringify(outcomes)]);

@@ -11,7 +11,7 @@ select x.message_id, 'refusal', x.text
 on conflict (message_id) where message_id is not null do nothing`;
 
 /**
- * Those of these outcomes that refuse a message which came over a connection, where no file tells of it either; $1 ids.
+ * Those of these outcomes that refuse a message which came over a connection, where no file shows it either; $1 ids.
  * Index: the primary keys.
  */
 const REFUSALS_OVER_CONNECTIONS = `
@@ -44,10 +44,10 @@ function isUnheard(draft: MessageDraft): boolean {
 }
 
 /**
- * The same for messages that were acknowledged when they came and refused afterwards, and of which the profile tells
+ * The same for messages that were acknowledged when they came and refused afterwards, and of which the profile sends
  * nothing.
  */
-export async function noteUntoldRefusals(
+export async function noteUnreportedRefusals(
   client: pg.PoolClient,
   outcomeIds: readonly number[],
 ): Promise<void> {
@@ -100,6 +100,6 @@ export async function noteTakenBack(
   fileName: string,
   answer: string,
 ): Promise<void> {
-  const text = `the lab system answered this result with ${answer} after it had acknowledged it; it is not sent again, so tell the lab what it says`;
+  const text = `the lab system answered this result with ${answer} after it had acknowledged it; it is not sent again, so call the lab about what it says`;
   await run(pool, OPEN_TAKEN_BACK_TASK, [connector, fileName, text]);
 }

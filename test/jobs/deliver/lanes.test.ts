@@ -70,7 +70,7 @@ function aLab({ pool }: TestLedger, { parkAfter = 10, backoff = { firstMs: 1, ma
       deliveries: lab.isOneFile
         ? [{ fileName: fit.map(nameOf).join("+"), bytes, outcomeIds: fit.map(({ id }) => id) }]
         : fit.map((each) => ({ fileName: nameOf(each), bytes, outcomeIds: [each.id] })),
-      untold: [],
+      unreported: [],
       uncomposed: open
         .filter((each) => lab.spoiled.has(nameOf(each)))
         .map(({ id }) => ({ outcomeId: id, code: "UNCLASSIFIED", text: "no message" })),
@@ -311,7 +311,7 @@ describe("an answer", () => {
       expect(shown.map(({ fileName }) => fileName)).toEqual(["ack AB1", "answer AB2"]);
       expect((await findDelivery(pool, 2))?.orderIds).toEqual(ids.map((id) => `o${id}`));
       for (const id of ids) {
-        const sent = (await listEvents(pool, id)).filter(({ kind }) => kind === "told");
+        const sent = (await listEvents(pool, id)).filter(({ kind }) => kind === "result_sent");
         expect(sent.map(({ detail }) => detail.deliveryId)).toEqual(["d2"]);
       }
     }));

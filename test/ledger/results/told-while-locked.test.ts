@@ -30,5 +30,5 @@ test("what the lab has got is recorded while a message about the same orders is 
       client.release();
       await impatient.end();
     }
-    expect((await listEvents(pool, id)).map(({ kind }) => kind)).toContain("told");
+    expect((await listEvents(pool, id)).map(({ kind }) => kind)).toContain("result_sent");
   }));
