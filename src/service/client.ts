@@ -28,7 +28,7 @@ import {
   readPage,
   readRecord,
 } from "./lists/reads.ts";
-import type { NewRequest } from "./new-request.ts";
+import type { CreateOptions, NewRequest } from "./new-request.ts";
 import { type ListFacts, type ProbePlan, probeLists, probeUnknownId, type UnknownId } from "./probe/probe.ts";
 import { type ExternalBatch, readExternalProcedures, readProcedures, readRequests } from "./read-batch.ts";
 import { findCreatedProcedure } from "./reconcile/find-procedure.ts";
@@ -39,13 +39,7 @@ import { listNewest, type Newest } from "./reconcile/newest.ts";
 import { snapshotRequestIds } from "./reconcile/search-requests.ts";
 import { getRefill, listTanks, type RefillReading, type RefillSearch, readRefills } from "./refills.ts";
 import { getLocation, listSubjectContainers } from "./request-surface/containers.ts";
-import {
-  type CreatedRequest,
-  type CreateOptions,
-  createRequest,
-  getProcedure,
-  getRequest,
-} from "./request-surface/requests.ts";
+import { type CreatedRequest, createRequest, getProcedure, getRequest } from "./request-surface/requests.ts";
 import { findSubject, getSubject, registerSubject } from "./request-surface/subjects.ts";
 import { resolveSettings, type ServiceAuth, type ServiceSettings } from "./settings.ts";
 import type { ProcedureStatus, RequestStatus, ServiceContainer, ServiceSubject } from "./shapes.ts";

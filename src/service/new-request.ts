@@ -1,8 +1,13 @@
 import { z } from "zod";
+import { Failure } from "../core/failures.ts";
 import type { OrderContainer } from "../core/order.ts";
 import { type Phi, phi } from "../core/phi.ts";
 import type { Surface } from "../core/surface.ts";
+import { type Answer, unwrapObject } from "./http/answer.ts";
+import type { ServiceContext } from "./http/context.ts";
 import type { ResolvedSettings } from "./settings.ts";
+import { NO_STATUS, type ServiceEntry } from "./shapes.ts";
+import { isOtherType, type ServiceWords } from "./values.ts";
 
 /** A procedure request to be created; containers of a retrieval are already resolved to the service's ids. */
 export type NewRequest =
@@ -102,4 +107,89 @@ const bodyShape = z.object({
 /** Which fields a service insists on is not shown by the specification, so no description is left empty. */
 function describe({ description, label }: OrderContainer): string {
   return description.trim() === "" ? label : description;
+}
+
+/** Options of the one call that must not be made twice. */
+export interface CreateOptions {
+  /** Runs right before the first byte leaves, after all waiting; when it throws, nothing is sent. */
+  readonly beforeSend?: (() => void | Promise<void>) | undefined;
+  /** Further values of the patient (names, birth date) to mask in what the service says. */
+  readonly sensitive?: readonly Phi[] | undefined;
+}
+
+/**
+ * Makes the call that creates what an order asks for. It counts as created only when the answer is JSON with an integer id and
+ * contradicts nothing of what was sent; a status that it doesn't show is `PENDING`.
+ *
+ * @throws Failure SERVICE_NO_ANSWER or SERVICE_ANSWER_DIFFERS when it may have been created, SERVICE_REFUSED and
+ * CONTAINER_OF_OTHER_SUBJECT when it was not and won't be, a transient one when nothing was done.
+ */
+export function postNew<T extends ServiceEntry>(
+  { settings, transport }: ServiceContext,
+  { surface, route }: { readonly surface: Surface; readonly route: string },
+  { request, sensitive = [], beforeSend }: CreateOptions & { readonly request: NewRequest },
+  parse: (raw: unknown, words: ServiceWords) => T | undefined,
+  signal: AbortSignal,
+): Promise<T> {
+  const read = ({ json }: Answer): T => {
+    const created = parse(unwrapObject(json), settings.words);
+    if (!created) throw new Failure("SERVICE_NO_ANSWER", `POST ${route}: the answer holds no id`);
+    const differing = differences(request, created);
+    if (differing.length === 0) {
+      return { ...created, status: created.status === NO_STATUS ? "PENDING" : created.status };
+    }
+    const what = `the answer (id ${created.id}) has another ${differing.join(", ")}`;
+    throw new Failure("SERVICE_ANSWER_DIFFERS", `POST ${route}: ${what}`);
+  };
+  const body = requestBody(request, settings.correlation, surface);
+  const masked = [request.subjectCode, ...sensitive];
+  return transport.call(
+    { method: "POST", route, creates: request.type, body, sensitive: masked, beforeSend, read },
+    signal,
+  );
+}
+
+/** What an answer shows of a request, or of a procedure of the external surface. */
+export type Shown = Pick<ServiceEntry, "type" | "facilityId" | "subjectCode" | "containers" | "containerIds">;
+
+/** Names of the fields in which an answer contradicts what was sent; a field that is missing contradicts nothing. */
+export function differences(request: NewRequest, shown: Shown): string[] {
+  const names: string[] = [];
+  if (isOtherType(shown.type, request.type)) names.push("type");
+  if (shown.facilityId !== undefined && shown.facilityId !== request.facilityId) names.push("facilityId");
+  if (shown.subjectCode && shown.subjectCode.reveal() !== request.subjectCode.reveal())
+    names.push("subjectCode");
+  if (request.type === "STORE" && hasSameLabels(request, shown) === false) names.push("sampleContainers");
+  if (request.type === "RETRIEVAL" && hasSameContainerIds(request, shown.containerIds) === false) {
+    names.push("sampleContainerIds");
+  }
+  return names;
+}
+
+/** Whether exactly the labels that were sent are named; undefined when the entry names none or not all. */
+export function hasSameLabels(
+  request: Extract<NewRequest, { type: "STORE" }>,
+  shown: Pick<ServiceEntry, "containers">,
+): boolean | undefined {
+  if (!shown.containers || shown.containers.length === 0) return undefined;
+  const labels = shown.containers.map((each) => each.label);
+  if (labels.includes(undefined)) return undefined;
+  return isSameSet(
+    labels,
+    request.containers.map((each) => each.label),
+  );
+}
+
+/** Whether exactly the containers that were asked for are named; undefined when none are. */
+export function hasSameContainerIds(
+  request: Extract<NewRequest, { type: "RETRIEVAL" }>,
+  ids: readonly number[] | undefined,
+): boolean | undefined {
+  return ids && ids.length > 0 ? isSameSet(ids, request.containerIds) : undefined;
+}
+
+function isSameSet<T>(a: readonly T[], b: readonly T[]): boolean {
+  const left = new Set(a);
+  const right = new Set(b);
+  return a.length === b.length && left.size === right.size && [...left].every((each) => right.has(each));
 }

@@ -19,7 +19,7 @@ import { type CancelResult, cancelOrder } from "../../ledger/orders/cancellation
 import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
 import { findRestored, liftRestored } from "../../ledger/restored/restore.ts";
 import type { ServiceClient } from "../../service/client.ts";
-import { differences } from "../../service/request-surface/requests.ts";
+import { differences } from "../../service/new-request.ts";
 import { type ActOptions, actOnEach, confirm, printDone, requireReason } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig, withLedger, withService } from "../open.ts";

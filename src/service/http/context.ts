@@ -18,6 +18,20 @@ export interface ServiceContext {
 }
 
 /**
+ * What a read gives, or undefined where the service refuses it for good: what can't be read proves nothing.
+ * @throws what says nothing of what is read: a service that is away, and refused credentials
+ */
+export async function unlessRefused<T>(read: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    const isCredentials = error instanceof Failure && error.code === "SERVICE_CREDENTIALS_REFUSED";
+    if (error instanceof Failure && error.class === "permanent" && !isCredentials) return undefined;
+    throw error;
+  }
+}
+
+/**
  * Reads one object by its id.
  * @throws Failure SERVICE_NOT_FOUND, SERVICE_SHAPE_UNKNOWN, and those of `Transport.call`.
  */

@@ -1,11 +1,9 @@
-import { Failure } from "../../core/failures.ts";
 import { EXTERNAL_PROCEDURES, getExternalProcedure } from "../external-surface/procedures.ts";
-import type { ServiceContext } from "../http/context.ts";
+import { type ServiceContext, unlessRefused } from "../http/context.ts";
 import { untilStable, walkPages } from "../lists/list.ts";
 import { requireIds } from "../lists/list-query.ts";
-import { hasRef } from "../new-request.ts";
+import { hasRef, hasSameContainerIds } from "../new-request.ts";
 import { listSubjectContainers } from "../request-surface/containers.ts";
-import { hasSameContainerIds } from "../request-surface/requests.ts";
 import { type ProcedureStatus, parseProcedure, type ServiceContainer } from "../shapes.ts";
 import { isOtherType } from "../values.ts";
 import { type ReconcileFindings, sortFindings } from "./find-request.ts";
@@ -37,8 +35,10 @@ export async function findCreatedProcedure(
   signal: AbortSignal,
 ): Promise<ReconcileFindings> {
   const listed = await untilStable(() => searchProcedures(context, lost, signal));
-  const containersOnce = onlyOnce(() =>
-    listSubjectContainers(context, { surface: "external", subjectCode: lost.subjectCode }, signal),
+  // A cross-check only: a list that this service has no use for, such as one without subjects, proves nothing.
+  const target = { surface: "external", subjectCode: lost.subjectCode } as const;
+  const containersOnce = onlyOnce(
+    async () => (await unlessRefused(() => listSubjectContainers(context, target, signal))) ?? [],
   );
   const matchById = new Map<number, Match>();
   for (const entry of listed.values()) {
@@ -92,7 +92,7 @@ async function judge(
 ): Promise<Match> {
   // Without a subject in the entries all of the facility's would have to be read; those from before can't be it.
   if (listed.subjectCode === undefined && ageOf(context, lost, listed) === "older") return "none";
-  const entry = await readListed(context, listed.id, signal);
+  const entry = await unlessRefused(() => getExternalProcedure(context, listed.id, signal));
   // Listed and not to be read: nobody can tell.
   if (!entry) return "possible";
   if (!isOfLost(entry, lost)) return "none";
@@ -108,56 +108,23 @@ async function judge(
   if (byEntry === "certain" || byEntry === "marked" || byEntry === "none") return byEntry;
   const ref = tokenOf(context, lost);
   if (ref === undefined) return "possible";
-  const listedContainers = await crossCheck(containers);
+  const listedContainers = await containers();
   const made = judgeContainers(lost, ref, entry.containerIds ?? [], listedContainers);
   // The entry has shown the labels already; only the mark was missing.
   if (byEntry === "possible" && made === "marked") return "certain";
   return made === "possible" && hasMark(entry, ref) ? "marked" : made;
 }
 
-async function readListed(
-  context: ServiceContext,
-  id: number,
-  signal: AbortSignal,
-): Promise<ProcedureStatus | undefined> {
-  try {
-    return await getExternalProcedure(context, id, signal);
-  } catch (error) {
-    if (error instanceof Failure && READABLE_NEVER.has(error.code)) return undefined;
-    throw error;
-  }
-}
-
-const READABLE_NEVER: ReadonlySet<string> = new Set(["SERVICE_NOT_FOUND", "SERVICE_REFUSED"]);
-
+/** The subject's containers that carry the order's mark. */
 async function findTraces(
   context: ServiceContext,
   lost: LostRequest,
   containers: Containers,
 ): Promise<number[]> {
-  return lost.type === "STORE" ? tokenedIds(context, lost, containers) : [];
-}
-
-/** The subject's containers that carry the order's mark. */
-async function tokenedIds(
-  context: ServiceContext,
-  lost: Extract<LostRequest, { type: "STORE" }>,
-  containers: Containers,
-): Promise<number[]> {
-  const ref = tokenOf(context, lost);
+  const ref = lost.type === "STORE" ? tokenOf(context, lost) : undefined;
   if (ref === undefined) return [];
-  const listed = await crossCheck(containers);
+  const listed = await containers();
   return listed.filter((each) => hasRef(each.description ?? "", ref)).map((each) => each.id);
-}
-
-/** A cross-check only: a list that this service has no use for, such as one without subjects, proves nothing. */
-async function crossCheck(containers: Containers): Promise<readonly ServiceContainer[]> {
-  try {
-    return await containers();
-  } catch (error) {
-    if (error instanceof Failure && error.class === "permanent") return [];
-    throw error;
-  }
 }
 
 function onlyOnce<T>(make: () => Promise<T>): () => Promise<T> {

@@ -1,7 +1,7 @@
-import { Failure } from "../../core/failures.ts";
-import type { ServiceContext } from "../http/context.ts";
+import { type ServiceContext, unlessRefused } from "../http/context.ts";
+import { hasSameContainerIds } from "../new-request.ts";
 import { listSubjectContainers } from "../request-surface/containers.ts";
-import { getProcedure, getRequest, hasSameContainerIds } from "../request-surface/requests.ts";
+import { getProcedure, getRequest } from "../request-surface/requests.ts";
 import type { RequestStatus } from "../shapes.ts";
 import { isOtherType } from "../values.ts";
 import {
@@ -90,10 +90,7 @@ async function judgeByProcedure(
   signal: AbortSignal,
 ): Promise<Match> {
   if (procedureId === undefined) return "possible";
-  const procedure = await getProcedure(context, procedureId, signal).catch((error: unknown) => {
-    if (error instanceof Failure && error.class === "permanent") return undefined;
-    throw error;
-  });
+  const procedure = await unlessRefused(() => getProcedure(context, procedureId, signal));
   const ids = procedure?.containerIds;
   if (!ids || ids.length === 0) return "possible";
   if (lost.type === "RETRIEVAL") return hasSameContainerIds(lost, ids) ? "certain" : "none";

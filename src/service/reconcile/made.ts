@@ -1,8 +1,7 @@
-import { Failure } from "../../core/failures.ts";
 import type { Phi } from "../../core/phi.ts";
 import type { Surface } from "../../core/surface.ts";
 import { getExternalProcedure } from "../external-surface/procedures.ts";
-import type { ServiceContext } from "../http/context.ts";
+import { type ServiceContext, unlessRefused } from "../http/context.ts";
 import { untilStable } from "../lists/list.ts";
 import { findMarks } from "../new-request.ts";
 import { listSubjectContainers } from "../request-surface/containers.ts";
@@ -106,7 +105,7 @@ async function readProcedure(
   shown: Made,
   signal: AbortSignal,
 ): Promise<Made> {
-  const entry = await orNothing(() => getExternalProcedure(context, id, signal));
+  const entry = await unlessRefused(() => getExternalProcedure(context, id, signal));
   return entry ? joined(shown, told(entry)) : shown;
 }
 
@@ -118,15 +117,15 @@ async function readRequest(
 ): Promise<Made> {
   const isEnough = (made: Made) => (search.type === "STORE" ? made.labels : made.containerIds) !== undefined;
   if (isEnough(shown)) return shown;
-  const entry = await orNothing(() => getRequest(context, listed.id, signal));
+  const entry = await unlessRefused(() => getRequest(context, listed.id, signal));
   const made = entry ? joined(shown, told(entry)) : shown;
   const procedureId = entry?.procedureId ?? listed.procedureId;
   if (isEnough(made) || procedureId === undefined) return made;
-  const procedure = await orNothing(() => getProcedure(context, procedureId, signal));
+  const procedure = await unlessRefused(() => getProcedure(context, procedureId, signal));
   const ids = procedure?.containerIds;
   if (!ids || ids.length === 0) return made;
   if (search.type === "RETRIEVAL") return { ...made, containerIds: ids };
-  const containers = await orNothing(() =>
+  const containers = await unlessRefused(() =>
     listSubjectContainers(context, { surface: "request", subjectCode: search.subjectCode }, signal),
   );
   const own = containers?.filter(({ id }) => ids.includes(id)) ?? [];
@@ -137,15 +136,4 @@ async function readRequest(
     marks: [...new Set([...made.marks, ...own.flatMap(({ description = "" }) => findMarks(description))])],
     labels: labels.length === ids.length ? labels : undefined,
   };
-}
-
-/** What can't be read tells nothing; only a service that is away stops the look. */
-async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await read();
-  } catch (error) {
-    const isCredentials = error instanceof Failure && error.code === "SERVICE_CREDENTIALS_REFUSED";
-    if (error instanceof Failure && error.class === "permanent" && !isCredentials) return undefined;
-    throw error;
-  }
 }

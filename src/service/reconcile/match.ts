@@ -1,6 +1,12 @@
 import type { ServiceContext } from "../http/context.ts";
-import { findMarks, hasRef, type NewRequest } from "../new-request.ts";
-import { hasSameContainerIds, hasSameLabels, type Told } from "../request-surface/requests.ts";
+import {
+  findMarks,
+  hasRef,
+  hasSameContainerIds,
+  hasSameLabels,
+  type NewRequest,
+  type Shown,
+} from "../new-request.ts";
 import type { ServiceContainer } from "../shapes.ts";
 
 /** A creation whose answer never came. */
@@ -49,7 +55,7 @@ export function ageOf(
 export function judgeStore(
   context: ServiceContext,
   lost: Extract<LostRequest, { type: "STORE" }>,
-  entry: Told,
+  entry: Shown,
   age: Age,
 ): Match | undefined {
   const ref = tokenOf(context, lost);
@@ -67,11 +73,11 @@ export function judgeStore(
 }
 
 /** Whether a container of the entry carries the order's mark. */
-export function hasMark(entry: Told, ref: string): boolean {
+export function hasMark(entry: Shown, ref: string): boolean {
   return entry.containers?.some(({ description = "" }) => hasRef(description, ref)) === true;
 }
 
-function hasOtherMark(lost: Extract<LostRequest, { type: "STORE" }>, entry: Told): boolean {
+function hasOtherMark(lost: Extract<LostRequest, { type: "STORE" }>, entry: Shown): boolean {
   const sent = new Set(lost.containers.flatMap(({ description }) => findMarks(description)));
   const shown = entry.containers?.flatMap(({ description = "" }) => findMarks(description)) ?? [];
   return shown.some((mark) => !sent.has(mark));
@@ -100,7 +106,7 @@ export function judgeContainers(
 /** Judges a retrieval by what the entry tells; undefined when it tells no containers. */
 export function judgeRetrieval(
   lost: Extract<LostRequest, { type: "RETRIEVAL" }>,
-  entry: Told,
+  entry: Shown,
   age: Age,
 ): Match | undefined {
   if (age === "older") return "none";
