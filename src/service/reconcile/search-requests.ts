@@ -35,10 +35,12 @@ export function searchRequests(
  */
 export async function snapshotRequestIds(
   context: ServiceContext,
-  search: RequestSearch,
+  facilityId: number,
+  subjectCode: Phi,
+  type: "STORE" | "RETRIEVAL",
   signal: AbortSignal,
 ): Promise<number[]> {
-  return [...(await searchRequests(context, search, signal)).keys()];
+  return [...(await searchRequests(context, { facilityId, subjectCode, type }, signal)).keys()];
 }
 
 async function onePass(
