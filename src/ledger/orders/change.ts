@@ -86,61 +86,60 @@ export interface OrderChange {
   readonly task?: Omit<NewTask, "orderId"> | undefined;
 }
 
-/** Applies a batch of changes; $1 is a JSON array of them. Index: the primary key. */
+/** Applies a batch of changes; $1 is a JSON array of {@link toParameter}s. Index: the primary key. */
 const CHANGE_ORDERS = `
 update orders o
    set state = coalesce(x."to", o.state),
        changed_at = case when x."to" is null or x."to" = o.state then o.changed_at else now() end,
-       failure_code = case when x.clears_failure then null else coalesce(x.failure_code, o.failure_code) end,
-       failure_text = case when x.clears_failure then null else coalesce(x.failure_text, o.failure_text) end,
+       failure_code = case when x."isFailureCleared" then null else coalesce(x.failure->>'code', o.failure_code) end,
+       failure_text = case when x."isFailureCleared" then null else coalesce(x.failure->>'text', o.failure_text) end,
        surface = coalesce(x.surface, o.surface),
-       request_id = coalesce(x.request_id, o.request_id),
+       request_id = coalesce(x."requestId", o.request_id),
        submitted_at = case when x.surface is null then o.submitted_at else coalesce(o.submitted_at, now()) end,
-       procedure_id = coalesce(x.procedure_id, o.procedure_id),
-       procedure_code = coalesce(x.procedure_code, o.procedure_code),
-       remote_status = coalesce(x.remote_status, o.remote_status),
-       next_at = case when x.next_in_ms is null then o.next_at else now() + x.next_in_ms * interval '1 millisecond' end,
-       poll_interval_ms = coalesce(x.poll_interval_ms, o.poll_interval_ms),
+       procedure_id = coalesce(x."procedureId", o.procedure_id),
+       procedure_code = coalesce(x."procedureCode", o.procedure_code),
+       remote_status = coalesce(x."remoteStatus", o.remote_status),
+       next_at = case when x."nextInMs" is null then o.next_at else now() + x."nextInMs" * interval '1 millisecond' end,
+       poll_interval_ms = coalesce(round(x."pollIntervalMs"), o.poll_interval_ms),
        attempts = coalesce(x.attempts, o.attempts),
-       checks = case when x.clears_intent then 0 else coalesce(x.checks, o.checks) end,
-       failed_checks = case when x.clears_intent then 0 else coalesce(x.failed_checks, o.failed_checks) end,
-       owner = case when x.releases then null else o.owner end,
-       fence = case when x.takes_back then nextval('fences') else o.fence end,
+       checks = case when x."isIntentCleared" then 0 else coalesce(x.checks, o.checks) end,
+       failed_checks = case when x."isIntentCleared" then 0 else coalesce(x."failedChecks", o.failed_checks) end,
+       owner = case when x."isReleased" or x."isTakenBack" then null else o.owner end,
+       lease_until = case when x."isReleased" or x."isTakenBack" then null else o.lease_until end,
+       interruptions = case when x."isReleased" or x."isTakenBack" then 0 else o.interruptions end,
+       fence = case when x."isTakenBack" then nextval('fences') else o.fence end,
        held_at = case when x."to" in ('submitted', 'accepted', 'in_progress') then null
-                      when x.is_held then coalesce(o.held_at, now())
-                      when not x.is_held then null
+                      when x."isHeld" then coalesce(o.held_at, now())
+                      when not x."isHeld" then null
                       else o.held_at end,
-       interruptions = case when x.releases then 0 else o.interruptions end,
-       lease_until = case when x.releases then null else o.lease_until end,
-       intent = case when x.clears_intent then null when x.reopens_intent then 'request' else o.intent end,
-       intent_at = case when x.clears_intent then null when x.reopens_intent then o.called_at else o.intent_at end,
-       -- The first call's time and what was there before it stay, for a look before the next call.
-       called_at = case when x.is_unsent and o.called_at = o.intent_at then null else o.called_at end,
-       is_refused = case when x.clears_intent then false else coalesce(x.is_refused, o.is_refused) end,
-       is_repost_approved = case when x.clears_intent then false
-                                 else coalesce(x.approves_repost, o.is_repost_approved) end,
-       recheck_at = case when x.is_rechecked then null
-                         when x.recheck_in_ms is not null then now() + x.recheck_in_ms * interval '1 millisecond'
+       intent = case when x."isIntentCleared" then null when x."isIntentReopened" then 'request' else o.intent end,
+       intent_at = case when x."isIntentCleared" then null when x."isIntentReopened" then o.called_at else o.intent_at end,
+       -- The first call's time and what was there before it stay, for a check before the next call.
+       called_at = case when x."isUnsent" and o.called_at = o.intent_at then null else o.called_at end,
+       is_refused = case when x."isIntentCleared" then false else coalesce(x."isRefused", o.is_refused) end,
+       is_repost_approved = case when x."isIntentCleared" then false
+                                 else coalesce(x."isRepostApproved", o.is_repost_approved) end,
+       recheck_at = case when x."isRechecked" then null
+                         when x."recheckInMs" is not null then now() + x."recheckInMs" * interval '1 millisecond'
                          else o.recheck_at end,
        -- What is linked, or has ended, needs no comparison.
-       compare_at = case when x.is_compared or x.surface is not null
+       compare_at = case when x."isCompared" or x.surface is not null
                            or x."to" in ('completed', 'rejected', 'cancelled', 'failed', 'discarded') then null
                          else o.compare_at end,
-       missing_since = case when x.is_missing then coalesce(o.missing_since, now())
-                            when not x.is_missing then null
+       missing_since = case when x."isMissing" then coalesce(o.missing_since, now())
+                            when not x."isMissing" then null
                             else o.missing_since end,
-       locating_since = case when x.is_locating then coalesce(o.locating_since, now())
-                             when not x.is_locating then null
+       locating_since = case when x."isLocating" then coalesce(o.locating_since, now())
+                             when not x."isLocating" then null
                              else o.locating_since end
   from jsonb_to_recordset($1::jsonb) as x(
-         order_id bigint, fence bigint, "from" text[], "to" text, failure_code text, failure_text text,
-         clears_failure boolean, surface text, request_id bigint, procedure_id bigint, procedure_code text,
-         remote_status text, next_in_ms double precision, poll_interval_ms bigint, attempts integer, checks integer,
-         failed_checks integer, releases boolean, takes_back boolean, is_held boolean, clears_intent boolean, reopens_intent boolean,
-         approves_repost boolean, is_refused boolean, is_unsent boolean,
-         is_missing boolean, is_locating boolean, is_rechecked boolean, recheck_in_ms double precision,
-         is_compared boolean)
- where o.id = x.order_id
+         "orderId" bigint, fence bigint, "from" text[], "to" text, failure jsonb, "isFailureCleared" boolean,
+         surface text, "requestId" bigint, "procedureId" bigint, "procedureCode" text, "remoteStatus" text,
+         "nextInMs" double precision, "pollIntervalMs" double precision, attempts integer, checks integer,
+         "failedChecks" integer, "isReleased" boolean, "isTakenBack" boolean, "isHeld" boolean,
+         "isIntentCleared" boolean, "isIntentReopened" boolean, "isRepostApproved" boolean, "isRefused" boolean,
+         "isUnsent" boolean, "isMissing" boolean, "isLocating" boolean, "isRechecked" boolean, "recheckInMs" double precision, "isCompared" boolean)
+ where o.id = x."orderId"
    and (x.fence is null or o.fence = x.fence)
    and (x."from" is null or o.state = any (x."from"))
 returning o.id`;
@@ -173,41 +172,18 @@ select ${ORDER_COLUMNS},
  where o.id = any ($1)
  order by o.id`;
 
+/** What a change says of the order's row. */
 function toParameter(change: OrderChange): Record<string, unknown> {
-  const { to } = change;
-  const from =
-    change.from ?? (to === undefined ? undefined : ORDER_STATES.filter((state) => mayMove(state, to)));
+  const { containers, answer, event, task, isReported, failure, request, to, ...values } = change;
+  const isFailureCleared = failure === null;
+  const from = to === undefined ? undefined : ORDER_STATES.filter((state) => mayMove(state, to));
   return {
-    order_id: change.orderId,
-    fence: change.fence,
-    from,
+    ...values,
+    ...request,
     to,
-    failure_code: change.failure?.code,
-    failure_text: change.failure?.text,
-    clears_failure: change.failure === null,
-    surface: change.request?.surface,
-    request_id: change.request?.surface === "request" ? change.request.requestId : undefined,
-    procedure_id: change.request?.surface === "external" ? change.request.procedureId : change.procedureId,
-    procedure_code: change.procedureCode,
-    remote_status: change.remoteStatus,
-    next_in_ms: change.nextInMs,
-    poll_interval_ms: change.pollIntervalMs === undefined ? undefined : Math.round(change.pollIntervalMs),
-    attempts: change.attempts,
-    checks: change.checks,
-    failed_checks: change.failedChecks,
-    releases: change.isReleased === true || change.isTakenBack === true,
-    takes_back: change.isTakenBack === true,
-    is_held: change.isHeld,
-    clears_intent: change.isIntentCleared === true,
-    reopens_intent: change.isIntentReopened === true,
-    is_refused: change.isRefused,
-    is_unsent: change.isUnsent === true,
-    approves_repost: change.isRepostApproved,
-    is_missing: change.isMissing,
-    recheck_in_ms: change.recheckInMs,
-    is_locating: change.isLocating,
-    is_rechecked: change.isRechecked === true,
-    is_compared: change.isCompared === true,
+    from: change.from ?? from,
+    failure: failure ?? undefined,
+    isFailureCleared,
   };
 }
 

@@ -22,8 +22,8 @@ update orders o
 returning ${ORDER_COLUMNS}`;
 
 /**
- * Intents before their calls; $1 JSON array of {id, fence, intent, known, sent, surface, recheck_ms}, the last three absent
- * for a subject; an order that is sent again is looked for once more after `recheck_ms`. Index: the primary key.
+ * Intents before their calls; $1 JSON array of {@link NewIntent}s; an order that is sent again is looked for once more after
+ * `recheckMs`. Index: the primary key.
  */
 const RECORD_INTENTS = `
 update orders o
@@ -37,19 +37,19 @@ update orders o
        -- What was there before the first call shows for good what a call may have made, until the surface or the content is another one.
        known_request_ids = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface and not o.is_changed)
                                 then o.known_request_ids
-                                else x.known end,
+                                else x."knownRequestIds" end,
        called_at = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface and not o.is_changed) then o.called_at
                         else now() end,
        recheck_at = case when x.intent = 'request' and o.called_at is not null and o.surface = x.surface and not o.is_changed
-                         then now() + x.recheck_ms * interval '1 millisecond'
+                         then now() + x."recheckMs" * interval '1 millisecond'
                          else o.recheck_at end,
        -- The two surfaces number what they make each in their own way.
        former_ids = case when x.surface is null or x.surface = o.surface then o.former_ids else '{}' end,
        surface = coalesce(x.surface, o.surface),
-       sent = coalesce(x.sent, o.sent)
-  from jsonb_to_recordset($1::jsonb) as x(id bigint, fence bigint, intent text, known bigint[], sent jsonb, surface text,
-                                              recheck_ms double precision)
- where o.id = x.id
+       sent = coalesce(x.body, o.sent)
+  from jsonb_to_recordset($1::jsonb) as x("orderId" bigint, fence bigint, intent text, "knownRequestIds" bigint[], body jsonb,
+                                              surface text, "recheckMs" double precision)
+ where o.id = x."orderId"
    and o.fence = x.fence
    and o.state = 'submitting'
    and o.lease_until > now()
@@ -136,17 +136,8 @@ export async function recordIntents(
   intents: readonly NewIntent[],
 ): Promise<ReadonlyMap<number, Date>> {
   if (intents.length === 0) return new Map();
-  const list = intents.map(({ orderId, fence, intent, knownRequestIds, body, surface, recheckMs }) => ({
-    id: orderId,
-    fence,
-    intent,
-    known: knownRequestIds,
-    sent: body,
-    surface,
-    recheck_ms: recheckMs,
-  }));
   const { rows } = await client.query<{ id: number; intent_at: Date }>(RECORD_INTENTS, [
-    JSON.stringify(list),
+    JSON.stringify(intents),
   ]);
   return new Map(rows.map(({ id, intent_at }) => [id, intent_at]));
 }
