@@ -4,10 +4,10 @@ import type { Config } from "../config/config.ts";
 import { listSecrets } from "../config/secret.ts";
 import type { Connector } from "../connectors/connector.ts";
 import type { MllpConnector } from "../connectors/mllp/mllp.ts";
+import { describeRestored } from "../console/attention.ts";
 import type { ConsoleDeps, LedgerCounts, ListenerRow, OrderRow, Readiness } from "../console/deps.ts";
 import { createMetrics, type Metrics } from "../console/metrics.ts";
 import { type RunningConsole, startConsole } from "../console/server.ts";
-import { tellRestored } from "../console/tell-restored.ts";
 import { formatAuthority } from "../core/assigning-authority.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
@@ -124,7 +124,7 @@ async function readReadiness(daemon: Daemon): Promise<Readiness> {
     const reasons = [
       ...troubles,
       ...(isWorkedOff ? [] : [NO_WORKER]),
-      ...(isHeld ? [tellRestored(restored)] : []),
+      ...(isHeld ? [describeRestored(restored)] : []),
     ];
     return { ready: isIntakeWell, reasons };
   } catch (error) {

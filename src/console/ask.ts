@@ -4,7 +4,7 @@ import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { LedgerAttention } from "../ledger/operator/attention.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
-import type { AskedDeps, LedgerCounts, OrderRow, Readiness, RefillOverview } from "./deps.ts";
+import type { AskedDeps, ConsoleDeps, LedgerCounts, OrderRow, Readiness, RefillOverview } from "./deps.ts";
 
 /** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
 const DEADLINE_MS = 5_000;
@@ -91,4 +91,32 @@ export function askRestored(deps: AskedDeps): Promise<Restored | null | undefine
     restored && (async () => (await restored()) ?? null),
     "whether the ledger was restored could not be read",
   );
+}
+
+/**
+ * The same questions, each asked of the ledger once at a time: who asks while an answer is on its way gets that answer. So
+ * pages and monitors that ask again and again, of a ledger that is slow or hangs, take no more of its connections.
+ */
+export function askOnceAtATime(deps: ConsoleDeps): ConsoleDeps {
+  return {
+    ...deps,
+    readiness: once(deps.readiness),
+    counts: once(deps.counts),
+    recentOrders: once(deps.recentOrders),
+    stuckOrders: once(deps.stuckOrders),
+    refills: deps.refills && once(deps.refills),
+    waiting: deps.waiting && once(deps.waiting),
+    attention: deps.attention && once(deps.attention),
+    orphaned: deps.orphaned && once(deps.orphaned),
+  };
+}
+
+function once<A extends readonly number[], T>(ask: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
+  const underWay = new Map<string, Promise<T>>();
+  return (...args) => {
+    const key = args.join();
+    const asked = underWay.get(key) ?? ask(...args).finally(() => underWay.delete(key));
+    underWay.set(key, asked);
+    return asked;
+  };
 }

@@ -3,9 +3,9 @@ import { ORDER_STATES } from "../core/order-state.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./deps.ts";
-import { addOrphanedMetrics } from "./orphaned.ts";
 import {
   addMllpMetrics,
+  addOrphanedMetrics,
   addRefillMetrics,
   addTaskMetrics,
   addUntakenMetrics,
@@ -37,7 +37,6 @@ export interface Metrics {
     readonly counts: LedgerCounts | undefined;
     /** Undefined when no refills are followed. */
     readonly refills?: RefillOverview | undefined;
-    /** Undefined while the ledger is out of reach. */
     /** Undefined while the ledger is out of reach. */
     readonly waiting?: readonly WaitingCode[] | undefined;
     /** Undefined while the ledger is out of reach. */

@@ -1,4 +1,3 @@
-import { Gauge, type Registry } from "prom-client";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 
 /** What waits of a connector, in words: `3 results and 1 order in work`. */
@@ -23,23 +22,4 @@ export function hintForOrphaned({ connector, results, orders, messages }: Orphan
   if (results + orders === 0) return `${again}.`;
   const rest = messages > 0 ? " Its messages need the connector itself." : "";
   return `${again}, or give its orders and results to another one: \`cryobridge queue move --from ${connector} --to NAME\`.${rest}`;
-}
-
-/** Adds the gauge about connectors that aren't configured any more; gives what sets it, undefined while the ledger is away. */
-export function addOrphanedMetrics(registers: Registry[]): (left: readonly Orphaned[] | undefined) => void {
-  const waiting = new Gauge({
-    name: "cryobridge_orphaned",
-    help: "What waits of connectors that the configuration doesn't name: results, orders or messages, by connector. Absent where nothing does.",
-    labelNames: ["connector", "kind"],
-    registers,
-  });
-  return (left) => {
-    waiting.reset();
-    for (const each of left ?? []) {
-      const { connector } = each;
-      for (const kind of ["results", "orders", "messages"] as const) {
-        waiting.set({ connector, kind }, each[kind]);
-      }
-    }
-  };
 }

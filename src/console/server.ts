@@ -3,10 +3,10 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { type AddressList, readAddressList } from "../core/address-list.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import { bareHost, isLoopbackHost } from "../core/loopback.ts";
+import { askOnceAtATime } from "./ask.ts";
 import { limitConnections } from "./connections.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import { Guard, type Refusal } from "./guard.ts";
-import { askOnceAtATime } from "./one-at-a-time.ts";
 import { loginPage } from "./pages.ts";
 import { peerOf } from "./peer.ts";
 import {

@@ -15,7 +15,7 @@ import {
   askRestored,
   askWaiting,
 } from "./ask.ts";
-import { listAttention } from "./attention.ts";
+import { describeRestored, listAttention } from "./attention.ts";
 import type { AskedDeps, OrderRow } from "./deps.ts";
 import { describeOrphaned, hintForOrphaned } from "./orphaned.ts";
 import type {
@@ -26,7 +26,6 @@ import type {
   StatusRestored,
   StatusTank,
 } from "./status-document.ts";
-import { tellRestored } from "./tell-restored.ts";
 
 const RECENT = 25;
 const STUCK = 50;
@@ -166,7 +165,7 @@ function toStatusTank(tank: TankAge): StatusTank {
 function toStatusRestored(restored: Restored): StatusRestored {
   const { at, forgottenSince, watchedUntil, open, uncompared } = restored;
   return {
-    text: tellRestored(restored),
+    text: describeRestored(restored),
     noticedAt: at.toISOString(),
     forgottenSince: forgottenSince.toISOString(),
     watchedUntil: watchedUntil.toISOString(),

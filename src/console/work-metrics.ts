@@ -2,6 +2,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import { TASK_KINDS } from "../ledger/operator/tasks.ts";
+import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./deps.ts";
 
 /** Adds the gauges about tasks; the returned function sets them, undefined while the ledger is out of reach. */
@@ -89,6 +90,25 @@ export function addUntakenMetrics(
     for (const { connector, reason, count, since } of rows) {
       files.set({ connector, reason }, count);
       oldest.set({ connector, reason }, Math.max(0, (nowMs - since.getTime()) / 1_000));
+    }
+  };
+}
+
+/** Adds the gauge about connectors that aren't configured any more; gives what sets it, undefined while the ledger is away. */
+export function addOrphanedMetrics(registers: Registry[]): (left: readonly Orphaned[] | undefined) => void {
+  const waiting = new Gauge({
+    name: "cryobridge_orphaned",
+    help: "What waits of connectors that the configuration doesn't name: results, orders or messages, by connector. Absent where nothing does.",
+    labelNames: ["connector", "kind"],
+    registers,
+  });
+  return (left) => {
+    waiting.reset();
+    for (const each of left ?? []) {
+      const { connector } = each;
+      for (const kind of ["results", "orders", "messages"] as const) {
+        waiting.set({ connector, kind }, each[kind]);
+      }
     }
   };
 }

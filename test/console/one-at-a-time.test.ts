@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { askOnceAtATime } from "../../src/console/one-at-a-time.ts";
+import { askOnceAtATime } from "../../src/console/ask.ts";
 import type { Status } from "../../src/console/status-document.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
