@@ -5,7 +5,7 @@ import { Hl7Message } from "../../src/formats/hl7/message.ts";
 import { composeMessages } from "../../src/jobs/deliver/compose.ts";
 import { listOpenDeliveries } from "../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { retryDelivery } from "../../src/ledger/results/acts.ts";
+import { retryDelivery } from "../../src/ledger/results/deliveries.ts";
 import { builtinProfiles } from "../../src/mapping/profile/builtin.ts";
 import { compileProfile } from "../../src/mapping/profile/compile-profile.ts";
 import { deliverTo } from "../support/deliver.ts";

@@ -6,7 +6,7 @@ import { composeMessages } from "../../src/jobs/deliver/compose.ts";
 import { parseId } from "../../src/ledger/ids.ts";
 import { listOpenDeliveries } from "../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { retryDelivery } from "../../src/ledger/results/acts.ts";
+import { retryDelivery } from "../../src/ledger/results/deliveries.ts";
 import { hl7Profile } from "../mapping/mapped.ts";
 import { deliverTo } from "../support/deliver.ts";
 import { eventually } from "../support/eventually.ts";

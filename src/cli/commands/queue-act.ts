@@ -7,7 +7,7 @@ import type { QueueName } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
 import { type DeliveryDetails, findDelivery } from "../../ledger/operator/views.ts";
-import { dropDelivery, retryDelivery } from "../../ledger/results/acts.ts";
+import { dropDelivery, retryDelivery } from "../../ledger/results/deliveries.ts";
 import { findKinds, type Move, moveResults, type Orphaned } from "../../ledger/results/orphaned.ts";
 import { type ActOptions, actOnEach, confirm, getAllNamed, printDone, requireId } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";

@@ -1,9 +1,9 @@
 import type pg from "pg";
 import { isNumberTaken } from "../../core/failures.ts";
 import type { MessageVerdict } from "../../core/intake.ts";
-import type { Operation } from "../../core/order.ts";
 import { endedWithoutEffect } from "../../core/order-state.ts";
-import { formatId, parseId } from "../ids.ts";
+import { list } from "../database.ts";
+import { parseId } from "../ids.ts";
 import { isControlOnly } from "../orders/accept-control.ts";
 import { type OrderSnapshot, readOrders, snapshotOrder } from "../orders/row.ts";
 import { type NewOutcome, recordOutcomes } from "../results/outcomes.ts";
@@ -11,7 +11,7 @@ import { draftSnapshot, isReportedByReply, type MessageDraft } from "./record.ts
 
 /** Orders of messages; $1 bigint[]. Index: orders (message_id, position). */
 const ORDER_IDS_BY_MESSAGE = `
-select o.id, o.message_id, o.operation, o.placer_order_number
+select o.message_id as "messageId", 'o' || o.id as "orderId", o.operation, o.placer_order_number as "placerOrderNumber"
   from orders o
  where o.message_id = any ($1)
  order by o.id`;
@@ -22,23 +22,14 @@ export async function ordersByMessage(
   messageIds: readonly number[],
 ): Promise<Map<number, MessageVerdict["orders"]>> {
   if (messageIds.length === 0) return new Map();
-  const { rows } = await client.query<{
-    id: number;
-    message_id: number;
-    operation: Operation;
-    placer_order_number: string | null;
-  }>(ORDER_IDS_BY_MESSAGE, [messageIds]);
-  const byMessage = Map.groupBy(rows, (row) => row.message_id);
-  return new Map(
-    [...byMessage].map(([messageId, orders]) => [
-      messageId,
-      orders.map((row) => ({
-        orderId: formatId("o", row.id),
-        operation: row.operation,
-        placerOrderNumber: row.placer_order_number ?? undefined,
-      })),
-    ]),
-  );
+  type Row = MessageVerdict["orders"][number] & { readonly messageId: number };
+  const byMessage = new Map<number, MessageVerdict["orders"][number][]>();
+  for (const { messageId, ...order } of await list<Row>(client, ORDER_IDS_BY_MESSAGE, [messageIds])) {
+    const others = byMessage.get(messageId);
+    if (others === undefined) byMessage.set(messageId, [order]);
+    else others.push(order);
+  }
+  return byMessage;
 }
 
 /** The orders of an earlier time that each draft names again, as they stand now, by the draft's message id. */

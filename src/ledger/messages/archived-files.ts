@@ -1,7 +1,6 @@
 import type pg from "pg";
 import type { ArchivedFile, ArchiveLook } from "../../core/archive-watch.ts";
-import { inTransaction, run } from "../database.ts";
-import { formatId } from "../ids.ts";
+import { inTransaction, list, run } from "../database.ts";
 import { requireFileId } from "./files.ts";
 
 /** A writer that goes on is mostly seen at once; one that writes in turns, within the hour. */
@@ -17,7 +16,7 @@ on conflict (file_id) do nothing`;
 
 /** $1 connector, $2 how many. Index: archived_files_due. */
 const DUE = `
-select a.file_id, a.path, a.size_bytes, a.modified
+select 'f' || a.file_id as "fileId", a.path, a.size_bytes as "sizeBytes", a.modified
   from archived_files a
   join files f on f.id = a.file_id
  where a.due_at <= now()
@@ -56,16 +55,9 @@ export async function noteArchived(pool: pg.Pool, file: ArchivedFile): Promise<v
 
 /** The archived files of a connector that are due for a look. */
 export async function listDueArchived(pool: pg.Pool, connector: string): Promise<ArchivedFile[]> {
-  const rows = await run<{ file_id: number; path: string; size_bytes: number; modified: string }>(pool, DUE, [
-    connector,
-    DUE_AT_ONCE,
-  ]);
-  return rows.map((row) => ({
-    fileId: formatId("f", row.file_id),
-    path: row.path,
-    sizeBytes: Number(row.size_bytes),
-    modifiedNs: BigInt(row.modified),
-  }));
+  type Row = Omit<ArchivedFile, "modifiedNs"> & { readonly modified: string };
+  const rows = await list<Row>(pool, DUE, [connector, DUE_AT_ONCE]);
+  return rows.map(({ modified, ...file }) => ({ ...file, modifiedNs: BigInt(modified) }));
 }
 
 /** Keeps what a look at an archived file found. */

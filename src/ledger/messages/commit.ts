@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Problem } from "../../core/failures.ts";
 import type { Accepted, MessageVerdict } from "../../core/intake.ts";
 import { phi } from "../../core/phi.ts";
-import { inTransaction, prepared, type Queryable } from "../database.ts";
+import { inTransaction, list, prepared, type Queryable } from "../database.ts";
 import { isInsertRace, isUnstorable } from "../database-failures.ts";
 import { acceptControlRequests } from "../orders/accept-control.ts";
 import type { OrderSnapshot } from "../orders/row.ts";
@@ -21,7 +21,8 @@ import {
 
 /** Messages of a file that are committed already; $1 file id, $2 int[] ordinals. Index: messages (file_id, ordinal). */
 const FIND_COMMITTED = `
-select m.ordinal, m.place, m.message_control_id, m.verdict, m.problems, coalesce(m.duplicate_of, m.id) as source_id
+select m.ordinal, m.place, m.message_control_id as "messageControlId", m.verdict, m.problems,
+       coalesce(m.duplicate_of, m.id) as "sourceId"
   from messages m
  where m.file_id = $1
    and m.ordinal = any ($2)`;
@@ -153,30 +154,14 @@ async function findCommitted(
 ): Promise<Map<number, MessageVerdict>> {
   if (batch.fileId === null) return new Map();
   const ordinals = batch.records.map((record) => record.message.ordinal);
-  const { rows } = await client.query<{
-    ordinal: number;
-    place: string;
-    message_control_id: string | null;
-    verdict: MessageVerdict["verdict"];
-    problems: Problem[];
-    source_id: number;
-  }>(FIND_COMMITTED, [batch.fileId, ordinals]);
+  type Row = Omit<MessageVerdict, "orders"> & { readonly sourceId: number };
+  const rows = await list<Row>(client, FIND_COMMITTED, [batch.fileId, ordinals]);
   const orders = await ordersByMessage(
     client,
-    rows.map((row) => row.source_id),
+    rows.map(({ sourceId }) => sourceId),
   );
   return new Map(
-    rows.map((row) => [
-      row.ordinal,
-      {
-        ordinal: row.ordinal,
-        place: row.place,
-        verdict: row.verdict,
-        messageControlId: row.message_control_id ?? undefined,
-        problems: row.problems,
-        orders: orders.get(row.source_id) ?? [],
-      },
-    ]),
+    rows.map(({ sourceId, ...row }) => [row.ordinal, { ...row, orders: orders.get(sourceId) ?? [] }]),
   );
 }
 

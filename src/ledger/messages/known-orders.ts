@@ -6,7 +6,7 @@ import {
 } from "../../core/assigning-authority.ts";
 import type { Order } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
-import { prepared } from "../database.ts";
+import { list, prepared, type WithNulls, withoutNulls } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { digestOrder } from "../orders/row.ts";
 import type { MessageRecord, NumberConflict } from "./record.ts";
@@ -15,7 +15,8 @@ import type { MessageRecord, NumberConflict } from "./record.ts";
  * Orders that carry these business keys, each looked up by itself; $1 text[]. Index: orders (business_key).
  */
 export const FIND_BY_KEY = `
-select o.id, o.business_key, o.content_digest, o.state, o.placer_authority
+select o.business_key as key, o.id as "orderId", encode(o.content_digest, 'hex') as digest, o.state,
+       o.placer_authority as authority
   from unnest($1::text[]) as x(business_key)
  cross join lateral (
        select o.id, o.business_key, o.content_digest, o.state, o.placer_authority
@@ -47,24 +48,13 @@ export async function findKnownOrders(
   );
   keys.delete(null);
   if (keys.size === 0) return new Map();
-  const { rows } = await prepared<{
-    id: number;
-    business_key: string;
-    content_digest: Buffer;
-    state: OrderState;
-    placer_authority: AssigningAuthority | null;
-  }>(client, "orders_by_key", FIND_BY_KEY, [[...keys]]);
-  return new Map(
-    rows.map(({ id, business_key, content_digest, state, placer_authority }) => [
-      business_key,
-      {
-        orderId: id,
-        digest: content_digest.toString("hex"),
-        state,
-        authority: placer_authority ?? undefined,
-      },
-    ]),
+  const { rows } = await prepared<WithNulls<KnownOrder> & { readonly key: string }>(
+    client,
+    "orders_by_key",
+    FIND_BY_KEY,
+    [[...keys]],
   );
+  return new Map(rows.map(({ key, ...row }) => [key, withoutNulls(row)]));
 }
 
 /** What distinguishes an order from all others of its sender; null for one without a number. */
@@ -118,7 +108,8 @@ export function listContradicting(
  * and digests, both arrays of one value an order. Index: orders (placer_order_number).
  */
 const FIND_CONFLICTS = `
-select o.id, o.placer_order_number, o.content_digest, o.placer_authority
+select o.id as "orderId", o.placer_order_number as number, encode(o.content_digest, 'hex') as digest,
+       o.placer_authority as authority
   from (select distinct number, digest from unnest($2::text[], $3::text[]) as x(number, digest)) x
   join orders o on o.placer_order_number = x.number
                and o.content_digest = decode(x.digest, 'hex')
@@ -147,22 +138,17 @@ export class EarlierConflicts {
   ): Promise<EarlierConflicts> {
     const conflicts = new EarlierConflicts();
     if (contradicting.length === 0) return conflicts;
-    const { rows } = await client.query<{
-      id: number;
-      placer_order_number: string;
-      content_digest: Buffer;
-      placer_authority: AssigningAuthority | null;
-    }>(FIND_CONFLICTS, [
+    const values = [
       connector,
       contradicting.map(({ number }) => number),
       contradicting.map(({ digest }) => digest),
-    ]);
-    for (const row of rows) {
-      const content = contentKey(row.placer_order_number, row.content_digest.toString("hex"));
-      const authority = row.placer_authority ?? undefined;
+    ];
+    type Row = Conflict & { readonly number: string; readonly digest: string };
+    for (const { number, digest, ...conflict } of await list<Row>(client, FIND_CONFLICTS, values)) {
+      const content = contentKey(number, digest);
       const same = conflicts.#conflictsByContent.get(content);
-      if (same === undefined) conflicts.#conflictsByContent.set(content, [{ orderId: row.id, authority }]);
-      else same.push({ orderId: row.id, authority });
+      if (same === undefined) conflicts.#conflictsByContent.set(content, [conflict]);
+      else same.push(conflict);
     }
     return conflicts;
   }

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { prepared, run } from "../database.ts";
+import { list, prepared } from "../database.ts";
 import type { MessageRecord } from "./record.ts";
 
 /** What waiting messages wait for: a code of a facility or an operation, or an earlier message of the same subject. */
@@ -33,15 +33,8 @@ select case p.problem ->> 'code'
  order by since, kind, code, connector`;
 
 /** What messages wait for, by code and connector. */
-export async function listWaitingCodes(pool: pg.Pool): Promise<WaitingCode[]> {
-  const rows = await run<{
-    kind: WaitingKind;
-    code: string | null;
-    connector: string;
-    messages: number;
-    since: Date;
-  }>(pool, WAITING_CODES);
-  return rows.map((row) => ({ ...row, code: row.code ?? undefined }));
+export function listWaitingCodes(pool: pg.Pool): Promise<WaitingCode[]> {
+  return list<WaitingCode>(pool, WAITING_CODES);
 }
 
 /** Waiting messages that are about the same; $1 connector, $2 text[] keys. Index: the primary key. */

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Phi } from "../../core/phi.ts";
-import { run } from "../database.ts";
+import { list } from "../database.ts";
 
 /**
  * The identifiers that were merged into these, also by way of others; $1 text[] subject codes. One that a person
@@ -54,10 +54,10 @@ export interface SubjectOrder {
 
 /** Orders of a subject that had, or may come to, an effect; $1 facility id, $2 subject code. Index: orders_subject. */
 const SUBJECT_ORDERS = `
-select o.id, o.placer_order_number,
+select o.id as "orderId", o.placer_order_number as "placerOrderNumber",
        o.state in ('received', 'queued', 'submitting', 'parked')
          and o.request_id is null
-         and (o.surface is distinct from 'external' or o.procedure_id is null) as is_unsent
+         and (o.surface is distinct from 'external' or o.procedure_id is null) as "isUnsent"
   from orders o
  where o.facility_id = $1
    and o.subject_code = $2
@@ -66,19 +66,10 @@ select o.id, o.placer_order_number,
  order by o.id`;
 
 /** The orders of a subject at a facility, other than those that ended without effect, oldest first. */
-export async function findSubjectOrders(
+export function findSubjectOrders(
   pool: pg.Pool,
   facilityId: number,
   subjectCode: Phi,
 ): Promise<SubjectOrder[]> {
-  const rows = await run<{ id: number; placer_order_number: string | null; is_unsent: boolean }>(
-    pool,
-    SUBJECT_ORDERS,
-    [facilityId, subjectCode.reveal()],
-  );
-  return rows.map((row) => ({
-    orderId: row.id,
-    placerOrderNumber: row.placer_order_number ?? undefined,
-    isUnsent: row.is_unsent,
-  }));
+  return list<SubjectOrder>(pool, SUBJECT_ORDERS, [facilityId, subjectCode.reveal()]);
 }

@@ -6,7 +6,7 @@ import type { DeliverDeps } from "../../../src/jobs/deliver/deliver.ts";
 import { openPool } from "../../../src/ledger/database.ts";
 import { listOpenDeliveries } from "../../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
-import { dropDelivery, retryDelivery } from "../../../src/ledger/results/acts.ts";
+import { dropDelivery, retryDelivery } from "../../../src/ledger/results/deliveries.ts";
 import { moveResults } from "../../../src/ledger/results/orphaned.ts";
 import type { OpenOutcome } from "../../../src/ledger/results/outcomes.ts";
 import { builtinProfiles } from "../../../src/mapping/profile/builtin.ts";
