@@ -24,7 +24,6 @@ import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "./jobs/
 import { LabBreaker } from "./jobs/deliver/lab-breaker.ts";
 import { type Feeder, startFeeder } from "./jobs/feeder.ts";
 import type { IntakeDeps } from "./jobs/intake/intake.ts";
-import { pruneLedger } from "./jobs/prune.ts";
 import { type JobQueues, openQueues } from "./jobs/queues.ts";
 import type { Abandoned, SubmitDeps } from "./jobs/submit/deps.ts";
 import { submitBatch } from "./jobs/submit/submit.ts";
@@ -46,13 +45,13 @@ export interface DaemonOptions {
   readonly roles: ReadonlySet<Role>;
   readonly logger: Logger;
   readonly clock?: Clock | undefined;
-  /** Reads the configuration anew, for secrets that were rotated while the daemon runs. */
+  /** Reads the configuration again, for secrets that were rotated while the daemon runs. */
   readonly readAgain?: (() => Config<ProfileDefinition>) | undefined;
   /** Called when the daemon can't go on, such as when another one took the ledger over. */
   readonly onFatal: (failure: Failure) => void;
 }
 
-/** Who wants to know what a daemon does. Must not throw. */
+/** Is called with what a daemon does. Must not throw. */
 export interface DaemonObserver {
   serviceCalled(call: ObservedCall): void;
   messagesCommitted(connector: string, verdicts: readonly MessageVerdict[]): void;
@@ -65,7 +64,7 @@ export interface Daemon {
   readonly queues: JobQueues | undefined;
   readonly service: ServiceClient | undefined;
   readonly connectors: readonly Connector[];
-  /** Tells what happens, until the returned function is called; for metrics. */
+  /** Reports what happens, until the returned function is called; for metrics. */
   observe(observer: DaemonObserver): () => void;
   /** Why orders can't be taken or worked off right now; empty when all is well. */
   troubles(): string[];
@@ -91,8 +90,7 @@ const BACKOFF: Backoff = { firstMs: 2_000, maxMs: 300_000 };
 const FILES_AT_ONCE = 8;
 const TICK_MS = 1_000;
 const LEASE_MS = 300_000;
-const PRUNE_EVERY_MS = 3_600_000;
-/** No look at the ledger for so long means that the feeder hangs. */
+/** A feeder that has not read the ledger for this long hangs. */
 const FEEDER_SILENT_MS = 120_000;
 
 /**
@@ -289,12 +287,10 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     epoch,
     requireNewestKnown: restored.requireNewestKnown,
   });
-  startPruning(context);
   const { pool } = ledger;
   const mayRead = isServiceReachable;
   const [mayCall, onProgress] = [isServiceReachable, feeder.nudge];
-  const sideLoops = startSideLoops(config, { ...context, pool, service, mayCall, onProgress });
-  onClose(() => sideLoops.stop());
+  onClose(startSideLoops(config, { ...context, pool, service, mayCall, onProgress }));
   const refills = await startRefills(config, { ...context, pool, service, mayRead });
   onClose(() => refills.stop());
   return {
@@ -420,20 +416,3 @@ function deliveryTargets(
 
 const isSentByMllp = (settings: ConnectorConfig): boolean =>
   settings.type === "mllp" && !("directory" in settings.results);
-
-function startPruning({ config, clock, logger, ledger, onClose }: Context): void {
-  const stopping = new AbortController();
-  const loop = async () => {
-    while (!stopping.signal.aborted) {
-      await pruneLedger(ledger.pool, config.retention, logger, stopping.signal).catch((error: unknown) =>
-        logger.warn({ err: error }, "old records could not be pruned"),
-      );
-      await clock.sleep(PRUNE_EVERY_MS, stopping.signal).catch(() => undefined);
-    }
-  };
-  const running = loop();
-  onClose(async () => {
-    stopping.abort();
-    await running;
-  });
-}

@@ -8,7 +8,7 @@ import { makeFolder, resultModeOf } from "../connectors/drop-folder/layout.ts";
 import { deliverFile, removeStaleTemporaries } from "../connectors/drop-folder/outbox.ts";
 import type { FileFormat } from "../connectors/drop-folder/settings.ts";
 import { createHl7Drop, hl7FileFormat } from "../connectors/hl7-drop/hl7-drop.ts";
-import { createMllp, type MllpConnector, type MllpSettings } from "../connectors/mllp/mllp.ts";
+import { createMllp, type MllpSettings } from "../connectors/mllp/mllp.ts";
 import type { ArchiveWatch } from "../core/archive-watch.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
@@ -35,7 +35,7 @@ export interface ConnectorDeps {
 
 /**
  * The profile that a connector's configuration names.
- * @throws Failure CONFIG_INVALID when it is of the other format, or does not tell what the connector's senders wait for;
+ * @throws Failure CONFIG_INVALID when it is of the other format, or does not send what the connector's senders wait for;
  * and when the connector's own encoding is none, since every message would be refused for that.
  */
 export function profileOf(connector: ConnectorConfig, profiles: ReadonlyMap<string, Profile>): Profile {
@@ -99,39 +99,13 @@ export function createConnector(
   deps: ConnectorDeps,
 ): Connector {
   if (connector.type === "mllp") return createMllpConnector(connector, profile, deps);
-  const settings = {
-    name: connector.name,
-    directories: connector.directories,
-    stableForMs: connector.stableForMs,
-    marker: connector.marker,
-    scanIntervalMs: connector.scanIntervalMs,
-    folderMode: connector.folderMode,
-    alertAfterMs: connector.alertAfterMs,
-    maxBytes: connector.maxBytes,
-  };
-  if (profile.format === "hl7") {
-    return createHl7Drop({ ...settings, charset: charsetOf(connector, profile) }, deps);
-  }
-  return createCsvDrop({ ...settings, reading: readingOf(connector, profile) }, deps);
+  if (profile.format === "hl7")
+    return createHl7Drop({ ...connector, charset: charsetOf(connector, profile) }, deps);
+  return createCsvDrop({ ...connector, reading: readingOf(connector, profile) }, deps);
 }
 
-export interface MllpConnectorDeps {
-  readonly intake: Intake;
-  readonly clock: Clock;
-  readonly logger: Logger;
-  /** Absent where nothing is delivered. */
-  readonly takenBack?: TakenBack | undefined;
-}
-
-/**
- * An MLLP connector as its configuration describes it.
- * @throws Failure CONFIG_INVALID for a certificate that can't be read or an address that is none.
- */
-export function createMllpConnector(
-  config: MllpConnectorConfig,
-  profile: Profile,
-  deps: MllpConnectorDeps,
-): MllpConnector {
+/** @throws Failure CONFIG_INVALID for a certificate that can't be read or an address that is none. */
+function createMllpConnector(config: MllpConnectorConfig, profile: Profile, deps: ConnectorDeps): Connector {
   const { name, listen } = config;
   const charset = charsetOf(config, profile.format === "hl7" ? profile : { encoding: undefined });
   try {
@@ -212,7 +186,7 @@ export function charsetOf(
 }
 
 /** How a connector's CSV files are taken apart. */
-export function readingOf(
+function readingOf(
   { encoding }: Pick<ConnectorConfig, "encoding">,
   { reading }: CsvProfile,
 ): CsvProfile["reading"] & { readonly isEncodingForced: boolean } {
@@ -223,10 +197,10 @@ export function readingOf(
   };
 }
 
-/** Tells that a lab system answered a result with an error which it had acknowledged before. Must not throw. */
+/** Called when a lab system answered a result with an error though it had acknowledged it before. Must not throw. */
 export type TakenBack = (connector: string, fileName: string, answer: string) => void;
 
-/** Opens a task for each result that a lab takes back. One that can't be kept now is in the log all the same. */
+/** Opens a task for each result that a lab takes back. One that can't be kept now is in the log. */
 export function keepTakenBack(pool: pg.Pool, logger: Logger): TakenBack {
   return (connector, fileName, answer) => {
     noteTakenBack(pool, connector, fileName, answer).catch((error: unknown) => {
@@ -240,6 +214,6 @@ export function watchArchive(pool: pg.Pool): ArchiveWatch {
   return {
     note: (file) => noteArchived(pool, file),
     listDue: (connector) => listDueArchived(pool, connector),
-    record: (file, look) => recordArchiveLook(pool, file, look),
+    record: (file, seen) => recordArchiveLook(pool, file, seen),
   };
 }

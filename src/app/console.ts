@@ -75,7 +75,7 @@ function secretsOf(config: Config): SecretMask {
   return secrets;
 }
 
-/** What the console shows that the ledger alone tells, with or without a daemon. */
+/** What the console shows of the ledger alone, with or without a daemon. */
 export function ledgerView(
   pool: pg.Pool,
   config: Config,
@@ -120,15 +120,15 @@ async function readReadiness(daemon: Daemon): Promise<Readiness> {
   try {
     const isWorkedOff = daemon.queues !== undefined || (await isSubmitterThere(daemon.pool));
     const restored = await findRestored(daemon.pool);
-    const isHeld = restored !== undefined && restored.uncompared > 0;
+    const isComparing = restored !== undefined && restored.uncompared > 0;
     const reasons = [
       ...troubles,
       ...(isWorkedOff ? [] : [NO_WORKER]),
-      ...(isHeld ? [describeRestored(restored)] : []),
+      ...(isComparing ? [describeRestored(restored)] : []),
     ];
     return { ready: isIntakeWell, reasons };
   } catch (error) {
-    return { ready: false, reasons: [tellLedgerFailure(error), ...troubles] };
+    return { ready: false, reasons: [ledgerFailureInWords(error), ...troubles] };
   }
 }
 
@@ -137,7 +137,7 @@ const NO_WORKER =
   "no daemon with the role worker works on this ledger: orders are taken, and nothing is sent to the service or the lab until one is started";
 
 /** With the failure's code at its end, by which its hint is found. */
-function tellLedgerFailure(error: unknown): string {
+function ledgerFailureInWords(error: unknown): string {
   const failure = error instanceof Failure ? error : asRefusal(error);
   if (failure === undefined) return "the ledger's database gives an error; the log says more";
   return `${failure.message} (${failure.code})`;

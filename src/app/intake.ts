@@ -45,7 +45,7 @@ export async function openIntake(config: Config, { profiles, ...deps }: IntakePa
 }
 
 /** The connectors whose profile wants the batches of files answered as a whole. */
-export async function openBatches(
+async function openBatches(
   config: Config,
   profiles: ReadonlyMap<string, Profile>,
   pool: pg.Pool,
@@ -61,7 +61,7 @@ export async function openBatches(
 }
 
 /**
- * Takes up messages that wait for a code table, as far as this configuration knows their codes; see
+ * Maps messages that wait for a code table, as far as this configuration knows their codes; see
  * {@link releaseMessages}. Those of a connector that isn't configured any more, or for the other format now, wait on.
  */
 export async function releaseWaiting(
@@ -94,7 +94,7 @@ export async function releaseAtStart(
   if (released.length === 0) return;
   const counts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0 };
   for (const { verdict } of released) counts[verdict] += 1;
-  logger.info(counts, "messages that waited for a code table were taken up");
+  logger.info(counts, "messages that waited for a code table were mapped");
 }
 
 /**

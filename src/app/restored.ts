@@ -10,6 +10,7 @@ import { decideWentBack, type Epoch, findLedgerEpoch, startEpoch } from "../ledg
 import { readEpochFile } from "../ledger/restored/epoch-file.ts";
 import { enterRestored, isUncompared } from "../ledger/restored/restore.ts";
 import type { ServiceClient } from "../service/client.ts";
+import { startLoop } from "./side-loops.ts";
 
 /**
  * Compares the ledger with its epoch file, before anything else is done with it. A ledger that went back goes on as the older
@@ -56,15 +57,15 @@ export interface RestoredDeps {
 
 const LOOK_EVERY_MS = 1_000;
 const CHECK_AGAIN_MS = 5_000;
-/** The epoch counts also while no calls leave, so that a copy is known by what the lab was told since, too. */
+/** The epoch counts also while no calls leave, so that a copy is known by what was sent to the lab since, too. */
 const COUNT_EVERY_MS = 60_000;
 
-/** What sees to it that a ledger which was restored from an older copy doubles nothing. */
+/** Keeps a ledger that was restored from an older copy from sending an order twice. */
 export interface RestoredWatch {
   /** False while open orders are still to be compared with the service. */
   maySubmit(): Promise<boolean>;
   /**
-   * Has the service's newest requests looked at, once in a run and before the first order is submitted: what was made there by
+   * Has the service's newest requests checked, once in a run and before the first order is submitted: what was made there by
    * a call that the ledger doesn't know of shows that it went back, though the file beside it went back as well.
    *
    * @throws Failure LEDGER_WENT_BACK when that was just found; those of the reads while the service can't be read
@@ -117,38 +118,24 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
     await checking;
   };
 
-  const round = async () => {
+  const round = async (signal: AbortSignal) => {
     if (deps.isSubmitter() && clock.monotonic() - countedAt >= COUNT_EVERY_MS) {
       countedAt = clock.monotonic();
       await epoch.advance();
     }
-    if (!deps.mayCall()) return;
+    if (!deps.mayCall()) return false;
     if (!isChecked && clock.monotonic() - checkedAt >= CHECK_AGAIN_MS) await requireNewestKnown();
     if ((await compareDue({ ...deps, settings }, signal)) > 0) deps.onProgress();
+    return false;
   };
 
-  const loop = async () => {
-    while (!signal.aborted) {
-      try {
-        await round();
-      } catch (error) {
-        const failure = asFailure(error);
-        if (!signal.aborted)
-          logger.warn(
-            { err: failure },
-            "the ledger could not be compared with the service; it is tried again",
-          );
-      }
-      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => undefined);
-    }
-  };
-  const running = loop();
+  const stop = startLoop(deps, LOOK_EVERY_MS, "the ledger could not be compared with the service", round);
   return {
     maySubmit: async () => !(await isUncompared(pool)),
     requireNewestKnown,
     stop: async () => {
       stopping.abort();
-      await running;
+      await stop();
     },
   };
 }

@@ -11,7 +11,7 @@ import type { Secret, ServiceSettings } from "../service/settings.ts";
 /**
  * The service client that a configuration describes.
  *
- * @param readAgain reads the configuration anew, for a secret that was rotated meanwhile
+ * @param readAgain reads the configuration again, for a secret that was rotated meanwhile
  */
 export function openService(
   config: Config,
@@ -71,25 +71,12 @@ const revealed = (secret: Secret) => (typeof secret === "string" ? secret : secr
  * @throws Error of the file system when the certificates' file can't be read.
  */
 export function serviceSettings(config: Config): ServiceSettings {
-  const { auth, externalAuth, ...service } = config.service;
+  const { auth, externalAuth, listEnvelopes, unpaged, caFile, ...service } = config.service;
   return {
-    baseUrl: service.baseUrl,
-    timeoutMs: service.timeoutMs,
-    maxRequestsPerSecond: service.maxRequestsPerSecond,
-    concurrency: service.concurrency,
-    perPage: service.perPage,
-    listEnvelope: service.listEnvelope,
-    listEnvelopes: envelopesByPath(service.listEnvelopes),
-    unpaged: service.unpaged.flatMap((name) => PATHS[name] ?? []),
-    filters: service.filters,
-    words: service.words,
-    notExecuted: service.notExecuted,
-    errors: service.errors,
-    containerLabelFields: service.containerLabelFields,
-    correlation: service.correlation,
-    cancel: service.cancel,
-    allowInsecure: service.allowInsecure,
-    ca: service.caFile === undefined ? undefined : readAuthorities(service.caFile),
+    ...service,
+    listEnvelopes: envelopesByPath(listEnvelopes),
+    unpaged: unpaged.flatMap((name) => PATHS[name] ?? []),
+    ca: caFile === undefined ? undefined : readAuthorities(caFile),
     auth: authSettings(auth),
     externalAuth: externalAuth && authSettings(externalAuth),
   };
@@ -103,16 +90,8 @@ function readAuthorities(file: string): string {
 
 function authSettings(auth: AuthConfig): ServiceSettings["auth"] {
   if (auth.kind === "apiToken") return { apiToken: auth.apiToken.reveal() };
-  return {
-    tokenUrl: auth.tokenUrl,
-    clientId: auth.clientId,
-    clientSecret: auth.clientSecret.reveal(),
-    method: auth.method,
-    scope: auth.scope,
-    audience: auth.audience,
-    resource: auth.resource,
-    assumedLifeMs: auth.assumedLifetimeMs,
-  };
+  const { kind: _, clientSecret, assumedLifetimeMs: assumedLifeMs, ...settings } = auth;
+  return { ...settings, clientSecret: clientSecret.reveal(), assumedLifeMs };
 }
 
 /** The configuration names lists, the client knows them by their paths. */

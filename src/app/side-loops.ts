@@ -1,9 +1,11 @@
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
+import { asFailure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { SURFACES } from "../core/surface.ts";
 import { cancelDue } from "../jobs/cancel.ts";
+import { pruneLedger } from "../jobs/prune.ts";
 import { recheckDue } from "../jobs/reconcile/recheck.ts";
 import type { ServiceClient } from "../service/client.ts";
 
@@ -20,11 +22,15 @@ export interface SideLoopDeps {
 }
 
 const EVERY_MS = 1_000;
+const PRUNE_EVERY_MS = 3_600_000;
 const CANCEL_BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 
-/** Begins to have orders cancelled at the service, and to look once more for orders that were sent again. */
-export function startSideLoops(config: Config, deps: SideLoopDeps): { stop(): Promise<void> } {
-  const { pool, service, clock, logger } = deps;
+/**
+ * Begins to have orders cancelled at the service, to check once more for orders that were sent again, and to prune what
+ * is kept no longer; gives what ends that.
+ */
+export function startSideLoops(config: Config, deps: SideLoopDeps): () => Promise<void> {
+  const { pool, service, clock, logger, mayCall } = deps;
   const { cancel, reconcile, correlation } = config.service;
   const cancelling = {
     ...{ pool, service, clock, logger, reconcile },
@@ -33,35 +39,53 @@ export function startSideLoops(config: Config, deps: SideLoopDeps): { stop(): Pr
     offered: new Set(SURFACES.filter((surface) => cancel[surface] !== undefined)),
   };
   const rechecking = { pool, service, logger, settings: { correlation } };
-  const stopping = new AbortController();
-  const running = [
-    repeat("orders could not be cancelled at the service", async (signal) => {
-      const isDone = (await cancelDue(cancelling, signal)) > 0;
+  const stops = [
+    startLoop(deps, EVERY_MS, "orders could not be cancelled at the service", async (signal) => {
+      const isDone = mayCall() && (await cancelDue(cancelling, signal)) > 0;
       if (isDone) deps.onProgress();
       return isDone;
     }),
-    repeat("orders that were sent again could not be looked for", async (signal) => {
-      await recheckDue(rechecking, signal);
+    startLoop(deps, EVERY_MS, "orders that were sent again could not be checked for", async (signal) => {
+      if (mayCall()) await recheckDue(rechecking, signal);
+      return false;
+    }),
+    startLoop(deps, PRUNE_EVERY_MS, "old records could not be pruned", async (signal) => {
+      await pruneLedger(pool, config.retention, logger, signal);
       return false;
     }),
   ];
+  return async () => {
+    await Promise.all(stops.map((stop) => stop()));
+  };
+}
 
-  /** @param work whether there may be more to do at once */
-  async function repeat(trouble: string, work: (signal: AbortSignal) => Promise<boolean>): Promise<void> {
-    while (!stopping.signal.aborted) {
+/**
+ * Repeats something after a pause until the returned function is called, which waits for what is under way. A failure is
+ * logged as the trouble that it is, and what failed is tried again after the pause.
+ *
+ * @param work gives whether there may be more to do at once
+ */
+export function startLoop(
+  { clock, logger }: Pick<SideLoopDeps, "clock" | "logger">,
+  everyMs: number,
+  trouble: string,
+  work: (signal: AbortSignal) => Promise<boolean>,
+): () => Promise<void> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const loop = async () => {
+    while (!signal.aborted) {
       try {
-        if (deps.mayCall() && (await work(stopping.signal))) continue;
+        if (await work(signal)) continue;
       } catch (error) {
-        logger.warn({ err: error }, `${trouble}; it is tried again`);
+        if (!signal.aborted) logger.warn({ err: asFailure(error) }, `${trouble}; it is tried again`);
       }
-      await clock.sleep(EVERY_MS, stopping.signal).catch(() => undefined);
+      await clock.sleep(everyMs, signal).catch(() => undefined);
     }
-  }
-
-  return {
-    stop: async () => {
-      stopping.abort();
-      await Promise.all(running);
-    },
+  };
+  const running = loop();
+  return async () => {
+    stopping.abort();
+    await running;
   };
 }

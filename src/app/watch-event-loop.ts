@@ -1,11 +1,11 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 
-/** A loop that stands for longer is told, ms: everything else has waited for as long. */
+/** A loop that stands for longer is reported, ms: everything else has waited for as long. */
 const LONG_MS = 1_000;
 const LOOK_EVERY_MS = 250;
-/** For so long it is told afterwards, ms: who asks can't be answered while it stands. */
-const TOLD_FOR_MS = 60_000;
+/** How long it is reported afterwards, ms: who asks can't be answered while it stands. */
+const REPORTED_FOR_MS = 60_000;
 
 /** Watches whether the event loop goes round. */
 export interface EventLoopWatch {
@@ -32,7 +32,7 @@ export function watchEventLoop(clock: Clock, logger: Logger): EventLoopWatch {
   timer.unref();
   return {
     troubles: () =>
-      stood === undefined || clock.monotonic() - stood.until > TOLD_FOR_MS
+      stood === undefined || clock.monotonic() - stood.until > REPORTED_FOR_MS
         ? []
         : [
             `the event loop stood still for ${(stood.ms / 1_000).toFixed(1)} s within the last minute: nothing was answered meanwhile; the log says when`,
