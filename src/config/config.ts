@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { LogSettings } from "../core/logger.ts";
-import type { FacilityWay, SubjectMode, Surface } from "../core/surface.ts";
+import type { FacilityWay } from "../core/surface.ts";
 import { type MllpConnectorConfig, toMllpConfig } from "./connector-schema.ts";
 import { type RefillsConfig, toFacilities, toRefillsConfig } from "./facility-schema.ts";
 import type { ListName } from "./open-points-schema.ts";
@@ -8,7 +8,7 @@ import type { LoadedProfile } from "./profiles.ts";
 import type { EncodingSetting } from "./scalars.ts";
 import type { FileConfig } from "./schema.ts";
 import type { Secret } from "./secret.ts";
-import { type CancelCalls, type ErrorRuleConfig, toCancelCalls } from "./service-schema.ts";
+import { type CancelCalls, toCancelCalls } from "./service-schema.ts";
 import type { ConfigProblem } from "./validate.ts";
 
 type FileConnector = FileConfig["connectors"][number];
@@ -37,53 +37,42 @@ export interface Config<P = unknown> {
   /** Without a url: the embedded server under `dataDir`. */
   readonly database: { readonly url?: Secret | undefined };
   readonly queue: QueueConfig;
-  readonly console: {
-    readonly host: string;
-    readonly port: number;
-    readonly token?: Secret | undefined;
-    readonly trustedProxies: readonly string[];
-  };
+  readonly console: FileConfig["console"];
   readonly retention: { readonly messagesMs: number; readonly ordersMs: number };
-  readonly lanes: { readonly parkedBlocks: boolean };
-  readonly delivery: { readonly parkAfter: number };
-  readonly mapping: { readonly unknownCodes: "wait" | "refuse" };
-  readonly guards: {
-    readonly sameContainer: "park" | "allow";
-    readonly labelOfTwoSubjects: "park" | "allow";
-    readonly labelsPerOrder: number;
-  };
+  readonly lanes: FileConfig["lanes"];
+  readonly delivery: FileConfig["delivery"];
+  readonly mapping: FileConfig["mapping"];
+  readonly guards: FileConfig["guards"];
   readonly log: LogSettings;
   /** What works but is unwise, such as a credential in clear text. Shown at start and by `cryobridge check`. */
   readonly warnings: readonly ConfigProblem[];
 }
 
-export interface ServiceConfig {
-  /** Without a trailing slash. */
-  readonly baseUrl: string;
-  /** Facilities may go by another way: {@link wayOfFacility}. */
-  readonly surface: Surface;
-  readonly subjects: SubjectMode;
+type FileService = FileConfig["service"];
+
+export interface ServiceConfig
+  extends Omit<
+    FileService,
+    | "auth"
+    | "externalAuth"
+    | "ca"
+    | "timeout"
+    | "listEnvelope"
+    | "listEnvelopes"
+    | "polling"
+    | "reconcile"
+    | "cancel"
+  > {
   readonly auth: AuthConfig;
   /** Credentials of the external surface, where they are others. */
   readonly externalAuth?: AuthConfig | undefined;
   /** File of PEM certificates to trust instead of the public authorities; absolute. */
   readonly caFile?: string | undefined;
   readonly timeoutMs: number;
-  readonly maxRequestsPerSecond: number;
-  readonly concurrency: number;
-  readonly perPage: number;
   /** `auto` is found out, `array` is no wrapping; anything else is the name of the key that holds the entries. */
   readonly listEnvelope: string;
   /** The same for single lists, by their name. */
   readonly listEnvelopes: Readonly<Partial<Record<ListName, string>>>;
-  /** Lists that take no paging. */
-  readonly unpaged: readonly ListName[];
-  readonly filters: "auto" | "none" | readonly string[];
-  readonly words: {
-    readonly status: Readonly<Record<string, string>>;
-    readonly type: Readonly<Record<string, string>>;
-  };
-  readonly subjectRequires: readonly ("firstName" | "lastName" | "dateOfBirth")[];
   readonly polling: { readonly firstMs: number; readonly maxMs: number; readonly factor: number };
   readonly reconcile: {
     /** Since the call was sent, each. */
@@ -93,29 +82,15 @@ export interface ServiceConfig {
     readonly recheckMs: number;
     readonly retrievals: "park" | "retry";
   };
-  readonly notExecuted: readonly number[];
-  /** The first that fits decides. */
-  readonly errors: readonly ErrorRuleConfig[];
-  readonly correlation: "token" | "labels";
-  readonly containerLabelFields: readonly string[];
   /** The call that cancels an order, by the surface that has one. */
   readonly cancel: CancelCalls;
-  readonly allowInsecure: boolean;
 }
 
+type FileOauth = Exclude<FileService["auth"], { readonly apiToken: Secret }>;
+
 export type AuthConfig =
-  | {
-      readonly kind: "oauth";
-      readonly tokenUrl: string;
-      readonly clientId: string;
-      readonly clientSecret: Secret;
-      readonly method: "basic" | "post";
-      readonly scope?: string | undefined;
-      readonly audience?: string | undefined;
-      readonly resource?: string | undefined;
-      /** Where the token endpoint tells none. */
-      readonly assumedLifetimeMs: number;
-    }
+  /** The lifetime is assumed where the token endpoint says none. */
+  | (Omit<FileOauth, "assumedLifetime"> & { readonly kind: "oauth"; readonly assumedLifetimeMs: number })
   | { readonly kind: "apiToken"; readonly apiToken: Secret };
 
 /** The folders of a drop connector, absolute. */
@@ -213,7 +188,7 @@ export function toConfig<P>(
   };
 }
 
-function toServiceConfig(service: FileConfig["service"], baseDirectory: string): ServiceConfig {
+function toServiceConfig(service: FileService, baseDirectory: string): ServiceConfig {
   const {
     timeout,
     polling,
@@ -249,13 +224,13 @@ function toServiceConfig(service: FileConfig["service"], baseDirectory: string):
   };
 }
 
-function toAuthConfig(auth: FileConfig["service"]["auth"]): AuthConfig {
+function toAuthConfig(auth: FileService["auth"]): AuthConfig {
   if ("apiToken" in auth) return { kind: "apiToken", ...auth };
   const { assumedLifetime, ...rest } = auth;
   return { kind: "oauth", ...rest, assumedLifetimeMs: assumedLifetime };
 }
 
-function keyOfEnvelope(envelope: FileConfig["service"]["listEnvelope"]): string {
+function keyOfEnvelope(envelope: FileService["listEnvelope"]): string {
   return typeof envelope === "string" ? envelope : envelope.key;
 }
 

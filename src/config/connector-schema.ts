@@ -1,16 +1,6 @@
 import path from "node:path";
 import { z } from "zod";
-import {
-  duration,
-  type EncodingSetting,
-  encoding,
-  filePath,
-  folderMode,
-  host,
-  port,
-  size,
-  unterminated,
-} from "./scalars.ts";
+import { duration, encoding, filePath, folderMode, host, port, size, unterminated } from "./scalars.ts";
 
 const listenTls = z.strictObject({
   cert: filePath("Certificate of this machine (PEM), followed by those of its authorities."),
@@ -147,45 +137,19 @@ export interface TlsFiles {
   readonly ca?: string | undefined;
 }
 
-/** An MLLP connector as the rest of the program sees it. */
-export interface MllpConnectorConfig {
-  readonly type: "mllp";
-  readonly name: string;
-  readonly profile: string;
-  readonly unterminated: "refuse" | "accept";
-  readonly encoding?: EncodingSetting | undefined;
-  readonly listen: {
-    readonly host: string;
-    readonly port: number;
-    readonly allow: readonly string[];
-    readonly tls?:
-      | (TlsFiles & {
-          readonly requestCert: boolean;
-          readonly allowSubjects?: readonly string[] | undefined;
-        })
-      | undefined;
-    readonly maxConnections: number;
-    readonly maxConnectionsPerAddress: number;
-    readonly maxBytes: number;
-    readonly maxMessages: number;
-    readonly maxOpenBytes: number;
-    readonly maxInFlight: number;
+type FileListen = FileMllp["listen"];
+type FileSend = Extract<FileMllp["results"], { readonly host: string }>;
+
+/** An MLLP connector as the rest of the program sees it: files and folders absolute, times in ms. */
+export interface MllpConnectorConfig extends Omit<FileMllp, "listen" | "results"> {
+  readonly listen: Omit<FileListen, "idle" | "firstFrame" | "frame"> & {
     readonly idleMs: number;
     readonly firstFrameMs: number;
     readonly frameMs: number;
   };
   readonly results:
-    | {
-        readonly host: string;
-        readonly port: number;
-        readonly tls?: (TlsFiles & { readonly serverName?: string | undefined }) | undefined;
-        readonly connectMs: number;
-        readonly answerMs: number;
-      }
+    | (Pick<FileSend, "host" | "port" | "tls"> & { readonly connectMs: number; readonly answerMs: number })
     | { readonly directory: string; readonly folderMode: number };
-  readonly answers: "plain" | "order";
-  readonly applicationAck: "connection" | "results";
-  readonly reusedControlId: "take" | "refuse";
   /** Largest message, as of every connector. */
   readonly maxBytes: number;
 }
@@ -202,7 +166,7 @@ export function toMllpConfig(connector: FileMllp, baseDirectory: string): MllpCo
       idleMs: idle,
       firstFrameMs: firstFrame,
       frameMs: frame,
-      tls: tls && { ...tls, ...absolute(tls, baseDirectory) },
+      tls: tls && absolute(tls, baseDirectory),
     },
     results:
       "directory" in results
@@ -210,17 +174,19 @@ export function toMllpConfig(connector: FileMllp, baseDirectory: string): MllpCo
         : {
             host: results.host,
             port: results.port,
-            tls: results.tls && { ...results.tls, ...absolute(results.tls, baseDirectory) },
+            tls: results.tls && absolute(results.tls, baseDirectory),
             connectMs: results.connectTimeout,
             answerMs: results.answerTimeout,
           },
   };
 }
 
-function absolute({ cert, key, ca }: TlsFiles, baseDirectory: string): TlsFiles {
-  const resolve = (file: string | undefined) =>
-    file === undefined ? undefined : path.resolve(baseDirectory, file);
-  return { cert: resolve(cert), key: resolve(key), ca: resolve(ca) };
+function absolute<T extends TlsFiles>(tls: T, baseDirectory: string): T {
+  const files = (["cert", "key", "ca"] as const).flatMap((key) => {
+    const file = tls[key];
+    return file === undefined ? [] : [[key, path.resolve(baseDirectory, file)] as const];
+  });
+  return { ...tls, ...Object.fromEntries(files) };
 }
 
 const name = z

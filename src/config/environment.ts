@@ -22,7 +22,7 @@ export function readText(
 }
 
 /** What a name stands for: a value, or why there is none; `warning` when its secret file is open to others. */
-export type Lookup =
+type Lookup =
   | { readonly value: string; readonly warning?: string | undefined }
   | { readonly problem: string }
   | undefined;
@@ -65,7 +65,7 @@ function readSecretFile(name: string, file: string): Lookup {
 }
 
 /** A text with its `${NAME}` references replaced. */
-export interface Substitution {
+interface Substitution {
   readonly text: string;
   /** Whether at least one part came out of the environment (a `:-default` does not count). */
   readonly isFromEnvironment: boolean;

@@ -1,6 +1,6 @@
 import { realpathSync } from "node:fs";
 import path from "node:path";
-import { connectorDirectories, DIRECTORY_ROLES } from "./config.ts";
+import { connectorDirectories, DIRECTORY_ROLES, type DirectoryRole } from "./config.ts";
 import { childOf } from "./schema-at.ts";
 import type { Path } from "./validate.ts";
 
@@ -54,13 +54,9 @@ function usesOf(connector: unknown, index: number, baseDirectory: string): Use[]
   };
   const directory = text("directory");
   if (directory === undefined) return [];
-  const set = {
-    in: text("in"),
-    out: text("out"),
-    archive: text("archive"),
-    error: text("error"),
-    work: text("work"),
-  };
+  const set: Partial<Record<DirectoryRole, string | undefined>> = Object.fromEntries(
+    DIRECTORY_ROLES.map((role) => [role, text(role)]),
+  );
   const directories = connectorDirectories({ directory, ...set }, baseDirectory);
   return DIRECTORY_ROLES.map((role) => ({
     owner: `the ${role} folder of connector ${text("name") === undefined ? index + 1 : `"${text("name")}"`}`,

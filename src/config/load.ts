@@ -11,7 +11,7 @@ import { readSource, type Source } from "./source.ts";
 import { type ConfigProblem, configFailure, problemAt, validate } from "./validate.ts";
 
 /** The profiles that need no file. */
-export const BUILTIN_PROFILE_NAMES = ["builtin/hl7-orders", "builtin/csv-orders"] as const;
+const BUILTIN_PROFILE_NAMES = ["builtin/hl7-orders", "builtin/csv-orders"] as const;
 
 const WHERE_TO_NAME_IT =
   "name the configuration with --config FILE or in CRYOBRIDGE_CONFIG, or copy config/cryobridge.yaml there and fill it in";
@@ -21,7 +21,6 @@ export interface LoadOptions<P> {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What a mapping profile has to look like. */
   readonly profileSchema: z.ZodType<P>;
-  readonly builtinProfileNames?: readonly string[] | undefined;
 }
 
 /**
@@ -42,8 +41,8 @@ export function loadConfig<P>(file: string, options: LoadOptions<P>): Config<P> 
   const source = readSource(file, read.text, lookUp);
   if (!source.isReadable) throw configFailure(source.problems);
 
-  const builtinNames = options.builtinProfileNames ?? BUILTIN_PROFILE_NAMES;
-  const schema = options.profileSchema;
+  const { profileSchema: schema } = options;
+  const builtinNames = BUILTIN_PROFILE_NAMES;
   const profiles = readProfiles({ source, file: absolute, schema, builtinNames, lookUp });
   const validation = validate(fileSchema, source.value ?? {}, source);
   const profileNames = [...builtinNames, ...profiles.names];
@@ -63,7 +62,7 @@ function problemsOf(source: Source, findings: readonly Finding[]): ConfigProblem
   );
 }
 
-/** One problem for a value: the first told is the cause (a missing variable), the next its echo (an empty text). */
+/** One problem for a value: the first is the cause (a missing variable), the next its echo (an empty text). */
 function withoutEchoes(problems: readonly ConfigProblem[]): ConfigProblem[] {
   const seen = new Set<string>();
   return problems.filter((problem) => {

@@ -26,15 +26,15 @@ interface FoundProfile {
 }
 
 /** The profiles of a configuration, and the mistakes in them. */
-export interface ProfileReading<P> {
+interface ProfileReading<P> {
   readonly profileByName: ReadonlyMap<string, LoadedProfile<P>>;
-  /** All names, those of invalid profiles too, so that one mistake is told once. */
+  /** All names, those of invalid profiles too, so that one mistake is reported once. */
   readonly names: readonly string[];
   readonly problems: readonly ConfigProblem[];
   readonly warnings: readonly ConfigProblem[];
 }
 
-export interface ProfileOptions<P> {
+interface ProfileOptions<P> {
   /** The configuration file's own content. */
   readonly source: Source;
   /** The configuration file, absolute. */

@@ -1,7 +1,7 @@
 import { isLoopbackHost } from "../core/loopback.ts";
 import type { Finding } from "./folder-rules.ts";
-import { at, subjectRiskFindings } from "./rules.ts";
-import { childOf } from "./schema-at.ts";
+import { connectorsOf, subjectRiskFindings } from "./rules.ts";
+import { childOf, valueAt } from "./schema-at.ts";
 import type { Path } from "./validate.ts";
 
 const SECRETS: readonly Path[] = [
@@ -18,7 +18,7 @@ const URLS_WITH_SECRETS: readonly Path[] = [
 ];
 
 /**
- * What works but is unwise. `isFromEnvironment` tells whether a value was put in from outside, which is how
+ * What works but is unwise. `isFromEnvironment` says whether a value was put in from outside, which is how
  * credentials belong into a configuration that others read, copy and mail.
  */
 export function riskFindings(value: unknown, isFromEnvironment: (path: Path) => boolean): Finding[] {
@@ -28,7 +28,8 @@ export function riskFindings(value: unknown, isFromEnvironment: (path: Path) => 
     ...baseUrlFindings(value),
     ...openListenerFindings(value),
     ...plainConsoleFindings(value),
-    ...errorRiskFindings(value),
+    ...ruleRisks(value),
+    ...notExecutedRisks(value),
     ...subjectRiskFindings(value),
   ];
 }
@@ -36,7 +37,7 @@ export function riskFindings(value: unknown, isFromEnvironment: (path: Path) => 
 function clearTextFindings(value: unknown, isFromEnvironment: (path: Path) => boolean): Finding[] {
   const withPassword = URLS_WITH_SECRETS.filter((path) => (urlAt(value, path)?.password ?? "") !== "");
   return [...SECRETS, ...withPassword]
-    .filter((path) => typeof at(value, path) === "string" && !isFromEnvironment(path))
+    .filter((path) => typeof valueAt(value, path) === "string" && !isFromEnvironment(path))
     .map((path) => ({
       path,
       message: `a credential stands here in clear text; write it as \${NAME} and set NAME, or NAME_FILE, in the environment`,
@@ -54,7 +55,7 @@ function baseUrlFindings(value: unknown): Finding[] {
 
 function plainLinkFindings(value: unknown): Finding[] {
   const findings: Finding[] = [];
-  if (at(value, ["service", "allowInsecure"]) === true) {
+  if (valueAt(value, ["service", "allowInsecure"]) === true) {
     findings.push({
       path: ["service", "allowInsecure"],
       message:
@@ -82,22 +83,25 @@ function plainLinkFindings(value: unknown): Finding[] {
 
 /** Messages and their patients cross the network in clear, and anybody there may send orders. */
 function openListenerFindings(value: unknown): Finding[] {
-  const connectors = at(value, ["connectors"]);
-  return (Array.isArray(connectors) ? connectors : []).flatMap((connector: unknown, index): Finding[] => {
-    if (at(connector, ["type"]) !== "mllp") return [];
-    const host = at(connector, ["listen", "host"]);
-    if (typeof host !== "string" || isLoopbackHost(host) || at(connector, ["listen", "tls"]) !== undefined)
+  return connectorsOf(value).flatMap(({ connector, path }): Finding[] => {
+    if (childOf(connector, "type") !== "mllp") return [];
+    const host = valueAt(connector, ["listen", "host"]);
+    if (
+      typeof host !== "string" ||
+      isLoopbackHost(host) ||
+      valueAt(connector, ["listen", "tls"]) !== undefined
+    )
       return [];
     const message =
       "other machines send to this port without TLS; set listen.tls, and listen.allow for who may connect";
-    return [{ path: ["connectors", index, "listen", "host"], message }];
+    return [{ path: [...path, "listen", "host"], message }];
   });
 }
 
 /** The console speaks plain HTTP: its token, and what it shows, can be read on the way. */
 function plainConsoleFindings(value: unknown): Finding[] {
   const path = ["console", "host"];
-  const host = at(value, path);
+  const host = valueAt(value, path);
   if (typeof host !== "string" || isLoopbackHost(host)) return [];
   const message =
     "other machines reach the console over plain HTTP, on which its token can be read; leave it at 127.0.0.1 and put a proxy with TLS on this machine before it (console.trustedProxies), or keep others from the port, as a container does that publishes it to its host alone";
@@ -105,7 +109,7 @@ function plainConsoleFindings(value: unknown): Finding[] {
 }
 
 function urlAt(value: unknown, path: Path): URL | undefined {
-  const text = at(value, path);
+  const text = valueAt(value, path);
   return typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined;
 }
 
@@ -115,15 +119,11 @@ const UNSURE = [408, 444, 460, 499];
 const SAYS_NOTHING_DONE = ["refused", "notExecuted", "credentials", "notFound"];
 
 /**
- * Rules under which an order could be doubled or lost: that a call which changes the service had no effect, by an
+ * Rules under which an order could be lost or sent twice: that a call which changes the service had no effect, by an
  * answer that a gateway may give after it has passed the call on. Allowed, since a site may know better.
  */
-export function errorRiskFindings(value: unknown): Finding[] {
-  return [...ruleRisks(value), ...notExecutedRisks(value)];
-}
-
 function ruleRisks(value: unknown): Finding[] {
-  const rules = at(value, ["service", "errors"]);
+  const rules = valueAt(value, ["service", "errors"]);
   if (!Array.isArray(rules)) return [];
   return rules.flatMap((rule: unknown, index) => {
     const means = childOf(rule, "means");
@@ -136,17 +136,17 @@ function ruleRisks(value: unknown): Finding[] {
     const isAboutAll = status === undefined && childOf(rule, "code") === undefined;
     if (!isAboutAll && !listed.some(isUnsure)) return [];
     const path: Path = ["service", "errors", index, "means"];
-    const message = `"${means}" says that a call which changes the service had no effect, but a gateway may give such an answer after it has passed the call on, and an order could then be doubled or lost; say unknown, or method: read, unless you are sure`;
+    const message = `"${means}" says that a call which changes the service had no effect, but a gateway may give such an answer after it has passed the call on, and an order could then be lost or sent twice; say unknown, or method: read, unless you are sure`;
     return [{ path, message }];
   });
 }
 
 function notExecutedRisks(value: unknown): Finding[] {
-  const statuses = at(value, ["service", "notExecuted"]);
+  const statuses = valueAt(value, ["service", "notExecuted"]);
   if (!Array.isArray(statuses)) return [];
   return statuses.flatMap((status: unknown, index) => {
     if (!isUnsure(status)) return [];
-    const message = `a gateway may answer ${String(status)} after it has passed a call on; the service is looked at before the call is repeated, but a list that lags would hide what it did, and the order would be doubled; leave it out unless you are sure`;
+    const message = `a gateway may answer ${String(status)} after it has passed a call on; the service is checked before the call is repeated, but a list that lags would hide what it did, and the order would be sent twice; leave it out unless you are sure`;
     return [{ path: ["service", "notExecuted", index], message }];
   });
 }

@@ -2,19 +2,19 @@ import { parseDuration } from "../core/duration.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { SUBJECT_MODES, SURFACES } from "../core/surface.ts";
 import { type Finding, folderFindings } from "./folder-rules.ts";
-import { childOf } from "./schema-at.ts";
+import { childOf, valueAt } from "./schema-at.ts";
 import type { Path } from "./validate.ts";
 import { unknownWords } from "./words.ts";
 
 /** What the rules need to know beside the file. */
-export interface RuleContext {
+interface RuleContext {
   /** Where relative paths start. */
   readonly baseDirectory: string;
   readonly profileNames: readonly string[];
 }
 
 /**
- * The rules that span several keys. They read the file's own values, not the validated ones, so that they are told
+ * The rules that span several keys. They read the file's own values, not the validated ones, so that they are reported
  * together with the schema's complaints; a value of the wrong kind is left to the schema.
  */
 export function ruleFindings(value: unknown, context: RuleContext): Finding[] {
@@ -55,7 +55,7 @@ function profileFindings(value: unknown, known: readonly string[]): Finding[] {
     const profile = childOf(connector, "profile");
     if (typeof profile !== "string" || known.includes(profile)) return [];
     const words = unknownWords("profile", profile, known, "there are");
-    const folder = at(value, ["profilesDir"]);
+    const folder = valueAt(value, ["profilesDir"]);
     const place = /^[\w-]+$/.test(profile)
       ? `; one of your own is the file ${typeof folder === "string" ? folder : "profiles"}/${profile}.yaml, or a section below profiles`
       : "";
@@ -66,7 +66,7 @@ function profileFindings(value: unknown, known: readonly string[]): Finding[] {
 /** Without a certificate nobody has a name, and a list of names would let everybody in. */
 function allowedSubjectFindings(value: unknown): Finding[] {
   return connectorsOf(value).flatMap(({ connector, path }) => {
-    const tls = at(connector, ["listen", "tls"]);
+    const tls = valueAt(connector, ["listen", "tls"]);
     if (childOf(tls, "allowSubjects") === undefined || childOf(tls, "requestCert") === true) return [];
     const message = "names certificates that no sender is asked for; set requestCert: true beside it";
     return [{ path: [...path, "listen", "tls", "allowSubjects"], message }];
@@ -74,14 +74,14 @@ function allowedSubjectFindings(value: unknown): Finding[] {
 }
 
 function plainHttpFindings(value: unknown): Finding[] {
-  if (at(value, ["service", "allowInsecure"]) === true) return [];
+  if (valueAt(value, ["service", "allowInsecure"]) === true) return [];
   const paths: readonly Path[] = [
     ["service", "baseUrl"],
     ["service", "auth", "tokenUrl"],
     ["service", "externalAuth", "tokenUrl"],
   ];
   return paths.flatMap((path) => {
-    const text = at(value, path);
+    const text = valueAt(value, path);
     if (typeof text !== "string" || !URL.canParse(text)) return [];
     const url = new URL(text);
     if (url.protocol !== "http:" || isLoopbackHost(url.hostname)) return [];
@@ -109,7 +109,7 @@ function timeFindings(value: unknown): Finding[] {
       message: "must be longer than service.timeout: a call that is still under way can't be called lost",
     });
   }
-  const looks = at(value, ["service", "reconcile", "checks"]);
+  const looks = valueAt(value, ["service", "reconcile", "checks"]);
   for (const [index, look] of (Array.isArray(looks) ? looks : []).entries()) {
     const lookMs = typeof look === "string" ? parseDuration(look) : undefined;
     if (lookMs === undefined || after === undefined || lookMs < after) continue;
@@ -122,8 +122,8 @@ function timeFindings(value: unknown): Finding[] {
 }
 
 function consoleFindings(value: unknown): Finding[] {
-  const host = at(value, ["console", "host"]);
-  const token = at(value, ["console", "token"]);
+  const host = valueAt(value, ["console", "host"]);
+  const token = valueAt(value, ["console", "token"]);
   if (typeof host !== "string" || isLoopbackHost(host) || (token !== undefined && token !== null)) return [];
   const message = `other machines can reach this address, so console.token is needed; expected token: \${CONSOLE_TOKEN}`;
   return [{ path: ["console", "host"], message }];
@@ -148,26 +148,27 @@ function queueFindings(value: unknown): Finding[] {
     }));
 }
 
-function connectorsOf(value: unknown): { readonly connector: unknown; readonly path: Path }[] {
+/** The connectors of the file, each with its place. */
+export function connectorsOf(value: unknown): { readonly connector: unknown; readonly path: Path }[] {
   const connectors = childOf(value, "connectors");
   if (!Array.isArray(connectors)) return [];
   return connectors.map((connector: unknown, index) => ({ connector, path: ["connectors", index] }));
 }
 
-/** The value at a path of the file. */
-export function at(value: unknown, path: Path): unknown {
-  return path.reduce<unknown>(childOf, value);
+/** The keys of a section of the file. */
+function keysOf(section: unknown): string[] {
+  return typeof section === "object" && section !== null ? Object.keys(section) : [];
 }
 
 function durationAt(value: unknown, path: Path, otherwise: string): number | undefined {
-  const text = at(value, path) ?? otherwise;
+  const text = valueAt(value, path) ?? otherwise;
   return typeof text === "string" ? parseDuration(text) : undefined;
 }
 
 /** The section `refills` against the facilities that it names. */
 function refillFindings(value: unknown): Finding[] {
   const facilities = childOf(value, "facilities");
-  const known = typeof facilities === "object" && facilities !== null ? Object.keys(facilities) : [];
+  const known = keysOf(facilities);
   const named = childOf(childOf(value, "refills"), "facilities");
   const nameById = new Map<unknown, string>();
   return (Array.isArray(named) ? named : []).flatMap((name: unknown, index): Finding[] => {
@@ -198,10 +199,10 @@ interface Named {
 }
 
 /**
- * Two names of one facility must say the same of it: an order is settled and followed by the facility's id, and one
- * surface doesn't show what the other was told.
+ * Two names of one facility must say the same of it: an order is reconciled and followed by the facility's id, and one
+ * surface doesn't show what was sent to the other.
  */
-export function facilityFindings(value: unknown): Finding[] {
+function facilityFindings(value: unknown): Finding[] {
   const first = new Map<number, Named>();
   return namedFacilities(value).flatMap((facility) => {
     const other = first.get(facility.id);
@@ -224,11 +225,10 @@ export function subjectRiskFindings(value: unknown): Finding[] {
     "subjects are neither looked up nor registered: orders of a patient with another name or birth date than the service has are not noticed";
   const service = childOf(value, "service");
   const facilities = childOf(value, "facilities");
-  const names = typeof facilities === "object" && facilities !== null ? Object.keys(facilities) : [];
   const isNone = (section: unknown) => childOf(section, "subjects") === "none";
   return [
     ...(isNone(service) ? [{ path: ["service", "subjects"], message }] : []),
-    ...names
+    ...keysOf(facilities)
       .filter((name) => isNone(childOf(facilities, name)))
       .map((name) => ({ path: ["facilities", name, "subjects"], message })),
   ];

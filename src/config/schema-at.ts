@@ -5,7 +5,7 @@ type Schema = z.core.$ZodType;
 
 /**
  * The schemas that could hold the value at a path, wrappers (default, optional, transform) included, outermost
- * first. Branches of a union that the value's own discriminating keys rule out are left aside.
+ * first. Branches of a union that the value's own discriminating keys rule out are left out.
  */
 export function schemasAt(root: Schema, path: readonly PropertyKey[], value: unknown): Schema[] {
   let level = layers(root, value);
@@ -33,6 +33,11 @@ export function childOf(value: unknown, part: PropertyKey): unknown {
   if (Array.isArray(value)) return typeof part === "number" ? value[part] : undefined;
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, part)) return undefined;
   return (value as Record<PropertyKey, unknown>)[part];
+}
+
+/** The value at a path through plain values. */
+export function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(childOf, value);
 }
 
 /** A schema and everything it wraps, outermost first. */
@@ -128,7 +133,7 @@ function admitReferences(schema: JsonSchema): void {
   if (!isNumberOrFlag && !isPatterned) return;
   const { description, default: fallback, ...own } = schema;
   for (const key of Object.keys(own)) delete schema[key];
-  // zod's way of saying "any safe integer" tells a reader nothing.
+  // zod's way of saying "any safe integer" says nothing to a reader.
   if (own.maximum === Number.MAX_SAFE_INTEGER) delete own.maximum;
   schema.anyOf = [own, REFERENCE];
 }

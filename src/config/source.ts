@@ -65,7 +65,7 @@ class SourceReader {
       const { offset, message } = explainYaml(error, document);
       this.#problem(offset, [], message);
     }
-    // After a doubled key the rest still means what it says; after any other syntax error it may not.
+    // After a duplicate key the rest still means what it says; after any other syntax error it may not.
     const isReadable = document.errors.every((error) => error.code === "DUPLICATE_KEY");
     const value = isReadable ? this.#valueOf(document.contents, [], undefined, []) : undefined;
     return {
@@ -201,7 +201,7 @@ const WORDS: Readonly<Record<YamlCode, string>> = {
 };
 
 /** A YAML error or warning for a person: the offset to look at, and a sentence. */
-export function explainYaml(
+function explainYaml(
   error: YAMLError,
   document: Document,
 ): { readonly offset: number; readonly message: string } {

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { Failure, type Problem } from "../core/failures.ts";
-import { childOf } from "./schema-at.ts";
+import { valueAt } from "./schema-at.ts";
 import type { Source } from "./source.ts";
 import { type Leaf, leafIssues, wordsFor } from "./words.ts";
 
@@ -10,7 +10,7 @@ export type Validation<T> =
   | { readonly isValid: false; readonly problems: readonly ConfigProblem[] };
 
 /**
- * Holds a value against a schema and tells every mistake with its place. `above` is the way from the top of the file
+ * Holds a value against a schema and reports every mistake with its place. `above` is the way from the top of the file
  * to the value. Two things are corrected on the way, because YAML and the environment can't say them: a key without a
  * value counts as absent, and `${PORT}` may stand where a number or true/false is wanted.
  */
@@ -27,11 +27,11 @@ export function validate<T>(
     if (result.success) return { isValid: true, value: result.data };
     const leaves = leafIssues(result.error.issues);
     const isCorrected = round < 20 && leaves.map((leaf) => correct(leaf, root, source, above)).includes(true);
-    if (!isCorrected) return { isValid: false, problems: tell(leaves, schema, root, source, above) };
+    if (!isCorrected) return { isValid: false, problems: report(leaves, schema, root, source, above) };
   }
 }
 
-function tell(
+function report(
   leaves: readonly Leaf[],
   schema: z.core.$ZodType,
   root: unknown,
@@ -75,10 +75,6 @@ function convert(text: string, expected: string): number | boolean | undefined {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : undefined;
 }
 
-function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>(childOf, root);
-}
-
 /** A copy to correct. The reader's objects have no prototype, and the copy's have none either. */
 function structuredCloneWithoutPrototypes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(structuredCloneWithoutPrototypes);
@@ -116,18 +112,16 @@ export function problemAt(file: string, position: Position, path: Path, message:
   return { code: "CONFIG_INVALID", file, ...position, path: words, place, message };
 }
 
-/** One line for people: `config/cryobridge.yaml:6:3 service.timout: unknown key …`. */
-export function formatProblem(problem: ConfigProblem): string {
-  return `${problem.place}: ${problem.message}`;
-}
-
-/** The error for a list of mistakes; its message has one line for each, by file and place. */
+/** The error for a list of mistakes; its message has one line for each, such as `config/cryobridge.yaml:6:3 service.timout: unknown key …`. */
 export function configFailure(problems: readonly ConfigProblem[]): ConfigFailure {
   const sorted = [...problems].sort(
     (a, b) =>
       compareText(a.file, b.file) || a.line - b.line || a.column - b.column || compareText(a.path, b.path),
   );
-  const failure = new Failure("CONFIG_INVALID", sorted.map(formatProblem).join("\n"));
+  const failure = new Failure(
+    "CONFIG_INVALID",
+    sorted.map(({ place, message }) => `${place}: ${message}`).join("\n"),
+  );
   return Object.assign(failure, { problems: sorted });
 }
 

@@ -8,7 +8,7 @@ export interface Verdict {
 }
 
 /** What {@link wordsFor} needs to know beside the issue. */
-export interface IssueContext {
+interface IssueContext {
   readonly schema: z.core.$ZodType;
   /** The whole value that was validated. */
   readonly root: unknown;
@@ -154,7 +154,7 @@ function metaOf(schema: z.core.$ZodType): z.core.GlobalMeta | undefined {
 
 /**
  * The candidate that was most likely meant by a misspelt word, or undefined when none is near enough to suggest.
- * Near enough is one edit for every three letters (`timout` -> `timeout`, `hl7drop` -> `hl7-drop`), case set aside.
+ * Near enough is one edit for every three letters (`timout` -> `timeout`, `hl7drop` -> `hl7-drop`), whatever the case.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = word.toLowerCase();

@@ -9,9 +9,9 @@ function loaded(text: string) {
   return folder.load(withCancel(text)).service.cancel;
 }
 
-function told(text: string) {
+function mistakes(text: string) {
   using folder = new ConfigFolder();
-  return folder.told(withCancel(text)).join("\n");
+  return folder.mistakes(withCancel(text)).join("\n");
 }
 
 describe("the service's cancel call", () => {
@@ -58,6 +58,6 @@ describe("the service's cancel call", () => {
     ['{ methd: POST, path: "/x/{id}" }', 'did you mean "method"'],
     ["nne", 'did you mean "none"'],
   ])("is refused in words: %s", (text, words) => {
-    expect(told(text)).toContain(words);
+    expect(mistakes(text)).toContain(words);
   });
 });

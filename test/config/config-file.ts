@@ -58,7 +58,7 @@ export class ConfigFolder implements Disposable {
   }
 
   /** The mistakes as `line:column path: message`. */
-  told(text: string | Buffer, env: Record<string, string> = ENV): string[] {
+  mistakes(text: string | Buffer, env: Record<string, string> = ENV): string[] {
     return this.problems(text, env).map(
       ({ line, column, path: at, message }) => `${line}:${column} ${at}: ${message}`,
     );

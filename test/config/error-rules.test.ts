@@ -50,9 +50,9 @@ describe("the site's rules for error answers", () => {
     ["{ status: 409, means: refused }", /a list/],
   ])("%s is refused in words", (rules, words) => {
     using folder = new ConfigFolder();
-    const told = folder.told(withErrors(rules));
-    expect(told).toHaveLength(1);
-    expect(told[0]).toMatch(words);
+    const mistakes = folder.mistakes(withErrors(rules));
+    expect(mistakes).toHaveLength(1);
+    expect(mistakes[0]).toMatch(words);
   });
 });
 
@@ -66,9 +66,9 @@ describe("a rule that is dangerous", () => {
     "[{ status: 500, code: LOCKED, means: notExecuted }]",
     "[{ body: html, means: refused }]",
   ])("%s is allowed and warned of", (rules) => {
-    const told = warnings(rules);
-    expect(told).toHaveLength(1);
-    expect(told[0]).toMatch(/^service\.errors\[0\]\.means: .*a gateway may give such an answer/);
+    const mistakes = warnings(rules);
+    expect(mistakes).toHaveLength(1);
+    expect(mistakes[0]).toMatch(/^service\.errors\[0\]\.means: .*a gateway may give such an answer/);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { ConfigFolder, MINIMAL } from "./config-file.ts";
 describe("exposure", () => {
   it("to the network needs a token for the console", () => {
     using folder = new ConfigFolder();
-    expect(folder.told(`${MINIMAL}console: { host: 0.0.0.0 }`)).toEqual([
+    expect(folder.mistakes(`${MINIMAL}console: { host: 0.0.0.0 }`)).toEqual([
       `7:18 console.host: other machines can reach this address, so console.token is needed; expected token: \${CONSOLE_TOKEN}`,
     ]);
   });
@@ -19,7 +19,7 @@ describe("exposure", () => {
 
   it("of a token shorter than 16 characters is refused", () => {
     using folder = new ConfigFolder();
-    expect(folder.told(`${MINIMAL}console: { token: short }`)).toEqual([
+    expect(folder.mistakes(`${MINIMAL}console: { token: short }`)).toEqual([
       "7:19 console.token: expected at least 16 characters",
     ]);
   });
@@ -27,7 +27,7 @@ describe("exposure", () => {
   it("of credentials to http:// is refused unless it is allowed, and then warned of", () => {
     using folder = new ConfigFolder();
     const text = MINIMAL.replace("https:", "http:");
-    expect(folder.told(text)[0]).toMatch(/^2:12 service\.baseUrl: http:\/\/ would send credentials/);
+    expect(folder.mistakes(text)[0]).toMatch(/^2:12 service\.baseUrl: http:\/\/ would send credentials/);
     const config = folder.load(text.replace("  auth:", "  allowInsecure: true\n  auth:"));
     expect(config.warnings.map(({ path: at }) => at)).toEqual(["service.allowInsecure"]);
   });

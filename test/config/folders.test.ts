@@ -12,29 +12,29 @@ describe("folders", () => {
     "of two connectors must differ, however they are spelt (%s)",
     (spelling) => {
       using folder = new ConfigFolder();
-      expect(folder.told(two("./lab", spelling))).toEqual([
+      expect(folder.mistakes(two("./lab", spelling))).toEqual([
         '7:47 connectors[1].directory: the in folder of connector "bench" is also the in folder of connector "lims"; give each a folder of its own',
       ]);
     },
   );
 
-  it("of two connectors must differ behind links too", () => {
+  it("of two connectors must differ with links resolved too", () => {
     using folder = new ConfigFolder();
     mkdirSync(folder.path("lab"));
     symlinkSync(folder.path("lab"), folder.path("link"));
-    expect(folder.told(two("./lab", "./link"))).toHaveLength(1);
+    expect(folder.mistakes(two("./lab", "./link"))).toHaveLength(1);
   });
 
   it("of results must not be where another connector takes orders", () => {
     using folder = new ConfigFolder();
-    expect(folder.told(two("./a", "./b, out: ./a/in"))).toEqual([
+    expect(folder.mistakes(two("./a", "./b, out: ./a/in"))).toEqual([
       '7:57 connectors[1].out: the out folder of connector "bench" is also the in folder of connector "lims"; give each a folder of its own',
     ]);
   });
 
   it("must not lie in the database's folder", () => {
     using folder = new ConfigFolder();
-    expect(folder.told(two("./data/lims", "./b"))[0]).toContain("lies in dataDir");
+    expect(folder.mistakes(two("./data/lims", "./b"))[0]).toContain("lies in dataDir");
   });
 
   it("are not made by reading the configuration", () => {

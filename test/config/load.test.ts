@@ -90,7 +90,7 @@ connectors:
     expect(folder.load(`${MINIMAL}console:\nlog:\n  level:\n`).console.port).toBe(8088);
   });
 
-  it("tells the two ways of authorisation apart by kind", () => {
+  it("distinguishes the two ways of authorisation by kind", () => {
     using folder = new ConfigFolder();
     const { auth } = folder.load(`${FACILITIES}${CONNECTORS}
 service:

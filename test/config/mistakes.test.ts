@@ -6,7 +6,7 @@ describe("a configuration with mistakes", () => {
   it("is refused with all of them at once, each with its place", () => {
     using folder = new ConfigFolder();
     expect(
-      folder.told(`servce: 1
+      folder.mistakes(`servce: 1
 service:
   baseUrl: storage.example.org
   auth: { apiToken: "\${API_TOKEN}" }
@@ -55,7 +55,7 @@ connectors:
     listen: { tls: { cert: c.pem, key: k.pem, allowSubjects: [lims]${requestCert} } }
     results: { directory: ./out }
 `;
-      expect(folder.told(text)).toEqual([
+      expect(folder.mistakes(text)).toEqual([
         expect.stringMatching(
           /^8:\d+ connectors\[0\]\.listen\.tls\.allowSubjects: names certificates that no sender is asked for; set requestCert: true/,
         ),
@@ -70,7 +70,7 @@ connectors:
     type: mllp
     listen: { prot: 2575, allow: [somewhere], frame: 3 }
 `;
-    expect(folder.told(text)).toEqual([
+    expect(folder.mistakes(text)).toEqual([
       "6:5 connectors[0].results: missing; expected where results go: host and port of the lab system, or directory for files",
       '8:15 connectors[0].listen.prot: unknown key "prot"; did you mean "port"?',
       "8:35 connectors[0].listen.allow[0]: expected an address such as 10.1.2.3 or a network such as 10.1.0.0/16",
@@ -78,14 +78,14 @@ connectors:
     ]);
   });
 
-  it("are told with the choices when a connector doesn't say what it is, and with the key that may be meant", () => {
+  it("are reported with the choices when a connector doesn't say what it is, and with the key that may be meant", () => {
     using folder = new ConfigFolder();
     const text = `${SERVICE}${FACILITIES}connectors: [{ name: lims, typ: hl7-drop, directory: ./lims }, { name: b }]\n`;
-    const told = folder.told(text).map((line) => line.replace(/^\S+ /, ""));
-    expect(told).toContain(
+    const mistakes = folder.mistakes(text).map((line) => line.replace(/^\S+ /, ""));
+    expect(mistakes).toContain(
       'connectors[0].type: missing; expected one of hl7-drop, csv-drop, mllp; is "typ" meant for it?',
     );
-    expect(told).toContain("connectors[1].type: missing; expected one of hl7-drop, csv-drop, mllp");
+    expect(mistakes).toContain("connectors[1].type: missing; expected one of hl7-drop, csv-drop, mllp");
   });
 
   it("warns of a console that other machines reach over plain HTTP", () => {
@@ -121,7 +121,7 @@ connectors:
   baseUrl: https://storage.example.org
   auth: { tokenUrl: "https://a.example.org", clientId: x, clientsecret: y, metod: post }
 `;
-    expect(folder.told(text)).toEqual([
+    expect(folder.mistakes(text)).toEqual([
       "6:3 service.auth.clientSecret: missing; expected client secret",
       '6:59 service.auth.clientsecret: unknown key "clientsecret"; did you mean "clientSecret"?',
       '6:76 service.auth.metod: unknown key "metod"; did you mean "method"?',
@@ -137,15 +137,15 @@ database: { url: "mysql://u:hunter2@h/x" }
 queue: { backend: redis, url: "hunter2" }
 console: { token: hunter2 }
 `;
-    const told = folder.told(text);
-    expect(told).toHaveLength(5);
-    expect(told.join()).not.toContain("hunter2");
+    const mistakes = folder.mistakes(text);
+    expect(mistakes).toHaveLength(5);
+    expect(mistakes.join()).not.toContain("hunter2");
   });
 
   it("keeps a facility id to what the service's integers can be", () => {
     using folder = new ConfigFolder();
     expect(
-      folder.told(`${SERVICE}${CONNECTORS}facilities: { A: 9007199254740993, B: 1.5, C: -1 }`),
+      folder.mistakes(`${SERVICE}${CONNECTORS}facilities: { A: 9007199254740993, B: 1.5, C: -1 }`),
     ).toHaveLength(3);
   });
 
@@ -155,7 +155,7 @@ console: { token: hunter2 }
   - { name: lims, type: hl7-drop, directory: a }
   - { name: LIMS, type: csv-drop, directory: b }
 `;
-    expect(folder.told(text)).toEqual([
+    expect(folder.mistakes(text)).toEqual([
       '7:13 connectors[1].name: another connector is called "LIMS"; give each a name of its own',
     ]);
   });
@@ -163,7 +163,7 @@ console: { token: hunter2 }
   it("refuses two ways to one Redis", () => {
     using folder = new ConfigFolder();
     const queue = `queue: { backend: redis, url: "rediss://h", cluster: [{ host: h }] }`;
-    expect(folder.told(`${MINIMAL}${queue}`)).toEqual([
+    expect(folder.mistakes(`${MINIMAL}${queue}`)).toEqual([
       "7:8 queue: expected one of url, sentinels and cluster; got url and cluster",
     ]);
   });
@@ -171,7 +171,7 @@ console: { token: hunter2 }
   it("wants reconcile.giveUpAfter to outlast a call", () => {
     using folder = new ConfigFolder();
     const text = MINIMAL.replace("  auth:", "  reconcile: { giveUpAfter: 10s, checks: [5s] }\n  auth:");
-    expect(folder.told(text)).toEqual([
+    expect(folder.mistakes(text)).toEqual([
       "3:29 service.reconcile.giveUpAfter: must be longer than service.timeout: a call that is still under way can't be called lost",
     ]);
   });

@@ -61,6 +61,6 @@ describe("what the specification leaves open", () => {
     ["subjectRequires: [name]", /service\.subjectRequires\[0\]: expected one of firstName/],
   ])("is refused in words when it is %s", (line, words) => {
     using folder = new ConfigFolder();
-    expect(folder.told(withLines(line)).join("\n")).toMatch(words);
+    expect(folder.mistakes(withLines(line)).join("\n")).toMatch(words);
   });
 });

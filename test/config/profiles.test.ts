@@ -73,10 +73,10 @@ describe("mapping profiles", () => {
     expect(() => loadConfig(file, { env: ENV, profileSchema })).toThrow(message);
   });
 
-  it("that are not YAML are told of once", () => {
+  it("that are not YAML are reported once", () => {
     using folder = new ConfigFolder();
     folder.write("profiles/ours.yaml", "operation: a: b\n");
-    expect(folder.told(USING)).toHaveLength(1);
+    expect(folder.mistakes(USING)).toHaveLength(1);
   });
 
   it.each([
@@ -98,14 +98,14 @@ describe("mapping profiles", () => {
     ],
   ])("that %s are refused", (_case, text, message) => {
     using folder = new ConfigFolder();
-    const told = folder.told(`${USING}${text}\n`);
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain(message);
+    const mistakes = folder.mistakes(`${USING}${text}\n`);
+    expect(mistakes).toHaveLength(1);
+    expect(mistakes[0]).toContain(message);
   });
 
   it("with the same name in two places are refused", () => {
     using folder = new ConfigFolder();
     folder.write("profiles/ours.yaml", "extends: builtin/hl7-orders\n");
-    expect(folder.told(`${USING}profiles: { ours: {} }`)[0]).toContain('there is another profile "ours"');
+    expect(folder.mistakes(`${USING}profiles: { ours: {} }`)[0]).toContain('there is another profile "ours"');
   });
 });

@@ -69,8 +69,8 @@ describe("the section refills", () => {
       "{ facilities: [NORTH], tanks: { T: never } }",
       ["7:45 refills.tanks.T: expected a duration such as 30d, at least 1s, or off"],
     ],
-  ])("with %s is refused in words", (_words, section, told) => {
+  ])("with %s is refused in words", (_words, section, mistakes) => {
     using folder = new ConfigFolder();
-    expect(folder.told(`${MINIMAL}refills: ${section}\n`)).toEqual(told);
+    expect(folder.mistakes(`${MINIMAL}refills: ${section}\n`)).toEqual(mistakes);
   });
 });

@@ -35,24 +35,27 @@ describe("a reference to the environment", () => {
 
   it.each([{}, { API_TOKEN: "" }])("without a value is one error, with its place (%j)", (env) => {
     using folder = new ConfigFolder();
-    expect(folder.told(MINIMAL, env)).toEqual([
+    expect(folder.mistakes(MINIMAL, env)).toEqual([
       "3:21 service.auth.apiToken: API_TOKEN is not set; set it in the environment, or API_TOKEN_FILE to the file that holds it",
     ]);
   });
 
   it("is never repeated in an error about its value", () => {
     using folder = new ConfigFolder();
-    const told = folder.told(`${MINIMAL}log: { level: "\${LEVEL}" }\nconsole: { port: "\${LEVEL}" }`, {
-      API_TOKEN: "t",
-      LEVEL: "hunter2",
-    });
-    expect(told).toHaveLength(2);
-    expect(told.join()).not.toContain("hunter2");
+    const mistakes = folder.mistakes(
+      `${MINIMAL}log: { level: "\${LEVEL}" }\nconsole: { port: "\${LEVEL}" }`,
+      {
+        API_TOKEN: "t",
+        LEVEL: "hunter2",
+      },
+    );
+    expect(mistakes).toHaveLength(2);
+    expect(mistakes.join()).not.toContain("hunter2");
   });
 
   it("has to be spelt in one of two ways", () => {
     using folder = new ConfigFolder();
-    expect(folder.told(`${MINIMAL}dataDir: "\${A-B}"`)[0]).toContain(
+    expect(folder.mistakes(`${MINIMAL}dataDir: "\${A-B}"`)[0]).toContain(
       `7:10 dataDir: a reference to the environment is written \${NAME} or \${NAME:-default}`,
     );
   });
@@ -97,14 +100,14 @@ describe("NAME_FILE", () => {
   ])("whose file %s is an error", (_case, name, message) => {
     using folder = new ConfigFolder();
     folder.write("empty.txt", "\n");
-    const told = folder.told(MINIMAL, { API_TOKEN_FILE: name });
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain(message);
+    const mistakes = folder.mistakes(MINIMAL, { API_TOKEN_FILE: name });
+    expect(mistakes).toHaveLength(1);
+    expect(mistakes[0]).toContain(message);
   });
 
   it("together with NAME is an error", () => {
     using folder = new ConfigFolder();
-    expect(folder.told(MINIMAL, { API_TOKEN: "t", API_TOKEN_FILE: "f" })[0]).toContain(
+    expect(folder.mistakes(MINIMAL, { API_TOKEN: "t", API_TOKEN_FILE: "f" })[0]).toContain(
       "set only one of them",
     );
   });

@@ -35,7 +35,7 @@ describe("the surface of the service", () => {
 
   it("must be the same for two names of one facility", () => {
     using folder = new ConfigFolder();
-    expect(folder.told(withFacilities("{ NORTH: 12, NORD: { id: 12, surface: external } }"))).toEqual([
+    expect(folder.mistakes(withFacilities("{ NORTH: 12, NORD: { id: 12, surface: external } }"))).toEqual([
       "4:32 facilities.NORD: is the facility 12 like NORTH, which has surface request and not external; one facility goes by one way",
     ]);
     expect(folder.load(withFacilities("{ NORTH: 12, NORD: { id: 12, surface: request } }")).warnings).toEqual(
@@ -54,7 +54,7 @@ describe("the surface of the service", () => {
     ["{ NORTH: twelve }", /facilities\.NORTH: expected the service's id of the facility/],
   ])("is refused with words where a facility reads %s", (facilities, words) => {
     using folder = new ConfigFolder();
-    expect(folder.told(withFacilities(facilities)).join("\n")).toMatch(words);
+    expect(folder.mistakes(withFacilities(facilities)).join("\n")).toMatch(words);
   });
 
   it("may have credentials of its own, which are as secret as the others", () => {
@@ -70,7 +70,7 @@ describe("the surface of the service", () => {
   it("sends no credentials of its own over http:// to another machine", () => {
     using folder = new ConfigFolder();
     const auth = "{ tokenUrl: http://id.example.org/t, clientId: c, clientSecret: s }";
-    expect(folder.told(withFacilities("{ NORTH: 12 }", `  externalAuth: ${auth}\n`))[0]).toMatch(
+    expect(folder.mistakes(withFacilities("{ NORTH: 12 }", `  externalAuth: ${auth}\n`))[0]).toMatch(
       /service\.externalAuth\.tokenUrl: http:\/\/ would send credentials/,
     );
   });

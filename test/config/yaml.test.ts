@@ -30,13 +30,13 @@ describe("a file that is not YAML", () => {
     ["a tag", "dataDir: !secret a\n", "1:10", "tags (!name) mean nothing here"],
   ])("because of %s is explained at the place", (_case, text, place, message) => {
     using folder = new ConfigFolder();
-    const told = folder.told(text).find((line) => line.includes(message)) ?? "";
-    expect(told.split(" ")[0]).toBe(place);
+    const mistakes = folder.mistakes(text).find((line) => line.includes(message)) ?? "";
+    expect(mistakes.split(" ")[0]).toBe(place);
   });
 
   it("never has its text repeated, since it may hold a credential", () => {
     using folder = new ConfigFolder();
-    expect(folder.told("service: {auth: {apiToken: hunter2}\nother: hunter2: x").join()).not.toContain(
+    expect(folder.mistakes("service: {auth: {apiToken: hunter2}\nother: hunter2: x").join()).not.toContain(
       "hunter2",
     );
   });
@@ -54,9 +54,9 @@ describe("a file that is not YAML", () => {
 });
 
 describe("a file", () => {
-  it("with a key twice is told so beside its other mistakes", () => {
+  it("with a key twice is reported beside its other mistakes", () => {
     using folder = new ConfigFolder();
-    expect(folder.told(`${MINIMAL}log: { level: info, level: warn }\nlogg: 1\n`)).toEqual([
+    expect(folder.mistakes(`${MINIMAL}log: { level: info, level: warn }\nlogg: 1\n`)).toEqual([
       "7:21 : this key stands twice in the same section; keep one of them",
       '8:1 logg: unknown key "logg"; did you mean "log"?',
     ]);
@@ -67,7 +67,7 @@ describe("a file", () => {
     expect(folder.load(`\uFEFF${MINIMAL.replaceAll("\n", "\r\n")}`).console.port).toBe(8088);
   });
 
-  it("that is empty is told what it needs", () => {
+  it("that is empty is refused with what it needs", () => {
     using folder = new ConfigFolder();
     expect(folder.problems("# nothing yet\n").map(({ path }) => path)).toEqual([
       "connectors",
@@ -76,9 +76,9 @@ describe("a file", () => {
     ]);
   });
 
-  it("in another encoding is told to be UTF-8", () => {
+  it("in another encoding is refused, expected UTF-8", () => {
     using folder = new ConfigFolder();
-    expect(folder.told(Buffer.from(MINIMAL, "utf16le"))[0]).toContain("UTF-8");
+    expect(folder.mistakes(Buffer.from(MINIMAL, "utf16le"))[0]).toContain("UTF-8");
   });
 
   it("that is not there is named", () => {
