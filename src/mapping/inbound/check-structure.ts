@@ -62,7 +62,7 @@ export function listValueSegments(
 }
 
 /**
- * Why a group that is to place an order places none: it asks for something else, or it tells of an order that has ended
+ * Why a group that is to place an order places none: it asks for something else, or it reports an order that has ended
  * already, and to carry that out would do again what was done.
  */
 export function checkPlacing(

@@ -13,7 +13,7 @@ export interface ContainerPlace {
  * The containers of one group. For each specimen: its SACs, or the SPM itself where it has none. An order without
  * specimens (ORM^O01): for each OBR its OBXs of the kind that the profile names, or the OBR itself where it has none.
  * A specimen that the profile does not count is listed with nothing of its own to read from: its missing label is then
- * told, where leaving it out would lose a sample without a word.
+ * reported, where leaving it out would lose a sample without a word.
  *
  * @param shared what a value may be read from besides the container's own segments
  */
@@ -84,7 +84,7 @@ export function strayContainers(
   return strays;
 }
 
-/** Whether it is an OBX of a kind that the profile tells from other OBXs. */
+/** Whether it is an OBX of a kind that the profile distinguishes from other OBXs. */
 function isNamed(segment: Segment, each: readonly ContainerKind[]): boolean {
   if (segment.name !== "OBX") return false;
   return each.some(

@@ -23,7 +23,7 @@ export function controlOf(
   return controls.get(orc?.get(1) ?? "");
 }
 
-/** Whether the request tells anew what the order is to ask for; such groups are read like orders. */
+/** Whether the request says again what the order is to ask for; such groups are read like orders. */
 export function isChanging(control: Control | undefined): control is "change" | "replace" {
   return control === "change" || control === "replace";
 }
@@ -175,7 +175,7 @@ function listFillers(
   return found.filter((one) => one === first || (one.kind === first?.kind && one.id !== first.id));
 }
 
-/** One request of each kind about an order; of several, one that tells who assigned the number. */
+/** One request of each kind about an order; of several, one that says who assigned the number. */
 function withoutRepeats(controlRequests: readonly ControlRequest[]): ControlRequest[] {
   const key = ({ control, placerOrderNumber, fillerNumber }: ControlRequest) =>
     JSON.stringify([control, placerOrderNumber, fillerNumber?.kind, fillerNumber?.id]);

@@ -44,7 +44,7 @@ export interface FinishSettings {
   readonly messagePlace: string;
 }
 
-/** No lab stores or thaws so many containers at once; what has more is a list that was taken for an order. */
+/** No lab stores or thaws that many containers at once; what has more is a list that was taken for an order. */
 export const LABELS_PER_ORDER = 500;
 
 /** Where the operation of an order stands that is made of a message's type. */
@@ -129,7 +129,7 @@ class Judge {
     }
   }
 
-  /** What an update deletes would be compared as if it told nothing, and the lab would hear that all is the same. */
+  /** What an update deletes would be compared as if it said nothing, and the lab would hear that all is the same. */
   deletions(readings: readonly Reading[]): void {
     for (const { status, place } of readings) {
       if (status !== "deleted") continue;

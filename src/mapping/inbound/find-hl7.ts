@@ -44,8 +44,8 @@ export function findIn(
 /**
  * The places of a label, a number or a date that count in these segments. The first place of a list counts as soon as its
  * segment is there, so that an empty SAC-3 is an error and never filled with what another segment has. What follows in the
- * list is for messages that never have that segment; another field of the same segment (SPM-2.2 behind SPM-2.1), another
- * kind of repetition (PI behind MR) for those in which no such segment has the first one. Places that must agree are places
+ * list is for messages that never have that segment; another field of the same segment (SPM-2.2 after SPM-2.1), another
+ * kind of repetition (PI after MR) for those in which no such segment has the first one. Places that must agree are places
  * of one and the same number, and each may give it.
  *
  * @param all all segments of the order that the value could be read from

@@ -88,17 +88,24 @@ function mapWhole(
   profile: Hl7Profile,
   settings: MapperSettings,
 ): MappedMessage {
+  const finishWhole = (drafts: readonly Draft[], viewOf = (_: number) => viewHl7(message)) => {
+    const mapped = finishAll(drafts, profile, viewOf, { ...settings, messagePlace: place }, place);
+    return message.first("PID") === undefined ? withoutPatient(mapped, place) : mapped;
+  };
   const subjectOperation = subjectOperationOf(message, profile);
-  if (subjectOperation === "MERGE") return mapMerges(message, place, profile, settings);
+  if (subjectOperation === "MERGE") {
+    // Each pair of PID and MRG is a merge of its own; all of them are taken, or none.
+    const merges = readMerges(message, profile, place);
+    const viewOf = (n: number) => viewHl7(message, merges[n]?.segments);
+    return finishWhole(
+      merges.map(({ draft }) => draft),
+      viewOf,
+    );
+  }
   if (secondPatient(message) !== undefined) {
     const text = "more than one PID segment, expected the orders of one patient";
     return refuse([{ code: "MAPPING_SECOND_PATIENT", place: `${place}, PID[2]`, message: text }]);
   }
-  const finishWhole = (drafts: readonly Draft[]) => {
-    const finish = { ...settings, messagePlace: place };
-    const mapped = finishAll(drafts, profile, () => viewHl7(message), finish, place);
-    return message.first("PID") === undefined ? withoutPatient(mapped, place) : mapped;
-  };
   if (subjectOperation !== undefined) {
     return finishWhole([readSubjectOrder(message, profile, place, subjectOperation)]);
   }
@@ -112,20 +119,6 @@ function mapWhole(
   const mapped: MappedMessage =
     drafts.length === 0 ? { verdict: "accepted", orders: [], problems: [] } : finishWhole(drafts);
   return controlRequests === undefined ? mapped : withControl(mapped, controlRequests, place);
-}
-
-/** Each pair of PID and MRG is a merge of its own; all of them are taken, or none. */
-function mapMerges(
-  message: Hl7Message,
-  place: string,
-  profile: Hl7Profile,
-  settings: MapperSettings,
-): MappedMessage {
-  const merges = readMerges(message, profile, place);
-  const viewOf = (n: number) => viewHl7(message, merges[n]?.segments);
-  const drafts = merges.map(({ draft }) => draft);
-  const mapped = finishAll(drafts, profile, viewOf, { ...settings, messagePlace: place }, place);
-  return message.first("PID") === undefined ? withoutPatient(mapped, place) : mapped;
 }
 
 /** What a message about a subject alone is made: a type that registers does so also where it could bring news. */

@@ -59,7 +59,7 @@ export interface MappedMessage {
   readonly echoedNumbers?: readonly string[] | undefined;
 }
 
-/** A message that is not taken, with the reasons in a form that can be told. */
+/** A message that is not taken, with the reasons in a form that can be shown. */
 export function refuse(problems: readonly Problem[], header?: MessageName): MappedMessage {
   return {
     verdict: "refused",
@@ -118,7 +118,7 @@ interface Run {
   readonly problem?: Problem | undefined;
 }
 
-/** A draft that the module failed on is judged all the same, so that all is told that is wrong with it. */
+/** A draft that the module failed on is judged too, so that everything that is wrong with it is reported. */
 function run(module: SiteModule, draft: Draft, view: MessageView, place: string): Run {
   const result = runSiteModule(module, draft, view, place);
   return "drafts" in result ? result : { drafts: [draft], problem: result.problem };
@@ -134,7 +134,7 @@ function isUnknownCode({ code }: Problem): boolean {
   return code === "MAPPING_FACILITY_UNKNOWN" || code === "MAPPING_OPERATION_UNKNOWN";
 }
 
-/** What is wrong with the patient is wrong with each order of the message; it is told once. */
+/** What is wrong with the patient is wrong with each order of the message; it is reported once. */
 export function withoutRepeats(problems: readonly Problem[]): readonly Problem[] {
   if (problems.length <= 1) return problems;
   return [

@@ -20,7 +20,7 @@ export interface Mapper {
 
 /** Makes a mapper of a compiled profile. */
 export function createMapper(profile: Profile, settings: MapperSettings): Mapper {
-  // Where one bad row refuses the whole file, a row that waits would take it apart all the same.
+  // Where one bad row refuses the whole file, a row that waits would take it apart too.
   const isWhole = profile.format === "csv" && profile.reading.wholeFile;
   if (isWhole && settings.unknownCodes !== "refuse") {
     return createMapper(profile, { ...settings, unknownCodes: "refuse" });

@@ -28,7 +28,7 @@ export function readMerges(message: Hl7Message, profile: Hl7Profile, messagePlac
       draft: {
         ...draft,
         facility: place(facility),
-        priorCode: priorCode && withMend(place(priorCode)),
+        priorCode: priorCode && withHint(place(priorCode)),
         subject: {
           code: place(subject.code),
           firstName: place(subject.firstName),
@@ -74,7 +74,7 @@ function withOrdinals(reading: Reading, segments: readonly Segment[]): Reading {
   return { status: "absent", place };
 }
 
-function withMend(reading: Reading): Reading {
+function withHint(reading: Reading): Reading {
   if (reading.status !== "bad" || reading.code !== "MAPPING_SUBJECT_AMBIGUOUS") return reading;
   const trouble = `${reading.trouble}; a merge has one prior identifier, so expected a PID and an MRG for each`;
   return { ...reading, trouble };

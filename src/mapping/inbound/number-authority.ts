@@ -20,12 +20,12 @@ interface NumberedGroup {
  */
 export function disagreementOnAuthority(groups: readonly NumberedGroup[]): Problem | undefined {
   if (groups.length === 1) return undefined;
-  const told = new Map<string, FoundAuthority>();
+  const foundByName = new Map<string, FoundAuthority>();
   for (const group of groups) {
     const found = findAuthority(group);
     const name = found && formatAuthority(found.authority);
-    if (found === undefined || name === undefined || told.has(name)) continue;
-    for (const before of told.values()) {
+    if (found === undefined || name === undefined || foundByName.has(name)) continue;
+    for (const before of foundByName.values()) {
       if (!areOfTwoAuthorities(before.authority, found.authority)) continue;
       return {
         code: "MAPPING_VALUES_DISAGREE",
@@ -34,12 +34,12 @@ export function disagreementOnAuthority(groups: readonly NumberedGroup[]): Probl
           "one order number of two assigning authorities, expected a message, or a number, of its own for each",
       };
     }
-    told.set(name, found);
+    foundByName.set(name, found);
   }
   return undefined;
 }
 
-/** Who assigned the number of the first of these groups that tells it. */
+/** Who assigned the number of the first of these groups that says it. */
 export function authorityOf(groups: readonly NumberedGroup[]): AssigningAuthority | undefined {
   for (const group of groups) {
     const found = findAuthority(group);
@@ -59,7 +59,7 @@ const EI_FIELDS: Readonly<Record<string, readonly number[]>> = { ORC: [2, 3, 4],
 /** The first component of a field, and of a value of several places the first one. */
 const FIRST_COMPONENT = /^((ORC|OBR)(?:\[\d+\])?-(\d+)(?:\[(\d+)\])?)(?:\.1){0,2}(?: |$)/;
 
-/** EI.2 to EI.4 beside the number, in the field and repetition where that was found; what can't be kept tells nothing. */
+/** EI.2 to EI.4 beside the number, in the field and repetition where that was found; what can't be kept counts as nothing. */
 function findAuthority({ group, number }: NumberedGroup): FoundAuthority | undefined {
   if (number.status !== "found") return undefined;
   const field = FIRST_COMPONENT.exec(number.place);

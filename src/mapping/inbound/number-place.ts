@@ -5,7 +5,7 @@ import type { Hl7Profile } from "../profile/profile.ts";
 import { readValue } from "../profile/value.ts";
 import { controlOf } from "./control-hl7.ts";
 import { findSingle, groupScopes } from "./find-hl7.ts";
-import { orderGroupsByNumber } from "./order-hl7.ts";
+import { findOrderGroups } from "./order-hl7.ts";
 import { keptIfFit } from "./unfit.ts";
 
 /** The field of ORC or OBR that an order's number is read from. */
@@ -53,20 +53,11 @@ export function writtenNumbers(
   number: string,
   profile: Hl7Profile,
 ): string[] {
-  if (message === undefined) return [];
-  return tryGroupsByNumber(message, profile, number).flatMap((group) => {
+  return findOrderGroups(message, profile, number).flatMap((group) => {
     const { segment, field } = findNumberPlace(group, profile);
     const found = segment === "ORC" ? group.orc : group.obrs[0];
     return [found?.get(field, 1, 1) ?? []].flat();
   });
-}
-
-function tryGroupsByNumber(message: Hl7Message, profile: Hl7Profile, number: string): OrderGroup[] {
-  try {
-    return orderGroupsByNumber(message, profile).get(number) ?? [];
-  } catch {
-    return [];
-  }
 }
 
 /** What the numbers of an order are in the ORC and OBR of an answer or result. */

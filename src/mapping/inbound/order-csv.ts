@@ -28,7 +28,7 @@ export function mapRows(
   if (problems.length > 0) {
     const all = [...mapped.problems, ...problems];
     const refused = { ...refuse(all), subjectCodes: undefined, orderNumbers: undefined };
-    // A row that wants something of an order is not that order: its line tells which row is meant.
+    // A row that wants something of an order is not that order: its line says which row is meant.
     return split.orders.length === 0 ? refused : { ...numbered, ...refused };
   }
   if (mapped.verdict !== "accepted") return numbered;
@@ -82,7 +82,7 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
     label: readLabel(rules.label, row),
     description: readRow(rules.description, row),
   }));
-  // A registration has no containers. One that names some is told so, hence only those rows are listed.
+  // A registration has no containers. One that names some is refused, hence only those rows are listed.
   const isRegistration = draft.operation.status === "found" && draft.operation.value === "REGISTER";
   return {
     ...draft,
@@ -92,7 +92,7 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
   };
 }
 
-/** The needed columns that the file does not have. Where one is missing, that is all there is to tell about its rows. */
+/** The needed columns that the file does not have. Where one is missing, that is all there is to say about its rows. */
 function missingColumns(rows: readonly CsvRow[], { reading }: CsvProfile): Problem[] {
   const first = rows[0];
   if (first === undefined) return [];

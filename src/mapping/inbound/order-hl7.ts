@@ -133,6 +133,20 @@ export function orderGroupsByNumber(message: Hl7Message, profile: Hl7Profile): M
   return byNumber;
 }
 
+/** Those of one order. None once the message is pruned, or where a newer profile reads it otherwise. */
+export function findOrderGroups(
+  message: Hl7Message | undefined,
+  profile: Hl7Profile,
+  number: string | undefined,
+): OrderGroup[] {
+  if (message === undefined || number === undefined) return [];
+  try {
+    return orderGroupsByNumber(message, profile).get(number) ?? [];
+  } catch {
+    return [];
+  }
+}
+
 function readUnit(
   group: OrderGroup,
   control: Control | undefined,
@@ -175,7 +189,7 @@ function compareUnits(units: readonly Unit[], messagePlace: string): Problem[] {
   const found = others.flatMap((other) => [
     disagree(first.operation, other.operation, "operation"),
     disagree(first.facility, other.facility, "facility"),
-    // Troubles of the first group are told by its own values.
+    // Troubles of the first group are reported with its own values.
     troubleOf(other.operation, "MAPPING_OPERATION_UNKNOWN"),
     troubleOf(other.facility, "MAPPING_FACILITY_UNKNOWN"),
   ]);

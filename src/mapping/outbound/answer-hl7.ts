@@ -32,12 +32,12 @@ const ANSWER_BY_TYPE: Readonly<Record<string, readonly [messageCode: string, tri
 export type MessageAnswer = Extract<Outcome, { kind: "acknowledged" | "refused" | "waiting" }>;
 
 /** Stands before the reasons of a message that waits: MSA-1 AA alone could be read as an order that was taken. */
-const HELD = "On hold, no order was made of it yet";
+const ON_HOLD = "On hold, no order was made of it yet";
 
 /**
  * The text of the answer to a message: taken (`acknowledged`), refused with every reason, or on hold (`waiting`). One
- * that waits is stored safely and will be answered again, so nothing is to be sent anew: AA, with warnings in ERR, and
- * orders that are held (ORC-1 OH, ORC-5 HD) instead of accepted.
+ * that waits is stored safely and will be answered again, so nothing is to be sent again: AA, with warnings in ERR, and
+ * orders that are on hold (ORC-1 OH, ORC-5 HD) instead of accepted.
  */
 export function composeAnswer(
   outcome: MessageAnswer,
@@ -46,17 +46,17 @@ export function composeAnswer(
   wants?: AckWants,
 ): string {
   const { message, echo } = original;
-  const isHeld = outcome.kind === "waiting";
-  const { errors, words, text } = toldOf(outcome);
+  const isWaiting = outcome.kind === "waiting";
+  const { errors, words, text } = reasonsOf(outcome);
   const code = outcome.kind === "refused" ? refusalCode(outcome.problems) : "AA";
   const segments = answerHead(outcome, original, profile, { code, errors, text, wants });
   if (answerType(original) !== undefined) {
     if (outcome.kind === "acknowledged" && outcome.isDuplicate) {
       segments.push(["NTE", 1, "L", "This message was received before; nothing was started again."]);
     }
-    if (isHeld) segments.push(["NTE", 1, "L", `${HELD}: ${words}`]);
+    if (isWaiting) segments.push(["NTE", 1, "L", `${ON_HOLD}: ${words}`]);
     const codes = statusCodes(outcome.kind, profile.results);
-    // What becomes of a request about an earlier order is told by an answer of its own, unless the message is refused.
+    // What becomes of a request about an earlier order has an answer of its own, unless the message is refused.
     const isShared = findShared(outcome, message, profile);
     const isAnswered = (group: OrderGroup) =>
       controlOf(group, profile) === undefined ? !isShared(group) : outcome.kind === "refused";
@@ -65,9 +65,9 @@ export function composeAnswer(
     const answerOf = (group: OrderGroup): OutSegment => {
       const state = stateByGroup?.get(group.orc ?? group.obrs[0]);
       const end = state !== undefined && endedWithoutEffect(state) ? state : undefined;
-      // An order that has ended without effect is not accepted anew.
+      // An order that has ended without effect is not accepted again.
       const { orderControl } = end === undefined ? codes : statusCodes("refused", profile.results);
-      // How one stands that has got further is told by messages of its own, which this one may come behind.
+      // How one stands that has got further is reported by messages of its own, which this one may follow.
       const isPast = isUnknown || (state !== undefined && end === undefined);
       const { orderStatus } = end === undefined ? codes : statusCodes(end, profile.results);
       const numbers = numberFields(group, undefined, echo, profile);
@@ -93,7 +93,7 @@ export function composeAnswer(
 }
 
 /**
- * A plain acknowledgement under a code of the caller's choice, which echoes no order. It tells the same reasons, unless
+ * A plain acknowledgement under a code of the caller's choice, which echoes no order. It gives the same reasons, unless
  * another answer follows that does.
  */
 export function composePlainAnswer(
@@ -106,12 +106,12 @@ export function composePlainAnswer(
     isFollowed = false,
   }: { readonly wants?: AckWants | undefined; readonly isFollowed?: boolean } = {},
 ): string {
-  const { errors, text } = isFollowed ? NOTHING_TOLD : toldOf(outcome);
+  const { errors, text } = isFollowed ? NO_REASONS : reasonsOf(outcome);
   const segments = answerHead(outcome, original, profile, { code, errors, text, wants, isPlain: true });
   return assemble(segments, original.echo.delimiters);
 }
 
-const NOTHING_TOLD = { errors: [], text: "" } as const;
+const NO_REASONS = { errors: [], text: "" } as const;
 
 /** ORC-1 that refuses what a group wants of an earlier order; a question for a state is refused like an order. */
 function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefined {
@@ -120,14 +120,14 @@ function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefi
 }
 
 /** What an answer says in ERR and MSA-3. */
-function toldOf(outcome: MessageAnswer): { errors: AckError[]; words: string; text: string } {
-  const isHeld = outcome.kind === "waiting";
+function reasonsOf(outcome: MessageAnswer): { errors: AckError[]; words: string; text: string } {
+  const isWaiting = outcome.kind === "waiting";
   const errors = (outcome.kind === "acknowledged" ? [] : outcome.problems)
     .map(toAckError)
-    .map((error) => (isHeld ? { ...error, severity: "W" as const } : error));
+    .map((error) => (isWaiting ? { ...error, severity: "W" as const } : error));
   const words = errors.map(({ text }) => text).join("; ");
   // Before 2.5 ERR holds codes alone, and MSA-3 is the one place for words.
-  return { errors, words, text: isHeld ? `${HELD}: ${words}` : words };
+  return { errors, words, text: isWaiting ? `${ON_HOLD}: ${words}` : words };
 }
 
 /** The acknowledgement that fits the message that is answered; undefined where that is a plain ACK. */
@@ -279,7 +279,7 @@ const CONDITION_BY_CODE: Readonly<Partial<Record<FailureCode, ErrorCondition>>> 
   MAPPING_SUBJECT_AMBIGUOUS: "102",
 };
 
-/** A problem as ERR tells it, under our own code in ERR-5. */
+/** A problem as ERR has it, under our own code in ERR-5. */
 function toAckError({ code, place, message }: Problem): AckError {
   return { condition: conditionOf(code), place, text: `${place}: ${message}`, applicationCode: code };
 }

@@ -40,8 +40,8 @@ export function composeBatchResponse(request: BatchResponseRequest): Buffer {
   const { outline, response } = request;
   const headers = new HeaderWriter(request);
   const bodies = shareOut(request).map(({ header, answers }) => {
-    const told = answers.filter(({ verdict }) => response === "all" || isTrouble(verdict));
-    return { header, messages: told.flatMap(({ messages }) => messages) };
+    const sent = answers.filter(({ verdict }) => response === "all" || isTrouble(verdict));
+    return { header, messages: sent.flatMap(({ messages }) => messages) };
   });
   const batches = bodies.map(({ header, messages }, index) => {
     const { bytes, separator } = headers.write("BHS", header, index + 1);

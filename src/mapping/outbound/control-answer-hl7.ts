@@ -7,10 +7,10 @@ import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
 import { assemble, type Original, type OutSegment } from "./original.ts";
-import { statusCodes } from "./result-parts.ts";
+import { blank, fillerOrderNumber, statusCodes } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
-/** ORC-5 (table 0038) of an order that is as it was requested to be, where that is more than its state tells. */
+/** ORC-5 (table 0038) of an order that is as it was requested to be, where that is more than its state says. */
 const STATUS_BY_CONTROL: Readonly<Partial<Record<Control, string>>> = { cancel: "CA", discontinue: "DC" };
 /** ORC-5 of an order that the lab has on hold. */
 const STATUS_HELD = "HD";
@@ -50,7 +50,7 @@ export function composeControlAnswer(
       orcOf(answerByGroup.get(group) as ControlAnswer, group, original, profile, at);
     segments.push(...echoGroups(message, original, [...answerByGroup.keys()], answerOf));
   }
-  // Without the message, once retention has pruned it, the numbers alone tell which order is meant.
+  // Without the message, once retention has pruned it, the numbers alone say which order is meant.
   for (const answer of unseen) segments.push(orcOf(answer, undefined, original, profile, at));
   return assemble(segments, original.echo.delimiters);
 }
@@ -63,12 +63,9 @@ function orcOf(
   at: string,
 ): OutSegment {
   const { namespace } = profile.results;
-  const known = order?.requestId ?? order?.procedureId;
-  const own = known === undefined ? undefined : `${order?.requestId === undefined ? "P" : "R"}${known}`;
   const named = fillerNumber && `${fillerNumber.kind === "request" ? "R" : "P"}${fillerNumber.id}`;
-  const filler = own ?? named;
+  const filler = (order && fillerOrderNumber(order)) ?? named;
   const numbers = order?.sharesNumber ? NO_NUMBERS : numberFields(group, placerOrderNumber, echo, profile);
-  const blank = [undefined, undefined, undefined];
   const orc: OutSegment = [
     "ORC",
     refusal ? controlCodes(control).refused : controlCodes(control).granted,
@@ -76,10 +73,9 @@ function orcOf(
     numbers.filler ?? echo.field(group?.orc, 3) ?? (filler === undefined ? undefined : [filler, namespace]),
     echo.field(group?.orc, 4),
     statusOf({ control, refusal, order }, profile),
-    ...blank,
+    ...blank(3),
     at,
-    ...blank,
-    ...blank,
+    ...blank(6),
     refusal && [refusal.code, refusal.text, "L"],
   ];
   return withNumber(orc, numbers);

@@ -8,8 +8,8 @@ import { formatServiceTimestamp } from "./timestamp.ts";
 /** A field of what is sent that the site wants otherwise. */
 export interface FieldOverride {
   readonly path: FieldPath;
-  /** What is to stand there when this is told; undefined to leave it as it is. */
-  readonly templateFor: (told: string | undefined) => Template | undefined;
+  /** What is to stand there when this state is reported; undefined to leave it as it is. */
+  readonly templateFor: (state: string | undefined) => Template | undefined;
 }
 
 /** Text with values put in. */
@@ -18,7 +18,7 @@ type Template = readonly (string | { readonly name: ValueName } | { readonly pat
 /** What a text of the profile may be filled with. */
 interface Fillings {
   /** The answer or state that is sent. */
-  readonly told: string | undefined;
+  readonly state: string | undefined;
   /** The order that it is about, where that is one. */
   readonly order: OutcomeOrder | undefined;
   readonly fillerOrderNumber: string | undefined;
@@ -40,7 +40,7 @@ interface Place {
 
 const VALUES = {
   this: ({ present }: Place) => present,
-  state: ({ fillings }: Place) => fillings.told,
+  state: ({ fillings }: Place) => fillings.state,
   time: ({ fillings }: Place) => fillings.time,
   orderNumber: ({ fillings: { order } }: Place) =>
     order?.sharesNumber ? undefined : order?.placerOrderNumber,
@@ -91,11 +91,11 @@ export function compileOverride(
     const template = compileTemplate(text);
     return { path, templateFor: () => template };
   }
-  const entries = Object.entries(text).flatMap(([told, value]) =>
-    value === undefined ? [] : [[told, compileTemplate(value)] as const],
+  const entries = Object.entries(text).flatMap(([state, value]) =>
+    value === undefined ? [] : [[state, compileTemplate(value)] as const],
   );
-  const templateByTold = new Map<string | undefined, Template>(entries);
-  return { path, templateFor: (told) => templateByTold.get(told) };
+  const templateByState = new Map<string | undefined, Template>(entries);
+  return { path, templateFor: (state) => templateByState.get(state) };
 }
 
 /** `{name}` and `{PID-5.1}` are put in; `{{` and `}}` stand for the braces themselves. */
@@ -146,7 +146,7 @@ export function overrideFields(
   const containers = fillings.hasContainers ? containersBySegment(message, fillings.order) : undefined;
   const raws = message.segments.map(({ raw }) => raw);
   for (const { path, templateFor } of overrides) {
-    const template = templateFor(fillings.told);
+    const template = templateFor(fillings.state);
     if (template === undefined) continue;
     const named = message.all(path.segment);
     // What is selected, and what stands there now, is asked of the message as it was composed.

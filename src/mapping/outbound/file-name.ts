@@ -4,7 +4,7 @@ import type { Outcome } from "../../core/outcome.ts";
 /** Long enough for any order number in use, short enough for every file system. */
 const MAX_SUBJECT_LENGTH = 80;
 
-/** Leaves room for what is put behind it within the 255 bytes of a name, even where each character takes two. */
+/** Leaves room for what follows it within the 255 bytes of a name, even where each character takes two. */
 const MAX_INPUT_NAME_LENGTH = 100;
 
 /**

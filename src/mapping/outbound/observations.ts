@@ -43,7 +43,7 @@ export class Observations {
     if (this.#order.sharesNumber) this.#add("ST", MESSAGE, undefined, this.#settings.messageControlId);
   }
 
-  /** Number and reason of the order, for messages that have no ORC to tell them. */
+  /** Number and reason of the order, for messages that have no ORC for them. */
   addOrderNumber(): void {
     this.#add("ST", ORDER, undefined, this.#order.sharesNumber ? undefined : this.#order.placerOrderNumber);
     this.#add("TX", REASON, undefined, this.#order.reason?.text);

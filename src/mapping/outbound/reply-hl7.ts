@@ -38,7 +38,7 @@ interface Replier {
 
 type MessageProblems = Extract<MessageAnswer, { kind: "refused" }>["problems"];
 
-/** Answers to a message, which is read anew for each: many wait for their verdict, and one answer is all that most get. */
+/** Answers to a message, which is read again for each: many wait for their verdict, and one answer is all that most get. */
 export function createReplier(
   message: OutcomeMessage,
   profile: Hl7Profile,

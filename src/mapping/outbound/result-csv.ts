@@ -1,7 +1,7 @@
 import { Failure, type Problem } from "../../core/failures.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
-import { type CsvValue, encodeCsv } from "../../formats/csv/encode.ts";
+import { encodeCsv } from "../../formats/csv/encode.ts";
 import { type Encoding, encodeText, isEncodable, isWide, spellOut } from "../../formats/encoding.ts";
 import type { ControlOperation } from "../profile/message-type.ts";
 import { isReported, type Profile, type ResultSettings } from "../profile/profile.ts";
@@ -28,20 +28,20 @@ export const csvResultColumns = [
 export type CsvResultRow = Readonly<Record<(typeof csvResultColumns)[number], string>>;
 
 /**
- * The rows that tell the lab about an outcome: one per container, and one for an order or message without any. Empty when
- * the profile does not tell it. `status` is the order's state, or `refused`, or `waiting` for one that no order
+ * The rows that report an outcome to the lab: one per container, and one for an order or message without any. Empty when
+ * the profile does not send it. `status` is the order's state, or `refused`, or `waiting` for one that no order
  * could be made of yet, or `duplicate` for a repeat that was recognised. Values are as they are; the file makes them safe
  * for spreadsheets. In `error`, which people read, characters that the file's character set doesn't have are spelled.
  *
  * @throws Failure RESULT_NOT_ENCODABLE where any other column holds one
  */
 export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
-  return fitRows(toRows(outcome, profile), ["error"], profile.results);
+  return toRows(outcome, profile).map((row) => fitRow(row, profile.results));
 }
 
 function toRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
   const updatedAt = outcome.occurredAt.toISOString();
-  // Who wants something of an earlier order is always told what became of it.
+  // A request about an earlier order is always answered.
   if (outcome.kind === "control") return outcome.answers.flatMap((answer) => controlRows(answer, updatedAt));
   if (!isReported(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
   switch (outcome.kind) {
@@ -79,27 +79,17 @@ export function csvResultFile(
   settings: CsvWriting = {},
 ): { fileName: string; bytes: Buffer } {
   const cells = rows.map((row) => csvResultColumns.map((column) => row[column]));
-  const bytes = encodeTable(csvResultColumns, cells, settings);
-  return { fileName: `${distinctName(inputName)}.results-${number}.csv`, bytes };
+  const encoding = encodingOf(settings);
+  // In UTF-16 nothing else says what it is.
+  const hasMark = isWide(encoding) || (encoding === "utf-8" && settings.byteOrderMark === true);
+  const encoded = encodeText(`${hasMark ? "\ufeff" : ""}${encodeCsv(csvResultColumns, cells)}`, encoding);
+  if (encoded.ok) {
+    return { fileName: `${distinctName(inputName)}.results-${number}.csv`, bytes: encoded.bytes };
+  }
+  throw new Failure("RESULT_NOT_ENCODABLE", `a file holds a character that ${encoding} does not have`);
 }
 
-const EMPTY: CsvResultRow = {
-  order_number: "",
-  operation: "",
-  subject_code: "",
-  container_label: "",
-  status: "",
-  request_id: "",
-  procedure_id: "",
-  procedure_code: "",
-  storage: "",
-  canister: "",
-  cane: "",
-  position: "",
-  stored_at: "",
-  error: "",
-  updated_at: "",
-};
+const EMPTY = Object.fromEntries(csvResultColumns.map((column) => [column, ""])) as CsvResultRow;
 
 /** The operation of the row that is answered, and `status` when it is done as requested, and when not. */
 const WORDS: Readonly<
@@ -115,9 +105,9 @@ const WORDS: Readonly<
 const MOST_REASONS = 50;
 
 function reasonsOf(problems: readonly Problem[]): string {
-  const told = problems.slice(0, MOST_REASONS).map(({ place, message }) => `${place}: ${message}`);
-  const more = problems.length - told.length;
-  return [...told, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+  const listed = problems.slice(0, MOST_REASONS).map(({ place, message }) => `${place}: ${message}`);
+  const more = problems.length - listed.length;
+  return [...listed, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
 /** One row a request, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
@@ -139,9 +129,7 @@ function controlRows(
       operation,
       subject_code: order?.subjectCode.reveal() ?? "",
       status: refusal ? refused : granted,
-      request_id: order?.requestId?.toString() ?? "",
-      procedure_id: order?.procedureId?.toString() ?? "",
-      procedure_code: order?.procedureCode ?? "",
+      ...(order && idsOf(order)),
       error: refusal?.text ?? "",
       updated_at: updatedAt,
     },
@@ -157,9 +145,7 @@ function orderRows(order: OutcomeOrder, status: string, updatedAt: string): CsvR
     subject_code: order.subjectCode.reveal(),
     container_label: container?.label ?? "",
     status,
-    request_id: order.requestId?.toString() ?? "",
-    procedure_id: order.procedureId?.toString() ?? "",
-    procedure_code: order.procedureCode ?? "",
+    ...idsOf(order),
     storage: container?.location?.storageName ?? "",
     canister: container?.location?.canister ?? "",
     cane: container?.location?.cane ?? "",
@@ -168,6 +154,15 @@ function orderRows(order: OutcomeOrder, status: string, updatedAt: string): CsvR
     error: errorOf(order),
     updated_at: updatedAt,
   }));
+}
+
+/** What the service calls its work on the order. */
+function idsOf({ requestId, procedureId, procedureCode }: OutcomeOrder) {
+  return {
+    request_id: requestId?.toString() ?? "",
+    procedure_id: procedureId?.toString() ?? "",
+    procedure_code: procedureCode ?? "",
+  };
 }
 
 /** Why it isn't done; and which rows it is of, where another order has the number that would say so. */
@@ -186,44 +181,18 @@ function encodingOf({ encoding = "utf-8" }: CsvWriting): Encoding {
 }
 
 /**
- * The bytes of a CSV file. UTF-16 always begins with a byte order mark, since nothing else tells it.
+ * A row that a file can hold: characters that its character set doesn't have are spelled in `error`, which people read.
  *
- * @throws Failure RESULT_NOT_ENCODABLE
+ * @throws Failure RESULT_NOT_ENCODABLE where any other column has one
  */
-function encodeTable(
-  columns: readonly string[],
-  rows: readonly (readonly CsvValue[])[],
-  writing: CsvWriting,
-): Buffer {
+function fitRow(row: CsvResultRow, writing: CsvWriting): CsvResultRow {
   const encoding = encodingOf(writing);
-  const hasMark = isWide(encoding) || (encoding === "utf-8" && writing.byteOrderMark === true);
-  const encoded = encodeText(`${hasMark ? "\ufeff" : ""}${encodeCsv(columns, rows)}`, encoding);
-  if (encoded.ok) return encoded.bytes;
-  throw new Failure("RESULT_NOT_ENCODABLE", `a file holds a character that ${encoding} does not have`);
-}
-
-/**
- * Rows that a file can hold: characters that its character set doesn't have are spelled in columns for people.
- *
- * @param textColumns those columns
- * @throws Failure RESULT_NOT_ENCODABLE where any other has one
- */
-function fitRows<R extends Readonly<Record<string, string>>>(
-  rows: readonly R[],
-  textColumns: readonly (keyof R & string)[],
-  writing: CsvWriting,
-): R[] {
-  const encoding = encodingOf(writing);
-  return rows.map((row) => {
-    const unfit = Object.keys(row).filter((column) => !isEncodable(row[column] ?? "", encoding));
-    const [first] = unfit.filter((column) => !textColumns.includes(column));
-    if (first !== undefined) {
-      throw new Failure(
-        "RESULT_NOT_ENCODABLE",
-        `column ${first} holds a character that ${encoding} does not have`,
-      );
-    }
-    const spelled = unfit.map((column) => [column, spellOut(row[column] ?? "", encoding)]);
-    return unfit.length === 0 ? row : { ...row, ...Object.fromEntries(spelled) };
-  });
+  const unfit = csvResultColumns.find((column) => column !== "error" && !isEncodable(row[column], encoding));
+  if (unfit !== undefined) {
+    throw new Failure(
+      "RESULT_NOT_ENCODABLE",
+      `column ${unfit} holds a character that ${encoding} does not have`,
+    );
+  }
+  return isEncodable(row.error, encoding) ? row : { ...row, error: spellOut(row.error, encoding) };
 }

@@ -24,7 +24,7 @@ import { specimenStatus } from "./result-ssu.ts";
 import { encodeAnswer, withSiteFields } from "./site-fields.ts";
 
 /**
- * The HL7 message that tells the lab about an outcome, as a file to deliver; undefined when the profile does not tell
+ * The HL7 message that reports an outcome to the lab, as a file to deliver; undefined when the profile does not send
  * it, or when there was no readable MSH to answer. The same outcome gives the same bytes, whenever it is composed.
  *
  * @throws Failure RESULT_NOT_ENCODABLE for a result that the character set of the results can't hold; answers to messages
@@ -51,9 +51,9 @@ export function composeHl7(
   return { fileName: resultFileName(outcome), bytes };
 }
 
-/** Whether the lab is told, and there is something to answer to. */
+/** Whether it is sent to the lab, and there is something to answer to. */
 function isComposed(outcome: Outcome, original: Original, profile: Hl7Profile): boolean {
-  // Who wants something of an earlier order is always told what became of it.
+  // A request about an earlier order is always answered.
   if (outcome.kind === "control") return true;
   if (!isReported(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return false;
   return outcome.kind === "changed" || (original.isAnswerable && !isAnswer(original, profile.accept));

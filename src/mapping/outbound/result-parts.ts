@@ -2,7 +2,7 @@ import { movesContainers } from "../../core/order.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
-import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
+import { findOrderGroups } from "../inbound/order-hl7.ts";
 import type { Hl7Profile, ReportedState, ResultFormat, ResultSettings } from "../profile/profile.ts";
 import type { ResultState } from "../profile/results-schema.ts";
 import type { Original, OutSegment } from "./original.ts";
@@ -40,12 +40,12 @@ export function statusContext(
     format: resultFormat(order, version, profile.results),
     version,
     at: formatHl7Timestamp(occurredAt, profile.results.timeZone),
-    groups: findGroups(order, original, profile),
+    groups: findOrderGroups(original.message, profile, order.placerOrderNumber),
   };
 }
 
 /**
- * The message that an order's state is told by. A registration or an update of a subject is no order and has no container,
+ * The message that reports an order's state. A registration or an update of a subject is no order and has no container,
  * so only ORU can carry it; SSU^U03 is about containers and came with 2.4, so before that, and for an order without any, ORU takes its place.
  */
 function resultFormat(
@@ -95,21 +95,12 @@ export function fillerOrderNumber({ requestId, procedureId }: OutcomeOrder): str
   return procedureId === undefined ? undefined : `P${procedureId}`;
 }
 
-/** So many empty fields. */
+/** That many empty fields. */
 export function blank(count: number): undefined[] {
   return new Array<undefined>(count).fill(undefined);
 }
 
-function findGroups(order: OutcomeOrder, { message }: Original, profile: Hl7Profile): OrderGroup[] {
-  if (message === undefined || order.placerOrderNumber === undefined) return [];
-  try {
-    return orderGroupsByNumber(message, profile).get(order.placerOrderNumber) ?? [];
-  } catch {
-    return [];
-  }
-}
-
-/** The places in which HL7 tells how an order stands. Their tables share letters and nothing else. */
+/** The places in which HL7 says how an order stands. Their tables share letters and nothing else. */
 interface StatusCodes {
   /** ORC-1, table 0119. */
   readonly orderControl: string;

@@ -54,7 +54,7 @@ export function specimenStatus(context: StatusContext): OutSegment[] {
   return segments;
 }
 
-/** Table 0370, as far as it is told here. */
+/** Table 0370, as far as it is used here. */
 const STATUS_WORDS: Readonly<Record<string, string>> = {
   I: "Identified",
   P: "In position",

@@ -25,7 +25,7 @@ export function withSiteFields(
   const { message } = original;
   let scope: readonly Segment[] | undefined;
   return overrideFields(text, fields, {
-    told: outcome.kind === "changed" ? outcome.order.state : outcome.kind,
+    state: outcome.kind === "changed" ? outcome.order.state : outcome.kind,
     order,
     fillerOrderNumber: order && fillerOrderNumber(order),
     time: formatHl7Timestamp(outcome.occurredAt, timeZone),
@@ -65,7 +65,7 @@ function scopeOf(
     const own = number === undefined ? [] : (orderGroupsByNumber(message, profile).get(number) ?? []);
     return [...own.flatMap(({ segments }) => segments), ...sharedSegments(message)];
   } catch {
-    // What belongs to which order can't be told, so only the header is safe.
+    // It isn't known what belongs to which order, so only the header is safe.
     return message.all("MSH");
   }
 }

@@ -94,7 +94,7 @@ function checkGroupBy(
   );
 }
 
-/** A pattern is held against a whole line: a part of one stands in many a row. */
+/** A pattern has to match a whole line: a part of one stands in many a row. */
 function compileNoRow(sources: readonly string[], complain: Complain): RegExp[] {
   return sources.flatMap((source) => {
     const pattern = compileBoundedRegex(`^(?:${source})$`);

@@ -48,7 +48,7 @@ export function formatMessageType({ messageCode, triggerEvent }: MessageTypePatt
 
 /**
  * ORC-1 (table 0119) of what a message wants of an earlier order, and of the answers to it. SS asks for the state and SR
- * tells it; CR here is "cancelled as requested", in MSA-1 the same letters mean something else.
+ * answers it; CR here is "cancelled as requested", in MSA-1 the same letters mean something else.
  */
 interface ControlCodes {
   readonly granted: string;

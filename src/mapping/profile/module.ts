@@ -89,7 +89,7 @@ export function runSiteModule(
   if (first === undefined) {
     return refuse("MAPPING_MODULE_FAILED", "it returned no order; to refuse one, throw an Error");
   }
-  // What was found to disagree is told once, however many orders the module makes of it.
+  // What was found to disagree is reported once, however many orders the module makes of it.
   return { drafts: [first, ...others.map((other) => ({ ...other, problems: [] }))] };
 }
 
@@ -119,7 +119,7 @@ function fromModuleOrder(order: ModuleOrder, draft: Draft, specifier: string): D
     operation: read(order.operation, draft.operation),
     facility: read(order.facility, draft.facility),
     placerOrderNumber: read(order.placerOrderNumber, draft.placerOrderNumber, guardCode),
-    // Told beside the number that the message has; who assigned another one, the module knows.
+    // Stands beside the number that the message has; who assigned another one, the module knows.
     placerAuthority:
       order.placerOrderNumber === foundValue(draft.placerOrderNumber) ? draft.placerAuthority : undefined,
     subject: {

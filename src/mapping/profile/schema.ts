@@ -13,7 +13,7 @@ const plainSchema = z.enum(["trim", "upper", "lower", "collapse", "digits", "dat
  * - `trim`, `upper`, `lower`; `collapse` makes one blank of each run of white space; `digits` keeps only 0-9.
  * - `date`: an HL7 or ISO date (in a CSV profile: one of `dateFormats`) to `YYYY-MM-DD`.
  * - `{ date: [ … ] }`: the formats that are tried, such as `dd.MM.yyyy`, `d-MMM-yyyy` or `excel` (a serial number).
- * - `{ pad: { length, with, side } }`: fills up to a length, with zeros on the left unless told otherwise.
+ * - `{ pad: { length, with, side } }`: fills up to a length, with zeros on the left unless set otherwise.
  * - `{ regex: { match, replace } }`: replaces the first match, `$1` for groups; no match is an error.
  * - `{ table: { … } }`: translates; a value that is not listed is an error.
  * - `{ prefix: X }`, `{ suffix: X }`: put around the value unless they are there already.

@@ -34,7 +34,7 @@ export type Source<P> =
       readonly path: P;
       readonly text: string;
       readonly isOnly: boolean;
-      /** Places whose values follow that of the first, each behind this text. */
+      /** Places whose values follow that of the first, each after this text. */
       readonly joined?: { readonly paths: readonly P[]; readonly between: string } | undefined;
     }
   | { readonly kind: "constant"; readonly value: string };
@@ -127,7 +127,7 @@ function compileJoin<P>(
   return [{ kind: "place", path, text: join.join(" with "), isOnly: false, joined: { paths, between } }];
 }
 
-/** The value of the first place, and behind it those of the others that have one; none without the first. */
+/** The value of the first place, followed by those of the others that have one; none without the first. */
 function findJoined<P, S>(
   path: P,
   { paths, between }: { readonly paths: readonly P[]; readonly between: string },
