@@ -68,7 +68,7 @@ export const INTAKE_FAILURES = {
   },
   HL7_SECOND_HEADER: {
     class: "permanent",
-    meaning: "A second MSH, or a batch header or trailer, stands inside a message.",
+    meaning: "A message contains a second MSH, or a batch header or trailer.",
     hint: "Send one message at a time, or let the drop folder split the file.",
   },
   HL7_PATH_INVALID: {
@@ -79,7 +79,7 @@ export const INTAKE_FAILURES = {
   HL7_STRUCTURE: {
     class: "permanent",
     meaning:
-      "The segments do not stand in the sequence of their message type, so it is not certain which belong together.",
+      "The segments are not in the sequence of their message type, so it is not certain which belong together.",
     hint: "Have the sender follow the structure of the message type in MSH-9.",
   },
   HL7_CONTINUED: {
@@ -187,7 +187,7 @@ export const INTAKE_FAILURES = {
   },
   CSV_ROW_QUOTES: {
     class: "permanent",
-    meaning: "A quote stands inside an unquoted value or after a closed one.",
+    meaning: "A quote is inside an unquoted value or after a closed one.",
     hint: "Put the whole value in quotes and write a quote within it twice. Drop the file again.",
   },
   CSV_ROW_UNFINISHED: {
@@ -283,7 +283,7 @@ export const INTAKE_FAILURES = {
   },
   CSV_ORDERS_SCATTERED: {
     class: "permanent",
-    meaning: "Rows of one order stand too far apart in the file.",
+    meaning: "Rows of one order are too far apart in the file.",
     hint: "Sort the file by order number and drop it again.",
   },
 } as const;

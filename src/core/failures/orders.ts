@@ -175,7 +175,7 @@ export const ORDER_FAILURES = {
   CONTROL_TOO_LATE: {
     class: "permanent",
     meaning: "The order ended before the hold, release or change, or a later message decided otherwise.",
-    hint: "Report to the clinic how the order stands. An ended order is corrected by a new one under a new number.",
+    hint: "Report the order's state to the clinic. An ended order is corrected by a new one under a new number.",
   },
   CONTROL_NOT_OFFERED: {
     class: "permanent",
