@@ -23,7 +23,7 @@ export const LEDGER_FAILURES = {
   LEDGER_DATA_LINKED: {
     class: "permanent",
     meaning: "A part of the embedded database's folder is a link. A backup would miss what it links to.",
-    hint: "Stop all daemons and move the linked data into the link's place; or move the whole data folder to the other disk and set `dataDir`.",
+    hint: "Stop all daemons and move the linked data into the link's place, or move the whole data folder and set `dataDir`.",
   },
   LEDGER_DATA_NOT_OURS: {
     class: "permanent",
@@ -119,7 +119,7 @@ export const LEDGER_FAILURES = {
     class: "transient",
     meaning:
       "The file by which a restored ledger is noticed can't be read or written. No call that creates something is made.",
-    hint: "Correct the rights of the file and its folder, free disk space, or set `epochFile` to a place that a restore does not put back. A damaged file is moved away; the next start then treats the ledger as restored.",
+    hint: "Correct the rights of the file and its folder, free disk space, or set `epochFile` to a place that no restore overwrites. If the file was damaged, the next start treats the ledger as restored.",
   },
   LEDGER_WENT_BACK: {
     class: "transient",
