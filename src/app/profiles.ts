@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { type ConfigProblem, configFailure } from "../config/validate.ts";
+import { type ConfigProblem, configFailure } from "../config/problems.ts";
 import { builtinProfiles } from "../mapping/profile/builtin.ts";
 import { compileProfile } from "../mapping/profile/compile-profile.ts";
 import { importFrom } from "../mapping/profile/module.ts";

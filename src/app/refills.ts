@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { type Config, wayOfFacility } from "../config/config.ts";
 import type { RefillsConfig } from "../config/facility-schema.ts";
-import type { RefillOverview } from "../console/deps.ts";
+import type { RefillOverview } from "../console/facts.ts";
 import type { Clock } from "../core/clock.ts";
 import { type RefillWatch, type RefillWatchDeps, watchRefills } from "../jobs/refills/refills.ts";
 import { readTankAges } from "../jobs/refills/tanks.ts";

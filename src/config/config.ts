@@ -4,12 +4,12 @@ import type { FacilityWay } from "../core/surface.ts";
 import { type MllpConnectorConfig, toMllpConfig } from "./connector-schema.ts";
 import { type RefillsConfig, toFacilities, toRefillsConfig } from "./facility-schema.ts";
 import type { ListName } from "./open-points-schema.ts";
+import type { ConfigProblem } from "./problems.ts";
 import type { LoadedProfile } from "./profiles.ts";
 import type { EncodingSetting } from "./scalars.ts";
 import type { FileConfig } from "./schema.ts";
 import type { Secret } from "./secret.ts";
 import { type CancelCalls, toCancelCalls } from "./service-schema.ts";
-import type { ConfigProblem } from "./validate.ts";
 
 type FileConnector = FileConfig["connectors"][number];
 

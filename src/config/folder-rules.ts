@@ -1,8 +1,8 @@
 import { realpathSync } from "node:fs";
 import path from "node:path";
 import { connectorDirectories, DIRECTORY_ROLES, type DirectoryRole } from "./config.ts";
+import type { Path } from "./problems.ts";
 import { childOf } from "./schema-at.ts";
-import type { Path } from "./validate.ts";
 
 /** Something wrong with the value at a path. */
 export interface Finding {

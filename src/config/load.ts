@@ -3,12 +3,13 @@ import type { z } from "zod";
 import { type Config, toConfig } from "./config.ts";
 import { environment, readText } from "./environment.ts";
 import type { Finding } from "./folder-rules.ts";
+import { type ConfigProblem, configFailure, problemAt } from "./problems.ts";
 import { readProfiles } from "./profiles.ts";
 import { riskFindings } from "./risks.ts";
 import { ruleFindings } from "./rules.ts";
 import { fileSchema } from "./schema.ts";
 import { readSource, type Source } from "./source.ts";
-import { type ConfigProblem, configFailure, problemAt, validate } from "./validate.ts";
+import { validate } from "./validate.ts";
 
 /** The profiles that need no file. */
 const BUILTIN_PROFILE_NAMES = ["builtin/hl7-orders", "builtin/csv-orders"] as const;

@@ -2,9 +2,10 @@ import { readdirSync } from "node:fs";
 import path from "node:path";
 import type { z } from "zod";
 import { type Environment, readText } from "./environment.ts";
+import { type ConfigProblem, type Path, problemAt } from "./problems.ts";
 import { childOf } from "./schema-at.ts";
 import { readSource, type Source } from "./source.ts";
-import { type ConfigProblem, type Path, problemAt, validate } from "./validate.ts";
+import { validate } from "./validate.ts";
 import { unknownWords } from "./words.ts";
 
 /** A mapping profile and where it stands. */

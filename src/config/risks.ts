@@ -1,8 +1,8 @@
 import { isLoopbackHost } from "../core/loopback.ts";
 import type { Finding } from "./folder-rules.ts";
+import type { Path } from "./problems.ts";
 import { connectorsOf, subjectRiskFindings } from "./rules.ts";
 import { childOf, valueAt } from "./schema-at.ts";
-import type { Path } from "./validate.ts";
 
 const SECRETS: readonly Path[] = [
   ["service", "auth", "clientSecret"],

@@ -2,8 +2,8 @@ import { parseDuration } from "../core/duration.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
 import { SUBJECT_MODES, SURFACES } from "../core/surface.ts";
 import { type Finding, folderFindings } from "./folder-rules.ts";
+import type { Path } from "./problems.ts";
 import { childOf, valueAt } from "./schema-at.ts";
-import type { Path } from "./validate.ts";
 import { unknownWords } from "./words.ts";
 
 /** What the rules need to know beside the file. */

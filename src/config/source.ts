@@ -12,7 +12,7 @@ import {
   type YAMLError,
 } from "yaml";
 import { type Environment, substitute } from "./environment.ts";
-import { type ConfigProblem, type Path, type Position, problemAt } from "./validate.ts";
+import { type ConfigProblem, type Path, type Position, problemAt } from "./problems.ts";
 
 /** A YAML file as plain values, with the place that each came from. */
 export interface Source {

@@ -4,7 +4,8 @@ import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { LedgerAttention } from "../ledger/operator/attention.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
-import type { AskedDeps, ConsoleDeps, LedgerCounts, OrderRow, Readiness, RefillOverview } from "./deps.ts";
+import type { AskedDeps, ConsoleDeps } from "./deps.ts";
+import type { LedgerCounts, OrderRow, Readiness, RefillOverview } from "./facts.ts";
 
 /** Longer than a healthy ledger ever takes, shorter than a browser or a monitor waits. */
 const DEADLINE_MS = 5_000;

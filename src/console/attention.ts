@@ -2,23 +2,7 @@ import { FAILURES, type FailureCode } from "../core/failures.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
 import { formatMinute } from "../core/utc-minute.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
-import type { Status } from "./status-document.ts";
-
-/**
- * One thing that somebody should know, in words without patients' data. `act`: a person is needed. `wait`: it goes on by
- * itself once its cause is gone. `look`: worth a look.
- */
-export interface Attention {
-  readonly level: "act" | "wait" | "look";
-  /** What is wrong, and what it affects. */
-  readonly what: string;
-  /** Since when, ISO 8601; null where `what` says it or nobody knows. */
-  readonly since: string | null;
-  /** What to do about it. */
-  readonly hint: string | null;
-  /** The command that shows more. */
-  readonly command: string | null;
-}
+import type { Attention, Status } from "./status-document.ts";
 
 type Facts = Omit<Status, "attention">;
 

@@ -1,85 +1,11 @@
 import type { Clock } from "../core/clock.ts";
-import type { FailureCode } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
-import type { Operation } from "../core/order.ts";
-import type { OrderState } from "../core/order-state.ts";
-import type { UntakenFiles } from "../core/untaken-files.ts";
-import type { TankAge } from "../jobs/refills/tanks.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { LedgerAttention } from "../ledger/operator/attention.ts";
-import type { TaskCount } from "../ledger/operator/tasks.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
+import type { LedgerCounts, ListenerRow, OrderRow, Readiness, RefillOverview, UntakenRow } from "./facts.ts";
 import type { Metrics } from "./metrics.ts";
-
-/** Whether orders can be taken right now, and if not, why: each reason one sentence without patients' data. */
-export interface Readiness {
-  readonly ready: boolean;
-  readonly reasons: readonly string[];
-}
-
-/** How much of what the ledger holds. */
-export interface LedgerCounts {
-  readonly byState: Readonly<Record<OrderState, number>>;
-  /** For how long the order that moved longest ago has been in a state, seconds; absent for empty states. */
-  readonly oldestSecondsByState: Readonly<Partial<Record<OrderState, number>>>;
-  /** Results that the lab doesn't have yet. */
-  readonly deliveriesPending: number;
-  /** Results that could not be delivered and wait for a person. */
-  readonly deliveriesParked: number;
-  /** Things for a person to do that nobody has done, by kind; kinds without any are left out. */
-  readonly tasks: readonly TaskCount[];
-}
-
-/** An order as the console shows it: nothing in it identifies a patient. */
-export interface OrderRow {
-  /** The ledger's id, such as `o17`. */
-  readonly orderId: string;
-  readonly connector: string;
-  readonly operation: Operation;
-  readonly facilityCode: string;
-  readonly placerOrderNumber?: string | undefined;
-  /** Who assigned that number, as HL7 writes it: `LAB`, or `LAB^1.2.3^ISO`. */
-  readonly placerAuthority?: string | undefined;
-  readonly requestId?: number | undefined;
-  /** All that the service gives an order of its external surface, which has no request. */
-  readonly procedureId?: number | undefined;
-  readonly state: OrderState;
-  /** Since when it is in that state. */
-  readonly changedAt: Date;
-  /** Why it is stuck or ended badly, in words without patients' data. */
-  readonly reason?: { readonly code?: FailureCode | undefined; readonly text: string } | undefined;
-}
-
-/** What is known of liquid-nitrogen refills. */
-export interface RefillOverview {
-  /** How often refills reached a status since they are followed. */
-  readonly counts: readonly {
-    readonly facilityCode: string;
-    readonly status: string;
-    readonly count: number;
-  }[];
-  /** The tanks of the facilities that are followed, those without a refill for longest first. */
-  readonly tanks: readonly TankAge[];
-}
-
-/** How an MLLP listener stands. All but the connections are counted since the daemon's start. */
-export interface ListenerRow {
-  readonly connector: string;
-  readonly connections: number;
-  readonly frames: number;
-  readonly unended: number;
-  readonly tooLarge: number;
-  readonly junkBytes: number;
-  readonly timedOut: number;
-  readonly turnedAway: number;
-  readonly failedHandshakes: number;
-  readonly gaveWay: number;
-  readonly refusedCertificates: number;
-}
-
-/** Dropped files that a connector does not take. */
-export type UntakenRow = UntakenFiles & { readonly connector: string };
 
 /** What the console needs of the program. */
 export interface ConsoleDeps {

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { ORDER_STATES } from "../core/order-state.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
-import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./deps.ts";
+import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./facts.ts";
 import {
   addMllpMetrics,
   addOrphanedMetrics,

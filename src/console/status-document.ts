@@ -3,7 +3,6 @@ import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
-import type { Attention } from "./attention.ts";
 
 /** The document of `/api/status`. Keys are stable; times are ISO 8601. */
 export interface Status {
@@ -132,4 +131,20 @@ export interface StatusOrder {
     readonly text: string;
     readonly hint: string | null;
   } | null;
+}
+
+/**
+ * One thing that somebody should know, in words without patients' data. `act`: a person is needed. `wait`: it goes on by
+ * itself once its cause is gone. `look`: worth a look.
+ */
+export interface Attention {
+  readonly level: "act" | "wait" | "look";
+  /** What is wrong, and what it affects. */
+  readonly what: string;
+  /** Since when, ISO 8601; null where `what` says it or nobody knows. */
+  readonly since: string | null;
+  /** What to do about it. */
+  readonly hint: string | null;
+  /** The command that shows more. */
+  readonly command: string | null;
 }

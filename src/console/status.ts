@@ -16,7 +16,8 @@ import {
   askWaiting,
 } from "./ask.ts";
 import { describeRestored, listAttention } from "./attention.ts";
-import type { AskedDeps, OrderRow } from "./deps.ts";
+import type { AskedDeps } from "./deps.ts";
+import type { OrderRow } from "./facts.ts";
 import { describeOrphaned, hintForOrphaned } from "./orphaned.ts";
 import type {
   Status,

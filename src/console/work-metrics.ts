@@ -3,7 +3,7 @@ import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import { TASK_KINDS } from "../ledger/operator/tasks.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
-import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./deps.ts";
+import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./facts.ts";
 
 /** Adds the gauges about tasks; the returned function sets them, undefined while the ledger is out of reach. */
 export function addTaskMetrics(registers: Registry[]): (counts: LedgerCounts | undefined) => void {

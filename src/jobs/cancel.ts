@@ -18,7 +18,8 @@ import type { CancelLook, CancelTarget } from "../service/cancel.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { sensitiveOf } from "../service/request-surface/subjects.ts";
 import { type Backoff, backoffMs } from "./backoff.ts";
-import { planCheck, type ReconcileTimes } from "./reconcile/reconcile.ts";
+import { planCheck } from "./reconcile/reconcile.ts";
+import type { ReconcileTimes } from "./submit/deps.ts";
 
 /** What the cancel job is given. */
 export interface CancelDeps {

@@ -3,20 +3,12 @@ import type { Phi } from "../core/phi.ts";
 import type { Surface } from "../core/surface.ts";
 import { EXTERNAL_PROCEDURES, getExternalProcedure } from "./external-surface/procedures.ts";
 import { unwrapObject } from "./http/answer.ts";
-import { findErrorRule, type Method } from "./http/classify.ts";
+import { findErrorRule } from "./http/classify.ts";
 import type { ServiceContext } from "./http/context.ts";
 import { readReport } from "./http/refusal.ts";
 import { fetchPage } from "./lists/list.ts";
 import { getProcedure, getRequest, PROCEDURES, REQUESTS } from "./request-surface/requests.ts";
 import { parseProcedure } from "./shapes.ts";
-
-/** The service's call that cancels a request or procedure; the specification leaves it open, so it is the site's word. */
-export interface CancelCall {
-  readonly method: Exclude<Method, "GET">;
-  /** With `{id}` where the request's id, or on the external surface the procedure's, stands. */
-  readonly path: string;
-  readonly body?: Readonly<Record<string, unknown>> | undefined;
-}
 
 /** What is to be cancelled: a procedure request, or on the external surface a procedure. */
 export interface CancelTarget {

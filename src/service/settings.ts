@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 import { Failure } from "../core/failures.ts";
 import type { Surface } from "../core/surface.ts";
-import type { CancelCall } from "./cancel.ts";
 import type { ErrorRule } from "./http/classify.ts";
+import type { Method } from "./http/wire.ts";
 import { type GivenWords, type ServiceWords, toServiceWords } from "./values.ts";
 
 /** A secret, or how to read it again: a rotated file is picked up without a restart. */
@@ -174,4 +174,12 @@ function isMetadataAddress(host: string): boolean {
   if (host === "metadata.google.internal" || host === "fd00:ec2::254") return true;
   // The URL parser writes an IPv4 address inside IPv6 as ::ffff:a9fe:….
   return host.startsWith("169.254.") || host.startsWith("::ffff:a9fe:") || /^fe[89ab][0-9a-f]:/.test(host);
+}
+
+/** The service's call that cancels a request or procedure; the specification leaves it open, so it is the site's word. */
+export interface CancelCall {
+  readonly method: Exclude<Method, "GET">;
+  /** With `{id}` where the request's id, or on the external surface the procedure's, stands. */
+  readonly path: string;
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
 }

@@ -4,7 +4,7 @@ import path from "node:path";
 import { z } from "zod";
 import type { Config } from "../../src/config/config.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { type ConfigProblem, isConfigFailure } from "../../src/config/validate.ts";
+import { type ConfigProblem, isConfigFailure } from "../../src/config/problems.ts";
 
 /** What the tests take for a mapping profile. */
 export const profileSchema = z.strictObject({

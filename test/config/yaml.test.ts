@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../src/config/load.ts";
-import { isConfigFailure } from "../../src/config/validate.ts";
+import { isConfigFailure } from "../../src/config/problems.ts";
 import { ConfigFolder, ENV, MINIMAL, profileSchema } from "./config-file.ts";
 
 describe("a file that is not YAML", () => {

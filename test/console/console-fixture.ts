@@ -1,5 +1,6 @@
 import { request } from "node:http";
-import type { ConsoleDeps, ConsoleSettings, LedgerCounts, OrderRow } from "../../src/console/deps.ts";
+import type { ConsoleDeps, ConsoleSettings } from "../../src/console/deps.ts";
+import type { LedgerCounts, OrderRow } from "../../src/console/facts.ts";
 import { createMetrics } from "../../src/console/metrics.ts";
 import { type RunningConsole, startConsole } from "../../src/console/server.ts";
 import { systemClock } from "../../src/core/clock.ts";

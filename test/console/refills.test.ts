@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RefillOverview } from "../../src/console/deps.ts";
+import type { RefillOverview } from "../../src/console/facts.ts";
 import type { Status } from "../../src/console/status-document.ts";
 import type { TankAge } from "../../src/jobs/refills/tanks.ts";
 import { withConsole } from "./console-fixture.ts";

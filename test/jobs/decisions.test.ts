@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { FAILURES, Failure, type FailureCode } from "../../src/core/failures.ts";
 import { backoffMs } from "../../src/jobs/backoff.ts";
-import { planCheck, type ReconcileTimes } from "../../src/jobs/reconcile/reconcile.ts";
+import { planCheck } from "../../src/jobs/reconcile/reconcile.ts";
+import type { ReconcileTimes } from "../../src/jobs/submit/deps.ts";
 import { decideRetry } from "../../src/jobs/submit/failure.ts";
 import { nextPollMs } from "../../src/jobs/track/track.ts";
 

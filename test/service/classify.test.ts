@@ -2,8 +2,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FAILURES } from "../../src/core/failures.ts";
 import { type Answer, parseAnswer } from "../../src/service/http/answer.ts";
-import type { CallKind, ErrorRule, Method } from "../../src/service/http/classify.ts";
-import { classify, type ErrorPolicy, MEANINGS } from "../../src/service/http/classify.ts";
+import {
+  type CallKind,
+  classify,
+  type ErrorPolicy,
+  type ErrorRule,
+  MEANINGS,
+} from "../../src/service/http/classify.ts";
+import type { Method } from "../../src/service/http/wire.ts";
 
 const BUILT_IN: ErrorPolicy = { notExecuted: new Set([429]), errors: [] };
 const READ: CallKind = { method: "GET", route: "/api/procedures/{id}" };

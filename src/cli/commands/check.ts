@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
-import { isConfigFailure } from "../../config/validate.ts";
+import { isConfigFailure } from "../../config/problems.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";

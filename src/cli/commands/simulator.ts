@@ -1,8 +1,9 @@
 import { dirname, resolve } from "node:path";
 import type { Command } from "commander";
 import { environment, readText } from "../../config/environment.ts";
+import { type ConfigProblem, configFailure, problemAt } from "../../config/problems.ts";
 import { readSource } from "../../config/source.ts";
-import { type ConfigProblem, configFailure, problemAt, validate } from "../../config/validate.ts";
+import { validate } from "../../config/validate.ts";
 import { Failure } from "../../core/failures.ts";
 import { Refusal } from "../../simulator/http/refusal.ts";
 import {

@@ -1,9 +1,8 @@
 import type { Command } from "commander";
 import { ledgerView } from "../../app/console.ts";
 import type { Config } from "../../config/config.ts";
-import type { Attention } from "../../console/attention.ts";
 import { readStatus } from "../../console/status.ts";
-import type { Status } from "../../console/status-document.ts";
+import type { Attention, Status } from "../../console/status-document.ts";
 import { Failure } from "../../core/failures.ts";
 import { bareHost } from "../../core/loopback.ts";
 import { isDaemonThere } from "../../ledger/embedded/lock.ts";

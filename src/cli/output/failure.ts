@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { isConfigFailure } from "../../config/validate.ts";
+import { isConfigFailure } from "../../config/problems.ts";
 import { asFailure, FAILURES, type Failure } from "../../core/failures.ts";
 import { asRefusal } from "../../ledger/database-failures.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";

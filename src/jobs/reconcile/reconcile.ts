@@ -14,7 +14,7 @@ import type { ServiceClient } from "../../service/client.ts";
 import { parseRequestBody } from "../../service/new-request.ts";
 import type { ReconcileFindings } from "../../service/reconcile/find-request.ts";
 import { toNewRequest } from "../submit/create.ts";
-import type { SubmitDeps } from "../submit/deps.ts";
+import type { ReconcileTimes, SubmitDeps } from "../submit/deps.ts";
 import { requireSameSubject } from "../submit/subject.ts";
 
 /**
@@ -255,18 +255,6 @@ export async function findCreated(
   return surface === "request"
     ? service.findCreatedRequest(lost, signal)
     : service.external.findCreatedProcedure(lost, signal);
-}
-
-/** When to check what a call without an answer did; all in ms since the latest call. */
-export interface ReconcileTimes {
-  /** The early looks, which find most of what happened. */
-  readonly checksMs: readonly number[];
-  /** Longer than the service or a gateway can hold a request: only after it is "nothing" believed. */
-  readonly giveUpAfterMs: number;
-  /** When an order that was sent again is looked for once more, since the first call may show late. */
-  readonly recheckMs: number;
-  /** What follows when a retrieval leaves no trace: a person looks, or it is sent again. */
-  readonly retrievals: "park" | "retry";
 }
 
 /** "Nothing" is believed after this many empty looks at least, since a list may lag behind a write. */

@@ -5,7 +5,6 @@ import type { FacilityWay } from "../../core/surface.ts";
 import type { OrderWriter } from "../../ledger/order-writer.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { Backoff } from "../backoff.ts";
-import type { ReconcileTimes } from "../reconcile/reconcile.ts";
 import type { SubjectField } from "./subject.ts";
 
 export interface SubmitSettings {
@@ -57,4 +56,16 @@ export interface SubmitDeps {
    */
   readonly requireNewestKnown: () => Promise<void>;
   readonly settings: SubmitSettings;
+}
+
+/** When to check what a call without an answer did; all in ms since the latest call. */
+export interface ReconcileTimes {
+  /** The early looks, which find most of what happened. */
+  readonly checksMs: readonly number[];
+  /** Longer than the service or a gateway can hold a request: only after it is "nothing" believed. */
+  readonly giveUpAfterMs: number;
+  /** When an order that was sent again is looked for once more, since the first call may show late. */
+  readonly recheckMs: number;
+  /** What follows when a retrieval leaves no trace: a person looks, or it is sent again. */
+  readonly retrievals: "park" | "retry";
 }

@@ -1,7 +1,7 @@
 import type { FailureCode } from "../../core/failures.ts";
 import type { Answer } from "./answer.ts";
 import { readReport } from "./refusal.ts";
-import type { WireResult } from "./wire.ts";
+import type { Method, WireResult } from "./wire.ts";
 
 type Broken = Extract<WireResult, { kind: "broken" }>;
 
@@ -176,9 +176,6 @@ export function classify(call: CallKind, seen: Seen, policy: ErrorPolicy): Verdi
   // The last row fits everything, and no row without a verdict for reads fits one.
   return (isRead ? row?.read : row?.write) ?? "UNCLASSIFIED";
 }
-
-/** HTTP methods of calls to the service. */
-export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /**
  * What a site says an error answer means.

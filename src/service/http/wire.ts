@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { Agent, type Dispatcher } from "undici";
-import type { Method } from "./classify.ts";
 
 /** One HTTP exchange as it is put on the wire. */
 export interface WireRequest {
@@ -207,3 +206,6 @@ export function reasonOf(why: string, error: Error): string {
   const code = "code" in error ? String(error.code) : error.name;
   return WORDS[code] ?? `the connection failed (${code})`;
 }
+
+/** HTTP methods of calls to the service. */
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";

@@ -1,7 +1,6 @@
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { FilterPolicy } from "../settings.ts";
-import { isAllowed } from "./list-query.ts";
 
 /** Whether the service follows a filter. One that it refuses to know is never sent, which is as good as ignored. */
 export type FilterFinding = "honoured" | "ignored";
@@ -112,3 +111,29 @@ export class Capabilities {
     return fact && this.#clock.monotonic() - fact.at < LIFE_MS ? fact.value : undefined;
   }
 }
+
+/** Whether the site lets a filter be sent. */
+export function isAllowed(policy: FilterPolicy, endpoint: string, name: string): boolean {
+  if (policy === "auto" || isDocumented(endpoint, name)) return true;
+  return policy !== "none" && (policy.includes(name) || policy.includes(fieldOf(name)));
+}
+
+/** `createdAt` of `createdAt_from`, and of `createdAt` itself. */
+export function fieldOf(filter: string): string {
+  return filter.replace(/_(like|from|to)$/, "");
+}
+
+/** Whether the specification names a filter for a list. */
+export function isDocumented(endpoint: string, name: string): boolean {
+  return DOCUMENTED[endpoint]?.includes(name) === true;
+}
+
+/** The filters that the specification names for a list; all others, and forms, fall under "most endpoints accept". */
+export const DOCUMENTED: Readonly<Record<string, readonly string[]>> = {
+  "/api/procedure-requests": ["status"],
+  "/api/procedures": ["facilityId"],
+  "/api/sample-containers": ["subjectCode"],
+  "/api/storage": ["facilityId"],
+  "/api/v1/external/procedures": ["facilityId", "type"],
+  "/api/v1/external/sample-containers": ["subjectCode"],
+};

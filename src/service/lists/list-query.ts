@@ -2,7 +2,7 @@ import { asFailure, Failure } from "../../core/failures.ts";
 import type { Query } from "../http/transport.ts";
 import type { FilterPolicy } from "../settings.ts";
 import { idOf, type RawObject } from "../values.ts";
-import type { Capabilities } from "./capabilities.ts";
+import { type Capabilities, isAllowed, isDocumented } from "./capabilities.ts";
 
 /** Items per page of a call that names no `perPage` (specification, Limits). */
 export const DEFAULT_PER_PAGE = 10;
@@ -144,32 +144,6 @@ export function requireIds(endpoint: string, entries: readonly RawObject[]): voi
 function isTooLarge(id: unknown): boolean {
   if (typeof id === "number") return Number.isInteger(id) && !Number.isSafeInteger(id);
   return typeof id === "string" && /^\d{16,}$/.test(id) && !Number.isSafeInteger(Number(id));
-}
-
-/** The filters that the specification names for a list; all others, and forms, fall under "most endpoints accept". */
-const DOCUMENTED: Readonly<Record<string, readonly string[]>> = {
-  "/api/procedure-requests": ["status"],
-  "/api/procedures": ["facilityId"],
-  "/api/sample-containers": ["subjectCode"],
-  "/api/storage": ["facilityId"],
-  "/api/v1/external/procedures": ["facilityId", "type"],
-  "/api/v1/external/sample-containers": ["subjectCode"],
-};
-
-/** Whether the specification names a filter for a list. */
-export function isDocumented(endpoint: string, name: string): boolean {
-  return DOCUMENTED[endpoint]?.includes(name) === true;
-}
-
-/** Whether the site lets a filter be sent. */
-export function isAllowed(policy: FilterPolicy, endpoint: string, name: string): boolean {
-  if (policy === "auto" || isDocumented(endpoint, name)) return true;
-  return policy !== "none" && (policy.includes(name) || policy.includes(fieldOf(name)));
-}
-
-/** `createdAt` of `createdAt_from`, and of `createdAt` itself. */
-export function fieldOf(filter: string): string {
-  return filter.replace(/_(like|from|to)$/, "");
 }
 
 /** Where the specification describes lists as plain arrays and says nothing of pages. */

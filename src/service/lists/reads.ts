@@ -13,8 +13,9 @@ import {
   type ServiceWords,
   subjectCodeOf,
 } from "../values.ts";
+import { isAllowed } from "./capabilities.ts";
 import { fetchPage, type Listing, walkPages } from "./list.ts";
-import { isAllowed, requireReadableIds } from "./list-query.ts";
+import { requireReadableIds } from "./list-query.ts";
 
 /** The lists that a person may read, with their paths on each surface that has them. */
 const LISTS = {

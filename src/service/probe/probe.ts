@@ -4,7 +4,7 @@ import type { Surface } from "../../core/surface.ts";
 import { type Unwrapped, unwrapList } from "../http/answer.ts";
 import type { ServiceContext } from "../http/context.ts";
 import type { Query } from "../http/transport.ts";
-import { isAllowed } from "../lists/list-query.ts";
+import { isAllowed } from "../lists/capabilities.ts";
 import { idOf, type RawObject, subjectCodeOf } from "../values.ts";
 import { KNOWN_ENTRIES, NOBODY, PROBED_LISTS, type ProbedList } from "./known-lists.ts";
 import { observeEntries, type SeenEntries } from "./seen-entries.ts";

@@ -5,7 +5,7 @@ import { createConnector, profileOf } from "../../../app/connectors.ts";
 import { compileProfiles } from "../../../app/profiles.ts";
 import { ROLES, type Role } from "../../../app/roles.ts";
 import type { Config } from "../../../config/config.ts";
-import { isConfigFailure } from "../../../config/validate.ts";
+import { isConfigFailure } from "../../../config/problems.ts";
 import { asFailure, FAILURES } from "../../../core/failures.ts";
 import type { Intake } from "../../../core/intake.ts";
 import { bareHost } from "../../../core/loopback.ts";
