@@ -42,7 +42,7 @@ const LONGEST_LOOK_PAUSE_MS = 15_000;
 /**
  * Has the service cancel the orders that are to be cancelled, as far as the site configured its call, and finds out
  * whether it did. Runs at least once for each: that a call is about to leave is in the ledger before it does, so that a
- * crash is followed by a look, and not by a second call. The lab is told "cancelled" only when the service shows it, or
+ * crash is followed by a look, and not by a second call. The lab is sent "cancelled" only when the service shows it, or
  * has nothing more to show after a call of ours.
  *
  * @returns how many cancellations were due; each was taken one step further, and may be due again at once
@@ -220,7 +220,7 @@ export function decideAfterLook(look: UncancelledLook, reconcile: ReconcileTimes
 /**
  * A service that deletes what is cancelled has nothing to show of it. Its word that the request is gone is believed at
  * once after a call that it took; after one whose answer never came, also where a later call was refused, only when it
- * has been the answer for the whole settle time. Where every call was refused, nothing of ours took the request away.
+ * has been the answer for all of `giveUpAfter`. Where every call was refused, nothing of ours took the request away.
  */
 function decideGone(look: UncancelledLook, goneForMs: number, reconcile: ReconcileTimes): AfterLook {
   if (look.call === "sent" && look.failure === undefined) return { kind: "cancelled" };

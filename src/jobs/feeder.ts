@@ -67,7 +67,7 @@ export interface Feeder {
 /** How often lost jobs and forgotten leases are looked for. */
 const SWEEP_EVERY_MS = 10_000;
 /** How often it is looked whether a clock that was ahead has left anything due in a distant future. */
-const HASTEN_EVERY_MS = 300_000;
+const CLAMP_EVERY_MS = 300_000;
 /** A job that should be there is missed after this. */
 const LOST_AFTER_MS = 10_000;
 const SWEEP_BATCH = 200;
@@ -81,7 +81,7 @@ export function startFeeder(deps: FeederDeps): Feeder {
   let wake: (() => void) | undefined;
   let isNudged = false;
   let sweptAt = Number.NEGATIVE_INFINITY;
-  let hastenedAt = Number.NEGATIVE_INFINITY;
+  let clampedAt = Number.NEGATIVE_INFINITY;
   let lastLookAt = deps.clock.monotonic();
 
   const look = async () => {
@@ -94,9 +94,9 @@ export function startFeeder(deps: FeederDeps): Feeder {
       sweptAt = now;
       await sweep(deps);
     }
-    if (now - hastenedAt >= HASTEN_EVERY_MS && deps.isSubmitter()) {
-      hastenedAt = now;
-      await hasten(deps);
+    if (now - clampedAt >= CLAMP_EVERY_MS && deps.isSubmitter()) {
+      clampedAt = now;
+      await clampLongPauses(deps);
     }
     lastLookAt = deps.clock.monotonic();
   };
@@ -160,8 +160,8 @@ async function feedSubmit(deps: FeederDeps): Promise<void> {
   }
   await addOrPutBack(deps, waiting);
   // Lost calls hold up their lanes, so they go ahead of what waits for its first try.
-  const unsettled = await takeUnreconciled(deps.pool, deps.settings.batchSize);
-  if (unsettled) await deps.queues.add("submit", [{ ...submitJob(unsettled.batch), isUrgent: true }]);
+  const unreconciled = await takeUnreconciled(deps.pool, deps.settings.batchSize);
+  if (unreconciled) await deps.queues.add("submit", [{ ...submitJob(unreconciled.batch), isUrgent: true }]);
 }
 
 async function addOrPutBack(deps: FeederDeps, batches: readonly number[]): Promise<void> {
@@ -200,8 +200,8 @@ async function feedDeliver(deps: FeederDeps): Promise<void> {
   );
 }
 
-async function hasten({ pool, logger, settings }: FeederDeps): Promise<void> {
-  // Twice as long, since the longest pauses may lie a little behind what they are made of.
+async function clampLongPauses({ pool, logger, settings }: FeederDeps): Promise<void> {
+  // Twice as long, since the longest pauses may be a little longer than what they are made of.
   const count = await clampSchedule(pool, settings.longestPauseMs * 2);
   if (count > 0) logger.warn({ count }, "the clock was ahead; what it had put off for too long is due now");
 }

@@ -105,7 +105,7 @@ const LOOK_FOR_STALLED_MS = 5_000;
 const RETRY_CONNECTION_MS = 1_000;
 /** SQLSTATE of a missing table, function or schema: somebody dropped the queues' schema. */
 const SCHEMA_GONE = new Set(["42P01", "42883", "3F000"]);
-/** What a job that was told to stop gets to end in. */
+/** What a job that has to stop gets to end in. */
 const AFTER_ABORT_MS = 2_000;
 const JOB_STATES = ["waiting", "active", "delayed", "prioritized", "completed", "failed"] as const;
 

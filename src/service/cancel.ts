@@ -59,9 +59,9 @@ export async function cancelAtService(
       body: call.body,
       sensitive: target.sensitive,
       read: (answer) => {
-        // Requests and procedures tell their id and status alike.
-        const told = parseProcedure(unwrapObject(answer.json), context.settings.words);
-        if (told?.id === target.id) return { isCancelled: told.status === CANCELLED, status: told.status };
+        // Requests and procedures show their id and status alike.
+        const shown = parseProcedure(unwrapObject(answer.json), context.settings.words);
+        if (shown?.id === target.id) return { isCancelled: shown.status === CANCELLED, status: shown.status };
         if (readReport(answer).errorCodes.length > 0) {
           throw new Failure(
             "SERVICE_NO_ANSWER",

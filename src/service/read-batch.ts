@@ -29,7 +29,7 @@ export function readRequests(
   return new BatchReader(context, kind, signal).read(ids);
 }
 
-/** The same for procedures; a completed one comes with its container ids where the service tells them. */
+/** The same for procedures; a completed one comes with its container ids where the service shows them. */
 export function readProcedures(
   context: ServiceContext,
   facilityId: number,

@@ -52,7 +52,7 @@ export interface RefillHints {
 
 /** What a reading found. */
 export interface RefillReading {
-  /** The status of an entry that tells none is `NO_STATUS`. */
+  /** The status of an entry that shows none is `NO_STATUS`. */
   readonly refills: readonly Refill[];
   readonly pages: number;
   /** The refill that was expected is not in the whole list either. */
@@ -147,7 +147,7 @@ export async function getRefill(
   return isElsewhere(refill, target.facilityId) ? undefined : withoutExtras(refill);
 }
 
-/** The storage solutions of a facility, as far as the service filters by it or the entries tell it. */
+/** The storage solutions of a facility, as far as the service filters by it or the entries show it. */
 export async function listTanks(
   context: ServiceContext,
   facilityId: number,
@@ -164,7 +164,7 @@ export async function listTanks(
   return tanks;
 }
 
-/** A refill as a list or a single read tells it. */
+/** A refill as a list or a single read shows it. */
 interface ReadRefill extends Refill {
   /** The facility that the entry names. */
   readonly facilityId?: number | undefined;
@@ -173,7 +173,7 @@ interface ReadRefill extends Refill {
 }
 
 /**
- * Reads a refill of either surface; undefined for a procedure of another type. An entry that tells no type counts as
+ * Reads a refill of either surface; undefined for a procedure of another type. An entry that shows no type counts as
  * one only in an answer to a question for refills (`isAsked`), and only when nothing of an order stands in it.
  */
 function parseRefill(

@@ -22,7 +22,7 @@ export type ServiceAuth =
       readonly audience?: string | undefined;
       /** Sent as `resource`, the standard's own name for it (RFC 8707). */
       readonly resource?: string | undefined;
-      /** A token's life where the answer tells none, ms; five minutes when absent. */
+      /** A token's life where the answer says nothing, ms; five minutes when absent. */
       readonly assumedLifeMs?: number | undefined;
     };
 

@@ -18,7 +18,7 @@ export const idValue = z.union([
     .pipe(z.int()),
 ]);
 
-/** An optional part: missing, null or of another form all mean "not told". */
+/** An optional part: missing, null or of another form all mean "not shown". */
 export function optional<T extends z.ZodType>(shape: T) {
   return shape.nullish().catch(undefined);
 }
@@ -86,7 +86,7 @@ export function normalizeStatus(text: string, words: ServiceWords = NO_WORDS): s
   return words.status.has(word) || KNOWN_STATUSES.has(known) ? known : plainWord(text);
 }
 
-/** Stands for a status or type that is no word but a text: nobody can tell what it says of whom. */
+/** Stands for a status or type that is no word but a text: nobody knows what it says of whom. */
 export const NO_WORD = "(not a word)";
 
 /** A word that nobody knows, in upper case, where it looks like one: it is kept and shown to anybody. */
@@ -119,8 +119,8 @@ const KNOWN_TYPES: ReadonlySet<string> = new Set([
  * Whether a normalised type says that something is of another kind than ours. A word that the specification doesn't
  * know says nothing: to take it for another kind would be to pass over what is ours.
  */
-export function isOtherType(told: string | undefined, ours: string): boolean {
-  return told !== undefined && told !== ours && KNOWN_TYPES.has(told);
+export function isOtherType(shown: string | undefined, ours: string): boolean {
+  return shown !== undefined && shown !== ours && KNOWN_TYPES.has(shown);
 }
 
 const ODD = "(odd name)";

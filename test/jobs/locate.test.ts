@@ -94,13 +94,13 @@ describe("looking for the containers of a completed order", () => {
           { position: 2, containerId: 2, location: { storageName: "Tank 2" } },
         ],
         unlocated: [],
-        next: "tell",
+        next: "report",
       });
     }));
 
   test("asks nothing about a retrieval, whose containers stand nowhere", () =>
     withStub(async (stub, client) => {
-      expect(await look(client, anOrder({ operation: "RETRIEVAL" }))).toMatchObject({ next: "tell" });
+      expect(await look(client, anOrder({ operation: "RETRIEVAL" }))).toMatchObject({ next: "report" });
       expect(stub.seen).toEqual([]);
     }));
 
@@ -140,7 +140,7 @@ describe("looking for the containers of a completed order", () => {
       ]);
       expect(await look(client, anOrder(), [1, 3])).toMatchObject({
         containers: [{ containerId: 1 }, { containerId: 3, location: { storageName: "Tank 3" } }],
-        next: "tell",
+        next: "report",
       });
     }));
 
@@ -191,7 +191,8 @@ describe("looking for the containers of a completed order", () => {
   test("takes the place of a service that tells the day only, as of its first hour in its own zone", () =>
     withVials(
       (response) => send(response, 200, { storageName: "Tank 9", storedAt: "2026-11-19T00:00:00+14:00" }),
-      async (client) => expect(await look(client, anOrder())).toMatchObject({ unlocated: [], next: "tell" }),
+      async (client) =>
+        expect(await look(client, anOrder())).toMatchObject({ unlocated: [], next: "report" }),
     ));
 
   test("tells a place from before the order, with a word about it, when no other comes", () =>
@@ -202,7 +203,7 @@ describe("looking for the containers of a completed order", () => {
         expect(last).toMatchObject({
           containers: [{ position: 1 }, { position: 2, location: { storageName: "Tank 9" } }],
           unlocated: [{ position: 2, text: "the service shows a place from before the order" }],
-          next: "tell",
+          next: "report",
         });
       },
     ));
@@ -213,7 +214,7 @@ describe("looking for the containers of a completed order", () => {
       const last = await look(client, anOrder({ attempts: 4 }));
       expect(last).toMatchObject({
         containers: [{ position: 1, location: { storageName: "Tank 1" } }, { position: 2 }],
-        next: "tell",
+        next: "report",
       });
       expect(describeUnlocated(last?.unlocated ?? [])).toBe(
         "not every location is known (container 2: the service knows no location of it)",
@@ -257,7 +258,7 @@ describe("looking for the containers of a completed order", () => {
     withStub(async (stub, client) => {
       stub.rows["sample-containers"] = [{ id: 1, subjectCode: "S-1", storageName: "Tank 1" }];
       const found = await look(client, anOrder({ containers: [vial(1)], attempts: 4 }), [1]);
-      expect(found).toMatchObject({ containers: [], next: "tell" });
+      expect(found).toMatchObject({ containers: [], next: "report" });
       expect(describeUnlocated(found.unlocated)).toContain("service.containerLabelFields");
     }));
 
@@ -267,7 +268,7 @@ describe("looking for the containers of a completed order", () => {
       const order = anOrder({ containers: [vial(1, { containerId: 1 })] });
       expect(await look(client, order, [2])).toMatchObject({
         containers: [{ position: 1, containerId: 2, location: { storageName: "Tank 2" } }],
-        next: "tell",
+        next: "report",
       });
     }));
 
@@ -298,7 +299,7 @@ describe("looking for the containers of a completed order", () => {
             { position: 1, containerId: 1, location: { storageName: "Tank A" } },
             { position: 2, containerId: 2, location: { storageName: "Tank B" } },
           ],
-          next: "tell",
+          next: "report",
         });
         expect(stub.seen).toEqual([]);
       }));
@@ -387,7 +388,7 @@ describe("looking for the containers of a completed order", () => {
       expect(await go(large, small)).toBe(false);
       expect(await go(small, large)).toBe(false);
       expect(await go(large)).toBe(true);
-      expect(rounds).toEqual(["7 go_on 1", "8 tell 1", "7 go_on 2", "7 look_again 4"]);
+      expect(rounds).toEqual(["7 go_on 1", "8 report 1", "7 go_on 2", "7 look_again 4"]);
       const asked = stub.seen.map(({ url }) => url).filter((url) => url.includes("location"));
       expect(asked).toHaveLength(labels.length + 1);
     }));

@@ -13,7 +13,7 @@ import { type CsvResultRow, csvResultFile, csvResultRows } from "../../mapping/o
 import { composeHl7 } from "../../mapping/outbound/result-hl7.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 
-/** Others have their turn after so long, ms: an original may be large, and is read anew for each of its outcomes. */
+/** Others have their turn after this time, ms: an original may be large, and is read again for each of its outcomes. */
 const TURN_MS = 20;
 
 /** One HL7 message an outcome. An outcome that none can be made of holds up no other. */
@@ -56,7 +56,7 @@ function withText(outcome: Outcome, original: OpenOutcome["original"]): Outcome 
 
 /**
  * One CSV file for each input file that has news; several where an order has news of several inputs, so that the files,
- * one after the other, tell of each order what happened in its order. An outcome that no rows can be made of holds up no
+ * one after the other, show of each order what happened in its sequence. An outcome that no rows can be made of holds up no
  * other.
  *
  * @param takeNumber the next number of result files for an input file of this name
@@ -66,7 +66,7 @@ export async function composeTables(
   profile: Profile,
   takeNumber: (inputName: string) => Promise<number>,
 ): Promise<Composition> {
-  const told: Told[] = [];
+  const answered: OutcomeRows[] = [];
   const untold: number[] = [];
   const uncomposed: UncomposedOutcome[] = [];
   for (const { id, outcome } of open) {
@@ -74,16 +74,16 @@ export async function composeTables(
     try {
       const rows = csvResultRows(outcome, profile);
       const inputName = outcome.message.fileName ?? outcome.message.connector;
-      if (rows.length > 0) told.push({ outcomeId: id, orderIds, inputName, rows });
+      if (rows.length > 0) answered.push({ outcomeId: id, orderIds, inputName, rows });
       else untold.push(id);
     } catch (error) {
       const { code, message } = asFailure(error);
       uncomposed.push({ outcomeId: id, code, text: message });
-      told.push({ outcomeId: id, orderIds, inputName: undefined, rows: [] });
+      answered.push({ outcomeId: id, orderIds, inputName: undefined, rows: [] });
     }
   }
   const deliveries: ComposedDelivery[] = [];
-  for (const round of inRounds(told)) {
+  for (const round of inRounds(answered)) {
     for (const [inputName, items] of Map.groupBy(round, (item) => item.inputName)) {
       if (inputName === undefined) continue;
       const rows = items.flatMap((item) => item.rows);
@@ -95,7 +95,7 @@ export async function composeTables(
 }
 
 /** The rows of an outcome. */
-interface Told {
+interface OutcomeRows {
   readonly outcomeId: number;
   readonly orderIds: readonly string[];
   /** The file that is answered; undefined where no rows can be made, and a person has to see to it. */
@@ -104,10 +104,10 @@ interface Told {
 }
 
 /** Where an order goes on in another file than before, the files so far are closed and a new round of them begins. */
-function inRounds(told: readonly Told[]): Told[][] {
-  const rounds: Told[][] = [[]];
+function inRounds(answered: readonly OutcomeRows[]): OutcomeRows[][] {
+  const rounds: OutcomeRows[][] = [[]];
   const inputByOrder = new Map<string, string | undefined>();
-  for (const each of told) {
+  for (const each of answered) {
     const { orderIds, inputName } = each;
     if (orderIds.some((id) => inputByOrder.has(id) && inputByOrder.get(id) !== inputName)) {
       rounds.push([]);

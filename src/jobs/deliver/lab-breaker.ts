@@ -4,7 +4,7 @@ import { type Backoff, backoffMs } from "../backoff.ts";
 
 /** The lab's side takes nothing at all: no connection, or no file in the folder. */
 const IS_AWAY: ReadonlySet<FailureCode> = new Set<FailureCode>(["MLLP_UNREACHABLE", "FILE_SYSTEM_ERROR"]);
-/** Any other failure may be about the one result, until so many in a row have failed. */
+/** Any other failure may be about the one result, until this many in a row have failed. */
 const MOST_IN_A_ROW = 3;
 /** A lab that is back is noticed within this: no result may be due later while it is away, or there is none to try it by. */
 export const LONGEST_PAUSE_MS = 60_000;

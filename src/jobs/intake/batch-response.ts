@@ -160,7 +160,7 @@ export function answerInBatch(
   return { verdict, messages: [bytes] };
 }
 
-/** The header of a message whose characters can't be read is ASCII all the same. */
+/** The header of a message whose characters can't be read is ASCII nevertheless. */
 function readAgain({
   raw,
   encoding,
@@ -178,7 +178,7 @@ function readAgain({
   return { text: phi(raw.toString("latin1")) };
 }
 
-/** What is wrong with a file as a whole where that is told, since its messages' mistakes stand in their own answers. */
+/** What is wrong with a file as a whole where that is sent, since its messages' mistakes stand in their own answers. */
 function reasonsOf({ problems }: FileEnd): readonly Problem[] {
   const ofFile = problems.filter(({ place }) => place === "file");
   return ofFile.length > 0 ? ofFile : problems;

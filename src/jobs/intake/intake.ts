@@ -30,7 +30,7 @@ export interface IntakeDeps {
 /** Enough to share a disk's sync among many connections, few enough that nobody waits long for the others' rows. */
 const GROUP = { items: 250, bytes: 4 * 1024 * 1024 };
 
-/** The way in: maps messages and commits them with their orders and answers before anybody is told yes. */
+/** The way in: maps messages and commits them with their orders and answers before anybody hears yes. */
 export function createIntake(deps: IntakeDeps): Intake {
   const { pool, clock } = deps;
   const mapperOf = (connector: string): Mapper => {
@@ -142,7 +142,7 @@ function connectionIntake(
       ? before.then(() => mapInTurns(messages, map, hand))
       : mapInTurns(messages, map, hand);
     if (mapping) {
-      // The next frame of this peer is mapped behind this one, whether that comes out or not.
+      // The next frame of this peer is mapped after this one, whether that comes out or not.
       const over = mapping.catch(() => undefined);
       mappingByPeer.set(peer, over);
       await mapping;
@@ -157,7 +157,7 @@ async function commitPieces(
   connector: string,
   pieces: readonly (readonly MessageRecord[])[],
 ): Promise<Accepted[][]> {
-  // Messages of a commit are told apart by their ordinals.
+  // Messages of a commit are distinguished by their ordinals.
   let ordinal = 0;
   const numbered = pieces.map((records) =>
     records.map((record) => {

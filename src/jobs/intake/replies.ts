@@ -34,7 +34,7 @@ export function replyTo(
 ): ReplyTo {
   const { content, raw } = message;
   const encoding = content.kind === "hl7" ? content.encoding : undefined;
-  // The header of a message whose characters can't be read is ASCII all the same.
+  // The header of a message whose characters can't be read is ASCII nevertheless.
   const text = content.kind === "hl7" ? content.text : phi(raw.reveal().toString("latin1"));
   const answered = { messageId: "", connector, receivedAt, text, encoding };
   const openReplier = () => createReplier(answered, replies.profile, replies);

@@ -34,7 +34,7 @@ const MOST_AT_ONCE = 20;
 const PAUSE_MS = 10_000;
 
 /**
- * Compares open orders of a restored ledger with the service: what the service has of one is adopted, what can't be told is
+ * Compares open orders of a restored ledger with the service: what the service has of one is adopted, what can't be known is
  * parked, and the others are free to go.
  *
  * @returns how many orders were looked at
@@ -191,7 +191,7 @@ async function lookForForgotten(
   );
 }
 
-/** The service's ids of a retrieval's containers; undefined when one of them can't be told. */
+/** The service's ids of a retrieval's containers; undefined when one of them can't be known. */
 async function findIds(
   order: LedgerOrder,
   surface: Surface,

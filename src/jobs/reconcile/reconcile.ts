@@ -20,7 +20,7 @@ import { requireSameSubject } from "../submit/subject.ts";
 /**
  * Searches the service for what a call without an answer did, and adopts it. Only when several looks, the last one
  * after `reconcile.giveUpAfter`, found nothing is the call believed to have had no effect, and the order sent again. What
- * can't be told is parked for a person.
+ * can't be known is parked for a person.
  *
  * A call is looked for on the surface that it went to, whatever the configuration says by now. On the external surface
  * a retrieval is treated like a storage: each procedure shows the exact set of its containers, so one with just these
@@ -39,13 +39,9 @@ export async function reconcileOrder(
   await deps.writer.change({ ...change, orderId: order.id, fence: order.fence, isReleased: true });
 }
 
-type Settlement = Omit<OrderChange, "orderId">;
+type Step = Omit<OrderChange, "orderId">;
 
-async function reconcileSubject(
-  order: LedgerOrder,
-  deps: SubmitDeps,
-  signal: AbortSignal,
-): Promise<Settlement> {
+async function reconcileSubject(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<Step> {
   // The configuration has changed meanwhile: the site's credentials may not reach subjects any more, nor need they.
   if (deps.settings.wayOf(order.facilityId).subjects === "none") {
     return backToWaiting({ kind: "reconciled", detail: { found: "not looked for" } });
@@ -56,11 +52,7 @@ async function reconcileSubject(
   return backToWaiting({ kind: "reconciled", detail: { found: "subject" } });
 }
 
-async function reconcileRequest(
-  order: LedgerOrder,
-  deps: SubmitDeps,
-  signal: AbortSignal,
-): Promise<Settlement> {
+async function reconcileRequest(order: LedgerOrder, deps: SubmitDeps, signal: AbortSignal): Promise<Step> {
   const surface = order.surface ?? "request";
   const found = await findCreated(surface, order, deps, signal);
   const claimed = await findClaimed(deps.pool, surface, [...found.matches, ...found.candidates], order.id);
@@ -72,7 +64,7 @@ async function reconcileRequest(
     const holder = claimed.get(id);
     return holder === undefined ? [] : [`${WORD[surface]} ${id} is this order's, but order ${holder} has it`];
   });
-  // Whose is whose is for a person to find out; a repeat would double one of the two.
+  // Whose is whose is for a person to find out; a repeat would make one of the two twice.
   if (taken.length > 0 && matches.length === 0) return park("SUBMIT_UNCERTAIN", taken.join("; "));
   if (certain !== undefined && matches.length === 1) return adopt(toLink(surface, certain), deps);
   if (matches.length > 1) {
@@ -98,7 +90,7 @@ function toLink(surface: Surface, id: number): ServiceLink {
   return surface === "request" ? { surface, requestId: id } : { surface, procedureId: id };
 }
 
-/** What speaks for an effect of the call without telling which; undefined when nothing does. */
+/** What speaks for an effect of the call without showing which; undefined when nothing does. */
 function describe(
   surface: Surface,
   candidates: readonly number[],
@@ -118,7 +110,7 @@ function describe(
 /** Calls in a row that had no effect and no clear answer, after which a person looks into it. */
 const MOST_ROUNDS = 5;
 
-async function afterEmptyCheck(order: LedgerOrder, deps: SubmitDeps): Promise<Settlement> {
+async function afterEmptyCheck(order: LedgerOrder, deps: SubmitDeps): Promise<Step> {
   if (order.isRefused) {
     // The answer said so, and the service shows nothing else.
     const event = { kind: "reconciled", detail: { found: "nothing", isRefused: true } };
@@ -161,7 +153,7 @@ function recheckOf({ intent }: LedgerOrder, { settings }: SubmitDeps): number | 
   return intent === "request" ? settings.reconcile.recheckMs : undefined;
 }
 
-function checkAgain(order: LedgerOrder, nextInMs: number, found: string): Settlement {
+function checkAgain(order: LedgerOrder, nextInMs: number, found: string): Step {
   return {
     from: ["submitting"],
     checks: order.checks + 1,
@@ -171,11 +163,11 @@ function checkAgain(order: LedgerOrder, nextInMs: number, found: string): Settle
   };
 }
 
-function backToWaiting(event: NonNullable<OrderChange["event"]>): Settlement {
+function backToWaiting(event: NonNullable<OrderChange["event"]>): Step {
   return { to: "received", failure: null, nextInMs: 0, isIntentCleared: true, event };
 }
 
-function adopt(link: ServiceLink, deps: SubmitDeps): Settlement {
+function adopt(link: ServiceLink, deps: SubmitDeps): Step {
   return {
     to: "submitted",
     failure: null,
@@ -190,7 +182,7 @@ function adopt(link: ServiceLink, deps: SubmitDeps): Settlement {
   };
 }
 
-function park(code: "SUBMIT_SEVERAL_MATCHES" | "SUBMIT_UNCERTAIN", text: string): Settlement {
+function park(code: "SUBMIT_SEVERAL_MATCHES" | "SUBMIT_UNCERTAIN", text: string): Step {
   // The intent stays: whatever a person decides, the service is searched once more before anything is sent.
   const failure = new Failure(code, text);
   const reason = { code, text: failure.message };

@@ -193,7 +193,7 @@ async function recordShown(
     const knownById = await findRefills(pool, facility.surface, ids);
     const changes = batch.flatMap((shown) => {
       const known = knownById.get(shown.id);
-      // Where neither filter nor entry tells the facility, the first one that saw it has it.
+      // Where neither filter nor entry shows the facility, the first one that saw it has it.
       const isOthers = known && known.facilityId !== facility.facilityId && !isAnotherRefill(known, shown);
       return isOthers ? [] : (decideRefill(known, withTank(shown, tanks), rules) ?? []);
     });

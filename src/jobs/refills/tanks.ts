@@ -165,7 +165,7 @@ function tanksOf(
 
 const isTankless = ({ storageId, storageName }: TankRefill) => storageId === null && storageName === null;
 
-/** One entry a tank: a service that tells its name sometimes or renamed it would else show it twice. */
+/** One entry a tank: a service that shows its name sometimes or renamed it would else show it twice. */
 function latestByTank(refills: readonly TankRefill[]): TankRefill[] {
   const groups = Map.groupBy(refills, ({ storageId, storageName }) => storageId ?? storageName ?? "");
   return [...groups.values()].flatMap((group) => {

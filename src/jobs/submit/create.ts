@@ -47,7 +47,7 @@ export async function create(
 }
 
 /**
- * The ids that a STORE answer gives the order's containers, by their labels. A label that is there twice tells nothing, nor
+ * The ids that a STORE answer gives the order's containers, by their labels. A label that is there twice proves nothing, nor
  * does an id that stands with several labels.
  */
 export function identify(

@@ -12,7 +12,7 @@ import type { ServiceContainer, ServiceSubject } from "../../service/shapes.ts";
 import type { SubmitDeps, SubmitSettings } from "./deps.ts";
 
 /**
- * Stops an order that would do once more what was asked for before; see {@link decideDoubled}. It is asked when the
+ * Stops an order that would do once more what was asked for before; see {@link decideDuplicate}. It is asked when the
  * order's turn in its lane has come, right before the first call: the lane has one order in hand at a time, so nobody
  * else can pass the same point with the same container meanwhile, whatever connector or batch the two came by.
  *
@@ -32,7 +32,7 @@ export async function guardOrder(
     throw numberTaken(likeness.numberHolder);
   }
   const isGuarded = settings.sameContainer === "park" && !likeness.overrides.has("containers");
-  const decision = isGuarded ? decideDoubled(order, likeness.sameContainers) : undefined;
+  const decision = isGuarded ? decideDuplicate(order, likeness.sameContainers) : undefined;
   if (decision?.kind === "park") {
     if (likeness.sameContainers.some(({ hasSameNumber }) => hasSameNumber))
       await recordSharedNumber(pool, order.id);
@@ -92,7 +92,7 @@ export function containersOf(
   return listed.filter(({ subjectId }) => subjectId === undefined || subjectId === subject.id);
 }
 
-/** False when containers of different subjects are among them, as far as the service tells whose they are. */
+/** False when containers of different subjects are among them, as far as the service shows whose they are. */
 export function isOneSubjects(containers: readonly ServiceContainer[]): boolean {
   return new Set(containers.flatMap(({ subjectId }) => subjectId ?? [])).size <= 1;
 }
@@ -157,7 +157,7 @@ export async function guardStored(
 }
 
 /**
- * Lists also show containers that are not in storage yet, or not any more. `storedAt` tells them apart, which entries
+ * Lists also show containers that are not in storage yet, or not any more. `storedAt` distinguishes them, which entries
  * of the external surface have; where an entry of the request surface has none, its location does.
  */
 async function isInStorage(
@@ -188,7 +188,7 @@ export type DoubledDecision =
   | { readonly kind: "park"; readonly code: FailureCode; readonly text: string };
 
 /**
- * Decides by the ledger whether an order doubles another one in meaning: the later of two open orders of the same kind
+ * Decides by the ledger whether an order asks for the same as another one: the later of two open orders of the same kind
  * for one container, a STORE of what is stored already, a RETRIEVAL of what was retrieved already.
  *
  * Later is who has the higher id, unless the other one was faster: what the service has, or may have, comes first. So
@@ -196,7 +196,7 @@ export type DoubledDecision =
  *
  * @param same completed ones in the order in which they ended, then open ones
  */
-export function decideDoubled(
+export function decideDuplicate(
   order: { readonly id: number; readonly operation: Operation },
   same: readonly SameContainer[],
 ): DoubledDecision {

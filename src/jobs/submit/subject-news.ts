@@ -7,13 +7,13 @@ import { findSubjectOrders, type SubjectOrder } from "../../ledger/orders/subjec
 import type { SubmitDeps } from "./deps.ts";
 import { findDifferences } from "./subject.ts";
 
-/** The lab is told so many order numbers at most; the tasks name every order. */
+/** The lab gets this many order numbers at most; the tasks name every order. */
 const MOST_NUMBERS = 10;
 
 /**
  * Takes up the lab's news about a subject (ADT A08, A31: an update; A40: a merge). The service offers no call to change
  * or merge subjects, so it is only looked at: where nothing would have to change there, the order is completed;
- * otherwise the lab is told that it can't be done, and a person gets a task.
+ * otherwise the lab is sent that it can't be done, and a person gets a task.
  *
  * @throws Failure SUBJECT_NOT_LISTED_YET, and those of the look
  */

@@ -16,7 +16,7 @@ export interface KnownSubject {
 const fold = (value: string) => value.normalize("NFC").trim().replace(/\s+/gu, " ").toLocaleLowerCase("und");
 
 /**
- * In which fields both sides tell something else, in words. Case, surrounding blanks and the way accents are encoded
+ * In which fields the two sides differ, in words. Case, surrounding blanks and the way accents are encoded
  * don't count.
  */
 export function findDifferences(ours: OrderSubject, theirs: KnownSubject): string[] {
@@ -30,7 +30,7 @@ export function findDifferences(ours: OrderSubject, theirs: KnownSubject): strin
 }
 
 /**
- * The guard against the wrong patient: where both sides tell a name or birth date, they must agree.
+ * The guard against the wrong patient: where both sides name a name or birth date, they must agree.
  *
  * @throws Failure SUBJECT_MISMATCH naming the fields that differ, never their values.
  */
@@ -44,7 +44,7 @@ export function requireSameSubject(ours: OrderSubject, theirs: KnownSubject): vo
 }
 
 /**
- * Whether the order tells all that registering its subject takes. Which fields the service demands is not shown by the
+ * Whether the order has all that registering its subject takes. Which fields the service demands is not shown by the
  * specification, so the site says it.
  *
  * @throws Failure SUBJECT_INCOMPLETE naming what is missing.

@@ -264,7 +264,7 @@ async function createRequest(
   const { order } = step;
   const { surface } = deps.settings.wayOf(order.facilityId);
   const request = toNewRequest(order, prepared.containerIds, deps);
-  // Without a token, only what was there before tells an older request from the one that is about to be made.
+  // Without a token, only what was there before distinguishes an older request from the one that is about to be made.
   // The external surface shows the exact containers of each procedure, and its list can't be asked by subject.
   // It is taken before the first call and kept: what that one made must not pass for older than the second.
   const isUncalled = order.calledAt === undefined || order.isChanged;

@@ -33,7 +33,7 @@ export interface Completed {
   readonly procedure: Pick<RemoteProcedure, "containerIds" | "containers"> | undefined;
 }
 
-/** A container whose place the service did not tell, and why, in words for the timeline. */
+/** A container whose place the service did not show, and why, in words for the timeline. */
 export interface Unlocated {
   readonly position: number;
   readonly text: string;
@@ -45,12 +45,12 @@ export interface LocationLook {
   readonly containers: Containers;
   readonly unlocated: readonly Unlocated[];
   /**
-   * - `tell`: everything is known, or was looked for often enough; the order is completed with what is known.
+   * - `report`: everything is known, or was looked for often enough; the order is completed with what is known.
    * - `look_again`: the service had an answer, but not this one; it counts as one of the order's `attempts`.
    * - `wait`: the service could not be asked, which counts for nothing.
    * - `go_on`: the round's time was over before every location was asked for; the next round goes on with this look.
    */
-  readonly next: "tell" | "look_again" | "wait" | "go_on";
+  readonly next: "report" | "look_again" | "wait" | "go_on";
 }
 
 export interface LocateDeps {
@@ -77,7 +77,7 @@ export interface LocateRound<T extends Completed> {
 }
 
 /**
- * Looks without a full answer after which an order is told as completed with what is known, rather than never. Lists
+ * Looks without a full answer after which an order is reported as completed with what is known, rather than never. Lists
  * lag behind, a location may be written after the procedure's status, and credentials are corrected: none of it is final.
  */
 const MOST_LOOKS = 5;
@@ -86,7 +86,7 @@ const CLOCK_MARGIN_MS = 48 * 3_600_000;
 
 /**
  * Finds out where the containers of completed orders stand, as far as earlier looks left it open. Only stored ones
- * stand anywhere. An outage never ends the search; what the service does not tell does, after {@link MOST_LOOKS} looks.
+ * stand anywhere. An outage never ends the search; what the service does not show does, after {@link MOST_LOOKS} looks.
  * An order with many containers takes no more than the round's time from the others.
  *
  * @returns whether each order was looked at to the end; the others are for the next round
@@ -119,7 +119,7 @@ export async function lookForLocations<T extends Completed>(
   return unfinished.size === 0 && queue.next().done === true;
 }
 
-/** What the timeline says of an order that is told without some locations; undefined when none is missing. */
+/** What the timeline says of an order that is reported without some locations; undefined when none is missing. */
 export function describeUnlocated(unlocated: readonly Unlocated[]): string | undefined {
   if (unlocated.length === 0) return undefined;
   const each = unlocated.map(({ position, text }) => `container ${position}: ${text}`);
@@ -172,15 +172,15 @@ export class Look {
   }
 
   /**
-   * Takes what a procedure of the external surface itself tells of the order's containers, by their labels: a completed
+   * Takes what a procedure of the external surface itself shows of the order's containers, by their labels: a completed
    * one carries their locations (specification, External rule 3). An entry without a label is known by an id that was
    * seen with the label before.
    */
-  #take(told: readonly NamedContainer[]): void {
+  #take(shown: readonly NamedContainer[]): void {
     for (const { position, label } of this.#order.containers) {
       const known = this.#known.get(position);
-      const named = told.filter((each) => each.label === label);
-      const same = told.filter((each) => each.id !== undefined && each.id === known?.containerId);
+      const named = shown.filter((each) => each.label === label);
+      const same = shown.filter((each) => each.id !== undefined && each.id === known?.containerId);
       if (same.some((each) => each.label !== undefined && each.label !== label)) {
         this.#doubt(position, "the procedure shows its container with another label");
         continue;
@@ -283,7 +283,7 @@ export class Look {
 
   /**
    * The containers that can be the subject's. A list is asked by the subject's code, which somebody else may have at
-   * another facility; where its entries tell whose they are, the subject is looked up to know which are ours.
+   * another facility; where its entries show whose they are, the subject is looked up to know which are ours.
    */
   async #listOwn(labels: readonly string[], surface: Surface): Promise<readonly ServiceContainer[]> {
     const { facilityId, subject } = this.#order;
@@ -311,7 +311,7 @@ export class Look {
 
   /**
    * A location without a place will get one. A container that was stored, retrieved and stored again may for a moment
-   * have that of the first time; where it stays the only one it is told, with a word about it.
+   * have that of the first time; where it stays the only one it is reported, with a word about it.
    */
   #takeLocation(position: number, location: ContainerLocation): void {
     const isLastLook = this.#order.attempts + 1 >= MOST_LOOKS;
@@ -337,7 +337,7 @@ export class Look {
 
   /**
    * Locations are read on the request surface. An order of the external one asks there only when its procedure, read
-   * once more, still tells none, and when the site's credentials are good for that surface.
+   * once more, still shows none, and when the site's credentials are good for that surface.
    */
   get #mayAskForLocations(): boolean {
     if (!this.#isExternal) return true;
@@ -346,7 +346,7 @@ export class Look {
 
   /** What is known by now; a look that was cut short says nothing of what is still to be asked for. */
   result(isWhole: boolean): LocationLook {
-    if (this.#order.operation !== "STORE") return { containers: [], unlocated: [], next: "tell" };
+    if (this.#order.operation !== "STORE") return { containers: [], unlocated: [], next: "report" };
     const unlocated = [...this.#unlocated]
       .map(([position, text]) => ({ position, text }))
       .sort((a, b) => a.position - b.position);
@@ -373,9 +373,9 @@ export class Look {
   }
 
   #next(): LocationLook["next"] {
-    if (this.#unlocated.size === 0) return "tell";
+    if (this.#unlocated.size === 0) return "report";
     if (this.#failures.some(isOutage)) return "wait";
-    return this.#order.attempts + 1 >= MOST_LOOKS ? "tell" : "look_again";
+    return this.#order.attempts + 1 >= MOST_LOOKS ? "report" : "look_again";
   }
 
   /** What a call gives; when it fails, the reason is noted for the containers that it was for. */

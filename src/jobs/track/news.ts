@@ -8,7 +8,7 @@ import { sensitiveOf } from "../../service/request-surface/subjects.ts";
 import type { NamedContainer } from "../../service/shapes.ts";
 import { isOtherType } from "../../service/values.ts";
 
-/** What the service tells of a procedure request, as far as tracking needs it. */
+/** What the service shows of a procedure request, as far as tracking needs it. */
 export interface RemoteRequest {
   /** The service's word, as it came. */
   readonly status: string;
@@ -18,7 +18,7 @@ export interface RemoteRequest {
   readonly subjectCode?: Phi | undefined;
 }
 
-/** What the service tells of a procedure. */
+/** What the service shows of a procedure. */
 export interface RemoteProcedure {
   readonly status: string;
   /** The request that led to it. */
@@ -152,7 +152,7 @@ function reasonFor(state: OrderState, procedure: RemoteProcedure | undefined): T
   }
 }
 
-/** The service's words for what went wrong may be about anybody, so they are kept apart from what is told. */
+/** The service's words for what went wrong may be about anybody, so they are kept apart from what is sent. */
 function keepError(
   { subject, surface = "request" }: LedgerOrder,
   procedure: RemoteProcedure | undefined,
@@ -161,7 +161,7 @@ function keepError(
   return keepProcedureError(procedure.error, surface, sensitiveOf(subject));
 }
 
-/** Whether what a person linked, for example, belongs to another order; what it doesn't tell contradicts nothing. */
+/** Whether what a person linked, for example, belongs to another order; what it doesn't show contradicts nothing. */
 function isForAnother(
   order: LedgerOrder,
   { type, facilityId, subjectCode }: Pick<RemoteRequest, "type" | "facilityId" | "subjectCode">,
@@ -173,7 +173,7 @@ function isForAnother(
   );
 }
 
-/** Following another request's procedure would tell the lab of other containers, of another patient perhaps. */
+/** Following another request's procedure would send the lab other containers, of another patient perhaps. */
 function isOfAnotherRequest({ requestId }: LedgerOrder, procedure: RemoteProcedure): boolean {
   return requestId !== undefined && procedure.requestId !== undefined && procedure.requestId !== requestId;
 }

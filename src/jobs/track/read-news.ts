@@ -3,7 +3,7 @@ import type { ServiceClient } from "../../service/client.ts";
 import type { BatchRead } from "../../service/lists/batch-reader.ts";
 import type { ProcedureStatus, RequestStatus } from "../../service/shapes.ts";
 
-/** What the service told about one order. */
+/** What the service showed of one order. */
 export interface OrderNews {
   readonly request: RequestStatus | undefined;
   readonly procedure: ProcedureStatus | undefined;
@@ -11,7 +11,7 @@ export interface OrderNews {
   readonly isMissing: boolean;
 }
 
-/** What the service told about a batch of orders. */
+/** What the service showed of a batch of orders. */
 export interface News {
   readonly of: (order: LedgerOrder) => OrderNews;
   /** What was read on the way, for reports. */

@@ -174,7 +174,7 @@ function toChange(order: LedgerOrder, tracked: Tracked, polling: Polling): Order
 }
 
 /**
- * The lab is told of a completed order once it is known where its containers stand, or once that has been looked for
+ * The lab is sent a completed order once it is known where its containers stand, or once that has been looked for
  * long enough; what was found is kept whatever follows.
  */
 function completionChange(
@@ -187,7 +187,7 @@ function completionChange(
   if (next === "go_on") return { orderId: order.id, from: [order.state], containers, nextInMs: 0 };
   const since = order.locatingSince;
   const isLongAgo = since !== undefined && deps.clock.now() - since.getTime() > MISSING_TOO_LONG_MS;
-  if (next === "tell" || isLongAgo) {
+  if (next === "report" || isLongAgo) {
     const text = describeUnlocated(unlocated);
     const reason = text === undefined ? undefined : ({ code: "ORDER_PLACE_NOT_TOLD", text } as const);
     const change = toChange(order, { ...tracked, reason }, deps.polling);

@@ -72,7 +72,7 @@ export function parseRetryAfter(headers: IncomingHttpHeaders, nowMs: number): nu
   return Math.min(LONGEST_RETRY_MS, Math.max(SHORTEST_MS, waitMs));
 }
 
-/** The service's clock as its `Date` header tells it, ms since the epoch. */
+/** The service's clock as its `Date` header shows it, ms since the epoch. */
 export function serviceTime(headers: IncomingHttpHeaders): number | undefined {
   const at = Date.parse(headers.date ?? "");
   return Number.isNaN(at) ? undefined : at;

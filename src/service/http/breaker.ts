@@ -37,7 +37,7 @@ const REPEATS_END_AT = 2;
 const FIRST_OPEN_MS = 5_000;
 const LONGEST_OPEN_MS = 300_000;
 
-/** Failures that tell of trouble over there. All others tell nothing: our own stop, a lost lease. */
+/** Failures that mean trouble over there. All others mean nothing: our own stop, a lost lease. */
 const TROUBLE: ReadonlySet<FailureCode> = new Set([
   "SERVICE_UNREACHABLE",
   "SERVICE_UNAVAILABLE",
@@ -70,7 +70,7 @@ export class CircuitBreaker implements Breaker {
   #failures = 0;
   /** Openings in a row; each lasts longer than the one before. */
   #openings = 0;
-  /** Tells the timers of different openings apart. */
+  /** Keeps the timers of different openings apart. */
   #opening = 0;
   #openUntil = 0;
   #isProbing = false;

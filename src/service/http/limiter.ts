@@ -4,7 +4,7 @@ import { Failure } from "../../core/failures.ts";
 export interface LimiterSettings {
   readonly maxRequestsPerSecond: number;
   readonly concurrency: number;
-  /** Longest wait for the end of a pause before a call is told to come back instead, ms. */
+  /** Longest wait for the end of a pause before a call is refused for now instead, ms. */
   readonly maxWaitMs: number;
 }
 
@@ -13,7 +13,7 @@ const RAMP_FLOOR = 0.1;
 const RAMP_MS = 20_000;
 
 /**
- * One gate for all calls to a service: so many at once, so many a second, and a pause that everybody keeps.
+ * One gate for all calls to a service: a limit at once, a limit a second, and a pause that everybody keeps.
  * First come, first served. Requests are spaced evenly with a burst of at most a tenth of a second's worth.
  */
 export class Limiter {

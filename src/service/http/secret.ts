@@ -3,7 +3,7 @@ import { Failure } from "../../core/failures.ts";
 import type { Secret } from "../settings.ts";
 
 /**
- * Reads a secret anew, without the line end that editors leave in secret files.
+ * Reads a secret again, without the line end that editors leave in secret files.
  * @throws Failure SERVICE_CREDENTIALS_REFUSED when it is empty or can't be read; `name` is the setting's.
  */
 export async function readSecret(secret: Secret, name: string): Promise<string> {

@@ -194,7 +194,7 @@ export function renewalAfter(lifeMs: number): number {
 }
 
 /**
- * The next assumption for a service that never tells a life. A token that worked and was refused at some age
+ * The next assumption for a service that never shows a life. A token that worked and was refused at some age
  * teaches a shorter one; each renewal that came in time tries twice as long again, up to `mostMs`.
  */
 export function assumeLife(

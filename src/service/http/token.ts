@@ -27,7 +27,7 @@ export interface TokenSource {
   close(): void;
 }
 
-/** A token's life: as the answer told it, or as it is assumed where the answer tells none. */
+/** A token's life: as the answer says, or as it is assumed where the answer says nothing. */
 export interface TokenLife {
   readonly lifeMs: number;
   readonly isAssumed: boolean;
@@ -47,7 +47,7 @@ const FIRST_BACKOFF_MS = 5_000;
 const LONGEST_BACKOFF_MS = 300_000;
 /** Floor between token requests when fresh tokens are refused: 1 s, 2 s, 4 s … */
 const FIRST_FLOOR_MS = 1_000;
-/** A call waits that long for the floor; beyond it, it is told to come back. */
+/** A call waits that long for the floor; beyond it, it is refused for now. */
 const LONGEST_FLOOR_WAIT_MS = 5_000;
 
 interface Current {

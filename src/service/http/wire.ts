@@ -93,7 +93,7 @@ class Cut extends Error {
 }
 
 /**
- * Follows one exchange through undici's own callbacks, because they alone tell when the first byte is written:
+ * Follows one exchange through undici's own callbacks, because they alone show when the first byte is written:
  * `onRequestStart` comes after the connection (and TLS) stands and right before the header is put on the socket.
  */
 class Exchange implements Dispatcher.DispatchHandler {
@@ -126,7 +126,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    // Cut while it waited for a connection: undici would write it now, although its caller was told "not sent".
+    // Cut while it waited for a connection: undici would write it now, although its caller had heard "not sent".
     if (this.#cut) {
       controller.abort(this.#cut);
       return;
@@ -160,7 +160,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
     this.#unwatch();
-    // After a cut the promise is settled already, and this second call does nothing.
+    // After a cut the promise has ended already, and this second call does nothing.
     this.#resolve({ kind: "broken", isSent: this.#isSent, why: "network", error });
   }
 
@@ -197,7 +197,7 @@ const WORDS: Readonly<Record<string, string>> = {
  * Why an exchange came to no answer, in words for an operator.
  *
  * @param why what the wire says: `stopped`, `timeout`, `too_large`, or that the connection failed
- * @param error what the connection failed with; of it only the code is told
+ * @param error what the connection failed with; of it only the code is shown
  */
 export function reasonOf(why: string, error: Error): string {
   if (why === "stopped") return "stopped";

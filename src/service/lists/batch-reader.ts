@@ -26,7 +26,7 @@ export interface Kind<T> {
   /** Whether the list may be asked for ranges of ids; else it is read whole. */
   readonly hasRanges: boolean;
   readonly parse: (raw: RawObject, words: ServiceWords) => T | undefined;
-  /** Whether a list entry tells enough; else the object is read by its id. */
+  /** Whether a list entry shows enough; else the object is read by its id. */
   readonly isWhole: (entry: T) => boolean;
   readonly single: (id: number) => Promise<T>;
 }
@@ -42,7 +42,7 @@ const NOT_OF_THE_LIST: ReadonlySet<FailureCode> = new Set<FailureCode>([
 const ABSENT_TO_CONFIRM = 3;
 /** Single reads in one batch while a list fails that may work again soon. */
 const SINGLES_FOR_NOW = 200;
-/** A list without ranges is walked as long as its pages can be expected to serve so many entries each. */
+/** A list without ranges is walked as long as its pages can be expected to serve this many entries each. */
 const FEWEST_A_PAGE = 4;
 /** Single reads that fail in a row after which the rest is left for the next time. One alone may be out of order itself. */
 const FAILURES_IN_A_ROW = 3;
@@ -100,7 +100,7 @@ export class BatchReader<T extends { readonly id: number }> {
   }
 
   /**
-   * Asks for the range from the first open id to the last one, a page each time, and goes on behind what the page has shown.
+   * Asks for the range from the first open id to the last one, a page each time, and goes on after what the page has shown.
    * Each page begins with an entry that is wanted, so none costs more than a single read; the service's order of the list,
    * by rising or falling ids, shows which end a page was taken from.
    */
@@ -141,7 +141,7 @@ export class BatchReader<T extends { readonly id: number }> {
   async #readSingles(): Promise<void> {
     const isForNow = this.#listFailure !== undefined && this.#listFailure.class !== "permanent";
     const queue = [...this.#open].slice(0, isForNow ? SINGLES_FOR_NOW : undefined);
-    // A few calls tell whether it is the list alone that fails.
+    // A few calls show whether it is the list alone that fails.
     if (this.#listFailure) await this.#readUntilAnswered(queue);
     await this.#readEach(queue, () => this.#absentCount >= ABSENT_TO_CONFIRM && this.#found.size === 0);
     await this.#confirmAbsent(queue);
@@ -214,7 +214,7 @@ export class BatchReader<T extends { readonly id: number }> {
     return this.#missing.length + this.#refused.size;
   }
 
-  /** Keeps the entries that were asked for and tell enough. */
+  /** Keeps the entries that were asked for and show enough. */
   #take(page: readonly RawObject[]): void {
     for (const raw of page) {
       const entry = this.#kind.parse(raw, this.#context.settings.words);

@@ -63,7 +63,7 @@ function isAboutParameters({ code, answer }: Failure): boolean {
   return code === "SERVICE_REFUSED" && (answer === undefined || [400, 422].includes(answer.status));
 }
 
-/** The ways of asking, from the most telling to the barest, without what is known to be refused. */
+/** The ways of asking, from the most exact to the barest, without what is known to be refused. */
 function queriesOf(
   { endpoint, filters, page, perPage, isUnpaged }: PageQuestion,
   { capabilities, policy }: { readonly capabilities: Capabilities; readonly policy: FilterPolicy },

@@ -116,7 +116,7 @@ interface AnsweredPage {
  * Reads a page after the first one, asked for just as that was, whatever other calls have learned since: in another form its
  * number would mean other entries. A list that was not paged is over.
  *
- * Some services answer 404 behind the last page, in JSON; a gateway may as well. It is believed where the page is not there
+ * Some services answer 404 after the last page, in JSON; a gateway may as well. It is believed where the page is not there
  * a second time and the first page still is.
  * @throws Failure SERVICE_UNAVAILABLE when the first page isn't there any more either.
  */

@@ -60,9 +60,9 @@ export interface ReadPage {
   readonly entries: readonly RawObject[];
   /** How many the service sent that were on no earlier page. */
   readonly listed: number;
-  /** Filters that an entry of this page didn't pass, and why it came all the same. */
+  /** Filters that an entry of this page didn't pass, and why it came nevertheless. */
   readonly remarks: ReadonlyMap<string, FilterRemark>;
-  /** Filters on fields that no entry of this page tells, so that they could not be looked at again. */
+  /** Filters on fields that no entry of this page shows, so that they could not be looked at again. */
   readonly unchecked: readonly string[];
 }
 
@@ -121,9 +121,9 @@ export function readRecord(
   if (route === undefined) throw noSuchRead(record, surface);
   const parse = (raw: RawObject): RawObject => {
     requireReadable(route, raw);
-    const told = record === "location" ? linkedId(raw, "sampleContainerId", "sampleContainer") : idOf(raw);
-    if (told === undefined || told === id) return raw;
-    throw new Failure("SERVICE_SHAPE_UNKNOWN", `GET ${route}: the answer is about another id (${told})`);
+    const shown = record === "location" ? linkedId(raw, "sampleContainerId", "sampleContainer") : idOf(raw);
+    if (shown === undefined || shown === id) return raw;
+    throw new Failure("SERVICE_SHAPE_UNKNOWN", `GET ${route}: the answer is about another id (${shown})`);
   };
   return getOne(context, { route, id }, parse, signal);
 }
@@ -193,12 +193,12 @@ function sift(
   page: readonly RawObject[],
 ): ReadPage {
   const remarks = new Map<string, FilterRemark>();
-  const untold = new Set(page.length === 0 ? [] : filters.map(({ name }) => name));
+  const unshown = new Set(page.length === 0 ? [] : filters.map(({ name }) => name));
   const entries = page.filter((entry) => {
     let isWanted = true;
     for (const filter of filters) {
       const isPassed = passes(entry, filter, settings.words);
-      if (isPassed !== undefined) untold.delete(filter.name);
+      if (isPassed !== undefined) unshown.delete(filter.name);
       if (isPassed !== false) continue;
       isWanted = false;
       remarks.set(filter.name, remarkOn(filter.name));
@@ -211,7 +211,7 @@ function sift(
     capabilities.sawFilter(endpoint, name, "ignored");
     return "ignored";
   }
-  return { entries, listed: page.length, remarks, unchecked: [...untold] };
+  return { entries, listed: page.length, remarks, unchecked: [...unshown] };
 }
 
 /** The four filter forms of the specification: exact, `_like`, `_from`, `_to`. */
@@ -235,17 +235,17 @@ export function toEntryFilter(name: string, value: string): EntryFilter {
 }
 
 /**
- * Whether an entry passes a filter; undefined when it doesn't tell the field. Where the specification leaves room the
+ * Whether an entry passes a filter; undefined when it doesn't show the field. Where the specification leaves room the
  * entry gets the benefit: words of status and type in any spelling, and a bare date as the end of a range means all of
  * that day.
  */
 export function passes(entry: RawObject, filter: EntryFilter, words: ServiceWords): boolean | undefined {
-  const told = fieldOf(entry, filter.field);
-  if (told === undefined) return undefined;
-  const values = (Array.isArray(told) ? told : [told]).filter(
+  const shown = fieldOf(entry, filter.field);
+  if (shown === undefined) return undefined;
+  const values = (Array.isArray(shown) ? shown : [shown]).filter(
     (each) => !isObject(each) && !Array.isArray(each),
   );
-  if (values.length === 0 && Array.isArray(told) && told.length > 0) return undefined;
+  if (values.length === 0 && Array.isArray(shown) && shown.length > 0) return undefined;
   return values.some((value) => isPassed(value, filter, words));
 }
 

@@ -16,7 +16,7 @@ export type ProbedFilter = "honoured" | "ignored" | "refused";
 export type PageCap =
   | { readonly kind: "cap"; readonly size: number }
   | { readonly kind: "none up to"; readonly size: number }
-  /** The list is too short to tell. */
+  /** The list is too short to show it. */
   | { readonly kind: "unknown" };
 
 /** What reading a list showed. */
@@ -34,7 +34,7 @@ export interface ListFacts extends SeenEntries {
   /** Parameters that make the service refuse the whole call: `page`, `perPage=500`. */
   readonly refused: readonly string[];
   readonly cap: PageCap;
-  /** By the filter's name; empty where the list is, since nothing can then be told. */
+  /** By the filter's name; empty where the list is, since nothing can then be known. */
   readonly filters: ReadonlyMap<string, ProbedFilter>;
 }
 
@@ -61,14 +61,14 @@ const MOST_REQUESTS_A_LIST = 9;
  * Finds out by reading alone, one call after the other, what the specification leaves open. At most nine calls a list.
  *
  * @returns each list as soon as it is looked at; one that refuses to be read has a `failure`
- * @throws Failure when the service is out of reach or in trouble, so that nothing can be told.
+ * @throws Failure when the service is out of reach or in trouble, so that nothing can be known.
  */
 export async function* probeLists(
   context: ServiceContext,
   plan: ProbePlan,
   signal: AbortSignal,
 ): AsyncGenerator<ListFacts, void, void> {
-  // Containers are asked for by the code of a subject, and the lists before them tell some.
+  // Containers are asked for by the code of a subject, and the lists before them show some.
   let subjectCode: string | undefined;
   const isUsed = ({ surface, endpoint }: ProbedList) =>
     plan.surfaces.has(surface) || (plan.areSubjectsUsed && endpoint === "/api/subjects");
@@ -81,7 +81,7 @@ export async function* probeLists(
   }
 }
 
-/** Reads one list every way that tells something. */
+/** Reads one list every way that shows something. */
 class ListProbe {
   readonly #context: ServiceContext;
   readonly #list: ProbedList;

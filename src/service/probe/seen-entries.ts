@@ -62,7 +62,7 @@ export function observeEntries(
   };
 }
 
-/** Words and names of fields that could be somebody's name are told as odd ones. */
+/** Words and names of fields that could be somebody's name are shown as odd ones. */
 function plain(words: readonly string[]): string[] {
   return [...new Set(words.map(plainName))];
 }

@@ -21,7 +21,7 @@ import {
  * Looks on the external surface, in all statuses, for the procedure that a creation without an answer may have
  * created. Reads only. Nothing found means "not listed now": whether that is believed is the caller's rule.
  *
- * The list is asked by facility and type, the two filters that the specification names; its entries tell the subject
+ * The list is asked by facility and type, the two filters that the specification names; its entries show the subject
  * and not the containers, so each of the subject's is read by its id. STORE: certain by the order's mark in a description,
  * there or in the list of the subject's containers, together with its exact labels; without marks by the exact set of labels
  * on a procedure that is new. RETRIEVAL: certain by the exact set of containers on one that is new.
@@ -53,7 +53,7 @@ export async function findCreatedProcedure(
 /** Whose procedures are looked for, and of which type. */
 type Wanted = Pick<LostRequest, "facilityId" | "type" | "subjectCode">;
 
-/** One full walk: the entries of that facility, subject and type, and those that don't tell one of them. */
+/** One full walk: the entries of that facility, subject and type, and those that don't show one of them. */
 export async function searchProcedures(
   context: ServiceContext,
   lost: Wanted,
@@ -73,7 +73,7 @@ export async function searchProcedures(
   return found;
 }
 
-/** Whether what a procedure tells leaves it possible that it is the lost one. */
+/** Whether what a procedure shows leaves it possible that it is the lost one. */
 function isOfLost(entry: ProcedureStatus, lost: Wanted): boolean {
   const { subjectCode, facilityId, type } = entry;
   if (subjectCode !== undefined && subjectCode.reveal() !== lost.subjectCode.reveal()) return false;
@@ -93,7 +93,7 @@ async function judge(
   // Without a subject in the entries all of the facility's would have to be read; those from before can't be it.
   if (listed.subjectCode === undefined && ageOf(context, lost, listed) === "older") return "none";
   const entry = await unlessRefused(() => getExternalProcedure(context, listed.id, signal));
-  // Listed and not to be read: nobody can tell.
+  // Listed and not to be read: nobody can know.
   if (!entry) return "possible";
   if (!isOfLost(entry, lost)) return "none";
   const createdAt = entry.createdAt ?? listed.createdAt;

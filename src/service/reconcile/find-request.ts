@@ -18,7 +18,7 @@ import { searchRequests } from "./search-requests.ts";
 
 /** What a lost creation may have left at the service. */
 export interface ReconcileFindings {
-  /** Requests that are certainly this order's. More than one: the service has it doubled. */
+  /** Requests that are certainly this order's. More than one: the service has it more than once. */
   readonly matches: readonly number[];
   /** Requests that may be this order's, but could as well be someone else's. */
   readonly candidates: readonly number[];
@@ -33,7 +33,7 @@ export interface ReconcileFindings {
  * "not listed now": whether that is believed is the caller's rule, since lists can lag.
  *
  * STORE: certain by the order's mark in a description together with its exact labels; without marks by the exact set of
- * labels on a request that is new. RETRIEVAL: certain by the exact set of containers where the service tells them (the request itself
+ * labels on a request that is new. RETRIEVAL: certain by the exact set of containers where the service shows them (the request itself
  * or, once accepted, its procedure); else each new request of that subject is possible.
  */
 export async function findCreatedRequest(
@@ -68,7 +68,7 @@ async function judge(
   const byList =
     lost.type === "STORE" ? judgeStore(context, lost, listed, age) : judgeRetrieval(lost, listed, age);
   if (byList !== undefined) return byList;
-  // The list entry is a short form: what the request and its procedure tell by id may decide it.
+  // The list entry is a short form: what the request and its procedure show by id may decide it.
   const entry = await getRequest(context, listed.id, signal);
   if (entry.subjectCode && entry.subjectCode.reveal() !== lost.subjectCode.reveal()) return "none";
   if (entry.facilityId !== undefined && entry.facilityId !== lost.facilityId) return "none";

@@ -24,20 +24,20 @@ export interface MadeSearch {
   readonly mark: string;
 }
 
-/** A request, or a procedure of the external surface, with what the service tells of its containers. */
+/** A request, or a procedure of the external surface, with what the service shows of its containers. */
 export interface Made {
   readonly id: number;
   /** All marks in its descriptions. */
   readonly marks: readonly string[];
-  /** Labels of all its containers; undefined where the service doesn't tell them. */
+  /** Labels of all its containers; undefined where the service doesn't show them. */
   readonly labels: readonly string[] | undefined;
-  /** Ids of all its containers; undefined where the service doesn't tell them. */
+  /** Ids of all its containers; undefined where the service doesn't show them. */
   readonly containerIds: readonly number[] | undefined;
 }
 
 /**
  * All that a subject has of one type at a facility, in all statuses, that no order is known to have and that was made in
- * a stretch of time, as far as its `createdAt` can tell; with its containers from wherever the service tells them.
+ * a stretch of time, as far as its `createdAt` shows; with its containers from wherever the service shows them.
  *
  * @throws those of the lists and reads
  */
@@ -53,7 +53,7 @@ export async function listMade(
   const made: Made[] = [];
   for (const entry of listed) {
     if (search.knownIds.has(entry.id)) continue;
-    const shown = told(entry);
+    const shown = toMade(entry);
     const isOurs = shown.marks.includes(search.mark);
     if (!isOurs && !isBetween(context, search, entry.createdAt)) continue;
     const whole = isExternal
@@ -66,7 +66,7 @@ export async function listMade(
 
 type Entry = Pick<RequestStatus, "id" | "containers" | "containerIds">;
 
-function told({ id, containers, containerIds }: Entry): Made {
+function toMade({ id, containers, containerIds }: Entry): Made {
   const labels = containers?.map((each) => each.label);
   const isWhole = labels !== undefined && labels.length > 0 && !labels.includes(undefined);
   return {
@@ -77,7 +77,7 @@ function told({ id, containers, containerIds }: Entry): Made {
   };
 }
 
-/** What either of them tells. */
+/** What either of them shows. */
 function joined(a: Made, b: Made): Made {
   return {
     id: a.id,
@@ -106,7 +106,7 @@ async function readProcedure(
   signal: AbortSignal,
 ): Promise<Made> {
   const entry = await unlessRefused(() => getExternalProcedure(context, id, signal));
-  return entry ? joined(shown, told(entry)) : shown;
+  return entry ? joined(shown, toMade(entry)) : shown;
 }
 
 async function readRequest(
@@ -118,7 +118,7 @@ async function readRequest(
   const isEnough = (made: Made) => (search.type === "STORE" ? made.labels : made.containerIds) !== undefined;
   if (isEnough(shown)) return shown;
   const entry = await unlessRefused(() => getRequest(context, listed.id, signal));
-  const made = entry ? joined(shown, told(entry)) : shown;
+  const made = entry ? joined(shown, toMade(entry)) : shown;
   const procedureId = entry?.procedureId ?? listed.procedureId;
   if (isEnough(made) || procedureId === undefined) return made;
   const procedure = await unlessRefused(() => getProcedure(context, procedureId, signal));

@@ -23,7 +23,7 @@ export type LostRequest = NewRequest & {
  */
 export type Match = "certain" | "marked" | "possible" | "none";
 
-/** Whether something was created after ours was sent, as far as its `createdAt` can tell. */
+/** Whether something was created after ours was sent, as far as its `createdAt` shows. */
 export type Age = "older" | "newer" | "unknown";
 
 /** Room for clocks that differ more than the `Date` header shows. */
@@ -36,7 +36,7 @@ export function createdAtMs(text: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** By the service's clock as its `Date` headers show it, with a margin; a time without a zone tells nothing. */
+/** By the service's clock as its `Date` headers show it, with a margin; a time without a zone proves nothing. */
 export function ageOf(
   context: ServiceContext,
   lost: LostRequest,
@@ -49,8 +49,8 @@ export function ageOf(
 }
 
 /**
- * Judges a storage by what the entry tells: certain by the order's mark together with exactly its labels. Undefined when it
- * tells too little, which reading it by its id, or its containers, may change.
+ * Judges a storage by what the entry shows: certain by the order's mark together with exactly its labels. Undefined when it
+ * shows too little, which reading it by its id, or its containers, may change.
  */
 export function judgeStore(
   context: ServiceContext,
@@ -103,7 +103,7 @@ export function judgeContainers(
   return isExact ? "certain" : "marked";
 }
 
-/** Judges a retrieval by what the entry tells; undefined when it tells no containers. */
+/** Judges a retrieval by what the entry shows; undefined when it shows no containers. */
 export function judgeRetrieval(
   lost: Extract<LostRequest, { type: "RETRIEVAL" }>,
   entry: Shown,

@@ -20,7 +20,7 @@ export interface Newest {
   readonly id: number;
   readonly type: "STORE" | "RETRIEVAL" | undefined;
   readonly subjectCode: Phi | undefined;
-  /** By our clock; undefined where the service doesn't tell it. */
+  /** By our clock; undefined where the service doesn't show it. */
   readonly madeAt: Date | undefined;
   /** All marks in its descriptions. */
   readonly marks: readonly string[];
@@ -59,7 +59,7 @@ export async function listNewest(
   return newest;
 }
 
-/** What is listed and was made since, as far as its time can tell. */
+/** What is listed and was made since, as far as its time shows. */
 async function walk(
   context: ServiceContext,
   { surface, query, sinceMs }: { readonly surface: Surface; readonly query: Query; readonly sinceMs: number },
@@ -94,7 +94,7 @@ function toNewest(entry: RequestStatus | ProcedureStatus, skewMs: number): Newes
   };
 }
 
-/** A procedure that can't be read is done without: the others are as telling. */
+/** A procedure that can't be read is done without: the others show as much. */
 async function readUnlessLost(
   context: ServiceContext,
   id: number,

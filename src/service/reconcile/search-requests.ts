@@ -16,7 +16,7 @@ export interface RequestSearch {
 const STATUSES = ["PENDING", "ACCEPTED", "REJECTED", "CANCELLED"];
 
 /**
- * All procedure requests, in every status, that are of that facility, subject and type or don't tell: complete, by
+ * All procedure requests, in every status, that are of that facility, subject and type or don't show: complete, by
  * full walks to an empty page that are repeated until two passes agree. The service is asked to filter, and each
  * entry is compared again here.
  * @throws Failure SERVICE_LIST_UNSTABLE, SERVICE_LIST_TOO_LONG, and those of `Transport.call`.
@@ -31,7 +31,7 @@ export function searchRequests(
 
 /**
  * The ids of a subject's requests of one type as they stand, taken before a retrieval is posted: a retrieval has no
- * text of ours in it, so only "was not there before" tells a new one from older ones.
+ * text of ours in it, so only "was not there before" marks a new one.
  */
 export async function snapshotRequestIds(
   context: ServiceContext,
@@ -88,7 +88,7 @@ async function walkInto(
   return seen;
 }
 
-/** The filter that an entry shows to be ignored; undefined when the entry fits or doesn't tell. */
+/** The filter that an entry shows to be ignored; undefined when the entry fits or doesn't show. */
 function misfitOf(entry: RequestStatus, search: RequestSearch): string | undefined {
   if (entry.subjectCode && entry.subjectCode.reveal() !== search.subjectCode.reveal()) return "subjectCode";
   if (entry.facilityId !== undefined && entry.facilityId !== search.facilityId) return "facilityId";

@@ -179,7 +179,7 @@ describe("a lost storage request", () => {
       },
     ));
 
-  it("is told by its exact labels where no token is used", () =>
+  it("is recognised by its exact labels where no token is used", () =>
     withRequests(
       [
         stored(5, {}, null),
@@ -267,7 +267,7 @@ describe("a lost retrieval", () => {
       },
     ));
 
-  it("is told from earlier ones by the snapshot before it", () =>
+  it("is distinguished from earlier ones by the snapshot before it", () =>
     withRequests([retrieved(1), retrieved(2, { status: "REJECTED" }), stored(3)], async (stub, client) => {
       const before = await client.snapshotRequestIds(12, phi("S-4"), "RETRIEVAL", never);
       expect(before).toEqual([1, 2]);

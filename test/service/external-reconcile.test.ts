@@ -44,7 +44,7 @@ describe("a lost storage on the external surface", () => {
   it("is found although the service's clock is far off, since the token proves it", () =>
     found(store(), [stored(5, { createdAt: "2026-11-20T02:00:00Z" })], { matches: [5], candidates: [] }));
 
-  it("can't be told not to be there when an entry has no id that can be read", () =>
+  it("isn't taken for absent when an entry has no id that can be read", () =>
     withExternal({ procedures: [stored(5, { id: "PR-5" })] }, async (_stub, client) => {
       const failure = await failureOf(client.external.findCreatedProcedure(store(), never));
       expect(failure).toMatchObject({ code: "SERVICE_SHAPE_UNKNOWN", class: "transient" });
@@ -108,7 +108,7 @@ describe("a lost storage on the external surface", () => {
       },
     ));
 
-  it("is told by its exact labels where no token is used", () =>
+  it("is recognised by its exact labels where no token is used", () =>
     withExternal(
       {
         procedures: [

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decideDoubled } from "../../src/jobs/submit/guard.ts";
+import { decideDuplicate } from "../../src/jobs/submit/guard.ts";
 import type { SameContainer } from "../../src/ledger/orders/same-containers.ts";
 
 const ME = { id: 10, operation: "STORE" } as const;
@@ -22,13 +22,13 @@ function other(parts: Partial<SameContainer> = {}): SameContainer {
 
 describe("an order for a container", () => {
   test("goes on when no other order names it", () => {
-    expect(decideDoubled(ME, [])).toEqual({ kind: "go" });
+    expect(decideDuplicate(ME, [])).toEqual({ kind: "go" });
   });
 
   test.each(["received", "queued", "submitting", "submitted", "accepted", "in_progress", "parked"] as const)(
     "is parked while an earlier order of the same kind is %s, which it names",
     (state) => {
-      expect(decideDoubled(ME, [other({ state, otherName: "o5 (P-1)" })])).toEqual({
+      expect(decideDuplicate(ME, [other({ state, otherName: "o5 (P-1)" })])).toEqual({
         kind: "park",
         code: "ORDER_CONTAINER_IN_OPEN_ORDER",
         text: expect.stringMatching(/^container 1 is in o5 \(P-1\) of the same kind too/),
@@ -37,41 +37,43 @@ describe("an order for a container", () => {
   );
 
   test("goes on before a later one that waits, and not before a later one that was faster", () => {
-    expect(decideDoubled(ME, [other({ otherId: 11 })]).kind).toBe("go");
-    expect(decideDoubled(ME, [other({ otherId: 11, state: "parked" })]).kind).toBe("go");
-    expect(decideDoubled(ME, [other({ otherId: 11, state: "parked", isAtService: true })]).kind).toBe("park");
+    expect(decideDuplicate(ME, [other({ otherId: 11 })]).kind).toBe("go");
+    expect(decideDuplicate(ME, [other({ otherId: 11, state: "parked" })]).kind).toBe("go");
+    expect(decideDuplicate(ME, [other({ otherId: 11, state: "parked", isAtService: true })]).kind).toBe(
+      "park",
+    );
   });
 
   test("to be stored is parked once it is stored, until it was retrieved", () => {
     const stored = other({ otherId: 1, state: "completed" });
     const retrieved = other({ otherId: 2, operation: "RETRIEVAL", state: "completed" });
-    expect(decideDoubled(ME, [stored])).toMatchObject({ code: "ORDER_CONTAINER_STORED_ALREADY" });
-    expect(decideDoubled(ME, [stored, retrieved]).kind).toBe("go");
-    expect(decideDoubled(ME, [stored, retrieved, { ...stored, otherId: 3 }]).kind).toBe("park");
+    expect(decideDuplicate(ME, [stored])).toMatchObject({ code: "ORDER_CONTAINER_STORED_ALREADY" });
+    expect(decideDuplicate(ME, [stored, retrieved]).kind).toBe("go");
+    expect(decideDuplicate(ME, [stored, retrieved, { ...stored, otherId: 3 }]).kind).toBe("park");
   });
 
-  test("to be retrieved is parked once it was retrieved, until it is stored anew", () => {
+  test("to be retrieved is parked once it was retrieved, until it is stored again", () => {
     const me = { ...ME, operation: "RETRIEVAL" } as const;
     const stored = other({ otherId: 1, state: "completed" });
     const retrieved = other({ otherId: 2, operation: "RETRIEVAL", state: "completed" });
-    expect(decideDoubled(me, [stored]).kind).toBe("go");
-    expect(decideDoubled(me, [stored, retrieved])).toMatchObject({
+    expect(decideDuplicate(me, [stored]).kind).toBe("go");
+    expect(decideDuplicate(me, [stored, retrieved])).toMatchObject({
       code: "ORDER_CONTAINER_RETRIEVED_ALREADY",
     });
-    expect(decideDoubled(me, [stored, retrieved, { ...stored, otherId: 3 }]).kind).toBe("go");
+    expect(decideDuplicate(me, [stored, retrieved, { ...stored, otherId: 3 }]).kind).toBe("go");
   });
 
   test("waits for an earlier order that still moves it the other way, unless that one is parked", () => {
     const stored = other({ otherId: 1, state: "completed" });
     const leaving = other({ otherId: 2, operation: "RETRIEVAL", state: "submitted" });
-    expect(decideDoubled(ME, [stored, leaving])).toEqual({ kind: "wait" });
-    expect(decideDoubled(ME, [stored, { ...leaving, state: "parked" }]).kind).toBe("park");
+    expect(decideDuplicate(ME, [stored, leaving])).toEqual({ kind: "wait" });
+    expect(decideDuplicate(ME, [stored, { ...leaving, state: "parked" }]).kind).toBe("park");
   });
 
   test("is judged by each of its containers", () => {
     const stored = other({ position: 2, otherId: 1, state: "completed" });
     const retrieved = other({ otherId: 2, operation: "RETRIEVAL", state: "completed" });
-    expect(decideDoubled(ME, [retrieved, stored])).toMatchObject({
+    expect(decideDuplicate(ME, [retrieved, stored])).toMatchObject({
       text: expect.stringContaining("container 2"),
     });
   });
@@ -97,7 +99,7 @@ test("of any number of open orders of one kind for a container exactly one goes 
         const visible = others.filter(
           ({ otherId }) => turns.indexOf(otherId) < turns.indexOf(id) || otherId > id,
         );
-        const { kind } = decideDoubled({ id, operation }, visible);
+        const { kind } = decideDuplicate({ id, operation }, visible);
         (kind === "go" ? sent : parked).add(id);
       }
       expect(sent.size).toBe(1);
