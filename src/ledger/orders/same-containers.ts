@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { type AssigningAuthority, formatTwoAuthorities } from "../../core/assigning-authority.ts";
 import type { OrderState } from "../../core/order-state.ts";
-import { run } from "../database.ts";
+import { list, run } from "../database.ts";
 import { nameOrder } from "../ids.ts";
 
 /** A container of an order, and another order of the same facility and subject that names it too. */
@@ -54,15 +54,15 @@ export interface Matches {
 export const FIND_MATCHES = `
 select o.id,
        o.overrides,
-       holder.id as holder_id,
-       holder.placer_authority as holder_authority,
-       o.placer_order_number,
-       o.placer_authority,
-       (select coalesce(jsonb_agg(jsonb_build_object(
+       holder.id as "holderId",
+       holder.placer_authority as "holderAuthority",
+       o.placer_order_number as number,
+       o.placer_authority as authority,
+       (select coalesce(jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
                  'position', mine.position, 'otherId', e.id, 'number', e.placer_order_number,
                  'operation', e.operation, 'state', e.state, 'containerId', c.container_id,
-                 'isAtService', e.state in ('submitted', 'accepted', 'in_progress') or e.intent = 'request'
-                                or e.request_id is not null or e.procedure_id is not null)
+                 'isAtService', e.state in ('submitted', 'accepted', 'in_progress') or e.request_id is not null
+                                or e.procedure_id is not null or coalesce(e.intent = 'request', false)))
                order by e.state <> 'completed', case when e.state = 'completed' then e.changed_at end, e.id), '[]')
           from order_containers mine
           join order_containers c on c.lane = mine.lane and c.label = mine.label and c.order_id <> mine.order_id
@@ -78,7 +78,7 @@ select o.id,
           where r.subject_code = o.subject_code
             and r.facility_id = o.facility_id
             and e.kind = 'subject_registered'
-            and e.at > now() - $2 * interval '1 millisecond') as is_just_registered
+            and e.at > now() - $2 * interval '1 millisecond') as "isSubjectJustRegistered"
   from orders o
   left join lateral (
        select h.id, h.placer_authority
@@ -92,31 +92,16 @@ select o.id,
 /** A subject that was registered this recently may be missing from the service's list. */
 const REGISTERED_WITHIN_MS = 900_000;
 
-interface MatchesRow {
-  id: number;
-  is_just_registered: boolean;
-  overrides: Override[];
-  holder_id: number | null;
-  holder_authority: AssigningAuthority | null;
-  placer_order_number: string | null;
-  placer_authority: AssigningAuthority | null;
-  same: {
-    position: number;
-    otherId: number;
-    number: string | null;
-    operation: "STORE" | "RETRIEVAL";
-    state: OrderState;
-    containerId: number | null;
-    isAtService: boolean | null;
-  }[];
-}
-
-function holderOf(row: MatchesRow): NumberHolder | undefined {
-  if (row.holder_id === null) return undefined;
-  return {
-    name: nameOrder(row.holder_id, row.placer_order_number),
-    authorities: formatTwoAuthorities(row.holder_authority ?? undefined, row.placer_authority ?? undefined),
-  };
+interface MatchesRow extends Pick<Matches, "isSubjectJustRegistered"> {
+  readonly id: number;
+  readonly overrides: readonly Override[];
+  readonly holderId: number | undefined;
+  readonly holderAuthority: AssigningAuthority | undefined;
+  readonly number: string | undefined;
+  readonly authority: AssigningAuthority | undefined;
+  readonly same: readonly (Omit<SameContainer, "otherName" | "hasSameNumber"> & {
+    readonly number?: string;
+  })[];
 }
 
 /** Other orders that ask for the same as these, whatever connector they came through; by order id. */
@@ -124,21 +109,26 @@ export async function findMatches(
   pool: pg.Pool,
   orderIds: readonly number[],
 ): Promise<ReadonlyMap<number, Matches>> {
-  const rows = await run<MatchesRow>(pool, FIND_MATCHES, [orderIds, REGISTERED_WITHIN_MS]);
+  const rows = await list<MatchesRow>(pool, FIND_MATCHES, [orderIds, REGISTERED_WITHIN_MS]);
   return new Map(rows.map((row) => [row.id, toMatches(row)]));
 }
 
 function toMatches(row: MatchesRow): Matches {
+  const { isSubjectJustRegistered, overrides, holderId, holderAuthority, number, authority, same } = row;
   return {
-    isSubjectJustRegistered: row.is_just_registered,
-    overrides: new Set(row.overrides),
-    numberHolder: holderOf(row),
-    sameContainers: row.same.map(({ number, containerId, isAtService, ...same }) => ({
-      ...same,
-      otherName: nameOrder(same.otherId, number),
-      hasSameNumber: number !== null && number === row.placer_order_number,
-      containerId: containerId ?? undefined,
-      isAtService: isAtService === true,
+    isSubjectJustRegistered,
+    overrides: new Set(overrides),
+    numberHolder:
+      holderId === undefined
+        ? undefined
+        : {
+            name: nameOrder(holderId, number),
+            authorities: formatTwoAuthorities(holderAuthority, authority),
+          },
+    sameContainers: same.map(({ number: otherNumber, ...other }) => ({
+      ...other,
+      otherName: nameOrder(other.otherId, otherNumber),
+      hasSameNumber: otherNumber !== undefined && otherNumber === number,
     })),
   };
 }
