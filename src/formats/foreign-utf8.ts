@@ -15,8 +15,8 @@ const DOUBLE_BYTE: readonly Encoding[] = ["gb18030", "big5", "shift_jis", "euc-j
 /**
  * Looks through bytes that are to be read in another encoding than UTF-8, for lines beyond ASCII that are UTF-8 as they
  * stand: read as Windows-1252, `Müller` would become `MÃ¼ller` without a word. In a set of single bytes each line is
- * looked at by itself, since a file may come from two hands: what such a set writes behind a capital letter with an accent
- * is hardly ever only what UTF-8 wants there. In a set of double bytes only the whole tells.
+ * looked at by itself, since a file may come from two hands: what such a set writes after a capital letter with an accent
+ * is hardly ever only what UTF-8 wants there. In a set of double bytes only the whole says it.
  *
  * Text in UTF-16 is never taken for UTF-8, since it has NUL bytes, and what begins with a byte order mark neither.
  */

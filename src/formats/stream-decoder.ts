@@ -18,7 +18,7 @@ export class StreamDecoder {
   #offset: number;
   #isBroken = false;
 
-  /** `offset` is where in the stream the first byte stands, such as 3 behind a byte order mark. */
+  /** `offset` is where in the stream the first byte stands, such as 3 after a byte order mark. */
   constructor(encoding: Encoding, offset = 0) {
     this.#encoding = encoding;
     this.#offset = offset;
@@ -71,7 +71,7 @@ function completeLength(bytes: Buffer, encoding: Encoding): number {
 }
 
 function completeUtf8Length(bytes: Buffer): number {
-  // A sequence has at most three bytes behind its first.
+  // A sequence has at most three bytes after its first.
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;
     if (byte < 0x80) break;
@@ -89,7 +89,7 @@ function completeUtf16Length(bytes: Buffer, highByte: 0 | 1): number {
   return isHighSurrogate ? even - 2 : even;
 }
 
-/** In none of these encodings is a byte below 0x30 part of a longer character, so behind one is a safe cut. */
+/** In none of these encodings is a byte below 0x30 part of a longer character, so after one is a safe cut. */
 function completeMultiByteLength(bytes: Buffer): number {
   for (let length = bytes.length; length > 0; length--) {
     if ((bytes[length - 1] ?? 0xff) < 0x30) return length;

@@ -3,11 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import type { DropFolder } from "../../src/connectors/drop-folder/drop-folder.ts";
 import type { ProcessIdentity } from "../../src/connectors/drop-folder/instance.ts";
-import {
-  type DropDirectories,
-  type DropFolderDeps,
-  dropDirectories,
-} from "../../src/connectors/drop-folder/settings.ts";
+import type { DropDirectories, DropFolderDeps } from "../../src/connectors/drop-folder/settings.ts";
 import { createHl7Drop, type Hl7DropSettings } from "../../src/connectors/hl7-drop/hl7-drop.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
@@ -17,7 +13,7 @@ import { JournalIntake } from "./journal-intake.ts";
 /** Fast enough for a test, and still two looks apart. */
 export const QUICK = { stableForMs: 30, scanIntervalMs: 15 } as const;
 
-/** A drop folder with an intake behind it, and what tests look at. */
+/** A drop folder with an intake to it, and what tests look at. */
 export interface DropWorld {
   readonly folder: string;
   readonly directories: DropDirectories;
@@ -33,6 +29,12 @@ export interface DropWorld {
   settled(isEnough?: () => boolean): Promise<void>;
   list(folder: keyof DropDirectories): Promise<string[]>;
   read(folder: keyof DropDirectories, name: string): Promise<string>;
+}
+
+/** The folders of a connector under one. */
+export function dropDirectories(folder: string): DropDirectories {
+  const at = (name: string) => join(folder, name);
+  return { in: at("in"), out: at("out"), archive: at("archive"), error: at("error"), work: at("work") };
 }
 
 /** Gives a test a drop folder and stops what it started. */

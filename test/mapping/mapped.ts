@@ -51,7 +51,7 @@ export function hl7Message(text: string): IncomingMessage {
   };
 }
 
-/** Segments joined as HL7 wants them, behind an MSH of a type and version. */
+/** Segments joined as HL7 wants them, after an MSH of a type and version. */
 export function hl7Text(type: string, segments: readonly string[], version = "2.5.1"): string {
   const msh = `MSH|^~\\&|LIMS|NORTH|CRYO|STORE|20261120101500||${type}|MSG-1|P|${version}`;
   return `${[msh, ...segments].join("\r")}\r`;
@@ -83,8 +83,8 @@ export function plain({ verdict, orders, controlRequests, problems }: MappedMess
     subjectCode: request.subjectCode?.reveal(),
     content: content && plainOrder(content),
   }));
-  const told = { verdict, orders: orders.map(plainOrder), controlRequests: plainRequests, problems };
-  return JSON.parse(JSON.stringify(told));
+  const plain = { verdict, orders: orders.map(plainOrder), controlRequests: plainRequests, problems };
+  return JSON.parse(JSON.stringify(plain));
 }
 
 function plainOrder(order: Order): unknown {

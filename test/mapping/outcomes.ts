@@ -94,7 +94,7 @@ function answered(text: string | undefined): Outcome["message"] {
   };
 }
 
-/** The composed message, segment by segment; undefined when nothing is told. */
+/** The composed message, segment by segment; undefined when nothing is sent. */
 export function segmentsOf(outcome: Outcome, profile: Profile): string[] | undefined {
   const text = composeHl7(outcome, profile)?.bytes.toString("utf8");
   return text?.split("\r").slice(0, -1);

@@ -32,10 +32,10 @@ const DEFAULT_MAX_BYTES = 2 * 1024 * 1024 * 1024;
 /** One commit each: enough orders to share its cost, few enough to keep it short. */
 const BATCH_ORDERS = 500;
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** So many lines are named of a damaged file; it is not read any further. */
+/** That many lines are named of a damaged file; it is not read any further. */
 const MOST_PROBLEMS = 100;
 
-/** What a CSV drop folder is told beyond its folders. */
+/** The settings of a CSV drop folder beyond its folders. */
 interface CsvFileSettings {
   readonly reading: CsvReading;
   readonly maxBytes?: number | undefined;
@@ -51,7 +51,7 @@ export function createCsvDrop(
 }
 
 /**
- * CSV files of any size: read as a stream, never held, and twice. The first pass checks the structure to the end, so that
+ * CSV files of any size: read as a stream, never kept whole, and twice. The first pass checks the structure to the end, so that
  * nothing is taken of a damaged file; the second one puts rows together to orders, each of which is one message.
  */
 export function csvFileFormat({ maxBytes, reading, limits = {} }: CsvFileSettings): FileFormat {

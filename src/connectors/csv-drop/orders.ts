@@ -10,7 +10,7 @@ const MOST_ROWS = 5_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 const MOST_LINES_NAMED = 10;
 
-/** A row and what tells its order from other orders; the key is empty when the row is an order of its own. */
+/** A row and what distinguishes its order from others; the key is empty when the row is an order of its own. */
 interface KeyedRow {
   readonly row: CsvRecord;
   readonly key: string;

@@ -78,7 +78,7 @@ export type CsvRowItem = Exclude<CsvItem, { kind: "header" }>;
 
 /** A narrower file has rows that any text could look like. */
 const FEWEST_COLUMNS = 4;
-/** A pattern of the site costs little on so many characters. */
+/** A pattern of the site costs little on that many characters. */
 const LONGEST_NO_ROW = 100;
 
 /**
@@ -144,7 +144,7 @@ export class StructureCheck {
 
   /**
    * Whether the file may have been cut short in its last row: `V-12` may be the beginning of `V-123`. It ends without a line
-   * end, in a value that counts, with neither a closing quote nor a delimiter behind it.
+   * end, in a value that counts, with neither a closing quote nor a delimiter after it.
    */
   lastLineProblem(last: CsvRowItem | undefined): Problem | undefined {
     const { lastLineEnd, wholeColumns, quote } = this.#reading;

@@ -46,7 +46,7 @@ export interface Plan {
   readonly report?: "error" | "duplicate" | undefined;
   /** The file as it was read, which is looked at again once it lies in the archive. */
   readonly asRead?: { readonly fileId: string; readonly fingerprint: string } | undefined;
-  /** What the ledger is told; absent for what never came to the ledger. */
+  /** How the file is closed in the ledger; absent for what never came to the ledger. */
   readonly close?:
     | {
         readonly fileId: string;
@@ -91,7 +91,7 @@ const CLAIM_ID = /^[0-9A-HJKMNP-TV-Z]{26}$/;
 
 /**
  * Makes names of our own, in the form of a ULID: unique everywhere, and sorting in the order in which they were made,
- * also within a millisecond and when the clock goes back. After a crash files are taken up again in that order.
+ * also within a millisecond and when the clock goes back. After a crash files are worked on again in that order.
  */
 export class ClaimIds {
   #lastMs = 0;
@@ -158,7 +158,7 @@ export function isIgnoredName(name: string): boolean {
   return name.startsWith(".") || /(?:\.(?:tmp|part|filepart|crdownload)|~)$/i.test(name);
 }
 
-/** The longest beginning of a text that fits into so many UTF-8 bytes, cut between characters. */
+/** The longest beginning of a text that fits into that many UTF-8 bytes, cut between characters. */
 function cutBytes(text: string, maxBytes: number): string {
   let bytes = 0;
   let end = 0;

@@ -86,7 +86,7 @@ async function offer(
     if (!(error instanceof Failure)) throw error;
     const problem: Problem = { code: error.code, place: "file", message: error.message };
     if (error.code === "FILE_CHANGED") {
-      // What was read is in the ledger; the file will be read anew as what it has become by then.
+      // What was read is in the ledger; the file will be read again as what it has become by then.
       await deps.intake.closeFile(fileId, { status: "taken", problems: [problem] }, batch);
     }
     if (error.class !== "permanent") throw error;
@@ -155,7 +155,7 @@ async function acceptAll(
 }
 
 /**
- * What the ledger knows a file by: its bytes, and where the same bytes may mean something anew, the drop as well, which a
+ * What the ledger knows a file by: its bytes, and where the same bytes may mean something new, the drop as well, which a
  * crash doesn't change. Of a file that was not read to its end it is the drop alone.
  */
 function identityOf({ sha256, isRepeatable }: FileContent, claim: Claim): string {

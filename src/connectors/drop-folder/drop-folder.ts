@@ -187,7 +187,7 @@ export class DropFolder implements Connector {
     return this.#work.untilNext(Math.min(intervalMs, soonestMs ?? intervalMs));
   }
 
-  /** Takes up what earlier runs, or daemons that are gone, left in our work folder. */
+  /** Goes on with what earlier runs, or daemons that are gone, left in our work folder. */
   async #recover(): Promise<void> {
     const { directories, marker } = this.#settings;
     const claims = await this.#work.recover(this.#instance.folder);

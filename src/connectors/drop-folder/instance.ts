@@ -149,12 +149,12 @@ function parseIdentity(text: string): ProcessIdentity | undefined {
   }
 }
 
-/** A running process, told apart from every other one that may share a drop folder with it. */
+/** A running process, distinguished from every other one that may share a drop folder with it. */
 export interface ProcessIdentity {
   /** The machine's boot and process namespace: within one place a process number has one meaning. */
   readonly place: string;
   readonly pid: number;
-  /** Start time of the process as the kernel tells it, so that a reused number is not mistaken; empty where unknown. */
+  /** Start time of the process as the kernel has it, so that a reused number is not mistaken; empty where unknown. */
   readonly startedAt: string;
 }
 

@@ -27,7 +27,7 @@ interface FolderState {
  */
 export async function prepareFolders(directories: DropDirectories, mode: number): Promise<bigint> {
   for (const key of OWN_FOLDERS) {
-    // What is wrong with a folder is told below, together with the others.
+    // What is wrong with a folder is reported below, together with the others.
     await makeFolder(dirname(directories[key]), mode).catch(() => undefined);
     await makeFolder(directories[key], key === "work" ? WORK_MODE : mode).catch(() => undefined);
   }
@@ -188,7 +188,7 @@ export async function narrow(path: string): Promise<void> {
       await handle.close();
     }
   } catch (error) {
-    // A link, a socket, a file that may not be read, a share without rights: each is told, or harmless, elsewhere.
+    // A link, a socket, a file that may not be read, a share without rights: each is reported, or harmless, elsewhere.
     if (errnoOf(error) === undefined) throw error;
   }
 }

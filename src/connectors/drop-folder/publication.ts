@@ -89,7 +89,7 @@ export class Publication {
     await this.#deps.step("plans-durable");
   }
 
-  /** Tells the ledger, moves the file, publishes the reports. May be repeated from any point. */
+  /** Closes the file in the ledger, moves the file, publishes the reports. May be repeated from any point. */
   async carryOut(claim: Pick<Claim, "id" | "folder">, path: string | undefined, plan: Plan): Promise<void> {
     const { directories, clock, intake, ops, step } = this.#deps;
     if (path !== undefined && (await exists(path))) {
@@ -180,7 +180,7 @@ function localDay(time: Date): string {
 /** Minutes matter here, not seconds. */
 const ASK_EVERY_MS = 15_000;
 
-/** Looks at archived files once more when that is due: a writer that was not done appends behind their archiving. */
+/** Looks at archived files once more when that is due: a writer that was not done appends after their archiving. */
 export class ArchiveLooks {
   readonly #connector: string;
   readonly #watch: ArchiveWatch;
@@ -204,7 +204,7 @@ export class ArchiveLooks {
       if (look === undefined) isAnyLeft = true;
       else await this.#watch.record(file, look);
     }
-    // Behind a list of those that are due there may be more.
+    // After a list of those that are due there may be more.
     this.#nextAtMs = this.#clock.monotonic() + (due.length === 0 || isAnyLeft ? ASK_EVERY_MS : 0);
   }
 }

@@ -1,7 +1,7 @@
 import { FAILURES, type Problem } from "../../core/failures.ts";
 import type { MessageVerdict } from "../../core/intake.ts";
 
-/** Reports name so many problems and count the others; the ledger has all of them. */
+/** Reports name that many problems and count the others; the ledger has all of them. */
 const MOST_PROBLEMS = 10_000;
 
 /** How many messages of a file met which verdict. */
@@ -32,7 +32,7 @@ export class Tally {
   add(verdicts: readonly MessageVerdict[]): void {
     for (const verdict of verdicts) {
       this.counts[verdict.verdict] += 1;
-      // Nothing is wrong with a message that waits, so the file is not at fault; the lab is told by an answer.
+      // Nothing is wrong with a message that waits, so the file is not at fault; the lab gets an answer.
       if (verdict.verdict === "waiting") continue;
       for (const problem of verdict.problems) {
         this.addProblem({ ...problem, place: placeInFile(verdict.place, problem.place) });

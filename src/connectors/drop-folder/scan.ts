@@ -1,9 +1,9 @@
 import type { BigIntStats } from "node:fs";
 import { lstat, opendir, rm } from "node:fs/promises";
 import { join, sep } from "node:path";
+import type { UntakenReason } from "../../core/untaken-files.ts";
 import { isIgnoredName } from "./claim.ts";
 import { errnoOf, fingerprint } from "./file-ops.ts";
-import { PassedOver } from "./untaken.ts";
 
 /** How many of the oldest entries one scan looks after; the others have their turn once these are taken. */
 const WINDOW = 10_000;
@@ -20,6 +20,12 @@ export interface Candidate {
   readonly markerPath?: Buffer | undefined;
 }
 
+/** How many names of a reason are looked at; a folder may hold very many of them. */
+const MOST_OF_A_REASON = 1_000;
+
+/** Names that one look at a folder passed over, by reason. */
+type PassedOver = ReadonlyMap<UntakenReason, readonly Buffer[]>;
+
 interface Entry {
   /** One character a byte, so that no name is changed by decoding it. */
   readonly key: string;
@@ -35,7 +41,7 @@ export class FolderScan {
   readonly #stability: Stability;
   /** Markers found at the first look may be left over from files taken before a crash: they alone prove nothing. */
   #oldMarkers: Set<string> | undefined;
-  #passedOver = new PassedOver();
+  #passedOver: PassedOver = new Map();
 
   constructor(
     folder: string,
@@ -94,7 +100,12 @@ export class FolderScan {
       waiting = [];
       if (entries.length > 2 * this.#window) entries = oldest(entries, this.#window);
     };
-    const passedOver = new PassedOver();
+    const passedOver = new Map<UntakenReason, Buffer[]>();
+    const passOver = (reason: UntakenReason, key: string) => {
+      const paths = passedOver.get(reason) ?? [];
+      if (paths.length < MOST_OF_A_REASON) paths.push(this.#pathOf(key));
+      passedOver.set(reason, paths);
+    };
     const lone = new Set(markers);
     for await (const key of listFolder(this.#folder)) {
       if (markers.has(key)) continue;
@@ -106,14 +117,14 @@ export class FolderScan {
           ? "marker"
           : undefined;
       if (reason !== undefined) {
-        passedOver.add(reason, this.#pathOf(key));
+        passOver(reason, key);
         continue;
       }
       waiting.push(key);
       if (waiting.length === STATS_AT_ONCE) await statWaiting();
     }
     await statWaiting();
-    for (const key of lone) passedOver.add("lone_marker", this.#pathOf(key));
+    for (const key of lone) passOver("lone_marker", key);
     this.#passedOver = passedOver;
     return { entries: oldest(entries, this.#window), markers };
   }
@@ -158,7 +169,7 @@ function nameOf(key: string): string {
   return Buffer.from(key, "latin1").toString("utf8");
 }
 
-/** By age, then by name, so that nothing waits behind what came later. */
+/** By age, then by name, so that nothing waits for what came later. */
 function oldest(entries: Entry[], count: number): Entry[] {
   entries.sort((a, b) =>
     a.mtimeNs === b.mtimeNs ? (a.key < b.key ? -1 : 1) : a.mtimeNs < b.mtimeNs ? -1 : 1,
@@ -174,7 +185,7 @@ interface Seen {
 }
 
 /**
- * Tells when something has stopped changing: its fingerprint was the same at two looks at least `stableForMs` apart.
+ * Says when something has stopped changing: its fingerprint was the same at two looks at least `stableForMs` apart.
  * Size alone would prove nothing, since some servers set the final size before the first byte is written.
  */
 class Stability {

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { ArchiveWatch } from "../../core/archive-watch.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Problem } from "../../core/failures.ts";
@@ -22,18 +21,7 @@ export interface DropDirectories {
   readonly work: string;
 }
 
-/** The folders `in out archive error work` under one directory, each replaceable. */
-export function dropDirectories(directory: string, own: Partial<DropDirectories> = {}): DropDirectories {
-  return {
-    in: own.in ?? join(directory, "in"),
-    out: own.out ?? join(directory, "out"),
-    archive: own.archive ?? join(directory, "archive"),
-    error: own.error ?? join(directory, "error"),
-    work: own.work ?? join(directory, "work"),
-  };
-}
-
-/** What every drop connector is told. */
+/** The settings of every drop connector. */
 export interface DropFolderSettings {
   readonly name: string;
   readonly directories: DropDirectories;
@@ -43,7 +31,7 @@ export interface DropFolderSettings {
   readonly marker?: string | undefined;
   /** Rights of folders that are made, such as 0o750; those of results and reports follow from it. Default 0o750. */
   readonly folderMode?: number | undefined;
-  /** Files that are not taken for so long are told. Default 10 min. */
+  /** Files that are not taken for that long are reported. Default 10 min. */
   readonly alertAfterMs?: number | undefined;
   /** Time between two looks at the folder; events of the file system only shorten it. Default 2 s. */
   readonly scanIntervalMs?: number | undefined;
@@ -98,8 +86,8 @@ export interface FileContent {
   /** Why nothing of the file can be taken; empty when it can. */
   readonly problems: readonly Problem[];
   /**
-   * Whether the same bytes may mean something anew, as a request to hold an order does that was released in between. Its
-   * orders are told from repeats by their numbers; without it the same bytes are taken once.
+   * Whether the same bytes may mean something new, as a request to hold an order does that was released in between. Its
+   * orders are distinguished from repeats by their numbers; without it the same bytes are taken once.
    */
   readonly isRepeatable?: boolean | undefined;
   /** How its messages stand in batches; absent where they don't. */
@@ -108,13 +96,13 @@ export interface FileContent {
   batches(): AsyncIterable<readonly IncomingMessage[]>;
 }
 
-/** What tells an HL7 drop folder from a CSV one. */
+/** What an HL7 drop folder does otherwise than a CSV one. */
 export interface FileFormat {
   readonly type: string;
   readonly maxBytes: number;
   /** Whether one mistake refuses the whole file. */
   readonly isWholeFile: boolean;
-  /** Reads the file once. Throws only what the file system throws; what is wrong with the content is told in the result. */
+  /** Reads the file once. Throws only what the file system throws; what is wrong with the content stands in the result. */
   examine(file: ReadableFile): Promise<FileContent>;
   /** Lines of `cryobridge check` about the format's own settings. */
   check(): readonly CheckLine[];

@@ -2,44 +2,21 @@ import { lstat } from "node:fs/promises";
 import type { Clock } from "../../core/clock.ts";
 import type { UntakenFiles, UntakenReason } from "../../core/untaken-files.ts";
 import { errnoOf } from "./file-ops.ts";
+import type { FolderScan } from "./scan.ts";
 
-/** How many of a kind are looked at; a folder may hold very many of them. */
-const MOST_OF_A_REASON = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 const SHORTEST_PAUSE_MS = 250;
 
-/** Names that one look at a folder passed over, by reason. */
-export class PassedOver {
-  readonly #pathsByReason = new Map<UntakenReason, Buffer[]>();
-
-  add(reason: UntakenReason, path: Buffer): void {
-    const paths = this.#pathsByReason.get(reason) ?? [];
-    if (paths.length < MOST_OF_A_REASON) paths.push(path);
-    this.#pathsByReason.set(reason, paths);
-  }
-
-  [Symbol.iterator](): Iterator<[UntakenReason, Buffer[]]> {
-    return this.#pathsByReason.entries();
-  }
-}
-
-/** What a drop folder passes over, and the keeper of its scan. */
-interface Scanned {
-  readonly passedOver: PassedOver;
-  /** How many files change again and again for longer than that, and for how long the first of them has, ms. */
-  listChanging(nowMs: number, afterMs: number): { readonly count: number; readonly longestMs: number };
-}
-
 /** Finds what has lain in a drop folder for longer than `afterMs` without being taken. */
 export class Untaken {
-  readonly #scan: Scanned;
+  readonly #scan: FolderScan;
   readonly #clock: Clock;
   readonly #afterMs: number;
   readonly #marker: string | undefined;
   #nextAtMs = 0;
   #found: readonly UntakenFiles[] = [];
 
-  constructor(scan: Scanned, clock: Clock, settings: { afterMs: number; marker?: string | undefined }) {
+  constructor(scan: FolderScan, clock: Clock, settings: { afterMs: number; marker?: string | undefined }) {
     this.#scan = scan;
     this.#clock = clock;
     this.#afterMs = settings.afterMs;

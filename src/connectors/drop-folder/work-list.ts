@@ -9,7 +9,7 @@ import { errnoOf, exists, fingerprint } from "./file-ops.ts";
 import { backoffMs, isCommonTrouble, type Pause, wordsOf } from "./pause.ts";
 import type { Fate, Publication } from "./publication.ts";
 
-/** While so many claimed files wait for a retry, no more are claimed: the fault is hardly theirs. */
+/** While that many claimed files wait for a retry, no more are claimed: the fault is hardly theirs. */
 const MOST_WAITING = 10;
 /** Decided one after the other, then carried out together, so that they share the syncs. */
 const CARRIED_OUT_TOGETHER = 32;
@@ -66,7 +66,7 @@ export class WorkList {
     return items.some((item) => item.attempts === 0) || this.isHeldUp;
   }
 
-  /** Whether so many files wait for a retry that claiming more would only add to them. */
+  /** Whether enough files wait for a retry that claiming more would only add to them. */
   get isHeldUp(): boolean {
     let waiting = 0;
     for (const item of this.#items.values()) if (item.trouble) waiting += 1;

@@ -20,15 +20,14 @@ const LIMITS = { messages: 500_000, batches: 10_000 };
 const BATCH_MESSAGES = 200;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** What an HL7 drop folder is told beyond its folders. */
+/** The settings of an HL7 drop folder beyond its folders. */
 interface Hl7FileSettings {
   readonly maxBytes?: number | undefined;
-  readonly wholeFile?: boolean | undefined;
   /** Character sets: what the sender really uses, and what an empty MSH-18 means. */
   readonly charset?: CharsetOptions | undefined;
 }
 
-/** What an `hl7-drop` connector is told. */
+/** The settings of an `hl7-drop` connector. */
 export type Hl7DropSettings = DropFolderSettings & Hl7FileSettings;
 
 /** Takes HL7 v2 files from a folder, and puts HL7 results into another. */
@@ -36,12 +35,12 @@ export function createHl7Drop(settings: Hl7DropSettings, deps: DropFolderDeps): 
   return new DropFolder(hl7FileFormat(settings), settings, deps);
 }
 
-/** HL7 v2 files: one message, several, or batches. A file is held in memory while it is read, hence the bound. */
+/** HL7 v2 files: one message, several, or batches. A file is kept in memory while it is read, hence the bound. */
 export function hl7FileFormat(settings: Hl7FileSettings): FileFormat {
   return {
     type: "hl7-drop",
     maxBytes: settings.maxBytes ?? DEFAULT_MAX_BYTES,
-    isWholeFile: settings.wholeFile ?? false,
+    isWholeFile: false,
     examine: (file) => examine(file, settings.charset ?? {}),
     check: () => [],
   };

@@ -32,8 +32,8 @@ const CODES: readonly string[] = ["AA", "AE", "AR", "CA", "CE", "CR"] satisfies 
 /**
  * Reads an acknowledgement of whatever message type: what counts is MSA. Undefined for anything else. Bytes are read
  * one by one as characters, since codes and control ids are ASCII in every character set that MLLP can carry. Lines that
- * tell nothing of it are passed over: some systems break error texts into lines, and the answer stands all the same. So it
- * does with blanks around the code or the id, with small letters, and behind a byte order mark.
+ * say nothing of it are passed over: some systems break error texts into lines, and the answer stands nevertheless. So it
+ * does with blanks around the code or the id, with small letters, and after a byte order mark.
  */
 export function readAcknowledgment(bytes: Buffer): Acknowledgment | undefined {
   try {
@@ -73,10 +73,10 @@ function isCode(value: string | undefined): value is AcknowledgmentCode {
   return value !== undefined && CODES.includes(value);
 }
 
-/** Told of an error with which a peer answers a message that it had acknowledged before. Must not throw. */
+/** Called for an error with which a peer answers a message that it had acknowledged before. Must not throw. */
 export type OnTakenBack = (answer: string) => void;
 
-/** So many messages are known again. */
+/** That many messages are known again. */
 const REMEMBERED = 100;
 
 interface AnsweredMessage {

@@ -51,7 +51,7 @@ const NOTHING = Buffer.alloc(0);
 /** A frame that is open for so long may be one that never ends, ms: the connection counts as idle. */
 const STALLED_MS = 10_000;
 
-/** How long a peer that was told goodbye may take to close, ms. */
+/** How long a peer to which we have said goodbye may take to close, ms. */
 const LINGER_MS = 500;
 
 /**
@@ -67,7 +67,7 @@ export class MllpConnection {
   /** What was taken and not answered yet, oldest first. */
   #inHand: InHand[] = [];
   #isAnswering = false;
-  /** Told once everything in hand is answered. */
+  /** Called once everything in hand is answered. */
   #onAnswered: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   /** When the open frame began, monotonic ms. */
@@ -141,7 +141,7 @@ export class MllpConnection {
 
   /**
    * A peer that begins with TLS waits for a handshake that never comes, and its bytes may look like frames without an end:
-   * it is told at once by the end of the connection.
+   * it learns that at once by the end of the connection.
    */
   #isRefused(chunk: Buffer): boolean {
     const isFirst = !this.#hasSpoken;
@@ -211,13 +211,13 @@ export class MllpConnection {
 
   /** Never rejects. */
   async #hold(bytes: number, committing: Promise<readonly Buffer[]>): Promise<void> {
-    const held: InHand = { answer: undefined, hasFailed: false };
-    this.#inHand.push(held);
+    const taken: InHand = { answer: undefined, hasFailed: false };
+    this.#inHand.push(taken);
     this.#deps.backPressure.add(bytes);
     try {
-      held.answer = encodeFrames(await committing);
+      taken.answer = encodeFrames(await committing);
     } catch {
-      held.hasFailed = true;
+      taken.hasFailed = true;
     }
     this.#deps.backPressure.remove(bytes);
     if (this.#isAnswering) return;
@@ -239,7 +239,7 @@ export class MllpConnection {
       this.#inHand = [];
       this.#socket.destroy();
     }
-    if (this.#inHand.length === 0) for (const tell of this.#onAnswered.splice(0)) tell();
+    if (this.#inHand.length === 0) for (const goOn of this.#onAnswered.splice(0)) goOn();
     this.#flow();
     this.#watch();
   }
@@ -301,7 +301,7 @@ export class MllpConnection {
   }
 
   /**
-   * Starts the time anew in which the open frame must end, or anything must come; the time for the first frame goes on.
+   * Starts the time again in which the open frame must end, or anything must come; the time for the first frame goes on.
    * Waiting for us is no idling.
    */
   #watch(): void {

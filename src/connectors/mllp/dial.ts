@@ -19,7 +19,7 @@ export interface DialSettings {
 
 /**
  * Connects to a peer, over TCP or TLS; aborting the signal breaks that off.
- * @throws Failure MLLP_UNREACHABLE, in words that tell a closed port from one that doesn't speak TLS.
+ * @throws Failure MLLP_UNREACHABLE, in words that distinguish a closed port from one that doesn't speak TLS.
  */
 export function dial(settings: DialSettings, clock: Clock, signal: AbortSignal): Promise<Socket> {
   const { host, port, tls, connectMs } = settings;
@@ -40,7 +40,7 @@ export function dial(settings: DialSettings, clock: Clock, signal: AbortSignal):
     };
     const refuse = (why: string, cause?: Error) => {
       finish();
-      // A socket that is being destroyed may still tell an error that nobody waits for.
+      // A socket that is being destroyed may still report an error that nobody waits for.
       socket.on("error", () => undefined);
       socket.destroy();
       reject(new Failure("MLLP_UNREACHABLE", { message: `${host}:${port}: ${why}`, cause }));

@@ -49,7 +49,7 @@ export interface MllpListenSettings extends MllpLimits {
 export class BackPressure {
   readonly #most: number;
   #bytes = 0;
-  /** Told once there is room again. */
+  /** Called once there is room again. */
   #waiting: (() => void)[] = [];
 
   /** @param most bytes from which on nothing more is read; the last message may go beyond */

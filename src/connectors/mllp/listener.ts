@@ -12,7 +12,7 @@ export interface ListenerStatus extends Readonly<MllpCounts> {
   readonly connections: number;
   /** Connections that were turned away: over the limit, or from an address that is not let in. */
   readonly turnedAway: number;
-  /** Peers with which no TLS connection came about. */
+  /** Peers with which there was no TLS connection. */
   readonly failedHandshakes: number;
   /** Idle connections that were closed for a new one. */
   readonly gaveWay: number;
@@ -121,7 +121,7 @@ export class MllpListener {
         socket.once("end", () => this.#handshakes.get(peer)?.destroy());
       }
     };
-    // In clear before it is welcomed; with TLS behind the part that begins the handshake, which can't do with a closed one.
+    // In clear before it is welcomed; with TLS after the part that begins the handshake, which can't do with a closed one.
     if (tls) server.on("connection", onConnection);
     else server.prependListener("connection", onConnection);
     server.on("tlsClientError", (error, socket) => {

@@ -29,11 +29,11 @@ interface ResultFolder {
 
 interface MllpDeps extends Pick<ListenerDeps, "clock" | "logger"> {
   readonly intake: Intake;
-  /** Told of a result that the lab answered with an error after it had acknowledged it. Must not throw. */
+  /** Called for a result that the lab answered with an error after it had acknowledged it. Must not throw. */
   readonly onTakenBack?: ((fileName: string, answer: string) => void) | undefined;
 }
 
-/** What `status` tells beyond the interface of all connectors. */
+/** What `status` has beyond the interface of all connectors. */
 export interface MllpConnector extends Connector {
   /** Undefined while it doesn't listen. */
   readonly listening: ListenerStatus | undefined;

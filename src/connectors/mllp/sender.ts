@@ -50,7 +50,7 @@ export class MllpSender {
   #waiting: Waiting | undefined;
   /** Whether anything came since the last message was written. */
   #hasHeard = false;
-  /** Whether the peer ended the connection behind the last message, and said nothing. */
+  /** Whether the peer ended the connection after the last message, and said nothing. */
   #isCutOff = false;
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -62,10 +62,10 @@ export class MllpSender {
 
   /**
    * Sends one message and waits until the peer has it. Where a connection that served before is closed without a word, it
-   * goes out once more over a new one: many lab systems close behind each acknowledgement, and the next message meets the
-   * close. One that took it all the same sees the same bytes again.
+   * goes out once more over a new one: many lab systems close after each acknowledgement, and the next message meets the
+   * close. One that took it nevertheless sees the same bytes again.
    * @param controlId its MSH-10
-   * @param onTakenBack told when the peer answers with an error after it had acknowledged the message. Must not throw.
+   * @param onTakenBack called when the peer answers with an error after it had acknowledged the message. Must not throw.
    * @throws Failure MLLP_UNREACHABLE or MLLP_NO_ANSWER when it should be sent again, MLLP_RESULT_ERROR (AE, CE) when
    * the peer met an error, MLLP_RESULT_REFUSED (AR, CR) when it will never take it.
    */
@@ -177,7 +177,7 @@ export class MllpSender {
 
   /**
    * Sends bytes in a frame and waits until a listener resolves.
-   * @param listen makes what hears the frames that come; what it is given second starts the time for an answer anew
+   * @param listen makes what hears the frames that come; what it is given second starts the time for an answer again
    */
   async #sendNow<T>(
     content: Buffer,

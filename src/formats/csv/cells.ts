@@ -42,7 +42,7 @@ function parseStrictly(text: string, { delimiter, quote }: CellSettings): string
 }
 
 /**
- * The column names of a first record, spaces around them left out; `1`, `2`, … when it is no header. What stands behind
+ * The column names of a first record, spaces around them left out; `1`, `2`, … when it is no header. What stands after
  * the last name is no column: many programs end each line with a delimiter.
  */
 export function readHeader(cells: readonly string[], isHeader: boolean): readonly string[] {

@@ -7,7 +7,7 @@ import { RecordSplitter } from "./records.ts";
 export interface CsvDialect {
   /** `auto` finds it in the header line, see {@link detectDelimiter}; a first line `sep=;` as Excel writes it decides before that. */
   readonly delimiter: "," | ";" | "\t" | "|" | "auto";
-  /** The quoting character, doubled inside a quoted value; empty when nothing is quoted. */
+  /** The quoting character, written twice inside a quoted value; empty when nothing is quoted. */
   readonly quote: string;
   /** Whether the first record names the columns. */
   readonly header: boolean;
@@ -55,9 +55,6 @@ export interface CsvReading {
     | { readonly all: readonly (readonly string[])[]; readonly any: readonly (readonly string[])[] }
     | undefined;
 }
-
-/** RFC 4180 with everything found out that can be. */
-export const DEFAULT_DIALECT: CsvDialect = { delimiter: "auto", quote: '"', header: true, encoding: "auto" };
 
 /** Throws CSV_DIALECT_INVALID unless the quote is one ASCII punctuation mark that is no delimiter, or empty, and the encoding is known. */
 export function requireDialect(dialect: CsvDialect): { readonly encoding: Encoding | undefined } {

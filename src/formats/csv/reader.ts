@@ -52,7 +52,7 @@ export class CsvReader {
   /** Records before this line are Excel's `sep=` line. */
   #firstLine = 1;
   #columns: readonly string[] | undefined;
-  /** How many values a row has: columns, and behind them what has no name and no values. */
+  /** How many values a row has: columns, and after them what has no name and no values. */
   #width = 0;
   #isOver = false;
 
@@ -183,7 +183,7 @@ export class CsvReader {
     return nameless === -1 ? undefined : `a value stands in column ${nameless + 1}, which has no name`;
   }
 
-  /** The first record: the header, or without one the row that tells how many columns there are. */
+  /** The first record: the header, or without one the row that says how many columns there are. */
   #begin(record: RawRecord, cells: readonly string[] | undefined): ReaderItem[] {
     if (cells === undefined) {
       const { code, place, message } = recordProblem(record, this.#limits.maxRowBytes);

@@ -6,14 +6,14 @@ export interface RawRecord {
   readonly endLine: number;
   /** With its line end; cut at the limit when it is too long. */
   readonly raw: string;
-  /** `unclosed`: the text ended inside a quoted value. `too-long`: nothing behind it was looked at. */
+  /** `unclosed`: the text ended inside a quoted value. `too-long`: nothing after it was looked at. */
   readonly condition: "whole" | "too-long" | "unclosed";
   /** Line on which its last quoted value began. */
   readonly quoteLine: number | undefined;
 }
 
 interface SplitterSettings {
-  /** Characters behind which a quote opens a quoted value. */
+  /** Characters after which a quote opens a quoted value. */
   readonly delimiters: string;
   /** One character, or empty for none. */
   readonly quote: string;
@@ -24,7 +24,7 @@ const CR = 0x0d;
 const LF = 0x0a;
 
 /** Where the next character stands. */
-type Position = "field-start" | "plain" | "quoted" | "behind-quote" | "behind-cr";
+type Position = "field-start" | "plain" | "quoted" | "after-quote" | "after-cr";
 
 /**
  * Finds where records begin and end, by the rules of RFC 4180, in a text that comes in chunks: a line end (CR, LF or
@@ -63,7 +63,7 @@ export class RecordSplitter {
     let from = 0;
     for (let i = 0; i < text.length && !this.#isOver; i++) {
       const code = text.charCodeAt(i);
-      if (this.#position === "behind-cr") {
+      if (this.#position === "after-cr") {
         const to = code === LF ? i + 1 : i;
         records.push(this.#take(text.slice(from, to), true));
         from = to;
@@ -88,16 +88,16 @@ export class RecordSplitter {
   /** The record that the end of the text completes, if any. */
   end(): RawRecord[] {
     if (this.#pending === "") return [];
-    return [this.#take("", this.#position === "behind-cr")];
+    return [this.#take("", this.#position === "after-cr")];
   }
 
   /** Goes on by one character; true when it completes a record. */
   #step(code: number): boolean {
     switch (this.#position) {
       case "quoted":
-        if (code === this.#quoteCode) this.#position = "behind-quote";
+        if (code === this.#quoteCode) this.#position = "after-quote";
         return false;
-      case "behind-quote":
+      case "after-quote":
         if (code === this.#quoteCode) {
           this.#position = "quoted";
           return false;
@@ -114,7 +114,7 @@ export class RecordSplitter {
         break;
     }
     if (code === LF) return true;
-    if (code === CR) this.#position = "behind-cr";
+    if (code === CR) this.#position = "after-cr";
     else this.#position = this.#delimiterCodes.includes(code) ? "field-start" : "plain";
     return false;
   }
@@ -143,7 +143,7 @@ export class RecordSplitter {
   }
 }
 
-/** Whether a text is longer than so many bytes of UTF-8; counts only where it can matter. */
+/** Whether a text is longer than that many bytes of UTF-8; counts only where it can matter. */
 function isLonger(text: string, { maxRowBytes }: SplitterSettings): boolean {
   if (text.length > maxRowBytes) return true;
   return text.length * 3 > maxRowBytes && Buffer.byteLength(text) > maxRowBytes;

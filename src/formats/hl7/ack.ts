@@ -24,7 +24,7 @@ const ERROR_CONDITIONS = {
 } as const;
 export type ErrorCondition = keyof typeof ERROR_CONDITIONS;
 
-/** One thing that is told in ERR. */
+/** One thing that ERR reports. */
 export interface AckError {
   readonly condition: ErrorCondition;
   /** Where, as problems name it (`PID-3[2].1`, `message 2, PID-7`); left out of ERR when it is no place in a message. */
@@ -43,7 +43,7 @@ export interface AckRequest {
   readonly code: AcknowledgmentCode;
   /** MSH-10 of the answer itself. */
   readonly controlId: string;
-  /** MSH-7: a moment, which is then told in UTC, or as it is to stand there. */
+  /** MSH-7: a moment, which is then written in UTC, or as it is to stand there. */
   readonly dateTime: Date | string;
   readonly errors?: readonly AckError[];
   /** MSA-3 (to version 2.6); the first error's text unless given. */
@@ -174,7 +174,7 @@ function readPlace(place: string | undefined): Place {
  */
 export type AckedOutcome = "taken" | "content" | "foreign";
 
-/** What a sender is told: at once, and later in a message of its own. */
+/** What a sender is answered: at once, and later in a message of its own. */
 export interface AckPlan {
   /** MSA-1 of the answer on the connection; undefined where the sender wants none. */
   readonly immediate: AcknowledgmentCode | undefined;

@@ -92,7 +92,7 @@ function isPunctuation(code: number): boolean {
 }
 
 /**
- * The value behind an escaped text (HL7 chapter 2.7). Delimiter escapes and `\Xhh..\` are decoded, the latter in
+ * The value of an escaped text (HL7 chapter 2.7). Delimiter escapes and `\Xhh..\` are decoded, the latter in
  * `encoding`; formatting (`\.br\`, `\H\`), character set shifts, local (`\Z..\`) and unknown escapes are kept as they
  * stand, and so is an escape character without a partner. `\P\` is decoded where a truncation character is declared.
  */

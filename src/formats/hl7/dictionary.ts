@@ -75,7 +75,7 @@ function compareVersions(a: string, b: string): number {
   return 0;
 }
 
-/** The source writes underscores and doubled spaces where the standard has dashes. */
+/** The source writes underscores and two spaces where the standard has dashes. */
 function tidy(text: string | undefined): string | undefined {
   const words = text
     ?.replace(/\s*_\s*/g, " - ")

@@ -69,7 +69,7 @@ class Encoder {
     this.#delimiters = delimiters;
   }
 
-  /** The fields of a segment, each behind its separator. */
+  /** The fields of a segment, each after its separator. */
   fields(segment: SegmentSpec): string {
     const [name] = segment;
     this.#segment = name;

@@ -188,7 +188,7 @@ const END_OF_FILE = 0x1a;
 /**
  * Goes through the lines that hold something, each byte looked at a constant number of times. A line also ends where
  * MLLP's end block is followed by a line end, another frame or the end of the file; elsewhere 0x1C and 0x0B are the
- * message's own. What it tells is of the line it stands at, by offsets; MLLP bytes and byte order mark are left out.
+ * message's own. What it says is of the line it stands at, by offsets; MLLP bytes and byte order mark are left out.
  */
 class FileLines {
   /** 1-based. */
@@ -253,11 +253,11 @@ function skipLead(text: Buffer, from: number, to: number): number {
   while (at < to) {
     const byte = text[at];
     if (byte === START_BLOCK || byte === END_BLOCK || byte === END_OF_FILE) at++;
-    // Files joined by copying one behind the other keep each one's byte order mark.
+    // Files joined by copying one after the other keep each one's byte order mark.
     else if (byte === 0xef && text[at + 1] === 0xbb && text[at + 2] === 0xbf) at += 3;
     else break;
   }
-  // Spaces alone are a blank line; before a segment they are the segment's fault, to be told by its parser.
+  // Spaces alone are a blank line; before a segment they are the segment's fault, to be reported by its parser.
   let last = at;
   while (last < to && (text[last] === 0x20 || text[last] === 0x09)) last++;
   return last >= to ? to : at;

@@ -34,7 +34,7 @@ export interface OrderParts {
 /** More than any message has, also with some hundred containers and notes to each, and few enough to be read in a moment. */
 const MAX_SEGMENTS = 20_000;
 
-/** More than any segment of the standard has: each is written anew where a segment is echoed. */
+/** More than any segment of the standard has: each is written again where a segment is echoed. */
 const MAX_FIELDS = 1_000;
 
 /**

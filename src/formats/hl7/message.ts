@@ -232,7 +232,7 @@ function requireHeader(text: string, from: number, to: number, line: number): De
   return parseDelimiters(text.slice(from, to));
 }
 
-/** A header in the middle of a line: the message before it was cut, and another one put behind it. */
+/** A header in the middle of a line: the message before it was cut, and another one put after it. */
 function requireOneHeader(text: string, marks: readonly number[]): void {
   const from = marks[0] ?? 0;
   const second = text.indexOf(text.slice(from, from + HEADER_LENGTH), from + HEADER_LENGTH);

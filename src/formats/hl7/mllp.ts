@@ -172,7 +172,7 @@ export function encodeFrame(message: Buffer): Buffer {
   return encodeFrames([message]);
 }
 
-/** Messages as frames, one behind the other. @throws RangeError when one holds a byte that would end its frame. */
+/** Messages as frames, one after the other. @throws RangeError when one holds a byte that would end its frame. */
 export function encodeFrames(messages: readonly Buffer[]): Buffer {
   const frames = Buffer.allocUnsafe(messages.reduce((sum, { length }) => sum + length + 3, 0));
   let at = 0;
@@ -216,7 +216,7 @@ export class Oddities {
   #openBytes: number | undefined;
   #others = 0;
 
-  /** A chunk came that made these events, and left so many bytes of a frame without an end. */
+  /** A chunk came that made these events, and left that many bytes of a frame without an end. */
   read(chunk: Buffer, events: readonly FrameEvent[], openBytes: number | undefined): void {
     for (const event of events) {
       if (event.kind !== "junk") continue;

@@ -39,7 +39,7 @@ export class TextSegment implements Segment {
   readonly ordinal: number;
   readonly raw: string;
   readonly #reading: SegmentReading;
-  /** The furthest part that was asked for, and where it begins: what is asked for next mostly stands behind it. */
+  /** The furthest part that was asked for, and where it begins: what is asked for next mostly stands after it. */
   #part = 0;
   #partAt = 0;
   /** Whether none follows it; false until that is known. */
@@ -202,7 +202,7 @@ function isUpperOrDigit(code: number): boolean {
   return isUpper(code) || (code >= 0x30 && code <= 0x39);
 }
 
-/** What of MSH says how a message is to be read and told from others, decoded; undefined where a field is empty. */
+/** What of MSH says how a message is to be read and distinguished from others, decoded; undefined where a field is empty. */
 export interface HeaderCodes {
   /** MSH-10. */
   readonly messageControlId: string | undefined;

@@ -114,7 +114,7 @@ function pairSegments(before: readonly Segment[], after: readonly Segment[]): Pa
   const at = (row: number, column: number) => scores[row * width + column] ?? 0;
   for (let row = before.length - 1; row >= 0; row -= 1) {
     for (let column = after.length - 1; column >= 0; column -= 1) {
-      const together = likeness(before[row], after[column]) + at(row + 1, column + 1);
+      const together = matchScore(before[row], after[column]) + at(row + 1, column + 1);
       scores[row * width + column] = Math.max(together, at(row + 1, column), at(row, column + 1));
     }
   }
@@ -122,7 +122,7 @@ function pairSegments(before: readonly Segment[], after: readonly Segment[]): Pa
   let [row, column] = [0, 0];
   while (row < before.length || column < after.length) {
     const [left, right] = [before[row], after[column]];
-    const alike = likeness(left, right);
+    const alike = matchScore(left, right);
     if (alike > 0 && at(row, column) === alike + at(row + 1, column + 1)) {
       pairs.push([left, right]);
       row += 1;
@@ -138,7 +138,7 @@ function pairSegments(before: readonly Segment[], after: readonly Segment[]): Pa
   return pairs;
 }
 
-function likeness(left: Segment | undefined, right: Segment | undefined): number {
+function matchScore(left: Segment | undefined, right: Segment | undefined): number {
   if (!left || !right || left.name !== right.name) return 0;
   return left.raw === right.raw ? 3 : 2;
 }

@@ -3,10 +3,10 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { checkFolders, makeFolder } from "../../../src/connectors/drop-folder/layout.ts";
 import { deliverFile } from "../../../src/connectors/drop-folder/outbox.ts";
-import { type DropDirectories, dropDirectories } from "../../../src/connectors/drop-folder/settings.ts";
+import type { DropDirectories } from "../../../src/connectors/drop-folder/settings.ts";
 import { machineHas } from "../../support/needs.ts";
 import { withFolder } from "../../support/with-folder.ts";
-import { type DropWorld, makeWorld, withDropWorld } from "../drop-world.ts";
+import { type DropWorld, dropDirectories, makeWorld, withDropWorld } from "../drop-world.ts";
 
 const GOOD = "MSH|^~\\&|LIMS|NORTH|||20260101||ORM^O01|A-1|P|2.5\rPID|1\r";
 const RESULT = { fileName: "PO-1_00000A1.hl7", bytes: Buffer.from("MSH|result\r") };

@@ -3,10 +3,9 @@ import { statSync } from "node:fs";
 import { mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { dropDirectories } from "../../../src/connectors/drop-folder/settings.ts";
 import { eventually } from "../../support/eventually.ts";
 import { machineHas } from "../../support/needs.ts";
-import { hl7Message, makeWorld, withDropWorld } from "../drop-world.ts";
+import { dropDirectories, hl7Message, makeWorld, withDropWorld } from "../drop-world.ts";
 import { ledgerAway } from "../journal-intake.ts";
 
 /** What the system says of a full disk. */

@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { DEFAULT_DIALECT } from "../../../src/formats/csv/dialect.ts";
 import { encodeCsv } from "../../../src/formats/csv/encode.ts";
 import { readCsv } from "../../../src/formats/csv/read.ts";
 import { isBlank } from "../../../src/formats/csv/records.ts";
-import { chunksOf } from "./source.ts";
+import { chunksOf, DEFAULT_DIALECT } from "./source.ts";
 
 describe("writing CSV", () => {
   it("quotes only where needed and ends every record with CRLF", () => {

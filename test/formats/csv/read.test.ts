@@ -3,11 +3,11 @@ import fc from "fast-check";
 import iconv from "iconv-lite";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../../src/core/failures.ts";
-import { type CsvDialect, DEFAULT_DIALECT } from "../../../src/formats/csv/dialect.ts";
+import type { CsvDialect } from "../../../src/formats/csv/dialect.ts";
 import { type CsvItem, readCsv } from "../../../src/formats/csv/read.ts";
 import type { CsvLimits } from "../../../src/formats/csv/reader.ts";
 import { isBlank } from "../../../src/formats/csv/records.ts";
-import { chunksOf, endlessRows } from "./source.ts";
+import { chunksOf, DEFAULT_DIALECT, endlessRows } from "./source.ts";
 
 interface Given extends Partial<CsvDialect>, CsvLimits {
   readonly chunkBytes?: number;

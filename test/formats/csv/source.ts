@@ -1,3 +1,8 @@
+import type { CsvDialect } from "../../../src/formats/csv/dialect.ts";
+
+/** RFC 4180 with everything found out that can be. */
+export const DEFAULT_DIALECT: CsvDialect = { delimiter: "auto", quote: '"', header: true, encoding: "auto" };
+
 /** A file's bytes in chunks of a size, as a stream would give them. */
 export async function* chunksOf(bytes: Buffer | string, size = 65_536): AsyncGenerator<Buffer> {
   const buffer = Buffer.from(bytes as string);

@@ -88,7 +88,7 @@ describe("an order message with ORC-1 CA", () => {
     ]);
   });
 
-  test("keeps its place behind a message about the same order that waits for a code table", async () => {
+  test("keeps its place after a message about the same order that waits for a code table", async () => {
     expect((await map("ORM^O01", [PID, "ORC|CA|A-1"])).orderNumbers).toEqual(["A-1"]);
   });
 });

@@ -133,7 +133,7 @@ describe("a profile that says where subject codes stand and nothing of MRG", () 
   });
 });
 
-describe("what is told of one merge among several", () => {
+describe("what is sent about one merge among several", () => {
   const merge: Partial<OutcomeOrder> = {
     operation: "MERGE",
     placerOrderNumber: undefined,
@@ -178,7 +178,7 @@ describe("the pairs of a merge message", () => {
     ]);
   });
 
-  it("may lack an MRG, which whoever reads them tells", () => {
+  it("may lack an MRG, which whoever reads them reports", () => {
     expect(groupsOf("PID|1", "PID|2", "MRG|B")).toEqual([
       ["PID1", "MSH1", "EVN1"],
       ["PID2", "MRG1", "MSH1", "EVN1"],

@@ -29,7 +29,7 @@ describe("who assigned an order number", () => {
     expect(orders.map(({ placerAuthority }) => placerAuthority)).toEqual([authority]);
   });
 
-  test("is told by the first group of an order that tells it", async () => {
+  test("is that of the first group of an order that has one", async () => {
     const second = ["ORC|NW|1^LAB", "OBR|2|1||CRYO-STORE", SPECIMEN("V2")];
     const { orders } = await map([...order("1", "1"), ...second]);
     expect(orders).toMatchObject([{ placerAuthority: { namespaceId: "LAB" } }]);
@@ -44,7 +44,7 @@ describe("who assigned an order number", () => {
     expect(other.orders[0]?.placerAuthority).toBeUndefined();
   });
 
-  test("is one in a message, also where the first group with the number tells none", async () => {
+  test("is one in a message, also where the first group with the number has none", async () => {
     const group = (n: number, number: string) => [
       `ORC|NW|${number}`,
       `OBR|${n}|1||CRYO-STORE`,
@@ -79,7 +79,7 @@ describe("who assigned an order number", () => {
     ]);
   });
 
-  test("is not told of a number that the site's module made", async () => {
+  test("is none of a number that the site's module made", async () => {
     const module = {
       order: (given: { placerOrderNumber?: string }) => ({ ...given, placerOrderNumber: "M-1" }),
     };

@@ -46,7 +46,7 @@ describe("the rows of a CSV order", () => {
     expect(problems.map(({ place }) => place)).toEqual(["lines 2 and 3, column subject_code"]);
   });
 
-  test("tell each container's trouble at its own line", async () => {
+  test("report each container's trouble at its own line", async () => {
     const rows = [ROW, { ...ROW, container_label: " " }, { ...ROW, container_label: "V-1 " }];
     const { problems } = mapOne(await csvProfile(), csvMessage(rows));
     expect(problems.map(({ code, place }) => `${code} ${place}`)).toEqual([

@@ -82,12 +82,12 @@ describe("an HL7 message", () => {
     },
   );
 
-  test("may tell the status of an order that goes on", async () => {
+  test("may have the status of an order that goes on", async () => {
     expect((await map("ORM^O01", [PID, "ORC|NW|A-1|||IP", OBR])).verdict).toBe("accepted");
   });
 
   test.each(["F", "C", "X"])(
-    "with the status %s of results that were reported is a copy of a report, and orders nothing anew",
+    "with the status %s of results that were reported is a copy of a report, and orders nothing again",
     async (status) => {
       const reported = `${OBR}${"|".repeat(10)}${status}`;
       for (const orc of [["ORC|NW|A-1"], ["ORC||A-1"], []]) {
@@ -111,7 +111,7 @@ describe("an HL7 message", () => {
   test.each([
     ["the first name", 'Beispiel^""||19800101', "PID-5.2"],
     ["the birth date", 'Beispiel^Anna||""', "PID-7"],
-    ["the birth date, with a blank behind it", 'Beispiel^Anna||"" ', "PID-7"],
+    ["the birth date, with a blank after it", 'Beispiel^Anna||"" ', "PID-7"],
   ])("that updates a patient is refused when it deletes %s", async (_, fields, place) => {
     const { problems } = await map("ADT^A08", [`PID|1||MRN-1^^^N^MR||${fields}`]);
     expect(problems).toMatchObject([{ code: "MAPPING_VALUE_INVALID", place: `message 1, ${place}` }]);

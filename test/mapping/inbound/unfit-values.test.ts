@@ -38,7 +38,7 @@ function textWith(places: Places): string {
 
 const profile = await hl7Profile({ containers: { description: { from: "OBR-15.1", as: "trim" } } });
 const map = (places: Places) => mapOne(profile, hl7Message(textWith(places)));
-const told = ({ problems }: MappedMessage) => problems.map(({ code, place }) => `${code} ${place}`);
+const codesOf = ({ problems }: MappedMessage) => problems.map(({ code, place }) => `${code} ${place}`);
 
 test("the message that the tests below spoil is accepted as it is", () => {
   expect(map({})).toMatchObject({
@@ -59,7 +59,7 @@ describe("a value that no ledger can keep", () => {
     ["description", "OBR-15.1"],
   ] as const)("is refused when %s holds an escaped NUL, which %s is named for", (place, field) => {
     const mapped = map({ [place]: "X\\X00\\Y" });
-    expect(told(mapped)).toEqual([`MAPPING_CHARACTER_INVALID message 1, ${field}`]);
+    expect(codesOf(mapped)).toEqual([`MAPPING_CHARACTER_INVALID message 1, ${field}`]);
     expect(mapped.problems[0]?.message).not.toMatch(/X.?Y/);
   });
 
@@ -67,7 +67,7 @@ describe("a value that no ledger can keep", () => {
     "is refused when a code holds the control character %j",
     (control) => {
       for (const place of ["controlId", "code", "number", "label"] as const) {
-        expect(told(map({ [place]: `X${control}Y` }))).toEqual([
+        expect(codesOf(map({ [place]: `X${control}Y` }))).toEqual([
           expect.stringContaining("MAPPING_CHARACTER_INVALID"),
         ]);
       }
@@ -87,15 +87,17 @@ describe("a value that no ledger can keep", () => {
     ["label", 201, "OBR-15.3"],
     ["description", 2001, "OBR-15.1"],
   ] as const)("is refused when %s has %d characters", (place, length, field) => {
-    expect(told(map({ [place]: "x".repeat(length) }))).toEqual([
+    expect(codesOf(map({ [place]: "x".repeat(length) }))).toEqual([
       `MAPPING_VALUE_TOO_LONG message 1, ${field}`,
     ]);
     const word = "😀";
     expect(map({ [place]: word.repeat(length - 1) }).verdict).toBe("accepted");
   });
 
-  test("is told as too long, not as unknown, when it is a facility", () => {
-    expect(told(map({ facility: "N".repeat(201) }))).toEqual(["MAPPING_VALUE_TOO_LONG message 1, MSH-4.1"]);
+  test("is reported as too long, not as unknown, when it is a facility", () => {
+    expect(codesOf(map({ facility: "N".repeat(201) }))).toEqual([
+      "MAPPING_VALUE_TOO_LONG message 1, MSH-4.1",
+    ]);
   });
 
   test("is not handed on with the header of a message that is refused or ignored", async () => {
@@ -114,7 +116,7 @@ describe("a value that no ledger can keep", () => {
       given.containers = [{ label: "V-\ud800", description: "x".repeat(2001) }];
     };
     const mapped = mapOne(await hl7Profile({ module: "./our-lab.ts" }, { order }), hl7Message(textWith({})));
-    expect(told(mapped)).toEqual([
+    expect(codesOf(mapped)).toEqual([
       "MAPPING_CHARACTER_INVALID message 1, module ./our-lab.ts",
       "MAPPING_CHARACTER_INVALID message 1, module ./our-lab.ts",
       "MAPPING_VALUE_TOO_LONG message 1, module ./our-lab.ts",
@@ -141,7 +143,7 @@ describe("a value that no ledger can keep", () => {
       date_of_birth: "1980-01-01",
     };
     const mapped = mapOne(await csvProfile(), csvMessage([row]));
-    expect(told(mapped)).toEqual([
+    expect(codesOf(mapped)).toEqual([
       "MAPPING_CHARACTER_INVALID line 2, column order_number",
       "MAPPING_VALUE_TOO_LONG line 2, column subject_code",
       "MAPPING_CHARACTER_INVALID line 2, column last_name",

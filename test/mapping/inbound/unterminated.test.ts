@@ -52,7 +52,7 @@ describe("a message whose last segment is not ended", () => {
     },
   );
 
-  test("is told which setting there is for a sender that never ends it", async () => {
+  test("is refused with the setting that there is for a sender that never ends it", async () => {
     const { problems } = await mapWith(hl7Text("ORM^O01", [PID, ...ORM]).slice(0, -1));
     expect(problems[0]?.message).toBe(
       "the message ends inside this segment, it may be cut; expected a carriage return after it; for a sender that never ends the last segment, unterminated: accept for the connector",
@@ -91,7 +91,7 @@ describe("a message whose last segment is not ended", () => {
   });
 });
 
-test("a message that was cut, with another one put right behind it, is refused and gives no label", async () => {
+test("a message that was cut, with another one put right after it, is refused and gives no label", async () => {
   const next = hl7Text("ORM^O01", [PID, ...ORM]);
   const { verdict, orders, problems } = await mapWith(hl7Text("OML^O21", [PID, ...OML]).slice(0, -4) + next);
   expect([verdict, orders]).toEqual(["refused", []]);

@@ -68,7 +68,7 @@ describe("a message is refused", () => {
     expect(verdict).toBe("refused");
   });
 
-  test("when a table of something else lacks its value, which is not told as a code", async () => {
+  test("when a table of something else lacks its value, which is not reported as a code", async () => {
     const profile = await csvProfile({
       subject: { code: { from: "subject_code", table: { "S-2": "S-2" } } },
     });
@@ -132,7 +132,7 @@ describe("a message that waits is answered", () => {
     ]);
   });
 
-  test("with nothing where the profile doesn't tell it", async () => {
+  test("with nothing where the profile doesn't send it", async () => {
     const profile = await hl7Profile({ results: { send: ["acknowledged", "refused"] } });
     expect(composeHl7(waiting(problems), profile)).toBeUndefined();
   });

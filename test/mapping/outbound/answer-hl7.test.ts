@@ -122,7 +122,7 @@ describe("a message that places orders again which have ended without effect", (
 });
 
 describe("a message that was refused", () => {
-  test("is told every reason with its place, and UA for its order", async () => {
+  test("gets every reason with its place, and UA for its order", async () => {
     expect(segmentsOf(refused(PROBLEMS), await hl7Profile())).toEqual([
       "MSH|^~\\&|CRYO|STORE|LIMS|NORTH|20261120130607+0000||ORR^O02^ORR_O02|CB0000000005|P|2.5.1||||||UNICODE UTF-8",
       'MSA|AE|MSG-1|message 1, PID-7: has only a year; message 1, OBR[2]-4.1: holds "X\\F\\Y"',
@@ -166,7 +166,7 @@ describe("a message that was refused", () => {
   });
 
   test.each(["\r\n\n", "\ufeff", "\ufeff\r"])(
-    "behind %j is answered by what its header says",
+    "after %j is answered by what its header says",
     async (before) => {
       const text = before + hl7Text("ORM^O01", ["PID|1||S-1", "ORC|NW|A"]).replaceAll("\r", "\n");
       const segments = segmentsOf(refused(PROBLEMS, text), await hl7Profile());

@@ -53,12 +53,12 @@ describe("a request that was granted", () => {
     expect(segmentsOf(answered([GRANTED], text), await hl7Profile())?.[0]).toContain(`|${expected}|`);
   });
 
-  test("is told even where the profile tells nothing else", async () => {
+  test("is sent even where the profile sends nothing else", async () => {
     const profile = await hl7Profile({ results: { send: [] } });
     expect(segmentsOf(answered([GRANTED]), profile)).toHaveLength(5);
   });
 
-  test("is told by its number alone once the message is pruned, and names the order that we numbered", async () => {
+  test("is sent with its number alone once the message is pruned, and names the order that we numbered", async () => {
     const segments = segmentsOf(withoutText(answered([GRANTED])), await hl7Profile());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "CR", 2: "LAB-1", 3: "R123^CRYOBRIDGE" }]);
   });
@@ -129,7 +129,7 @@ describe("the answer to another request", () => {
     [{ state: "cancelled" }, "CA"],
     [{ state: "failed" }, "DC"],
     [{ state: "parked" }, "HD"],
-  ] as const)("tells how an order stands: %j is %s", async (order, status) => {
+  ] as const)("says how an order stands: %j is %s", async (order, status) => {
     const text = hl7Text("ORM^O01", [PID, "ORC|SS|LAB-1"]);
     const answer = { control: "status", placerOrderNumber: "LAB-1", order: outcomeOrder(order) } as const;
     const segments = segmentsOf(answered([answer], text), await hl7Profile());

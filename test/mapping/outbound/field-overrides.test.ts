@@ -44,7 +44,7 @@ describe("a field of the profile", () => {
     expect(segment(segments, "PID")?.split("|")[3]).toBe("MRN-4711^^^NORTH^MR~B");
   });
 
-  test("is filled with what is told, of the order and of its own container", async () => {
+  test("is filled with values of the outcome, of the order and of its own container", async () => {
     const containers = ["STRAW-1", "STRAW-2"].map((label, i) => ({
       label,
       description: "",
@@ -86,8 +86,8 @@ describe("a field of the profile", () => {
       ]),
     ]);
     const profile = await profileWith({ "ORC-10": "{ORC-10}", "ORC-19": "{MSH-10}" });
-    const told = segment(segmentsOf(changed({}, text), profile), "ORC")?.split("|");
-    expect([told?.[10], told?.[19]]).toEqual(["Clerk of LAB-1", "MSG-1"]);
+    const orc = segment(segmentsOf(changed({}, text), profile), "ORC")?.split("|");
+    expect([orc?.[10], orc?.[19]]).toEqual(["Clerk of LAB-1", "MSG-1"]);
     // Which of the two orders a field of their common answer is about, nothing says.
     const answer = segmentsOf(acknowledged([], text), profile)?.filter((line) => line.startsWith("ORC"));
     expect(answer?.map((line) => line.split("|")[10])).toEqual(["", ""]);
@@ -109,7 +109,7 @@ describe("a field of the profile", () => {
     expect(segment(segments, "ORC")).toMatch(/\|CM$/);
   });
 
-  test("writes braces that are doubled", async () => {
+  test("writes braces that are written twice", async () => {
     const segments = segmentsOf(changed(), await profileWith({ "MSH-8": "{{{state}}}" }));
     expect(segments?.[0]).toContain("|{completed}|");
   });

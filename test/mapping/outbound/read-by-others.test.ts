@@ -64,7 +64,7 @@ const ANSWERS = [
   ["OML^O33", "ORL^O34", ["2.5.1", "2.6", "2.7"]],
   ["OML^O35", "ORL^O36", ["2.5.1", "2.6", "2.7"]],
 ] as const;
-/** Which message tells a result, by the format of the profile. */
+/** Which message reports a result, by the format of the profile. */
 const RESULTS = [
   ["oru", "ORU^R01", ["2.3.1", "2.4", "2.5.1", "2.6", "2.7"]],
   ["orm", "ORM^O01", ["2.3.1", "2.4", "2.5.1", "2.6"]],
@@ -159,7 +159,7 @@ describe.runIf(machineHas("mllp_send"))("python-hl7 and node-hl7-client read lik
     },
   );
 
-  test.for(results)("$type $version, which tells where the containers are", async (row, { python }) => {
+  test.for(results)("$type $version, which says where the containers are", async (row, { python }) => {
     const { format, type, version } = row;
     const asked = format === "ssu" ? "OML^O33" : version === "2.7" ? "OML^O21" : "ORM^O01";
     const read = await readByAll(

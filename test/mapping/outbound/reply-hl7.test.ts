@@ -85,8 +85,8 @@ describe("what is sent over the connection", () => {
   it("has them in the accept acknowledgement where no other follows", async () => {
     const [commit] = await replies(refused(PROBLEMS), { accept: "AL", application: "NE" });
     expect(commit?.[1]).toBe("MSA|CE|MSG-1|message 1, PID-7: has only a year");
-    const [held] = await replies(waiting(PROBLEMS), { accept: "AL", application: "NE" });
-    expect(held?.[1]).toMatch(/^MSA\|CA\|MSG-1\|On hold/);
+    const [reply] = await replies(waiting(PROBLEMS), { accept: "AL", application: "NE" });
+    expect(reply?.[1]).toMatch(/^MSA\|CA\|MSG-1\|On hold/);
   });
 
   it("asks for no answer to an application acknowledgement, and says nothing of it in original mode", async () => {
@@ -115,7 +115,7 @@ describe("what is sent over the connection", () => {
     expect(segmentsOf(refused(unknown, text), await hl7Profile())).toBeUndefined();
   });
 
-  it("is an answer all the same where an order came with a stray MSA", async () => {
+  it("is an answer nevertheless where an order came with a stray MSA", async () => {
     const text = hl7Text("ORM^O01", ["MSA|AA|1", "PID|1||S-1", "ORC|NW|1"]);
     expect((await replies(acknowledged([], text)))[0]?.[1]).toBe("MSA|AA|MSG-1");
   });

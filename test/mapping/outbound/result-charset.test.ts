@@ -165,7 +165,7 @@ describe("an answer", () => {
     expect(bytes.includes(Buffer.concat([Buffer.from("MSA|AA|"), id, Buffer.from("\r")]))).toBe(true);
   });
 
-  it("in a file is told in another set, and never withheld", async () => {
+  it("in a file is sent in another set, and never withheld", async () => {
     const outcome = readIn(refused([], orderOf("Łaska", "8859/2")), "iso-8859-2");
     expect(readBack(composeHl7(outcome, await inSet("ASCII"))?.bytes).charset).toBe("8859/2");
   });

@@ -22,13 +22,13 @@ describe("CSV results", () => {
     });
   });
 
-  test("tell why an order was not done", async () => {
+  test("say why an order was not done", async () => {
     const order = { state: "parked", reason: { text: "another birth date at the service" } } as const;
     const [row] = csvResultRows(changed(order), await csvProfile());
     expect(row).toMatchObject({ status: "parked", error: "another birth date at the service" });
   });
 
-  test("tell a refused message in a row of its own with every reason", async () => {
+  test("report a refused message in a row of its own with every reason", async () => {
     const problems = [
       { code: "MAPPING_DATE_INVALID", place: "line 2, column date_of_birth", message: "is no date" },
       { code: "MAPPING_FACILITY_UNKNOWN", place: "line 2, column facility", message: 'holds "WEST"' },
@@ -44,7 +44,7 @@ describe("CSV results", () => {
     ]);
   });
 
-  test("tell the first fifty reasons, so that the cell stays one that readers take", async () => {
+  test("list the first fifty reasons, so that the cell stays one that readers take", async () => {
     const problems = Array.from({ length: 5_000 }, (_, i) => ({
       code: "CSV_ROW_RAGGED" as const,
       place: `line ${i + 2}`,
@@ -54,7 +54,7 @@ describe("CSV results", () => {
     expect(row?.error).toMatch(/; line 51: expected 9 columns, found 8; and 4950 more$/);
   });
 
-  test("tell that an order was received, and that it was received before", async () => {
+  test("say that an order was received, and that it was received before", async () => {
     const profile = await csvProfile();
     const statuses = [false, true].map((isDuplicate) => {
       const order = outcomeOrder({ state: "received" });
@@ -70,7 +70,7 @@ describe("CSV results", () => {
     ]);
   });
 
-  test("are empty where the profile tells nothing", async () => {
+  test("are empty where the profile sends nothing", async () => {
     const profile = await csvProfile({ results: { send: ["completed"] } });
     expect(csvResultRows(changed({ state: "parked" }), profile)).toEqual([]);
   });

@@ -54,7 +54,7 @@ describe("a stored order", () => {
     expect(segmentsOf(changed({}, text), await hl7Profile())?.[0]).toContain("|ORU^R01|");
   });
 
-  test("is told without the original too, once that is pruned", async () => {
+  test("is sent without the original too, once that is pruned", async () => {
     const segments = segmentsOf(withoutText(changed()), await hl7Profile());
     expect(segments?.slice(0, 4)).toEqual([
       "MSH|^~\\&|||||20261120130607+0000||ORU^R01^ORU_R01|CB0000000005|P|2.5||||||UNICODE UTF-8",
@@ -153,12 +153,12 @@ describe("an order that was not done", () => {
 });
 
 describe("a result", () => {
-  test("that the profile does not tell is nothing to deliver", async () => {
+  test("that the profile does not send is nothing to deliver", async () => {
     expect(composeHl7(changed({ state: "in_progress" }), await hl7Profile())).toBeUndefined();
     expect(composeHl7(changed({ state: "completed" }), await csvProfile())).toBeUndefined();
   });
 
-  test("of a state between is told where the profile asks for it", async () => {
+  test("of a state between is sent where the profile asks for it", async () => {
     const profile = await hl7Profile({ results: { send: ["in_progress"] } });
     expect(named(segmentsOf(changed({ state: "in_progress" }), profile), "ORC")[0]).toMatch(
       /^ORC\|SC\|.*\|IP\|/,

@@ -34,7 +34,7 @@ const named = (segments: readonly string[] | undefined, name: string) =>
 const sacOf = (segments: readonly string[] | undefined) => named(segments, "SAC")[0]?.split("|") ?? [];
 
 describe("a specimen status update", () => {
-  test("tells each container's place in SAC-9 to SAC-15, under the lab's own numbers", async () => {
+  test("says each container's place in SAC-9 to SAC-15, under the lab's own numbers", async () => {
     const containers = [container("STRAW-1", LOCATION), container("STRAW-2", { ...LOCATION, cane: "8" })];
     expect(segmentsOf(changed({ containers }, OML), await ssu())).toEqual([
       "MSH|^~\\&|CRYO|STORE|LIMS|NORTH|20261120130607+0000||SSU^U03^SSU_U03|CB0000000005|P|2.5.1||||||UNICODE UTF-8",
@@ -68,7 +68,7 @@ describe("a specimen status update", () => {
       "|CANE|7\\S\\8\\R\\9\\F\\|||||7\\S\\8\\R\\9\\F\\~NORTH",
     ],
   ])(
-    "writes a place of which the service told %s without inventing the rest",
+    "writes a place of which the service shows %s without inventing the rest",
     async (_, location, places) => {
       const containers = [container("STRAW-1", location)];
       const sac = named(segmentsOf(changed({ containers }), await ssu()), "SAC")[0];
@@ -101,7 +101,7 @@ describe("a specimen status update", () => {
     expect(sacOf(segments).slice(8)).toEqual(["L^Left equipment^HL70370"]);
   });
 
-  test("says R, process completed, of a stored container whose place nobody told", async () => {
+  test("says R, process completed, of a stored container whose place nobody knows", async () => {
     const segments = segmentsOf(changed({ containers: [container("STRAW-1")] }), await ssu());
     expect(sacOf(segments)[8]).toBe("R^Process completed^HL70370");
   });

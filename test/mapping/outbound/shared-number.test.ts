@@ -24,7 +24,7 @@ describe("an order whose number another order has", () => {
   });
 
   test.each(["oru", "orm", "ssu"] as const)(
-    "is told in format %s without it, wherever the message or the site would put it",
+    "is sent in format %s without it, wherever the message or the site would put it",
     async (format) => {
       const fields = {
         "ORC-2": "{orderNumber}",

@@ -43,7 +43,7 @@ describe("a profile", () => {
     ]);
   });
 
-  test("that extends itself over another is told the circle", async () => {
+  test("that extends itself over another is refused with the circle", async () => {
     const problems = await problemsOf({ extends: "other" }, { other: { extends: "test" } });
     expect(problems).toEqual(["extends: goes in a circle: test -> other -> test"]);
   });

@@ -28,7 +28,7 @@ describe("the order that a row belongs to", () => {
     expect((await identify({ a: "", b: "O-2" }, definition)).orderNumber).toBe("");
   });
 
-  test("is none where the profile itself brings the number, which then tells nothing", async () => {
+  test("is none where the profile itself brings the number, which then says nothing", async () => {
     const definition = { placerOrderNumber: { from: "order_number", default: "NONE" } };
     const without = await identify({}, definition);
     expect([without.orderNumber, without.needsNumber]).toEqual(["", false]);
@@ -50,7 +50,7 @@ describe("a profile that names the column of order numbers with groupBy", () => 
     expect(await problemsOf(definition)).toEqual([]);
   });
 
-  test("is told when it is another one, which would tear orders apart", async () => {
+  test("is refused when it is another one, which would tear orders apart", async () => {
     const definition = { extends: "builtin/csv-orders", placerOrderNumber: "Auftrag", groupBy: "Fall" };
     expect(await problemsOf(definition)).toEqual([
       expect.stringMatching(/^groupBy: Fall is not where placerOrderNumber is read from \(Auftrag\)/),
