@@ -26,7 +26,7 @@ export async function endState(world: DropWorld, intake: JournalIntake) {
   };
 }
 
-/** The reference and the times tell when the file was claimed, which a crash may well change. */
+/** The reference and the times say when the file was claimed, which a crash may well change. */
 function withoutTimes(text: string): string {
   return text
     .replace(/[0-9A-HJKMNP-TV-Z]{26}/g, "REFERENCE")

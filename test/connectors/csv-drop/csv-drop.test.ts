@@ -58,7 +58,7 @@ describe("a CSV file that only cancels", () => {
   test.each([
     ["order_number,operation,subject_code,container_label", '"facility"'],
     ["operation", '"order_number"'],
-  ])("is told apart from a file of orders that lacks a column: %s", (header, missing) =>
+  ])("is distinguished from a file of orders that lacks a column: %s", (header, missing) =>
     withDropWorld(async (world) => {
       await world.start(csv(world, CANCEL_LIST));
       await world.drop("c.csv", `${header}\n1\n`);
@@ -186,7 +186,7 @@ describe("a CSV file", () => {
       expect(world.intake.summary()[0]?.messages).toEqual([]);
     }));
 
-  test("with a doubled column is refused whole", () =>
+  test("with a column twice is refused whole", () =>
     withDropWorld(async (world) => {
       await world.start(csv(world));
       await world.drop("o.csv", "order_number,operation,operation\n1,STORE,STORE\n");
@@ -251,7 +251,7 @@ describe("a CSV file", () => {
     }));
 });
 
-test("a large CSV file is never held in memory", () =>
+test("a large CSV file is never kept in memory", () =>
   withDropWorld(async (world) => {
     await mkdir(world.directories.in, { recursive: true });
     const path = join(world.directories.in, ".large");

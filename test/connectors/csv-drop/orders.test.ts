@@ -74,7 +74,7 @@ describe("rows of a CSV file", () => {
     expect(message?.raw.reveal().toString()).toBe("order,label\nA,1\nA,2\n");
   });
 
-  test("in too great a number are refused as an order without being held", () => {
+  test("in too great a number are refused as an order without being kept", () => {
     const [message] = assemble(Array.from({ length: 6_000 }, () => "A,1"));
     expect(message?.content).toMatchObject({
       kind: "unreadable",

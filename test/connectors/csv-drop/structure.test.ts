@@ -17,7 +17,7 @@ async function outcomeOf(file: string | Buffer, definition: ProfileDefinition = 
   const bytes = Buffer.from(file as string);
   const format = csvFileFormat({ reading: profile.reading });
   const content = await format.examine({ sizeBytes: bytes.length, chunks: () => chunksOf(bytes) });
-  const told = content.problems.map(({ code, place }) => `file refused: ${code} ${place}`);
+  const reported = content.problems.map(({ code, place }) => `file refused: ${code} ${place}`);
   for await (const batch of content.batches()) {
     for (const message of batch) {
       const { verdict, orders, controlRequests = [], problems } = mapOne(profile, message);
@@ -29,10 +29,10 @@ async function outcomeOf(file: string | Buffer, definition: ProfileDefinition = 
         ...controlRequests.map(({ control, placerOrderNumber = "" }) => `${control} ${placerOrderNumber}`),
         ...new Set(problems.map(({ code }) => code)),
       ];
-      told.push(`${message.place} ${verdict}: ${words.join(", ")}`);
+      reported.push(`${message.place} ${verdict}: ${words.join(", ")}`);
     }
   }
-  return told;
+  return reported;
 }
 
 /** The descriptions of all containers of a file, given in chunks of a size. */
@@ -228,7 +228,7 @@ describe("a file whose structure is damaged is refused whole, with the line", ()
     ["O-", "CSV_ROW_RAGGED"],
     ["O-2,STORE,NO", "CSV_ROW_RAGGED"],
     [`O-2,STORE,NORTH,P-1,Anna,"Muster, D`, "CSV_QUOTE_UNCLOSED"],
-  ])("by being cut short within a row, behind %s", async (rest, code) => {
+  ])("by being cut short within a row, after %s", async (rest, code) => {
     expect(await outcomeOf(HEADER + before + rest)).toEqual([
       `file refused: ${code} line 3`,
       "file refused: CSV_ROW_UNFINISHED line 3",
@@ -236,9 +236,9 @@ describe("a file whose structure is damaged is refused whole, with the line", ()
   });
 
   test("and its first hundred damaged lines are named", async () => {
-    const told = await outcomeOf(`${HEADER}${"O-1,STORE\n".repeat(150)}`);
-    expect(told).toHaveLength(100);
-    expect(told.at(-1)).toBe("file refused: CSV_ROW_RAGGED line 101");
+    const reported = await outcomeOf(`${HEADER}${"O-1,STORE\n".repeat(150)}`);
+    expect(reported).toHaveLength(100);
+    expect(reported.at(-1)).toBe("file refused: CSV_ROW_RAGGED line 101");
   });
 
   test("but not by a description of several lines", async () => {
@@ -324,7 +324,7 @@ describe("a line that the profile says is no row", () => {
     },
   );
 
-  test("is a row all the same where it says what is to be done", async () => {
+  test("is a row nevertheless where it says what is to be done", async () => {
     expect(await outcomeOf(header + rows, { noRow: [".*"] })).toEqual(taken);
   });
 
@@ -361,7 +361,7 @@ describe("a header", () => {
     expect(await outcomeOf(HEADER + row("O-1", "V-1"), { header })).toEqual(["line 2 accepted: O-1 V-1"]);
   });
 
-  test("parted by another delimiter than the profile's is told so", async () => {
+  test("parted by another delimiter than the profile's is refused with both", async () => {
     const profile = await csvProfile({ delimiter: "," });
     const bytes = Buffer.from("order_number;operation\nO-1;CANCEL\n");
     const content = await csvFileFormat({ reading: profile.reading }).examine({
@@ -389,7 +389,7 @@ describe("an ordinary export is taken", () => {
     ["with empty lines and rows at its end", `${HEADER}${rows}\n\n,,,,,,,,\n \n`],
     ["with semicolons", (HEADER + rows).replaceAll(",", ";")],
     ["with a DOS end-of-file mark", `${HEADER}${rows}\u001a`],
-    ["with a delimiter behind each row", (HEADER + rows).replace(/(\w|")\n(?=O-|$)/g, "$1,\n")],
+    ["with a delimiter after each row", (HEADER + rows).replace(/(\w|")\n(?=O-|$)/g, "$1,\n")],
   ])("%s", async (_, file) => {
     expect(await outcomeOf(file)).toEqual(taken);
   });

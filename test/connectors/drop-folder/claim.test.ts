@@ -17,7 +17,7 @@ test("claim ids sort in the order in which they were made, whatever the clock do
   expect(made.every(isClaimId)).toBe(true);
 });
 
-test("a claim id tells when it was made", () => {
+test("a claim id says when it was made", () => {
   const now = Date.UTC(2026, 10, 21, 12, 30, 15, 123);
   expect(claimedAt(new ClaimIds().next(now)).getTime()).toBe(now);
 });

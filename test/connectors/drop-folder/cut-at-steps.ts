@@ -144,7 +144,7 @@ async function endOf(disk: Disk, { point, image, ledger, delivered }: Cut, dropp
     ...wrongResults(await filesIn(world.directories.out), delivered),
   ];
   const intake = new JournalIntake(ledger);
-  // Who delivers may be told of the cut an hour later: by then nobody else can be at work in the folder.
+  // Who delivers may hear of the cut an hour later: by then nobody else can be at work in the folder.
   const clock = { ...world.deps.clock, now: () => Date.now() + 2 * 3_600_000 };
   const connector = world.hl7({}, { intake, clock: Object.assign(Object.create(world.deps.clock), clock) });
   await connector.start();

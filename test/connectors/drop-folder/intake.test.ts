@@ -102,7 +102,7 @@ describe("a file in a drop folder", () => {
 
   test("that its writer still changes after it was claimed is read again once it rests", () =>
     withDropWorld(async (world) => {
-      const path = join(world.directories.in, "held.hl7");
+      const path = join(world.directories.in, "open.hl7");
       let handle: Awaited<ReturnType<typeof open>> | undefined;
       const steps = async (step: string) => {
         if (step !== "read" || !handle) return;
@@ -124,12 +124,12 @@ describe("a file in a drop folder", () => {
     }));
 
   test.each(["opened", "accepted"] as const)(
-    "of which a program sets the time alone while it is read, behind the step %s, is taken all the same",
-    (behind) =>
+    "of which a program sets the time alone while it is read, after the step %s, is taken nevertheless",
+    (after) =>
       withDropWorld(async (world) => {
         let isTouched = false;
         const steps = async (step: Step) => {
-          if (step !== behind || isTouched) return;
+          if (step !== after || isTouched) return;
           isTouched = true;
           const [name = ""] = (await world.list("work")).filter((each) => each.endsWith(".hl7"));
           await utimes(join(world.directories.work, name), new Date(0), new Date(0));
@@ -180,11 +180,11 @@ describe("a file in a drop folder", () => {
     withDropWorld(async (world) => {
       await world.start(world.hl7({ marker: ".ok", stableForMs: 60_000 }));
       await world.drop("waits.hl7", hl7Message("W"));
-      await world.drop("told.hl7", hl7Message("T"));
-      await world.drop("told.hl7.ok", "");
+      await world.drop("announced.hl7", hl7Message("T"));
+      await world.drop("announced.hl7.ok", "");
       await eventually(() => world.intake.summary().length === 1);
       await eventually(async () => (await world.list("archive")).length === 1);
-      expect(world.intake.summary()[0]?.name).toBe("told.hl7");
+      expect(world.intake.summary()[0]?.name).toBe("announced.hl7");
       expect(await world.list("in")).toEqual(["waits.hl7"]);
     }));
 

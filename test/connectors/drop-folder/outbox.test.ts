@@ -72,7 +72,7 @@ describe("a result", () => {
     }));
 
   test.each(["EILSEQ", "EACCES", "ENAMETOOLONG"])(
-    "says that its name is in the way when only that fails (%s), and leaves nothing behind",
+    "says that its name is in the way when only that fails (%s), and leaves nothing there",
     (code) =>
       withDropWorld(async (world) => {
         const link = async () => {

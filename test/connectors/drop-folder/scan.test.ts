@@ -20,7 +20,7 @@ describe("a scan", () => {
       expect((await scan.look(3_000)).candidates).toHaveLength(1);
     }));
 
-  test("begins anew when a file's time changes although its size does not", () =>
+  test("begins again when a file's time changes although its size does not", () =>
     withFolder(async (folder) => {
       const scan = new FolderScan(folder, { stableForMs: 2_000 });
       await write(folder, "a", 1);
@@ -30,7 +30,7 @@ describe("a scan", () => {
       expect((await scan.look(4_000)).candidates).toHaveLength(1);
     }));
 
-  test("begins anew when a file was away", () =>
+  test("begins again when a file was away", () =>
     withFolder(async (folder) => {
       const scan = new FolderScan(folder, { stableForMs: 2_000 });
       await write(folder, "a");

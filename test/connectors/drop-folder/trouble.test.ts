@@ -14,7 +14,7 @@ function systemError(code: string): Error {
 }
 
 describe("while the ledger is away", () => {
-  test("files wait, the trouble is told, and they are taken by themselves once it is back", () =>
+  test("files wait, the trouble is reported, and they are taken by themselves once it is back", () =>
     withDropWorld(async (world) => {
       world.intake.failure = ledgerAway();
       const connector = await world.start(world.hl7());
@@ -45,7 +45,7 @@ describe("while the ledger is away", () => {
 });
 
 describe("an error that nobody expected", () => {
-  test("holds up its own file only, which stays where it is and is told", () =>
+  test("holds up its own file only, which stays where it is and is reported", () =>
     withDropWorld(async (world) => {
       const { intake } = world;
       const accept = intake.accept.bind(intake);
@@ -167,7 +167,7 @@ describe("folders", () => {
     }),
   );
 
-  test("that go away are told apart from empty ones, and intake goes on when they are back", () =>
+  test("that go away are distinguished from empty ones, and intake goes on when they are back", () =>
     withDropWorld(async (world) => {
       const connector = await world.start(world.hl7());
       const away = join(world.folder, "unmounted");

@@ -13,32 +13,32 @@ describe("back-pressure", () => {
     expect(pressure.isOn).toBe(false);
   });
 
-  test("tells each that waits once, in their order, when there is room", () => {
+  test("calls each that waits once, in their order, when there is room", () => {
     const pressure = new BackPressure(100);
-    const told: string[] = [];
+    const reported: string[] = [];
     pressure.add(150);
-    pressure.whenOff(() => told.push("first"));
-    pressure.whenOff(() => told.push("second"));
+    pressure.whenOff(() => reported.push("first"));
+    pressure.whenOff(() => reported.push("second"));
     pressure.remove(50);
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
     pressure.remove(10);
     pressure.remove(90);
-    expect(told).toEqual(["first", "second"]);
+    expect(reported).toEqual(["first", "second"]);
   });
 
   test("keeps waiting those for whom those before them left no room", () => {
     const pressure = new BackPressure(100);
-    const told: string[] = [];
+    const reported: string[] = [];
     pressure.add(100);
     pressure.whenOff(() => {
-      told.push("first");
+      reported.push("first");
       pressure.add(100);
     });
-    pressure.whenOff(() => told.push("second"));
+    pressure.whenOff(() => reported.push("second"));
     pressure.remove(100);
-    expect(told).toEqual(["first"]);
+    expect(reported).toEqual(["first"]);
     pressure.remove(100);
-    expect(told).toEqual(["first", "second"]);
+    expect(reported).toEqual(["first", "second"]);
   });
 
   test("never holds back more than one message beyond its bound, nor anybody for good", () => {

@@ -73,7 +73,7 @@ async function withConnections(
   }
 }
 
-/** What a test lets become of messages: each waits until it is told its end. */
+/** What a test lets become of messages: each waits until it is given its end. */
 function manualTake() {
   const ends: { keep(): void; fail(): void }[] = [];
   const take = (frame: Buffer) =>

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { eventually } from "../../support/eventually.ts";
 import { framed, type ListenerWorld, type RawPeer, withListener } from "./with-listener.ts";
 
-/** Opens peers one behind the other, each known to the listener before the next one comes. */
+/** Opens peers one after the other, each known to the listener before the next one comes. */
 async function openEach({ open, listener }: ListenerWorld, count: number): Promise<RawPeer[]> {
   const peers: RawPeer[] = [];
   for (let n = 0; n < count; n += 1) {
@@ -31,7 +31,7 @@ describe("when all places of a listener are taken", () => {
     }));
 
   it("none gives way that has a message in hand or one that is coming, and a new one is turned away", () => {
-    const held = Promise.withResolvers<string>();
+    const kept = Promise.withResolvers<string>();
     return withListener(
       { maxConnections: 2 },
       async (world) => {
@@ -42,11 +42,11 @@ describe("when all places of a listener are taken", () => {
         const further = await world.open();
         await eventually(() => further.isClosed);
         expect(world.listener.status).toMatchObject({ gaveWay: 0, turnedAway: 1 });
-        held.resolve("ok");
+        kept.resolve("ok");
         sending.write("it\x1c\r");
         await eventually(() => holding.heard === framed("ok") && sending.heard === framed("ok"));
       },
-      () => held.promise,
+      () => kept.promise,
     );
   });
 
@@ -74,7 +74,7 @@ describe("one address", () => {
     }));
 
   it("is turned away where all that it has are at work", () => {
-    const held = Promise.withResolvers<string>();
+    const kept = Promise.withResolvers<string>();
     return withListener(
       { maxConnections: 100, maxConnectionsPerAddress: 1 },
       async (world) => {
@@ -83,10 +83,10 @@ describe("one address", () => {
         await eventually(() => world.taken.length === 1);
         const second = await world.open();
         await eventually(() => second.isClosed);
-        held.resolve("ok");
+        kept.resolve("ok");
         await eventually(() => first.heard === framed("ok"));
       },
-      () => held.promise,
+      () => kept.promise,
     );
   });
 });
@@ -98,7 +98,7 @@ describe("a connection that brings no whole message in time", () => {
     ["says nothing", () => undefined],
     ["sends bytes of no frame", (peer: RawPeer) => peer.write("x")],
     ["sends a frame byte by byte", (peer: RawPeer) => peer.write("\x0b")],
-    ["begins frame behind frame", (peer: RawPeer) => peer.write("\x0ba\x0bb")],
+    ["begins frame after frame", (peer: RawPeer) => peer.write("\x0ba\x0bb")],
   ])("is closed when it %s", (_, write) =>
     withListener(settings, async ({ open, listener }) => {
       const peer = await open();
@@ -117,7 +117,7 @@ describe("a connection that brings no whole message in time", () => {
       const peer = await open();
       peer.write(framed("1"));
       await eventually(() => peer.heard === framed("ok 1"));
-      // One that comes only now has its time behind it.
+      // One that comes only now has had its time.
       const silent = await open();
       await eventually(() => silent.isClosed);
       peer.write(framed("2"));

@@ -141,7 +141,7 @@ describe.runIf(machineHas("mllp_send"))("our sender and a lab system built on py
     }));
 
   it.each(["forwards", "backwards"] as const)(
-    "tell apart application acknowledgements that come after the next messages, %s",
+    "distinguish application acknowledgements that come after the next messages, %s",
     (order) => {
       const inTwoSteps = { codes: ["CA"], heldCodes: ["AA"] };
       const plan = [inTwoSteps, inTwoSteps, { codes: [], heldCodes: ["AE"] }];

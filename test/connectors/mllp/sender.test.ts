@@ -78,7 +78,7 @@ describe("an MLLP sender", () => {
     ["CE", "MLLP_RESULT_ERROR"],
     ["AR", "MLLP_RESULT_REFUSED"],
     ["CR", "MLLP_RESULT_REFUSED"],
-  ])("tells %s with its error condition and none of its words", (code, failure) =>
+  ])("reports %s with its error condition and none of its words", (code, failure) =>
     withLab(
       (frame, socket) => socket.write(ack(code, idOf(frame), "ERR||PID^1^5|204^Unknown key|E||||Jane Roe\r")),
       async ({ sender }) => {
@@ -142,7 +142,7 @@ describe("an MLLP sender", () => {
     );
   });
 
-  it("fails when the lab system closes before it acknowledged, and connects anew", () =>
+  it("fails when the lab system closes before it acknowledged, and connects again", () =>
     withLab(
       (frame, socket, nth) => (nth === 1 ? socket.destroy() : accepts(frame, socket, nth)),
       async ({ sender, connections }) => {
@@ -152,7 +152,7 @@ describe("an MLLP sender", () => {
       },
     ));
 
-  it("goes on with a lab system that closes behind each acknowledgement", () =>
+  it("goes on with a lab system that closes after each acknowledgement", () =>
     withLab(
       (frame, socket) => socket.end(ack("AA", idOf(frame))),
       async ({ sender, heard }) => {
@@ -181,7 +181,7 @@ describe("an MLLP sender", () => {
   );
 
   it.each(["AE", "AR"])(
-    "warns of %s in the same chunk behind CA, where it comes too late to be sent again",
+    "warns of %s in the same chunk after CA, where it comes too late to be sent again",
     (code) =>
       withLab(
         (frame, socket) => socket.write(ack("CA", idOf(frame)) + ack(code, idOf(frame))),
@@ -280,8 +280,8 @@ describe("an MLLP sender", () => {
       () => undefined,
       async ({ sender, heard }) => {
         const waiting = sender.send(message("1"), "1");
-        const behind = sender.send(message("2"), "2");
-        const ends = Promise.allSettled([waiting, behind]);
+        const after = sender.send(message("2"), "2");
+        const ends = Promise.allSettled([waiting, after]);
         await eventually(() => heard.length === 1);
         await sender.close();
         expect((await ends).map((end) => end.status === "rejected" && end.reason.code)).toEqual([
@@ -292,7 +292,7 @@ describe("an MLLP sender", () => {
       },
     ));
 
-  it("shows each frame that comes back for one of several messages, and waits for the next anew", async () => {
+  it("shows each frame that comes back for one of several messages, and waits for the next again", async () => {
     const clock = new FakeClock();
     await withLab(
       () => undefined,

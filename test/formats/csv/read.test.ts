@@ -161,7 +161,7 @@ describe("bad rows", () => {
     ]);
   });
 
-  it("are those with a value behind the last column that has a name", async () => {
+  it("are those with a value after the last column that has a name", async () => {
     const file = "a,b,,\n1,2,,\n3,4,,5\n6,7,\n";
     expect(await rowsOf(file)).toEqual([["1", "2"]]);
     expect(
@@ -388,7 +388,7 @@ describe("a large file", () => {
   it.each([
     ["a line without end", "a,b\n1,", "x"],
     ["a quote that is never closed", 'a,b\n1,"x\n', "y,z\n"],
-    ["a value behind a closed quote", 'a,b\n1,"x" y', "z"],
+    ["a value after a closed quote", 'a,b\n1,"x" y', "z"],
     ["a line of blanks", "a,b\n", " "],
     ["delimiters without end", "a,b\n1,2", ","],
     ["bytes of another encoding", "a,b\n1,", "\xe9"],

@@ -66,7 +66,7 @@ describe("an acknowledgement", () => {
   });
 
   it.each(["2.3", "2.3.1", "2.4"])(
-    "version %s: tells all errors in one ERR-1, the first in MSA-3 and MSA-6",
+    "version %s: reports all errors in one ERR-1, the first in MSA-3 and MSA-6",
     (version) => {
       expect(answer(version, { code: "AE", errors: ERRORS }).slice(1)).toEqual([
         "MSA|AE|MSG0001|operation THAW is not mapped|||103^Table value not found^HL70357",
@@ -77,7 +77,7 @@ describe("an acknowledgement", () => {
     },
   );
 
-  it.each(["2.5", "2.5.1", "2.6"])("version %s: tells each error in an ERR of its own", (version) => {
+  it.each(["2.5", "2.5.1", "2.6"])("version %s: reports each error in an ERR of its own", (version) => {
     expect(answer(version, { code: "AE", errors: ERRORS }).slice(1)).toEqual([
       "MSA|AE|MSG0001|operation THAW is not mapped",
       "ERR||OBR^1^4^1^1|103^Table value not found^HL70357|E|MAPPING_CODE_UNKNOWN|||operation THAW is not mapped",
@@ -134,7 +134,7 @@ const MATRIX: readonly (readonly [string, string, string, string, string])[] = [
   ["SU", "SU", "CA/AA", "-/-", "-/-"],
 ];
 
-function told(accept: string, application: string, outcome: AckedOutcome): string {
+function reported(accept: string, application: string, outcome: AckedOutcome): string {
   const plan = planAcks(
     { acceptAckType: accept || undefined, applicationAckType: application || undefined },
     outcome,
@@ -147,14 +147,14 @@ describe("the acknowledgements of a message", () => {
     "with MSH-15 %j and MSH-16 %j are %s, %s for wrong content, %s for a foreign type",
     (accept, application, taken, content, foreign) => {
       expect([
-        told(accept, application, "taken"),
-        told(accept, application, "content"),
-        told(accept, application, "foreign"),
+        reported(accept, application, "taken"),
+        reported(accept, application, "content"),
+        reported(accept, application, "foreign"),
       ]).toEqual([taken, content, foreign]);
     },
   );
 
-  it("are told for every combination of table 0155", () => {
+  it("are planned for every combination of table 0155", () => {
     const rows = MATRIX.map(([accept, application]) => `${accept}/${application}`);
     const all = CONDITIONS.flatMap((accept) =>
       CONDITIONS.map((application) => `${accept ?? ""}/${application ?? ""}`),
@@ -163,6 +163,6 @@ describe("the acknowledgements of a message", () => {
   });
 
   it("are sent to a sender that names a condition nobody knows", () => {
-    expect(told("XX", "XX", "taken")).toBe("CA/AA");
+    expect(reported("XX", "XX", "taken")).toBe("CA/AA");
   });
 });

@@ -26,7 +26,7 @@ const anyDeclared: fc.Arbitrary<Delimiters> = fc
 
 const anyLineEnd = fc.constantFrom("\r", "\n", "\r\n", "\r\r", "\n\n");
 
-/** What may stand behind a segment's name: delimiters, escapes whole and broken, letters, whatever else fits a line. */
+/** What may stand after a segment's name: delimiters, escapes whole and broken, letters, whatever else fits a line. */
 function anyRest({ field, component, repetition, escape: mark, subcomponent, truncation = "" }: Delimiters) {
   const part = fc.oneof(
     fc.constantFrom(field, field, component, repetition, mark, subcomponent, truncation),

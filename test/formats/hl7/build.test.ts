@@ -21,7 +21,7 @@ const MSH: SegmentSpec = [
 ];
 
 describe("building a message", () => {
-  it("writes fields, components, subcomponents and repetitions, and CR behind each segment", () => {
+  it("writes fields, components, subcomponents and repetitions, and CR after each segment", () => {
     const text = buildMessage([
       MSH,
       [

@@ -86,7 +86,7 @@ describe("splitting a file into messages", () => {
     const gap = fc.array(fc.constantFrom("\r", "\n", "\r\n", "\u001c\r", "\u000b"), { maxLength: 3 });
     fc.assert(
       fc.property(fc.array(fc.tuple(message, gap), { minLength: 1, maxLength: 5 }), (pieces) => {
-        // A lone LF behind a CR would read as one CRLF, which belongs to the message before.
+        // A lone LF after a CR would read as one CRLF, which belongs to the message before.
         const text = pieces.map(([raw, between]) => `${raw}\u000b${between.join("")}`).join("");
         expect(rawsOf(text)).toEqual(pieces.map(([raw]) => raw));
       }),
@@ -168,14 +168,14 @@ describe("batches", () => {
     ["FTS before BTS", `${FHS}${BHS}${FIRST}FTS|1\r`, "HL7_BATCH_INCOMPLETE at line 2"],
     ["BTS without BHS", `${FIRST}BTS|1\r`, "HL7_BATCH_INCOMPLETE at line 3"],
     ["FTS without FHS", `${BHS}${FIRST}BTS|1\rFTS|1\r`, "HL7_BATCH_INCOMPLETE at line 5"],
-    ["FHS behind messages", `${FIRST}${FHS}FTS|0\r`, "HL7_BATCH_INCOMPLETE at line 3"],
+    ["FHS after messages", `${FIRST}${FHS}FTS|0\r`, "HL7_BATCH_INCOMPLETE at line 3"],
   ])("are refused whole for %s", (_, text, problem) => {
     const { parts, problems } = split(text);
     expect(problems.map(({ code, place }) => `${code} at ${place}`)[0]).toBe(problem);
     expect(parts).toEqual([]);
   });
 
-  it("do not let a cut file through, wherever it was cut behind its header", () => {
+  it("do not let a cut file through, wherever it was cut after its header", () => {
     const whole = `${FHS}${BHS}${FIRST}${SECOND}BTS|2\rFTS|1\r`;
     // Up to the last four bytes, `FTS` without its count is a whole trailer.
     for (let length = FHS.length; length < whole.length - "S|1\r".length; length++) {

@@ -167,11 +167,11 @@ test("each segment is shared by all orders or belongs to one at least, in whatev
   );
 });
 
-describe("orders that cannot be told apart for certain", () => {
+describe("orders that cannot be distinguished for certain", () => {
   it.each([
     ["a second patient", "OML^O21", ["ORC|NW|A", "OBR|1", "PID|2||B9", "ORC|NW|B"], "PID"],
     ["a container before its order in OML^O21", "OML^O21", ["SAC|||V1", "ORC|NW|A", "OBR|1"], "SAC"],
-    ["a container behind its order in OML^O33", "OML^O33", ["SPM|1", "ORC|NW|A", "SAC|||V1"], "SAC"],
+    ["a container after its order in OML^O33", "OML^O33", ["SPM|1", "ORC|NW|A", "SAC|||V1"], "SAC"],
     ["a specimen without order at the end of OML^O33", "OML^O33", ["ORC|NW|A", "OBR|1", "SPM|1"], "SPM"],
     [
       "orders before the specimen of others in OML^O33",
@@ -192,12 +192,12 @@ describe("orders that cannot be told apart for certain", () => {
     ["DSC", messageOf("ORM^O01", "ORC|NW|A", "OBR|1", "DSC|more|F")],
     ["ADD", messageOf("OML^O21", "ORC|NW|A", "OBR|1", "SPM|1|VIAL-00", "ADD|12||SEM")],
     ["MSH-14", messageOf("ORM^O01", "ORC|NW|A").replace("|2.5\r", "|2.5||more\r")],
-  ])("are refused: a part of a longer message, told by %s", (place, text) => {
+  ])("are refused: a part of a longer message, shown by %s", (place, text) => {
     const failure = failureOf(() => orderGroups(Hl7Message.parse(text)));
     expect(failure).toMatchObject({ code: "HL7_CONTINUED", place });
   });
 
-  it("are refused: so many orders on one specimen that listing them would not end", () => {
+  it("are refused: more orders on one specimen than can be listed", () => {
     const segments = ["SPM|1", ...Array.from({ length: 2_000 }, () => "SAC|||V")];
     const orders = Array.from({ length: 2_000 }, () => "ORC|NW|A");
     expect(failureOf(() => groupsOf("OML^O33", ...segments, ...orders))?.code).toBe("HL7_STRUCTURE");

@@ -100,7 +100,7 @@ describe("a text that is no message", () => {
     ["empty text", "", "HL7_NO_MSH"],
     ["blank lines", "\r\n\r\n", "HL7_NO_MSH"],
     ["a message without MSH", "PID|1||A17\r", "HL7_NO_MSH"],
-    ["MSH behind a space", " MSH|^~\\&|\r", "HL7_NO_MSH"],
+    ["MSH after a space", " MSH|^~\\&|\r", "HL7_NO_MSH"],
     ["MSH alone", "MSH", "HL7_DELIMITERS"],
     ["letters as delimiters", "MSHAAAAA", "HL7_DELIMITERS"],
     ["one character for all delimiters", "MSH|||||", "HL7_DELIMITERS"],
@@ -165,9 +165,9 @@ describe("hostile messages", { timeout: 30_000 }, () => {
     ["is there", "|B", "B"],
     ["isn't there", "", undefined],
   ])(
-    "goes past a long field once, however often a field behind it is asked for that %s",
-    (_, behind, expected) => {
-      const text = `${ORDER_LINES[0]}\rSPM|1|A|||${"x".repeat(8_000_000)}${behind}`;
+    "goes past a long field once, however often a field after it is asked for that %s",
+    (_, after, expected) => {
+      const text = `${ORDER_LINES[0]}\rSPM|1|A|||${"x".repeat(8_000_000)}${after}`;
       const specimen = Hl7Message.parse(text).first("SPM")!;
       let misreadCount = 0;
       for (let round = 0; round < 500_000; round++) {

@@ -18,8 +18,8 @@ const cuts = (stream: Buffer) => [
   [...stream].map((byte) => Buffer.from([byte])),
 ];
 
-/** What is told about a stream, whatever its chunks: neighbouring reports of junk count as one. */
-function told(chunks: readonly Buffer[], maxBytes = MAX): FrameEvent[] {
+/** What is reported about a stream, whatever its chunks: neighbouring reports of junk count as one. */
+function reported(chunks: readonly Buffer[], maxBytes = MAX): FrameEvent[] {
   const events: FrameEvent[] = [];
   for (const event of read(chunks, maxBytes)) {
     const last = events.at(-1);
@@ -59,7 +59,7 @@ describe("a stream of frames", () => {
     ["an end byte within the data", "\x0ba\x1cb\x1c\r", [frame("a\x1cb")]],
     ["two end bytes", "\x0ba\x1c\x1c\r", [frame("a\x1c")]],
   ])("with %s is read alike wherever it is cut", (_words, stream, expected) => {
-    for (const chunks of cuts(bytes(stream))) expect(told(chunks)).toEqual(expected);
+    for (const chunks of cuts(bytes(stream))) expect(reported(chunks)).toEqual(expected);
   });
 
   it("gives back any messages, in any chunks", () => {
@@ -81,8 +81,8 @@ describe("a stream of frames", () => {
     fc.assert(
       fc.property(fc.array(byte, { maxLength: 40 }), fc.integer({ min: 1, max: 12 }), (data, limit) => {
         const stream = Buffer.from(data);
-        const whole = told([stream], limit);
-        for (const chunks of cuts(stream)) expect(told(chunks, limit)).toEqual(whole);
+        const whole = reported([stream], limit);
+        for (const chunks of cuts(stream)) expect(reported(chunks, limit)).toEqual(whole);
       }),
     );
   });

@@ -55,7 +55,7 @@ describe("odd messages that are read", () => {
     expect(message.toString()).toBe(text);
   });
 
-  it("uses formatting escapes, one right behind the other, which stay as they are", () => {
+  it("uses formatting escapes, one right after the other, which stay as they are", () => {
     const text = "first\\.br\\\\H\\second\\N\\\\.br\\third";
     expect(Hl7Message.parse(`${HEADER}\rOBX|1|FT|NOTE||${text}\r`).get("OBX-5")).toBe(text);
   });
@@ -96,7 +96,7 @@ describe("odd messages that are refused, with the place and none of the words", 
     ["an empty MSH-2", "MSH||LIMS|NORTH\r"],
     ["one character for all encoding characters", "MSH|&&&&|LIMS\r"],
     ["a comment instead of MSH-2", "MSH|#^~\\@#LIMS#NORTH\r"],
-    ["nothing behind the separator", "MSH|\r"],
+    ["nothing after the separator", "MSH|\r"],
   ])("with %s", (_words, text) => {
     expect(failureOf(() => Hl7Message.parse(text))?.code).toBe("HL7_DELIMITERS");
   });

@@ -89,7 +89,7 @@ describe("whatever a sender writes", () => {
       fc.property(anyMessage, fc.constantFrom("\r", "\n", "\r\n"), ({ lines }, lineEnd) => {
         const bytes = Buffer.from(lines.join(lineEnd) + lineEnd);
         const { parts, problems } = splitHl7File(bytes);
-        // A NUL byte, or a byte that MLLP frames a message with, is told apart from text.
+        // A NUL byte, or a byte that MLLP frames a message with, is distinguished from text.
         fc.pre(problems.length === 0 && !lines.some((line) => hasControls(line)));
         expect(Buffer.concat(parts.map(({ raw }) => raw))).toEqual(bytes);
         const { text } = decodeHl7(parts[0]?.raw ?? bytes, { override: "UTF-8" });

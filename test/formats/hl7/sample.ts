@@ -12,7 +12,7 @@ export const ORDER_LINES = [
 /** The same as one text, CR after every segment. */
 export const ORDER = `${ORDER_LINES.join("\r")}\r`;
 
-/** A message of a type, with the segments given behind MSH. */
+/** A message of a type, with the segments given after MSH. */
 export function messageOf(type: string, ...segments: string[]): string {
   return `${[`MSH|^~\\&|LIMS|NORTH|CRYO|BANK|20261121||${type}|M1|P|2.5`, ...segments].join("\r")}\r`;
 }

@@ -51,7 +51,7 @@ const MSH = [
 const plain = fc.stringMatching(/^[A-Za-z0-9.:-][A-Za-z0-9 .:-]{0,7}$/).map((text) => text.trim());
 const fields = fc.array(fc.array(plain, { minLength: 2, maxLength: 4 }), { minLength: 1, maxLength: 5 });
 
-/** They are right on plain messages; where each of them is not is told in docs/decisions/0001. */
+/** They are right on plain messages; where each of them is not is said in docs/decisions/0001. */
 describe.each(Object.entries(READERS))("%s as a second opinion", (_name, reader) => {
   it("finds the same components of a message that this engine built", () => {
     fc.assert(
