@@ -31,7 +31,7 @@ export function collect(text: string, before: readonly string[] = []): readonly 
   return [...before, text];
 }
 
-/** Parses an id of the service, for commander. Larger ones could not be told apart. */
+/** Parses an id of the service, for commander. Larger ones are not exact numbers. */
 export function serviceId(text: string): number {
   const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(value)) return value;

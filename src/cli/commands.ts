@@ -8,13 +8,13 @@ import type { Cli } from "./session.ts";
 const DESCRIPTIONS = {
   start:
     "Run the daemon: take orders in, work them off, show the console. Ctrl-C or SIGTERM ends it orderly.",
-  check: "Look whether everything is right: configuration, profiles, folders, database, queue, service.",
+  check: "Check whether everything is right: configuration, profiles, folders, database, queue, service.",
   status: "Say in a few lines how things stand: what is wrong, since when, what it affects and what to do.",
   preview:
     "Show what would become of a file: its orders, the calls to the service, and the answer or rejection. Sends and stores nothing.",
   orders: "List, show and act on orders.",
   messages: "List and show what came in, and map it again.",
-  queue: "Look into the queues of work, and act on what is in them.",
+  queue: "Show the queues of work, and act on what is in them.",
   tasks: "What a person has to see to, and what was seen to.",
   hl7: "Show, check, compare, send and receive HL7 messages.",
   refills: "List liquid-nitrogen refills that are followed, and how long ago each tank was refilled.",

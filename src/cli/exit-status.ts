@@ -19,7 +19,7 @@ const BY_CODE: Readonly<Partial<Record<FailureCode, ExitStatus>>> = {
   CLI_NOT_FOUND: EXIT.notFound,
   CLI_LEDGER_MISSING: EXIT.unreachable,
   CONSOLE_TOKEN_MISSING: EXIT.configuration,
-  // These tell that the other side answered.
+  // With these the other side did answer.
   LEDGER_IN_USE: EXIT.failed,
   LEDGER_NEWER: EXIT.failed,
   LEDGER_OLDER: EXIT.failed,

@@ -2,7 +2,7 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
 import type { OpenLedger } from "../app/open-ledger.ts";
-import type { Config } from "../config/config.ts";
+import type { Config, ConnectorConfig } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import { listSecrets } from "../config/secret.ts";
 import { Failure } from "../core/failures.ts";
@@ -25,6 +25,22 @@ export function readConfig(session: Session): Config<ProfileDefinition> {
   const config = loadConfig(session.configFile, { env: session.io.env, profileSchema });
   for (const secret of listSecrets(config)) session.secrets.add(secret);
   return config;
+}
+
+/** The connector that an option names. @throws Failure CLI_USAGE */
+export function requireConnector(config: Config, option: string, wanted: string): ConnectorConfig {
+  const found = config.connectors.find(({ name }) => name === wanted);
+  if (found) return found;
+  const names = config.connectors.map(({ name }) => name).join(", ");
+  throw new Failure("CLI_USAGE", `${option} ${wanted}: the configuration has ${names}`);
+}
+
+/** The service's id of the facility that `--facility` names; undefined when it names none. @throws Failure CLI_USAGE */
+export function facilityIdOf(config: Config, wanted: string | undefined): number | undefined {
+  const id = wanted === undefined ? undefined : config.facilityIdByCode.get(wanted);
+  if (wanted === undefined || id !== undefined) return id;
+  const names = [...config.facilityIdByCode.keys()].join(", ");
+  throw new Failure("CLI_USAGE", `--facility ${wanted}: the configuration has ${names}`);
 }
 
 /** Whether the embedded database of a configuration was ever made; true for an external one. */

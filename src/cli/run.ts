@@ -81,7 +81,7 @@ function configure(command: Command, io: Io): void {
   for (const child of command.commands) configure(child, io);
 }
 
-/** Help names an option that can't be left out like any other; only its words can tell. */
+/** Help names an option that can't be left out like any other; only its words can say it. */
 function optionDescription(this: Help, option: Option): string {
   const words = Help.prototype.optionDescription.call(this, option);
   return option.mandatory && option.defaultValue === undefined ? `${words} (required)` : words;

@@ -44,7 +44,7 @@ export interface Session {
   paint(style: Paint | readonly Paint[], text: string): string;
   /** A line of the result, on standard output. */
   line(text?: string): void;
-  /** Lines of the result, indented by so many blanks. */
+  /** Lines of the result, indented by a number of blanks. */
   lines(lines: readonly string[], indent?: number): void;
   /** The result as one JSON document, on standard output. */
   json(value: unknown): void;
@@ -58,7 +58,7 @@ export interface Session {
 
 export const DEFAULT_CONFIG_FILE = "config/cryobridge.yaml";
 
-/** What a command does with its arguments and, behind them, its options; gives an exit status other than 0 if need be. */
+/** What a command does with its arguments and, after them, its options; gives an exit status other than 0 if need be. */
 export type Act = (session: Session, ...given: never[]) => Promise<ExitStatus | undefined>;
 
 /** A run of the command line; its commands leave their exit status here. */

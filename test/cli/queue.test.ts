@@ -30,7 +30,7 @@ describe("queue list", () => {
     });
   });
 
-  it("tells the same in JSON", async () => {
+  it("shows the same in JSON", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1)]);
       await pool.query(FAIL, [1]);
@@ -134,14 +134,14 @@ describe("queue pause and resume", () => {
   });
 });
 
-describe("a result behind one that is parked", () => {
+describe("a result that waits for one that is parked", () => {
   const ABOUT = `
 insert into outcomes (connector, message_id, order_id, kind, payload, delivery_id, is_composed)
 select 'bench', 1, 1, 'changed', '{}', d.id, true
   from deliveries d`;
   const OF_ORDER = "update deliveries set order_ids = '{1}'";
 
-  it("is shown with what it waits behind, in every list and to who has it tried again", async () => {
+  it("is shown with what it waits for, in every list and to who has it tried again", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1)]);
       for (const [name, state] of [
@@ -152,8 +152,8 @@ select 'bench', 1, 1, 'changed', '{}', d.id, true
       }
       await pool.query(ABOUT);
       await pool.query(OF_ORDER);
-      expect((await cli(["queue", "list"])).stdout).toMatch(/^ *d2 .* pending +2 +waits behind d1 /m);
-      expect((await cli(["orders", "show", "o1"])).stdout).toMatch(/d2 .* waits behind d1 /);
+      expect((await cli(["queue", "list"])).stdout).toMatch(/^ *d2 .* pending +2 +waits for d1 /m);
+      expect((await cli(["orders", "show", "o1"])).stdout).toMatch(/d2 .* waits for d1 /);
       expect((await cli(["queue", "show", "d2"])).stdout).toMatch(/next try +once d1, which came before it,/);
       const { openDeliveries } = JSON.parse((await cli(["queue", "--json"])).stdout);
       expect(openDeliveries.map((each: { waitsBehind: string }) => each.waitsBehind)).toEqual([null, "d1"]);

@@ -53,7 +53,7 @@ describe("refills list", () => {
       expect(stdout).toMatch(/^ +78 +NORTH +Tank 4 +FAILED .* +valve is stuck$/m);
     }));
 
-  it("tells the same in JSON", () =>
+  it("shows the same in JSON", () =>
     withRefills(async ({ cli }) => {
       const document = JSON.parse((await cli(["refills", "list", "--json", "--limit", "1"])).stdout);
       expect(document).toMatchObject({
@@ -81,8 +81,8 @@ describe("refills list", () => {
       expect(stdout).not.toMatch(/^ +77 /m);
       const wrong = await cli(["refills", "list", "--facility", "WEST"]);
       expect([wrong.status, wrong.stderr]).toEqual([
-        5,
-        expect.stringContaining('no facility is called "WEST"'),
+        2,
+        expect.stringContaining("--facility WEST: the configuration has NORTH"),
       ]);
     }));
 
@@ -105,7 +105,7 @@ describe("refills tanks", () => {
       expect(lines[3]).toMatch(/^NORTH +Tank 4 +31 +2\d{3}-.* (now|\ds ago) +14d$/);
     }));
 
-  it("tells the same in JSON", () =>
+  it("shows the same in JSON", () =>
     withRefills(async ({ cli }) => {
       const { tanks } = JSON.parse((await cli(["refills", "tanks", "--json"])).stdout);
       expect(tanks[0]).toEqual({

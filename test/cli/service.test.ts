@@ -153,7 +153,7 @@ describe("service lists", () => {
       expect(stderr).toContain("No entry has the field of the filter ward");
     }));
 
-  it("show a hundred unless told otherwise, or all", () =>
+  it("show a hundred unless asked otherwise, or all", () =>
     withService({}, async (bench) => {
       await bench.post("/api/subjects", SUBJECT);
       await Promise.all(
@@ -194,9 +194,9 @@ describe("service records", () => {
       expect(request.stdout).toMatch(/status\s+ACCEPTED/);
       expect(request.stdout).toMatch(new RegExp(`procedure\\s+${procedureId}`));
       const procedure = await bench.cli(["service", "procedure", String(procedureId), "--json"]);
-      const { procedure: told } = JSON.parse(procedure.stdout);
-      expect(told).toMatchObject({ id: procedureId, status: "COMPLETED" });
-      const [containerId] = told.sampleContainerIds;
+      const { procedure: said } = JSON.parse(procedure.stdout);
+      expect(said).toMatchObject({ id: procedureId, status: "COMPLETED" });
+      const [containerId] = said.sampleContainerIds;
       const location = await bench.cli(["service", "location", String(containerId)]);
       expect(location.stdout).toMatch(/position\s+Canister/);
       const external = await bench.cli([
@@ -241,7 +241,7 @@ describe("mistakes on the command line", () => {
     [["subjects", "--filter", "page=2"], "expected FIELD=VALUE"],
     [["subjects", "--subject", "S-1", "--filter", "code=S-2"], "set already"],
     [["subjects", "--all", "--limit", "3"], "--all and --limit"],
-    [["subjects", "--facility", "EAST"], "known are NORTH"],
+    [["subjects", "--facility", "EAST"], "the configuration has NORTH"],
     [["procedures", "--subject", "S-1"], "name no subject"],
     [["procedures", "--surface", "inner"], "request or external"],
     [["subject", "x"], "whole number"],

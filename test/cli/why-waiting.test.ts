@@ -81,7 +81,7 @@ describe("why is it waiting?", () => {
     for (const state of open) expect(why({ state, requestId: 1001 })).toMatch(/^[A-Z].*\.$/);
   });
 
-  it("tells the reason and the hint of a parked order", () => {
+  it("shows the reason and the hint of a parked order", () => {
     const failure = { code: "SUBJECT_UNKNOWN", text: "the service has no subject with this code" } as const;
     const sentence = why({ state: "parked", failure });
     expect(sentence).toContain(
@@ -94,12 +94,12 @@ describe("why is it waiting?", () => {
     expect(why({ failure: unreachable, attempts: 2 }, { isDaemonThere: false })).toContain("No daemon works");
   });
 
-  it("still tells what a person has to do with a parked order while no daemon runs", () => {
+  it("still says what a person has to do with a parked order while no daemon runs", () => {
     const failure = { code: "SUBJECT_UNKNOWN", text: "no such subject" } as const;
     expect(why({ state: "parked", failure }, { isDaemonThere: false })).toContain("no such subject");
   });
 
-  it("tells what its last try failed of also when the next one is due", () => {
+  it("says what its last try failed of also when the next one is due", () => {
     expect(why({ failure: unreachable, attempts: 2 })).toBe(
       "Try 2 failed: connection refused (SERVICE_UNREACHABLE); the next one is due now.",
     );
@@ -111,7 +111,7 @@ describe("why is it waiting?", () => {
     expect(why({ state: "submitted", requestId: 1 }, { pausedQueues })).not.toContain("resume");
   });
 
-  it("tells of the failed try and when the next one follows", () => {
+  it("shows the failed try and when the next one follows", () => {
     expect(why({ failure: unreachable, attempts: 3, nextAt: inMs(45_000) })).toBe(
       "Try 3 failed: connection refused (SERVICE_UNREACHABLE); the next one follows in 45s.",
     );
@@ -130,7 +130,7 @@ describe("why is it waiting?", () => {
     );
   });
 
-  it("tells a moment in the queue from being held up there", () => {
+  it("distinguishes a moment in the queue from being kept there", () => {
     expect(why({ state: "queued" })).toContain("within moments");
     expect(why({ state: "queued", changedAt: inMs(-300_000) })).toContain("for 5m");
   });
@@ -145,7 +145,7 @@ describe("why is it waiting?", () => {
       nextAt: inMs(10_000),
     });
     expect(sentence).toContain("The answer to the procedure request never came");
-    expect(sentence).toContain("2 times so far; next look in 10s");
+    expect(sentence).toContain("2 times so far; next check in 10s");
   });
 
   it("speaks of procedures where the order goes by the external surface", () => {
@@ -163,7 +163,7 @@ describe("why is it waiting?", () => {
     );
   });
 
-  it("tells apart waiting for staff, for the device, and for its end", () => {
+  it("distinguishes waiting for staff, for the device, and for its end", () => {
     const tracked = { requestId: 1001, procedureId: 17, nextAt: inMs(60_000) };
     expect(why({ ...tracked, state: "submitted", remoteStatus: "PENDING" })).toBe(
       "The facility's staff have not decided on request 1001 yet (the service says PENDING); the service is asked again in 1m.",

@@ -51,7 +51,7 @@ interface DemoOptions {
 
 const SIMULATOR_PORT = 4711;
 const LOOK_EVERY_MS = 200;
-/** Enough to see what a refusal looks like; the others are there for whoever wants to try them. */
+/** Enough to see how a refusal is reported; the others are there for whoever wants to try them. */
 const SHOWN: readonly string[] = [
   "lims-binary.hl7",
   "lims-no-pid.hl7",
@@ -238,7 +238,7 @@ function describeOrder(order: LedgerOrder): string {
   return clean(detail === undefined ? state : `${state}: ${detail}`);
 }
 
-/** The end of the samples: how they ended, what the lab has got, where to look on. */
+/** The end of the samples: how they ended, what the lab has got, where to go on. */
 function printDone(screen: Screen, { orders, files, waiting, results }: LedgerView, { file }: Config): void {
   const done = `Done: all ${orders.length} orders are at their end and written back.`;
   screen.line(`\n${screen.paint(["bold", "green"], done)}`);

@@ -107,7 +107,7 @@ async function validateHl7(
   { connector }: { readonly connector: string },
 ): Promise<ExitStatus | undefined> {
   if (readConfig(session).connectors.some(({ name, type }) => name === connector && type === "csv-drop")) {
-    const why = "it reads CSV, not HL7; `cryobridge preview` looks at CSV files";
+    const why = "it reads CSV, not HL7; `cryobridge preview` reads CSV files";
     throw new Failure("CLI_USAGE", `--connector ${connector}: ${why}`);
   }
   // Mapping takes more code than the other commands of the family need.

@@ -13,7 +13,7 @@ import { recordAudit } from "../../ledger/operator/audit.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { type ActOptions, actOnEach, getAllNamed, printDone, requireId, requireReason } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { type OpenSite, readConfig, withLedger } from "../open.ts";
+import { type OpenSite, readConfig, requireConnector, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
 import { ageColumn, type Column, recordJson } from "../output/table.ts";
 import { clean, problemLines, withHint } from "../output/text.ts";
@@ -143,10 +143,7 @@ export async function releaseMessages(
 ): Promise<ExitStatus | undefined> {
   const config = readConfig(session);
   const { code, connector } = filter;
-  if (connector !== undefined && !config.connectors.some(({ name }) => name === connector)) {
-    const names = config.connectors.map(({ name }) => name).join(", ");
-    throw new Failure("CLI_USAGE", `--connector ${connector}: the configuration has ${names}`);
-  }
+  if (connector !== undefined) requireConnector(config, "--connector", connector);
   const profiles = await compileProfiles(config);
   const work = async ({ pool }: OpenSite) => {
     const audited = [{ target: "messages", detail: filter }];
@@ -193,7 +190,7 @@ export async function discardMessages(
           ? [true, "is discarded; a refusal will be sent to the lab"]
           : [false, `can't be discarded: it doesn't wait (${verdict})`],
     });
-    // Nothing comes before what waited for them any more.
+    // What waited for them has nothing before it any more.
     if (results) await releaseWaiting(pool, config, profiles, { isEarlierOnly: true });
     return results;
   });

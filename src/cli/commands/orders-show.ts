@@ -27,7 +27,7 @@ import {
   subjectJson,
   TASK_COLUMNS,
 } from "../output/order-columns.ts";
-import { type Column, recordJson } from "../output/table.ts";
+import { type Column, forPrograms, recordJson } from "../output/table.ts";
 import { clean, counted, hideBody } from "../output/text.ts";
 import { describeEvent } from "../output/timeline.ts";
 import { localTime, timeWithAge } from "../output/times.ts";
@@ -78,14 +78,9 @@ const DETAILS: readonly Column<WithMessage>[] = [
   { key: "sources" },
 ];
 
-const MESSAGE: readonly Column<MessageView>[] = [
-  { key: "messageId" },
-  { key: "fileName" },
-  { key: "place" },
-  { key: "messageControlId" },
-  { key: "messageType" },
-  { key: "receivedAt" },
-];
+const MESSAGE = forPrograms<MessageView>(
+  ...(["messageId", "fileName", "place", "messageControlId", "messageType", "receivedAt"] as const),
+);
 
 const CONTAINERS: readonly Column<LedgerOrder["containers"][number]>[] = [
   { key: "position" },
@@ -183,24 +178,14 @@ function describeLocation({ storageName, storageId, canister, cane, position }: 
 }
 
 const EVENT: readonly Column<OrderEvent>[] = [
-  { key: "at" },
-  { key: "kind" },
-  { key: "toState" },
+  ...forPrograms<OrderEvent>("at", "kind", "toState", "detail"),
   { key: "text", value: describeEvent },
-  { key: "detail" },
 ];
 
 /** An answer of the service. What it says may be about another patient than the order's. */
 const ANSWER: readonly Column<KeptOrderAnswer>[] = [
-  { key: "firstAt" },
-  { key: "lastAt" },
-  { key: "times" },
-  { key: "method" },
-  { key: "route" },
-  { key: "status" },
-  { key: "shape" },
-  { key: "contentType" },
-  { key: "errorCode" },
+  ...forPrograms<KeptOrderAnswer>("firstAt", "lastAt", "times", "method", "route"),
+  ...forPrograms<KeptOrderAnswer>("status", "shape", "contentType", "errorCode"),
   { key: "takenAs", value: ({ failureCode }) => failureCode },
   { key: "takenAsClass", value: ({ failureCode }) => FAILURES[failureCode as FailureCode]?.class },
   { key: "body" },
@@ -220,16 +205,9 @@ function answerLines(answer: KeptOrderAnswer, { mayShowPhi }: Session): string[]
   ];
 }
 
-const ORDER_CONTROL: readonly Column<ControlRequestView>[] = [
-  { key: "control" },
-  { key: "actor" },
-  { key: "reason" },
-  { key: "state" },
-  { key: "attempts" },
-  { key: "failure" },
-  { key: "askedAt" },
-  { key: "decidedAt" },
-];
+const ORDER_CONTROL = forPrograms<ControlRequestView>(
+  ...(["control", "actor", "reason", "state", "attempts", "failure", "askedAt", "decidedAt"] as const),
+);
 
 const CONTROL_STATES = {
   open: "not decided yet",

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import type { Order } from "../../core/order.ts";
-import { type ControlRequest, DONE } from "../../core/order-control.ts";
+import { DONE } from "../../core/order-control.ts";
 import type { PlannedCall } from "../../service/plan-calls.ts";
 import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { numberJson, PAINT_BY_VERDICT, showNumber, subjectJson } from "../output/order-columns.ts";
+import { numberJson, PAINT_BY_VERDICT, subjectJson } from "../output/order-columns.ts";
 import {
   clean,
   counted,
@@ -13,12 +13,11 @@ import {
   hideHl7,
   hideText,
   problemLines,
-  reveal,
   withHint,
 } from "../output/text.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import type { Answer } from "./preview/answers.ts";
-import { type Preview, type PreviewMessage, type PreviewOptions, readPreview } from "./preview/read.ts";
+import { type Preview, type PreviewOptions, readPreview } from "./preview/read.ts";
 
 /** `cryobridge preview`. */
 export function define(command: Command, cli: Cli): void {
@@ -38,137 +37,121 @@ async function preview(
   path: string,
   options: PreviewOptions,
 ): Promise<ExitStatus | undefined> {
-  const read = await readPreview(path, options, session);
-  if (session.isJson) session.json(previewJson(read, session));
-  else printPreview(read, session);
-  const { problems, counts } = read;
+  const view = viewOf(await readPreview(path, options, session), session);
+  if (session.isJson) session.json(view);
+  else print(view, session);
+  const { problems, counts } = view;
   return problems.length + counts.refused + counts.waiting > 0 ? EXIT.failed : undefined;
 }
 
 /** Segments of a batch response that are shown to people. */
 const MOST_BATCH_LINES = 200;
 
-/** A preview as JSON. */
-function previewJson(preview: Preview, session: Session) {
-  const { mayShowPhi } = session;
+type View = ReturnType<typeof viewOf>;
+type OrderView = ReturnType<typeof viewOfOrder>;
+type AnswerView = ReturnType<typeof viewOfAnswer>;
+
+/** A preview as programs read it and people are shown, with patients' values masked. */
+function viewOf({ messages, problems, batchAnswer, ...preview }: Preview, session: Session) {
+  const hide = (value: PlannedCall["query"] | PlannedCall["body"]) =>
+    hideBody(value, session.mayShowPhi) as Readonly<Record<string, unknown>> | undefined;
   return {
-    fileName: preview.fileName,
-    connector: preview.connector,
-    profile: preview.profile,
-    isWholeFile: preview.isWholeFile,
-    problems: preview.problems.map(withHint),
-    counts: preview.counts,
-    messages: preview.messages.map((message) => ({
+    ...preview,
+    problems: problems.map(withHint),
+    messages: messages.map(({ messageControlId = null, messageType = null, ...message }) => ({
       place: message.place,
-      messageControlId: message.messageControlId ?? null,
-      messageType: message.messageType ?? null,
+      messageControlId,
+      messageType,
       verdict: message.verdict,
       problems: message.problems.map(withHint),
-      orderControls: message.controlRequests.map(({ control, fillerNumber, content, ...request }) => ({
+      orderControls: message.controlRequests.map(({ control, fillerNumber = null, content, ...request }) => ({
         control,
         ...numberJson(request),
-        fillerNumber: fillerNumber ?? null,
-        content: content ? orderPreviewJson(content, session) : null,
+        fillerNumber,
+        content: content ? viewOfOrder(content, session) : null,
       })),
       orders: message.orders.map(({ order, calls }) => ({
-        ...orderPreviewJson(order, session),
-        calls: calls.map(({ method, path, query, body, condition }) => ({
-          method,
-          path,
-          query: hideBody(query, mayShowPhi) ?? null,
-          body: hideBody(body, mayShowPhi) ?? null,
-          condition: condition ?? null,
+        ...viewOfOrder(order, session),
+        calls: calls.map(({ method, path, query, body, condition = null }) => ({
+          ...{ method, path, query: hide(query) ?? null, body: hide(body) ?? null, condition },
         })),
       })),
-      answer: message.answer ? answerJson(message.answer, mayShowPhi) : null,
+      answer: message.answer ? viewOfAnswer(message.answer, session) : null,
       resultProblem: message.resultProblem ? withHint(message.resultProblem) : null,
     })),
-    batchAnswer: preview.batchAnswer ? answerJson(preview.batchAnswer, mayShowPhi) : null,
+    batchAnswer: batchAnswer ? viewOfAnswer(batchAnswer, session) : null,
   };
 }
 
-function orderPreviewJson(order: Order, session: Session) {
-  const { operation, facilityCode, facilityId, containers, sources } = order;
-  return {
-    operation,
-    ...numberJson(order),
-    facilityCode,
-    facilityId,
-    subject: subjectJson(order, session),
-    containers: containers.map(({ label, description }) => ({
-      label,
-      description: hideText(description, session.mayShowPhi),
-    })),
-    sources,
-  };
+function viewOfOrder(order: Order, session: Session) {
+  const { operation, facilityCode, facilityId, sources } = order;
+  const containers = order.containers.map(({ label, description }) => ({
+    label,
+    description: hideText(description, session.mayShowPhi),
+  }));
+  const subject = subjectJson(order, session);
+  return { operation, ...numberJson(order), facilityCode, facilityId, subject, containers, sources };
 }
 
-function answerJson(answer: Answer, mayShowPhi: boolean) {
+function viewOfAnswer(answer: Answer, { mayShowPhi }: Session) {
   if (answer.kind === "hl7") {
-    return {
-      kind: answer.kind,
-      fileName: answer.fileName ?? null,
-      text: hideHl7(answer.text, mayShowPhi).join("\n"),
-    };
+    const { kind, fileName = null, text } = answer;
+    return { kind, fileName, text: hideHl7(text, mayShowPhi).join("\n") };
   }
-  return {
-    kind: answer.kind,
-    rows: answer.rows.map((row) => ({ ...row, subject_code: hideText(row.subject_code, mayShowPhi) })),
-  };
+  const hide = (row: (typeof answer.rows)[number]) => ({
+    ...row,
+    subject_code: hideText(row.subject_code, mayShowPhi),
+  });
+  return { kind: answer.kind, rows: answer.rows.map(hide) };
 }
 
 /** A preview for people. */
-function printPreview(preview: Preview, session: Session): void {
-  const { counts, messages, batchAnswer } = preview;
-  session.line(
-    `${clean(preview.fileName)} as connector ${preview.connector} would read it (profile ${preview.profile})`,
-  );
-  if (preview.problems.length > 0) {
+function print(view: View, session: Session): void {
+  const { fileName, connector, profile, problems, counts, messages, batchAnswer } = view;
+  session.line(`${clean(fileName)} as connector ${connector} would read it (profile ${profile})`);
+  if (problems.length > 0) {
     session.line(session.paint("red", "Nothing of the file would be taken:"));
-    session.lines(problemLines(preview.problems), 2);
+    session.lines(problemLines(problems), 2);
     if (batchAnswer) printBatchAnswer(batchAnswer, session);
     return;
   }
   for (const message of messages) printMessage(message, session);
   if (batchAnswer) printBatchAnswer(batchAnswer, session);
-  const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const more = Object.values(counts).reduce((sum, count) => sum + count, 0) - messages.length;
   session.line();
-  if (total > messages.length) {
-    session.line(`… and ${counted(total - messages.length, "more message")}: --limit shows more.`);
-  }
+  if (more > 0) session.line(`… and ${counted(more, "more message")}: --limit shows more.`);
   session.line(`In all: ${countsInWords(counts, "no messages")}. Nothing was sent or stored.`);
-  if (preview.isWholeFile && counts.refused > 0) {
+  if (view.isWholeFile && counts.refused > 0)
     session.line("The profile takes a file whole or not at all, so nothing of this one would be taken.");
-  }
 }
 
-function printMessage(message: PreviewMessage, session: Session): void {
+function printMessage(message: View["messages"][number], session: Session): void {
+  const { place, verdict, answer, resultProblem } = message;
   const about = [message.messageType, message.messageControlId].filter(Boolean).join(", ");
+  const judged = session.paint(["bold", PAINT_BY_VERDICT[verdict]], verdict);
   session.line();
-  session.line(
-    `${clean(message.place)}${about ? ` (${clean(about)})` : ""}: ${session.paint(["bold", PAINT_BY_VERDICT[message.verdict]], message.verdict)}`,
-  );
+  session.line(`${clean(place)}${about ? ` (${clean(about)})` : ""}: ${judged}`);
   session.lines(problemLines(message.problems), 2);
-  for (const request of message.controlRequests) {
+  for (const request of message.orderControls) {
     session.lines([clean(controlLine(request))], 2);
-    if (request.content) session.lines(orderLines(request.content, session.mayShowPhi), 4);
+    if (request.content) session.lines(orderLines(request.content), 4);
   }
-  for (const { order, calls } of message.orders) {
-    session.lines(orderLines(order, session.mayShowPhi), 2);
+  for (const order of message.orders) {
+    session.lines(orderLines(order), 2);
     session.lines(["Calls:"], 4);
-    for (const call of calls) session.lines(callLines(call, session.mayShowPhi), 6);
+    session.lines(order.calls.flatMap(callLines), 6);
   }
-  if (message.resultProblem) {
+  if (resultProblem) {
     session.lines([session.paint("red", "Its results would be parked:")], 2);
-    session.lines(problemLines([message.resultProblem]), 4);
+    session.lines(problemLines([resultProblem]), 4);
   }
-  if (!message.answer) return;
-  session.lines([`Answer to the lab${placeOf(message.answer)}:`], 2);
-  session.lines(answerLines(message.answer, session.mayShowPhi), 4);
+  if (!answer) return;
+  session.lines([`Answer to the lab${placeOf(answer)}:`], 2);
+  session.lines(answerLines(answer), 4);
 }
 
-function printBatchAnswer(answer: Answer, session: Session): void {
-  const lines = answerLines(answer, session.mayShowPhi);
+function printBatchAnswer(answer: AnswerView, session: Session): void {
+  const lines = answerLines(answer);
   session.line();
   session.line(`One answer to the lab for the batches${placeOf(answer)}:`);
   session.lines(lines.slice(0, MOST_BATCH_LINES), 2);
@@ -176,56 +159,50 @@ function printBatchAnswer(answer: Answer, session: Session): void {
   if (more > 0) session.line(`  … and ${counted(more, "more segment")}: --json shows all.`);
 }
 
-function placeOf(answer: Answer): string {
+function placeOf(answer: AnswerView): string {
   if (answer.kind !== "hl7") return "";
-  return answer.fileName === undefined ? ", over the connection" : ` ${clean(answer.fileName)}`;
+  return answer.fileName === null ? ", over the connection" : ` ${clean(answer.fileName)}`;
 }
 
-function controlLine({ control, fillerNumber, ...request }: ControlRequest): string {
-  const name = showNumber(request) || `of ${fillerNumber?.kind} ${fillerNumber?.id}`;
+type Numbered = Pick<OrderView, "placerOrderNumber" | "placerAuthority">;
+
+function numberOf({ placerOrderNumber, placerAuthority }: Numbered): string {
+  return [placerOrderNumber, placerAuthority && `(${placerAuthority})`].filter(Boolean).join(" ");
+}
+
+function controlLine(request: View["messages"][number]["orderControls"][number]): string {
+  const { control, fillerNumber } = request;
+  const name = numberOf(request) || `of ${fillerNumber?.kind} ${fillerNumber?.id}`;
   if (control === "status") return `Asks how order ${name} stands`;
   return `Wants order ${name} ${DONE[control]}, as far as that is possible by then`;
 }
 
-function orderLines(order: Order, mayShowPhi: boolean): string[] {
-  const { subject } = order;
-  const name = [reveal(subject.firstName, mayShowPhi), reveal(subject.lastName, mayShowPhi)]
-    .filter(Boolean)
-    .join(" ");
-  const born = reveal(subject.dateOfBirth, mayShowPhi);
-  const who = [reveal(subject.code, mayShowPhi), name, born && `born ${born}`].filter(Boolean).join(", ");
+function orderLines(order: OrderView): string[] {
+  const { code, firstName, lastName, dateOfBirth } = order.subject;
+  const name = [firstName, lastName].filter(Boolean).join(" ");
+  const who = [code, name, dateOfBirth && `born ${dateOfBirth}`].filter(Boolean).join(", ");
+  const what = `${order.operation} at ${order.facilityCode} (${order.facilityId})`;
   return [
-    clean(
-      `Order ${showNumber(order) || "without number"}: ${order.operation} at ${order.facilityCode} (${order.facilityId})`,
+    `Order ${numberOf(order) || "without number"}: ${what}`,
+    `  subject    ${who}`,
+    ...order.containers.map(
+      ({ label, description }) => `  container  ${[label, description].filter(Boolean).join(": ")}`,
     ),
-    clean(`  subject    ${who}`),
-    ...order.containers.map(({ label, description }) => {
-      const told = hideText(description, mayShowPhi);
-      return clean(`  container  ${label}${told ? `: ${told}` : ""}`);
-    }),
-  ];
+  ].map(clean);
 }
 
-function callLines({ method, path, query, body, condition }: PlannedCall, mayShowPhi: boolean): string[] {
-  const shown = hideBody(query, mayShowPhi) as PlannedCall["query"];
-  const words = Object.entries(shown ?? {}).map(([key, value]) => `${key}=${value}`);
+function callLines(call: View["messages"][number]["orders"][number]["calls"][number]): string[] {
+  const { method, path, query, body, condition } = call;
+  const words = Object.entries(query ?? {}).map(([key, value]) => `${key}=${value}`);
   const address = words.length > 0 ? `${path}?${words.join("&")}` : path;
-  return [
-    clean(`${method} ${address}${condition ? `   (if ${condition})` : ""}`),
-    ...(body ? [clean(`  ${JSON.stringify(hideBody(body, mayShowPhi))}`)] : []),
-  ];
+  const lines = [`${method} ${address}${condition ? `   (if ${condition})` : ""}`];
+  return (body ? [...lines, `  ${JSON.stringify(body)}`] : lines).map(clean);
 }
 
-function answerLines(answer: Answer, mayShowPhi: boolean): string[] {
-  if (answer.kind === "hl7") return hideHl7(answer.text, mayShowPhi);
-  return answer.rows.map((row) =>
-    clean(
-      Object.entries(row)
-        .filter(([, value]) => value !== "")
-        .map(
-          ([column, value]) => `${column}=${column === "subject_code" ? hideText(value, mayShowPhi) : value}`,
-        )
-        .join("  "),
-    ),
-  );
+function answerLines(answer: AnswerView): string[] {
+  if (answer.kind === "hl7") return answer.text.split("\n").filter((line) => line !== "");
+  return answer.rows.map((row) => {
+    const values = Object.entries(row).filter(([, value]) => value !== "");
+    return clean(values.map(([column, value]) => `${column}=${value}`).join("  "));
+  });
 }

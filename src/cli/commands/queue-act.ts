@@ -11,7 +11,7 @@ import { dropDelivery, retryDelivery } from "../../ledger/results/deliveries.ts"
 import { findKinds, type Move, moveResults, type Orphaned } from "../../ledger/results/orphaned.ts";
 import { type ActOptions, actOnEach, confirm, getAllNamed, printDone, requireId } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { type OpenSite, readConfig, withLedger } from "../open.ts";
+import { type OpenSite, readConfig, requireConnector, withLedger } from "../open.ts";
 import { counted } from "../output/text.ts";
 import type { Act, Session } from "../session.ts";
 
@@ -108,15 +108,12 @@ export async function moveResultsOf(
 }
 
 /** @throws Failure CLI_USAGE for names that the configuration says something else of */
-function getTarget({ connectors }: Config, { from, to }: Move): ConnectorConfig {
-  if (connectors.some(({ name }) => name === from)) {
+function getTarget(config: Config, { from, to }: Move): ConnectorConfig {
+  if (config.connectors.some(({ name }) => name === from)) {
     const why = "this connector is configured, so its results go out by themselves";
     throw new Failure("CLI_USAGE", `--from ${from}: ${why}`);
   }
-  const target = connectors.find(({ name }) => name === to);
-  if (target) return target;
-  const names = connectors.map(({ name }) => name).join(", ");
-  throw new Failure("CLI_USAGE", `--to ${to}: no such connector is configured; expected one of ${names}`);
+  return requireConnector(config, "--to", to);
 }
 
 /** @throws Failure CLI_NOT_FOUND when there is nothing to report */

@@ -200,7 +200,7 @@ async function listJobs(queues: JobQueues, limit: number): Promise<JobView[]> {
   return (await Promise.all(QUEUE_NAMES.map((name) => queues.list(name, limit)))).flat();
 }
 
-/** A job that isn't among so many of its queue is not looked for further: the window of jobs is smaller. */
+/** Jobs of a queue that are searched for one: the window of jobs is smaller. */
 const MOST_JOBS = 5_000;
 
 async function show(session: Session, word: string): Promise<undefined> {

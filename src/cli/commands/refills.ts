@@ -1,13 +1,12 @@
 import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
-import { Failure } from "../../core/failures.ts";
 import { isEndedRefill } from "../../core/refill.ts";
 import { readTankAges, type TankAge, tankName } from "../../jobs/refills/tanks.ts";
 import { type LedgerRefill, listRefills } from "../../ledger/refills.ts";
 import { wholeNumber } from "../arguments.ts";
-import { readConfig, withLedger } from "../open.ts";
+import { facilityIdOf, readConfig, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
-import { ageColumn, type Column } from "../output/table.ts";
+import { ageColumn, type Column, forPrograms } from "../output/table.ts";
 import { parseSince, roundToUnit, serviceTime } from "../output/times.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
@@ -57,9 +56,7 @@ const REFILLS: readonly Column<LedgerRefill>[] = [
     show: ({ refill }) => serviceTime(refill.completedAt ?? ""),
   },
   { key: "error", value: ({ refill }) => refill.error },
-  { key: "firstSeenAt" },
-  { key: "missingSince" },
-  { key: "flagged" },
+  ...forPrograms<LedgerRefill>("firstSeenAt", "missingSince", "flagged"),
   { title: "remark", isFlexible: true, show: remarkOf },
 ];
 
@@ -82,7 +79,7 @@ interface ListOptions {
 async function list(session: Session, { facility, since: from, limit }: ListOptions): Promise<undefined> {
   const since = parseSince(from, session);
   const config = readConfig(session);
-  const filter = { facilityId: facilityIdOf(facility, config), since, limit: limit + 1 };
+  const filter = { facilityId: facilityIdOf(config, facility), since, limit: limit + 1 };
   const refills = await withLedger(session, ({ pool }) => listRefills(pool, filter), config);
   noteUnfollowed(config, session);
   printList(session, { key: "refills", columns: REFILLS, nothing: "No refills." }, refills, limit);
@@ -112,26 +109,14 @@ const TANKS: readonly Column<TankAge>[] = [
 
 async function listTanks(session: Session, { facility }: { readonly facility?: string }): Promise<undefined> {
   const config = readConfig(session);
-  // Only for its complaint about a name that the configuration doesn't have.
-  facilityIdOf(facility, config);
+  // Only for its refusal of a name that the configuration doesn't have.
+  facilityIdOf(config, facility);
   const limits = config.refills ?? { limitByTank: new Map() };
   const now = session.clock.now();
   const all = await withLedger(session, ({ pool }) => readTankAges(pool, limits, now), config);
   const tanks = all.filter(({ facilityCode }) => facility === undefined || facilityCode === facility);
   noteUnfollowed(config, session);
   printList(session, { key: "tanks", columns: TANKS, nothing: "No tanks." }, tanks);
-}
-
-/**
- * The service's id of a facility that `--facility` names; undefined when it names none.
- * @throws Failure CLI_NOT_FOUND
- */
-function facilityIdOf(name: string | undefined, config: Config): number | undefined {
-  if (name === undefined) return undefined;
-  const id = config.facilityIdByCode.get(name);
-  if (id !== undefined) return id;
-  const known = [...config.facilityIdByCode.keys()].join(", ");
-  throw new Failure("CLI_NOT_FOUND", `no facility is called "${name}"; the configuration has: ${known}`);
 }
 
 /** Says so when the configuration follows no refills, since what is shown may be old then. */

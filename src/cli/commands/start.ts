@@ -16,7 +16,7 @@ const STOP_WITHIN_MS = 15_000;
 
 /**
  * Who ends a whole group of processes signals the daemon itself and the go-between that passes signals on to it: what comes
- * within so long is one request.
+ * within this time is one request.
  */
 const ONE_REQUEST_MS = 1_000;
 

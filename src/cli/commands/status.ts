@@ -112,7 +112,7 @@ const ANSWER_WITHIN_MS = 8_000;
 async function askDaemon(
   config: Config,
 ): Promise<{ readonly status: Status } | { readonly why: string | undefined }> {
-  // Where the folder may not be looked at, the console still knows.
+  // Where the folder may not be read, the console still knows.
   if (!(await isDaemonThere(config.dataDir, "console").catch(() => true))) return { why: undefined };
   const url = addressOf(config);
   const token = config.console.token?.reveal();

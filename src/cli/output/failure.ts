@@ -58,7 +58,7 @@ function failureLines(failure: Failure, coloured: boolean): string[] {
   return [...message, `  ${failure.hint}`];
 }
 
-/** Standard error is not looked at on its own: who sees one stream in a terminal usually sees both. */
+/** By standard output: who sees one stream in a terminal usually sees both. */
 function hasColours(io: Io): boolean {
   return io.isTTY && !io.env.NO_COLOR && io.env.TERM !== "dumb";
 }

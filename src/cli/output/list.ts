@@ -36,13 +36,13 @@ export interface ListForm<Row> {
   /** The key of the list in JSON. */
   readonly key: string;
   readonly columns: readonly Column<Row>[];
-  /** What people are told of an empty list. */
+  /** What people read in place of an empty list. */
   readonly nothing: string;
   /** What programs are given of an entry where that is not what the columns say. */
   readonly json?: (row: Row) => unknown;
 }
 
-/** What is told at the end of a list. */
+/** What is said at the end of a list. */
 export interface ListEnd {
   /** Whether it was cut at its limit. */
   readonly hasMore?: boolean | undefined;
@@ -50,7 +50,7 @@ export interface ListEnd {
   readonly how?: string;
   /** Further keys of the document. */
   readonly rest?: Readonly<Record<string, unknown>>;
-  /** What broke the reading off; a document is whole all the same, with the failure in it. */
+  /** What broke the reading off; a document is whole then, too, with the failure in it. */
   readonly failure?: Failure | undefined;
 }
 

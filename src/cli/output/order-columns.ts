@@ -7,7 +7,7 @@ import type { Task } from "../../ledger/operator/tasks.ts";
 import type { DeliveryDetails, DeliveryView } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Paint, Session } from "../session.ts";
-import { ageColumn, type Column, recordJson } from "./table.ts";
+import { ageColumn, type Column, forPrograms, recordJson } from "./table.ts";
 import { withHint } from "./text.ts";
 import { relativeTime, timeWithAge } from "./times.ts";
 
@@ -58,7 +58,7 @@ export const PAINT_BY_VERDICT: Readonly<Record<MessageView["verdict"], Paint>> =
   waiting: "yellow",
 };
 
-/** How a state is coloured: those that a person looks for stand out. */
+/** How a state is coloured: those that a person wants to see stand out. */
 export const PAINT_BY_STATE: Readonly<Partial<Record<OrderState, Paint>>> = {
   completed: "green",
   parked: "yellow",
@@ -100,9 +100,7 @@ export const ORDER_COLUMNS: readonly Column<LedgerOrder>[] = [
   { key: "changedAt", title: "since", only: "list" },
   ageColumn(({ changedAt }) => changedAt),
   { key: "receivedAt", title: "received", only: "details" },
-  { key: "submittedAt" },
-  { key: "nextAt" },
-  { key: "attempts" },
+  ...forPrograms<LedgerOrder>("submittedAt", "nextAt", "attempts"),
   {
     key: "surface",
     title: "surface",
@@ -156,7 +154,7 @@ function whenOf(delivery: DeliveryView, { clock }: Session): string {
   const now = clock.now();
   if (delivery.deliveredAt) return timeWithAge(delivery.deliveredAt, now);
   if (delivery.state !== "pending") return "";
-  if (delivery.waitsBehind !== undefined) return `waits behind ${delivery.waitsBehind}`;
+  if (delivery.waitsBehind !== undefined) return `waits for ${delivery.waitsBehind}`;
   return delivery.nextAt.getTime() <= now ? "due now" : `tried ${relativeTime(delivery.nextAt, now)}`;
 }
 
@@ -174,10 +172,7 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
     title: "about",
     show: (task) => task.orderId ?? task.messageId ?? task.deliveryId ?? task.file?.fileId,
   },
-  { key: "orderId" },
-  { key: "messageId" },
-  { key: "deliveryId" },
-  { key: "file" },
+  ...forPrograms<Task>("orderId", "messageId", "deliveryId", "file"),
   { key: "placerOrderNumber", title: "order number", isFlexible: true, show: showNumber },
   { key: "placerAuthority", value: authorityOf },
   { key: "kind" },
@@ -194,8 +189,7 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
     show: ({ file, text }) =>
       file === undefined ? text : `${file.path} of connector ${file.connector}: ${text}`,
   },
-  { key: "closedAt" },
-  { key: "closedBy" },
+  ...forPrograms<Task>("closedAt", "closedBy"),
 ];
 
 /** The subject of an order for programs. */
@@ -203,9 +197,4 @@ export function subjectJson({ subject }: { readonly subject: OrderSubject }, ses
   return recordJson(SUBJECT, subject, session);
 }
 
-const SUBJECT: readonly Column<OrderSubject>[] = [
-  { key: "code" },
-  { key: "firstName" },
-  { key: "lastName" },
-  { key: "dateOfBirth" },
-];
+const SUBJECT = forPrograms<OrderSubject>("code", "firstName", "lastName", "dateOfBirth");

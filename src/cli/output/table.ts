@@ -15,14 +15,14 @@ export type Column<Row> = Look<Row> &
   );
 
 interface Look<Row> {
-  /** What people are told it is; without one it is for programs alone, as without a key it is for people alone. */
+  /** What people read as its name; without one it is for programs alone, as without a key it is for people alone. */
   readonly title?: string;
   /** What people see where that is not the value. */
   readonly show?: Show<Row>;
   readonly paint?: (row: Row) => Paint | readonly Paint[] | undefined;
   /** A text that may identify a patient, masked without `--show-phi` as a {@link Phi} always is. */
   readonly isPhi?: boolean;
-  /** Where people see it; in both unless told. */
+  /** Where people see it; in both unless said. */
   readonly only?: "list" | "details";
   /** Numbers stand better at the right. */
   readonly isRight?: boolean;
@@ -34,6 +34,11 @@ type Show<Row> = (row: Row, session: Session) => unknown;
 
 const GAP = 2;
 const NARROWEST = 8;
+
+/** Columns for programs alone, with the record's own values. */
+export function forPrograms<Row>(...keys: Extract<keyof Row, string>[]): Column<Row>[] {
+  return keys.map((key) => ({ key }));
+}
 
 /** A column with how long ago something was, or how soon it will be. */
 export function ageColumn<Row>(of: (row: Row) => Date, title = "age"): Column<Row> {
@@ -51,8 +56,8 @@ export function recordJson<Row>(columns: readonly Column<Row>[], row: Row, sessi
     columns.flatMap((column) => {
       if (column.key === undefined) return [];
       const value = rawValue(column, row) ?? null;
-      const told = value instanceof Phi ? reveal(value, session.mayShowPhi) : hide(value, column, session);
-      return [[column.key, told] as const];
+      const shown = value instanceof Phi ? reveal(value, session.mayShowPhi) : hide(value, column, session);
+      return [[column.key, shown] as const];
     }),
   );
 }
@@ -79,7 +84,7 @@ export function renderTable<Row>(
   return [header, ...lines(rows)];
 }
 
-/** A table whose widths are settled by its first rows; further rows may follow. */
+/** A table whose widths follow from its first rows; further rows may follow. */
 export interface TableLayout<Row> {
   readonly header: string;
   /** Rows in the columns of the first ones; what is longer is cut in flexible columns and sticks out in others. */
@@ -87,9 +92,9 @@ export interface TableLayout<Row> {
 }
 
 /**
- * Settles the widths of a table by `rows`, for tables that are too long to be held as a whole. Columns are as wide as
+ * Fixes the widths of a table by `rows`, for tables that are too long to be kept as a whole. Columns are as wide as
  * their content; when that is more than the screen, the flexible ones are cut, widest first, down to eight characters.
- * Where nobody looks at a screen nothing is ever cut.
+ * Without a screen nothing is ever cut.
  */
 export function layOutTable<Row>(
   all: readonly Column<Row>[],

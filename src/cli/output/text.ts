@@ -45,7 +45,7 @@ export function problemLines(problems: readonly Problem[]): string[] {
 /** Stands for what identifies a patient where nobody asked to see it. */
 export const HIDDEN = "••••";
 
-/** A patient's value, or the mask; undefined stays undefined, so that "unknown" and "hidden" look different. */
+/** A patient's value, or the mask; undefined stays undefined, so that "unknown" and "hidden" differ. */
 export function reveal(value: Phi | undefined, mayShowPhi: boolean): string | undefined {
   if (value === undefined) return undefined;
   return mayShowPhi ? value.reveal() : HIDDEN;

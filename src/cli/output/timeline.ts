@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
     `checked once more at the service, since it was sent again: ${text(detail.found) ?? "nothing else"}`,
   refused_for_now: (detail) =>
     `try ${text(detail.attempt) ?? "?"} was refused for now${reason(detail)}; the service is checked for it before the next one, which${inMs(detail.nextInMs)}`,
-  checked: (detail) => `${lookWords(detail)}; the next check${inMs(detail.nextInMs)}`,
+  checked: (detail) => `${checkWords(detail)}; the next check${inMs(detail.nextInMs)}`,
   reconciled: (detail) =>
     detail.isRefused === true
       ? "the service shows nothing of the refused call; the order is sent again"
@@ -41,8 +41,8 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   accepted: (detail) => `accepted by staff${after(detail.procedureId, "; procedure ")}`,
   in_progress: (detail) => `the device began${after(detail.procedureId, " procedure ")}`,
   completed: (detail) => `completed${reason(detail)}`,
-  locating: (detail) => `done at the service; where the containers stand is looked for${reason(detail)}`,
-  interrupted: () => "the worker was lost in the middle of it; taken up again",
+  locating: (detail) => `done at the service; the places of its containers are asked for${reason(detail)}`,
+  interrupted: () => "the worker was lost in the middle of it; the order goes on",
   rejected: (detail) => `rejected${reason(detail)}`,
   cancelled: (detail) => `cancelled${reason(detail)}`,
   cancel_asked: (detail) =>
@@ -71,7 +71,7 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
     `sent to the lab${after(detail.file, " in ")}${after(detail.deliveryId, " (", ")")}`,
 };
 
-/** An entry of an order's timeline in words. An entry of a kind that nobody knows is told as it stands. */
+/** An entry of an order's timeline in words. An entry of an unknown kind is shown as it stands. */
 export function describeEvent({ kind, detail }: Pick<OrderEvent, "kind" | "detail">): string {
   const words = Object.hasOwn(WORDS, kind) ? WORDS[kind] : undefined;
   if (words) return words(detail);
@@ -83,11 +83,11 @@ function linkWords({ requestId, procedureId }: Detail): string {
   return after(requestId, "request ") || after(procedureId, "procedure ");
 }
 
-function lookWords({ found }: Detail): string {
-  const told = text(found);
-  return told === undefined || told === "nothing"
+function checkWords({ found }: Detail): string {
+  const seen = text(found);
+  return seen === undefined || seen === "nothing"
     ? "the service shows no trace of the lost call yet"
-    : `nothing is certain yet about the lost call: ${told}`;
+    : `nothing is certain yet about the lost call: ${seen}`;
 }
 
 function wanted({ control }: Detail): string {
@@ -100,15 +100,13 @@ function text(value: unknown): string | undefined {
   return typeof value === "string" || typeof value === "number" ? String(value) : undefined;
 }
 
-function after(value: unknown, before: string, behind = ""): string {
-  const told = text(value);
-  return told === undefined ? "" : `${before}${told}${behind}`;
+function after(value: unknown, before: string, end = ""): string {
+  const shown = text(value);
+  return shown === undefined ? "" : `${before}${shown}${end}`;
 }
 
 function reason({ text: words, code }: Detail): string {
-  const told = text(words);
-  if (told === undefined) return after(code, " (", ")");
-  return `: ${told}${after(code, " (", ")")}`;
+  return `${after(words, ": ")}${after(code, " (", ")")}`;
 }
 
 function inMs(value: unknown): string {

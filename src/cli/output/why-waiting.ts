@@ -4,7 +4,7 @@ import { formatId } from "../../ledger/ids.ts";
 import { type LedgerOrder, linkOf } from "../../ledger/orders/row.ts";
 import { localTime, relativeTime, roundToUnit } from "./times.ts";
 
-/** What an order's own row doesn't tell about its waiting. */
+/** What matters for an order's waiting and is not in its own row. */
 export interface Surroundings {
   readonly nowMs: number;
   /** Whether a daemon works on the ledger. */
@@ -16,12 +16,12 @@ export interface Surroundings {
   readonly laneHolder?: { readonly orderId: string; readonly state: OrderState } | undefined;
 }
 
-/** Workers take a queued order within moments; after so long something holds them up. */
+/** Workers take a queued order within moments; after this time something keeps them from it. */
 const LONG_QUEUED_MS = 60_000;
-/** A look at the service that is due for so long should have happened. */
+/** A reading of the service that is due for this long should have happened. */
 const LONG_DUE_MS = 120_000;
 
-/** One sentence that tells an operator why an order waits; undefined when it has reached its end. */
+/** One sentence for an operator on why an order waits; undefined when it has reached its end. */
 export function whyWaiting(order: LedgerOrder, around: Surroundings): string | undefined {
   if (isTerminal(order.state)) return undefined;
   if (order.state === "parked") return whyParked(order);
@@ -58,7 +58,7 @@ function whyParked({ failure }: LedgerOrder): string {
 function whyReceived(order: LedgerOrder, { laneHolder, nowMs }: Surroundings): string {
   const isLater = order.nextAt.getTime() > nowMs;
   if (isLater && order.attempts === 0) {
-    return `An earlier order still moves one of its containers; it looks again ${relativeTime(order.nextAt, nowMs)}.`;
+    return `An earlier order still moves one of its containers; it is tried again ${relativeTime(order.nextAt, nowMs)}.`;
   }
   if (isLater && order.failure) {
     return `Try ${order.attempts} failed: ${order.failure.text} (${order.failure.code}); the next one follows ${relativeTime(order.nextAt, nowMs)}.`;
@@ -77,12 +77,12 @@ function whyReceived(order: LedgerOrder, { laneHolder, nowMs }: Surroundings): s
 function whyQueued(order: LedgerOrder, { nowMs }: Surroundings): string {
   const forMs = nowMs - order.changedAt.getTime();
   if (forMs < LONG_QUEUED_MS) return "It is in the submit queue; a worker takes it within moments.";
-  return `It has been in the submit queue for ${roundToUnit(forMs)}: all workers are busy, or calls are held back because the service is in trouble.`;
+  return `It has been in the submit queue for ${roundToUnit(forMs)}: all workers are busy, or calls wait because the service is in trouble.`;
 }
 
 function whySubmitting(order: LedgerOrder, { nowMs }: Surroundings): string {
   if (order.intent === undefined) {
-    return "A worker looks up its subject and containers at the service right now.";
+    return "A worker asks the service for its subject and containers right now.";
   }
   const creation = order.surface === "external" ? "creation of the procedure" : "procedure request";
   const what = order.intent === "subject" ? "registration of the subject" : creation;
@@ -91,9 +91,8 @@ function whySubmitting(order: LedgerOrder, { nowMs }: Surroundings): string {
     return `Try ${order.attempts} was refused${said}; the service is checked for it before it is sent again, ${relativeTime(order.nextAt, nowMs)}.`;
   }
   if (order.failure || order.checks > 0) {
-    const looks =
-      order.checks === 0 ? "" : `, ${order.checks} ${order.checks === 1 ? "time" : "times"} so far`;
-    return `The answer to the ${what} never came, so the service is searched for what it did before anything is sent again${looks}; next look ${relativeTime(order.nextAt, nowMs)}.`;
+    const checks = order.checks === 0 ? "" : `, ${order.checks} ${order.checks === 1 ? "time" : "times"} so far`;
+    return `The answer to the ${what} never came, so the service is searched for what it did before anything is sent again${checks}; next check ${relativeTime(order.nextAt, nowMs)}.`;
   }
   return `The ${what} is on its way to the service.`;
 }
@@ -127,7 +126,7 @@ function nameLink(order: LedgerOrder): string {
   return link.surface === "request" ? `request ${link.requestId}` : `procedure ${link.procedureId}`;
 }
 
-/** Whether the surroundings matter: only an order that waits in its lane needs its holder looked up. */
+/** Whether the surroundings matter: only an order that waits in its lane needs to know what holds the lane. */
 export function needsLaneHolder(order: LedgerOrder): boolean {
   return order.state === "received";
 }

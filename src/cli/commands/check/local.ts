@@ -15,7 +15,7 @@ import type { Profile } from "../../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../../mapping/profile/schema.ts";
 import { EXIT } from "../../exit-status.ts";
 import type { Session } from "../../session.ts";
-import { type Finding, type Findings, failed, failedBy, ok, warning } from "./report.ts";
+import { type Findings, failed, failedBy, ok, warning } from "./report.ts";
 
 /** Compiles every profile; a line for each. Gives those that are right; undefined when one is not. */
 export async function* checkProfiles(
@@ -88,10 +88,17 @@ export async function* checkDataFolder(config: Config, session: Session): Findin
   const isEmbedded = config.database.url === undefined;
   const obstacle = isEmbedded ? await findObstacle(dataDir) : undefined;
   if (obstacle) yield failedBy(subject, obstacle, EXIT.failed);
-  if (!(await isThere(dataDir))) {
-    if (!obstacle) yield await judgeMaking(dataDir, session);
-    return running;
+  if (!obstacle) {
+    const place = await nearestExisting(dataDir);
+    const isMade = place === dataDir;
+    if (!(await isThere(place, constants.W_OK))) {
+      const why = `${dataDir} can't be ${isMade ? "written" : "made"}: ${place} may not be written by ${session.actor}`;
+      yield failed(subject, why, FAILURES.LEDGER_FOLDER_UNUSABLE.hint);
+      return running;
+    }
+    if (!isMade) yield ok(subject, `${dataDir} is made by the first start`);
   }
+  if (!(await isThere(dataDir))) return running;
   try {
     for (const role of ROLES) if (await isDaemonThere(dataDir, role)) running.add(role);
     const words =
@@ -104,13 +111,9 @@ export async function* checkDataFolder(config: Config, session: Session): Findin
   return running;
 }
 
-async function judgeMaking(dataDir: string, { actor }: Session): Promise<Finding> {
-  let parent = dirname(dataDir);
-  while (!(await isThere(parent)) && parent !== dirname(parent)) parent = dirname(parent);
-  if (await isThere(parent, constants.W_OK))
-    return ok("data folder", `${dataDir} is made by the first start`);
-  const why = `${dataDir} can't be made: ${parent} may not be written by ${actor}`;
-  return failed("data folder", why, FAILURES.LEDGER_FOLDER_UNUSABLE.hint);
+async function nearestExisting(path: string): Promise<string> {
+  if ((await isThere(path)) || path === dirname(path)) return path;
+  return nearestExisting(dirname(path));
 }
 
 function isThere(path: string, mode = constants.F_OK): Promise<boolean> {

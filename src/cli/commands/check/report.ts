@@ -3,7 +3,7 @@ import { toFailure } from "../../output/failure.ts";
 import { clean } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 
-/** One thing that was looked at. */
+/** One thing that was checked. */
 export interface Finding {
   /** Such as `profile builtin/hl7-orders`. */
   readonly subject: string;

@@ -1,17 +1,14 @@
 import { Failure } from "../../../core/failures.ts";
-import type { Encoding } from "../../../formats/encoding.ts";
 import { buildAck, planAcks } from "../../../formats/hl7/ack.ts";
-import { decodeHl7 } from "../../../formats/hl7/charset.ts";
 import { buildMessage, encodeHl7 } from "../../../formats/hl7/encode.ts";
-import { splitHl7File } from "../../../formats/hl7/file.ts";
-import { Hl7Message } from "../../../formats/hl7/message.ts";
+import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
 import { formatHl7DateTime } from "../../../formats/hl7/time.ts";
 import { composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
 import { createEcho } from "../../../mapping/outbound/original.ts";
 import { charsetOf } from "../../../mapping/outbound/result-charset.ts";
-import { typeOf } from "./messages.ts";
+import { readMessage, typeOf } from "./messages.ts";
 
-/** How a listener that only tries a sender out answers: everything alike. */
+/** How a listener that only tries a sender out answers: everything in the same way. */
 export interface AnswerSettings {
   readonly answer: "AA" | "AE" | "AR";
   /** Number of the frame's first message, from 1; makes control ids differ. */
@@ -52,8 +49,8 @@ export function answerFrame(frame: Buffer, settings: AnswerSettings): HeardFrame
     const what = `${problem.place}: ${problem.message} (${problem.code})`;
     return { messages: [{ what, codes: [], raw: frame }], isBatch: outline !== undefined, replies: [] };
   }
-  const answered = parts.map(({ raw }, n) =>
-    answerMessage(raw, { ...settings, ordinal: settings.ordinal + n }),
+  const answered = parts.map((part, n) =>
+    answerMessage(part, { ...settings, ordinal: settings.ordinal + n }),
   );
   const messages = answered.map(({ message }) => message);
   if (outline === undefined) {
@@ -74,14 +71,12 @@ export function answerFrame(frame: Buffer, settings: AnswerSettings): HeardFrame
 }
 
 function answerMessage(
-  raw: Buffer,
+  part: Hl7FilePart,
   { answer, ordinal, now }: AnswerSettings,
 ): { readonly message: HeardMessage; readonly acks: readonly Buffer[] } {
-  const found = read(raw);
-  if (found instanceof Failure) {
-    return { message: { what: `${found.message} (${found.code})`, codes: [], raw }, acks: [] };
-  }
-  const { message, encoding } = found;
+  const { message, encoding, raw } = readMessage(part);
+  if (message instanceof Failure)
+    return { message: { what: `${message.message} (${message.code})`, codes: [], raw }, acks: [] };
   const { header } = message;
   // An acknowledgement is not acknowledged, or two systems would answer each other for ever.
   const plan = message.first("MSA") ? undefined : planAcks(header, OUTCOME_BY_ANSWER[answer]);
@@ -97,14 +92,4 @@ function answerMessage(
     return encodeHl7(buildMessage(ack, { delimiters }), charset.encoding);
   });
   return { message: { what: typeOf(message), codes, raw }, acks };
-}
-
-function read(raw: Buffer): { readonly message: Hl7Message; readonly encoding: Encoding } | Failure {
-  try {
-    const { text, encoding } = decodeHl7(raw);
-    return { message: Hl7Message.parse(text, { encoding }), encoding };
-  } catch (error) {
-    if (error instanceof Failure) return error;
-    throw error;
-  }
 }

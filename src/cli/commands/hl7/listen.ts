@@ -20,13 +20,13 @@ interface ListenOptions extends PemFiles {
   readonly tls?: boolean;
 }
 
-/** How to come by a certificate for trying things out, on one line that can be copied. */
+/** How to make a certificate for trying things out, on one line that can be copied. */
 const MAKE_PAIR =
   'openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=localhost -addext "subjectAltName=DNS:localhost,IP:127.0.0.1" -keyout key.pem -out cert.pem';
 
 const STOP_WITHIN_MS = 2_000;
 
-/** `hl7 listen`: runs until it is asked to stop, or until so many messages came. */
+/** `hl7 listen`: runs until it is asked to stop, or until the messages that were asked for came. */
 export async function listenHl7(session: Session, options: ListenOptions): Promise<undefined> {
   const tls = await readTls(session, options);
   const save = options.save === undefined ? undefined : await openFolder(options.save, session);
@@ -96,7 +96,7 @@ async function readTls(
   );
 }
 
-/** Saves what comes in frames in a folder, a file for each, under numbers that go on behind those that an earlier run left there. */
+/** Saves what comes in frames in a folder, a file for each, numbered after those of an earlier run. */
 async function openFolder(folder: string, session: Session): Promise<(frame: Buffer) => Promise<void>> {
   const names = await mkdir(folder, { recursive: true, mode: 0o750 })
     .then(() => readdir(folder))

@@ -1,4 +1,5 @@
 import { Failure, type Problem } from "../../../core/failures.ts";
+import type { Encoding } from "../../../formats/encoding.ts";
 import { decodeHl7 } from "../../../formats/hl7/charset.ts";
 import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
 import { Hl7Message } from "../../../formats/hl7/message.ts";
@@ -13,17 +14,12 @@ interface Hl7Input {
   readonly isBatch: boolean;
 }
 
-/** A message of a file, or why it can't be read. */
-export interface FileMessage {
-  /** Position in the file, from 1. */
-  readonly ordinal: number;
-  /** Line of the file on which it begins, 1-based. */
-  readonly line: number;
-  readonly raw: Buffer;
-  /** The character set that it was read in. */
-  readonly encoding: string | undefined;
-  readonly message: Hl7Message | Failure;
-}
+/** A message of a file, with the character set that it was read in, or why it can't be read. */
+export type FileMessage = Hl7FilePart &
+  (
+    | { readonly encoding: Encoding; readonly message: Hl7Message }
+    | { readonly encoding?: undefined; readonly message: Failure }
+  );
 
 /** First bytes of files in which network traffic is captured, by the program that writes them. */
 const CAPTURES = ["d4c3b2a1", "a1b2c3d4", "4d3cb2a1", "a1b23c4d", "0a0d0d0a"];
@@ -52,13 +48,13 @@ export function wholeFailure(path: string, { code, place, message }: Problem, by
 }
 
 /** A message of a file. @param charset the character set that it is read in whatever it says of itself */
-export function readMessage({ ordinal, line, raw }: Hl7FilePart, charset?: string): FileMessage {
+export function readMessage(part: Hl7FilePart, charset?: string): FileMessage {
   try {
-    const { text, encoding } = decodeHl7(raw, charset === undefined ? {} : { override: charset });
-    return { ordinal, line, raw, encoding, message: Hl7Message.parse(text, { encoding }) };
+    const { text, encoding } = decodeHl7(part.raw, { override: charset });
+    return { ...part, encoding, message: Hl7Message.parse(text, { encoding }) };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    return { ordinal, line, raw, encoding: undefined, message: error };
+    return { ...part, message: error };
   }
 }
 

@@ -53,9 +53,9 @@ interface Sent {
 const MOST_CONNECT_MS = 10_000;
 /** The answer to a batch has a message for each of its own. */
 const MOST_ANSWER_BYTES = 64 * 1024 * 1024;
-/** Frames that are shown before it is looked whether anybody reads that. */
+/** Frames that are shown before the next check whether anybody reads that. */
 const DRAIN_EVERY = 50;
-/** What is wrong with batches is for the receiver to find: to see that may be why they are sent. */
+/** What is wrong with batches is for the receiver to find: they may be sent to see that. */
 const LEFT_TO_RECEIVER: readonly string[] = ["HL7_BATCH_COUNT", "HL7_BATCH_INCOMPLETE"];
 /** Line ends, the blocks of a frame, and the end of a file of old. */
 const AROUND: readonly number[] = [CARRIAGE_RETURN, 0x0a, START_BLOCK, END_BLOCK, 0x1a];
@@ -63,7 +63,7 @@ const BATCH_LINE = /^(?:FHS|BHS|BTS|FTS)(?![A-Za-z0-9])[^\r\n]*(?:\r\n|\r|\n|$)/
 const COLOURS = { accepted: "green", unasked: "green", refused: "red", unanswered: "red" } as const;
 
 /**
- * `hl7 send`. All of the file is looked at before any of it is sent. Status 4 when nothing was answered, 1 when
+ * `hl7 send`. All of the file is checked before any of it is sent. Status 4 when nothing was answered, 1 when
  * anything was not accepted or not sent.
  */
 export async function sendHl7(
@@ -110,7 +110,7 @@ function sumUp({ accepted, refused, unanswered, unasked, unsent }: Readonly<Reco
   return `${words}${unasked ? `, ${unasked} that want none` : ""}${unsent ? `, ${unsent} not sent` : ""}`;
 }
 
-/** Where it goes, with certificates read and looked at first. @throws Failure CLI_USAGE, CLI_FILE_UNREADABLE */
+/** Where it goes, with certificates read and checked first. @throws Failure CLI_USAGE, CLI_FILE_UNREADABLE */
 async function readSettings(session: Session, options: SendOptions): Promise<MllpSendSettings> {
   const pems = await readPems(session, options);
   const answerMs = options.timeout * 1_000;
@@ -135,7 +135,7 @@ async function readSingles(session: Session, path: string): Promise<Frame[]> {
     const message = readSendable(part, session);
     const { ordinal, raw } = part;
     if (message.controlId === undefined)
-      throw unsendable(ordinal, "MSH-10 is empty, so no answer could be told to be its");
+      throw unsendable(ordinal, "MSH-10 is empty, so no answer could be recognised as its");
     const name = `message ${ordinal} (${message.controlId})`;
     return { name, content: withCarriageReturns(raw), messages: [message], isWhole: false };
   });
@@ -173,7 +173,10 @@ function readSendable(part: Hl7FilePart, session: Session): Sendable {
   const { ordinal, raw } = part;
   const { message, encoding } = readMessage(part);
   if (encoding?.startsWith("utf-16"))
-    throw unsendable(ordinal, "it is UTF-16, whose bytes may look like the end of a frame; send it as UTF-8");
+    throw unsendable(
+      ordinal,
+      "it is UTF-16, whose bytes may be taken for the end of a frame; send it as UTF-8",
+    );
   if (raw.includes(START_BLOCK) || raw.includes(END_BLOCK)) {
     const why = "it holds 0x0B or 0x1C, which begin and end a frame; write them as \\X0B\\ and \\X1C\\";
     throw unsendable(ordinal, why);
@@ -192,7 +195,7 @@ function readSendable(part: Hl7FilePart, session: Session): Sendable {
 
 const unsendable = (ordinal: number, why: string) => new Failure("CLI_USAGE", `message ${ordinal}: ${why}`);
 
-/** The header of a message that is broken behind it, or written in a character set other than it says. */
+/** The header of a message that is broken after it, or written in a character set other than it says. */
 function findHeader(raw: Buffer): Hl7Header | undefined {
   const [line = ""] = raw.toString("latin1").split(/[\r\n]/, 1);
   try {
@@ -218,7 +221,7 @@ function withCarriageReturns(content: Buffer): Buffer {
   return Buffer.from(content.toString("latin1").replace(/\r\n|\n/g, "\r"), "latin1");
 }
 
-/** Sends a frame, and takes down the answers until there is one to each message, or one to all. */
+/** Sends a frame, and gathers the answers until there is one to each message, or one to all. */
 async function sendFrame(
   sender: MllpSender,
   { content, messages, isWhole }: Frame,
@@ -259,7 +262,7 @@ function isAnswered({ controlId, hasApplicationAck }: Sendable, answers: readonl
   );
 }
 
-/** A batch that came back without a message tells of no error. */
+/** A batch that came back without a message reports no error. */
 function verdictOf(answers: readonly Acknowledgment[]): "accepted" | "refused" {
   return answers.every(isTaken) ? "accepted" : "refused";
 }

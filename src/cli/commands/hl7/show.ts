@@ -15,7 +15,7 @@ interface ShowOptions {
   readonly segment?: string;
 }
 
-/** Messages that are shown before it is looked whether they are read. */
+/** Messages that are shown before the next check whether they are read. */
 const DRAIN_EVERY = 50;
 
 /** `hl7 show`: status 5 when no message has the segment that was asked for. */
@@ -81,8 +81,8 @@ function describeMessage(part: Hl7FilePart, view: View): Shown {
   const { dictionary, options } = view;
   const { ordinal, line, encoding = null, message } = readMessage(part, options.charset);
   if (message instanceof Failure) {
-    const problem = { code: message.code, message: message.message, hint: message.hint };
-    return { ordinal, line, encoding, problem, segments: [] };
+    const { code, message: text, hint } = message;
+    return { ordinal, line, encoding, problem: { code, message: text, hint }, segments: [] };
   }
   const { version, messageControlId = null } = message.header;
   const wanted = options.segment?.toUpperCase();
@@ -106,13 +106,10 @@ function describeLeaf(
   const { place, field, component, subcomponent } = leaf;
   const value = shownValue(segment, leaf, leaf.value, session.mayShowPhi);
   const mayMean = value === leaf.value && (component === undefined || component === 1);
-  const part =
-    component === undefined
-      ? undefined
-      : ((subcomponent === undefined
-          ? undefined
-          : dictionary.component(version, segment, field, component, subcomponent)) ??
-        dictionary.component(version, segment, field, component));
+  const named = (...parts: [component: number, subcomponent?: number]) =>
+    dictionary.component(version, segment, field, ...parts);
+  const within = component !== undefined && subcomponent !== undefined && named(component, subcomponent);
+  const part = within || (component === undefined ? undefined : named(component));
   const names = [dictionary.field(version, segment, field), part];
   return {
     place,

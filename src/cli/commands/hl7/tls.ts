@@ -19,7 +19,7 @@ export interface Pems {
 }
 
 /**
- * Certificates and keys, looked at before anything is sent or listened for.
+ * Certificates and keys, checked before anything is sent or listened for.
  * @throws Failure CLI_USAGE for a certificate without its key or with another's, CLI_FILE_UNREADABLE
  */
 export async function readPems(session: Session, { ca, cert, key }: PemFiles): Promise<Pems> {

@@ -16,9 +16,9 @@ import type { Mapper } from "../../../mapping/inbound/mapper.ts";
 import type { Profile } from "../../../mapping/profile/profile.ts";
 import { type PlannedCall, planCalls } from "../../../service/plan-calls.ts";
 import { readStandardInput, STANDARD_INPUT } from "../../io.ts";
-import { readConfig } from "../../open.ts";
+import { readConfig, requireConnector } from "../../open.ts";
 import type { Session } from "../../session.ts";
-import { type Answer, composeAnswer, createBatchPreview, findUnwritable } from "./answers.ts";
+import { type Answer, createAnswers } from "./answers.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 
@@ -65,24 +65,20 @@ export interface PreviewOptions {
  */
 export async function readPreview(path: string, options: PreviewOptions, session: Session): Promise<Preview> {
   const config = readConfig(session);
-  const connector = config.connectors.find(({ name }) => name === options.connector);
-  if (!connector) {
-    const names = config.connectors.map(({ name }) => name).join(", ");
-    throw new Failure("CLI_USAGE", `--connector ${options.connector}: the configuration has ${names}`);
-  }
+  const connector = requireConnector(config, "--connector", options.connector);
   const profiles = await compileProfiles(config);
   const profile = profileOf(connector, profiles);
   const mapper = createMappers(config, profiles).get(connector.name);
   if (!mapper) throw new TypeError(`no mapper for connector ${connector.name}`);
   const isPiped = path === STANDARD_INPUT;
   const fileName = isPiped ? "stdin" : basename(path);
-  const lookAt = (file: ReadableFile) =>
-    look({ file, fileName, config, connector, profile, mapper }, options.limit, session);
-  if (isPiped) return await lookAt(await readPiped(session, connector.maxBytes));
+  const examine = (file: ReadableFile) =>
+    previewOf({ file, fileName, config, connector, profile, mapper }, options.limit, session);
+  if (isPiped) return await examine(await readPiped(session, connector.maxBytes));
   const given = await openGivenFile(path);
   if ("problem" in given) throw new Failure("CLI_FILE_UNREADABLE", `${path}: ${given.problem}`);
   try {
-    return await lookAt(asReadable(given, path, connector.maxBytes));
+    return await examine(asReadable(given, path, connector.maxBytes));
   } finally {
     await given.handle.close();
   }
@@ -97,7 +93,7 @@ interface Source {
   readonly mapper: Mapper;
 }
 
-async function look(source: Source, limit: number, session: Session): Promise<Preview> {
+async function previewOf(source: Source, limit: number, session: Session): Promise<Preview> {
   const { file, fileName, config, connector, profile, mapper } = source;
   const format = fileFormatOf(connector, profile);
   const service = serviceSettings(config);
@@ -105,31 +101,30 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
   const counts = { accepted: 0, refused: 0, ignored: 0, waiting: 0 };
   const messages: PreviewMessage[] = [];
   const now = new Date(session.clock.now());
-  const whole = createBatchPreview(connector, profile, { fileName, now, outline: content.batch });
+  const answers = createAnswers(connector, profile, { fileName, now, outline: content.batch });
   const batches = content.problems.length > 0 ? [] : content.batches();
   for await (const batch of batches) {
     for (const message of batch) {
       const mapped = mapper.map(message);
       counts[mapped.verdict] += 1;
-      whole?.add(message, mapped);
+      answers.add(message, mapped);
       if (messages.length >= limit) continue;
-      const { header, verdict, problems, orders, controlRequests = [] } = mapped;
-      const parts = { fileName, connector, profile, now };
-      const resultProblem = findUnwritable(message, mapped, parts);
+      const { header, orders, controlRequests = [] } = mapped;
+      const resultProblem = answers.findUnwritable(message, mapped);
       // Rows have no other character set to go out in, as answers in HL7 have.
       const isParked = profile.format === "csv" && resultProblem !== undefined;
       messages.push({
         place: message.place,
         messageControlId: header?.messageControlId,
         messageType: header && [header.messageCode, header.triggerEvent].filter(Boolean).join("^"),
-        verdict,
-        problems,
+        verdict: mapped.verdict,
+        problems: mapped.problems,
         controlRequests,
         orders: orders.map((order) => ({
           order,
           calls: planCalls(order, service, wayOfFacility(config, order.facilityId)),
         })),
-        answer: whole || isParked ? undefined : composeAnswer(message, mapped, parts),
+        answer: isParked ? undefined : answers.answerTo(message, mapped),
         resultProblem,
       });
     }
@@ -140,7 +135,7 @@ async function look(source: Source, limit: number, session: Session): Promise<Pr
     profile: profile.name,
     problems: content.problems,
     messages,
-    batchAnswer: whole?.answer(content.problems),
+    batchAnswer: answers.batchAnswer(content.problems),
     counts,
     isWholeFile: format.isWholeFile,
   };

@@ -1,6 +1,6 @@
 import { HIDDEN } from "../../output/text.ts";
 
-/** Whose values an object of the service tells. */
+/** Whose values an object of the service holds. */
 type Owner = "person" | "procedure" | "container" | "place" | "order" | "unknown";
 
 /** What a read of the service shows, as the owner of its values. */
@@ -17,10 +17,10 @@ export const OWNERS = {
   inventory: "place",
 } as const satisfies Record<string, Owner>;
 
-/** Texts that the specification knows and that name no patient, whoever tells them. */
+/** Texts that the specification knows and that name no patient, whatever they are about. */
 const PLAIN = new Set("id canister cane position slot storageName sampleContainerId label".split(" "));
 
-/** Texts that are shown where they look like what they are to be: a time, or one word. */
+/** Texts that are shown where they have the shape of what they are to be: a time, or one word. */
 const SHAPES: Readonly<Record<string, RegExp>> = {
   ...Object.fromEntries(
     ["createdAt", "acceptedAt", "startedAt", "completedAt", "storedAt"].map((key) => [
@@ -31,7 +31,7 @@ const SHAPES: Readonly<Record<string, RegExp>> = {
   ...Object.fromEntries(["type", "status"].map((key) => [key, /^[A-Za-z]\w{1,39}$|^in progress$/i])),
 };
 
-/** Further texts by who tells them: a procedure's `code` is its number, a subject's is the patient's. */
+/** Further texts by what they are about: a procedure's `code` is its number, a subject's is the patient's. */
 const PLAIN_OF: Readonly<Record<Owner, ReadonlySet<string>>> = {
   person: new Set(),
   procedure: new Set(["code"]),
@@ -51,7 +51,7 @@ const PERSONAL =
 
 /**
  * What the service sent, with everything masked that names a patient or could: texts of fields that the specification
- * doesn't know among them, since nobody can tell what they hold. Keys, numbers of such fields, and null stay.
+ * doesn't know among them, since nobody knows what they hold. Keys, numbers of such fields, and null stay.
  */
 export function hideRecord(value: unknown, owner: Owner, mayShowPhi: boolean): unknown {
   return mayShowPhi ? value : hide(value, "", owner);

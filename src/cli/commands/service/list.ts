@@ -6,7 +6,6 @@ import {
   type ListQuestion,
   pathOfList,
   type ReadableList,
-  type ReadPage,
 } from "../../../service/lists/reads.ts";
 import {
   normalizeStatus,
@@ -16,7 +15,7 @@ import {
   toServiceWords,
 } from "../../../service/values.ts";
 import { exitStatusOf } from "../../exit-status.ts";
-import { readConfig, recordRead, withService } from "../../open.ts";
+import { facilityIdOf, readConfig, recordRead, withService } from "../../open.ts";
 import { ListWriter } from "../../output/list.ts";
 import type { Act } from "../../session.ts";
 import { columnsOf } from "./columns.ts";
@@ -57,13 +56,15 @@ export function listAct(list: ReadableList): Act {
     });
     const limit = options.all === true ? Number.POSITIVE_INFINITY : (options.limit ?? DEFAULT_LIMIT);
     const remarks = new Map<string, FilterRemark>();
-    const unchecked = new Unchecked();
+    /** Filters whose field no entry of any page had. */
+    let unchecked: readonly string[] | undefined;
     let hasMore = false;
     const failure = await withService(session, config, async (service) => {
       for await (const page of service.readList(question, new AbortController().signal)) {
         const room = limit - output.count;
         for (const [filter, remark] of page.remarks) remarks.set(filter, remark);
-        unchecked.see(page);
+        if (page.listed > 0)
+          unchecked = (unchecked ?? page.unchecked).filter((each) => page.unchecked.includes(each));
         const shown = page.entries.slice(0, room);
         output.write(shown.map((entry) => hideRecord(entry, OWNERS[list], session.mayShowPhi) as RawObject));
         hasMore = page.entries.length > room;
@@ -72,11 +73,11 @@ export function listAct(list: ReadableList): Act {
     }).then(() => undefined, asFailure);
     const { count } = output;
     const filterRemarks = [...remarks].map(([filter, remark]) => ({ filter, remark }));
-    const rest = { count, surface: question.surface, filterRemarks, uncheckedFilters: unchecked.filters };
+    const rest = { count, surface: question.surface, filterRemarks, uncheckedFilters: unchecked ?? [] };
     output.end({ hasMore, how: "--limit shows more, --all shows all", rest, failure });
     for (const [filter, remark] of remarks)
       session.note(`${REMARKS[remark]} ${filter}: its entries were filtered here, which takes longer.`);
-    for (const filter of unchecked.filters) {
+    for (const filter of unchecked ?? []) {
       const why = "so nobody knows whether the service applied it";
       session.note(`No entry has the field of the filter ${filter}, ${why}.`);
     }
@@ -86,19 +87,6 @@ export function listAct(list: ReadableList): Act {
     if (count > 0) session.note(`The list breaks off here, after ${count}.`);
     throw failure;
   };
-}
-
-/** Filters whose field no entry of any page had. */
-class Unchecked {
-  #filters: readonly string[] | undefined;
-
-  see({ listed, unchecked }: ReadPage): void {
-    if (listed > 0) this.#filters = (this.#filters ?? unchecked).filter((each) => unchecked.includes(each));
-  }
-
-  get filters(): readonly string[] {
-    return this.#filters ?? [];
-  }
 }
 
 /** What the options ask of the service. @throws Failure CLI_USAGE for options that contradict each other. */
@@ -113,7 +101,8 @@ export function toQuestion(list: ReadableList, options: ListOptions, config: Con
     filters.set(name, value);
   };
   const words = toServiceWords(config.service.words);
-  if (options.facility !== undefined) add("facilityId", facilityIdOf(options.facility, config), "--facility");
+  const facilityId = facilityIdOf(config, options.facility);
+  if (facilityId !== undefined) add("facilityId", facilityId, "--facility");
   if (options.status !== undefined) {
     const status = normalizeStatus(options.status, words);
     const theirs = theirStatusWords(status, words);
@@ -144,13 +133,6 @@ function surfaceOf(list: ReadableList, { surface, facility }: ListOptions, confi
   const way = facilityId === undefined ? config.service : wayOfFacility(config, facilityId);
   const wanted = surface ?? way.surface;
   return pathOfList(list, wanted) === undefined ? "request" : wanted;
-}
-
-function facilityIdOf(name: string, config: Config): number {
-  const id = config.facilityIdByCode.get(name);
-  if (id !== undefined) return id;
-  const known = [...config.facilityIdByCode.keys()].join(", ");
-  throw usage(`--facility ${name}: not configured; known are ${known}`);
 }
 
 /** By which filter a list finds a subject. @throws Failure CLI_USAGE where entries name none. */
