@@ -43,7 +43,7 @@ const effects = {
   body: z.enum(["empty", "html", "truncated", "without-ids"]),
   /** The connection ends after this many bytes of the answer, head included. */
   cutAfterBytes: z.int().min(0),
-  /** The token that the call carries is revoked just before it is looked at. */
+  /** The token that the call carries is revoked just before it is checked. */
   revokeToken: z.boolean(),
   /** Another behaviour for this call. */
   behave: behaviourSchema,

@@ -4,7 +4,7 @@ import { watchEventLoop } from "../../src/app/watch-event-loop.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { eventually } from "../support/eventually.ts";
 
-test("an event loop that stood still for more than a second is told in the log once, and for a minute", async () => {
+test("an event loop that stood still for more than a second is in the log once, and reported for a minute", async () => {
   const lines: unknown[] = [];
   const logger = pino({ level: "info" }, { write: (line) => void lines.push(JSON.parse(line)) });
   let laterMs = 0;

@@ -41,7 +41,7 @@ describe("orders cancel", () => {
       const [result] = JSON.parse(stdout).results;
       expect(result).toMatchObject({ id: "o1", isDone: false });
       expect(result.text).toContain("CANCEL_NOT_OFFERED");
-      // Whoever asked is a person and has been told, so nobody else is asked.
+      // Whoever asked is a person and knows it, so nobody else is asked.
       expect((await lab.cli(["tasks"])).stdout).toBe(
         "No task is open. What else needs a person: cryobridge status\n",
       );

@@ -254,7 +254,7 @@ describe("check says the token's lifetime", () => {
   it.each([
     ["number", "1h, as the token endpoint says"],
     ["absent", "the token endpoint does not say; 7m is assumed"],
-  ] as const)("told as %s", (expiresIn, words) =>
+  ] as const)("shown as %s", (expiresIn, words) =>
     withService({ simulator: { tokens: { expiresIn, lifetimeMs: 3_600_000 } } }, async (bench) => {
       const { readFile, writeFile } = await import("node:fs/promises");
       const file = `${bench.folder}/c.yaml`;

@@ -85,7 +85,7 @@ describe("check --offline", () => {
     });
   });
 
-  it("tells all mistakes of the configuration with status 3", async () => {
+  it("shows all mistakes of the configuration with status 3", async () => {
     await withFolder(async (folder) => {
       const text = `${configText(undefined)}\nlanes: { parkedBlock: true }\nretention: { orders: soon }\n`;
       const { status, stdout } = await check(folder, text, "--offline");
@@ -107,7 +107,7 @@ describe("check --offline", () => {
     });
   });
 
-  it("tells with status 3 that answers which senders wait for are never sent", async () => {
+  it("shows with status 3 that answers which senders wait for are never sent", async () => {
     await withFolder(async (folder) => {
       const tell =
         "profiles: { quiet: { extends: builtin/hl7-orders, results: { send: [refused, completed] } } }";
@@ -129,7 +129,7 @@ describe("check --offline", () => {
     });
   });
 
-  it("tells the mistakes of a profile by its name with status 3, and goes on", async () => {
+  it("shows the mistakes of a profile by its name with status 3, and goes on", async () => {
     await withFolder(async (folder) => {
       const profiles = `profiles: { odd: { extends: builtin/hl7-orders, operation: { from: "PID-3[" } } }`;
       const result = await check(folder, configText(undefined, profiles), "--offline", "--json");
@@ -142,7 +142,7 @@ describe("check --offline", () => {
     });
   });
 
-  it("tells with status 3 of character sets that nothing can be read or written in", async () => {
+  it("shows with status 3 of character sets that nothing can be read or written in", async () => {
     await withFolder(async (folder) => {
       const profiles = "profiles: { odd: { extends: builtin/hl7-orders, results: { encoding: utf8x } } }";
       const text = configText(undefined, profiles).replace(
@@ -166,7 +166,7 @@ describe("check --offline", () => {
     });
   });
 
-  it("tells a folder that can't be used, with status 1", async () => {
+  it("shows a folder that can't be used, with status 1", async () => {
     await withFolder(async (folder) => {
       await mkdir(join(folder, "hl7"));
       await writeFile(join(folder, "hl7", "in"), "a file where a folder should be");

@@ -54,7 +54,7 @@ async function opensslHears(port: number, ca: string, frame: string): Promise<st
 }
 
 describe("hl7 listen with a certificate", () => {
-  it("speaks TLS, tells which certificate it shows, and answers a sender of another project", () =>
+  it("speaks TLS, says which certificate it shows, and answers a sender of another project", () =>
     withPems(async ({ server }, path) => {
       const words = ["--cert", path("server.pem"), "--key", path("server.key")];
       const { status } = await withListen(words, async (port, printed, noted) => {

@@ -24,12 +24,12 @@ describe("a file that is none", () => {
     ["a table", Buffer.from("order_number,operation\nA-1,STORE\n"), /\(HL7_NO_MSH\)\n.*preview/],
     ["a capture of packets", pcap, /x is a capture of network packets; save the bytes of one TCP stream/],
     ["nothing", Buffer.alloc(0), /found nothing \(HL7_FILE_EMPTY\)\n {2}\S/],
-  ])("is told from its content by each command: %s", async (_, content, told) => {
+  ])("is recognised by its content by each command: %s", async (_, content, said) => {
     for (const words of commands) {
       const { status, stderr } = await hl7({ x: content }, ...words);
       expect({ status, stderr }).toEqual({
         status: failureStatusOf(words),
-        stderr: expect.stringMatching(told),
+        stderr: expect.stringMatching(said),
       });
     }
   });
@@ -38,13 +38,13 @@ describe("a file that is none", () => {
     ["a folder", "@", "this is a folder, not a file"],
     ["a name that nothing has", "@missing.hl7", "missing.hl7: there is no such file"],
     ["a name below a file", "@x/y", "x/y: there is no such file"],
-  ])("is told in words by each command: %s", async (_, path, told) => {
+  ])("is named in words by each command: %s", async (_, path, said) => {
     for (const words of commands) {
       const argv = words.map((word) => (word === "@x" ? path : word));
       const { status, stderr } = await hl7({ x: "" }, ...argv);
       expect({ status, stderr }).toEqual({
         status: failureStatusOf(words),
-        stderr: expect.stringContaining(told),
+        stderr: expect.stringContaining(said),
       });
     }
   });
@@ -129,7 +129,7 @@ describe("hl7 send", () => {
     );
   });
 
-  it("tells how far it came when it is stopped, with status 1 and without waiting", () =>
+  it("says how far it came when it is stopped, with status 1 and without waiting", () =>
     withReceiver(
       (socket, frame, nth) => nth === 1 && socket.write(ackOf(frame)),
       async (to, frames) => {
@@ -182,19 +182,19 @@ describe("hl7 send", () => {
     ["no frame", ackText("AA", "MSG0001"), "bytes came that are in no frame (0x0B first) ("],
     ["no acknowledgement", framed(hl7Text()), "; a frame came without a usable MSA ("],
     ["an answer to nobody", framed(ackText("AA", "")), "names no message (MSA-2 is empty) ("],
-  ])("says what came instead of an answer: %s", (_, answer, told) =>
+  ])("says what came instead of an answer: %s", (_, answer, said) =>
     withReceiver(
       (socket) => socket.end(answer),
       async (to) => {
         const { status, stdout } = await hl7({ "a.hl7": hl7Text() }, "send", "@a.hl7", "--to", to);
         expect(status).toBe(4);
-        expect(stdout).toContain(`${told}MLLP_NO_ANSWER)\n`);
+        expect(stdout).toContain(`${said}MLLP_NO_ANSWER)\n`);
         for (const secret of SECRETS) expect(stdout).not.toContain(secret);
       },
     ),
   );
 
-  it("waits no longer for a TLS handshake than it was told to", () =>
+  it("waits no longer for a TLS handshake than it was asked to", () =>
     withSilence(async (to) => {
       const words = ["send", "@a.hl7", "--to", to, "--tls", "--timeout", "3"];
       const { status, stdout } = await hl7({ "a.hl7": hl7Text() }, ...words);
@@ -241,7 +241,7 @@ describe("hl7 send", () => {
       });
     }));
 
-  it("speaks TLS where it is told to, and says what to look at where only the other side does", () =>
+  it("speaks TLS where it is asked to, and says what to check where only the other side does", () =>
     withCertificates(({ ca, server }) =>
       withListener(
         { tls: { ...server, requestCert: false } },

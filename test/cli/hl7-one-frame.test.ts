@@ -68,7 +68,7 @@ describe("hl7 send --one-frame", () => {
       },
     ));
 
-  it("takes an empty batch for one that tells of no error, and an answer that names no message for all", async () => {
+  it("takes an empty batch for one that reports no error, and an answer that names no message for all", async () => {
     await withReceiver(
       (socket) => socket.write(framed("BHS|^~\\&|C||L||||||C-1|B-1\rBTS|0\r")),
       async (to) => expect((await sendWhole(to)).stdout).toContain("messages: an empty batch after "),

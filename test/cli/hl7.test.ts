@@ -57,9 +57,9 @@ describe("hl7 show", () => {
     const one = await hl7({ "a.hl7": hl7Text() + other }, "show", "@a.hl7", "--segment", "ZXX");
     expect(one.status).toBe(0);
     expect(one.stdout).toMatch(/no segment ZXX\nmessage 2.*\n {2}ZXX\n/);
-    const told = await hl7({ "a.hl7": hl7Text() }, "show", "@a.hl7", "--segment", "ZXX", "--json");
-    expect(told.status).toBe(5);
-    expect(JSON.parse(told.stdout).messages).toMatchObject([{ type: "OML^O33", segments: [] }]);
+    const said = await hl7({ "a.hl7": hl7Text() }, "show", "@a.hl7", "--segment", "ZXX", "--json");
+    expect(said.status).toBe(5);
+    expect(JSON.parse(said.stdout).messages).toMatchObject([{ type: "OML^O33", segments: [] }]);
   });
 
   it("knows the names of a Z segment's neighbours and shows the Z segment without any", async () => {
@@ -114,13 +114,13 @@ describe("hl7 diff", () => {
     expect(stdout).toContain("2 differences\n");
   });
 
-  it("hides what the patient's values are, and tells that they differ", async () => {
+  it("hides what the patient's values are, and says that they differ", async () => {
     const after = hl7Text().replace(PATIENT.lastName, "Other");
     const { stdout } = await hl7({ "a.hl7": hl7Text(), "b.hl7": after }, "diff", "@a.hl7", "@b.hl7");
     expect(stdout).toContain("PID-5.1  •••• -> ••••\n");
   });
 
-  it("ends with 0 when they are the same, 1 when they differ and 2 when it can't tell, as diff does", async () => {
+  it("ends with 0 when they are the same, 1 when they differ and 2 when they can't be compared, as diff does", async () => {
     const files = { "a.hl7": hl7Text(), "b.hl7": `${hl7Text()}NTE|1|L|x\r`, "none.hl7": "nothing\r" };
     const statusOf = async (...words: string[]) => (await hl7(files, "diff", ...words)).status;
     expect(await statusOf("@a.hl7", "@a.hl7")).toBe(0);
@@ -201,7 +201,7 @@ describe("hl7 send and hl7 listen", () => {
       expect(await readFile(join(folder, "got", "000001.hl7"), "utf8")).toBe(hl7Text());
     }));
 
-  it("wait for the application acknowledgement behind the accept acknowledgement, and judge by it", async () => {
+  it("wait for the application acknowledgement after the accept acknowledgement, and judge by it", async () => {
     const text = hl7Text().replace("|P|2.5.1", "|P|2.5.1|||AL|AL");
     await withListen(["--answer", "AE"], async (port, printed) => {
       const to = ["--to", `127.0.0.1:${port}`];
@@ -290,7 +290,7 @@ describe("hl7 send and hl7 listen", () => {
     );
   });
 
-  it("save behind what an earlier run saved", () =>
+  it("save after what an earlier run saved", () =>
     withFolder(async (folder) => {
       const got = join(folder, "got");
       await mkdir(got);

@@ -70,7 +70,7 @@ describe("preview", () => {
     return lab.cli(["preview", file, "--connector", "lims"]);
   };
 
-  it("tells what a message wants of an earlier order, and what that is to ask for", () =>
+  it("says what a message wants of an earlier order, and what that is to ask for", () =>
     withLab(async (lab) => {
       const { stdout } = await preview(lab, ormControl("XO", { number: "A-1", labels: ["V-2"] }));
       expect(stdout).toMatch(

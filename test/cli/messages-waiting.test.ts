@@ -94,7 +94,7 @@ profiles: { own: { extends: builtin/csv-orders, operation: { from: operation, ta
 });
 
 describe("messages discard", () => {
-  it("gives a waiting message up with a reason, and lets go what waited behind it", async () => {
+  it("gives a waiting message up with a reason, and lets go what waited for it", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [west(1), csvMessage(2, { subject_code: "S-1" })]);
       const { status, stdout } = await cli(["messages", "discard", "m1", "--reason", "sent by mistake"]);

@@ -29,7 +29,7 @@ describe("messages list", () => {
 });
 
 describe("messages show", () => {
-  it("tells every problem with its hint, and keeps the text to itself", async () => {
+  it("shows every problem with its hint, and keeps the text to itself", async () => {
     await withLab(async ({ cli, take }) => {
       await take("bench", [csvMessage(1, { facility: "NOWHERE", date_of_birth: "1999-02-30" })]);
       const { status, stdout } = await cli(["messages", "show", "m1"]);
@@ -63,7 +63,7 @@ describe("messages show", () => {
 });
 
 describe("messages replay", () => {
-  it("maps refused messages anew with the corrected configuration and says what became of them", async () => {
+  it("maps refused messages again with the corrected configuration and says what became of them", async () => {
     await withLab(async ({ cli, take, pool, configFile }) => {
       await take("bench", [csvMessage(1, { facility: "SOUTH" })]);
       await take("lims", [hl7Message(1, { facility: "SOUTH" })]);

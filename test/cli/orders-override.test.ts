@@ -12,7 +12,7 @@ async function parked({ take, pool }: Lab, code: string): Promise<void> {
 }
 
 describe("orders retry --override", () => {
-  it("has a doubled order done, and keeps the person and the reason in audit and timeline", async () => {
+  it("has a repeated order done, and keeps the person and the reason in audit and timeline", async () => {
     await withLab(async (lab) => {
       await parked(lab, "ORDER_CONTAINER_IN_OPEN_ORDER");
       const { status, stdout } = await lab.cli([

@@ -108,7 +108,7 @@ describe("orders list", () => {
 });
 
 describe("orders show", () => {
-  it("tells by order number what came in, why it waits, and its timeline, without patients' data", async () => {
+  it("shows by order number what came in, why it waits, and its timeline, without patients' data", async () => {
     await withLab(async ({ cli, take }) => {
       await take("bench", [csvMessage(1)]);
       const { status, stdout } = await cli(["orders", "show", "C-1"]);
@@ -123,7 +123,7 @@ describe("orders show", () => {
     });
   });
 
-  it("tells the whole patient to who asks, and records that", async () => {
+  it("shows the whole patient to who asks, and records that", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1)]);
       const { stdout } = await cli(["orders", "show", "o1", "--show-phi", "--json"]);
@@ -222,7 +222,7 @@ describe("acting on orders", () => {
     });
   });
 
-  it("tells which orders could not be changed, with status 1", async () => {
+  it("says which orders could not be changed, with status 1", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1), csvMessage(2)]);
       await pool.query(PARK, [["C-1"]]);

@@ -53,7 +53,7 @@ describe("preview with results in another character set", () => {
     expect(stdout).toContain("|Zoë|");
   });
 
-  it("tells which of its results would be parked, and where the trouble is", async () => {
+  it("says which of its results would be parked, and where the trouble is", async () => {
     const content = hl7Text().replaceAll("VIAL-1", "ŁVIAL-1");
     const { stdout } = await preview({ ...HL7, ...inSet("8859/1"), content });
     expect(stdout).toContain("Its results would be parked:");
@@ -61,7 +61,7 @@ describe("preview with results in another character set", () => {
     expect(stdout).toContain("RESULT_NOT_ENCODABLE");
   });
 
-  it("tells so of rows, which have no answer in another set", async () => {
+  it("says so of rows, which have no answer in another set", async () => {
     const content = `${HEADER}\n${row("Ł-1")}\n`;
     const csv = { name: "o.csv", content, connector: "bench", ...inSet("windows-1252") };
     const { stdout } = await preview(csv, "--json");

@@ -22,7 +22,7 @@ async function aResult({ pool }: Lab, connector: string, name: string, orderId =
 }
 
 describe("what waits of a connector that is configured no more", () => {
-  it("is told by `queue list` with its old name and the way on, and not taken for the others'", () =>
+  it("is shown by `queue list` with its old name and the way on, and not taken for the others'", () =>
     withLab(async (lab) => {
       await lab.take("bench", [csvMessage(1), csvMessage(2)]);
       await lab.take("lims", [hl7Message(1)]);
@@ -51,7 +51,7 @@ describe("what waits of a connector that is configured no more", () => {
 });
 
 describe("queue move", () => {
-  it("has results, and what the orders lead to later, told through the other connector", () =>
+  it("has results, and what the orders lead to later, sent through the other connector", () =>
     withLab(async (lab) => {
       const { pool } = lab;
       await lab.take("bench", [csvMessage(1)]);
@@ -113,7 +113,7 @@ describe("queue move", () => {
     }),
   );
 
-  it("takes along what no file could be made of, to be made anew for the other connector", () =>
+  it("takes along what no file could be made of, to be made again for the other connector", () =>
     withLab(async (lab) => {
       const { pool } = lab;
       await lab.take("bench", [csvMessage(1)]);
@@ -139,7 +139,7 @@ describe("queue move", () => {
       expect((await lab.pool.query("select from deliveries where connector = 'old'")).rowCount).toBe(1);
     }));
 
-  it("has result files numbered behind those of both", () =>
+  it("has result files numbered after those of both", () =>
     withLab(async (lab) => {
       await lab.take("bench", [csvMessage(1)]);
       await rename(lab, "bench", "old");

@@ -35,14 +35,14 @@ describe("orders resolve for an order of the external surface", () => {
     ["a request", ["--request-id", "1"], "goes by the external surface"],
     ["both", ["--request-id", "1", "--procedure-id", "2"], "with --request-id N or"],
     ["nothing", [], "with --request-id N or"],
-  ])("is refused with %s named", (_words, words, told) =>
+  ])("is refused with %s named", (_words, words, said) =>
     withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1)]);
       await pool.query(PARK);
       await pool.query(wanted);
       const done = await cli(["orders", "resolve", "C-1", ...words, "--unchecked"]);
       expect(done.status).toBe(2);
-      expect(done.stderr).toContain(told);
+      expect(done.stderr).toContain(said);
       expect((await pool.query("select state from orders")).rows).toEqual([{ state: "parked" }]);
     }),
   );

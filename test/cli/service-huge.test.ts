@@ -65,7 +65,7 @@ describe("a list of 50,000 entries", () => {
       });
       expect(status).toBe(0);
       expect(stdout.match(entry)).toHaveLength(TOTAL);
-      // At each page all entries before it were out, so that none but those of one page are held.
+      // At each page all entries before it were out, so that none but those of one page are kept.
       expect(writtenAtPage.slice(1)).toEqual(writtenAtPage.slice(1).map((_, index) => index * PAGE));
     });
   });

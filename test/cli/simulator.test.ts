@@ -28,7 +28,7 @@ async function withSimulatorCommand(
 }
 
 describe("cryobridge simulator", () => {
-  it("tells its address and credentials, and runs until it is asked to stop", async () => {
+  it("shows its address and credentials, and runs until it is asked to stop", async () => {
     const status = await withSimulatorCommand([], async (started) => {
       const { url, tokenUrl, clientId, clientSecret } = started as Record<string, string> & { url: string };
       const answer = await fetch(String(tokenUrl), {

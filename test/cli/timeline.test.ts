@@ -38,7 +38,7 @@ describe("an entry of the timeline in words", () => {
     expect(describeEvent({ kind, detail })).toBe(words);
   });
 
-  it("tells an entry of a kind that it doesn't know as it stands", () => {
+  it("shows an entry of a kind that it doesn't know as it stands", () => {
     expect(describeEvent({ kind: "teleported", detail: { to: "Mars" } })).toBe('teleported {"to":"Mars"}');
     expect(describeEvent({ kind: "constructor", detail: {} })).toBe("constructor");
   });

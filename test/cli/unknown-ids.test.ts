@@ -47,14 +47,14 @@ describe("an id that nobody knows", () => {
 
   it("ends each of those that ask the ledger with status 5, in words and in JSON, and nothing is done", async () => {
     await withLab(async ({ cli, pool }) => {
-      const told = [];
+      const said = [];
       for (const line of lines) {
         const { status, stdout, stderr } = await cli(line.split(" "));
         const inJson = await cli([...line.split(" "), "--json"]);
         const what = /^error: no (order|message|delivery|task)\b/.test(stderr) && stdout === "";
-        told.push([line, what, status, inJson.status, JSON.parse(inJson.stdout).error.code]);
+        said.push([line, what, status, inJson.status, JSON.parse(inJson.stdout).error.code]);
       }
-      expect(told).toEqual(lines.map((line) => [line, true, 5, 5, "CLI_NOT_FOUND"]));
+      expect(said).toEqual(lines.map((line) => [line, true, 5, 5, "CLI_NOT_FOUND"]));
       expect((await pool.query("select from audit")).rowCount).toBe(0);
     });
   });
@@ -69,9 +69,9 @@ describe("an id that nobody knows", () => {
 
   test.each(AT_SERVICE)("ends %s with status 5", (line) =>
     withService({}, async ({ cli }) => {
-      const told = await cli([...line.split(" "), "999", "--json"]);
-      expect(told.status).toBe(5);
-      expect(JSON.parse(told.stdout).error).toMatchObject({ code: "SERVICE_NOT_FOUND" });
+      const said = await cli([...line.split(" "), "999", "--json"]);
+      expect(said.status).toBe(5);
+      expect(JSON.parse(said.stdout).error).toMatchObject({ code: "SERVICE_NOT_FOUND" });
     }),
   );
 

@@ -77,7 +77,7 @@ describe("wrong usage", () => {
     expect(stderr).toMatch(message);
   });
 
-  it("is told as one JSON document with --json, wherever that stands", async () => {
+  it("is one JSON document with --json, wherever that stands", async () => {
     const { status, stdout, stderr } = await runCli(["orders", "list", "--limit", "x", "--json"]);
     expect({ status, stderr }).toEqual({ status: 2, stderr: "" });
     expect(JSON.parse(stdout)).toEqual({

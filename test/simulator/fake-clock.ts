@@ -5,7 +5,7 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-/** A clock that stands still until it is told to move on. */
+/** A clock that stands still until it is moved on. */
 export interface FakeClock extends Clock {
   /** Moves on, waking sleepers in turn and letting what they start run before the next one wakes. */
   pass(ms: number): Promise<void>;
@@ -15,7 +15,7 @@ export interface FakeClock extends Clock {
 export function createFakeClock(startsAt = Date.parse("2026-03-01T08:00:00Z")): FakeClock {
   let passedMs = 0;
   const sleepers = new Set<Sleeper>();
-  const settle = () => new Promise((resolve) => setImmediate(resolve));
+  const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
   return {
     now: () => startsAt + passedMs,
     monotonic: () => passedMs,
@@ -33,7 +33,7 @@ export function createFakeClock(startsAt = Date.parse("2026-03-01T08:00:00Z")): 
     pass: async (ms) => {
       const until = passedMs + ms;
       for (;;) {
-        await settle();
+        await nextTurn();
         const due = [...sleepers].filter((sleeper) => sleeper.due <= until);
         const [next] = due.sort((a, b) => a.due - b.due);
         if (!next) break;
@@ -42,7 +42,7 @@ export function createFakeClock(startsAt = Date.parse("2026-03-01T08:00:00Z")): 
         next.wake();
       }
       passedMs = until;
-      await settle();
+      await nextTurn();
     },
   };
 }

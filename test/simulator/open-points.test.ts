@@ -65,7 +65,7 @@ test("an inventory names what is stored and where", () =>
     });
   }));
 
-test("containers and subjects may be there before anyone calls, labels doubled", () =>
+test("containers and subjects may be there before anyone calls, a label twice too", () =>
   withSimulator(
     {
       subjects: [SUBJECT],

@@ -153,8 +153,8 @@ test("a request for an unknown subject or with a label twice is refused", () =>
     expect((await post("/api/procedure-requests", STORE)).status).toBe(422);
     simulator.control.addSubject(SUBJECT);
     const [first] = STORE.sampleContainers;
-    const doubled = await post("/api/procedure-requests", { ...STORE, sampleContainers: [first, first] });
-    expect(doubled.json.details).toEqual([
+    const repeated = await post("/api/procedure-requests", { ...STORE, sampleContainers: [first, first] });
+    expect(repeated.json.details).toEqual([
       { field: "sampleContainers[1].sampleContainerId", message: "named twice" },
     ]);
     expect((await post("/api/procedure-requests", { ...STORE, type: "store" })).status).toBe(422);

@@ -27,7 +27,7 @@ test("the journal holds every executed creation with what was sent", () =>
     ]);
   }));
 
-test("an order that was made twice is told as doubled, whatever the order of its labels", () =>
+test("an order that was made twice is listed as such, whatever the order of its labels", () =>
   withSimulator({}, async ({ post, simulator }) => {
     simulator.control.addSubject(SUBJECT);
     const first = (await post("/api/procedure-requests", STORE)).json;

@@ -76,7 +76,7 @@ test("a token is refused once its lifetime is over", async () => {
   });
 });
 
-test("the lifetime may be told as a string or not at all", async () => {
+test("the lifetime may be sent as a string or not at all", async () => {
   await withSimulator({ tokens: { expiresIn: "string" } }, async (bench) => {
     expect((await askToken(bench, BY_POST)).json.expires_in).toBe("3600");
   });
@@ -113,7 +113,7 @@ test.each([
   }),
 );
 
-test("the wanted scope may stand among others, and is told back", () =>
+test("the wanted scope may stand among others, and is sent back", () =>
   withSimulator({ tokens: { scope: "storage", audience: "urn:storage" } }, async (bench) => {
     const body = `${GRANT}&scope=profile+storage&audience=urn:storage`;
     const reply = await askToken(bench, body, basic("cryobridge", "simulator-secret"));

@@ -20,7 +20,7 @@ export interface Ask {
 
 export interface Bench {
   readonly simulator: Simulator;
-  /** Calls the simulator over HTTP, with the default API token unless told otherwise. */
+  /** Calls the simulator over HTTP, with the default API token unless asked otherwise. */
   readonly ask: (path: string, ask?: Ask) => Promise<Reply>;
   readonly post: (path: string, body: unknown, ask?: Ask) => Promise<Reply>;
 }

@@ -107,7 +107,7 @@ export class Schedule {
   }
 }
 
-/** Puts an entry behind all that are due before it or at the same moment. */
+/** Puts an entry after all that are due before it or at the same moment. */
 function insert(entries: Entry[], entry: Entry): void {
   let low = 0;
   let high = entries.length;
