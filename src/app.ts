@@ -287,11 +287,9 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     epoch,
     requireNewestKnown: restored.requireNewestKnown,
   });
-  const { pool } = ledger;
-  const mayRead = isServiceReachable;
-  const [mayCall, onProgress] = [isServiceReachable, feeder.nudge];
-  onClose(startSideLoops(config, { ...context, pool, service, mayCall, onProgress }));
-  const refills = await startRefills(config, { ...context, pool, service, mayRead });
+  const side = { ...context, pool: ledger.pool, service };
+  onClose(startSideLoops(config, { ...side, mayCall: isServiceReachable, onProgress: feeder.nudge }));
+  const refills = await startRefills(config, { ...side, mayRead: isServiceReachable });
   onClose(() => refills.stop());
   return {
     queues,
@@ -299,10 +297,10 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     feeder,
     troubles: () => {
       const troubles: string[] = [];
-      if (!lock.isHeld) troubles.push("the submitter's lock is not held: the database is away");
+      if (!lock.isHeld) troubles.push("the submitter's lock is lost: the database is away");
       if (service.breaker.opening) troubles.push(serviceTrouble(service.breaker.opening));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
-        troubles.push("the feeder has not looked at the ledger for two minutes");
+        troubles.push("the feeder has not read the ledger for two minutes");
       return [...troubles, ...refills.troubles(), ...shapeTroubles(service, clock)];
     },
   };
@@ -323,16 +321,13 @@ interface JobParts {
 async function runJobs(context: Context, parts: JobParts): Promise<void> {
   const { config, clock, logger, ledger } = context;
   const { queues, service, feeder, lock, owner, abandoned } = parts;
+  const { pool } = ledger;
   const backoff = BACKOFF;
   const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
-  const random = Math.random;
+  const common = { pool, service, clock, logger, random: Math.random };
   const submit: SubmitDeps = {
-    pool: ledger.pool,
-    writer: openOrderWriter(ledger.pool, parts.epoch),
-    service,
-    clock,
-    logger,
-    random,
+    ...common,
+    writer: openOrderWriter(pool, parts.epoch),
     owner,
     abandoned,
     requireNewestKnown: parts.requireNewestKnown,
@@ -349,20 +344,10 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
       wayOf,
     },
   };
-  const track: TrackDeps = {
-    pool: ledger.pool,
-    service,
-    logger,
-    clock,
-    polling: config.service.polling,
-    concurrency: config.service.concurrency,
-    wayOf,
-  };
+  const { polling, concurrency } = config.service;
+  const track: TrackDeps = { ...common, polling, concurrency, wayOf };
   const deliver: DeliverDeps = {
-    pool: ledger.pool,
-    clock,
-    logger,
-    random,
+    ...common,
     backoff,
     targetByConnector: parts.targets,
     parkAfter: config.delivery.parkAfter,
@@ -374,14 +359,10 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
     await submitBatch(batch, submit, signal);
     feeder.nudge();
   });
-  await queues.work(
-    "track",
-    Math.max(1, Math.ceil(config.service.concurrency / 2)),
-    async ({ facilityId }, signal) => {
-      await trackFacility(facilityId, track, signal);
-      feeder.nudge();
-    },
-  );
+  await queues.work("track", Math.max(1, Math.ceil(concurrency / 2)), async ({ facilityId }, signal) => {
+    await trackFacility(facilityId, track, signal);
+    feeder.nudge();
+  });
   await queues.work("deliver", Math.max(1, config.connectors.length), ({ connector }, signal) =>
     deliverConnector(connector, deliver, signal),
   );
