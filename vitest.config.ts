@@ -26,6 +26,10 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 120_000,
     pool: "forks",
+    // Nothing is global, so files share their worker's modules, which Node.js loads as the program's: half of the run was
+    // spent on starting a process for each file and on loading the sources there.
+    isolate: false,
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     sequence: { sequencer: SlowFirst },
     // Most tests wait for servers and files, so four files run at once even on two cores, which they keep busy. Each of the
     // concurrent tests of a file may run a whole site with some twenty connections to the run's server, which takes 200.
