@@ -34,7 +34,7 @@ interface Run {
   readonly peakMb: number;
   readonly lost: number;
   readonly doubled: number;
-  readonly untold: number;
+  readonly unreported: number;
   readonly tally: Tally;
 }
 
@@ -53,7 +53,12 @@ export async function benchOrders(count: number): Promise<BenchReport> {
     figures: [
       { name: "lost", value: few.lost + many.lost, unit: "orders", bound: { atMost: 0 } },
       { name: "doubled", value: few.doubled + many.doubled, unit: "orders", bound: { atMost: 0 } },
-      { name: "not told to the lab", value: few.untold + many.untold, unit: "orders", bound: { atMost: 0 } },
+      {
+        name: "not reported to the lab",
+        value: few.unreported + many.unreported,
+        unit: "orders",
+        bound: { atMost: 0 },
+      },
       { name: "from the drop to the last result", value: many.seconds, unit: "s" },
       { name: "orders, all in all", value: count / many.seconds, unit: "orders/s" },
       { name: "submitted", value: many.submittedPerSecond, unit: "orders/s" },
@@ -85,11 +90,11 @@ async function runOrders(count: number): Promise<Run> {
     const memory = watchMemory(daemon.pid);
     const startedAt = performance.now();
     await site.lab.drop("csv", "orders.csv", labCsv(planned.map(({ number }) => ({ number }))));
-    const told = withPool(site.dataDir, (pool) => waitUntil(() => isAllTold(pool, count), WITHIN_MS));
-    await Promise.race([told, daemon.unexpectedEnd]);
+    const reported = withPool(site.dataDir, (pool) => waitUntil(() => isAllReported(pool, count), WITHIN_MS));
+    await Promise.race([reported, daemon.unexpectedEnd]);
     const seconds = (performance.now() - startedAt) / 1_000;
     memory.stop();
-    const account = await site.settle(planned, 10_000);
+    const account = await site.waitForEnd(planned, 10_000);
     await daemon.end("SIGTERM");
     const tally = site.simulator.tally();
     const times = tally.journal.map(({ at }) => Date.parse(at));
@@ -103,23 +108,23 @@ async function runOrders(count: number): Promise<Run> {
       peakMb: memory.peakMb,
       lost: account.lost.length + account.mistaken.length,
       doubled: account.doubled.length + account.invented.length,
-      untold: account.untold.length,
+      unreported: account.unreported.length,
       tally,
     };
   });
 }
 
 /** Whether all orders are in, at their end, and in the result files. A cheap look: the full account comes afterwards. */
-async function isAllTold(pool: pg.Pool, count: number): Promise<boolean> {
-  const { rows } = await pool.query<{ orders: number; ended: number; untold: number; pending: number }>(
+async function isAllReported(pool: pg.Pool, count: number): Promise<boolean> {
+  const { rows } = await pool.query<{ orders: number; ended: number; unreported: number; pending: number }>(
     `select count(*)::integer as orders,
             count(*) filter (where state in ('completed', 'rejected', 'cancelled', 'failed', 'parked'))::integer as ended,
-            (select count(*)::integer from outcomes where not is_composed) as untold,
+            (select count(*)::integer from outcomes where not is_composed) as unreported,
             (select count(*)::integer from deliveries where state = 'pending') as pending
        from orders`,
   );
   const [row] = rows;
-  return row?.orders === count && row.ended === count && row.untold === 0 && row.pending === 0;
+  return row?.orders === count && row.ended === count && row.unreported === 0 && row.pending === 0;
 }
 
 function countPolls(tally: Tally): number {

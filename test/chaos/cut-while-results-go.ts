@@ -17,7 +17,7 @@ export interface ResultsPlan {
   readonly orders: number;
   readonly cuts: number;
   /** How long all may take after the last restart, ms. */
-  readonly settleWithinMs: number;
+  readonly endWithinMs: number;
 }
 
 /** What came of it. */
@@ -25,9 +25,9 @@ export interface ResultsReport {
   readonly account: Account;
   /** What the lab and the ledger don't agree on. */
   readonly faults: readonly string[];
-  /** Results that the lab acknowledged, and how many of them it was told again. */
-  readonly told: number;
-  readonly toldAgain: number;
+  /** Results that the lab acknowledged, and how many of them were sent again. */
+  readonly sent: number;
+  readonly sentAgain: number;
 }
 
 const MEGABYTES = 384;
@@ -43,7 +43,7 @@ const SENT = [
   "cancelled",
   "parked",
 ];
-/** A third of the cuts hit the start-up, in which what the lab may have is told again. */
+/** A third of the cuts hit the start-up, in which what the lab may have is sent again. */
 const SINCE_START_MS: Spread = [300, 2_500];
 /** The others come right after the lab has acknowledged some results. */
 const SINCE_NEWS_MS: Spread = [0, 80];
@@ -98,7 +98,7 @@ export async function runResultsWithCuts(plan: ResultsPlan): Promise<ResultsRepo
           await eventually(() => send(plan.orders).then(() => answers.size === numbers.length), {
             what: "an answer to each order",
           });
-          const ledger = await settle(site, plan);
+          const ledger = await waitForEnd(site, plan);
           return {
             account: account({
               planned: numbers.map(toPlanned),
@@ -108,8 +108,8 @@ export async function runResultsWithCuts(plan: ResultsPlan): Promise<ResultsRepo
               csvResults: new Map(),
             }),
             faults: await compare(site, lab),
-            told: lab.count,
-            toldAgain: lab.count - lab.heard.size,
+            sent: lab.count,
+            sentAgain: lab.count - lab.heard.size,
           };
         });
       }),
@@ -130,8 +130,8 @@ async function news(lab: ResultLab, more: number): Promise<void> {
   await eventually(() => lab.count >= before + more, { withinMs: NEWS_WITHIN_MS }).catch(() => undefined);
 }
 
-/** The orders, when all are at their end and nothing is left to be told, or when the time is over. */
-async function settle(site: ChildSite, plan: ResultsPlan): Promise<readonly LedgerOrder[]> {
+/** The orders, when all are at their end and nothing is left to send, or when the time is over. */
+async function waitForEnd(site: ChildSite, plan: ResultsPlan): Promise<readonly LedgerOrder[]> {
   const isToldAll = () =>
     withPool(site.dataDir, async (pool) => {
       const { rows } = await pool.query(
@@ -143,7 +143,7 @@ async function settle(site: ChildSite, plan: ResultsPlan): Promise<readonly Ledg
     const orders = await site.orders();
     return orders.length >= plan.orders && orders.every(isAtItsEnd) && (await isToldAll());
   };
-  await eventually(isOver, { withinMs: plan.settleWithinMs }).catch(() => undefined);
+  await eventually(isOver, { withinMs: plan.endWithinMs }).catch(() => undefined);
   return await site.orders();
 }
 
@@ -158,7 +158,7 @@ function resultsByName(lab: ResultLab): Map<string, string> {
 
 const numberIn = (text: string) => /\rORC\|[^|]*\|([^|^]*)/.exec(text)?.[1] ?? "";
 
-/** What the lab was told against what the ledger has of it. */
+/** What was sent to the lab against what the ledger has of it. */
 async function compare(site: ChildSite, lab: ResultLab): Promise<string[]> {
   const faults: string[] = [];
   const { rows } = await withPool(site.dataDir, (pool) =>
@@ -166,16 +166,16 @@ async function compare(site: ChildSite, lab: ResultLab): Promise<string[]> {
   );
   const known = new Set(rows.map(({ bytes }) => bytes.toString()));
   for (const [controlId, [first = "", ...repeats]] of lab.heard) {
-    if (repeats.some((text) => text !== first)) faults.push(`${controlId} was told in different words`);
+    if (repeats.some((text) => text !== first)) faults.push(`${controlId} was sent in different words`);
     if (!known.has(first)) faults.push(`${controlId} is not what the ledger has of it`);
   }
   const heard = new Set([...lab.heard.values()].flat());
   for (const { bytes, state } of rows) {
     if (state !== "delivered" || !heard.has(bytes.toString()))
-      faults.push(`a result is ${state} and was not told`);
+      faults.push(`a result is ${state} and was not sent`);
   }
   for (const [number, ids] of Map.groupBy(resultsByName(lab).keys(), (name) => name.split("_")[0])) {
-    if (ids.toSorted().join() !== ids.join()) faults.push(`what came of ${number} was told in another order`);
+    if (ids.toSorted().join() !== ids.join()) faults.push(`what came of ${number} was sent in another order`);
   }
   return faults;
 }

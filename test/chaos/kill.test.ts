@@ -6,7 +6,7 @@ import { readSettings } from "./settings.ts";
 
 const { seed: firstSeed, runs, orders, kills } = readSettings(process.env);
 const seeds = Array.from({ length: runs }, (_, run) => firstSeed + run);
-const SETTLE_WITHIN_MS = 300_000;
+const END_WITHIN_MS = 300_000;
 
 /** A service on a bad day: one call in six goes wrong, some after they were executed, some before, some late. */
 const BAD_DAY: readonly FaultRule[] = [
@@ -19,26 +19,26 @@ const BAD_DAY: readonly FaultRule[] = [
   { name: "cut read", method: "GET", path: "/api/**", after: "drop", probability: 0.02 },
 ];
 
-async function runAndTell(title: string, plan: Omit<KillPlan, "orders" | "kills" | "settleWithinMs">) {
+async function runAndPrint(title: string, plan: Omit<KillPlan, "orders" | "kills" | "endWithinMs">) {
   console.log(`${title}: seed ${plan.seed}, ${orders} orders, ${kills} kills`);
-  const report = await runWithKills({ ...plan, orders, kills, settleWithinMs: SETTLE_WITHIN_MS });
+  const report = await runWithKills({ ...plan, orders, kills, endWithinMs: END_WITHIN_MS });
   const { requests, uncertain, recoveryMs } = report;
   console.log(
-    `  ${requests} requests, ${uncertain} uncertain retrievals, all told ${recoveryMs} ms after the last start`,
+    `  ${requests} requests, ${uncertain} uncertain retrievals, all reported ${recoveryMs} ms after the last start`,
   );
   return report;
 }
 
 describe("a daemon that is killed again and again", () => {
   test.each(seeds)("submits each order once and tells the lab of each (seed %i)", async (seed) => {
-    const { account, requests, uncertain } = await runAndTell("kills", { seed });
+    const { account, requests, uncertain } = await runAndPrint("kills", { seed });
     expect(account).toEqual(ALL_WELL);
     expect(requests).toBeGreaterThanOrEqual(orders - uncertain);
     expect(requests).toBeLessThanOrEqual(orders);
   });
 
   test.each(seeds)("does so while the service loses and delays answers, too (seed %i)", async (seed) => {
-    const { account, requests, uncertain } = await runAndTell("kills and faults", { seed, faults: BAD_DAY });
+    const { account, requests, uncertain } = await runAndPrint("kills and faults", { seed, faults: BAD_DAY });
     expect(account).toEqual(ALL_WELL);
     expect(requests).toBeGreaterThanOrEqual(orders - uncertain);
     expect(requests).toBeLessThanOrEqual(orders);

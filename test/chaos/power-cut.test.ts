@@ -10,7 +10,7 @@ import { readSettings } from "./settings.ts";
 
 const { seed: firstSeed, runs, orders, cuts } = readSettings(process.env);
 const seeds = Array.from({ length: runs }, (_, run) => firstSeed + run);
-const SETTLE_WITHIN_MS = 300_000;
+const END_WITHIN_MS = 300_000;
 
 describe.runIf(machineHas("disks in files"))("when the power is cut again and again", () => {
   test.each(seeds)(
@@ -23,9 +23,9 @@ describe.runIf(machineHas("disks in files"))("when the power is cut again and ag
   );
 
   test.each(seeds)(
-    "each dropped file is taken once, and each result is whole and told once (seed %i)",
+    "each dropped file is taken once, and each result is whole and sent once (seed %i)",
     async (seed) => {
-      const report = await runWithPowerCuts({ seed, orders, cuts, settleWithinMs: SETTLE_WITHIN_MS });
+      const report = await runWithPowerCuts({ seed, orders, cuts, endWithinMs: END_WITHIN_MS });
       const { faults, account, requests, uncertain } = report;
       console.log(
         `files: seed ${seed}, ${cuts} cuts, ${requests} requests, ${uncertain} uncertain retrievals`,
@@ -37,11 +37,11 @@ describe.runIf(machineHas("disks in files"))("when the power is cut again and ag
   );
 
   test.each(seeds)(
-    "a lab is told all results by MLLP, and what it is told again is the same to the byte (seed %i)",
+    "a lab gets all results by MLLP, and what is sent again is the same to the byte (seed %i)",
     async (seed) => {
-      const report = await runResultsWithCuts({ seed, orders, cuts, settleWithinMs: SETTLE_WITHIN_MS });
-      const { faults, account, told, toldAgain } = report;
-      console.log(`results: seed ${seed}, ${cuts} cuts, ${told} told, ${toldAgain} of them again`);
+      const report = await runResultsWithCuts({ seed, orders, cuts, endWithinMs: END_WITHIN_MS });
+      const { faults, account, sent, sentAgain } = report;
+      console.log(`results: seed ${seed}, ${cuts} cuts, ${sent} sent, ${sentAgain} of them again`);
       expect({ faults, account }).toEqual({ faults: [], account: ALL_WELL });
     },
   );

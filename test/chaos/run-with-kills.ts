@@ -16,7 +16,7 @@ export interface KillPlan {
   /** Which of the service's interfaces orders go by; `request` by default. */
   readonly surface?: "request" | "external";
   /** How long all may take after the last restart, ms. */
-  readonly settleWithinMs: number;
+  readonly endWithinMs: number;
 }
 
 /** What came of it. */
@@ -26,7 +26,7 @@ export interface KillReport {
   readonly requests: number;
   /** Retrievals that wait for a person, since nothing proved what became of their call. */
   readonly uncertain: number;
-  /** From the last restart to the last order told. */
+  /** From the last restart to the last order reported. */
   readonly recoveryMs: number;
 }
 
@@ -78,7 +78,7 @@ export async function runWithKills(plan: KillPlan): Promise<KillReport> {
     }
     const restartedAt = performance.now();
     await site.start().running;
-    const account = await site.settle(load.orders, plan.settleWithinMs);
+    const account = await site.waitForEnd(load.orders, plan.endWithinMs);
     const recoveryMs = Math.round(performance.now() - restartedAt);
     const uncertain = (await site.orders()).filter((order) => order.state === "parked").length;
     return { account, requests: site.simulator.tally().journal.length, uncertain, recoveryMs };

@@ -15,7 +15,7 @@ import { type Site, withSite } from "../support/with-daemon.ts";
 const [WRITES_CUT, OTHERS_CUT] = [1 / 12, 1 / 150];
 /** How long until a backend gets what was sent to it, and then until the server notices that nobody is there. */
 const ORPHANED_MS: Spread = [0, 400];
-/** What a worker that claimed an order and wasn't told loses is no order but the minutes until its lease is over. */
+/** What a worker that claimed an order and got no answer loses is no order but the minutes until its lease is over. */
 const CLAIM = "lease_until = now() + $4";
 
 /** The site's own daemon, and an MLLP connector, with the database behind a way that breaks. */
@@ -84,7 +84,7 @@ export interface LostCommitsReport {
   /** Numbers of all orders of the ledger, and how many requests the service made. */
   readonly numbers: readonly string[];
   readonly requests: number;
-  /** Retrievals that wait for a person: their intent was kept without the worker being told, so that it made no call. */
+  /** Retrievals that wait for a person: their intent was kept without an answer to the worker, so that it made no call. */
   readonly uncertain: number;
   /** Control ids of messages that were accepted, without the MSG- in front. */
   readonly accepted: readonly string[];
@@ -92,7 +92,7 @@ export interface LostCommitsReport {
   readonly answeredAnew: readonly string[];
 }
 
-const SETTLE_WITHIN_MS = 60_000;
+const END_WITHIN_MS = 60_000;
 
 /** The numbers of the orders that come by MLLP. */
 export const messageNumbers = ({ seed, messages }: LostCommitsPlan) =>
@@ -114,18 +114,18 @@ export function runWithLostCommits(plan: LostCommitsPlan): Promise<LostCommitsRe
       for (const { connector, name, content } of load.files) await site.drop(connector, name, content);
       const answers = await sending;
       await eventually(async () => (await site.orders()).length >= orders + messages, {
-        withinMs: SETTLE_WITHIN_MS,
+        withinMs: END_WITHIN_MS,
       });
       const cuts = await endCuts();
       const areAtTheirEnd = async () => (await site.orders()).every(isAtItsEnd);
-      await eventually(areAtTheirEnd, { withinMs: SETTLE_WITHIN_MS, what: "the end of all orders" });
+      await eventually(areAtTheirEnd, { withinMs: END_WITHIN_MS, what: "the end of all orders" });
       const ledger = await site.orders();
       const look = async () => {
         const [hl7Results, csvResults] = [await site.results("hl7"), await site.results("csv")];
         const { simulator } = site;
         return account({ planned: load.orders, ledger, simulator, hl7Results, csvResults });
       };
-      await eventually(async () => (await look()).untold.length === 0).catch(() => undefined);
+      await eventually(async () => (await look()).unreported.length === 0).catch(() => undefined);
       const byMessages = new Set(sent.map((number) => `STORE S-${number} V-${number}`));
       const found = await look();
       const { rows } = await site.pool.query<{ number: string }>(

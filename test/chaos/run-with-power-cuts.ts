@@ -17,7 +17,7 @@ export interface PowerCutPlan {
   readonly orders: number;
   readonly cuts: number;
   /** How long all may take after the last restart, ms. */
-  readonly settleWithinMs: number;
+  readonly endWithinMs: number;
 }
 
 /** What came of it. */
@@ -85,7 +85,7 @@ export async function runWithPowerCuts(plan: PowerCutPlan): Promise<PowerCutRepo
         }
       }
       await site.start().running;
-      const account = await site.settle(load.orders, plan.settleWithinMs);
+      const account = await site.waitForEnd(load.orders, plan.endWithinMs);
       faults.push(...(await findFaults(disk, site, dropped)), ...(await findLeft(disk, dropped)));
       const uncertain = (await site.orders()).filter((order) => order.state === "parked").length;
       return { account, faults, requests: site.simulator.tally().journal.length, uncertain };

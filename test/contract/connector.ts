@@ -80,7 +80,7 @@ export function describeConnectorContract(
         await second.stop();
       }));
 
-    test("delivers a result once however often it is told to", () =>
+    test("delivers a result once however often it is asked to", () =>
       withConnector(async (connector, lab) => {
         const file = { fileName: "PO-1_0000000001.txt", bytes: Buffer.from("a result\r") };
         await connector.deliver(file);

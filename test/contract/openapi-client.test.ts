@@ -52,7 +52,7 @@ async function playDay(site: Site): Promise<void> {
   await site.start();
   await site.drop("csv", "day.csv", labCsv([...day("NORTH"), ...day("SOUTH")]));
   await site.drop("hl7", "no.hl7", omlO33({ number: "N-9", facility: "NORTH", subject: "S-NO" }));
-  await site.settled(7);
+  await site.waitForOrders(7);
   const retrievals = ["NORTH", "SOUTH"].map((facility) =>
     omlO33({
       number: `${facility}-R`,
@@ -63,7 +63,7 @@ async function playDay(site: Site): Promise<void> {
     }),
   );
   await site.drop("hl7", "back.hl7", retrievals.join(""));
-  await site.settled(9);
+  await site.waitForOrders(9);
 }
 
 /** Everything that a person may ask of the service by commands. */

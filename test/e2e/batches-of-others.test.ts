@@ -225,7 +225,7 @@ function withMllpSite(
     name: "hl7",
     type: "mllp",
     listen: { port: 0 },
-    results: { directory: "told" },
+    results: { directory: "results" },
     profile: "site",
   };
   return withSite({ config: { profiles: profiles(response), connectors: [connector] } }, async (site) => {

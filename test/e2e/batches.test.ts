@@ -120,12 +120,12 @@ describe("a batch in a drop file", () => {
       expect(linesOf(text, "BHS")[0]?.split("|")[11]).toBe("BATCH-1");
       expect(codesOf(text)).toEqual(["AA", "AE", "AA"]);
       expect([linesOf(text, "BTS"), linesOf(text, "FTS")]).toEqual([["BTS|3"], ["FTS|1"]]);
-      await site.settled(2);
-      const told = await eventually(async () => {
+      await site.waitForOrders(2);
+      const reported = await eventually(async () => {
         const results = [...(await site.results("hl7")).values()];
         return results.filter((result) => result.includes("|ORU^R01^")).length === 2 ? results : undefined;
       });
-      expect(told).toHaveLength(3);
+      expect(reported).toHaveLength(3);
     }));
 
   test("is answered by those in error only where the profile wants that", () =>
@@ -219,7 +219,7 @@ function withMllpSite(
     name: "hl7",
     type: "mllp",
     listen: { port: 0 },
-    results: { directory: "told" },
+    results: { directory: "results" },
     profile: "site",
   };
   return withSite(
@@ -278,7 +278,7 @@ describe("a batch in an MLLP frame", () => {
       expect(linesOf(answer, "BHS")[0]?.split("|")[11]).toBe("BATCH-1");
       const { rows } = await site.pool.query("select verdict from messages order by id limit 1");
       expect(rows).toEqual([{ verdict: "refused" }]);
-      const made = (await site.settled(1)).map(({ placerOrderNumber }) => placerOrderNumber);
+      const made = (await site.waitForOrders(1)).map(({ placerOrderNumber }) => placerOrderNumber);
       expect(made).toEqual(["LAST"]);
     }));
 

@@ -30,7 +30,7 @@ test("one daemon serves a facility by the request surface and another by the ext
     const store = omlO33({ ...south, number: "A-2", labels: ["X-1", "X-2"] });
     const retrieve = omlO33({ ...south, number: "A-3", labels: ["X-2"], operation: "CRYO-RETRIEVE" });
     await site.drop("hl7", "s.hl7", store + retrieve);
-    const orders = await site.settled(5);
+    const orders = await site.waitForOrders(5);
     expect(new Set(orders.map(({ state }) => state))).toEqual(new Set(["completed"]));
 
     const { journal, doubled } = site.simulator.tally();
@@ -82,7 +82,7 @@ test("a site on the external surface that registers no subjects of its own calls
     const retrieve = omlO33({ number: "A-2", subject: "S-1", labels: ["V-1"], operation: "CRYO-RETRIEVE" });
     const unknown = omlO33({ number: "A-3", subject: "S-2", labels: ["V-2"] });
     await site.drop("hl7", "a.hl7", store + retrieve + unknown);
-    const orders = await site.settled(3, ["completed", "parked"]);
+    const orders = await site.waitForOrders(3, ["completed", "parked"]);
     expect(orders.map(({ placerOrderNumber, state }) => `${placerOrderNumber} ${state}`).sort()).toEqual([
       "A-1 completed",
       "A-2 completed",
@@ -108,7 +108,7 @@ test("an order that was lost on one surface is looked for there after its facili
       const text = await readFile(site.configFile, "utf8");
       await writeFile(site.configFile, text.replace("surface: external", "surface: request"));
       await site.start();
-      const [order] = await site.settled(1);
+      const [order] = await site.waitForOrders(1);
       expect(order).toMatchObject({ state: "completed", surface: "external", requestId: undefined });
       expect(site.simulator.tally().journal).toHaveLength(1);
     },

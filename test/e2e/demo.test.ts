@@ -75,10 +75,10 @@ describe("cryobridge demo --exit-when-done", () => {
   });
 
   test("leaves a result of each sample order in the folder out", async () => {
-    const told = [...results].flatMap(([name, text]) =>
-      name.endsWith(".hl7") ? toldByHl7(text) : toldByCsv(text),
+    const reported = [...results].flatMap(([name, text]) =>
+      name.endsWith(".hl7") ? reportedByHl7(text) : reportedByCsv(text),
     );
-    expect([...new Set(told)].sort()).toEqual(expect.arrayContaining(await sampleOrders()));
+    expect([...new Set(reported)].sort()).toEqual(expect.arrayContaining(await sampleOrders()));
   });
 
   test("shows nothing of the patients", async () => {
@@ -264,14 +264,14 @@ async function readOut(): Promise<Map<string, string>> {
 }
 
 /** The placer order number of a result message, OBR-2; nothing for the answer to a message. */
-function toldByHl7(text: string): string[] {
+function reportedByHl7(text: string): string[] {
   const segments = text.split("\r").map((segment) => segment.split("|"));
   if (!segments[0]?.[8]?.startsWith("ORU^R01")) return [];
   return segments.filter(([name]) => name === "OBR").map((obr) => obr[2]?.split("^")[0] ?? "");
 }
 
 /** Order numbers of the rows that tell of an end. */
-function toldByCsv(text: string): string[] {
+function reportedByCsv(text: string): string[] {
   const rows = text.split("\r\n").map((row) => row.split(","));
   return rows
     .filter((row) => ["completed", "rejected", "failed"].includes(row[4] ?? ""))

@@ -16,16 +16,16 @@ const startNarrowBirch: Start = (disturbance) => startBirch(disturbance, { isNar
 /** Each service on each surface that it has. */
 const SERVICES: readonly (readonly [string, OtherSiteOptions["surface"], Start])[] = [
   ["Alder (bare lists, 422 problems, ids near 2^53, five-field requests)", "request", startAlder],
-  ["Birch (data and meta, 403, 400 for anything unknown, tokens of untold life)", "request", startBirch],
+  ["Birch (data and meta, 403, 400 for anything unknown, tokens of unknown life)", "request", startBirch],
   ["Birch without filters (400 for each that the specification doesn't name)", "request", startNarrowBirch],
   ["Cedar (ten a page, no filters, late lists, HTML errors, jumping statuses)", "request", startCedar],
   ["Alder (bare lists, 422 problems, ids near 2^53, five-field requests)", "external", startAlder],
-  ["Birch (data and meta, 403, 400 for anything unknown, tokens of untold life)", "external", startBirch],
+  ["Birch (data and meta, 403, 400 for anything unknown, tokens of unknown life)", "external", startBirch],
   ["Cedar (ten a page, no filters, late lists, HTML errors, jumping statuses)", "external", startCedar],
   ["Dogwood (whole lists, no subjects, RFID first, places after the end)", "external", startDogwood],
 ];
 
-const OURS = { organization: "ours", knowledge: "told" } as const;
+const OURS = { organization: "ours", knowledge: "configured" } as const;
 const ROUGH: Disturbance = { loseEvery: 5, lateEvery: 97, lateByMs: 1_300 };
 
 /** A day of a lab: most is stored, some of it for a subject who has stored before, one is turned down, one fails. */
@@ -52,7 +52,7 @@ const COUNT = DAY.length + 2;
 async function dropDay(site: OtherSite): Promise<LedgerOrder[]> {
   await site.drop("csv", "day.csv", labCsv(DAY));
   await site.drop("hl7", "store.hl7", omlO33(HL7_STORE));
-  await eventually(() => site.told("hl7").then((text) => text.includes("A-1")));
+  await eventually(() => site.sent("hl7").then((text) => text.includes("A-1")));
   await site.drop("hl7", "retrieval.hl7", omlO33(HL7_RETRIEVAL));
   return site.ended(COUNT);
 }
@@ -78,10 +78,10 @@ const endsOf = (orders: readonly LedgerOrder[]) =>
   );
 
 /** Waits for the lab's word on each order, and for the place of each container that was stored. */
-async function expectTold(site: OtherSite, surface: OtherSiteOptions["surface"]): Promise<void> {
+async function expectReported(site: OtherSite, surface: OtherSiteOptions["surface"]): Promise<void> {
   const ends = expectedEnds(surface);
   const missing = async () => {
-    const rows = (await site.told("csv")).split("\r\n").map((line) => line.split(","));
+    const rows = (await site.sent("csv")).split("\r\n").map((line) => line.split(","));
     const header = rows[0] ?? [];
     const column = (row: readonly string[], name: string) => row[header.indexOf(name)];
     const isReported = (order: LabOrder, label: string) =>
@@ -96,7 +96,7 @@ async function expectTold(site: OtherSite, surface: OtherSiteOptions["surface"])
   await eventually(async () => (await missing()).length === 0, {
     what: `a word and a place for ${await missing()}`,
   });
-  const results = async () => (await site.told("hl7")).split("MSH|").filter((m) => m.includes("ORU^R01"));
+  const results = async () => (await site.sent("hl7")).split("MSH|").filter((m) => m.includes("ORU^R01"));
   await eventually(async () => {
     const messages = await results();
     return ["A-1", "A-2"].every((number) => messages.some((message) => message.includes(number)));
@@ -147,7 +147,7 @@ describe.concurrent("a service that somebody else wrote", () => {
         withOtherSite(service, { ...OURS, surface }, async (site) => {
           const orders = await dropDay(site);
           expect(endsOf(orders)).toEqual(expectedEnds(surface));
-          await expectTold(site, surface);
+          await expectReported(site, surface);
           expect([...service.made()].filter(([, times]) => times !== 1)).toEqual([]);
           expect(service.made().size).toBe(COUNT);
           expect(service.lost()).toBeGreaterThan(2);
@@ -178,7 +178,7 @@ describe.concurrent("a service that somebody else wrote", () => {
         const orders = await dropDay(site);
         expect(service.misshapen).toEqual([]);
         expect(endsOf(orders)).toEqual(expectedEnds("request"));
-        await expectTold(site, "request");
+        await expectReported(site, "request");
         const surfaces = orders.map(({ facilityCode, surface }) => `${facilityCode} ${surface}`);
         expect(new Set(surfaces)).toEqual(new Set(["NORTH request", "SOUTH external"]));
         expect([...service.made()].filter(([, times]) => times !== 1)).toEqual([]);
@@ -190,7 +190,7 @@ describe.concurrent("a service that somebody else wrote", () => {
     (_name, surface, start) =>
       withService(start, UNDISTURBED, async (service) => {
         const mine: LabOrder = { number: "M-1", subject: "S-OURS", labels: ["W-OURS"], lastName: "Oursen" };
-        const sites = { surface, knowledge: "told" } as const;
+        const sites = { surface, knowledge: "configured" } as const;
         await withOtherSite(service, { ...sites, organization: "ours" }, async (site) => {
           await site.drop("hl7", "ours.hl7", omlO33(mine));
           expect(endsOf(await site.ended(1))).toEqual({ "M-1": "completed" });

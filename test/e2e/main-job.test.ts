@@ -7,7 +7,7 @@ test("takes an HL7 order to its completion and writes the answer and the result 
   withSite({}, async (site) => {
     await site.start();
     await site.drop("hl7", "one.hl7", omlO33({ number: "A-1", labels: ["V-1", "V-2"] }));
-    const [order] = await site.settled(1);
+    const [order] = await site.waitForOrders(1);
     expect(order?.state).toBe("completed");
     expect(order?.containers.map(({ location }) => typeof location?.storageName)).toEqual([
       "string",
@@ -25,7 +25,7 @@ test("takes the orders of a CSV file to their completion and writes one results 
   withSite({}, async (site) => {
     await site.start();
     await site.drop("csv", "day.csv", labCsv([{ number: "B-1", labels: ["X-1", "X-2"] }, { number: "B-2" }]));
-    const orders = await site.settled(2);
+    const orders = await site.waitForOrders(2);
     expect(orders.map((order) => order.state)).toEqual(["completed", "completed"]);
     const rows = await eventually(async () => {
       const text = [...(await site.results("csv")).values()].join("");
@@ -42,7 +42,7 @@ test("retrieves what an earlier order stored, once it is stored", () =>
     const store = omlO33({ number: "C-1", subject: "S-9", labels: ["V-9"] });
     const retrieve = omlO33({ number: "C-2", subject: "S-9", labels: ["V-9"], operation: "CRYO-RETRIEVE" });
     await site.drop("hl7", "both.hl7", store + retrieve);
-    const orders = await site.settled(2);
+    const orders = await site.waitForOrders(2);
     expect(orders.map((order) => [order.placerOrderNumber, order.state])).toEqual([
       ["C-2", "completed"],
       ["C-1", "completed"],

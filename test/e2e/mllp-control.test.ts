@@ -9,7 +9,7 @@ import { type Site, withSite } from "../support/with-daemon.ts";
 
 const IDLE: SimulatorOptions = { staff: { auto: false }, device: { auto: false } };
 
-/** A site that takes orders by MLLP and writes what follows into the folder `told`. */
+/** A site that takes orders by MLLP and writes what follows into the folder `results`. */
 function withMllp(
   simulator: SimulatorOptions,
   test: (site: Site, daemon: Daemon) => Promise<void>,
@@ -45,7 +45,7 @@ describe.concurrent("what the lab wants of an earlier order over MLLP", () => {
   test("is acknowledged on the connection, and answered once, with the results", () =>
     withMllp(IDLE, async (site, daemon) => {
       await send(daemon, original(omlO33({ number: "A-1" })));
-      await site.settled(1, ["submitted"]);
+      await site.waitForOrders(1, ["submitted"]);
       const ack = await send(daemon, ormControl("HD", { number: "A-1" }));
       expect(msaOf(ack)).toMatch(/^AA\|HD-A-1/);
       const answer = await eventually(async () =>
@@ -114,16 +114,16 @@ describe.concurrent("a message that is continued elsewhere", () => {
     }));
 });
 
-test("an order that is placed again over MLLP after the facility rejected it is told so once more", () =>
+test("an order that is placed again over MLLP after the facility rejected it is answered so once more", () =>
   withMllp({ staff: { auto: true, reviewAfterMs: [1, 5], acceptanceRate: 0 } }, async (site, daemon) => {
     const order = original(omlO33({ number: "A-1" }));
     const rejections = async (count: number) =>
       eventually(async () => {
-        const told = (await results(site)).filter((each: string) => each.includes("\rORC|OC|A-1^LIMS|"));
-        return told.length === count;
+        const reported = (await results(site)).filter((each: string) => each.includes("\rORC|OC|A-1^LIMS|"));
+        return reported.length === count;
       });
     await send(daemon, order);
-    await site.settled(1, ["rejected"]);
+    await site.waitForOrders(1, ["rejected"]);
     await rejections(1);
     expect(msaOf(await send(daemon, order.replace("|MSG-A-1|", "|AGAIN|")))).toMatch(/^AA\|AGAIN/);
     await rejections(2);

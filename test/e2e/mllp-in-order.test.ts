@@ -34,7 +34,7 @@ test("a cancellation that comes right behind its order on the same connection fi
     const { port = 0 } = daemon.connectors[0] as MllpConnector;
     const answers = await exchange(port, [omlO33({ number: "A-1" }), ormCancel({ number: "A-1" })]);
     expect(answers.map((text) => /MSA\|([^\r]*)/.exec(text)?.[1])).toEqual(["CA|MSG-A-1", "CA|CAN-A-1"]);
-    expect(await site.settled(1)).toMatchObject([{ placerOrderNumber: "A-1", state: "cancelled" }]);
+    expect(await site.waitForOrders(1)).toMatchObject([{ placerOrderNumber: "A-1", state: "cancelled" }]);
   }));
 
 test("each acknowledged message has its order, in the order in which they came", () =>

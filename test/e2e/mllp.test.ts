@@ -119,10 +119,10 @@ describe("orders over MLLP", () => {
       expect(msaOf(answer)).toMatch(/^AA\|/);
       const { rows } = await site.pool.query("select message_control_id, verdict from messages");
       expect(rows).toEqual([{ message_control_id: "MSG-A-1", verdict: "accepted" }]);
-      await site.settled(1);
+      await site.waitForOrders(1);
       const results = await eventually(() => {
-        const told = lab.heard.filter((text) => text.includes("ORU^R01"));
-        return told.some((text) => /OBR\|.*\|F\b/.test(text)) ? told : undefined;
+        const reported = lab.heard.filter((text) => text.includes("ORU^R01"));
+        return reported.some((text) => /OBR\|.*\|F\b/.test(text)) ? reported : undefined;
       });
       expect(results.every((text) => text.includes("A-1"))).toBe(true);
       // The answer on the connection was the answer: the lab hears of states only.
@@ -268,19 +268,19 @@ describe("results over MLLP", () => {
       lab.answer = () => (lab.heard.length < 3 ? "AE" : "AA");
       const daemon = await site.start();
       await send(portOf(daemon), order("A-1"));
-      await site.settled(1);
+      await site.waitForOrders(1);
       await eventually(() => lab.heard.some((text) => /OBR\|.*\|F\b/.test(text)));
       expect(new Set(lab.heard.slice(0, 3)).size).toBe(1);
     }));
 
-  test("that the lab refuses for good are set aside for a person, and the next ones go on", () =>
+  test("that the lab refuses for good are parked for a person, and the next ones go on", () =>
     withMllpSite({}, async (site, lab) => {
       lab.answer = (text) => (text.includes("A-1") ? "AR" : "AA");
       const daemon = await site.start();
       await send(portOf(daemon), order("A-1"));
-      await site.settled(1);
+      await site.waitForOrders(1);
       await send(portOf(daemon), order("A-2"));
-      await site.settled(2);
+      await site.waitForOrders(2);
       await eventually(() => lab.heard.some((text) => text.includes("A-2") && /OBR\|.*\|F\b/.test(text)));
       // The lab has heard a result before the ledger knows that.
       await eventually(async () => {
@@ -296,12 +296,12 @@ describe("results over MLLP", () => {
     }));
 
   test("are files in a folder where the site wants that", () =>
-    withMllpSite({ results: { directory: "told" } }, async (site, lab) => {
+    withMllpSite({ results: { directory: "results" } }, async (site, lab) => {
       const daemon = await site.start();
       await send(portOf(daemon), order("A-1"));
-      await site.settled(1);
+      await site.waitForOrders(1);
       const names = await eventually(async () => {
-        const found = await readdir(join(site.folder, "told"));
+        const found = await readdir(join(site.folder, "results"));
         return found.some((name) => name.startsWith("A-1")) ? found : undefined;
       });
       expect(names.find((name) => !name.startsWith("."))).toMatch(/^A-1_CB\w+\.hl7$/);

@@ -78,11 +78,11 @@ test("a daemon whose secret is refused takes orders in, says so, and goes on onc
         await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
         await site.drop("csv", "b.csv", labCsv([{ number: "B-1" }, { number: "B-2" }]));
         await eventually(() => daemon.troubles().some((words) => /credentials are refused/.test(words)));
-        await site.settled(3, ["received", "queued", "submitting"]);
+        await site.waitForOrders(3, ["received", "queued", "submitting"]);
         expect(site.simulator.tally().journal).toEqual([]);
 
         await writeFile(secretFile, "right-1\n");
-        const orders = await site.settled(3, ["completed"]);
+        const orders = await site.waitForOrders(3, ["completed"]);
         expect(orders.map((order) => order.failure)).toEqual([undefined, undefined, undefined]);
         expect(daemon.troubles()).toEqual([]);
 
@@ -92,7 +92,7 @@ test("a daemon whose secret is refused takes orders in, says so, and goes on onc
         await site.drop("hl7", "c.hl7", omlO33({ number: "A-2" }));
         await eventually(() => daemon.troubles().some((words) => /credentials are refused/.test(words)));
         await writeFile(secretFile, "right-2\n");
-        await site.settled(4, ["completed"]);
+        await site.waitForOrders(4, ["completed"]);
         expect(site.simulator.tally().doubled).toEqual([]);
         expect(site.simulator.tally().journal).toHaveLength(4);
       } finally {

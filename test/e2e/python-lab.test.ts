@@ -44,7 +44,7 @@ describe.runIf(machineHas("mllp_send"))("a lab system built on python-hl7", () =
       const labels = ["V\\F\\1\\S\\ \\T\\ Ζωή\\R\\\\E\\"];
       const answer = await send(omlO33({ number: "A-1", lastName: "Žluťoučký \\T\\ Söhne", labels }));
       expect(answer).toMatch(/\rMSA\|CA\|MSG-A-1/);
-      await site.settled(1);
+      await site.waitForOrders(1);
       const end = await eventually(async () => (await heardBy(server)).find(isEnd));
       const read = pythonReading(end.segments);
       expect(read).toEqual(ourReading(end.text));
@@ -60,7 +60,7 @@ describe.runIf(machineHas("mllp_send"))("a lab system built on python-hl7", () =
       ],
       async ({ send, site, server }) => {
         await send(omlO33({ number: "A-1" }));
-        await site.settled(1);
+        await site.waitForOrders(1);
         const isDelivered = async () => {
           const { rows } = await site.pool.query("select distinct state from deliveries");
           return rows.length === 1 && rows[0].state === "delivered";

@@ -22,10 +22,10 @@ const lineOf = (text: string | undefined, name: string) =>
   text?.split("\r").find((line) => line.startsWith(name)) ?? "";
 
 /** What the lab hears of one order: the status in an order message, the end with its place in a status update. */
-function expectResults(told: readonly string[], place: (sac: readonly string[]) => void): void {
+function expectResults(reported: readonly string[], place: (sac: readonly string[]) => void): void {
   const typeOf = (text: string) => text.split("|")[8];
-  const [submitted] = told.filter((text) => typeOf(text) === "ORM^O01^ORM_O01");
-  const [completed] = told.filter((text) => typeOf(text) === "SSU^U03^SSU_U03");
+  const [submitted] = reported.filter((text) => typeOf(text) === "ORM^O01^ORM_O01");
+  const [completed] = reported.filter((text) => typeOf(text) === "SSU^U03^SSU_U03");
   expect(lineOf(submitted, "ORC").split("|")[21]).toBe("NORTH");
   const sac = lineOf(completed, "SAC").split("|");
   expect([sac[3], sac[8]]).toEqual(["V-A-1", "P^In position^HL70370"]);
@@ -34,8 +34,8 @@ function expectResults(told: readonly string[], place: (sac: readonly string[]) 
   expect(words?.split("|")[5]).toBe(`V-A-1 in ${sac[15]?.split("~").at(-2)}`);
 }
 
-const hasBoth = (told: readonly string[]) =>
-  ["|ORM^O01^", "|SSU^U03^"].every((type) => told.some((text) => text.includes(type)));
+const hasBoth = (reported: readonly string[]) =>
+  ["|ORM^O01^", "|SSU^U03^"].every((type) => reported.some((text) => text.includes(type)));
 
 describe("results in another format for each state", () => {
   test("go to a folder, with cane and canister where the service tells them", () => {
@@ -44,11 +44,11 @@ describe("results in another format for each state", () => {
     return withSite({ config: { profiles, connectors, service: { surface: "external" } } }, async (site) => {
       await site.start();
       await site.drop("hl7", "order.hl7", omlO33({ number: "A-1" }));
-      const told = await eventually(async () => {
+      const reported = await eventually(async () => {
         const results = await site.results("hl7").catch(() => new Map<string, string>());
         return hasBoth([...results.values()]) ? [...results.values()] : undefined;
       });
-      expectResults(told, (sac) => {
+      expectResults(reported, (sac) => {
         const [cane, canister, , facility] = sac[15]?.split("~") ?? [];
         expect([sac[9], sac[12], facility]).toEqual(["CANE", "CANISTER", "NORTH"]);
         expect([sac[10], sac[13]]).toEqual([cane, canister]);

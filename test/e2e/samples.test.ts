@@ -52,8 +52,8 @@ describe("a broken sample", () => {
   test.each(samples.filter(({ kind }) => kind === "broken"))(
     "$fileName is refused in the README's words",
     ({ fileName }) => {
-      const told = cellsOf(fileName).map(([place, words]) => `${place}: ${words}`);
-      expect(fates.get(fileName)?.problems).toEqual(told);
+      const reported = cellsOf(fileName).map(([place, words]) => `${place}: ${words}`);
+      expect(fates.get(fileName)?.problems).toEqual(reported);
     },
   );
 

@@ -21,7 +21,7 @@ const verdicts = (site: Site, count: number) =>
     return found.length === count && found.toReversed().map(({ verdict }) => verdict);
   });
 
-const told = (site: Site, connector: "hl7" | "csv", pattern: RegExp) =>
+const reported = (site: Site, connector: "hl7" | "csv", pattern: RegExp) =>
   eventually(async () => [...(await site.results(connector)).values()].find((text) => pattern.test(text)));
 
 const west = (number: string, own: Partial<LabOrder> = {}): LabOrder => ({
@@ -39,35 +39,35 @@ describe.concurrent("orders with an unknown facility", () => {
         omlO33(west("A-2", { subject: "S-1" })),
       ];
       await site.drop("hl7", "a.hl7", `${order}${waits}${ormCancel({ number: "A-1", subject: "S-1" })}`);
-      await told(site, "hl7", /\rORC\|CR\|A-1\^LIMS/);
-      expect((await site.settled(1))[0]?.state).toBe("cancelled");
+      await reported(site, "hl7", /\rORC\|CR\|A-1\^LIMS/);
+      expect((await site.waitForOrders(1))[0]?.state).toBe("cancelled");
       expect(site.simulator.control.requests()).toEqual([]);
     }));
 
-  test("wait, are told so, and are carried out in their order once the daemon starts with the code", () =>
+  test("wait, are reported so, and are carried out in their order once the daemon starts with the code", () =>
     withSite({}, async (site) => {
       const daemon = await site.start();
       await site.drop("hl7", "a.hl7", omlO33(west("A-1", { subject: "S-1" })));
-      await told(site, "hl7", /\rMSA\|AA\|MSG-A-1\|On hold.*\rORC\|OH\|A-1\^LIMS\|\|\|HD\r/s);
+      await reported(site, "hl7", /\rMSA\|AA\|MSG-A-1\|On hold.*\rORC\|OH\|A-1\^LIMS\|\|\|HD\r/s);
       await site.drop("csv", "b.csv", labCsv([west("B-1"), { number: "B-2" }]));
-      await told(site, "csv", /\nB-1,,,,waiting,.*holds ""WEST""/);
+      await reported(site, "csv", /\nB-1,,,,waiting,.*holds ""WEST""/);
       // Stores and retrieves for the patient who waits, at a facility that is known.
       await site.drop("hl7", "c.hl7", omlO33({ number: "A-2", subject: "S-1", labels: ["V-A-2"] }));
-      await told(site, "hl7", /\rORC\|OH\|A-2\^LIMS/);
+      await reported(site, "hl7", /\rORC\|OH\|A-2\^LIMS/);
       expect(await verdicts(site, 4)).toEqual(["waiting", "waiting", "accepted", "waiting"]);
       await daemon.stop();
 
       await teach(site, { WEST: 13 });
       await site.start();
-      const orders = await site.settled(4);
+      const orders = await site.waitForOrders(4);
       expect(orders.toReversed().map(({ placerOrderNumber, state }) => [placerOrderNumber, state])).toEqual([
         ["B-2", "completed"],
         ["A-1", "completed"],
         ["B-1", "completed"],
         ["A-2", "completed"],
       ]);
-      await told(site, "hl7", /\rMSA\|AA\|MSG-A-1\r(?:(?!MSH).)*\rORC\|OK\|A-1\^LIMS/s);
-      await told(site, "csv", /\nB-1,STORE,S-B-1,V-B-1,completed,/);
+      await reported(site, "hl7", /\rMSA\|AA\|MSG-A-1\r(?:(?!MSH).)*\rORC\|OK\|A-1\^LIMS/s);
+      await reported(site, "csv", /\nB-1,STORE,S-B-1,V-B-1,completed,/);
       expect(site.simulator.tally().doubled).toEqual([]);
     }));
 
@@ -82,7 +82,7 @@ describe.concurrent("orders with an unknown facility", () => {
       await teach(site, { WEST: 13 });
       for (const _ of [1, 2]) {
         const daemon = await site.start();
-        await site.settled(2);
+        await site.waitForOrders(2);
         await daemon.stop();
       }
       expect(await verdicts(site, 2)).toEqual(["accepted", "accepted"]);
@@ -93,6 +93,6 @@ describe.concurrent("orders with an unknown facility", () => {
     withSite({ config: { mapping: { unknownCodes: "refuse" } } }, async (site) => {
       await site.start();
       await site.drop("csv", "a.csv", labCsv([west("A-1")]));
-      await told(site, "csv", /\nA-1,,,,refused,/);
+      await reported(site, "csv", /\nA-1,,,,refused,/);
     }));
 });

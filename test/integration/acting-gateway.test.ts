@@ -75,7 +75,7 @@ describe.concurrent("a gateway that passes the call on and then answers that it 
         for (const index of answers.keys()) {
           await site.drop("hl7", `${index}.hl7`, order(operation, `A-${index}`, `S-${index}`));
         }
-        const orders = await site.settled(answers.length, ["completed", "parked"]);
+        const orders = await site.waitForOrders(answers.length, ["completed", "parked"]);
         expect(orders.map(({ state }) => state)).toEqual(answers.map(() => "completed"));
         const { doubled, journal, faults: met } = site.simulator.tally();
         expect(doubled).toEqual([]);
@@ -99,7 +99,7 @@ describe.concurrent("a gateway that passes the call on and then answers that it 
       await eventually(async () => Date.now() >= listedAt);
       for (const index of numbers)
         await site.drop("hl7", `${index}.hl7`, order("CRYO-STORE", `A-${index}`, `S-${index}`));
-      await site.settled(6, ["completed", "parked"]);
+      await site.waitForOrders(6, ["completed", "parked"]);
       expect(site.simulator.tally().doubled).toEqual([]);
       expect(site.simulator.tally().journal).toHaveLength(6);
     });
@@ -114,7 +114,7 @@ describe.concurrent("a gateway that passes the call on and then answers that it 
           seed(site);
           await site.start();
           await site.drop("hl7", "a.hl7", order(operation));
-          const [found] = await site.settled(1, ["completed", "parked"]);
+          const [found] = await site.waitForOrders(1, ["completed", "parked"]);
           expect(found?.state).toBe("completed");
           expect(site.simulator.tally().journal).toHaveLength(1);
         },
@@ -136,7 +136,7 @@ describe.concurrent("a call that was answered and not carried out", () => {
         seed(site);
         await site.start();
         await site.drop("hl7", "a.hl7", order(operation));
-        const [found] = await site.settled(1, ["completed", "parked"]);
+        const [found] = await site.waitForOrders(1, ["completed", "parked"]);
         expect(found?.state).toBe("completed");
         expect(site.simulator.tally().journal).toHaveLength(1);
         const seen = await kinds(site);
@@ -151,7 +151,7 @@ describe.concurrent("a call that was answered and not carried out", () => {
     ),
   );
 
-  test("is made again after one look when its token was refused", () =>
+  test("is made again after one check when its token was refused", () =>
     withSite(
       {
         config: configOf("request", { reconcile: { ...RECONCILE, giveUpAfter: "10m" } }),
@@ -161,7 +161,7 @@ describe.concurrent("a call that was answered and not carried out", () => {
         seed(site);
         await site.start();
         await site.drop("hl7", "a.hl7", order("CRYO-STORE"));
-        const [found] = await site.settled(1, ["completed", "parked"]);
+        const [found] = await site.waitForOrders(1, ["completed", "parked"]);
         expect(found?.state).toBe("completed");
         expect(site.simulator.tally().journal).toHaveLength(1);
         expect(await kinds(site)).toEqual(expect.arrayContaining(["refused_for_now", "reconciled"]));
@@ -185,8 +185,8 @@ describe.concurrent("a call that was answered and not carried out", () => {
         await site.drop("hl7", "a.hl7", order("CRYO-STORE"));
         await eventually(async () => (await kinds(site)).includes("refused_for_now"));
         await site.drop("hl7", "c.hl7", ormCancel({ number: "A-1", subject: "S-1" }));
-        const [found] = await site.settled(1, ["submitted", "cancelled"]);
-        // The service has it and offers no call to cancel: that is what the lab is told, and not that it is cancelled.
+        const [found] = await site.waitForOrders(1, ["submitted", "cancelled"]);
+        // The service has it and offers no call to cancel: that is what is reported to the lab, and not that it is cancelled.
         expect(found?.state).toBe("submitted");
         await eventually(async () => (await kinds(site)).includes("cancel_refused"));
       },
@@ -208,11 +208,11 @@ describe.concurrent("a call that was refused for good", () => {
           seed(site);
           await site.start();
           await site.drop("hl7", "a.hl7", order(operation));
-          const [parked] = await site.settled(1, ["parked"]);
+          const [parked] = await site.waitForOrders(1, ["parked"]);
           expect(parked?.failure?.code).toBe("SERVICE_REFUSED");
           if (!parked) throw new Error("no order");
           expect(await retryOrder(site.pool, parked, { actor: "test" })).toBe("done");
-          await site.settled(1);
+          await site.waitForOrders(1);
           expect(site.simulator.tally().journal).toHaveLength(1);
           expect(await kinds(site)).toContain("adopted");
         },

@@ -24,13 +24,13 @@ function settling(after: string): ConfigParts {
   const reconcile = { checks: ["50ms", "200ms"], giveUpAfter: after };
   return { service: { timeout: "700ms", reconcile, cancel: { method: "DELETE", path: PATH } } };
 }
-/** Longer than any test: what is told within it was not waited for. */
+/** Longer than any test: what is reported within it was not waited for. */
 const NEVER = settling("1h");
 const SOON = settling("1500ms");
 
 async function orderedAndCancelled(site: Site): Promise<void> {
   await site.drop("hl7", "order.hl7", omlO33({ number: "A-1" }));
-  await site.settled(1, ["submitted"]);
+  await site.waitForOrders(1, ["submitted"]);
   await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
 }
 
@@ -58,7 +58,7 @@ describe.concurrent("a service that forgets what is cancelled", () => {
       const daemon = await site.start();
       await orderedAndCancelled(site);
       expect(await answer(site)).toMatchObject({ 1: "CR", 2: "A-1^LIMS", 5: "CA" });
-      const [order] = await site.settled(1, ["cancelled"]);
+      const [order] = await site.waitForOrders(1, ["cancelled"]);
       expect(order).toMatchObject({ failure: { code: "ORDER_CANCELLED" }, remoteStatus: "PENDING" });
       expect(order?.failure?.text).toContain("keeps nothing of the order");
       expect(calls(daemon)).toBe(1);
@@ -107,7 +107,7 @@ describe.concurrent("a service that forgets what is cancelled", () => {
     withSite({ config: SOON, simulator: forgetting() }, async (site) => {
       const daemon = await site.start();
       await site.drop("hl7", "order.hl7", omlO33({ number: "A-1" }));
-      const [order] = await site.settled(1, ["submitted"]);
+      const [order] = await site.waitForOrders(1, ["submitted"]);
       site.simulator.control.cancelRequest(order?.requestId ?? 0);
       await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
       const orc = await answer(site);
@@ -121,7 +121,7 @@ describe.concurrent("a service that forgets what is cancelled", () => {
     withSite({ config: SOON, simulator: forgetting() }, async (site) => {
       await site.start();
       await site.drop("hl7", "order.hl7", omlO33({ number: "A-1" }));
-      const [order] = await site.settled(1, ["submitted"]);
+      const [order] = await site.waitForOrders(1, ["submitted"]);
       site.simulator.control.cancelRequest(order?.requestId ?? 0);
       const kinds = async () => (await listEvents(site.pool, order?.id ?? 0)).map(({ kind }) => kind);
       await eventually(async () => (await kinds()).includes("missing"));

@@ -24,7 +24,7 @@ const OFFERED = offering({ method: "POST", path: PATH });
 
 async function ordered(site: Site, number = "A-1"): Promise<void> {
   await site.drop("hl7", `${number}.hl7`, omlO33({ number }));
-  await site.settled(1, ["submitted"]);
+  await site.waitForOrders(1, ["submitted"]);
 }
 
 /** Segments of the order response to the message that cancels. */
@@ -61,7 +61,7 @@ const NOT_EXECUTED: readonly (readonly [string, FaultRule])[] = [
 ];
 
 describe.concurrent("an order that the service has", () => {
-  test("is cancelled there, and the lab is told once the service shows it", () =>
+  test("is cancelled there, and reported to the lab once the service shows it", () =>
     withSite({ config: OFFERED, simulator: IDLE }, async (site) => {
       const daemon = await site.start();
       await ordered(site);
@@ -130,7 +130,7 @@ describe.concurrent("an order that the service has", () => {
       await ordered(site);
       const id = requestOf(site)?.id as number;
       site.simulator.control.acceptRequest(id);
-      await site.settled(1, ["accepted"]);
+      await site.waitForOrders(1, ["accepted"]);
       await site.drop("hl7", "cancel.hl7", ormCancel({ number: "A-1" }));
       const orc = orcOf(await answerTo(site));
       expect(orc).toMatchObject({ 1: "UC", 3: `R${id}^CRYOBRIDGE`, 5: "SC" });
@@ -139,7 +139,7 @@ describe.concurrent("an order that the service has", () => {
       const procedureId = site.simulator.control.procedures()[0]?.id as number;
       site.simulator.control.startProcedure(procedureId);
       site.simulator.control.completeProcedure(procedureId);
-      expect((await site.settled(1))[0]?.state).toBe("completed");
+      expect((await site.waitForOrders(1))[0]?.state).toBe("completed");
     }));
 
   test("goes on where no cancel call is configured, and the lab and a person hear that", () =>
@@ -248,7 +248,7 @@ describe.concurrent("a CSV file that cancels", () => {
       expect(rows).toMatch(/^A-1,CANCEL,S-A-1,,cancelled,/m);
       expect(rows).toMatch(/^A-9,CANCEL,,,cancel_refused,.*there is no such order/m);
       await site.simulator.listen(port);
-      await site.settled(2, ["cancelled", "submitted"]);
+      await site.waitForOrders(2, ["cancelled", "submitted"]);
       expect(site.simulator.control.requests()).toHaveLength(1);
     });
   });
@@ -263,14 +263,14 @@ describe.concurrent("a CSV file that cancels", () => {
       await eventually(async () => (await site.orders()).length === 1);
       await site.drop("csv", "late.csv", cancel);
       await eventually(async () => (await rowsOf(site, "late.csv")).includes("A-1,CANCEL,S-A-1,,cancelled,"));
-      await site.settled(1, ["cancelled"]);
+      await site.waitForOrders(1, ["cancelled"]);
     }));
 
   test("is refused in the row when the order is completed already", () =>
     withSite({ config: OFFERED }, async (site) => {
       await site.start();
       await site.drop("csv", "orders.csv", labCsv([{ number: "A-1" }]));
-      await site.settled(1, ["completed"]);
+      await site.waitForOrders(1, ["completed"]);
       await site.drop("csv", "cancel.csv", "order_number,operation,subject_code\nA-1,CANCEL,S-A-1\n");
       const rows = await eventually(async () => (await rowsOf(site, "cancel.csv")) || undefined);
       expect(rows).toMatch(

@@ -18,7 +18,7 @@ test("an order whose registration of its subject got lost goes on where subjects
         [id],
       );
       await site.start();
-      const [order] = await site.settled(1, ["completed", "parked"]);
+      const [order] = await site.waitForOrders(1, ["completed", "parked"]);
       expect(order).toMatchObject({ state: "completed", surface: "external" });
     },
   ));

@@ -9,7 +9,7 @@ test("a daemon on the external surface that is killed three times submits each o
     seed: SEED,
     orders: 30,
     kills: 3,
-    settleWithinMs: 90_000,
+    endWithinMs: 90_000,
     surface: "external",
   });
   // A retrieval's containers are shown there, so none waits for a person.

@@ -68,7 +68,7 @@ describe.concurrent("an order of the external surface whose creation got no clea
     (_kind, _words, message, effect) =>
       withExternalSite(effect, async (site) => {
         await site.drop("hl7", "a.hl7", message);
-        const [order] = await site.settled(1);
+        const [order] = await site.waitForOrders(1);
         expect(order).toMatchObject({ state: "completed", requestId: undefined });
         expectOneProcedure(site);
         expect(await timeline(site, "A-1")).toContain("adopted");
@@ -80,7 +80,7 @@ describe.concurrent("an order of the external surface whose creation got no clea
     (_kind, _words, message, effect) =>
       withExternalSite(effect, async (site) => {
         await site.drop("hl7", "a.hl7", message);
-        const [order] = await site.settled(1);
+        const [order] = await site.waitForOrders(1);
         expect(order?.state).toBe("completed");
         expectOneProcedure(site);
         expect(await timeline(site, "A-1")).toContain("checked");
@@ -97,7 +97,7 @@ describe.concurrent("an order of the external surface whose creation got no clea
         if (kind === "procedure" && status === "PENDING") site.simulator.control.forget("procedure", id);
       });
       await site.drop("hl7", "a.hl7", store);
-      const [order] = await site.settled(1, ["parked"]);
+      const [order] = await site.waitForOrders(1, ["parked"]);
       unsubscribe();
       expect(order?.failure).toMatchObject({ code: "SUBMIT_UNCERTAIN" });
       expect(order?.failure?.text).toContain("carry the order's mark");
@@ -105,16 +105,16 @@ describe.concurrent("an order of the external surface whose creation got no clea
     }));
 });
 
-test("a failed retrieval that a person has done anew doesn't take its first procedure for the second", () =>
+test("a failed retrieval that a person has done again doesn't take its first procedure for the second", () =>
   withExternalSite({ skip: 1, before: "drop" }, async (site) => {
     const { control } = site.simulator;
     control.configure({ device: { auto: true, failureRate: 1 } });
     await site.drop("hl7", "a.hl7", retrieve);
-    const [failed] = await site.settled(1, ["failed"]);
+    const [failed] = await site.waitForOrders(1, ["failed"]);
     control.configure({ device: { auto: true, failureRate: 0 } });
     if (!failed) throw new Error("no order");
     await retryOrder(site.pool, failed, { actor: "test" });
-    const [order] = await site.settled(1, ["completed"]);
+    const [order] = await site.waitForOrders(1, ["completed"]);
     expect(order?.procedureId).not.toBe(failed.procedureId);
     expect(site.simulator.tally().journal).toHaveLength(2);
   }));

@@ -27,13 +27,13 @@ test("submits each order once at a service that fails a quarter of its calls and
         await site.drop("hl7", `${index}.hl7`, omlO33({ number: `A-${index}` }));
       }
       const taken: readonly OrderState[] = ["submitted", "accepted", "in_progress", "completed"];
-      let orders = await site.settled(ORDERS, [...taken, "parked"]);
+      let orders = await site.waitForOrders(ORDERS, [...taken, "parked"]);
       // Five calls in a row that failed are for a person, who has the order tried again.
       for (const order of orders.filter(({ state }) => state === "parked")) {
         expect(order.failure?.code).toBe("SUBMIT_UNCERTAIN");
         await retryOrder(site.pool, order, { actor: "test" });
       }
-      orders = await site.settled(ORDERS, taken);
+      orders = await site.waitForOrders(ORDERS, taken);
       const { doubled, journal, faults } = site.simulator.tally();
       expect(doubled).toEqual([]);
       expect(journal).toHaveLength(ORDERS);

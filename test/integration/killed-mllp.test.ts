@@ -45,7 +45,7 @@ async function sendAll(
 
 test("a daemon that is killed while messages come by MLLP has each acknowledged order, once", async () => {
   const port = await findPort();
-  const connectors = [{ name: "hl7", type: "mllp", listen: { port }, results: { directory: "told" } }];
+  const connectors = [{ name: "hl7", type: "mllp", listen: { port }, results: { directory: "results" } }];
   await withChildSite({ simulator: QUICK, config: { connectors } }, async (site) => {
     const answers = new Map<string, string>();
     const numbers = Array.from({ length: ORDERS }, (_, n) => `K-${n}`);
@@ -81,7 +81,7 @@ async function numbersOf(pool: pg.Pool): Promise<string[]> {
 
 test("a daemon that is killed in a storm of messages has an order of each acknowledged one, and no two of any", async () => {
   const port = await findPort();
-  const connectors = [{ name: "hl7", type: "mllp", listen: { port }, results: { directory: "told" } }];
+  const connectors = [{ name: "hl7", type: "mllp", listen: { port }, results: { directory: "results" } }];
   await withChildSite({ config: { connectors } }, async (site) => {
     const storm = createStorm(port);
     let daemon = site.start(["--role", "intake"]);
@@ -102,9 +102,9 @@ test("a daemon that is killed in a storm of messages has an order of each acknow
   });
 });
 
-test("nor is one lost or doubled when the database server crashes in a storm", async () => {
+test("nor is one lost or made twice when the database server crashes in a storm", async () => {
   const port = await findPort();
-  const connectors = [{ name: "hl7", type: "mllp", listen: { port }, results: { directory: "told" } }];
+  const connectors = [{ name: "hl7", type: "mllp", listen: { port }, results: { directory: "results" } }];
   await withServerSite({ config: { connectors } }, async (site) => {
     const storm = createStorm(port);
     await site.start();

@@ -32,8 +32,8 @@ test("a daemon that is killed within two cancel calls finds the one that worked,
       await start().running;
       const answers = await eventually(async () => {
         const texts = [...(await lab.read("hl7", "out")).values()];
-        const told = texts.filter((text) => /\rORC\|(CR|UC)\|/.test(text));
-        return told.length >= 2 && told;
+        const reported = texts.filter((text) => /\rORC\|(CR|UC)\|/.test(text));
+        return reported.length >= 2 && reported;
       });
       expect(answers.map((text) => /\rORC\|(\w+)\|(A-\d)/.exec(text)?.slice(1)).sort()).toEqual([
         ["CR", "A-1"],

@@ -29,7 +29,7 @@ async function cancel({ lab, orders, start }: ChildSite) {
 }
 
 /** The words of the answers to it. */
-async function toldWords({ lab }: ChildSite): Promise<string[]> {
+async function reportedWords({ lab }: ChildSite): Promise<string[]> {
   return eventually(async () => {
     const texts = [...(await lab.read("hl7", "out")).values()];
     const words = texts.flatMap((text) => /\rORC\|(CR|UC)\|/.exec(text)?.[1] ?? []);
@@ -44,12 +44,12 @@ test("a daemon that is killed before the answer to its cancel call learns from r
     await eventually(() => simulator.control.requests()[0]?.status === "CANCELLED");
     await first.end("SIGKILL");
     await site.start().running;
-    expect(await toldWords(site)).toEqual(["CR"]);
+    expect(await reportedWords(site)).toEqual(["CR"]);
     expect((await site.orders())[0]?.state).toBe("cancelled");
     expect(simulator.tally().faults.calls).toBe(1);
   }));
 
-test("a daemon that is killed between its cancel call and the look tells the lab at once when it is back", () => {
+test("a daemon that is killed between its cancel call and the check answers the lab at once when it is back", () => {
   const hanging: FaultRule = { method: "GET", path: "/api/procedure-requests/*", before: "hang" };
   return withChildSite(options("1h", hanging), async (site) => {
     const { simulator, dataDir } = site;
@@ -60,7 +60,7 @@ test("a daemon that is killed between its cancel call and the look tells the lab
     expect((await site.orders())[0]?.state).toBe("submitted");
     simulator.control.setFaults([CALLS]);
     await site.start().running;
-    expect(await toldWords(site)).toEqual(["CR"]);
+    expect(await reportedWords(site)).toEqual(["CR"]);
     expect((await site.orders())[0]?.state).toBe("cancelled");
     expect(simulator.tally().faults.calls).toBe(0);
   });

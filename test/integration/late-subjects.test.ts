@@ -15,7 +15,7 @@ test("a subject that was registered a moment ago isn't registered again because 
       return events.some(({ detail }) => detail?.code === "SUBJECT_NOT_LISTED_YET");
     });
     site.simulator.control.behave({ listLagMs: 0 });
-    const settled = await site.settled(3);
-    expect(settled.map(({ state }) => state)).toEqual(["completed", "completed", "completed"]);
+    const ended = await site.waitForOrders(3);
+    expect(ended.map(({ state }) => state)).toEqual(["completed", "completed", "completed"]);
     expect(site.simulator.tally().subjectsCreated).toHaveLength(1);
   }));

@@ -98,7 +98,7 @@ describe("a dropped file that is written to behind its archiving", () => {
       ]);
     }));
 
-  test("is forgotten after the second look when nothing was written, and when somebody took it away", () =>
+  test("is forgotten after the second check when nothing was written, and when somebody took it away", () =>
     withSite({}, async (site) => {
       const path = await takeFile(site);
       await lookAfter(site, "1 minute");

@@ -52,7 +52,7 @@ describe.concurrent("an order whose creation got no clear answer", () => {
     withSite({ config: IMPATIENT, simulator: { faults: [{ ...CREATE, ...effect }] } }, async (site) => {
       await site.start();
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-      const [order] = await site.settled(1);
+      const [order] = await site.waitForOrders(1);
       expect(order?.state).toBe("completed");
       expectOneRequestEach(site, 1);
       expect(await timeline(site, "A-1")).toContain("adopted");
@@ -63,7 +63,7 @@ describe.concurrent("an order whose creation got no clear answer", () => {
     withSite({ config: IMPATIENT, simulator: { faults: [{ ...CREATE, ...effect }] } }, async (site) => {
       await site.start();
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-      const [order] = await site.settled(1);
+      const [order] = await site.waitForOrders(1);
       expect(order?.state).toBe("completed");
       expectOneRequestEach(site, 1);
       expect(await timeline(site, "A-1")).toContain("checked");
@@ -83,7 +83,7 @@ describe.concurrent("an order whose creation got no clear answer", () => {
         });
         await site.start();
         await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-        const [order] = await site.settled(1, ["parked", "submitted"]);
+        const [order] = await site.waitForOrders(1, ["parked", "submitted"]);
         expect(order).toMatchObject({ state: "parked", failure: { code: "SUBMIT_UNCERTAIN" } });
         expectOneRequestEach(site, 1);
         if (!order) throw new Error("no order");
@@ -109,7 +109,7 @@ describe.concurrent("an order whose creation got no clear answer", () => {
             [order.id],
           );
         }
-        const [parked] = await site.settled(1, ["parked"]);
+        const [parked] = await site.waitForOrders(1, ["parked"]);
         expect(parked?.failure).toMatchObject({
           code: "SUBMIT_UNCERTAIN",
           text: expect.stringMatching(/^5 calls in a row got no clear answer/),
@@ -122,7 +122,7 @@ describe.concurrent("an order whose creation got no clear answer", () => {
     withSite({ config: IMPATIENT, simulator: { faults: [{ ...REGISTER, ...effect }] } }, async (site) => {
       await site.start();
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-      const [order] = await site.settled(1);
+      const [order] = await site.waitForOrders(1);
       expect(order?.state).toBe("completed");
       expect(site.simulator.tally().subjectsCreated).toHaveLength(1);
       expectOneRequestEach(site, 1);
@@ -145,7 +145,7 @@ describe.concurrent("an order whose creation got no clear answer", () => {
         "a.hl7",
         omlO33({ number: "A-1", subject: "S-1", labels: ["V-1"], operation: "CRYO-RETRIEVE" }),
       );
-      const [order] = await site.settled(1, ["parked"]);
+      const [order] = await site.waitForOrders(1, ["parked"]);
       expect(order?.failure?.code).toBe("SUBMIT_UNCERTAIN");
       expectOneRequestEach(site, 0);
     }));
@@ -166,7 +166,7 @@ describe.concurrent("an order whose creation got no clear answer", () => {
         "a.hl7",
         omlO33({ number: "A-1", subject: "S-1", labels: ["V-1"], operation: "CRYO-RETRIEVE" }),
       );
-      const [order] = await site.settled(1);
+      const [order] = await site.waitForOrders(1);
       expect(order?.state).toBe("completed");
       expectOneRequestEach(site, 1);
     }));
@@ -177,23 +177,23 @@ describe.concurrent("an order that the service definitely did not take", () => {
     withSite({ simulator: { faults: [{ ...CREATE, status: 429, retryAfter: 1 }] } }, async (site) => {
       await site.start();
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-      const [order] = await site.settled(1);
+      const [order] = await site.waitForOrders(1);
       expect(order?.state).toBe("completed");
       expectOneRequestEach(site, 1);
       expect(await timeline(site, "A-1")).not.toContain("checked");
     }));
 
-  test("is parked with the service's reason when it is refused, and the lab is told", () =>
+  test("is parked with the service's reason when it is refused, and is reported to the lab", () =>
     withSite({ simulator: { faults: [{ ...CREATE, status: 422 }] } }, async (site) => {
       await site.start();
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-      const [order] = await site.settled(1, ["parked"]);
+      const [order] = await site.waitForOrders(1, ["parked"]);
       expect(order?.failure?.code).toBe("SERVICE_REFUSED");
       expectOneRequestEach(site, 0);
-      const told = await eventually(async () =>
+      const reported = await eventually(async () =>
         [...(await site.results("hl7")).values()].find((text) => text.includes("ORU^R01")),
       );
-      expect(told).toContain("NTE|");
+      expect(reported).toContain("NTE|");
     }));
 
   test("waits for as long as the service is away, and parks nothing", async () => {
@@ -208,7 +208,7 @@ describe.concurrent("an order that the service definitely did not take", () => {
       // An attempt may be under way at any moment, which is "submitting".
       for (const order of await site.orders()) expect(["received", "submitting"]).toContain(order.state);
       await site.simulator.listen(port);
-      const orders = await site.settled(3);
+      const orders = await site.waitForOrders(3);
       expect(orders.map((order) => order.state)).toEqual(["completed", "completed", "completed"]);
       expectOneRequestEach(site, 3);
     });

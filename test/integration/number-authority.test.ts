@@ -21,7 +21,7 @@ const cancelOf = (authority: string) =>
     .replace("CAN-1001", `CAN-${authority}`)
     .replace(/PID\|.*\r/, "");
 
-/** ORC of what the lab is told, whose ORC-1 is that. */
+/** ORC of what is sent to the lab, whose ORC-1 is that. */
 async function orcOf(site: Site, control: string): Promise<string[]> {
   return eventually(async () => {
     const texts = [...(await site.results("hl7")).values()];
@@ -37,7 +37,7 @@ describe.concurrent("an order number of another assigning authority", () => {
     withSite({}, async (site) => {
       await site.start();
       await site.drop("hl7", "a.hl7", orderOf("LAB"));
-      await site.settled(1, ["completed"]);
+      await site.waitForOrders(1, ["completed"]);
       await site.drop("hl7", "b.hl7", orderOf("EPIC"));
       const parked = await eventually(async () =>
         (await findOrders(site.pool, "1001")).find(({ state }) => state === "parked"),
@@ -53,10 +53,10 @@ describe.concurrent("an order number of another assigning authority", () => {
         text: expect.stringContaining("of assigning authority LAB, and this one is of EPIC"),
       });
       expect(await overrideOrder(site.pool, parked, BY)).toBe("done");
-      await site.settled(2, ["completed"]);
+      await site.waitForOrders(2, ["completed"]);
     }));
 
-  test("cancels nothing, and the lab is told whose the number is", () =>
+  test("cancels nothing, and the answer says whose the number is", () =>
     withSite({ simulator: { staff: { auto: false } } }, async (site) => {
       await site.start();
       await site.drop("hl7", "a.hl7", orderOf("LAB") + cancelOf("EPIC"));
@@ -65,10 +65,10 @@ describe.concurrent("an order number of another assigning authority", () => {
       expect(orc[16]).toMatch(
         /^CANCEL_ORDER_DIFFERS\^.*of assigning authority LAB, and this names EPIC; nothing was cancelled/,
       );
-      await site.settled(1, ["submitted"]);
+      await site.waitForOrders(1, ["submitted"]);
     }));
 
-  test("is another order by the recipe of the cookbook, which is told and cancelled by its own number", () => {
+  test("is another order by the recipe of the cookbook, which is reported and cancelled by its own number", () => {
     const recipe = listBlocks(readDocument("docs/guide/mapping-cookbook.md")).find(({ text }) =>
       text.includes("join: [ORC-2.1, ORC-2.2]"),
     );
@@ -84,7 +84,7 @@ describe.concurrent("an order number of another assigning authority", () => {
     return withSite({ config }, async (site) => {
       await site.start();
       await site.drop("hl7", "a.hl7", orderOf("LAB") + orderOf("EPIC") + cancelOf("EPIC"));
-      await site.settled(2);
+      await site.waitForOrders(2);
       const states = ["1001@LAB", "1001@EPIC"].map(async (number) =>
         (await findOrders(site.pool, number)).map(({ state }) => state),
       );

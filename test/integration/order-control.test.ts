@@ -25,7 +25,7 @@ const requestsOf = (site: Site) => site.simulator.control.requests();
 async function submitted(site: Site): Promise<void> {
   await site.start();
   await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-  await site.settled(1, ["submitted"]);
+  await site.waitForOrders(1, ["submitted"]);
 }
 
 describe.concurrent("an order that the service has", () => {
@@ -51,7 +51,7 @@ describe.concurrent("an order that the service has", () => {
       }),
   );
 
-  test("is told about by SS, as it stands, and asks nobody for anything", () =>
+  test("is reported by SS, as it stands, and asks nobody for anything", () =>
     withSite({ simulator: IDLE }, async (site) => {
       await submitted(site);
       await site.drop("hl7", "b.hl7", ormControl("SS", { number: "A-1" }));
@@ -86,7 +86,7 @@ describe.concurrent("an order that has not left", () => {
       expect(requestsOf(site)).toEqual([]);
       await site.drop("hl7", "b.hl7", ormControl("RL", { number: "A-1" }));
       expect(orcOf(await answerTo(site, "RL-A-1", "OR"))).toMatchObject({ 2: "A-1^LIMS", 5: "SC" });
-      expect((await site.settled(1))[0]?.state).toBe("completed");
+      expect((await site.waitForOrders(1))[0]?.state).toBe("completed");
     }));
 
   test.each([
@@ -101,25 +101,26 @@ describe.concurrent("an order that has not left", () => {
         2: "A-1^LIMS",
         5: "SC",
       });
-      expect((await site.settled(1))[0]?.state).toBe("completed");
+      expect((await site.waitForOrders(1))[0]?.state).toBe("completed");
       expect(requestsOf(site)).toHaveLength(1);
       const labels = requestsOf(site).flatMap(({ containers }) => containers.map(({ name }) => name));
       expect(labels).toEqual(["V-2", "V-3"]);
     }),
   );
 
-  test("is not accepted anew when it is placed again after it was cancelled: its end is told once more", () =>
+  test("is not accepted again after it was cancelled: its end is reported once more", () =>
     withSite({ simulator: IDLE }, async (site) => {
       await site.start();
       const order = omlO33({ number: "A-1" });
       await site.drop("hl7", "a.hl7", inOneFile(order, ormCancel({ number: "A-1" })));
-      await site.settled(1, ["cancelled"]);
+      await site.waitForOrders(1, ["cancelled"]);
       await site.drop("hl7", "b.hl7", order.replace("|MSG-A-1|", "|AGAIN|"));
       expect(orcOf(await answerTo(site, "AGAIN", "UA"))).toMatchObject({ 2: "A-1^LIMS", 5: "CA" });
       await eventually(async () => {
-        const told = [...(await site.results("hl7")).values()];
+        const reported = [...(await site.results("hl7")).values()];
         return (
-          told.filter((each) => each.includes("|ORU^R01") && each.includes("\rORC|OC|A-1^LIMS|")).length === 2
+          reported.filter((each) => each.includes("|ORU^R01") && each.includes("\rORC|OC|A-1^LIMS|"))
+            .length === 2
         );
       });
     }));
@@ -133,7 +134,7 @@ describe.concurrent("an order that has not left", () => {
         inOneFile(omlO33({ number: "A-1" }), ormControl("DC", { number: "A-1" })),
       );
       expect(orcOf(await answerTo(site, "DC-A-1", "DR"))).toMatchObject({ 2: "A-1^LIMS", 5: "DC" });
-      expect((await site.settled(1))[0]?.state).toBe("cancelled");
+      expect((await site.waitForOrders(1))[0]?.state).toBe("cancelled");
       expect(requestsOf(site)).toEqual([]);
     }));
 });
@@ -168,18 +169,18 @@ describe.concurrent("a CSV file", () => {
       expect(await ask(site, "go.csv", ["A-1,RELEASE"])).toEqual([
         expect.stringMatching(/^A-1,RELEASE,S-A-1,,released,/),
       ]);
-      await site.settled(1, ["completed"]);
+      await site.waitForOrders(1, ["completed"]);
     }));
 
-  test("is told where a completed order is, and why it can't be held any more", () =>
+  test("is answered where a completed order is, and why it can't be held any more", () =>
     withSite({}, async (site) => {
       await site.start();
       await site.drop("csv", "day.csv", labCsv([{ number: "A-1", labels: ["V-1", "V-2"] }]));
-      await site.settled(1, ["completed"]);
+      await site.waitForOrders(1, ["completed"]);
       const [order] = await findOrders(site.pool, "A-1");
       await site.drop("csv", "ask.csv", "order_number,operation\nA-1,STATUS\n");
-      const told = await answersTo(site, "ask.csv", 2);
-      for (const [i, row] of told.sort().entries()) {
+      const reported = await answersTo(site, "ask.csv", 2);
+      for (const [i, row] of reported.sort().entries()) {
         const { label, location } = order?.containers[i] ?? {};
         expect(row).toContain(`A-1,STATUS,S-A-1,${label},completed,`);
         expect(row).toContain(location?.storedAt);

@@ -28,7 +28,7 @@ describe("the log of a site", () => {
     return withSite({ logger }, async (site) => {
       await site.start();
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1", subject: "S-1", labels: ["V-1"] }));
-      await site.settled(1, ["completed"]);
+      await site.waitForOrders(1, ["completed"]);
       const sent = await eventually(() => linesOf("o1").find(({ msg }) => msg === SENT));
       expect(sent).toMatchObject({
         level: INFO,

@@ -14,18 +14,18 @@ describe.runIf(machineHas("disks in files")).concurrent("when the power is cut",
     expect(acknowledged.at(-1)).toBeGreaterThan(50);
   });
 
-  test("each dropped file is taken once, and each result is whole and told once", async () => {
-    const report = await runWithPowerCuts({ seed: SEED, orders: 20, cuts: 2, settleWithinMs: 60_000 });
+  test("each dropped file is taken once, and each result is whole and sent once", async () => {
+    const report = await runWithPowerCuts({ seed: SEED, orders: 20, cuts: 2, endWithinMs: 60_000 });
     expect(report.faults).toEqual([]);
     expect(report.account).toEqual(ALL_WELL);
     expect(report.requests + report.uncertain).toBeGreaterThanOrEqual(20);
   });
 
-  test("a lab is told all results by MLLP, and what it is told again is the same to the byte", async () => {
-    const report = await runResultsWithCuts({ seed: SEED, orders: 15, cuts: 3, settleWithinMs: 60_000 });
+  test("a lab gets all results by MLLP, and what is sent again is the same to the byte", async () => {
+    const report = await runResultsWithCuts({ seed: SEED, orders: 15, cuts: 3, endWithinMs: 60_000 });
     expect(report.faults).toEqual([]);
     expect(report.account).toEqual(ALL_WELL);
     // How many states of an order a look at the service meets is chance; two are certain.
-    expect(report.told).toBeGreaterThanOrEqual(2 * 15);
+    expect(report.sent).toBeGreaterThanOrEqual(2 * 15);
   });
 });

@@ -14,7 +14,7 @@ const SIMULATOR = {
 const SERVICE = { timeout: "2s", reconcile: { checks: ["200ms", "1s"], giveUpAfter: "4s" } };
 
 describe.runIf(machineHas("redis-server"))("with the queues on Redis", { concurrent: true }, () => {
-  test("orders reach their end and the lab is told, even when Redis is killed and has forgotten everything", () =>
+  test("orders reach their end and are reported to the lab, even when Redis is killed and has forgotten everything", () =>
     withRedis((redis) => {
       const config = { queue: { backend: "redis", url: redis.url } };
       const service = { ...SERVICE, maxRequestsPerSecond: 120 };
@@ -29,7 +29,7 @@ describe.runIf(machineHas("redis-server"))("with the queues on Redis", { concurr
           await systemClock.sleep(500);
           await redis.start();
         }
-        expect(await site.settle(load.orders, 120_000)).toEqual(ALL_WELL);
+        expect(await site.waitForEnd(load.orders, 120_000)).toEqual(ALL_WELL);
       });
     }));
 
@@ -48,8 +48,8 @@ describe.runIf(machineHas("redis-server"))("with the queues on Redis", { concurr
             const { files } = loads[at] ?? loads[0];
             for (const { connector, name, content } of files) await site.lab.drop(connector, name, content);
           }
-          expect(await north.settle(loads[0].orders, 60_000)).toEqual(ALL_WELL);
-          expect(await south.settle(loads[1].orders, 60_000)).toEqual(ALL_WELL);
+          expect(await north.waitForEnd(loads[0].orders, 60_000)).toEqual(ALL_WELL);
+          expect(await south.waitForEnd(loads[1].orders, 60_000)).toEqual(ALL_WELL);
           // Whose job another site took away would have noticed.
           expect(logged.join("")).not.toContain("had lost jobs");
         }),

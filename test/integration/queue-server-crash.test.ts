@@ -19,7 +19,7 @@ const SERVICE = {
 const RECOVERED_WITHIN_MS = 120_000;
 
 describe.concurrent("while orders are under way", () => {
-  test("the database server may crash again and again: nothing is lost and nothing doubled", () =>
+  test("the database server may crash again and again: nothing is lost and nothing made twice", () =>
     withServerSite({ simulator: SIMULATOR, service: SERVICE }, async (site) => {
       const load = planLoad(3, ORDERS);
       seedRetrievals(site.simulator, load);
@@ -31,7 +31,7 @@ describe.concurrent("while orders are under way", () => {
         await systemClock.sleep(1_000);
         await site.server.start();
       }
-      expect(await site.settle(load.orders, RECOVERED_WITHIN_MS)).toEqual(ALL_WELL);
+      expect(await site.waitForEnd(load.orders, RECOVERED_WITHIN_MS)).toEqual(ALL_WELL);
       expect(site.fatal).toEqual([]);
     }));
 
@@ -48,7 +48,7 @@ describe.concurrent("while orders are under way", () => {
         await daemon.stop();
       }
       await site.start();
-      expect(await site.settle(load.orders, RECOVERED_WITHIN_MS)).toEqual(ALL_WELL);
+      expect(await site.waitForEnd(load.orders, RECOVERED_WITHIN_MS)).toEqual(ALL_WELL);
     }));
 });
 

@@ -8,12 +8,12 @@ import { withSite } from "../support/with-daemon.ts";
 
 const CONFIGURED = ["renamed", "csv"];
 
-test("orders of a connector that was renamed are carried out, and their results are told once a person says through which", () => {
+test("orders of a connector that was renamed are carried out, and their results are sent once a person says through which", () => {
   const lines: string[] = [];
   const logger = pino({ level: "warn" }, { write: (line: string) => void lines.push(line) });
   return withSite({ simulator: { staff: { auto: false } }, logger }, async (site) => {
     const { pool, configFile, simulator } = site;
-    const told = async () => (await site.results("hl7")).size;
+    const reported = async () => (await site.results("hl7")).size;
     const isAllTold = async () => {
       const open =
         "select from outcomes where not is_composed union all select from deliveries where state = 'pending'";
@@ -21,10 +21,10 @@ test("orders of a connector that was renamed are carried out, and their results 
     };
     const before = await site.start();
     await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }) + omlO33({ number: "A-2" }));
-    await site.settled(2, ["submitted"]);
+    await site.waitForOrders(2, ["submitted"]);
     await eventually(isAllTold);
     await before.stop();
-    const sofar = await told();
+    const sofar = await reported();
 
     // The folder stays where it was; only the name is another.
     const config = await readFile(configFile, "utf8");
@@ -36,12 +36,12 @@ test("orders of a connector that was renamed are carried out, and their results 
     await eventually(async () => (await site.orders()).some(({ state }) => state === "rejected"));
     const left = { connector: "hl7", results: 1, orders: 1 };
     expect(await listOrphaned(pool, CONFIGURED)).toMatchObject([left]);
-    expect(await told()).toBe(sofar);
+    expect(await reported()).toBe(sofar);
 
     expect(await moveResults(pool, { from: "hl7", to: "renamed" }, { actor: "kim" })).toBe(1);
-    await eventually(async () => (await told()) === sofar + 1);
+    await eventually(async () => (await reported()) === sofar + 1);
     simulator.control.rejectRequest(second?.id ?? 0);
-    await eventually(async () => (await told()) === sofar + 2);
+    await eventually(async () => (await reported()) === sofar + 2);
     await eventually(async () => (await listOrphaned(pool, CONFIGURED)).length === 0);
   });
 });

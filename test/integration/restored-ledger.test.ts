@@ -163,7 +163,7 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
           code: "SUBMIT_FORGOTTEN_REQUEST",
           text: expect.stringContaining(`request ${requestId} at the service`),
         });
-        // The lab is told, and nothing is sent until a person has decided.
+        // It is reported to the lab, and nothing is sent until a person has decided.
         expect(
           await overrideOrder(site.pool, parked, { actor: "test", reason: "that one is the ward's" }),
         ).toBe("done");
@@ -195,7 +195,7 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
       );
       expect(trouble?.hint).toContain("orders release-after-restore --reason");
       site.simulator.control.setFaults([]);
-      const orders = await site.settled(3, ended);
+      const orders = await site.waitForOrders(3, ended);
       expect(orders.map(({ state }) => state)).toEqual(["completed", "completed", "completed"]);
       expect(site.simulator.tally().doubled).toEqual([]);
       expect(await findRestored(site.pool)).toMatchObject({ uncompared: 0 });
@@ -334,8 +334,8 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
       await site.pool.query("update ledger set instance_code = '0THERS'");
       await (await site.start()).stop();
       expect((await findRestored(site.pool))?.by).toMatch(/^its epoch file is that of another ledger/);
-      const told = JSON.parse(await readFile(epochFile(site), "utf8"));
-      expect(told).toMatchObject({ ledger: "0THERS", restores: 1 });
+      const reported = JSON.parse(await readFile(epochFile(site), "utf8"));
+      expect(reported).toMatchObject({ ledger: "0THERS", restores: 1 });
     }));
 
   test("a daemon that works on it stops before it sends anything more", () => {

@@ -135,7 +135,7 @@ test("a service that quotes the token of a call gets it into nothing that is kep
       await writeFile(site.configFile, config.replaceAll(site.simulator.url, front.url));
       await site.start();
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1" }));
-      await site.settled(1, ["parked"]);
+      await site.waitForOrders(1, ["parked"]);
       const { rows } = await site.pool.query<{ body: string }>("select body from order_answers");
       expect(rows).toHaveLength(1);
       expect(tokens[0]).toMatch(/.{8}/);

@@ -36,7 +36,7 @@ async function sentAgain(
     await site.start();
     const labels = [operation === "CRYO-STORE" ? "V-NEW" : "V-OLD"];
     await site.drop("hl7", "a.hl7", omlO33({ number: "A-1", subject: "S-1", operation, labels }));
-    await site.settled(1, ["submitted"]);
+    await site.waitForOrders(1, ["submitted"]);
     await check(site);
   });
 }

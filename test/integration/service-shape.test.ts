@@ -9,11 +9,11 @@ it("follows a service that wraps its lists otherwise, and shows the change as on
   return withSite({ logger }, async (site) => {
     const daemon = await site.start();
     await site.drop("csv", "a.csv", labCsv([{ number: "C-1" }]));
-    await site.settled(1);
+    await site.waitForOrders(1);
     expect(daemon.troubles()).toEqual([]);
     site.simulator.control.behave({ listEnvelope: "items" });
     await site.drop("csv", "b.csv", labCsv([{ number: "C-2" }]));
-    await site.settled(2);
+    await site.waitForOrders(2);
     const change = '/api/subjects comes as a list under "items"; before: array';
     expect(lines.filter((line) => line.includes(JSON.stringify(change).slice(1, -1)))).toHaveLength(1);
     expect(daemon.troubles().join()).toContain("the storage service answers in another shape");

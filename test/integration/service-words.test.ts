@@ -142,7 +142,7 @@ test("what the service says about another patient stays in the kept answers, and
       control.failProcedure(begin("FAILS"), WORDS);
       await site.drop("hl7", "cancel.hl7", ormCancel({ number: "STAYS" }));
 
-      const told = await eventually(
+      const reported = await eventually(
         async () => {
           const orders = await site.orders();
           const texts = [...(await site.results("hl7")).values(), ...(await site.results("csv")).values()];
@@ -156,7 +156,7 @@ test("what the service says about another patient stays in the kept answers, and
         },
         { what: "the end of all orders" },
       );
-      expect(told.join()).toContain("the service refused the call, status 409: CONFLICT");
+      expect(reported.join()).toContain("the service refused the call, status 409: CONFLICT");
 
       const open = await openSurfaces(site, lines.join(""), running.url).finally(() => running.close());
       const found = [...open].flatMap(([place, words]) => {

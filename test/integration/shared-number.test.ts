@@ -18,7 +18,7 @@ const second = (site: Site): Promise<LedgerOrder> =>
 async function storeFirst(site: Site): Promise<ReadonlySet<string>> {
   await site.start();
   await site.drop("hl7", "first.hl7", omlO33({ number: NUMBER, labels: ["V-1"] }));
-  await site.settled(1, ["completed"]);
+  await site.waitForOrders(1, ["completed"]);
   await eventually(async () => [...(await site.results("hl7")).values()].some((text) => /\|CM/.test(text)));
   return new Set((await site.results("hl7")).keys());
 }
@@ -56,14 +56,14 @@ describe.concurrent("a second order of a number, with other content", () => {
       const parked = await second(site);
       expect(parked.state).toBe("parked");
       expect(await discardOrder(site.pool, parked, BY)).toBe("done");
-      const told = await news(site, "hl7", before, 2);
-      expect(told).toHaveLength(2);
-      for (const text of told) {
+      const reported = await news(site, "hl7", before, 2);
+      expect(reported).toHaveLength(2);
+      for (const text of reported) {
         expect(split(text)).toMatch(REFUSAL);
         expect(split(text)).toMatch(/^ERR\|.*\^ORDER_NUMBER_REUSED|^ERR\|.*ORDER_NUMBER_REUSED/m);
       }
-      expect(told[1]).toContain("discarded by an operator");
-      expect(orderSegments(told)).toEqual([]);
+      expect(reported[1]).toContain("discarded by an operator");
+      expect(orderSegments(reported)).toEqual([]);
     }));
 
   test.each(["rejected", "cancelled", "failed"] as const)(
@@ -74,7 +74,7 @@ describe.concurrent("a second order of a number, with other content", () => {
         await site.drop("hl7", "second.hl7", omlO33({ number: NUMBER, labels: ["V-1"] }) + again());
         const parked = await second(site);
         expect(await overrideOrder(site.pool, parked, BY)).toBe("done");
-        const [order] = (await site.settled(2, ["submitted"])).filter(({ id }) => id === parked.id);
+        const [order] = (await site.waitForOrders(2, ["submitted"])).filter(({ id }) => id === parked.id);
         const failure = { code: "PROCEDURE_FAILED", text: "it went wrong" } as const;
         const change = {
           orderId: parked.id,
@@ -116,10 +116,10 @@ describe.concurrent("a second order of a number, with other content", () => {
     withSite({}, async (site) => {
       const before = await storeFirst(site);
       await site.drop("hl7", "bad.hl7", again().replace("19900131", "19909931"));
-      const told = await news(site, "hl7", before, 1);
-      expect(split(told[0])).toMatch(/^MSA\|AE\|MSG-SECOND\|[^|]*PID-7/m);
-      expect(split(told[0])).toMatch(REFUSAL);
-      expect(orderSegments(told)).toEqual([]);
+      const reported = await news(site, "hl7", before, 1);
+      expect(split(reported[0])).toMatch(/^MSA\|AE\|MSG-SECOND\|[^|]*PID-7/m);
+      expect(split(reported[0])).toMatch(REFUSAL);
+      expect(orderSegments(reported)).toEqual([]);
     }));
 });
 
@@ -135,7 +135,7 @@ describe.concurrent("a row with an order number that another order has", () => {
     withSite({}, async (site) => {
       await site.start();
       await site.drop("csv", "first.csv", first);
-      await site.settled(1, ["completed"]);
+      await site.waitForOrders(1, ["completed"]);
       await eventually(async () => [...(await site.results("csv")).values()].join().includes(",completed,"));
       const before = new Set((await site.results("csv")).keys());
       await site.drop("csv", "second.csv", other);
@@ -145,8 +145,8 @@ describe.concurrent("a row with an order number that another order has", () => {
       );
       await discardOrder(site.pool, parked, BY);
       const rows = await eventually(async () => {
-        const told = (await news(site, "csv", before, 1)).flatMap(cells);
-        return told.filter((row) => row.includes(",refused,")).length >= 2 && told;
+        const reported = (await news(site, "csv", before, 1)).flatMap(cells);
+        return reported.filter((row) => row.includes(",refused,")).length >= 2 && reported;
       });
       const refused = rows.filter((row) => row.includes(",refused,"));
       for (const row of refused) {
@@ -161,14 +161,14 @@ describe.concurrent("a row with an order number that another order has", () => {
     withSite({}, async (site) => {
       await site.start();
       await site.drop("csv", "first.csv", first);
-      await site.settled(1, ["completed"]);
+      await site.waitForOrders(1, ["completed"]);
       await eventually(async () => [...(await site.results("csv")).values()].join().includes(",completed,"));
       const before = new Set((await site.results("csv")).keys());
       await site.drop("csv", "second.csv", other);
       await overrideOrder(site.pool, await second(site), BY);
       const rows = await eventually(async () => {
-        const told = (await news(site, "csv", before, 1)).flatMap(cells);
-        return told.some((row) => /^,STORE,S-2,V-2,completed,/.test(row)) && told;
+        const reported = (await news(site, "csv", before, 1)).flatMap(cells);
+        return reported.some((row) => /^,STORE,S-2,V-2,completed,/.test(row)) && reported;
       });
       expect(rows.filter((row) => row.startsWith(NUMBER))).toEqual([]);
       const done = rows.find((row) => row.includes(",V-2,completed,"));
@@ -181,7 +181,7 @@ test("an order that comes through two connectors is refused at the second one, a
   withSite({ simulator: { staff: { auto: false } } }, async (site) => {
     await site.start();
     await site.drop("hl7", "a.hl7", omlO33({ number: NUMBER, subject: "S-1", labels: ["V-1"] }));
-    await site.settled(1, ["submitted"]);
+    await site.waitForOrders(1, ["submitted"]);
     await site.drop("csv", "b.csv", labCsv([{ number: NUMBER, subject: "S-1", labels: ["V-1"] }]));
     const parked = await eventually(async () => {
       const order = await second(site);
@@ -190,8 +190,8 @@ test("an order that comes through two connectors is refused at the second one, a
     expect(parked.failure?.code).toBe("ORDER_CONTAINER_IN_OPEN_ORDER");
     await discardOrder(site.pool, parked, BY);
     const rows = await eventually(async () => {
-      const told = [...(await site.results("csv")).values()].join("\r\n").split("\r\n");
-      return told.filter((row) => row.includes(",refused,")).length >= 2 && told;
+      const reported = [...(await site.results("csv")).values()].join("\r\n").split("\r\n");
+      return reported.filter((row) => row.includes(",refused,")).length >= 2 && reported;
     });
     const ofNumber = rows.filter((row) => row.startsWith(NUMBER));
     expect(ofNumber.every((row) => row.includes(",received,"))).toBe(true);

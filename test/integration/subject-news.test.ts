@@ -19,11 +19,11 @@ const ADA = {
 async function newsOf(site: Site, text: string): Promise<LedgerOrder> {
   await site.start();
   await site.drop("hl7", "adt.hl7", text);
-  return (await site.settled(1))[0] as LedgerOrder;
+  return (await site.waitForOrders(1))[0] as LedgerOrder;
 }
 
 /** Segments of the message that tells the lab what became of the news. */
-async function toldOf(site: Site): Promise<string[]> {
+async function reportsOf(site: Site): Promise<string[]> {
   const text = await eventually(async () =>
     [...(await site.results("hl7")).values()].find((each) => each.includes("|ORU^R01")),
   );
@@ -71,9 +71,9 @@ describe.concurrent("an update of a subject", () => {
       const order = await newsOf(site, adt("A08", { code: "S-1", lastName: "Married" }));
       expect(order).toMatchObject({ state: "failed", failure: { code: "SUBJECT_UPDATE_NOT_OFFERED" } });
       expect(order.failure?.text).toContain("another last name");
-      const told = await toldOf(site);
-      expect(told.find((each) => each.startsWith("ORC|"))?.split("|")).toMatchObject({ 1: "UX" });
-      expect(told.join()).not.toMatch(/\|OD\|/);
+      const reported = await reportsOf(site);
+      expect(reported.find((each) => each.startsWith("ORC|"))?.split("|")).toMatchObject({ 1: "UX" });
+      expect(reported.join()).not.toMatch(/\|OD\|/);
       expect(await listOpenTasks(site.pool, 10)).toMatchObject([{ kind: "update" }]);
       expect(callsThatChange(site)).toEqual([["S-1", "Example"]]);
     }));
@@ -84,10 +84,10 @@ describe.concurrent("an update of a subject", () => {
       const { id } = await newsOf(site, adt("A08", { code: "S-1", lastName: "Married" }));
       Object.assign(subject, { lastName: "Married" });
       await retryOrder(site.pool, { id }, { actor: "test" });
-      expect((await site.settled(1))[0]?.state).toBe("completed");
+      expect((await site.waitForOrders(1))[0]?.state).toBe("completed");
     }));
 
-  test("can't be judged where the service is not asked about subjects, which the lab is told", () =>
+  test("can't be judged where the service is not asked about subjects, which the answer says", () =>
     withSite({ config: { service: { subjects: "none" } } }, async (site) => {
       const order = await newsOf(site, adt("A08", { code: "S-1" }));
       expect(order.failure).toMatchObject({ code: "SUBJECT_UPDATE_NOT_OFFERED" });
@@ -109,8 +109,8 @@ describe.concurrent("a merge of two identifiers", () => {
       site.simulator.control.addSubject(ADA);
       const order = await newsOf(site, adt("A40", { code: "S-2", prior: "S-1" }));
       expect(order).toMatchObject({ state: "failed", failure: { code: "SUBJECT_MERGE_NOT_OFFERED" } });
-      const told = await toldOf(site);
-      expect(told.find((each) => each.startsWith("ORC|"))?.split("|")).toMatchObject({ 1: "UX" });
+      const reported = await reportsOf(site);
+      expect(reported.find((each) => each.startsWith("ORC|"))?.split("|")).toMatchObject({ 1: "UX" });
       expect(await listOpenTasks(site.pool, 10)).toMatchObject([{ kind: "merge" }]);
       expect(callsThatChange(site)).toEqual([["S-1", "Example"]]);
     }));
@@ -147,7 +147,7 @@ describe.concurrent("a message with several merges", () => {
     { code: "S-2", prior: "S-1", lastName: "Two" },
     { code: "S-3", prior: "S-2", lastName: "Three" },
   ];
-  const toldResults = (site: Site, count: number) =>
+  const reportedResults = (site: Site, count: number) =>
     eventually(async () => {
       const results = [...(await site.results("hl7"))].filter(([, text]) => text.includes("|ORU^R01"));
       return results.length === count ? results.map(([, text]) => text.split("\r")) : undefined;
@@ -160,14 +160,14 @@ describe.concurrent("a message with several merges", () => {
       site.simulator.control.addSubject(ADA);
       await site.start();
       await site.drop("hl7", "adt.hl7", adtMerges("A40", CHAIN));
-      const merges = await site.settled(2);
+      const merges = await site.waitForOrders(2);
       const states = merges.map(({ id, state, priorSubjectCode: prior }) => [id, prior?.reveal(), state]);
       expect(states.sort()).toEqual([
         [expect.any(Number), "S-1", "failed"],
         [expect.any(Number), "S-2", "completed"],
       ]);
-      const told = await toldResults(site, 2);
-      const inOrder = told.sort((a, b) =>
+      const reported = await reportedResults(site, 2);
+      const inOrder = reported.sort((a, b) =>
         (fieldOf(a, "MSH", 9) ?? "") < (fieldOf(b, "MSH", 9) ?? "") ? -1 : 1,
       );
       expect(inOrder.map((lines) => fieldOf(lines, "PID", 5))).toEqual(["Two^Ada", "Three^Ada"]);
@@ -194,9 +194,9 @@ describe.concurrent("a message with several merges", () => {
       site.simulator.control.addSubject(ADA);
       const order = await newsOf(site, adtMerges(event, [{ code: "S-2", prior: "S-1" }]));
       expect(order).toMatchObject({ operation: "MERGE", failure: { code: "SUBJECT_MERGE_NOT_OFFERED" } });
-      const told = await toldOf(site);
-      expect(fieldOf(told, "MSH", 11)).toBe("2.3");
-      expect(fieldOf(told, "ORC", 1)).toBe("UX");
+      const reported = await reportsOf(site);
+      expect(fieldOf(reported, "MSH", 11)).toBe("2.3");
+      expect(fieldOf(reported, "ORC", 1)).toBe("UX");
     });
   });
 });

@@ -76,9 +76,9 @@ test.each([
     await withAnswers(codes, async (port) => {
       const results = { host: "127.0.0.1", port, connectMs: 30_000, answerMs: 30_000 };
       const takenBack = keepTakenBack(pool, silent);
-      let told = 0;
+      let reported = 0;
       const onTakenBack = (name: string, answer: string) => {
-        told += 1;
+        reported += 1;
         takenBack("lims", name, answer);
       };
       const connector = createMllp(
@@ -88,7 +88,7 @@ test.each([
       await connector.deliver(file).catch(() => undefined);
       // All that came for the first one is heard before the second one is answered.
       await connector.deliver(mark).catch(() => undefined);
-      expect(told).toBeGreaterThanOrEqual(answers.length);
+      expect(reported).toBeGreaterThanOrEqual(answers.length);
       const tasks = await eventually(async () => {
         const open = await listOpenTasks(pool, 10);
         return open.length === answers.length ? { open } : undefined;
@@ -102,7 +102,7 @@ test.each([
           }),
         ),
       );
-      if (answers.length === 0) expect(told).toBe(0);
+      if (answers.length === 0) expect(reported).toBe(0);
       await connector.stop();
     });
   }),

@@ -16,7 +16,7 @@ describe("words that no database can keep", () => {
       await site.start();
       await site.drop("hl7", "a-bad.hl7", omlO33({ number: "1", lastName: "Exa\\X00\\mple" }));
       await site.drop("hl7", "b-good.hl7", omlO33({ number: "2" }));
-      await site.settled(1, ["completed"]);
+      await site.waitForOrders(1, ["completed"]);
       const answers = await eventually(async () => {
         const texts = [...(await site.results("hl7")).values()];
         return texts.some((text) => text.includes("MAPPING_CHARACTER_INVALID")) ? texts : undefined;

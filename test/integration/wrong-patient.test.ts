@@ -69,7 +69,7 @@ describe.concurrent("an order about a patient whom the service knows otherwise",
       site.simulator.control.addSubject({ facilityId: SOUTH, ...ADA });
       await site.start();
       await site.drop("csv", "a.csv", labCsv([other]));
-      const [order] = await site.settled(1);
+      const [order] = await site.waitForOrders(1);
       expect(order?.state).toBe("completed");
       expect(site.simulator.control.subjects().filter(({ code }) => code === "S-1")).toHaveLength(2);
     }));

@@ -7,7 +7,7 @@ import { findMessage } from "../../src/ledger/messages/views.ts";
 import { findOrders, listEvents, listOrders } from "../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
-import { toldKinds } from "../support/order-control.ts";
+import { reportedKinds } from "../support/order-control.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -115,7 +115,7 @@ test.each(["cancelled", "rejected", "failed", "discarded"] as const)(
       const [orderId] = (await commit(pool, [aRecord(1, [anOrder()])])) as [number];
       await changeOrders(pool, [{ orderId, from: ["received"], to }]);
       await commit(pool, [aRecord(7, [anOrder()])]);
-      expect(await toldKinds(pool)).toEqual(["acknowledged", "acknowledged", `changed ${to}`]);
+      expect(await reportedKinds(pool)).toEqual(["acknowledged", "acknowledged", `changed ${to}`]);
     }),
 );
 
@@ -128,7 +128,7 @@ test("does not tell again of an order that is open or done when it is placed aga
     const [second] = (await commit(pool, [aRecord(9, [anOrder({ placerOrderNumber: "A-2" })])])) as [number];
     await changeOrders(pool, [{ orderId: second, from: ["received"], to: "cancelled" }]);
     await commit(pool, [aRecord(9, [anOrder({ placerOrderNumber: "A-2" })])]);
-    expect(new Set(await toldKinds(pool))).toEqual(new Set(["acknowledged"]));
+    expect(new Set(await reportedKinds(pool))).toEqual(new Set(["acknowledged"]));
   }));
 
 test("notes in an order's timeline that it came once more", () =>
@@ -174,7 +174,7 @@ test("answers a message over its connection as refused whose order has another o
       expect(received?.reply?.toString()).toBe("refused ORDER_NUMBER_REUSED");
     }
     expect(await findOrders(pool, "A-1")).toHaveLength(2);
-    expect(await toldKinds(pool)).toEqual(["acknowledged"]);
+    expect(await reportedKinds(pool)).toEqual(["acknowledged"]);
   }));
 
 test("takes nothing of a message with several orders of which one has another order's number", () =>
@@ -185,7 +185,7 @@ test("takes nothing of a message with several orders of which one has another or
     expect((await listOrders(pool, { limit: 9 })).map(({ placerOrderNumber }) => placerOrderNumber)).toEqual([
       "A-1",
     ]);
-    expect(await toldKinds(pool)).toEqual(["acknowledged", "refused"]);
+    expect(await reportedKinds(pool)).toEqual(["acknowledged", "refused"]);
     await commit(pool, [aRecord(3, [anOrder({ placerOrderNumber: "A-9" })])]);
     expect(await findOrders(pool, "A-9")).toHaveLength(1);
   }));

@@ -9,7 +9,7 @@ import { findOrders } from "../../src/ledger/operator/views.ts";
 import { overrideOrder } from "../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { findMatches } from "../../src/ledger/orders/same-containers.ts";
-import { aCancel, aControl, answers, toldKinds } from "../support/order-control.ts";
+import { aCancel, aControl, answers, reportedKinds } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -60,7 +60,7 @@ describe("an order number that came before", () => {
           text: `another order with this number exists (o${first}), of assigning authority LAB, and this one is of EPIC^1.2.3^ISO`,
         },
       });
-      expect(await toldKinds(pool)).toEqual(["acknowledged", "refused"]);
+      expect(await reportedKinds(pool)).toEqual(["acknowledged", "refused"]);
     }));
 
   test("of another authority is seen within one batch, too", () =>

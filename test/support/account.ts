@@ -4,7 +4,7 @@ import type { Simulator } from "../../src/simulator/simulator.ts";
 import type { Creation } from "../../src/simulator/tally.ts";
 import type { PlannedOrder } from "./lab-load.ts";
 
-/** What three witnesses say: the lab's plan, the ledger, and the service's own journal; and what the lab was told. */
+/** What three witnesses say: the lab's plan, the ledger, and the service's own journal; and what was sent to the lab. */
 export interface Evidence {
   readonly planned: readonly PlannedOrder[];
   readonly ledger: readonly LedgerOrder[];
@@ -25,7 +25,7 @@ export interface Account {
   /** An order linked to a request for other containers. */
   readonly mistaken: readonly string[];
   /** The lab has no result with the order's last state. */
-  readonly untold: readonly string[];
+  readonly unreported: readonly string[];
 }
 
 /** Table 0038, as the built-in profile fills ORC-5. */
@@ -48,12 +48,12 @@ export function account(evidence: Evidence): Account {
   const labelsOf = (made: Creation) => keyOf(made.type, made.subjectCode, labelsIn(made, labelById));
   const made = Map.groupBy(journal, labelsOf);
   const kept = Map.groupBy(ledger, (order) => order.placerOrderNumber ?? "");
-  const rowsByNumber = toldRows(evidence.csvResults);
+  const rowsByNumber = reportedRows(evidence.csvResults);
   const plannedKeys = new Set(planned.map((order) => keyOf(order.operation, order.subject, order.labels)));
 
   const lost: string[] = [];
   const mistaken: string[] = [];
-  const untold: string[] = [];
+  const unreported: string[] = [];
   const several: string[] = doubled.map((order) => order.key);
   for (const plan of planned) {
     const orders = kept.get(plan.number) ?? [];
@@ -75,14 +75,14 @@ export function account(evidence: Evidence): Account {
       plan.connector === "hl7"
         ? isToldByHl7(plan.number, order.state, evidence.hl7Results)
         : rowsByNumber.get(plan.number)?.has(order.state) === true;
-    if (!isReported) untold.push(`${plan.number}: ${order.state}`);
+    if (!isReported) unreported.push(`${plan.number}: ${order.state}`);
   }
   const invented = [...made.keys()].filter((key) => !plannedKeys.has(key));
-  return { lost, doubled: several, invented, mistaken, untold };
+  return { lost, doubled: several, invented, mistaken, unreported };
 }
 
 /** The account of a run in which all went well. */
-export const ALL_WELL: Account = { lost: [], doubled: [], invented: [], mistaken: [], untold: [] };
+export const ALL_WELL: Account = { lost: [], doubled: [], invented: [], mistaken: [], unreported: [] };
 
 /** Whether an order is at its end, or where only a person can take it on: a retrieval that left no proof. */
 export function isAtItsEnd(order: LedgerOrder): boolean {
@@ -122,13 +122,13 @@ function isToldByHl7(number: string, state: OrderState, results: ReadonlyMap<str
 }
 
 /** The states that the CSV results tell of each order number. */
-function toldRows(results: ReadonlyMap<string, string>): Map<string, Set<string>> {
-  const told = new Map<string, Set<string>>();
+function reportedRows(results: ReadonlyMap<string, string>): Map<string, Set<string>> {
+  const reported = new Map<string, Set<string>>();
   for (const text of results.values()) {
     for (const row of text.split("\r\n").slice(1)) {
       const [number = "", , , , status = ""] = row.split(",");
-      if (number !== "") told.set(number, (told.get(number) ?? new Set()).add(status));
+      if (number !== "") reported.set(number, (reported.get(number) ?? new Set()).add(status));
     }
   }
-  return told;
+  return reported;
 }

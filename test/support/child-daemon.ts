@@ -16,7 +16,7 @@ export interface ChildDaemon {
   /** Resolves once it takes orders in; fails when it ended first, with its last log lines. */
   readonly running: Promise<void>;
   readonly hasEnded: boolean;
-  /** Rejects when it ends without having been told to by {@link end}; never resolves. */
+  /** Rejects when it ends without {@link end}; never resolves. */
   readonly unexpectedEnd: Promise<never>;
   /** Sends a signal and waits for the end; gives the exit status, null after a deadly signal. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number | null>;

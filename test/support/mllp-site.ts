@@ -51,5 +51,5 @@ export async function withMllpSite<T>(
 
 /** A connector as the configuration has it, with results in a folder. */
 export function mllpConnector(name: string, port: number): object {
-  return { name, type: "mllp", listen: { port }, results: { directory: "told" } };
+  return { name, type: "mllp", listen: { port }, results: { directory: "results" } };
 }

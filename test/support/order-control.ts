@@ -25,15 +25,15 @@ export function aControl(
   return aRecord(ordinal, [], { messageControlId: `X${ordinal}`, controlRequests: all, ...parts });
 }
 
-/** What the lab is still to be told: the kinds, with the state of a changed order. */
-export async function toldKinds(pool: pg.Pool, connector = "lims"): Promise<string[]> {
+/** What is still to be reported to the lab: the kinds, with the state of a changed order. */
+export async function reportedKinds(pool: pg.Pool, connector = "lims"): Promise<string[]> {
   const open = await listOpenOutcomes(pool, connector, 100);
   return open.map(({ outcome }) =>
     outcome.kind === "changed" ? `changed ${outcome.order.state}` : outcome.kind,
   );
 }
 
-/** The answers to requests that the lab is to be told, in order: `CR`, or the code of the refusal. */
+/** The answers to requests that are due to the lab, in order: `CR`, or the code of the refusal. */
 export async function answers(pool: pg.Pool, connector = "lims"): Promise<string[][]> {
   const open = await listOpenOutcomes(pool, connector, 100);
   const word = ({ refusal }: ControlAnswer) => refusal?.code ?? "CR";

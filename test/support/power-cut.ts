@@ -145,7 +145,7 @@ async function copyFrozen(host: string, copy: Image, { before, meanwhile }: Arou
   if (status !== 0) throw new Error(`the image could not be copied: status ${status}`);
 }
 
-/** What a run that was killed has left behind. */
+/** What is left of a run that was killed. */
 async function removeLeftovers(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const owner = name.startsWith(PREFIX) ? Number(name.slice(PREFIX.length).split("-")[0]) : 0;

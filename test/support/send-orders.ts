@@ -11,7 +11,7 @@ export interface SendOptions {
   readonly inFlight?: number;
   /** The message of an order; its control id is MSG- and the number. */
   readonly compose?: (number: string) => string;
-  /** Where answers are noted as they come; a map of its own unless told otherwise. */
+  /** Where answers are noted as they come; a map of its own unless given. */
   readonly answers?: Map<string, string>;
   /** Called after each answer with how many there are. */
   readonly onAnswer?: (count: number) => void;

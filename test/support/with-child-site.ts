@@ -29,8 +29,8 @@ export interface ChildSite {
   start(words?: readonly string[]): ChildDaemon;
   /** Orders as the ledger has them, by way of the daemon's own server. Needs a daemon that runs. */
   orders(): Promise<LedgerOrder[]>;
-  /** Waits until every planned order is at its end and the lab was told, or gives what is missing by then. */
-  settle(planned: readonly PlannedOrder[], withinMs: number): Promise<Account>;
+  /** Waits until every planned order is at its end and reported to the lab, or gives what is missing by then. */
+  waitForEnd(planned: readonly PlannedOrder[], withinMs: number): Promise<Account>;
 }
 
 export interface ChildSiteOptions {
@@ -39,7 +39,7 @@ export interface ChildSiteOptions {
   readonly service?: Readonly<Record<string, unknown>>;
   /** Whole sections of the configuration. */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** Where the data and the lab's folders are; beside the configuration unless told otherwise. */
+  /** Where the data and the lab's folders are; beside the configuration unless set. */
   readonly disk?: string;
   /** Puts something between the daemon and the simulator. */
   readonly front?: (simulatorUrl: string) => Promise<Front>;
@@ -85,7 +85,7 @@ export async function withChildSite<T>(
         daemons.push(daemon);
         return daemon;
       },
-      settle: async (planned, withinMs) => {
+      waitForEnd: async (planned, withinMs) => {
         const startedAt = performance.now();
         for (;;) {
           const ledger = await orders();
@@ -96,7 +96,7 @@ export async function withChildSite<T>(
               lab.read("csv", "out"),
             ]);
             const result = account({ planned, ledger, simulator, hl7Results, csvResults });
-            if (isOver || result.untold.length === 0) return result;
+            if (isOver || result.unreported.length === 0) return result;
           }
           await systemClock.sleep(250);
         }
@@ -176,7 +176,7 @@ async function removeServer(dataDir: string): Promise<void> {
   if (home !== undefined) await rm(home, { recursive: true, force: true, maxRetries: 10 });
 }
 
-/** Ends the server that a killed daemon has left behind, without a word; gives its folder. */
+/** Ends the server of a killed daemon, without a word; gives its folder. */
 export async function endServer(dataDir: string): Promise<string | undefined> {
   const pid = await findServer(dataDir);
   if (pid !== undefined) {

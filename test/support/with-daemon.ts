@@ -35,8 +35,8 @@ export interface Site {
   /** Result files of a connector, by name. */
   results(connector: "hl7" | "csv"): Promise<Map<string, string>>;
   orders(): Promise<LedgerOrder[]>;
-  /** Waits until there are so many orders and all of them are in one of these states (by default: at their end). */
-  settled(count: number, states?: readonly OrderState[], withinMs?: number): Promise<LedgerOrder[]>;
+  /** Waits until there are at least `count` orders and all of them are in one of these states (by default: at their end). */
+  waitForOrders(count: number, states?: readonly OrderState[], withinMs?: number): Promise<LedgerOrder[]>;
 }
 
 export interface SiteOptions {
@@ -138,7 +138,7 @@ export async function withSite<T>(options: SiteOptions, test: (site: Site) => Pr
             ),
           );
         },
-        settled: async (count, states, withinMs) => {
+        waitForOrders: async (count, states, withinMs) => {
           let found: LedgerOrder[] = [];
           const isThere = (state: OrderState) => (states ? states.includes(state) : isTerminal(state));
           const look = async () => {

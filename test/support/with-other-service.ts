@@ -22,9 +22,9 @@ export interface OtherSite {
   /** The same before its first start, with a database that is yet to be made. */
   readonly freshConfigFile: string;
   drop(connector: "hl7" | "csv", name: string, content: string): Promise<void>;
-  /** What the lab was told, by connector: the text of all result files. */
-  told(connector: "hl7" | "csv"): Promise<string>;
-  /** Waits until there are so many orders, each at its end or parked. */
+  /** What was sent to the lab, by connector: the text of all result files. */
+  sent(connector: "hl7" | "csv"): Promise<string>;
+  /** Waits until there are at least `count` orders, each at its end or parked. */
   ended(count: number, withinMs?: number): Promise<LedgerOrder[]>;
 }
 
@@ -33,8 +33,8 @@ export interface OtherSiteOptions {
   readonly surface: Surface;
   /** The surface of the facility SOUTH, when it is another. */
   readonly south?: Surface;
-  /** `told`: the site wrote down what the service's manual says. `discovered`: nothing but address and credentials. */
-  readonly knowledge: "told" | "discovered";
+  /** `configured`: the site wrote down what the service's manual says. `discovered`: nothing but address and credentials. */
+  readonly knowledge: "configured" | "discovered";
 }
 
 /** Gives a test such a site, and takes it away afterwards. */
@@ -54,7 +54,7 @@ export async function withOtherSite<T>(
           baseUrl: service.baseUrl,
           surface,
           ...service.credentials(organization),
-          ...(knowledge === "told" ? service.manual(surface) : service.knownBeforehand),
+          ...(knowledge === "configured" ? service.manual(surface) : service.knownBeforehand),
           timeout: "1s",
           maxRequestsPerSecond: 2_000,
           polling: { first: "100ms", max: "400ms", factor: 1.5 },
@@ -78,7 +78,7 @@ export async function withOtherSite<T>(
           configFile,
           freshConfigFile,
           drop: lab.drop,
-          told: async (connector) => {
+          sent: async (connector) => {
             const out = join(folder, connector, "out");
             const names = (await readdir(out)).filter((name) => !name.startsWith(".")).sort();
             return (await Promise.all(names.map((name) => readFile(join(out, name), "utf8")))).join("");

@@ -32,8 +32,8 @@ export interface ServerSite {
   /** Starts a daemon in this process. What ends it for good is in {@link fatal}. */
   start(): Promise<Daemon>;
   readonly fatal: readonly Failure[];
-  /** Waits until every planned order is at its end and the lab was told, or gives what is missing by then. */
-  settle(planned: readonly PlannedOrder[], withinMs: number): Promise<Account>;
+  /** Waits until every planned order is at its end and reported to the lab, or gives what is missing by then. */
+  waitForEnd(planned: readonly PlannedOrder[], withinMs: number): Promise<Account>;
 }
 
 export interface ServerSiteOptions {
@@ -83,7 +83,7 @@ export async function withServerSite<T>(
           daemons.push(daemon);
           return daemon;
         },
-        settle: async (planned, withinMs) => {
+        waitForEnd: async (planned, withinMs) => {
           const endsAt = performance.now() + withinMs;
           const look = async () => {
             const ledger = await listOrders(pool, { limit: 100_000 });
@@ -96,7 +96,7 @@ export async function withServerSite<T>(
           };
           for (;;) {
             const { isQuiet, account: found } = await look();
-            if ((isQuiet && found.untold.length === 0) || performance.now() > endsAt) return found;
+            if ((isQuiet && found.unreported.length === 0) || performance.now() > endsAt) return found;
             await systemClock.sleep(100);
           }
         },

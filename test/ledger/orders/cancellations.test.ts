@@ -15,7 +15,7 @@ import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { claimBatch } from "../../../src/ledger/orders/submission.ts";
 import { liftRestored } from "../../../src/ledger/restored/restore.ts";
 import { claimNext, handOver, recordIntent } from "../../support/hand-over.ts";
-import { aCancel, answers, toldKinds } from "../../support/order-control.ts";
+import { aCancel, answers, reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
@@ -66,7 +66,7 @@ describe("a request to cancel an order that nothing has left of", () => {
       await commit(pool, [aCancel(2, CANCEL)]);
       expect(await only(pool)).toMatchObject({ state: "cancelled", failure: { code: "ORDER_CANCELLED" } });
       expect(await handOver(pool)).toEqual([]);
-      expect(await toldKinds(pool)).toEqual(["acknowledged", "changed cancelled", "control"]);
+      expect(await reportedKinds(pool)).toEqual(["acknowledged", "changed cancelled", "control"]);
       expect(await answers(pool)).toEqual([["CR"]]);
     }));
 
@@ -81,7 +81,7 @@ describe("a request to cancel an order that nothing has left of", () => {
     withLedger(async ({ pool }) => {
       await commit(pool, [aRecord(1, [anOrder()], { controlRequests: CANCEL })]);
       expect((await only(pool)).state).toBe("cancelled");
-      expect(await toldKinds(pool)).toEqual(["acknowledged", "changed cancelled", "control"]);
+      expect(await reportedKinds(pool)).toEqual(["acknowledged", "changed cancelled", "control"]);
     }));
 
   test("makes the queue's job for it stale", () =>
@@ -140,7 +140,7 @@ describe("a request to cancel that names no order of the sender", () => {
     withLedger(async ({ pool }) => {
       await commit(pool, [aCancel(1, CANCEL)]);
       expect(await answers(pool)).toEqual([["CANCEL_ORDER_UNKNOWN"]]);
-      expect(await toldKinds(pool)).toEqual(["control"]);
+      expect(await reportedKinds(pool)).toEqual(["control"]);
     }));
 
   test("is refused when the order comes after it, even in the same batch, and the order goes on", () =>
@@ -189,7 +189,7 @@ test("a request to cancel waits behind a message about the same order that waits
     await commit(pool, [aCancel(3, CANCEL, { orderNumbers: ["A-1"] })]);
     await commit(pool, [aCancel(4, [{ placerOrderNumber: "A-2" }], { orderNumbers: ["A-2"] })]);
     expect(await answers(pool)).toEqual([["CR"]]);
-    expect((await toldKinds(pool)).filter((kind) => kind === "waiting")).toHaveLength(2);
+    expect((await reportedKinds(pool)).filter((kind) => kind === "waiting")).toHaveLength(2);
   }));
 
 describe("a request to cancel by the number that we gave the order", () => {
@@ -225,7 +225,7 @@ describe("a request to cancel while a call may be under way", () => {
       await claim(pool, "request");
       await commit(pool, [aCancel(2, CANCEL)]);
       expect((await only(pool)).state).toBe("submitting");
-      expect(await toldKinds(pool)).toEqual(["acknowledged", "acknowledged"]);
+      expect(await reportedKinds(pool)).toEqual(["acknowledged", "acknowledged"]);
       expect(await findDueCancels(pool, 10)).toEqual([]);
     }));
 
@@ -305,7 +305,7 @@ describe("a request to cancel an order that the service has", () => {
       ]);
       expect((await only(pool)).state).toBe("cancelled");
       expect(await answers(pool)).toEqual([["CR"]]);
-      const ends = (await toldKinds(pool)).filter((kind) => kind === "changed cancelled");
+      const ends = (await reportedKinds(pool)).filter((kind) => kind === "changed cancelled");
       expect(ends).toHaveLength(1);
     }));
 
@@ -487,7 +487,7 @@ describe("an operator", () => {
     withLedger(async ({ pool }) => {
       const [orderId] = await commit(pool, [aRecord(1, [anOrder()])]);
       expect(await cancelOrder(pool, orderId as number, OPERATOR, new Set())).toEqual({ kind: "cancelled" });
-      expect(await toldKinds(pool)).toEqual(["acknowledged", "changed cancelled"]);
+      expect(await reportedKinds(pool)).toEqual(["acknowledged", "changed cancelled"]);
       const { rows } = await pool.query("select actor, action, target, detail from audit");
       expect(rows).toEqual([
         { actor: "test", action: "cancel", target: `o${orderId}`, detail: { reason: "the patient moved" } },

@@ -12,7 +12,7 @@ import { claimBatch } from "../../../src/ledger/orders/submission.ts";
 import { forgetOld } from "../../../src/ledger/prune.ts";
 import { listOpenOutcomes } from "../../../src/ledger/results/outcomes.ts";
 import { claimNext, handOver, recordIntent } from "../../support/hand-over.ts";
-import { aControl, toldKinds } from "../../support/order-control.ts";
+import { aControl, reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
@@ -172,7 +172,7 @@ describe("an order that is changed", () => {
         containers: [{ label: "V-2", description: "straw" }],
       });
       expect(await lastAnswer(pool)).toMatchObject({ control, order: { containers: [{ label: "V-2" }] } });
-      expect(await toldKinds(pool)).toEqual(["acknowledged", "control"]);
+      expect(await reportedKinds(pool)).toEqual(["acknowledged", "control"]);
       // The number now stands for the new content.
       await commit(pool, [aRecord(3, [OTHER])]);
       expect(await findOrders(pool, "A-1")).toHaveLength(1);
@@ -277,7 +277,7 @@ test("what a transaction tells that waited for another one has a later time than
     waiting.release();
     const open = await listOpenOutcomes(pool, "lims", 10);
     const [, earlier = 0, later = 0] = open.map(({ outcome }) => outcome.occurredAt.getTime());
-    expect(await toldKinds(pool)).toEqual(["acknowledged", "changed submitted", "changed completed"]);
+    expect(await reportedKinds(pool)).toEqual(["acknowledged", "changed submitted", "changed completed"]);
     expect(later).toBeGreaterThanOrEqual(earlier);
   }));
 

@@ -85,9 +85,9 @@ export async function withPythonHl7<T>(test: (library: PythonHl7) => Promise<T>)
   const ended = once(child, "exit");
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   createInterface(child.stdout).on("line", (line) => {
-    const told = JSON.parse(line);
-    if ("error" in told) waiting.get(told.id)?.reject(new Error(`python-hl7: ${told.error}`));
-    else waiting.get(told.id)?.resolve(told.result);
+    const answer = JSON.parse(line);
+    if ("error" in answer) waiting.get(answer.id)?.reject(new Error(`python-hl7: ${answer.error}`));
+    else waiting.get(answer.id)?.resolve(answer.result);
   });
   void ended.then(([status]) => {
     for (const { reject } of waiting.values()) reject(new Error(`python-hl7 ended with status ${status}`));

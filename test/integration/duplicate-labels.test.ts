@@ -28,7 +28,7 @@ const inState = (site: Site, number: string, state: LedgerOrder["state"]) =>
 const requestsOf = (site: Site) => site.simulator.control.requests().map(({ type }) => type);
 
 describe.concurrent("an order for a container that is in an open order of the same kind", () => {
-  test("is parked before anything is sent, whatever connector it came through, and the lab is told", () =>
+  test("is parked before anything is sent, whatever connector it came through, and is reported to the lab", () =>
     withSite({ simulator: NO_STAFF }, async (site) => {
       await site.start();
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1", subject: "S-1", labels: ["V-1"] }));
@@ -41,10 +41,10 @@ describe.concurrent("an order for a container that is in an open order of the sa
         text: `container 2 is in o${first.id} (A-1) of the same kind too, which is submitted`,
       });
       expect(requestsOf(site)).toEqual(["STORE"]);
-      const told = await eventually(async () =>
+      const reported = await eventually(async () =>
         [...(await site.results("csv")).values()].find((text) => text.includes(",parked,")),
       );
-      expect(told).toContain(`container 2 is in o${first.id} (A-1)`);
+      expect(reported).toContain(`container 2 is in o${first.id} (A-1)`);
     }));
 
   test("goes on when its label only belongs to another facility", () =>
@@ -55,7 +55,7 @@ describe.concurrent("an order for a container that is in an open order of the sa
         { number: "A-2", subject: "S-1", facility: "SOUTH" },
       ].map((order) => ({ ...order, labels: ["V-1"] }));
       await site.drop("csv", "a.csv", labCsv(orders));
-      expect(await site.settled(2, ["submitted"])).toHaveLength(2);
+      expect(await site.waitForOrders(2, ["submitted"])).toHaveLength(2);
     }));
 
   test("is one of many that come at the same moment by both connectors, of which one is sent", () =>
@@ -65,7 +65,7 @@ describe.concurrent("an order for a container that is in an open order of the sa
       await site.drop("csv", "c.csv", labCsv(numbers("C").map(order)));
       for (const number of numbers("H")) await site.drop("hl7", `${number}.hl7`, omlO33(order(number)));
       await site.start();
-      const orders = await site.settled(10, ["submitted", "parked"]);
+      const orders = await site.waitForOrders(10, ["submitted", "parked"]);
       expect(orders.filter(({ state }) => state === "submitted")).toHaveLength(1);
       expect(requestsOf(site)).toEqual(["STORE"]);
     }));
@@ -114,7 +114,7 @@ describe.concurrent("an order for a container that is in an open order of the sa
       await site.start();
       const orders = ["A-1", "A-2"].map((number) => ({ number, subject: "S-1", labels: ["V-1"] }));
       await site.drop("csv", "a.csv", labCsv(orders));
-      expect(await site.settled(2, ["submitted"])).toHaveLength(2);
+      expect(await site.waitForOrders(2, ["submitted"])).toHaveLength(2);
     }));
 });
 
@@ -125,7 +125,7 @@ describe.concurrent("an order with the label of another subject's container", ()
     more: Partial<Parameters<typeof labCsv>[0][number]> = {},
   ) => labCsv([{ number, subject, labels: ["V-1"], ...more }]);
 
-  test("is parked before its subject is registered, whatever connector it came through, and the lab is told", () =>
+  test("is parked before its subject is registered, whatever connector it came through, and is reported to the lab", () =>
     withSite({}, async (site) => {
       await site.start();
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1", subject: "S-1", labels: ["V-1"] }));
@@ -137,10 +137,10 @@ describe.concurrent("an order with the label of another subject's container", ()
       expect(parked.failure).toEqual({ code: "ORDER_LABEL_OF_OTHER_SUBJECT", text });
       expect(requestsOf(site)).toEqual(["STORE"]);
       expect(site.simulator.control.subjects().map(({ code }) => code)).toEqual(["S-1"]);
-      const told = await eventually(async () =>
+      const reported = await eventually(async () =>
         [...(await site.results("csv")).values()].find((result) => result.includes(",parked,")),
       );
-      expect(told).toContain(`stored by o${first.id} (A-1)`);
+      expect(reported).toContain(`stored by o${first.id} (A-1)`);
     }));
 
   test("is one of many that come at the same moment by both connectors, of which one is sent", () =>
@@ -150,7 +150,7 @@ describe.concurrent("an order with the label of another subject's container", ()
       await site.drop("csv", "c.csv", labCsv(numbers("C").map(order)));
       for (const number of numbers("H")) await site.drop("hl7", `${number}.hl7`, omlO33(order(number)));
       await site.start();
-      const orders = await site.settled(20, ["submitted", "parked"]);
+      const orders = await site.waitForOrders(20, ["submitted", "parked"]);
       expect(orders.filter(({ state }) => state === "submitted")).toHaveLength(1);
       expect(requestsOf(site)).toEqual(["STORE"]);
     }));
@@ -184,7 +184,7 @@ describe.concurrent("an order with the label of another subject's container", ()
     withSite({ simulator: NO_STAFF, config: { guards: { labelOfTwoSubjects: "allow" } } }, async (site) => {
       await site.start();
       for (const number of ["1", "2"]) await site.drop("csv", `${number}.csv`, vialOf(`S-${number}`, number));
-      expect(await site.settled(2, ["submitted"])).toHaveLength(2);
+      expect(await site.waitForOrders(2, ["submitted"])).toHaveLength(2);
     }));
 });
 
@@ -306,7 +306,7 @@ describe.concurrent("an order whose number an earlier one has with other content
         return events.filter(({ kind }) => kind === "parked").length === 2;
       });
       expect(await overrideOrder(site.pool, parked, BY)).toBe("done");
-      await site.settled(2, ["submitted"]);
+      await site.waitForOrders(2, ["submitted"]);
     }));
 
   test("is parked once more for its container when a person only knew of its number", () =>

@@ -12,11 +12,11 @@ const FAULTS: FaultRule[] = [
   { ...POST, skip: 1, times: 1, status: 429, retryAfter: 1 },
 ];
 /** The first two lists are those of the start, which looks at the newest requests of both facilities. */
-const LOOKS: FaultRule = { method: "GET", path: "/api/procedure-requests", skip: 2, times: 3, status: 502 };
+const CHECKS: FaultRule = { method: "GET", path: "/api/procedure-requests", skip: 2, times: 3, status: 502 };
 
 test.concurrent.each([
-  ["looks that found nothing", FAULTS],
-  ["looks that failed", [LOOKS, ...FAULTS]],
+  ["checks that found nothing", FAULTS],
+  ["checks that failed", [CHECKS, ...FAULTS]],
 ])("a refusal after %s is the second attempt, and waits no longer than that", (_words, faults) => {
   const reconcile = { checks: ["50ms", "150ms", "300ms", "450ms"], giveUpAfter: "3s" };
   return withSite(
@@ -32,7 +32,7 @@ test.concurrent.each([
       });
       expect(again.detail).toMatchObject({ code: "SERVICE_BUSY", attempt: 2 });
       expect(again.detail.nextInMs).toBeLessThanOrEqual(1_000 + 4_000);
-      await site.settled(1, ["completed"]);
+      await site.waitForOrders(1, ["completed"]);
     },
   );
 });
