@@ -6,7 +6,7 @@
  */
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import module, { createRequire } from "node:module";
 import { constants } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -23,6 +23,11 @@ const PASSED_ON = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR2"];
 const CANNOT_START = 1;
 
 const packageFolder = dirname(dirname(fileURLToPath(import.meta.url)));
+/**
+ * Where Node.js keeps what it compiled, which halves the time of the next start. It is in the package, so that nobody can
+ * write there who couldn't write the program; where we can't, Node.js goes without.
+ */
+const compileCache = join(packageFolder, ".compile-cache");
 const main = findMain();
 
 if (main === undefined) {
@@ -30,6 +35,7 @@ if (main === undefined) {
     `${packageFolder} holds neither src/cli/main.ts nor dist/cli/main.js: this installation is not whole.`,
   );
 } else if (Number(process.versions.node.split(".")[0]) >= NEEDED_MAJOR) {
+  module.enableCompileCache(compileCache);
   await import(pathToFileURL(main).href);
 } else {
   const runtime = findRuntime();
@@ -67,7 +73,10 @@ function findRuntime() {
 }
 
 function runWith(runtime, script) {
-  const child = spawn(runtime, [script, ...process.argv.slice(2)], { stdio: "inherit" });
+  const child = spawn(runtime, [script, ...process.argv.slice(2)], {
+    stdio: "inherit",
+    env: { NODE_COMPILE_CACHE: compileCache, ...process.env },
+  });
   const passOn = (signal) => {
     if (signal === "SIGINT" && isTypedAtTerminal()) return;
     child.kill(signal);

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFile, mkdir, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -50,9 +50,11 @@ async function withPackage<T>(
 }
 
 function run(node: string, layout: Layout, ...args: readonly string[]) {
+  const { NODE_COMPILE_CACHE: _ofTheRun, ...env } = process.env;
   const { status, signal, stdout, stderr } = spawnSync(node, [layout.bin, ...args], {
     encoding: "utf8",
     input: "typed by a person",
+    env,
   });
   return { status, signal, stdout, stderr };
 }
@@ -132,6 +134,23 @@ describe.runIf(machineHas("linux"))("under the Node.js that it is built for", ()
       expect(status).toBe(1);
     }));
 });
+
+test.for([
+  ["the Node.js that it is built for", process.execPath],
+  ["an older Node.js", older],
+] as const)("what was compiled at one start under %s is kept in the package for the next", ([, node]) =>
+  withPackage({}, async (layout) => {
+    expect(run(node, layout, "exit", "0").status).toBe(0);
+    expect(await readdir(join(layout.packageFolder, ".compile-cache"))).not.toEqual([]);
+  }),
+);
+
+test("a package that can't be written to is run, too", () =>
+  withPackage({}, async (layout) => {
+    // A file where the folder would be: also root can make none.
+    await writeFile(join(layout.packageFolder, ".compile-cache"), "");
+    expect(run(process.execPath, layout, "exit", "3")).toMatchObject({ status: 3, stderr: "" });
+  }));
 
 test("the launcher may be executed as it is", () => {
   execFileSync("test", ["-x", join(import.meta.dirname, "../../bin/cryobridge.mjs")]);
