@@ -235,12 +235,12 @@ describe.concurrent("a call that was refused for good", () => {
           site.simulator.control.addContainer({ facilityId: 12, subjectCode: "S-1", name: "V-OTHER" });
           await site.start();
           await site.drop("hl7", "a.hl7", order(operation));
-          await site.settled(1, ["parked"]);
+          await site.waitForOrders(1, ["parked"]);
           const labels = [operation === "CRYO-STORE" ? "V-CHANGED" : "V-OTHER"];
           const change = { number: "A-1", subject: "S-1", operation, labels };
           await site.drop("hl7", "b.hl7", ormControl("XO", change));
           await eventually(async () => (await kinds(site)).includes("changed"));
-          const [parked] = await site.settled(1, ["parked", "submitted"]);
+          const [parked] = await site.waitForOrders(1, ["parked", "submitted"]);
           const [made, ...others] = site.simulator.tally().journal;
           expect(others).toEqual([]);
           const id = surface === "request" ? `request ${made?.requestId}` : `procedure ${made?.procedureId}`;
@@ -249,7 +249,7 @@ describe.concurrent("a call that was refused for good", () => {
           // A person has seen it.
           if (!parked) throw new Error("no order");
           expect(await retryOrder(site.pool, parked, { actor: "test" })).toBe("done");
-          await site.settled(1, ["submitted"]);
+          await site.waitForOrders(1, ["submitted"]);
           expect(site.simulator.tally().journal).toHaveLength(2);
         },
       ),
@@ -268,9 +268,9 @@ describe.concurrent("a call that was refused for good", () => {
         seed(site);
         await site.start();
         await site.drop("hl7", "a.hl7", order("CRYO-STORE"));
-        await site.settled(1, ["parked"]);
+        await site.waitForOrders(1, ["parked"]);
         await site.drop("hl7", "b.hl7", ormControl("XO", { number: "A-1", subject: "S-1", labels: ["V-2"] }));
-        await site.settled(1, ["submitted"]);
+        await site.waitForOrders(1, ["submitted"]);
         expect(site.simulator.tally().journal).toMatchObject([{ subjectCode: "S-1" }]);
       },
     ));

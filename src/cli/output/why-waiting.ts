@@ -91,7 +91,8 @@ function whySubmitting(order: LedgerOrder, { nowMs }: Surroundings): string {
     return `Try ${order.attempts} was refused${said}; the service is checked for it before it is sent again, ${relativeTime(order.nextAt, nowMs)}.`;
   }
   if (order.failure || order.checks > 0) {
-    const checks = order.checks === 0 ? "" : `, ${order.checks} ${order.checks === 1 ? "time" : "times"} so far`;
+    const checks =
+      order.checks === 0 ? "" : `, ${order.checks} ${order.checks === 1 ? "time" : "times"} so far`;
     return `The answer to the ${what} never came, so the service is searched for what it did before anything is sent again${checks}; next check ${relativeTime(order.nextAt, nowMs)}.`;
   }
   return `The ${what} is on its way to the service.`;

@@ -9,7 +9,7 @@ import {
   listOrderDeliveries,
 } from "../../../src/ledger/operator/views.ts";
 import { insertOrderOutcomes } from "../../../src/ledger/orders/change.ts";
-import { findDueConnectors, dropDelivery, retryDelivery } from "../../../src/ledger/results/deliveries.ts";
+import { dropDelivery, findDueConnectors, retryDelivery } from "../../../src/ledger/results/deliveries.ts";
 import type { Composition, OpenOutcome } from "../../../src/ledger/results/outcomes.ts";
 import { deliverTo, impatientBreaker } from "../../support/deliver.ts";
 import { eventually } from "../../support/eventually.ts";
