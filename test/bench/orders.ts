@@ -5,6 +5,7 @@ import { labCsv } from "../support/lab-messages.ts";
 import { withChildSite, withPool } from "../support/with-child-site.ts";
 import { watchMemory } from "./memory.ts";
 import type { BenchReport, Figure } from "./report.ts";
+import { benchSubmit } from "./submit.ts";
 import { waitUntil } from "./wait-until.ts";
 
 const FEWER = 5;
@@ -38,8 +39,12 @@ interface Run {
   readonly tally: Tally;
 }
 
-/** Orders in one CSV file through a real daemon on its embedded database, from the drop to the last result. */
-export async function benchOrders(count: number): Promise<BenchReport> {
+/**
+ * Orders in one CSV file through a real daemon on its embedded database, from the drop to the last result; and how fast
+ * `submitCount` of them are submitted, against a bare loop.
+ */
+export async function benchOrders(count: number, submitCount: number): Promise<BenchReport> {
+  const submit = await benchSubmit(submitCount);
   const fewCount = Math.ceil(count / FEWER);
   const few = await runOrders(fewCount);
   const many = await runOrders(count);
@@ -75,6 +80,7 @@ export async function benchOrders(count: number): Promise<BenchReport> {
         bound: { atMost: 1.75 },
       },
       ...routes,
+      ...submit.figures.map((figure) => ({ ...figure, name: `${figure.name} (${submit.title})` })),
     ],
   };
 }

@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 import { Pool } from "undici";
 import { createSimulator } from "../../src/simulator/simulator.ts";
 import { labCsv } from "../support/lab-messages.ts";
+import { machineHas } from "../support/needs.ts";
+import { withRedis } from "../support/redis-server.ts";
 import { withChildSite } from "../support/with-child-site.ts";
-import type { BenchReport } from "./report.ts";
+import type { BenchReport, Figure } from "./report.ts";
 import { waitUntil } from "./wait-until.ts";
 
 const CONCURRENCY = 16;
@@ -11,23 +13,31 @@ const WITHIN_MS = 600_000;
 
 /**
  * STORE orders of one CSV file, from the drop to the last procedure request at the service, beside a bare loop that makes
- * the same three calls (find the subject, register it, create the request) and keeps nothing.
+ * the same three calls (find the subject, register it, create the request) and keeps nothing. With the queue in the embedded
+ * database, and in a Redis where the machine has one.
  */
 export async function benchSubmit(count: number): Promise<BenchReport> {
   const bare = await runBare(count);
-  const ours = await runDaemon(count);
+  const embedded = await runDaemon(count, {});
+  const redis = machineHas("redis-server")
+    ? await withRedis(({ url }) => runDaemon(count, { queue: { backend: "redis", url } }))
+    : undefined;
+  const against = (name: string, perSecond: number): Figure[] => [
+    { name: `submitted by the daemon, ${name}`, value: perSecond, unit: "orders/s" },
+    { name: `${name}, against the bare loop`, value: perSecond / bare, unit: "" },
+  ];
   return {
     bench: "submit",
     title: `${count.toLocaleString("en-US")} STORE orders in one CSV file, submitted`,
     figures: [
-      { name: "submitted by the daemon", value: ours, unit: "orders/s" },
       { name: "the same calls in a bare loop", value: bare, unit: "orders/s" },
-      { name: "daemon against bare loop", value: ours / bare, unit: "" },
+      ...against("queue in PostgreSQL", embedded),
+      ...(redis === undefined ? [] : against("queue in Redis", redis)),
     ],
   };
 }
 
-async function runDaemon(count: number): Promise<number> {
+async function runDaemon(count: number, config: Readonly<Record<string, unknown>>): Promise<number> {
   const service = {
     maxRequestsPerSecond: 10_000,
     concurrency: CONCURRENCY,
@@ -35,7 +45,7 @@ async function runDaemon(count: number): Promise<number> {
     polling: { first: "10m", max: "10m" },
     reconcile: { checks: ["5s"], giveUpAfter: "2m" },
   };
-  return await withChildSite({ service }, async (site) => {
+  return await withChildSite({ service, config }, async (site) => {
     const daemon = site.start();
     await daemon.running;
     const numbers = Array.from({ length: count }, (_, index) => ({ number: `B-${index + 1}` }));
