@@ -466,10 +466,13 @@ test("whatever fails, is sent again or given up, and whenever: an order's result
           if (each.act === "drop" && (await dropDelivery(pool, parked, PERSON))) dropped.add(first.fileName);
         }
         lab.fails = () => undefined;
-        for (const { deliveryId, state } of await listOpenDeliveries(pool, 100)) {
-          if (state === "parked") await retryDelivery(pool, Number(deliveryId.slice(1)), PERSON);
+        // What failed before is counted against a result, and may park it, when the first one gets through now.
+        for (const times of [1, 2]) {
+          for (const { deliveryId, state } of await listOpenDeliveries(pool, 100)) {
+            if (state === "parked") await retryDelivery(pool, Number(deliveryId.slice(1)), PERSON);
+          }
+          await again(times);
         }
-        await again(2);
         expect(await listOpenDeliveries(pool, 100)).toEqual([]);
         const { rows } = await pool.query<{ file_name: string }>(
           "select file_name from deliveries where file_name !~ '^ack' order by id",
