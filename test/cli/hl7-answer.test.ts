@@ -35,6 +35,26 @@ describe("a frame with one message", () => {
   });
 });
 
+describe.each(["ORR^O02", "ORL^O34^ORL_O34"])("a frame with an order response (%s)", (type) => {
+  const response = (wants = "") =>
+    `MSH|^~\\&|CRYO|BANK|LIMS|NORTH|2026||${type}|R-1|P|2.5.1${wants}\rMSA|AA|MSG0001\r`;
+
+  it("is acknowledged as any message is, though it has MSA", () => {
+    const { messages, replies } = answer(response());
+    expect(messages).toMatchObject([{ codes: ["AA"] }]);
+    expect(replies.map(outlineOf)).toEqual([["MSH", "MSA|AA|R-1"]]);
+  });
+
+  it("is acknowledged as its header wants it", () => {
+    expect(answer(response("|||AL|NE")).replies.map(outlineOf)).toEqual([["MSH", "MSA|CA|R-1"]]);
+    expect(answer(response("|||NE|NE")).replies).toEqual([]);
+  });
+});
+
+it.each(["ACK", "ACK^O33^ACK", "MCF", ""])("leaves an acknowledgement unanswered: MSH-9 is '%s'", (type) => {
+  expect(answer(`MSH|^~\\&|A|B|C|D|2026||${type}|A1|P|2.5.1\rMSA|AA|1\r`).replies).toEqual([]);
+});
+
 describe("a frame with a batch", () => {
   it("is answered by one frame with the answer to each message, in their order", () => {
     const { messages, isBatch, replies } = answer(batchOf(message("M-1"), message("M-2")), { answer: "AE" });

@@ -2,6 +2,7 @@ import { Failure } from "../../../core/failures.ts";
 import { buildAck, planAcks } from "../../../formats/hl7/ack.ts";
 import { buildMessage, encodeHl7 } from "../../../formats/hl7/encode.ts";
 import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
+import type { Hl7Message } from "../../../formats/hl7/message.ts";
 import { formatHl7DateTime } from "../../../formats/hl7/time.ts";
 import { composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
 import { createEcho } from "../../../mapping/outbound/original.ts";
@@ -70,6 +71,17 @@ export function answerFrame(frame: Buffer, settings: AnswerSettings): HeardFrame
   return { messages, isBatch: true, replies: [batch] };
 }
 
+/** Message types (MSH-9.1) that are nothing but acknowledgements; one without a type can be nothing else. */
+const ACKNOWLEDGEMENTS: readonly (string | undefined)[] = ["ACK", "MCF", undefined];
+
+/**
+ * Whether a message is not acknowledged, or two systems would answer each other for ever. An order response (ORR, ORL) has
+ * MSA as well, but comes as a message of its own, and its sender waits for an answer.
+ */
+function isAcknowledgement(message: Hl7Message): boolean {
+  return message.first("MSA") !== undefined && ACKNOWLEDGEMENTS.includes(message.header.messageCode);
+}
+
 function answerMessage(
   part: Hl7FilePart,
   { answer, ordinal, now }: AnswerSettings,
@@ -78,8 +90,7 @@ function answerMessage(
   if (message instanceof Failure)
     return { message: { what: `${message.message} (${message.code})`, codes: [], raw }, acks: [] };
   const { header } = message;
-  // An acknowledgement is not acknowledged, or two systems would answer each other for ever.
-  const plan = message.first("MSA") ? undefined : planAcks(header, OUTCOME_BY_ANSWER[answer]);
+  const plan = isAcknowledgement(message) ? undefined : planAcks(header, OUTCOME_BY_ANSWER[answer]);
   // Trying out a sender, the application acknowledgement comes on the same connection.
   const codes = [plan?.immediate, plan?.deferred].filter((code) => code !== undefined);
   const { delimiters } = createEcho(message);
