@@ -109,6 +109,9 @@ export function decideControl(
   }
   const act = ACT_BY_CONTROL[control];
   if (act === "change" && order.isSame === true) return { kind: "done" };
+  const isHeld = order.isHeld === true;
+  // Also while a refused call of it is checked: it stays on hold meanwhile, and nothing but reads leave.
+  if (act === "hold" && isHeld && !isAtService) return { kind: "done" };
   // What the service has of a parked order may belong to another one: a person looks into it first.
   const isUnclear = isAtService ? state === "parked" : hasIntent;
   if (isUnclear && isCancelling(control)) return { kind: "wait" };
@@ -117,8 +120,7 @@ export function decideControl(
     if (isCancelling(control) && isCallOffered) return { kind: "call" };
     return unable(control, "NOT_OFFERED", NOT_OFFERED[control]);
   }
-  const isHeld = order.isHeld === true;
-  if ((act === "hold" && isHeld) || (act === "release" && !isHeld)) return { kind: "done" };
+  if (act === "release" && !isHeld) return { kind: "done" };
   return { kind: "act", act };
 }
 

@@ -151,6 +151,8 @@ describe("an order on hold", () => {
       await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
       expect(await retryOrder(pool, { id }, OPERATOR)).toBe("still on hold");
       expect(await only(pool)).toMatchObject({ state: "submitting", heldAt: expect.any(Date) });
+      await commit(pool, [aControl(3, "hold", ITS_NUMBER)]);
+      expect(await lastAnswer(pool)).toMatchObject({ control: "hold", refusal: undefined });
       const check = await takeUnreconciled(pool, 10);
       await claimBatch(pool, check?.batch as number, "me", LEASE_MS);
       await changeOrders(pool, [{ orderId: id, to: "received", isReleased: true, isIntentCleared: true }]);
