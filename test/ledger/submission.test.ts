@@ -347,6 +347,24 @@ describe("a person", () => {
       );
     }));
 
+  test("is asked for a reason as well where what it may have is of a call before the order was changed, or forgotten", () =>
+    withLedger(async ({ pool }) => {
+      const uncertain =
+        "failure_code = 'SUBMIT_UNCERTAIN', is_changed = true, called_at = now(), surface = 'request'";
+      for (const standing of [
+        `state = 'parked', ${uncertain}`,
+        "state = 'parked', failure_code = 'SUBMIT_FORGOTTEN_REQUEST'",
+        "compare_at = now()",
+      ]) {
+        await pool.query("truncate messages, orders, outcomes restart identity cascade");
+        await commitOrders(pool, ["S"]);
+        await pool.query(`update orders set ${standing}`);
+        expect(await discardOrder(pool, await only(pool), OPERATOR), standing).toBe("reason wanted");
+        expect(await discardOrder(pool, await only(pool), { ...OPERATOR, reason: "asked" })).toBe("done");
+        expect((await only(pool)).failure?.text).toContain("may have the request and do it anyway");
+      }
+    }));
+
   test("acts on the order as it is now, not as it was when it was looked at", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);

@@ -8,6 +8,7 @@ import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { beginCancelsAgain } from "./cancellations.ts";
 import { changeOrdersWithin, type OrderChange } from "./change.ts";
+import { MAY_HAVE_LEFT } from "./control-requests.ts";
 import { type LedgerOrder, linkOf, readOrders, type ServiceLink } from "./row.ts";
 import type { Override } from "./same-containers.ts";
 
@@ -199,6 +200,12 @@ export async function overrideOrder(
   });
 }
 
+/** Whether the service may have an order that it is not known to have; $1 id. Index: the primary key. */
+const MAY_BE_THERE = `
+select o.intent is distinct from 'subject' and ${MAY_HAVE_LEFT} as "mayBeThere"
+  from orders o
+ where o.id = $1`;
+
 /**
  * Decides that an order will not be done: one that the service doesn't have, or a parked or failed one. That is reported to the lab.
  * Where the service may have the order, a reason is needed, and the lab hears that it may be done.
@@ -208,9 +215,10 @@ export async function discardOrder(
   { id }: Pick<LedgerOrder, "id">,
   by: Act,
 ): Promise<ActResult> {
-  return act(pool, id, by, "discard", async (order) => {
-    const mayBeThere =
-      order.intent === "request" || (linkOf(order) !== undefined && order.state !== "failed");
+  return act(pool, id, by, "discard", async (order, client) => {
+    const isKnown = linkOf(order) !== undefined && order.state !== "failed";
+    const { rows } = await client.query<{ mayBeThere: boolean }>(MAY_BE_THERE, [id]);
+    const mayBeThere = isKnown || rows[0]?.mayBeThere === true;
     if (mayBeThere && (by.reason ?? "").trim() === "") return "reason wanted";
     const text = mayBeThere
       ? "discarded by an operator; the storage service may have the request and do it anyway"
