@@ -33,6 +33,7 @@ function order(own: Partial<LedgerOrder>): LedgerOrder {
     checks: 0,
     failedChecks: 0,
     knownRequestIds: [],
+    formerMarks: [],
     formerIds: [],
     isRepostApproved: false,
     calledAt: undefined,

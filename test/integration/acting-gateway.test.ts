@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { retryOrder } from "../../src/ledger/orders/acts.ts";
 import type { FaultRule } from "../../src/simulator/faults.ts";
@@ -251,6 +252,46 @@ describe.concurrent("a call that was refused for good", () => {
           expect(await retryOrder(site.pool, parked, { actor: "test" })).toBe("done");
           await site.waitForOrders(1, ["submitted"]);
           expect(site.simulator.tally().journal).toHaveLength(2);
+          const { rows } = await site.pool.query("select recheck_at from orders");
+          expect(rows).toEqual([{ recheck_at: null }]);
+        },
+      ),
+  );
+
+  test.each(["request", "external"] as const)(
+    "is looked for once more after the order was sent as the lab has changed it, since lists lag: %s",
+    (surface) =>
+      withSite(
+        {
+          config: configOf(surface, { subjects: "none" }),
+          simulator: {
+            staff: { auto: false },
+            faults: [{ method: "POST", path: PATHS[surface], times: 1, status: 422, executed: true }],
+          },
+        },
+        async (site) => {
+          seed(site);
+          await site.start();
+          await site.drop("hl7", "a.hl7", order("CRYO-STORE"));
+          await site.waitForOrders(1, ["parked"]);
+          site.simulator.control.behave({ listLagMs: 3_600_000 });
+          await site.drop(
+            "hl7",
+            "b.hl7",
+            ormControl("XO", { number: "A-1", subject: "S-1", labels: ["V-2"] }),
+          );
+          await site.waitForOrders(1, ["submitted"]);
+          site.simulator.control.behave({ listLagMs: 0 });
+          await site.pool.query("update orders set recheck_at = now()");
+          await eventually(async () => (await kinds(site)).includes("rechecked"));
+          const made = site.simulator
+            .tally()
+            .journal.map((each) => (surface === "request" ? each.requestId : each.procedureId));
+          expect(made).toHaveLength(2);
+          const [task, ...others] = await listOpenTasks(site.pool, 10);
+          expect(others).toEqual([]);
+          expect(task).toMatchObject({ kind: "duplicate", placerOrderNumber: "A-1" });
+          for (const id of made) expect(task?.text).toContain(String(id));
         },
       ),
   );

@@ -32,6 +32,7 @@ function order(parts: Partial<LedgerOrder> = {}): LedgerOrder {
     checks: 0,
     failedChecks: 0,
     knownRequestIds: [],
+    formerMarks: [],
     formerIds: [],
     isRepostApproved: false,
     calledAt: undefined,

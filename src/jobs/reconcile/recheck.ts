@@ -54,10 +54,11 @@ async function recheck(order: LedgerOrder, deps: RecheckDeps, signal: AbortSigna
   const own = link?.surface === "request" ? link.requestId : link?.procedureId;
   // A storage is proved by its mark; what only has its labels is somebody else's as well as not.
   const isMarked = order.operation === "STORE" && deps.settings.correlation === "token";
-  const possible = (isMarked ? found.marked : found.candidates) ?? [];
+  const former = isMarked ? await findFormer(surface, order, deps, signal) : [];
+  const possible = new Set([...((isMarked ? found.marked : found.candidates) ?? []), ...former]);
   const claimed = await findClaimed(deps.pool, surface, [...found.matches, ...possible], order.id);
   const certain = found.matches.filter((id) => id !== own);
-  const perhaps = possible.filter((id) => id !== own && !claimed.has(id));
+  const perhaps = [...possible].filter((id) => id !== own && !claimed.has(id) && !certain.includes(id));
   const others = [...certain, ...perhaps];
   const text = others.length === 0 ? undefined : describe(surface, order, own, { certain, perhaps });
   const changed = await changeOrders(deps.pool, [
@@ -75,6 +76,21 @@ async function recheck(order: LedgerOrder, deps: RecheckDeps, signal: AbortSigna
       "order may be at the service more than once; a task is open",
     );
   }
+}
+
+/** What carries a mark that the order had before it was changed: the call of then was refused, and may be listed only now. */
+async function findFormer(
+  surface: Surface,
+  order: LedgerOrder,
+  deps: RecheckDeps,
+  signal: AbortSignal,
+): Promise<number[]> {
+  const ids: number[] = [];
+  for (const mark of order.formerMarks) {
+    const { matches, marked = [] } = await findCreated(surface, order, deps, signal, mark);
+    ids.push(...matches, ...marked);
+  }
+  return ids;
 }
 
 function describe(

@@ -222,6 +222,8 @@ export async function guardChanged(order: LedgerOrder, deps: SubmitDeps, signal:
 /**
  * Looks at the service for what the calls of an order made since the first of them, on the surface that they went to; of one
  * that was changed since, for what it asked for then.
+ *
+ * @param mark that of the calls, where it isn't the order's own
  */
 export async function findCreated(
   surface: Surface,
@@ -236,11 +238,13 @@ export async function findCreated(
     readonly settings: { readonly correlation: "token" | "labels" };
   },
   signal: AbortSignal,
+  mark?: string,
 ): Promise<ReconcileFindings> {
   const containerIds = order.containers.flatMap((container) => container.containerId ?? []);
   const sent = order.isChanged ? parseRequestBody(await findSent(pool, order.id), surface) : undefined;
+  const asked = sent ?? toNewRequest(order, containerIds, { settings });
   const lost = {
-    ...(sent ?? toNewRequest(order, containerIds, { settings })),
+    ...(asked.type === "STORE" && mark !== undefined ? { ...asked, ref: mark } : asked),
     sentAfter: order.calledAt ?? order.intentAt ?? order.receivedAt,
     knownIds: new Set([...order.knownRequestIds, ...order.formerIds]),
   };

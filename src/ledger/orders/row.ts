@@ -30,6 +30,8 @@ export interface LedgerOrder extends Order {
   readonly failure: { readonly code: FailureCode; readonly text: string } | undefined;
   /** By which its request is known at the service; another one once it asks for something else, or is done again. */
   readonly mark: string;
+  /** Those that it had before. */
+  readonly formerMarks: readonly string[];
   /** Starts of the current step that did not end it. */
   readonly attempts: number;
   readonly nextAt: Date;
@@ -80,7 +82,7 @@ export const ORDER_COLUMNS = `
   o.prior_subject_code as "priorSubjectCode", o.sources, o.state,
   case when o.failure_code is not null
        then jsonb_build_object('code', o.failure_code, 'text', coalesce(o.failure_text, '')) end as failure,
-  o.mark, o.attempts, o.next_at as "nextAt", o.fence, o.intent, o.intent_at as "intentAt",
+  o.mark, o.former_marks as "formerMarks", o.attempts, o.next_at as "nextAt", o.fence, o.intent, o.intent_at as "intentAt",
   (extract(epoch from now() - o.intent_at) * 1000)::double precision as "intentAgeMs", o.checks,
   o.failed_checks as "failedChecks", o.known_request_ids as "knownRequestIds", o.former_ids as "formerIds",
   o.is_repost_approved as "isRepostApproved", o.called_at as "calledAt",

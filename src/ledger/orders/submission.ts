@@ -40,7 +40,9 @@ update orders o
                                 else x."knownRequestIds" end,
        called_at = case when x.intent <> 'request' or (o.called_at is not null and o.surface = x.surface and not o.is_changed) then o.called_at
                         else now() end,
-       recheck_at = case when x.intent = 'request' and o.called_at is not null and o.surface = x.surface and not o.is_changed
+       -- A person who has it sent as it was changed has seen what its former call made.
+       recheck_at = case when x.intent = 'request' and o.is_changed and o.is_repost_approved then null
+                         when x.intent = 'request' and o.called_at is not null and o.surface = x.surface and not o.is_changed
                          then now() + x."recheckMs" * interval '1 millisecond'
                          else o.recheck_at end,
        -- The two surfaces number what they make each in their own way.
