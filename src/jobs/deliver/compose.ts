@@ -19,7 +19,7 @@ const TURN_MS = 20;
 /** One HL7 message an outcome. An outcome that none can be made of holds up no other. */
 export async function composeMessages(open: readonly OpenOutcome[], profile: Profile): Promise<Composition> {
   const deliveries: ComposedDelivery[] = [];
-  const untold: number[] = [];
+  const unreported: number[] = [];
   const uncomposed: UncomposedOutcome[] = [];
   let turnAt = performance.now();
   for (const { id, outcome, original } of open) {
@@ -30,13 +30,13 @@ export async function composeMessages(open: readonly OpenOutcome[], profile: Pro
     try {
       const file = composeHl7(withText(outcome, original), profile);
       if (file) deliveries.push({ ...file, outcomeIds: [id] });
-      else untold.push(id);
+      else unreported.push(id);
     } catch (error) {
       const { code, message } = asFailure(error);
       uncomposed.push({ outcomeId: id, code, text: message });
     }
   }
-  return { deliveries, unreported: untold, uncomposed };
+  return { deliveries, unreported, uncomposed };
 }
 
 function withText(outcome: Outcome, original: OpenOutcome["original"]): Outcome {
@@ -67,7 +67,7 @@ export async function composeTables(
   takeNumber: (inputName: string) => Promise<number>,
 ): Promise<Composition> {
   const answered: OutcomeRows[] = [];
-  const untold: number[] = [];
+  const unreported: number[] = [];
   const uncomposed: UncomposedOutcome[] = [];
   for (const { id, outcome } of open) {
     const orderIds = orderIdsOf(outcome);
@@ -75,7 +75,7 @@ export async function composeTables(
       const rows = csvResultRows(outcome, profile);
       const inputName = outcome.message.fileName ?? outcome.message.connector;
       if (rows.length > 0) answered.push({ outcomeId: id, orderIds, inputName, rows });
-      else untold.push(id);
+      else unreported.push(id);
     } catch (error) {
       const { code, message } = asFailure(error);
       uncomposed.push({ outcomeId: id, code, text: message });
@@ -91,7 +91,7 @@ export async function composeTables(
       deliveries.push({ ...file, outcomeIds: items.map(({ outcomeId }) => outcomeId) });
     }
   }
-  return { deliveries, unreported: untold, uncomposed };
+  return { deliveries, unreported, uncomposed };
 }
 
 /** The rows of an outcome. */

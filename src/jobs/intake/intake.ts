@@ -30,7 +30,7 @@ export interface IntakeDeps {
 /** Enough to share a disk's sync among many connections, few enough that nobody waits long for the others' rows. */
 const GROUP = { items: 250, bytes: 4 * 1024 * 1024 };
 
-/** The way in: maps messages and commits them with their orders and answers before anybody hears yes. */
+/** The way in: maps messages and commits them with their orders and answers before anybody is answered yes. */
 export function createIntake(deps: IntakeDeps): Intake {
   const { pool, clock } = deps;
   const mapperOf = (connector: string): Mapper => {

@@ -328,7 +328,7 @@ function decideNew(
 }
 
 /**
- * A service that was put back to an older state gives ids anew. A refill that was created after the ledger had already seen
+ * A service that was put back to an older state gives the same ids again. A refill that was created after the ledger had already seen
  * its id can't be the one that the ledger has under it.
  */
 export function isAnotherRefill(known: LedgerRefill, shown: Refill): boolean {

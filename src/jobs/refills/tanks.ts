@@ -50,7 +50,7 @@ export interface TankAge {
 }
 
 /**
- * The tanks of a facility, listed anew with a whole reading or when a refill names one that is not known. When the
+ * The tanks of a facility, listed again with a whole reading or when a refill names one that is not known. When the
  * list can't be read, what is known has to do.
  */
 export async function knowTanks(

@@ -13,7 +13,7 @@ const MOST_NUMBERS = 10;
 /**
  * Takes up the lab's news about a subject (ADT A08, A31: an update; A40: a merge). The service offers no call to change
  * or merge subjects, so it is only looked at: where nothing would have to change there, the order is completed;
- * otherwise the lab is sent that it can't be done, and a person gets a task.
+ * otherwise the lab gets the answer that it can't be done, and a person gets a task.
  *
  * @throws Failure SUBJECT_NOT_LISTED_YET, and those of the look
  */

@@ -128,7 +128,7 @@ async function worksIn(pid: number, folder: string): Promise<boolean> {
   return (await readlink(`/proc/${pid}/cwd`).catch(() => undefined)) === folder;
 }
 
-/** The settings, made anew at each start so that nobody's edits weaken them, in a folder that the server can't write to. */
+/** The settings, written at each start, so that nobody's edits weaken them, in a folder that the server can't write to. */
 async function writeSettings(home: Home, place: ServerPlace): Promise<string> {
   const folder = join(home.path, "conf");
   await makePassage(folder);
