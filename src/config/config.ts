@@ -112,7 +112,7 @@ interface DropConnectorConfig {
   readonly name: string;
   readonly directories: ConnectorDirectories;
   readonly stableForMs: number;
-  /** Ending of the marker file, such as `.ok`. */
+  /** The marker file: `.ok` for `NAME.EXT.ok`, `{stem}.ok` for `NAME.ok`. */
   readonly marker?: string | undefined;
   readonly scanIntervalMs: number;
   readonly folderMode: number;

@@ -206,7 +206,7 @@ const folders = {
     "Folder for files that are being taken, on one file system with in; DIRECTORY/work when not set.",
   ).optional(),
   alertAfter: duration(
-    "A file that lies in the folder for so long and is not taken, since its marker is missing, its name says that it isn't done or it keeps changing, is shown in status and metrics.",
+    "A file that lies in the folder for so long and is not taken, since its marker is missing, its name says that it isn't done, it keeps changing or it is a folder, is shown in status and metrics.",
     { min: "1s" },
   ).prefault("10m"),
   folderMode: folderMode(
@@ -215,9 +215,14 @@ const folders = {
   stableFor: duration("How long a file must stay unchanged before it is taken.").prefault("2s"),
   marker: z
     .string()
-    .regex(/^\.[A-Za-z0-9_-]+$/, { error: "expected a file ending such as .ok" })
+    .regex(/^(?:\{stem\})?\.[A-Za-z0-9_-]+$/, {
+      error:
+        'expected .ok (or another ending) where order.csv.ok announces order.csv, or "{stem}.ok" where order.ok does',
+    })
     .optional()
-    .describe("Ending of marker files: NAME is taken only when NAME.ok (or as set here) is there too."),
+    .describe(
+      "Marker files: a file is taken only when its marker is there too, which is then removed. With .ok the marker of order.csv is order.csv.ok, with {stem}.ok it is order.ok.",
+    ),
   scanInterval: duration("How often the folder is looked through.", { min: "50ms", max: "1h" }).prefault(
     "2s",
   ),

@@ -165,7 +165,7 @@ const PAUSED: Readonly<Record<string, string>> = {
 /** A name that is never taken may be the file system's own, so somebody should look; the others are files that somebody means. */
 function untakenOf({ untakenFiles }: Facts): Attention[] {
   return (untakenFiles ?? []).map(({ connector, reason, count, since, marker }) => {
-    const { what, hint } = describeUntaken(reason, count, `NAME${marker ?? ""}`);
+    const { what, hint } = describeUntaken(reason, count, marker ?? "");
     const level = reason === "name" ? "look" : "act";
     return item(level, `in the drop folder of connector ${connector}, ${what}`, { since, hint });
   });
@@ -176,6 +176,14 @@ function describeUntaken(
   count: number,
   marker: string,
 ): { readonly what: string; readonly hint: string } {
+  const [byStem, byName] = marker.startsWith("{stem}")
+    ? [marker, marker.slice(6)]
+    : [`{stem}${marker}`, marker];
+  const forms = [
+    { setting: byName, words: `NAME.EXT${byName} for NAME.EXT` },
+    { setting: `"${byStem}"`, words: `NAME${byName} for NAME.EXT` },
+  ] as const;
+  const [own, other] = marker === byStem ? [forms[1], forms[0]] : forms;
   switch (reason) {
     case "name":
       return {
@@ -184,13 +192,18 @@ function describeUntaken(
       };
     case "marker":
       return {
-        what: `${many(count, "file waits for its marker", "files wait for their markers")} (${marker})`,
-        hint: `Have the sender write the marker once a file is whole, or write it yourself.`,
+        what: `${many(count, "file waits for its marker", "files wait for their markers")} (${own.words})`,
+        hint: `Have the sender write the marker once a file is whole, or write it yourself. Where it writes ${other.words}, set marker: ${other.setting} for this connector.`,
       };
     case "lone_marker":
       return {
-        what: `${many(count, "marker has", "markers have")} no file (${marker})`,
+        what: `${many(count, "marker has", "markers have")} no file (${own.words})`,
         hint: "Ask the sender for the files; remove markers that nobody needs.",
+      };
+    case "folder":
+      return {
+        what: `${many(count, "folder lies", "folders lie")} there, and nothing in ${count === 1 ? "it" : "them"} is taken`,
+        hint: "Move the files into the drop folder itself, then remove the folder; have the sender drop them there.",
       };
     case "changing":
       return {

@@ -75,7 +75,7 @@ export function addUntakenMetrics(
 ): (rows: readonly UntakenRow[], nowMs: number) => void {
   const files = new Gauge({
     name: "cryobridge_dropped_files_untaken",
-    help: "Files that lie in a drop folder for longer than alertAfter and are not taken, by connector and reason: name, marker, lone_marker or changing.",
+    help: "Files that lie in a drop folder for longer than alertAfter and are not taken, by connector and reason: name, marker, lone_marker, changing or folder.",
     labelNames: ["connector", "reason"],
     registers,
   });

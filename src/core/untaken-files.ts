@@ -4,8 +4,9 @@
  * - `marker`: the marker that announces the file isn't there.
  * - `lone_marker`: a marker whose file isn't there.
  * - `changing`: it is written to again and again.
+ * - `folder`: a folder, in which nobody looks, with a name that says "not done" or without a marker.
  */
-export const UNTAKEN_REASONS = ["name", "marker", "lone_marker", "changing"] as const;
+export const UNTAKEN_REASONS = ["name", "marker", "lone_marker", "changing", "folder"] as const;
 export type UntakenReason = (typeof UNTAKEN_REASONS)[number];
 
 /** Files that a drop folder does not take, for one reason, and for longer than the site lets pass. No names: they may be a patient's. */
@@ -15,6 +16,6 @@ export interface UntakenFiles {
   readonly count: number;
   /** Since when the oldest of them has been there. */
   readonly since: Date;
-  /** What has to be there for a file to be taken, such as `NAME.ok`; absent where files need no marker. */
+  /** The connector's setting, such as `.ok` or `{stem}.ok`; absent where files need no marker. */
   readonly marker?: string | undefined;
 }

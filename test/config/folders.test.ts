@@ -42,4 +42,19 @@ describe("folders", () => {
     folder.load(two("./a", "./b"));
     expect(existsSync(folder.path("a"))).toBe(false);
   });
+
+  it.each([".ok", "{stem}.ok", ".done_1"])("take %s for a marker", (marker) => {
+    using folder = new ConfigFolder();
+    expect(folder.load(two("./a", `./b, marker: "${marker}"`)).connectors[1]).toMatchObject({ marker });
+  });
+
+  it.each(["ok", "{name}.ok", "{stem}", "*.ok", ""])(
+    "refuse %s for a marker with the forms there are",
+    (marker) => {
+      using folder = new ConfigFolder();
+      expect(folder.mistakes(two("./a", `./b, marker: "${marker}"`))).toEqual([
+        '7:60 connectors[1].marker: expected .ok (or another ending) where order.csv.ok announces order.csv, or "{stem}.ok" where order.ok does',
+      ]);
+    },
+  );
 });

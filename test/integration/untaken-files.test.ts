@@ -73,14 +73,18 @@ describe("what lies in a drop folder and is not taken", () => {
       ];
       for (const name of names) await writeFile(join(inbox, name), CSV);
       await mkdir(join(inbox, ".snapshot"));
+      await mkdir(join(inbox, "upload.part"));
       const shown = await eventually(
-        async () => ((await look()).untakenFiles.length > 0 ? look() : undefined),
+        async () => ((await look()).untakenFiles.length > 1 ? look() : undefined),
         {
           what: "the files being shown",
         },
       );
-      expect(countsOf(shown)).toEqual({ name: names.length });
-      const item = shown.attention.find(({ what }) => what.includes("connector csv"));
+      expect(countsOf(shown)).toEqual({ name: names.length, folder: 1 });
+      expect(shown.attention.filter(({ level }) => level === "act").map(({ what }) => what)).toContain(
+        "in the drop folder of connector csv, 1 folder lies there, and nothing in it is taken",
+      );
+      const item = shown.attention.find(({ what }) => what.includes("never taken by name"));
       expect(item).toMatchObject({
         level: "look",
         hint: expect.stringContaining("rename each file once it is whole"),
@@ -93,7 +97,7 @@ describe("what lies in a drop folder and is not taken", () => {
       expect(await metrics()).toMatch(
         /cryobridge_dropped_file_untaken_age_seconds\{connector="csv",reason="name"\} [1-9]/,
       );
-      for (const name of names) await rm(join(inbox, name));
+      for (const name of [...names, "upload.part"]) await rm(join(inbox, name), { recursive: true });
       await eventually(async () => (await look()).untakenFiles.length === 0, { what: "nothing being shown" });
       expect(await metrics()).not.toContain("cryobridge_dropped_files_untaken{");
     }));
@@ -115,8 +119,8 @@ describe("what lies in a drop folder and is not taken", () => {
       const whats = shown.attention.filter(({ level }) => level === "act").map(({ what }) => what);
       expect(whats).toEqual(
         expect.arrayContaining([
-          "in the drop folder of connector csv, 3 files wait for their markers (NAME.ok)",
-          "in the drop folder of connector csv, 1 marker has no file (NAME.ok)",
+          "in the drop folder of connector csv, 3 files wait for their markers (NAME.EXT.ok for NAME.EXT)",
+          "in the drop folder of connector csv, 1 marker has no file (NAME.EXT.ok for NAME.EXT)",
         ]),
       );
       await writeFile(join(inbox, "gone.csv"), CSV);
@@ -124,6 +128,22 @@ describe("what lies in a drop folder and is not taken", () => {
       for (const name of ["b.csv", "c.csv", "link.csv"]) await writeFile(join(inbox, `${name}.ok`), "");
       await eventually(async () => (await look()).untakenFiles.length === 0, { what: "nothing being shown" });
       await eventually(async () => (await readdir(inbox)).length === 0, { what: "everything being taken" });
+    }));
+
+  test("for want of a marker of the other form is shown with the setting for that form", () =>
+    withShown(".ok", async (look, inbox) => {
+      await writeFile(join(inbox, "a.csv"), CSV);
+      await writeFile(join(inbox, "a.ok"), "");
+      const shown = await eventually(
+        async () => ((await look()).untakenFiles.length === 2 ? look() : undefined),
+        { what: "both being shown" },
+      );
+      expect(countsOf(shown)).toEqual({ marker: 1, lone_marker: 1 });
+      expect(shown.attention.map(({ hint }) => hint)).toContainEqual(
+        expect.stringContaining(
+          'Where it writes NAME.ok for NAME.EXT, set marker: "{stem}.ok" for this connector.',
+        ),
+      );
     }));
 
   test("since it keeps changing is shown", () =>

@@ -148,7 +148,7 @@ export function safeFileName(name: string): string {
 }
 
 /** `orders.csv` -> `orders` and `.csv`. A name without a dot, or with one only at its beginning, has no extension. */
-function splitExtension(name: string): { stem: string; extension: string } {
+export function splitExtension(name: string): { stem: string; extension: string } {
   const dot = name.lastIndexOf(".");
   return dot <= 0 ? { stem: name, extension: "" } : { stem: name.slice(0, dot), extension: name.slice(dot) };
 }

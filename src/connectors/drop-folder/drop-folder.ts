@@ -15,7 +15,7 @@ import {
 import { deliverFile, removeStaleTemporaries } from "./outbox.ts";
 import { Pause } from "./pause.ts";
 import { ArchiveLooks, Publication } from "./publication.ts";
-import { type Candidate, FolderScan, removeOrphanMarker } from "./scan.ts";
+import { type Candidate, FolderScan, removeOrphanMarkers } from "./scan.ts";
 import type { DropFolderDeps, DropFolderSettings, FileFormat, Step } from "./settings.ts";
 import { Untaken } from "./untaken.ts";
 import { WorkList } from "./work-list.ts";
@@ -191,7 +191,8 @@ export class DropFolder implements Connector {
   async #recover(): Promise<void> {
     const { directories, marker } = this.#settings;
     const claims = await this.#work.recover(this.#instance.folder);
-    if (marker) for (const claim of claims) await removeOrphanMarker(directories.in, claim.name, marker);
+    const names = claims.map(({ name }) => name);
+    if (marker) await removeOrphanMarkers(directories.in, names, marker);
     this.#isRecovered = true;
   }
 

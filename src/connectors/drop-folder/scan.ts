@@ -2,8 +2,21 @@ import type { BigIntStats } from "node:fs";
 import { lstat, opendir, rm } from "node:fs/promises";
 import { join, sep } from "node:path";
 import type { UntakenReason } from "../../core/untaken-files.ts";
-import { isIgnoredName } from "./claim.ts";
+import { isIgnoredName, splitExtension } from "./claim.ts";
 import { errnoOf, fingerprint } from "./file-ops.ts";
+
+const STEM = "{stem}";
+
+/**
+ * The name of the marker that announces a file. `marker` is `.ok` for `order.csv.ok`, or `{stem}.ok` for `order.ok`, which
+ * announces each file of that stem.
+ */
+export function markerName(fileName: string, marker: string): string {
+  if (!marker.startsWith(STEM)) return fileName + marker;
+  return splitExtension(fileName).stem + endingOf(marker);
+}
+
+const endingOf = (marker: string) => (marker.startsWith(STEM) ? marker.slice(STEM.length) : marker);
 
 /** How many of the oldest entries one scan looks after; the others have their turn once these are taken. */
 const WINDOW = 10_000;
@@ -36,7 +49,7 @@ interface Entry {
 /** Looks through a drop folder and says what in it is whole, oldest first. */
 export class FolderScan {
   readonly #folder: string;
-  readonly #marker: Buffer | undefined;
+  readonly #marker: string | undefined;
   readonly #window: number;
   readonly #stability: Stability;
   /** Markers found at the first look may be left over from files taken before a crash: they alone prove nothing. */
@@ -48,7 +61,7 @@ export class FolderScan {
     settings: { stableForMs: number; marker?: string | undefined; window?: number },
   ) {
     this.#folder = folder;
-    this.#marker = settings.marker ? Buffer.from(settings.marker) : undefined;
+    this.#marker = settings.marker;
     this.#window = settings.window ?? WINDOW;
     this.#stability = new Stability(settings.stableForMs);
   }
@@ -65,7 +78,7 @@ export class FolderScan {
     const candidates: Candidate[] = [];
     for (const entry of entries) {
       const isStable = this.#stability.look(entry.key, entry.fingerprint, nowMs);
-      const markerKey = this.#marker && entry.key + this.#marker.toString("latin1");
+      const markerKey = this.#marker && markerName(entry.key, this.#marker);
       const isAnnounced = markerKey !== undefined && !this.#oldMarkers.has(markerKey);
       if (!isStable && !isAnnounced) continue;
       candidates.push({
@@ -89,9 +102,7 @@ export class FolderScan {
   }
 
   async #oldestEntries(): Promise<{ entries: Entry[]; markers: Set<string> }> {
-    const markers = this.#marker
-      ? await this.#listMarkers(this.#marker.toString("latin1"))
-      : new Set<string>();
+    const markers = this.#marker ? await this.#listMarkers(endingOf(this.#marker)) : new Set<string>();
     let entries: Entry[] = [];
     let waiting: string[] = [];
     const statWaiting = async () => {
@@ -109,7 +120,7 @@ export class FolderScan {
     const lone = new Set(markers);
     for await (const key of listFolder(this.#folder)) {
       if (markers.has(key)) continue;
-      const marker = this.#marker && key + this.#marker.toString("latin1");
+      const marker = this.#marker && markerName(key, this.#marker);
       if (marker !== undefined) lone.delete(marker);
       const reason = isIgnoredName(nameOf(key))
         ? "name"
@@ -153,10 +164,18 @@ export class FolderScan {
   }
 }
 
-/** Removes a marker whose file was claimed, unless a new file of that name has come since. */
-export async function removeOrphanMarker(folder: string, name: string, marker: string): Promise<void> {
-  const file = await lstat(join(folder, name)).catch(() => undefined);
-  if (!file) await rm(join(folder, name + marker), { force: true });
+/** Removes the markers of files that were claimed, unless a file that they announce is there again or still. */
+export async function removeOrphanMarkers(
+  folder: string,
+  claimed: readonly string[],
+  marker: string,
+): Promise<void> {
+  const orphans = new Set(claimed.map((name) => markerName(name, marker)));
+  if (orphans.size === 0) return;
+  for await (const key of listFolder(folder)) {
+    if (!key.endsWith(endingOf(marker))) orphans.delete(markerName(nameOf(key), marker));
+  }
+  for (const orphan of orphans) await rm(join(folder, orphan), { force: true });
 }
 
 /** Names in a folder, one character a byte, without holding them all. */

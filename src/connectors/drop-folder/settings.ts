@@ -27,7 +27,10 @@ export interface DropFolderSettings {
   readonly directories: DropDirectories;
   /** How long a file must stay unchanged, by monotonic time, before it counts as whole. Default 2 s. */
   readonly stableForMs?: number | undefined;
-  /** Suffix of the marker file that says a file is whole, such as `.ok`. Without it a file has to stay unchanged. */
+  /**
+   * The marker file that says a file is whole: `.ok` for `NAME.EXT.ok`, `{stem}.ok` for `NAME.ok`. Without it a file has
+   * to stay unchanged.
+   */
   readonly marker?: string | undefined;
   /** Rights of folders that are made, such as 0o750; those of results and reports follow from it. Default 0o750. */
   readonly folderMode?: number | undefined;

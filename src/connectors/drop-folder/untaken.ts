@@ -1,4 +1,5 @@
 import { lstat } from "node:fs/promises";
+import { basename } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import type { UntakenFiles, UntakenReason } from "../../core/untaken-files.ts";
 import { errnoOf } from "./file-ops.ts";
@@ -38,27 +39,35 @@ export class Untaken {
     const note = (reason: UntakenReason, count: number, since: Date) => {
       if (count > 0) found.push({ reason, count, since, marker: this.#marker });
     };
-    for (const [reason, paths] of this.#scan.passedOver) {
-      const times: number[] = [];
+    const times = new Map<UntakenReason, number[]>();
+    for (const [passedFor, paths] of this.#scan.passedOver) {
       for (const path of paths) {
-        const since = await restingSince(path, reason);
-        if (since !== undefined && wallMs - since >= this.#afterMs) times.push(since);
+        const { since, reason = passedFor } = (await lookAt(path)) ?? {};
+        if (since === undefined || wallMs - since < this.#afterMs) continue;
+        times.set(reason, [...(times.get(reason) ?? []), since]);
       }
-      note(reason, times.length, new Date(times.reduce((oldest, time) => Math.min(oldest, time), wallMs)));
     }
+    for (const [reason, all] of times) note(reason, all.length, new Date(Math.min(...all)));
     const changing = this.#scan.listChanging(nowMs, this.#afterMs);
     note("changing", changing.count, new Date(wallMs - changing.longestMs));
     this.#found = found;
   }
 }
 
-/** When it was last written or renamed, ms since 1970; undefined for what is gone, or is no file that somebody could mean. */
-async function restingSince(path: Buffer, reason: UntakenReason): Promise<number | undefined> {
+interface Untouched {
+  /** When it was last written or renamed, ms since 1970. */
+  readonly since: number;
+  /** Given where the name isn't the reason. */
+  readonly reason?: UntakenReason | undefined;
+}
+
+/** Undefined for what is gone, and for hidden folders, which are the file system's own: snapshots, waste bins. */
+async function lookAt(path: Buffer): Promise<Untouched | undefined> {
   try {
     const stat = await lstat(path);
-    // Hidden folders are the file system's own: snapshots, waste bins.
-    if (reason === "name" && !stat.isFile()) return undefined;
-    return Math.max(stat.mtimeMs, stat.ctimeMs);
+    const since = Math.max(stat.mtimeMs, stat.ctimeMs);
+    if (!stat.isDirectory()) return { since };
+    return basename(path.toString("latin1")).startsWith(".") ? undefined : { since, reason: "folder" };
   } catch (error) {
     if (errnoOf(error) !== undefined) return undefined;
     throw error;

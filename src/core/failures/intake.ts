@@ -122,7 +122,7 @@ export const INTAKE_FAILURES = {
   HL7_FILE_EMPTY: {
     class: "permanent",
     meaning: "The HL7 file is empty.",
-    hint: "Have the sender write the file again.",
+    hint: "Have the sender write the file again. Where an empty file announces another one, set `marker` of the connector.",
   },
   HL7_FILE_BINARY: {
     class: "permanent",
@@ -148,7 +148,7 @@ export const INTAKE_FAILURES = {
   CSV_EMPTY: {
     class: "permanent",
     meaning: "The CSV file is empty, or its header is.",
-    hint: "Have the sender write the file again.",
+    hint: "Have the sender write the file again. Where an empty file announces another one, set `marker` of the connector.",
   },
   CSV_BINARY: {
     class: "permanent",

@@ -188,6 +188,23 @@ describe("a file in a drop folder", () => {
       expect(await world.list("in")).toEqual(["waits.hl7"]);
     }));
 
+  test("with a marker by stem waits for the marker without its extension", () =>
+    withDropWorld(async (world) => {
+      await world.start(world.hl7({ marker: "{stem}.ok", stableForMs: 60_000 }));
+      await world.drop("waits.txt", hl7Message("W"));
+      await world.drop("waits.txt.ok", "");
+      for (const name of ["day.1.txt", "day.1.hl7", "bare"]) await world.drop(name, hl7Message(name));
+      for (const name of ["day.1.ok", "bare.ok"]) await world.drop(name, "");
+      await eventually(async () => (await world.list("archive")).length === 3);
+      expect(
+        world.intake
+          .summary()
+          .map(({ name }) => name)
+          .sort(),
+      ).toEqual(["bare", "day.1.hl7", "day.1.txt"]);
+      expect(await world.list("in")).toEqual(["waits.txt", "waits.txt.ok"]);
+    }));
+
   test("with a marker left over from before the start has to rest like any other", () =>
     withDropWorld(async (world) => {
       await mkdir(world.directories.in, { recursive: true });

@@ -1,7 +1,7 @@
-import { rename, utimes, writeFile } from "node:fs/promises";
+import { readdir, rename, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { FolderScan } from "../../../src/connectors/drop-folder/scan.ts";
+import { FolderScan, removeOrphanMarkers } from "../../../src/connectors/drop-folder/scan.ts";
 import { withFolder } from "../../support/with-folder.ts";
 
 async function write(folder: string, name: string, minute = 0): Promise<void> {
@@ -52,3 +52,19 @@ describe("a scan", () => {
       );
     }));
 });
+
+test.for([
+  [".ok", ["a.txt.ok"]],
+  ["{stem}.ok", ["a.ok"]],
+] as const)(
+  "an orphan of the marker %s is removed, unless it announces a file that is there",
+  ([marker, orphans]) =>
+    withFolder(async (folder) => {
+      const others = ["a.ok", "a.txt.ok", "b.ok", "b.txt", "b.txt.ok"];
+      for (const name of others) await write(folder, name);
+      await removeOrphanMarkers(folder, ["a.txt", "b.txt"], marker);
+      expect((await readdir(folder)).sort()).toEqual(
+        others.filter((name) => !orphans.includes(name as never)),
+      );
+    }),
+);

@@ -53,6 +53,13 @@ test("a file that changes is reported by the time since it was first seen, and n
     expect(await lookAt(AFTER_MS + 60_000)).toEqual([]);
   }));
 
+test("a folder that is not taken is reported as one, whatever it waits for, and a hidden one is not", () =>
+  withFolder(async (folder) => {
+    const lookAt = scanOf(folder, ".ok");
+    for (const name of [".snapshot", "2026", "upload.tmp"]) await mkdir(join(folder, name));
+    expect(await lookAt(AFTER_MS + 60_000)).toEqual([expect.stringMatching(/^folder 2 /)]);
+  }));
+
 test("of very many, only a thousand are looked at", () =>
   withFolder(async (folder) => {
     await mkdir(join(folder, ".snapshot"));
