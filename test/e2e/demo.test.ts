@@ -214,7 +214,17 @@ describe.runIf(machineHas("root", "linux"))("the folder of a demonstration that 
 });
 
 function startDemo(...options: readonly string[]) {
-  const args = [join(ROOT, "bin/cryobridge.mjs"), "demo", "--dir", folder, "--port", "0", ...options];
+  const args = [
+    join(ROOT, "bin/cryobridge.mjs"),
+    "demo",
+    "--dir",
+    folder,
+    "--port",
+    "0",
+    "--simulator-port",
+    "0",
+    ...options,
+  ];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   const lines: string[] = [];
   const reader = createInterface(child.stdout);

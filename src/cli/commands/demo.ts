@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
-import { join, relative, resolve } from "node:path";
+import { join, relative, resolve, sep } from "node:path";
 import { type Command, Option } from "commander";
 import type pg from "pg";
 import { openConsole } from "../../app/console.ts";
@@ -34,7 +34,18 @@ export function define(command: Command, cli: Cli): void {
         .argParser(duration)
         .default(52_000, "52s"),
     )
-    .option("--port <n>", "port of the console; 0 takes any free one", wholeNumber(0, 65_535), 8088)
+    .option(
+      "--port <n>",
+      "port of the console; 0 or a taken one gives any free one",
+      wholeNumber(0, 65_535),
+      8088,
+    )
+    .option(
+      "--simulator-port <n>",
+      "port of the simulated service; 0 or a taken one gives any free one",
+      wholeNumber(0, 65_535),
+      4711,
+    )
     .option("--speed <x>", "how much faster than the clock staff and devices live", positiveNumber, 60)
     .option("--dir <folder>", "where everything is put; what an earlier demo left is removed first", "demo")
     .addHelpText("after", "\nExample:\n  cryobridge demo --exit-when-done --speed 120")
@@ -45,11 +56,13 @@ interface DemoOptions {
   readonly exitWhenDone?: boolean;
   readonly within: number;
   readonly port: number;
+  readonly simulatorPort: number;
   readonly speed: number;
   readonly dir: string;
 }
 
-const SIMULATOR_PORT = 4711;
+/** How a person calls us: an installed package has its command on the path, or beside it; a checkout has not. */
+const PROGRAM = import.meta.dirname.split(sep).includes("node_modules") ? "cryobridge" : "npx cryobridge";
 const LOOK_EVERY_MS = 200;
 /** Enough to see how a refusal is reported; the others are there for whoever wants to try them. */
 const SHOWN: readonly string[] = [
@@ -116,7 +129,7 @@ async function runDemo(session: Session, options: DemoOptions): Promise<ExitStat
     screen.line("Starting a simulated service, a database and the daemon …\n");
     const { dataDir, release } = await prepareFolder(folder, { clock, logger });
     closers.unshift(release);
-    const simulator = await startSimulator(options.speed);
+    const simulator = await startSimulator(options);
     closers.unshift(() => simulator.close());
     playStaff(simulator);
     const isUsual = dataDir === join(folder, "data");
@@ -249,16 +262,16 @@ function printDone(screen: Screen, { orders, files, waiting, results }: LedgerVi
   const refused = files.filter(({ problems }) => problems.length > 0).length;
   screen.field("refused", `${refused} files, whole or in part`);
   for (const { kind, code = "", messages } of waiting)
-    screen.field("waiting", `${messages} for the ${kind} ${clean(code)} (npx cryobridge messages waiting)`);
+    screen.field("waiting", `${messages} for the ${kind} ${clean(code)} (${PROGRAM} messages waiting)`);
   screen.field("results", `${results.length} files for the labs`);
   const shown = orders.find(({ state }) => state === "failed")?.placerOrderNumber ?? "NL-1001";
-  screen.line(`\n  npx cryobridge orders list --config ${shownPath(file)}`);
-  screen.line(`  npx cryobridge orders show ${shown} --config ${shownPath(file)}`);
+  screen.line(`\n  ${PROGRAM} orders list --config ${shownPath(file)}`);
+  screen.line(`  ${PROGRAM} orders show ${shown} --config ${shownPath(file)}`);
 }
 
-async function startSimulator(speed: number): Promise<Simulator> {
+async function startSimulator({ speed, simulatorPort }: DemoOptions): Promise<Simulator> {
   const simulator = await createSimulator({ speed });
-  await simulator.listen(SIMULATOR_PORT).catch(() => simulator.listen(0));
+  await simulator.listen(simulatorPort).catch(() => simulator.listen(0));
   return simulator;
 }
 
