@@ -68,6 +68,8 @@ export function reportAsJson(report: FileReport): string {
       duplicateOf: report.duplicateOf && {
         file: report.duplicateOf.fileName,
         receivedAt: report.duplicateOf.receivedAt.toISOString(),
+        code: "FILE_DUPLICATE",
+        hint: FAILURES.FILE_DUPLICATE.hint,
       },
     },
     null,
@@ -90,7 +92,8 @@ export function reportAsText(report: FileReport): string {
   if (report.duplicateOf) {
     lines.push(
       `The same bytes came on ${forPeople(report.duplicateOf.receivedAt)} as ${report.duplicateOf.fileName}.`,
-      FAILURES.FILE_DUPLICATE.hint,
+      `What to do:  ${FAILURES.FILE_DUPLICATE.hint}`,
+      "Code:        FILE_DUPLICATE",
       "",
     );
   }

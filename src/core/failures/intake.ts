@@ -238,7 +238,7 @@ export const INTAKE_FAILURES = {
   FILE_DUPLICATE: {
     class: "permanent",
     meaning: "The same bytes came through this connector before, so nothing was processed again.",
-    hint: "Nothing. To map its messages again: `cryobridge messages replay ID`.",
+    hint: "Nothing, if the file was sent twice by mistake. To order the same again, send it with new order numbers. To map its messages again after a change of the profile: `cryobridge messages replay ID`.",
   },
   FILE_WHOLE_REFUSED: {
     class: "permanent",

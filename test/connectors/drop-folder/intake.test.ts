@@ -242,7 +242,14 @@ describe("a duplicate", () => {
       const archived = (await world.list("archive")).map((name) => name.slice(11));
       expect(archived.sort()).toEqual(["again.hl7", "first.hl7"]);
       expect(await world.list("error")).toEqual(["again.hl7.duplicate.json", "again.hl7.duplicate.txt"]);
-      expect(await world.read("error", "again.hl7.duplicate.txt")).toContain("as first.hl7");
+      const text = await world.read("error", "again.hl7.duplicate.txt");
+      expect(text).toMatch(
+        /as first\.hl7\.\nWhat to do: {2}Nothing, if .* new order numbers\. .*\nCode: {8}FILE_DUPLICATE\n/,
+      );
+      expect(JSON.parse(await world.read("error", "again.hl7.duplicate.json")).duplicateOf).toMatchObject({
+        ...{ file: "first.hl7", code: "FILE_DUPLICATE" },
+        hint: expect.stringContaining("Nothing, if the file was sent twice by mistake."),
+      });
     }));
 });
 
