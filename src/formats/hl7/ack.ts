@@ -148,7 +148,7 @@ interface Place {
 }
 
 const PLACE =
-  /(?:^|[ ,])([A-Z][A-Z0-9]{2})(?:\[(\d{1,4})\])?(?:-(\d{1,4})(?:\[(\d{1,4})\])?(?:\.(\d{1,4})(?:\.(\d{1,4}))?)?)?$/;
+  /(?:^|[ ,])([A-Z][A-Z0-9]{2})(?:\[(\d{1,4})\])?(?:-(\d{1,4})(?:\[(\d{1,4})\])?(?:\.(\d{1,4})(?:\.(\d{1,4}))?)?)?(?:, part \d+)?$/;
 
 /** The parts of a place; segment sequence and repetition are 1 where the place does not say. */
 function readPlace(place: string | undefined): Place {

@@ -164,7 +164,8 @@ function findWithin(segment: Segment, path: FieldPath): { value: string; place: 
   return undefined;
 }
 
-function placeOf(path: FieldPath, { ordinal }: Segment, repetition: number): string {
+/** Where the value of a path stands, such as `OBX[2]-5[3].1`. */
+export function placeOf(path: FieldPath, { ordinal }: Segment, repetition: number): string {
   return ordinal === 1 && repetition === 1 ? path.firstPlace : placeIn(path, ordinal, repetition);
 }
 

@@ -1,12 +1,24 @@
 import type { CsvRow } from "../../core/intake.ts";
 import { withoutGuard } from "../../formats/csv/encode.ts";
-import { type Found, type Misfit, type Reading, readValue, type ValueRule } from "../profile/value.ts";
+import {
+  type Found,
+  type Misfit,
+  type Reading,
+  readSeveral,
+  readValue,
+  splitFound,
+  type ValueRule,
+} from "../profile/value.ts";
+import { type DraftContainer, pairContainers } from "./draft.ts";
 
 /** One value of one row, with its place. */
 export function readRow(rule: ValueRule<string>, row: CsvRow, find = findColumn): Reading {
-  const reading = readValue(rule, find, row);
+  return atRow(readValue(rule, find, row), rule, row);
+}
+
+function atRow(reading: Reading, rule: ValueRule<string>, { line }: CsvRow): Reading {
   if (reading.status !== "absent" || reading.place.startsWith("line ")) return reading;
-  return { status: "absent", place: `line ${row.line}, column ${rule.places}` };
+  return { status: "absent", place: `line ${line}, column ${rule.places}` };
 }
 
 /**
@@ -60,19 +72,66 @@ function invalid(place: string, trouble: string): Reading {
   return { status: "bad", place, code: "MAPPING_VALUE_INVALID", trouble };
 }
 
-/** A label of one row. Two of them in one cell would be stored, or looked for, as one container. */
-export function readLabel(rule: ValueRule<string>, row: CsvRow): Reading {
-  return withoutList(readCode(rule, row));
+/**
+ * The containers of one row. Two labels in one cell that the profile does not take apart would be stored, or looked for, as
+ * one container.
+ */
+export function readContainers(
+  { label, description }: { readonly label: ValueRule<string>; readonly description: ValueRule<string> },
+  row: CsvRow,
+): DraftContainer[] {
+  if (!maySplit(label) && !maySplit(description)) {
+    return [{ label: withoutList(readCode(label, row)), description: readRow(description, row) }];
+  }
+  const labels = readParts(label.every ? label : columnInForce(label, row), row, findCode);
+  const guarded = labels.map((group) =>
+    group.map((reading) =>
+      reading.status === "found" && reading.place.startsWith("line ")
+        ? guardLabel(reading.value, reading.place)
+        : reading,
+    ),
+  );
+  return pairContainers(guarded, readParts(description, row, findColumn));
 }
 
-/** A label as {@link readLabel} leaves it. */
+function maySplit({ split, every }: ValueRule<string>): boolean {
+  return split !== undefined || every === true;
+}
+
+/** @param find looks at a part as if it were a cell of its own */
+function readParts(
+  rule: ValueRule<string>,
+  row: CsvRow,
+  find: (column: string, isOnly: boolean, row: CsvRow) => Found | Misfit | undefined,
+): readonly (readonly Reading[])[] {
+  const findAll = (column: string, isOnly: boolean): readonly Found[] | Misfit | undefined => {
+    const cell = findColumn(column, isOnly, row);
+    if (cell === undefined || "code" in cell) return cell;
+    const parts = splitFound(cell, rule.split);
+    if ("code" in parts) return parts;
+    const found: Found[] = [];
+    for (const { value, place } of parts) {
+      const part = find(column, isOnly, { ...row, values: new Map([[column, value]]) });
+      if (part === undefined) continue;
+      if ("code" in part) return { ...part, place };
+      found.push({ value: part.value, place });
+    }
+    return found;
+  };
+  return readSeveral(rule, findAll, row).map((group) => group.map((reading) => atRow(reading, rule, row)));
+}
+
+/** A label as {@link readContainers} leaves it. */
 export function guardLabel(text: string, place: string): Reading {
   return withoutList(guardCode(text, place));
 }
 
 function withoutList(reading: Reading): Reading {
   if (reading.status !== "found" || !isList(reading.value)) return reading;
-  return invalid(reading.place, "seems to hold several labels, expected one for each container");
+  return invalid(
+    reading.place,
+    "seems to hold several labels, expected one for each container; split in containers.label of the profile takes them apart",
+  );
 }
 
 /** A person's name of one row. */

@@ -35,6 +35,29 @@ export interface Draft {
   readonly problems: readonly Problem[];
 }
 
+/**
+ * The containers that labels make, each with its description: the one that stands where its label does, where there are as
+ * many of them; or the one for all. Anything else would give a container another one's description.
+ */
+export function pairContainers(
+  labels: readonly (readonly Reading[])[],
+  descriptions: readonly (readonly Reading[])[],
+): DraftContainer[] {
+  return labels.flatMap((group, i) => {
+    const [first = NO_DESCRIPTION, ...others] = descriptions[descriptions.length === 1 ? 0 : i] ?? [];
+    const all = [first, ...others];
+    return group.map((label, n): DraftContainer => {
+      if (all.length === 1) return { label, description: first };
+      if (all.length === group.length) return { label, description: all[n] ?? first };
+      const trouble = `are ${all.length} descriptions of ${group.length} labels; expected as many, or one for all`;
+      const place = first.place.replace(/, part 1$/, "");
+      return { label, description: { status: "bad", place, code: "MAPPING_VALUES_DISAGREE", trouble } };
+    });
+  });
+}
+
+const NO_DESCRIPTION: Reading = { status: "absent", place: "" };
+
 export interface FinishSettings {
   /** The service's id by the lab's name for the facility. */
   readonly facilityIdByCode: ReadonlyMap<string, number>;

@@ -1,14 +1,23 @@
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { Segment } from "../../formats/hl7/message.ts";
-import { type FieldPath, findValue, fitsRepetition, selectSegments } from "../../formats/hl7/path.ts";
+import {
+  type FieldPath,
+  findValue,
+  fitsRepetition,
+  placeOf,
+  selectSegments,
+} from "../../formats/hl7/path.ts";
 import {
   type Finder,
+  type FinderOfSeveral,
   type Found,
   type Misfit,
   placesOf,
   type Reading,
   readValue,
   type Source,
+  type Split,
+  splitFound,
   type ValueRule,
 } from "../profile/value.ts";
 
@@ -51,8 +60,8 @@ export function findIn(
  * @param all all segments of the order that the value could be read from
  */
 export function inForce(rule: ValueRule<FieldPath>, all: () => readonly Segment[]): ValueRule<FieldPath> {
-  const { sources, mustAgree, fallback } = rule;
-  if (fallback === undefined && (mustAgree || sources.length <= 1)) return rule;
+  const { sources, mustAgree, fallback, every } = rule;
+  if (every === true || (fallback === undefined && (mustAgree || sources.length <= 1))) return rule;
   const segments = all();
   let same: Source<FieldPath>[] = [];
   for (const [i, source] of sources.entries()) {
@@ -155,10 +164,42 @@ export function findSingle(
       place: `${found.place} and ${nameOf(segment)}-${field}[${n}]${component === undefined ? "" : `.${component}`}`,
       code: "MAPPING_VALUE_INVALID",
       trouble:
-        "are different values in one field, expected one; the sender writes a segment for each, or the profile says which repetition is meant",
+        "are different values in one field, expected one; the sender writes a segment for each, or the profile says which repetition is meant (for labels: split: repetitions takes all)",
     };
   }
   return found;
+}
+
+/** Finds what may be several values: the repetitions of a field where they are, and what a separator stands between. */
+export function findSeveral(split: Split | undefined): FinderOfSeveral<FieldPath, readonly Segment[]> {
+  return (path, isOnly, scope) => {
+    if (split?.repetitions !== true) {
+      const found = findSingle(path, isOnly, scope);
+      return found === undefined || "code" in found ? found : splitFound(found, split);
+    }
+    const found = findIn(path, isOnly, scope);
+    if (found === undefined || "code" in found) return found;
+    const other = path.whichSegment?.kind === "where" ? otherValued(scope, path, found) : undefined;
+    const segment = firstValued(scope, path);
+    if (other !== undefined || segment === undefined) return other ?? [found];
+    return splitRepetitions(path, segment, split);
+  };
+}
+
+function splitRepetitions(path: FieldPath, segment: Segment, split: Split): readonly Found[] | Misfit {
+  const { field, whichRepetition, component, subcomponent } = path;
+  const all: Found[] = [];
+  const count = segment.repetitions(field);
+  for (let n = 1; n <= count; n++) {
+    if (whichRepetition?.kind === "nth" && whichRepetition.n !== n) continue;
+    if (whichRepetition?.kind === "where" && !fitsRepetition(segment, field, n, whichRepetition.conditions))
+      continue;
+    const value = segment.get(field, n, component, subcomponent) ?? "";
+    const found = splitFound({ value, place: placeOf(path, segment, n) }, split);
+    if ("code" in found) return found;
+    all.push(...found);
+  }
+  return all;
 }
 
 /** Where a condition selects several segments, and they have different values. */

@@ -7,7 +7,7 @@ import { viewCsv } from "../profile/module.ts";
 import type { CsvProfile } from "../profile/profile.ts";
 import type { Reading, ValueRule } from "../profile/value.ts";
 import type { ReadControl } from "./control-hl7.ts";
-import { readCode, readDate, readLabel, readName, readRow } from "./csv-codes.ts";
+import { readCode, readContainers, readDate, readName, readRow } from "./csv-codes.ts";
 import type { Draft } from "./draft.ts";
 import { finishAll, type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import { findUnfit, keptIfFit } from "./unfit.ts";
@@ -50,7 +50,7 @@ function mapOrderRows(rows: readonly CsvRow[], profile: CsvProfile, settings: Ma
   return number === undefined ? mapped : { ...mapped, placerOrderNumber: number };
 }
 
-/** Reads the one order that a group of rows makes up; every row is a container. */
+/** Reads the one order that a group of rows makes up; every row is a container, or several. */
 export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft {
   const problems: Problem[] = [];
   const read = (rule: ValueRule<string>, readOne: ReadOne = readRow): Reading => {
@@ -78,10 +78,7 @@ export function readRows(rows: readonly CsvRow[], { rules }: CsvProfile): Draft 
       dateOfBirth: read(rules.subject.dateOfBirth, readDate),
     },
   };
-  const containers = rows.map((row) => ({
-    label: readLabel(rules.label, row),
-    description: readRow(rules.description, row),
-  }));
+  const containers = rows.flatMap((row) => readContainers(rules, row));
   // A registration has no containers. One that names some is refused, hence only those rows are listed.
   const isRegistration = draft.operation.status === "found" && draft.operation.value === "REGISTER";
   return {

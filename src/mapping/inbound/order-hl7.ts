@@ -4,13 +4,14 @@ import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import { type Reading, readValue, type ValueRule } from "../profile/value.ts";
+import { type Reading, readSeveral, readValue, type ValueRule } from "../profile/value.ts";
 import { checkPlacing } from "./check-structure.ts";
 import { type ContainerPlace, isCounted, listContainers, strayContainers } from "./containers-hl7.ts";
 import { controlOf, isChanging } from "./control-hl7.ts";
-import { type Draft, OPERATION_BY_TYPE } from "./draft.ts";
+import { type Draft, OPERATION_BY_TYPE, pairContainers } from "./draft.ts";
 import {
   findIn,
+  findSeveral,
   findSingle,
   findSubjectCode,
   groupScopes,
@@ -290,23 +291,40 @@ function readContainers(
   for (const { segment, scope } of places.values()) {
     const isOfSpecimen = segment.name === "SAC" || segment.name === "SPM";
     const rule = isOfSpecimen ? ofSpecimen : ofOther;
-    const label = readLabel(rule, segment, scope, profile);
-    containers.push({ label, description: readValue(profile.rules.description, findIn, scope) });
-    isNamed ||= segment.name !== "OBR" || label.status !== "absent";
+    const labels = readLabels(rule, segment, scope, profile);
+    containers.push(...pairContainers(labels, readDescriptions(profile.rules.description, scope)));
+    isNamed ||= segment.name !== "OBR" || labels.flat().some(({ status }) => status !== "absent");
   }
   // OBR stands for a container only where it names one; an order whose OBRs name none has no container.
   return isNamed ? containers : [];
 }
 
-/** The label of what a segment stands for; where it is missing, that segment is named. */
-function readLabel(
+function readDescriptions(rule: ValueRule<FieldPath>, scope: readonly Segment[]) {
+  return rule.split === undefined && rule.every !== true
+    ? [[readValue(rule, findIn, scope)]]
+    : readSeveral(rule, findSeveral(rule.split), scope);
+}
+
+/** The labels of what a segment stands for, by place; where the only one is missing, that segment is named. */
+function readLabels(
+  rule: ValueRule<FieldPath>,
+  segment: Segment,
+  scope: readonly Segment[],
+  profile: Hl7Profile,
+): readonly (readonly Reading[])[] {
+  const labels = readSeveral(rule, findSeveral(rule.split), scope);
+  const all = labels.flat();
+  const [only] = all;
+  if (only?.status !== "absent" || all.length > 1) return labels;
+  return [[missingLabel(rule, segment, scope, profile)]];
+}
+
+function missingLabel(
   rule: ValueRule<FieldPath>,
   segment: Segment,
   scope: readonly Segment[],
   { each, containerPlace }: Hl7Profile,
 ): Reading {
-  const reading = readValue(rule, findSingle, scope);
-  if (reading.status !== "absent") return reading;
   const place = missingAt(rule, scope);
   if (place !== undefined) return { status: "absent", place };
   if (segment.name === "OBR") return { status: "absent", place: nameOf(segment) };

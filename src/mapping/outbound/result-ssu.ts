@@ -4,9 +4,9 @@ import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import type { Segment } from "../../formats/hl7/message.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
 import { listContainers } from "../inbound/containers-hl7.ts";
-import { findIn } from "../inbound/find-hl7.ts";
+import { findSeveral } from "../inbound/find-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import { readValue } from "../profile/value.ts";
+import { readSeveral } from "../profile/value.ts";
 import { Observations } from "./observations.ts";
 import type { Original, OutSegment } from "./original.ts";
 import { blank, type StatusContext, statusCodes, statusHeader } from "./result-parts.ts";
@@ -139,10 +139,12 @@ function findContainerSegments(
   if (message === undefined) return {};
   for (const group of groups) {
     for (const { segment, scope } of listContainers(group, profile.each, [])) {
-      const read = readValue(profile.rules.label, findIn, scope);
-      if (read.status !== "found" || read.value !== label) continue;
+      const { label: rule } = profile.rules;
+      const read = readSeveral(rule, findSeveral(rule.split), scope).flat();
+      if (!read.some((each) => each.status === "found" && each.value === label)) continue;
       const spm = scope.find(({ name }) => name === "SPM") ?? (segment.name === "SPM" ? segment : undefined);
-      return { sac: segment.name === "SAC" ? segment : undefined, spm };
+      // What says several labels says more than this container's.
+      return { sac: segment.name === "SAC" && read.length === 1 ? segment : undefined, spm };
     }
   }
   return {};

@@ -126,9 +126,10 @@ function listWholeColumns(rules: OrderRules<string>): string[] {
 function listRequiredColumns(rules: OrderRules<string>): string[][] {
   const [operation] = rules.operation.sources;
   const isRegistration = operation?.kind === "constant" && operation.value === "REGISTER";
-  const ofContainers = isRegistration ? [] : [rules.placerOrderNumber, rules.label];
-  const needed = [rules.operation, rules.facility, rules.subject.code, ...ofContainers];
-  return needed.flatMap(columnsNeeded);
+  const ofOrder = isRegistration ? [] : columnsNeeded(rules.placerOrderNumber);
+  const ofContainers = isRegistration ? [] : labelColumns(rules.label);
+  const needed = [rules.operation, rules.facility, rules.subject.code];
+  return [...needed.flatMap(columnsNeeded), ...ofOrder, ...ofContainers];
 }
 
 /** The columns of which a value needs one; none when it can come from elsewhere. */
@@ -136,6 +137,11 @@ function columnsNeeded(rule: ValueRule<string>): string[][] {
   const columns = listColumns(rule);
   const hasOther = rule.fallback !== undefined || columns.length < rule.sources.length;
   return hasOther || columns.length === 0 ? [] : [columns];
+}
+
+/** Where each column may name a container, a missing one would leave out what it was to name. */
+function labelColumns(label: ValueRule<string>): string[][] {
+  return label.every === true ? listColumns(label).map((column) => [column]) : columnsNeeded(label);
 }
 
 /** The columns of operations; none where a row may have its operation from elsewhere. */
@@ -147,7 +153,7 @@ function listOperationColumns({ operation }: OrderRules<string>): string[] {
 function listControlLacks(rules: OrderRules<string>): CsvReading["controlListLacks"] {
   if (!rules.operation.sources.some(({ kind }) => kind === "place")) return undefined;
   return {
-    all: columnsNeeded(rules.facility).concat(columnsNeeded(rules.label)),
+    all: columnsNeeded(rules.facility).concat(labelColumns(rules.label)),
     any: columnsNeeded(rules.subject.code),
   };
 }

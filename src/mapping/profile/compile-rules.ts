@@ -18,7 +18,12 @@ export function compileRules<P>(
   complain: Complain,
 ): OrderRules<P> {
   const compile = (place: string, definition: ValueDefinition, mayQuote = false): ValueRule<P> =>
-    compileValue(definition, { ...settings, mayQuote, complain: (trouble) => complain(place, trouble) });
+    compileValue(definition, {
+      ...settings,
+      mayQuote,
+      maySplit: place.startsWith("containers."),
+      complain: (trouble) => complain(place, trouble),
+    });
   const require = (
     place: string,
     definition: ValueDefinition | undefined,
@@ -30,8 +35,9 @@ export function compileRules<P>(
   };
   const optional = (place: string, definition: ValueDefinition | undefined): ValueRule<P> =>
     definition === undefined ? ABSENT : compile(place, definition);
-  checkOperation(whole.operation, whole.format === "csv", complain);
   const { subject, containers } = whole;
+  checkOperation(whole.operation, whole.format === "csv", complain);
+  checkContainers(whole, complain);
   return {
     operation: require("operation", whole.operation, true),
     facility: require("facility", whole.facility, true),
@@ -75,6 +81,22 @@ function checkOperation(
     const known = [...TABLE_OPERATIONS, ...(mayControl ? CONTROL_OPERATIONS : [])];
     const words = `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
     complain(code ? `operation.table.${code}` : "operation", `${operation}: expected ${words}`);
+  }
+}
+
+/** Several descriptions in their places belong to the labels in theirs, one by one. */
+function checkContainers({ format, containers }: ProfileDefinition, complain: Complain): void {
+  const { from: labels, every, split } = toValueObject(containers?.label ?? []);
+  const description = toValueObject(containers?.description ?? []);
+  const isSame = every === true && [description.from].flat().length === [labels].flat().length;
+  if (description.every === true && !isSame) {
+    complain(
+      "containers.description",
+      "every needs containers.label with every, and as many places as it has",
+    );
+  }
+  if (format === "csv" && [split, description.split].flat().includes("repetitions")) {
+    complain("containers", "split: repetitions is for HL7 profiles; a cell has separators or lines");
   }
 }
 

@@ -76,6 +76,14 @@ const sourcesSchema = z.union([sourceSchema, z.array(sourceSchema).min(1)], {
 
 const tableSchema = z.record(z.string(), z.string());
 
+const splitterSchema = z.union(
+  [z.enum(["lines", "repetitions"]), z.string().regex(/^[^\p{L}\p{N}]{1,3}$/u)],
+  {
+    error:
+      'expected what stands between two values, such as "|" or ", " (1 to 3 characters, no letters or digits), or lines or repetitions',
+  },
+);
+
 /**
  * Where a value comes from and what is done to it: places are tried in turn, the first value found goes through
  * `as`, then through `table`.
@@ -106,11 +114,26 @@ const valueObjectSchema = z.strictObject({
     .boolean()
     .optional()
     .describe("Every place of the list that has a value must have the same one, as ORC-2 and OBR-2 must."),
+  split: z
+    .union([splitterSchema, z.array(splitterSchema).min(1)], {
+      error:
+        'expected what stands between two values, such as "|", or lines or repetitions; or a list of them',
+    })
+    .optional()
+    .describe(
+      "For `containers.label` and `containers.description`: several values stand in one cell or field, with this between them; `lines` for line ends, `repetitions` for the repetitions of an HL7 field. Each label is a container.",
+    ),
+  every: z
+    .boolean()
+    .optional()
+    .describe(
+      "For `containers.label` and `containers.description`: every place of the list that has a value gives a container, instead of the first one only.",
+    ),
 });
 
 const valueSchema = z.union([placeSchema, z.array(sourceSchema).min(1), valueObjectSchema], {
   error:
-    "expected a field path or column name, a list of them, or an object with from, value, as, table, default",
+    "expected a field path or column name, a list of them, or an object with from, value, as, table, default, split",
 });
 
 const messageTypeSchema = z
@@ -276,3 +299,4 @@ export const profileSchema = z.strictObject({
 export type ProfileDefinition = z.infer<typeof profileSchema>;
 export type ValueDefinition = z.infer<typeof valueSchema>;
 export type SourceDefinition = z.infer<typeof sourceSchema>;
+export type SplitterDefinition = z.infer<typeof splitterSchema>;

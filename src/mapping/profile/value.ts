@@ -1,5 +1,5 @@
 import type { FailureCode } from "../../core/failures.ts";
-import type { SourceDefinition, ValueDefinition } from "./schema.ts";
+import type { SourceDefinition, SplitterDefinition, ValueDefinition } from "./schema.ts";
 import { compileTransform, type Transform, type TransformSettings, tableTransform } from "./transforms.ts";
 
 /** A value and where it was found, such as `PID-3[2].1` or `line 7, column subject_code`. */
@@ -48,6 +48,17 @@ export interface ValueRule<P> {
   readonly fallback: string | undefined;
   /** Every place that has a value must have the same. */
   readonly mustAgree: boolean;
+  /** How several values stand in one place. */
+  readonly split?: Split | undefined;
+  /** Every place that has a value counts, not the first one only. */
+  readonly every?: boolean | undefined;
+}
+
+/** What stands between several values in one place. */
+export interface Split {
+  /** HL7: the repetitions of a field are values of their own. */
+  readonly repetitions: boolean;
+  readonly between: RegExp | undefined;
 }
 
 /** What keeps a value from being read where it stands. */
@@ -63,11 +74,20 @@ export interface Misfit {
  */
 export type Finder<P, S> = (path: P, isOnly: boolean, scope: S) => Found | Misfit | undefined;
 
+/** Finds the values at a place that may hold several; see {@link splitFound}. */
+export type FinderOfSeveral<P, S> = (
+  path: P,
+  isOnly: boolean,
+  scope: S,
+) => readonly Found[] | Misfit | undefined;
+
 export interface CompileSettings<P> extends TransformSettings {
   /** Reads a path or column; throws a Failure that says what is wrong with it. */
   readonly parsePlace: (text: string) => P;
   /** Why no value may be one of several places; undefined where it may. */
   readonly whyNoJoin?: string | undefined;
+  /** Whether the value may be several: a label, or its description. */
+  readonly maySplit?: boolean | undefined;
 }
 
 /** The object form of a value of a profile: a bare path or list only says where to look. */
@@ -79,7 +99,7 @@ export function toValueObject(
 
 /** Compiles a value of a profile. Mistakes go to `settings.complain`. */
 export function compileValue<P>(definition: ValueDefinition, settings: CompileSettings<P>): ValueRule<P> {
-  const { from, value, as, table, default: fallback, agree } = toValueObject(definition);
+  const { from, value, as, table, default: fallback, agree, split, every } = toValueObject(definition);
   if (from === undefined && value === undefined) settings.complain("expected from or value");
   if (from !== undefined && value !== undefined) settings.complain("expected from or value, not both");
   const definitions: SourceDefinition[] = from === undefined ? [] : Array.isArray(from) ? from : [from];
@@ -87,12 +107,43 @@ export function compileValue<P>(definition: ValueDefinition, settings: CompileSe
   const sources: readonly Source<P>[] = value === undefined ? places : [{ kind: "constant", value }];
   const pipeline = (as === undefined ? [] : [as].flat()).map((step) => compileTransform(step, settings));
   if (table !== undefined) pipeline.push(tableTransform(table, settings));
+  checkSeveral(definition, settings);
   return {
     sources,
     places: placesOf(sources),
     pipeline,
     fallback,
     mustAgree: agree ?? false,
+    split: split === undefined ? undefined : compileSplit([split].flat()),
+    every: every === true ? true : undefined,
+  };
+}
+
+/** Several values can stand for several containers only; anything else of an order is one value. */
+function checkSeveral(
+  definition: ValueDefinition,
+  { maySplit, complain }: Pick<CompileSettings<unknown>, "maySplit" | "complain">,
+): void {
+  const { from, agree, split, every } = toValueObject(definition);
+  for (const [key, value] of Object.entries({ split, every })) {
+    if (value === undefined || value === false) continue;
+    if (maySplit !== true) complain(`${key} is for containers.label and containers.description`);
+    if (from === undefined) complain(`${key} is for values that are read from somewhere; expected from`);
+    if (agree === true) complain(`expected ${key} or agree, not both`);
+    if ([from].flat().some((source) => typeof source === "object" && !("only" in source)))
+      complain(`${key} is for paths and columns; expected neither join nor value in from`);
+  }
+}
+
+function compileSplit(splitters: readonly SplitterDefinition[]): Split {
+  const texts = splitters.filter((splitter) => splitter !== "repetitions");
+  const patterns = texts
+    .map((text) => (text === "lines" ? "\\r\\n|\\r|\\n" : text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")))
+    // The longer one first, or a part of it would be found.
+    .sort((one, other) => other.length - one.length);
+  return {
+    repetitions: splitters.includes("repetitions"),
+    between: patterns.length === 0 ? undefined : new RegExp(patterns.join("|")),
   };
 }
 
@@ -196,4 +247,61 @@ function applyPipeline(pipeline: readonly Transform[], found: Found): Reading {
   }
   if (value.trim() === "") return { status: "absent", place: found.place };
   return { status: "found", value, place: found.place };
+}
+
+/** More than any lab writes into one cell. */
+const MOST_PARTS = 1_000;
+
+/** Takes the text of one place apart; each part has its place, such as `OBX-5.1, part 2`. */
+export function splitFound(found: Found, split: Split | undefined): readonly Found[] | Misfit {
+  const parts = split?.between === undefined ? [found.value] : found.value.split(split.between);
+  if (parts.length === 1) return [found];
+  if (parts.length <= MOST_PARTS) {
+    return parts.map((value, i) => ({ value, place: `${found.place}, part ${i + 1}` }));
+  }
+  return {
+    place: found.place,
+    code: "MAPPING_TOO_MANY_LABELS",
+    trouble: `has ${parts.length} parts, expected at most ${MOST_PARTS}`,
+  };
+}
+
+/**
+ * Reads a value that may be several: the readings of each place that counts, at least one in all. Where every place counts,
+ * there is an entry for each of them, empty for one without a value; else there is one entry.
+ */
+export function readSeveral<P, S>(
+  rule: ValueRule<P>,
+  find: FinderOfSeveral<P, S>,
+  scope: S,
+): readonly (readonly Reading[])[] {
+  const groups: (readonly Reading[])[] = [];
+  for (const source of rule.sources) {
+    const group = readSource(source, rule.pipeline, find, scope);
+    if (rule.every === true) groups.push(group);
+    else if (group.length > 0) return [group];
+  }
+  if (groups.some((group) => group.length > 0)) return groups;
+  if (rule.fallback === undefined) return [[{ status: "absent", place: rule.places }]];
+  return [[{ status: "found", value: rule.fallback, place: "default of the profile" }]];
+}
+
+function readSource<P, S>(
+  source: Source<P>,
+  pipeline: readonly Transform[],
+  find: FinderOfSeveral<P, S>,
+  scope: S,
+): readonly Reading[] {
+  const found =
+    source.kind === "constant"
+      ? [{ value: source.value, place: "constant of the profile" }]
+      : find(source.path, source.isOnly, scope);
+  if (found === undefined) return [];
+  if ("code" in found) return [{ status: "bad", ...found }];
+  if (found.every(({ value }) => value.trim() === "")) return [];
+  return found.map((part): Reading => {
+    if (part.value.trim() === "") return { status: "absent", place: part.place };
+    if (part.value.trim() === '""') return { status: "deleted", place: part.place };
+    return applyPipeline(pipeline, part);
+  });
 }

@@ -88,6 +88,15 @@ describe("an acknowledgement", () => {
     ]);
   });
 
+  it("names the field of one part of a value", () => {
+    const place = "message 1, OBX[2]-5[3].1, part 2";
+    const [, , err] = answer("2.5.1", {
+      code: "AE",
+      errors: [{ condition: "101", place, text: "is empty" }],
+    });
+    expect(err).toContain("ERR||OBX^2^5^3^1|");
+  });
+
   it.each(["2.7", "2.7.1", "2.8"])("version %s: leaves out MSA-3, which was withdrawn", (version) => {
     expect(answer(version, { code: "AE", errors: ERRORS })[1]).toBe("MSA|AE|MSG0001");
   });

@@ -34,6 +34,22 @@ const named = (segments: readonly string[] | undefined, name: string) =>
 const sacOf = (segments: readonly string[] | undefined) => named(segments, "SAC")[0]?.split("|") ?? [];
 
 describe("a specimen status update", () => {
+  test("names one container where its SAC names several", async () => {
+    const text = OML.replace("SAC|EXT-2^OTHER|ACC-2^LAB|STRAW-2^LAB|PRIM-1\r", "").replace(
+      "STRAW-1",
+      "STRAW-1;STRAW-2",
+    );
+    const split = { label: { from: "SAC-3.1", split: ";" } };
+    const profile = await hl7Profile({ results: { format: "ssu" }, containers: split });
+    const containers = [container("STRAW-1", LOCATION), container("STRAW-2", LOCATION)];
+    const segments = segmentsOf(changed({ containers }, text), profile);
+    expect(named(segments, "SAC").map((sac) => sac.split("|").slice(1, 5))).toEqual([
+      ["", "", "STRAW-1", ""],
+      ["", "", "STRAW-2", ""],
+    ]);
+    expect(named(segments, "SPM")[0]).toContain("SP-1^LAB");
+  });
+
   test("says each container's place in SAC-9 to SAC-15, under the lab's own numbers", async () => {
     const containers = [container("STRAW-1", LOCATION), container("STRAW-2", { ...LOCATION, cane: "8" })];
     expect(segmentsOf(changed({ containers }, OML), await ssu())).toEqual([
