@@ -27,7 +27,7 @@ const hl7Orders: ProfileDefinition = {
   versions: ["2.3", "2.4", "2.5", "2.6", "2.7", "2.8"],
   operation: {
     from: "OBR-4.1",
-    as: ["trim", "upper"],
+    as: "trim",
     table: { "CRYO-STORE": "STORE", "CRYO-RETRIEVE": "RETRIEVAL" },
   },
   facility: { from: ["PV1-3.4", "MSH-4.1"], as: "trim" },
@@ -66,7 +66,7 @@ const csvOrders: ProfileDefinition = {
   wholeFile: false,
   operation: {
     from: "operation",
-    as: ["trim", "upper"],
+    as: "trim",
     table: {
       STORE: "STORE",
       RETRIEVAL: "RETRIEVAL",

@@ -2,6 +2,7 @@ import type { Problem } from "../../core/failures.ts";
 import { parsePath } from "../../formats/hl7/path.ts";
 import { profileProblem } from "./compile-rules.ts";
 import type { ProfileDefinition, SourceDefinition, ValueDefinition } from "./schema.ts";
+import { tableKey } from "./transforms.ts";
 import { compileValue, toValueObject } from "./value.ts";
 
 /** A profile and its name. */
@@ -137,9 +138,21 @@ function inheritValue(parent: ValueObject, child: ValueObject): ValueObject {
   if (child.value !== undefined) return child;
   const { value: dropped, ...kept } = parent;
   const inherited = child.from === undefined ? parent : kept;
+  const caseSensitive = child.caseSensitive ?? parent.caseSensitive;
   const table =
-    parent.table && child.table ? { ...parent.table, ...child.table } : (child.table ?? parent.table);
+    parent.table && child.table
+      ? inheritTable(parent.table, child.table, caseSensitive)
+      : (child.table ?? parent.table);
   return { ...inherited, ...child, ...(table === undefined ? {} : { table }) };
+}
+
+type Table = NonNullable<ValueObject["table"]>;
+
+/** A code that the child writes otherwise is the same code. */
+function inheritTable(parent: Table, child: Table, caseSensitive: boolean | undefined): Table {
+  const keys = new Set(Object.keys(child).map((code) => tableKey(code, caseSensitive)));
+  const kept = Object.entries(parent).filter(([code]) => !keys.has(tableKey(code, caseSensitive)));
+  return { ...Object.fromEntries(kept), ...child };
 }
 
 function mergeDeep<T extends Plain>(parent: T, child: T): T {

@@ -15,7 +15,8 @@ const plainSchema = z.enum(["trim", "upper", "lower", "collapse", "digits", "dat
  * - `{ date: [ … ] }`: the formats that are tried, such as `dd.MM.yyyy`, `d-MMM-yyyy` or `excel` (a serial number).
  * - `{ pad: { length, with, side } }`: fills up to a length, with zeros on the left unless set otherwise.
  * - `{ regex: { match, replace } }`: replaces the first match, `$1` for groups; no match is an error.
- * - `{ table: { … } }`: translates; a value that is not listed is an error.
+ * - `{ table: { … } }`: translates; a value that is not listed is an error. Upper and lower case are the same unless
+ *   `caseSensitive` is true, and blanks around a code don't count.
  * - `{ prefix: X }`, `{ suffix: X }`: put around the value unless they are there already.
  * - `{ decimal: "," }`: turns that decimal sign into a point and refuses what is no number.
  */
@@ -33,7 +34,7 @@ const transformSchema = z.union(
     z.strictObject({
       regex: z.strictObject({ match: z.string().min(1).max(200), replace: z.string().max(200) }),
     }),
-    z.strictObject({ table: z.record(z.string(), z.string()) }),
+    z.strictObject({ table: z.record(z.string(), z.string()), caseSensitive: z.boolean().optional() }),
     z.strictObject({ prefix: z.string().min(1) }),
     z.strictObject({ suffix: z.string().min(1) }),
     z.strictObject({ decimal: z.enum([",", "."]) }),
@@ -103,7 +104,13 @@ const valueObjectSchema = z.strictObject({
     .describe("Transforms, applied in turn."),
   table: tableSchema
     .optional()
-    .describe("Translates the message's code; a code that is not listed is an error."),
+    .describe(
+      "Translates the message's code; a code that is not listed is an error. Blanks around a code don't count.",
+    ),
+  caseSensitive: z
+    .boolean()
+    .optional()
+    .describe("Whether `table` tells `nord` from `NORD`; false unless set."),
   default: z
     .string()
     .optional()

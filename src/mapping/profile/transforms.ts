@@ -27,7 +27,7 @@ export function compileTransform(definition: TransformDefinition, settings: Tran
   if ("date" in definition) return dateTransform([definition.date].flat(), settings);
   if ("pad" in definition) return padTransform(definition.pad);
   if ("regex" in definition) return regexTransform(definition.regex, settings);
-  if ("table" in definition) return tableTransform(definition.table, settings);
+  if ("table" in definition) return tableTransform(definition, settings);
   if ("prefix" in definition) {
     const { prefix } = definition;
     return (value) => (value.startsWith(prefix) ? value : prefix + value);
@@ -47,15 +47,44 @@ const PLAIN: Readonly<Record<"trim" | "upper" | "lower" | "collapse" | "digits",
   digits: (value) => value.replace(/[^0-9]/g, ""),
 };
 
+/** A table of a profile. */
+interface TableDefinition {
+  readonly table: Readonly<Record<string, string>>;
+  readonly caseSensitive?: boolean | undefined;
+}
+
+/** What two codes have in common that are one code to a table. */
+export function tableKey(code: string, caseSensitive: boolean | undefined): string {
+  const plain = code.trim().normalize("NFC");
+  // In capitals first, so that ß is SS whoever wrote it.
+  return caseSensitive === true ? plain : plain.toUpperCase().toLowerCase();
+}
+
 /** Translates by a table; a value that is not listed is an error that names the known ones. */
 export function tableTransform(
-  table: Readonly<Record<string, string>>,
-  settings: Pick<TransformSettings, "mayQuote">,
+  { table, caseSensitive }: TableDefinition,
+  settings: Pick<TransformSettings, "mayQuote" | "complain">,
 ): Transform {
-  const byCode = new Map(Object.entries(table));
-  const known = [...byCode.keys()].join(", ");
+  const byCode = new Map<string, string>();
+  const codeByKey = new Map<string, string>();
+  for (const [code, translated] of Object.entries(table)) {
+    const key = tableKey(code, caseSensitive);
+    const before = byCode.get(key);
+    if (before !== undefined && before !== translated) {
+      const how = caseSensitive === true ? "blanks around them" : "case";
+      const remedy = caseSensitive === true ? "" : ", or caseSensitive: true beside the table";
+      settings.complain(
+        `${codeByKey.get(key)} and ${code} of the table differ only in ${how}; expected one of them${remedy}`,
+      );
+    }
+    byCode.set(key, translated);
+    codeByKey.set(key, code);
+  }
+  const known = Object.keys(table)
+    .map((code) => code.trim())
+    .join(", ");
   return (value) => {
-    const translated = byCode.get(value);
+    const translated = byCode.get(tableKey(value, caseSensitive));
     if (translated !== undefined) return translated;
     const holds = settings.mayQuote ? `holds ${quote(value)}` : "holds a value that is not in the table";
     return { code: "MAPPING_CODE_UNKNOWN", trouble: `${holds}, expected one of ${known}` };

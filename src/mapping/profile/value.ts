@@ -99,14 +99,17 @@ export function toValueObject(
 
 /** Compiles a value of a profile. Mistakes go to `settings.complain`. */
 export function compileValue<P>(definition: ValueDefinition, settings: CompileSettings<P>): ValueRule<P> {
-  const { from, value, as, table, default: fallback, agree, split, every } = toValueObject(definition);
+  const object = toValueObject(definition);
+  const { from, value, as, table, caseSensitive, default: fallback, agree, split, every } = object;
   if (from === undefined && value === undefined) settings.complain("expected from or value");
   if (from !== undefined && value !== undefined) settings.complain("expected from or value, not both");
   const definitions: SourceDefinition[] = from === undefined ? [] : Array.isArray(from) ? from : [from];
   const places = definitions.flatMap((source) => compileSource(source, settings));
   const sources: readonly Source<P>[] = value === undefined ? places : [{ kind: "constant", value }];
   const pipeline = (as === undefined ? [] : [as].flat()).map((step) => compileTransform(step, settings));
-  if (table !== undefined) pipeline.push(tableTransform(table, settings));
+  if (table !== undefined) pipeline.push(tableTransform({ table, caseSensitive }, settings));
+  else if (caseSensitive !== undefined)
+    settings.complain("caseSensitive is for a table; expected table beside it");
   checkSeveral(definition, settings);
   return {
     sources,

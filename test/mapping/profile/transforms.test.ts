@@ -34,6 +34,9 @@ describe("transforms", () => {
     [{ pad: { length: 4, with: "x", side: "right" } }, "ab", "abxx"],
     [{ regex: { match: "^X(\\d+)$", replace: "N-$1" } }, "X12", "N-12"],
     [{ table: { M: "male" } }, "M", "male"],
+    [{ table: { M: "male" } }, " m ", "male"],
+    [{ table: { " Straße ": "street" } }, "STRASSE", "street"],
+    [{ table: { m: "minus", M: "male" }, caseSensitive: true }, " m", "minus"],
     [{ prefix: "P-" }, "1", "P-1"],
     [{ prefix: "P-" }, "P-1", "P-1"],
     [{ suffix: "!" }, "a", "a!"],
@@ -47,6 +50,7 @@ describe("transforms", () => {
     [{ date: "yyyy-MM-dd" }, "1984-02-30", "MAPPING_DATE_INVALID"],
     [{ regex: { match: "^X", replace: "" } }, "Y", "MAPPING_VALUE_INVALID"],
     [{ table: { M: "male" } }, "constructor", "MAPPING_CODE_UNKNOWN"],
+    [{ table: { M: "male" }, caseSensitive: true }, "m", "MAPPING_CODE_UNKNOWN"],
     [{ decimal: "," }, "1.000,5", "MAPPING_VALUE_INVALID"],
   ])("%j refuses %j", (definition, value, code) => {
     expect(apply(definition, value)).toBe(code);
