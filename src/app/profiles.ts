@@ -1,3 +1,4 @@
+import path from "node:path";
 import type { Config } from "../config/config.ts";
 import { type ConfigProblem, configFailure } from "../config/problems.ts";
 import { builtinProfiles } from "../mapping/profile/builtin.ts";
@@ -22,7 +23,7 @@ export async function compileProfiles(
   for (const [name, definition] of Object.entries({ ...builtinProfiles, ...own })) {
     const compiled = await compileProfile(name, definition, { profiles: own, loadModule });
     if (compiled.ok) {
-      profiles.set(name, compiled.profile);
+      profiles.set(name, { ...compiled.profile, declaredIn: placeOf(name, config) });
       continue;
     }
     const file = config.profileByName.get(name)?.file ?? config.file;
@@ -40,4 +41,12 @@ export async function compileProfiles(
   }
   if (problems.length > 0) throw configFailure(problems);
   return profiles;
+}
+
+/** Where a person edits a profile, from the folder of the configuration; undefined for a built-in one. */
+function placeOf(name: string, config: Config<ProfileDefinition>): string | undefined {
+  const file = config.profileByName.get(name)?.file;
+  if (file === undefined) return undefined;
+  if (file === config.file) return `\`profiles\` of ${path.basename(file)}`;
+  return path.relative(path.dirname(config.file), file);
 }

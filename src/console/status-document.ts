@@ -64,6 +64,7 @@ export interface StatusWaiting {
   readonly connector: string;
   readonly messages: number;
   readonly since: string;
+  readonly hint: string | null;
 }
 
 /** Results with one failure, in the status document. */

@@ -80,9 +80,10 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
     stuckOrders: stuck?.map(toStatusOrder) ?? null,
     recentOrders: recent?.map(toStatusOrder) ?? null,
     waitingMessages:
-      waiting?.slice(0, WAITING).map(({ kind, code, connector, messages, since }) => ({
+      waiting?.slice(0, WAITING).map(({ kind, code, connector, messages, since, hint }) => ({
         ...{ kind, code: code ?? null, connector, messages },
         since: since.toISOString(),
+        hint: hint ?? null,
       })) ?? null,
     failingDeliveries:
       still?.deliveries.filter(({ connector }) => !gone.has(connector)).map(toStatusDeliveries) ?? null,

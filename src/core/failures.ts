@@ -120,4 +120,19 @@ export interface Problem {
   readonly message: string;
   /** The facility or operation code that no table knows; messages that wait for it are listed by it. */
   readonly unknownCode?: string | undefined;
+  /** The table that lacks the code: `facilities` of the configuration, or one of the profile, such as `operation.table`. */
+  readonly table?: string | undefined;
+  /** What to do about this one, where that names more than the hint of its code: the profile and the table to edit. */
+  readonly hint?: string | undefined;
+}
+
+/** What to do about a problem; null for a code of a later release, which the ledger may hold. */
+export function hintOf({
+  code,
+  hint,
+}: {
+  readonly code: string;
+  readonly hint?: string | null | undefined;
+}): string | null {
+  return hint ?? FAILURES[code as FailureCode]?.hint ?? null;
 }

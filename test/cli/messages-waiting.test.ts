@@ -14,10 +14,13 @@ describe("messages waiting", () => {
   it("lists the codes that messages wait for, how many and since when", async () => {
     await withLab(async ({ cli, take }) => {
       await take("bench", [west(1), west(2), csvMessage(3, { operation: "FREEZE" })]);
-      const { status, stdout } = await cli(["messages", "waiting"]);
+      const { status, stdout, stderr } = await cli(["messages", "waiting"]);
       expect(status).toBe(0);
       expect(stdout).toMatch(/a facility +WEST +bench +2 /);
       expect(stdout).toMatch(/an operation +FREEZE +bench +1 /);
+      expect(stderr).toContain(
+        'bench, the operation "FREEZE":\n  Write a profile, such as profiles/lab.yaml',
+      );
       const { waiting } = JSON.parse((await cli(["messages", "waiting", "--json"])).stdout);
       expect(waiting).toHaveLength(2);
       expect(waiting).toContainEqual({
@@ -26,6 +29,7 @@ describe("messages waiting", () => {
         connector: "bench",
         messages: 2,
         since: expect.any(String),
+        hint: expect.stringContaining('`facilities: { "WEST": 12 }`'),
       });
     });
   });
@@ -45,11 +49,10 @@ describe("messages release", () => {
       await lab.take("bench", [csvMessage(4, { facility: "EAST" })]);
       await addCode(lab, "WEST");
       const { status, stdout } = await lab.cli(["messages", "release"]);
-      expect({ status, stdout }).toEqual({
-        status: 0,
-        stdout:
-          'm1 accepted: o1\nm2 accepted: o2\nm3 accepted: o3\nStill waiting through bench: 1 for the facility "EAST"\n',
-      });
+      expect(status).toBe(0);
+      expect(stdout).toMatch(
+        /^m1 accepted: o1\nm2 accepted: o2\nm3 accepted: o3\nStill waiting through bench: 1 for the facility "EAST"\n {2}Add the code/,
+      );
       const orders = await lab.pool.query("select placer_order_number as number from orders order by id");
       expect(orders.rows.map(({ number }) => number)).toEqual(["C-1", "C-2", "P-1"]);
       const audit = await lab.pool.query("select action, target from audit");
@@ -61,18 +64,36 @@ describe("messages release", () => {
     await withLab(async (lab) => {
       await lab.take("bench", [west(1), west(2, { facility: "EAST" })]);
       await addCode(lab, "WEST: 14, EAST");
-      expect((await lab.cli(["messages", "release", "--connector", "lims"])).stdout).toContain(
-        "No message could be released.",
-      );
-      expect((await lab.cli(["messages", "release", "--code", "NOWHERE"])).stdout).toContain(
-        'No message waits for the code "NOWHERE".',
-      );
+      const none = await lab.cli(["messages", "release", "--connector", "lims"]);
+      expect(none.stdout).toContain("No message waits through lims for a code.");
+      expect(none.status).toBe(0);
+      const nowhere = await lab.cli(["messages", "release", "--code", "NOWHERE"]);
+      expect(nowhere.stdout).toContain('No message waits for the code "NOWHERE".');
+      expect(nowhere.status).toBe(5);
       const { released, waiting } = JSON.parse(
         (await lab.cli(["messages", "release", "--code", "EAST", "--json"])).stdout,
       );
       expect(released).toMatchObject([{ messageId: "m2", verdict: "accepted" }]);
       expect(waiting).toMatchObject([{ code: "WEST" }]);
       expect((await lab.cli(["messages", "release", "--connector", "nobody"])).status).toBe(2);
+    });
+  });
+
+  it("says with status 1 why none could be released, and names the profile's table that lacks the code", async () => {
+    await withLab(async (lab) => {
+      const text = await readFile(lab.configFile, "utf8");
+      await writeFile(
+        lab.configFile,
+        `${text.replace("directory: ./csv", "directory: ./csv, profile: own")}
+profiles: { own: { extends: builtin/csv-orders, facility: { from: facility, table: { N1: NORTH } } } }
+`,
+      );
+      await lab.take("bench", [csvMessage(1, { facility: "W" })]);
+      const { status, stdout } = await lab.cli(["messages", "release", "--code", "W"]);
+      expect(stdout).toBe(
+        'No message was released: what they wait for is not known to the configuration as it is now.\nStill waiting through bench: 1 for the facility "W"\n  Add the code to `facility.table` of profile own (`profiles` of cryobridge.yaml), such as `facility: { table: { "W": NORTH } }`, where NORTH is a name of `facilities`. Then restart the daemon; waiting messages are then processed.\n',
+      );
+      expect(status).toBe(1);
     });
   });
 

@@ -46,6 +46,7 @@ describe("messages that wait for a code", () => {
         connector: "bench",
         messages: 3,
         since: "2026-11-21T08:59:00.000Z",
+        hint: null,
       });
       expect(waitingMessages[2]).toMatchObject({ kind: "earlier", code: null });
     });

@@ -76,14 +76,18 @@ export function mapOne(profile: Profile, message: IncomingMessage): MappedMessag
   return createMapper(profile, { facilityIdByCode }).map(message);
 }
 
-/** A mapped message as fixtures write it: personal data of invented patients laid open, the header left out. */
+/**
+ * A mapped message as fixtures write it: personal data of invented patients laid open, the header and the hints for unknown
+ * codes left out.
+ */
 export function plain({ verdict, orders, controlRequests, problems }: MappedMessage): unknown {
   const plainRequests = controlRequests?.map(({ content, ...request }) => ({
     ...request,
     subjectCode: request.subjectCode?.reveal(),
     content: content && plainOrder(content),
   }));
-  const plain = { verdict, orders: orders.map(plainOrder), controlRequests: plainRequests, problems };
+  const found = problems.map(({ hint: _, table: __, ...problem }) => problem);
+  const plain = { verdict, orders: orders.map(plainOrder), controlRequests: plainRequests, problems: found };
   return JSON.parse(JSON.stringify(plain));
 }
 

@@ -124,19 +124,25 @@ const WAITING: readonly Column<WaitingCode>[] = [
   { key: "messages", title: "messages", isRight: true },
   { key: "since", title: "since" },
   ageColumn(({ since }) => since),
+  { key: "hint" },
 ];
 
 /** `messages waiting`: the codes that messages wait for. */
 export async function listWaiting(session: Session): Promise<undefined> {
   const codes = await withLedger(session, ({ pool }) => listWaitingCodes(pool));
   printList(session, { key: "waiting", columns: WAITING, nothing: "No message waits for a code." }, codes);
-  if (codes.length > 0)
-    session.note(
-      "Add a facility to facilities, an operation to the profile's table; then restart the daemon, or: cryobridge messages release",
-    );
+  for (const each of codes) if (each.hint !== undefined) session.note(hintLine(each));
 }
 
-/** `messages release`: status 1 when one of the messages is refused now. */
+/** What to do about one code of one connector. */
+function hintLine(waiting: WaitingCode): string {
+  return `\n${waiting.connector}, ${whatFor(waiting)}:\n  ${clean(waiting.hint ?? "")}`;
+}
+
+/**
+ * `messages release`: status 1 when one of the messages is refused now or none could be released, 5 when none waits for
+ * the code.
+ */
 export async function releaseMessages(
   session: Session,
   filter: { readonly code?: string; readonly connector?: string },
@@ -146,27 +152,56 @@ export async function releaseMessages(
   if (connector !== undefined) requireConnector(config, "--connector", connector);
   const profiles = await compileProfiles(config);
   const work = async ({ pool }: OpenSite) => {
+    const before = (await listWaitingCodes(pool)).filter(isMeant);
     const audited = [{ target: "messages", detail: filter }];
     await recordAudit(pool, { actor: session.actor }, "release", audited);
     const released = await releaseWaiting(pool, config, profiles, filter);
-    return { released, left: await listWaitingCodes(pool) };
+    return { before, released, left: await listWaitingCodes(pool) };
   };
-  const { released, left } = await withLedger(session, work, config);
-  const isNamed = code === undefined || left.some((each) => each.code === code);
-  const nothing = isNamed
-    ? "No message could be released."
-    : `No message waits for the code "${clean(code)}".`;
+  function isMeant(each: WaitingCode): boolean {
+    return (
+      (code === undefined || each.code === code) && (connector === undefined || each.connector === connector)
+    );
+  }
+  const { before, released, left } = await withLedger(session, work, config);
   session.result(
     {
       released: released.map(mappedJson),
       waiting: left.map((each) => recordJson(WAITING, each, session)),
     },
     [
-      ...(released.length === 0 ? [nothing] : mappedLines(released, "refused")),
-      ...left.map((each) => `Still waiting through ${each.connector}: ${each.messages} for ${whatFor(each)}`),
+      ...(released.length === 0 ? [whyNone(before, filter)] : mappedLines(released, "refused")),
+      ...left.flatMap((each) => stillWaiting(each, config)),
     ],
   );
-  return released.some(({ verdict }) => verdict === "refused") ? EXIT.failed : undefined;
+  if (released.some(({ verdict }) => verdict === "refused")) return EXIT.failed;
+  if (released.length > 0) return undefined;
+  if (before.length > 0) return EXIT.failed;
+  return code === undefined ? undefined : EXIT.notFound;
+}
+
+function whyNone(
+  before: readonly WaitingCode[],
+  { code, connector }: { readonly code?: string; readonly connector?: string },
+): string {
+  const through = connector === undefined ? "" : ` through ${connector}`;
+  if (before.length > 0)
+    return "No message was released: what they wait for is not known to the configuration as it is now.";
+  return code === undefined
+    ? `No message waits${through} for a code.`
+    : `No message waits${through} for the code "${clean(code)}".`;
+}
+
+/** What keeps messages waiting, by the configuration as it is now. */
+function stillWaiting(each: WaitingCode, { connectors }: OpenSite["config"]): string[] {
+  const isGone = !connectors.some(({ name }) => name === each.connector);
+  const why = isGone
+    ? "The configuration has no such connector any more: put it back, or `cryobridge messages discard ID`."
+    : each.hint;
+  return [
+    `Still waiting through ${each.connector}: ${each.messages} for ${whatFor(each)}`,
+    ...(why === undefined ? [] : [`  ${clean(why)}`]),
+  ];
 }
 
 function whatFor({ kind, code = "" }: WaitingCode): string {

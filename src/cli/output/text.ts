@@ -1,4 +1,4 @@
-import { FAILURES, type FailureCode, type Problem } from "../../core/failures.ts";
+import { hintOf, type Problem } from "../../core/failures.ts";
 import type { Phi } from "../../core/phi.ts";
 
 /** Text from outside as one harmless line: a terminal must not be commanded by a label or a file name. */
@@ -24,22 +24,24 @@ export function countsInWords(counts: Readonly<Record<string, number>>, nothing:
   return words.join(", ") || nothing;
 }
 
-/** What to do about a failure. The ledger may hold codes of a later release, which have no hint here. */
-export function hintOf(code: string): string | null {
-  return FAILURES[code as FailureCode]?.hint ?? null;
-}
-
 /** Something with a code, such as a problem or a reason, with its hint, for programs. */
-export function withHint<T extends { readonly code: string }>(it: T): T & { readonly hint: string | null } {
-  return { ...it, hint: hintOf(it.code) };
+export function withHint<T extends { readonly code: string; readonly hint?: string | undefined }>(
+  it: T,
+): Omit<T, "hint"> & { readonly hint: string | null } {
+  return { ...it, hint: hintOf(it) };
 }
 
 /** What is wrong with a piece of input, each with its place and its hint. */
-export function problemLines(problems: readonly Problem[]): string[] {
-  return problems.flatMap(({ code, place, message }) => [
-    `${place === "" ? "" : `${clean(place)}: `}${clean(message)} (${code})`,
-    `  ${hintOf(code) ?? ""}`,
-  ]);
+export function problemLines(
+  problems: readonly (Omit<Problem, "hint"> & { readonly hint?: string | null | undefined })[],
+): string[] {
+  return problems.flatMap((problem) => {
+    const { code, place, message } = problem;
+    return [
+      `${place === "" ? "" : `${clean(place)}: `}${clean(message)} (${code})`,
+      `  ${clean(hintOf(problem) ?? "")}`,
+    ];
+  });
 }
 
 /** Stands for what identifies a patient where nobody asked to see it. */

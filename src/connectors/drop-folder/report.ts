@@ -1,4 +1,4 @@
-import { FAILURES, type Problem } from "../../core/failures.ts";
+import { FAILURES, hintOf, type Problem } from "../../core/failures.ts";
 import type { MessageVerdict } from "../../core/intake.ts";
 
 /** Reports name that many problems and count the others; the ledger has all of them. */
@@ -63,7 +63,7 @@ export function reportAsJson(report: FileReport): string {
       result: report.result,
       sha256: report.sha256,
       counts: report.counts,
-      problems: report.problems.map((problem) => ({ ...problem, hint: FAILURES[problem.code].hint })),
+      problems: report.problems.map((problem) => ({ ...problem, hint: hintOf(problem) })),
       moreProblems: report.moreProblems,
       duplicateOf: report.duplicateOf && {
         file: report.duplicateOf.fileName,
@@ -101,7 +101,7 @@ export function reportAsText(report: FileReport): string {
     lines.push(
       `${index + 1}. ${problem.place}`,
       `   What is wrong: ${problem.message}`,
-      `   What to do:    ${FAILURES[problem.code].hint}`,
+      `   What to do:    ${hintOf(problem)}`,
       `   Code:          ${problem.code}`,
       "",
     );

@@ -64,8 +64,9 @@ export const MAPPING_FAILURES = {
   },
   MAPPING_FACILITY_UNKNOWN: {
     class: "permanent",
-    meaning: "The facility code is not in `facilities` of the configuration.",
-    hint: "Add the code with the service's facility id to `facilities` and restart the daemon; waiting messages are then processed.",
+    meaning:
+      "The facility code is not in the profile's table, where it has one, or not in `facilities` of the configuration.",
+    hint: "Add the code to the table that is named: `facility.table` of the profile, or `facilities` with the service's facility id. Then restart the daemon; waiting messages are then processed.",
   },
   MAPPING_CODE_UNKNOWN: {
     class: "permanent",

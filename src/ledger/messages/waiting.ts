@@ -13,6 +13,8 @@ export interface WaitingCode {
   readonly connector: string;
   readonly messages: number;
   readonly since: Date;
+  /** What to do about it; undefined for those that wait for an earlier message. */
+  readonly hint?: string | undefined;
 }
 
 /** By code, oldest first. Index: messages_waiting. */
@@ -25,7 +27,8 @@ select case p.problem ->> 'code'
        p.problem ->> 'unknownCode' as code,
        m.connector,
        count(distinct m.id)::integer as messages,
-       min(m.received_at) as since
+       min(m.received_at) as since,
+       max(p.problem ->> 'hint') as hint
   from messages m
  cross join lateral jsonb_array_elements(m.problems) as p(problem)
  where m.verdict = 'waiting'

@@ -128,9 +128,13 @@ class Judge {
     this.#prefix = messagePlace === "" ? "" : `${messagePlace}, `;
   }
 
-  #complain(code: FailureCode, place: string, message: string, unknownCode?: string): undefined {
-    const problem = { code, place: this.#prefix + place, message };
-    this.problems.push(unknownCode === undefined ? problem : { ...problem, unknownCode });
+  #complain(
+    code: FailureCode,
+    place: string,
+    message: string,
+    missing?: Pick<Problem, "unknownCode" | "table">,
+  ): undefined {
+    this.problems.push({ code, place: this.#prefix + place, message, ...missing });
   }
 
   /** The value; undefined when it is not there or unfit. `needed` names it where the order can't do without. */
@@ -142,7 +146,7 @@ class Judge {
         return reading.value;
       }
       case "bad":
-        return this.#complain(reading.code, reading.place, reading.trouble, unknownCodeOf(reading));
+        return this.#complain(reading.code, reading.place, reading.trouble, missingOf(reading));
       case "deleted":
         if (needed === undefined) return undefined;
         return this.#complain("MAPPING_VALUE_MISSING", reading.place, `says "" (delete), expected ${needed}`);
@@ -171,7 +175,7 @@ class Judge {
       "MAPPING_OPERATION_UNKNOWN",
       reading.place,
       `holds ${quote(value)}, expected ${TABLE_OPERATIONS.join(", ")} or a code of the profile's table`,
-      value,
+      { unknownCode: value, table: "operation.table" },
     );
   }
 
@@ -185,7 +189,8 @@ class Judge {
     if (id !== undefined) return id;
     const known = [...idByCode.keys()].join(", ") || "none";
     const message = `holds ${quote(code)}, which is not among the configured facilities (${known})`;
-    return this.#complain("MAPPING_FACILITY_UNKNOWN", reading.place, message, code);
+    const missing = { unknownCode: code, table: "facilities" };
+    return this.#complain("MAPPING_FACILITY_UNKNOWN", reading.place, message, missing);
   }
 
   /** The identifier that goes must be another than the one that stays. */
@@ -254,9 +259,17 @@ function withCode(reading: Reading, code: FailureCode): Reading {
   return reading.status === "bad" && reading.code === "MAPPING_CODE_UNKNOWN" ? { ...reading, code } : reading;
 }
 
-/** The code that a table of operations or facilities lacks; codes of other tables may be a patient's. */
-function unknownCodeOf({ code, value }: Extract<Reading, { status: "bad" }>): string | undefined {
-  return code === "MAPPING_OPERATION_UNKNOWN" || code === "MAPPING_FACILITY_UNKNOWN" ? value : undefined;
+/** The table that lacks a code, and the code where it is an operation or a facility; codes of other tables may be a patient's. */
+export function missingOf({
+  code,
+  value,
+  table,
+}: Extract<Reading, { status: "bad" }>): Pick<Problem, "unknownCode" | "table"> {
+  const isQuoted = code === "MAPPING_OPERATION_UNKNOWN" || code === "MAPPING_FACILITY_UNKNOWN";
+  return {
+    ...(isQuoted && value !== undefined ? { unknownCode: value } : {}),
+    ...(table === undefined ? {} : { table }),
+  };
 }
 
 /** Where each value was found that the order has. */

@@ -7,6 +7,7 @@ import type { HeaderCodes } from "../../formats/hl7/message.ts";
 import { type MessageView, runSiteModule, type SiteModule } from "../profile/module.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { Reading } from "../profile/value.ts";
+import { withCodeHint } from "./code-hint.ts";
 import { type Draft, type FinishSettings, finishDraft } from "./draft.ts";
 import { presentable } from "./unfit.ts";
 
@@ -95,7 +96,9 @@ export function finishAll(
       else for (const found of finished.problems) problems.push(found);
     }
   }
-  const unique = withoutRepeats(problems);
+  const unique = withoutRepeats(problems).map((problem) =>
+    withCodeHint(problem, profile, finish.facilityIdByCode),
+  );
   if (unique.length > 0 && finish.unknownCodes !== "refuse" && unique.every(isUnknownCode)) {
     const judged = runs.flatMap((one) => one.drafts);
     return {

@@ -1,14 +1,15 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { Control } from "../../core/order-control.ts";
 import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/groups.ts";
-import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
+import type { Hl7Message } from "../../formats/hl7/message.ts";
 import type { FieldPath } from "../../formats/hl7/path.ts";
+import type { Segment } from "../../formats/hl7/segment.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { type Reading, readSeveral, readValue, type ValueRule } from "../profile/value.ts";
 import { checkPlacing } from "./check-structure.ts";
 import { type ContainerPlace, isCounted, listContainers, strayContainers } from "./containers-hl7.ts";
 import { controlOf, isChanging } from "./control-hl7.ts";
-import { type Draft, OPERATION_BY_TYPE, pairContainers } from "./draft.ts";
+import { type Draft, missingOf, OPERATION_BY_TYPE, pairContainers } from "./draft.ts";
 import {
   findIn,
   findSeveral,
@@ -202,10 +203,7 @@ function compareUnits(units: readonly Unit[], messagePlace: string): Problem[] {
 function troubleOf(reading: Reading, whenUnknown: FailureCode): Problem | undefined {
   if (reading.status !== "bad") return undefined;
   const code = reading.code === "MAPPING_CODE_UNKNOWN" ? whenUnknown : reading.code;
-  const problem = { code, place: reading.place, message: reading.trouble };
-  return code === whenUnknown && reading.value !== undefined
-    ? { ...problem, unknownCode: reading.value }
-    : problem;
+  return { code, place: reading.place, message: reading.trouble, ...missingOf({ ...reading, code }) };
 }
 
 function disagree(one: Reading, other: Reading, what: string): Problem | undefined {

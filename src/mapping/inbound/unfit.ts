@@ -74,8 +74,12 @@ export function keptIfFit(value: string | undefined, kind: ValueKind): string | 
 }
 
 /** A problem whose words can be kept and printed, whatever they quote: modules and profiles write them too. */
-export function presentable({ code, place, message, unknownCode }: Problem): Problem {
-  const problem = { code, place: printable(place), message: printable(message) };
+export function presentable({ code, place, message, unknownCode, table, hint }: Problem): Problem {
+  const problem = {
+    ...{ code, place: printable(place), message: printable(message) },
+    ...(table === undefined ? {} : { table }),
+    ...(hint === undefined ? {} : { hint: printable(hint) }),
+  };
   if (unknownCode === undefined) return problem;
   return { ...problem, unknownCode: printable(unknownCode).slice(0, MOST_CHARACTERS.code).toWellFormed() };
 }

@@ -21,6 +21,7 @@ export function compileRules<P>(
     compileValue(definition, {
       ...settings,
       mayQuote,
+      name: place,
       maySplit: place.startsWith("containers."),
       complain: (trouble) => complain(place, trouble),
     });

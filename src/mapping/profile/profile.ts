@@ -66,6 +66,8 @@ export interface ResultSettings {
 
 interface ProfileBase {
   readonly name: string;
+  /** Where a person edits it, such as `profiles/lims.yaml`; unset for a built-in one. */
+  readonly declaredIn?: string | undefined;
   readonly module: SiteModule | undefined;
   readonly results: ResultSettings;
 }

@@ -25,6 +25,8 @@ export type Reading =
       readonly trouble: string;
       /** The code that no table knows, where codes may be quoted. */
       readonly value?: string | undefined;
+      /** The table of the profile that lacks the code, such as `operation.table`. */
+      readonly table?: string | undefined;
     };
 
 /** One place of a first-of list; `P` is a parsed field path or a column. */
@@ -45,6 +47,10 @@ export interface ValueRule<P> {
   /** Where it looks, for people: `SAC-3.1 or SPM-2.1.1`. */
   readonly places: string;
   readonly pipeline: readonly Transform[];
+  /** Which value of the profile it is, such as `operation`. */
+  readonly name?: string | undefined;
+  /** Whether its `table` is the last of the pipeline. */
+  readonly hasTable?: boolean | undefined;
   readonly fallback: string | undefined;
   /** Every place that has a value must have the same. */
   readonly mustAgree: boolean;
@@ -84,6 +90,8 @@ export type FinderOfSeveral<P, S> = (
 export interface CompileSettings<P> extends TransformSettings {
   /** Reads a path or column; throws a Failure that says what is wrong with it. */
   readonly parsePlace: (text: string) => P;
+  /** Which value of the profile it is, such as `operation`. */
+  readonly name?: string | undefined;
   /** Why no value may be one of several places; undefined where it may. */
   readonly whyNoJoin?: string | undefined;
   /** Whether the value may be several: a label, or its description. */
@@ -115,6 +123,8 @@ export function compileValue<P>(definition: ValueDefinition, settings: CompileSe
     sources,
     places: placesOf(sources),
     pipeline,
+    name: settings.name,
+    hasTable: table !== undefined,
     fallback,
     mustAgree: agree ?? false,
     split: split === undefined ? undefined : compileSplit([split].flat()),
@@ -236,15 +246,23 @@ export function readValue<P, S>(rule: ValueRule<P>, find: Finder<P, S>, scope: S
     return { status: "found", value: rule.fallback, place: "default of the profile" };
   }
   if (first.value.trim() === '""') return { status: "deleted", place: first.place };
-  return applyPipeline(rule.pipeline, first);
+  return applyPipeline(rule, first);
 }
 
-function applyPipeline(pipeline: readonly Transform[], found: Found): Reading {
+function applyPipeline({ pipeline, name, hasTable }: ValueRule<unknown>, found: Found): Reading {
   let value = found.value;
-  for (const transform of pipeline) {
+  for (const [index, transform] of pipeline.entries()) {
     const result = transform(value);
     if (typeof result !== "string") {
-      return { status: "bad", place: found.place, code: result.code, trouble: result.trouble, value };
+      const bad = {
+        status: "bad",
+        place: found.place,
+        code: result.code,
+        trouble: result.trouble,
+        value,
+      } as const;
+      if (result.code !== "MAPPING_CODE_UNKNOWN" || name === undefined) return bad;
+      return { ...bad, table: `${name}.${hasTable && index === pipeline.length - 1 ? "table" : "as"}` };
     }
     value = result;
   }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createMapper } from "../../../src/mapping/inbound/mapper.ts";
 import { csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
 import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
+import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import {
   csvMessage,
   csvProfile,
@@ -135,5 +136,55 @@ describe("a message that waits is answered", () => {
   test("with nothing where the profile doesn't send it", async () => {
     const profile = await hl7Profile({ results: { send: ["acknowledged", "refused"] } });
     expect(composeHl7(waiting(problems), profile)).toBeUndefined();
+  });
+});
+
+describe("the hint for an unknown code", () => {
+  const hintsOf = async (definition: ProfileDefinition, own: Partial<typeof ROW>) =>
+    mapOne(await csvProfile(definition), csvMessage([{ ...ROW, ...own }])).problems.map(({ hint }) => hint);
+
+  test("names the profile's table and the line to write there", async () => {
+    expect(await hintsOf({}, { operation: "frz" })).toEqual([
+      'Add the code to `operation.table` of profile test, such as `operation: { table: { "FRZ": STORE } }` (or RETRIEVAL, REGISTER). Then restart the daemon; waiting messages are then processed.',
+    ]);
+  });
+
+  test("names `facilities` where no table of the profile translates the code", async () => {
+    expect(await hintsOf({}, { facility: "W" })).toEqual([
+      'Add the code with the service\'s facility id to `facilities` of the configuration file, such as `facilities: { "W": 12 }`. Several codes may have one id. Then restart the daemon; waiting messages are then processed.',
+    ]);
+  });
+
+  test("names the profile's table of facilities where that lacks the code, and both where what it gives is unknown", async () => {
+    const facility = { from: "facility", table: { N: "NORTH", W: "WEST" } };
+    const [lacking] = await hintsOf({ facility }, { facility: "S" });
+    expect(lacking).toContain(
+      '`facility.table` of profile test, such as `facility: { table: { "S": NORTH } }`',
+    );
+    const [given] = await hintsOf({ facility }, { facility: "W" });
+    expect(given).toContain('`facilities: { "WEST": 12 }`. Or correct `facility.table` of profile test');
+  });
+
+  test("has a profile written where a built-in one was asked, and has no line for a table among transforms", async () => {
+    const builtin = { ...(await csvProfile()), name: "builtin/csv-orders" };
+    const [hint] = mapOne(builtin, csvMessage([{ ...ROW, operation: "FRZ" }])).problems;
+    expect(hint?.hint).toContain("with `extends: builtin/csv-orders` and `operation: { table: {");
+    const among = { from: "facility", as: [{ table: { N: "NORTH" } }, "trim" as const] };
+    const [own] = await hintsOf({ facility: among }, { facility: "S" });
+    expect(own).toContain("Add the code to `facility.as` of profile test, where NORTH");
+  });
+
+  test("quotes no code of another table, which may be a patient's", async () => {
+    const subject = { code: { from: "subject_code", table: { A: "B" } } };
+    expect(await hintsOf({ subject }, {})).toEqual([
+      "Add the code to `subject.code.table` of profile test. Then restart the daemon, and `cryobridge messages replay ID`.",
+    ]);
+  });
+
+  test("names the file of the profile", async () => {
+    const profile = { ...(await hl7Profile()), declaredIn: "profiles/lims.yaml" };
+    const segments = [PID, "ORC|NW|A-1", OBR.replace("CRYO-STORE", "FRZ")];
+    const { problems } = mapOne(profile, hl7Message(hl7Text("ORM^O01", segments)));
+    expect(problems[0]?.hint).toContain("of profile test (profiles/lims.yaml), such as");
   });
 });

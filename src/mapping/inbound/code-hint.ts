@@ -1,0 +1,82 @@
+import type { Problem } from "../../core/failures.ts";
+import type { Profile } from "../profile/profile.ts";
+
+/** What a hint names of the profile that was asked. */
+type AskedProfile = Pick<Profile, "name" | "declaredIn"> & {
+  readonly rules: { readonly facility: { readonly hasTable?: boolean | undefined } };
+};
+
+const THEN_RELEASE = "Then restart the daemon; waiting messages are then processed.";
+const THEN_REPLAY = "Then restart the daemon, and `cryobridge messages replay ID`.";
+
+/** A longer code is no example to copy. */
+const MOST_EXAMPLE = 40;
+
+/**
+ * A problem with a code that no table knows, with what to do about it: the place to edit, and the line to write there. Every
+ * other problem as it is.
+ *
+ * @param facilityIdByCode the configuration's `facilities`
+ */
+export function withCodeHint(
+  problem: Problem,
+  profile: AskedProfile,
+  facilityIdByCode: ReadonlyMap<string, number>,
+): Problem {
+  const hint = hintForCode(problem, profile, facilityIdByCode);
+  return hint === undefined ? problem : { ...problem, hint };
+}
+
+function hintForCode(
+  { code, table, unknownCode }: Problem,
+  profile: AskedProfile,
+  facilityIdByCode: ReadonlyMap<string, number>,
+): string | undefined {
+  if (table === undefined) return undefined;
+  const [facility, id] = facilityIdByCode.entries().next().value ?? ["NAME", 12];
+  const example = exampleOf(unknownCode);
+  switch (code) {
+    case "MAPPING_OPERATION_UNKNOWN":
+      return `${addTo(table, profile, lineFor(table, example, "STORE"))} (or RETRIEVAL, REGISTER). ${THEN_RELEASE}`;
+    case "MAPPING_FACILITY_UNKNOWN":
+      if (table === "facilities") return `${addToFacilities(example, id, profile)} ${THEN_RELEASE}`;
+      return `${addTo(table, profile, lineFor(table, example, facility))}, where ${facility} is a name of \`facilities\`. ${THEN_RELEASE}`;
+    case "MAPPING_CODE_UNKNOWN":
+      return `${addTo(table, profile, undefined)}. ${THEN_REPLAY}`;
+    default:
+      return undefined;
+  }
+}
+
+function addTo(table: string, profile: AskedProfile, line: string | undefined): string {
+  const { name } = profile;
+  if (name.startsWith("builtin/")) {
+    const content = line ?? `\`${table}\` that has the code`;
+    return `Write a profile, such as profiles/lab.yaml, with \`extends: ${name}\` and ${content}, and name it as \`profile\` of the connector`;
+  }
+  return `Add the code to \`${table}\` of profile ${name}${fileOf(profile)}${line === undefined ? "" : `, such as ${line}`}`;
+}
+
+function addToFacilities(example: string | undefined, id: number, profile: AskedProfile): string {
+  const line = example === undefined ? "" : `, such as \`facilities: { ${example}: ${id} }\``;
+  const more = profile.rules.facility.hasTable
+    ? `Or correct \`facility.table\` of profile ${profile.name}${fileOf(profile)}, which translates to it.`
+    : "Several codes may have one id.";
+  return `Add the code with the service's facility id to \`facilities\` of the configuration file${line}. ${more}`;
+}
+
+function fileOf({ declaredIn }: AskedProfile): string {
+  return declaredIn === undefined ? "" : ` (${declaredIn})`;
+}
+
+/** The line to add; undefined for a table among the transforms, which may have others beside it. */
+function lineFor(table: string, example: string | undefined, translated: string): string | undefined {
+  const [value, kind] = table.split(".");
+  if (example === undefined || kind !== "table") return undefined;
+  return `\`${value}: { table: { ${example}: ${translated} } }\``;
+}
+
+/** A code as YAML takes it, whatever it looks like. */
+function exampleOf(code: string | undefined): string | undefined {
+  return code === undefined || code.length > MOST_EXAMPLE ? undefined : JSON.stringify(code.toWellFormed());
+}
