@@ -2,7 +2,7 @@ import { FAILURES, type FailureCode } from "../core/failures.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
 import { formatMinute } from "../core/utc-minute.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
-import type { Attention, Status } from "./status-document.ts";
+import type { Attention, Status, StatusWaiting } from "./status-document.ts";
 
 type Facts = Omit<Status, "attention">;
 
@@ -120,20 +120,41 @@ function orphanedOf({ orphaned }: Facts): Attention[] {
   );
 }
 
+/** Codes of which there are more are counted. */
+const MOST_CODES = 8;
+
+/** All codes in one line, since a person adds them together; and what waits behind those messages and goes on by itself. */
 function waitingOf({ waitingMessages }: Facts): Attention[] {
-  return (waitingMessages ?? [])
-    .filter(({ kind }) => kind !== "earlier")
-    .map(({ kind, code, connector, messages, since }) =>
-      item(
-        "act",
-        `${many(messages, "message", "messages")} through ${connector} ${messages === 1 ? "waits" : "wait"} for the ${kind} code ${code ?? ""}, which no table knows`,
-        {
-          since,
-          hint: "Add the code to the configuration, then restart the daemon or use `cryobridge messages release`.",
-          command: "cryobridge messages waiting",
-        },
-      ),
+  const [earlier, unknown] = partition(waitingMessages ?? [], ({ kind }) => kind === "earlier");
+  return [...unknownCodesOf(unknown), ...earlier.map(behindOf)];
+}
+
+function unknownCodesOf(groups: readonly StatusWaiting[]): Attention[] {
+  const [first] = groups;
+  if (first === undefined) return [];
+  const byCode = [...Map.groupBy(groups, ({ kind, code }) => `${kind} ${code ?? ""}`)];
+  const named = byCode.slice(0, MOST_CODES).map(([name, each]) => {
+    const counts = each.map(
+      ({ connector, messages }) => `${many(messages, "message", "messages")} through ${connector}`,
     );
+    return `${name} (${counts.join(", ")})`;
+  });
+  const more = byCode.length > MOST_CODES ? [`and ${byCode.length - MOST_CODES} more`] : [];
+  const hints = new Set(groups.map(({ hint }) => hint));
+  const several = "`cryobridge messages waiting` names the place for each; then restart the daemon.";
+  const [hint] = hints.size === 1 ? hints : [several];
+  return [
+    item("act", `messages wait for codes that no table knows: ${[...named, ...more].join(", ")}`, {
+      since: earliest(groups.map(({ since }) => since)),
+      hint: hint ?? several,
+      command: "cryobridge messages waiting",
+    }),
+  ];
+}
+
+function behindOf({ connector, messages, since }: StatusWaiting): Attention {
+  const what = `${many(messages, "message", "messages")} through ${connector} ${messages === 1 ? "waits" : "wait"} for an earlier message of the same subject or order; goes on with it`;
+  return item("wait", what, { since, command: "cryobridge messages list --verdict waiting" });
 }
 
 function tasksOf({ tasks, generatedAt }: Facts): Attention[] {
@@ -240,6 +261,15 @@ function refusalsOf({ refusals }: Facts): Attention[] {
 function hintOf(sentence: string): string | null {
   const code = /[([]([A-Z]+_[A-Z_]+)[)\]]$/.exec(sentence)?.[1];
   return FAILURES[code as FailureCode]?.hint ?? null;
+}
+
+function partition<T>(all: readonly T[], isFirst: (each: T) => boolean): [T[], T[]] {
+  return [all.filter(isFirst), all.filter((each) => !isFirst(each))];
+}
+
+/** ISO 8601 in UTC sorts as text. */
+function earliest(times: readonly string[]): string | null {
+  return [...times].sort()[0] ?? null;
 }
 
 function many(count: number, one: string, several: string): string {

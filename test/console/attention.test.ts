@@ -143,16 +143,34 @@ describe("what somebody should know", () => {
     expect(found?.what).toBe("5000 orders wait for a person (CONFIG_INVALID)");
   });
 
-  it("has messages that wait for a code, but not those that wait behind them", async () => {
+  it("has all codes that messages wait for in one line, and what waits behind those messages as going on by itself", async () => {
     const wait = { connector: "bench", messages: 2, since: SINCE } as const;
     const found = await attentionOf({
       waiting: async () => [
-        { ...wait, kind: "facility", code: "WEST" },
+        { ...wait, kind: "facility", code: "WEST", hint: "Add WEST." },
+        { ...wait, kind: "facility", code: "WEST", connector: "lims", messages: 1, hint: "Add WEST." },
+        { ...wait, kind: "operation", code: "FRZ", hint: "Add FRZ." },
         { ...wait, kind: "earlier", code: undefined },
       ],
     });
-    expect(found.map(({ what }) => what)).toEqual([
-      "2 messages through bench wait for the facility code WEST, which no table knows",
+    expect(found.map(({ level, what }) => [level, what])).toEqual([
+      [
+        "act",
+        "messages wait for codes that no table knows: facility WEST (2 messages through bench, 1 message through lims), operation FRZ (2 messages through bench)",
+      ],
+      [
+        "wait",
+        "2 messages through bench wait for an earlier message of the same subject or order; goes on with it",
+      ],
     ]);
+    expect(found[0]?.hint).toContain("`cryobridge messages waiting` names the place");
+  });
+
+  it("has the hint of the one code that messages wait for", async () => {
+    const wait = { connector: "bench", messages: 2, since: SINCE } as const;
+    const [found] = await attentionOf({
+      waiting: async () => [{ ...wait, kind: "operation", code: "FRZ", hint: "Add FRZ to profile own." }],
+    });
+    expect(found?.hint).toBe("Add FRZ to profile own.");
   });
 });
