@@ -2,7 +2,7 @@ import { FAILURES, type FailureCode } from "../core/failures.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
 import { formatMinute } from "../core/utc-minute.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
-import type { Attention, Status, StatusWaiting } from "./status-document.ts";
+import type { Attention, Status, StatusStillOrders, StatusWaiting } from "./status-document.ts";
 
 type Facts = Omit<Status, "attention">;
 
@@ -19,6 +19,7 @@ export function listAttention(status: Facts, unread: readonly string[]): Attenti
       .map((what) => item("act", what, { hint: hintOf(what), command: "cryobridge check" })),
     ...unreadOf(status, unread),
     ...ordersOf(status),
+    ...goingOnOf(status),
     ...deliveriesOf(status),
     ...orphanedOf(status),
     ...waitingOf(status),
@@ -81,21 +82,47 @@ function restoredOf({ restored }: Facts): Attention[] {
   ];
 }
 
-function ordersOf({ states, stuckOrders, generatedAt }: Facts): Attention[] {
+/** Parked orders in one line, by reason. */
+function ordersOf({ states, stillOrders, stuckOrders, generatedAt }: Facts): Attention[] {
   const parked = states?.find(({ state }) => state === "parked");
   if (!parked || parked.count === 0) return [];
-  const codes = Map.groupBy(stuckOrders ?? [], ({ reason }) => reason?.code ?? "UNCLASSIFIED");
-  // The list has the longest waiting ones only, so it can't be counted when there are more.
-  const isWhole = (stuckOrders?.length ?? 0) >= parked.count;
-  const named = [...codes].map(([code, orders]) => (isWhole ? `${code} ${orders.length}` : code));
+  const groups = (stillOrders ?? []).filter(({ kind }) => kind === "parked");
+  const codes =
+    groups.length > 0
+      ? groups.map(({ code, count }) => `${count} ${code ?? "UNCLASSIFIED"}`)
+      : // The list has the longest waiting ones only.
+        [...new Set((stuckOrders ?? []).map(({ reason }) => reason?.code ?? "UNCLASSIFIED"))];
   const what = `${many(parked.count, "order waits", "orders wait")} for a person`;
+  const [only, ...others] = groups;
+  const why =
+    "`cryobridge orders show ID` says why; fix the cause, then retry, resolve or discard the order.";
   return [
-    item("act", named.length === 0 ? what : `${what} (${named.join(", ")})`, {
+    item("act", codes.length === 0 ? what : `${what}: ${codes.join(", ")}`, {
       since: before(generatedAt, parked.oldestSeconds),
-      hint: "`cryobridge orders show ID` says why; fix the cause, then retry, resolve or discard the order.",
+      hint: (others.length === 0 && only?.hint) || why,
       command: "cryobridge orders list --state parked",
     }),
   ];
+}
+
+/** Orders that go on without a person here, a line for each reason. */
+function goingOnOf({ stillOrders }: Facts): Attention[] {
+  return (stillOrders ?? []).filter(({ kind }) => kind !== "parked").map(goingOn);
+}
+
+function goingOn({ kind, count, since, code, text, hint }: StatusStillOrders): Attention {
+  const said = code === null ? "" : `: ${text ?? ""} (${code})`;
+  const [itself, them] = count === 1 ? ["itself", "it"] : ["themselves", "them"];
+  if (kind === "on_hold") {
+    const what = `${many(count, "order is", "orders are")} on hold by the lab (ORC-1 HD), until the lab releases or cancels ${them}`;
+    return item("wait", what, { since, command: "cryobridge orders list --state received" });
+  }
+  if (kind === "reconciling") {
+    const what = `no sure answer came to the call for ${many(count, "order", "orders")}; the service is searched for what the call did before anything is sent again${said}`;
+    return item("wait", what, { since, command: "cryobridge orders list --state submitting" });
+  }
+  const what = `${many(count, "order is", "orders are")} tried again by ${itself}${said}`;
+  return item("wait", what, { since, hint, command: "cryobridge queue" });
 }
 
 /** A lab system is back from a restart sooner; after that somebody over there has to know. */

@@ -39,7 +39,7 @@ function since(iso, now) {
 function code(text) {
   return el("code", "", text);
 }
-const SIGNS = { act: ["\\u2717 ", "bad", "Needs a person"], wait: ["! ", "wait", "Goes on by itself"], look: ["\\u00b7 ", "", "Worth a look"] };
+const SIGNS = { act: ["\\u2717 ", "bad", "Needs a person"], wait: ["\\u21bb ", "wait", "Goes on by itself"], look: ["\\u00b7 ", "", "Worth a look"] };
 let shownAttention = "";
 function attention(items, now) {
   const box = byId("attention");

@@ -3,6 +3,7 @@ import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
+import type { StillOrders } from "../ledger/operator/attention.ts";
 
 /** The document of `/api/status`. Keys are stable; times are ISO 8601. */
 export interface Status {
@@ -22,6 +23,8 @@ export interface Status {
   readonly tasks: { readonly open: number; readonly oldestSeconds: number | null } | null;
   /** Orders that need a person, longest waiting first; null while the ledger is out of reach. */
   readonly stuckOrders: readonly StatusOrder[] | null;
+  /** Orders that stand still, by why and by failure, longest first; null while that is not known. */
+  readonly stillOrders: readonly StatusStillOrders[] | null;
   /** The orders that changed last; null while the ledger is out of reach. */
   readonly recentOrders: readonly StatusOrder[] | null;
   /** What messages wait for, oldest first; null while the ledger is out of reach. */
@@ -64,6 +67,18 @@ export interface StatusWaiting {
   readonly connector: string;
   readonly messages: number;
   readonly since: string;
+  readonly hint: string | null;
+}
+
+/** Orders that stand still for one reason, in the status document. */
+export interface StatusStillOrders {
+  /** `parked` waits for a person, `on_hold` for the lab; `reconciling` and `retrying` go on by themselves. */
+  readonly kind: StillOrders["kind"];
+  readonly count: number;
+  readonly since: string;
+  readonly code: string | null;
+  /** What one of them says. */
+  readonly text: string | null;
   readonly hint: string | null;
 }
 

@@ -78,6 +78,11 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
           },
     tasks: counts === undefined ? null : sumTasks(counts.tasks),
     stuckOrders: stuck?.map(toStatusOrder) ?? null,
+    stillOrders:
+      still?.orders.map(({ kind, count, since, code, text }) => ({
+        ...{ kind, count, since: since.toISOString() },
+        ...{ code: code ?? null, text: text ?? null, hint: hintOfCode(code) },
+      })) ?? null,
     recentOrders: recent?.map(toStatusOrder) ?? null,
     waitingMessages:
       waiting?.slice(0, WAITING).map(({ kind, code, connector, messages, since, hint }) => ({

@@ -38,7 +38,7 @@ test("says with status 4 that no daemon works, and what the ledger holds, withou
     const { status, stdout } = await cli(["status"]);
     expect(status).toBe(4);
     expect(stdout).toContain("✗ no daemon works on this ledger: nothing is taken in or sent until one is");
-    expect(stdout).toMatch(/✗ 1 order waits for a person .*\(SUBJECT_UNKNOWN 1\), since .* \(3h ago\)/);
+    expect(stdout).toMatch(/✗ 1 order waits for a person: 1 SUBJECT_UNKNOWN, since .* \(3h ago\)/);
     expect(stdout).toContain("cryobridge orders list --state parked");
     for (const value of Object.values(PATIENT)) expect(stdout).not.toContain(value);
   }));

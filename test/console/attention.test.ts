@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
 import type { Status } from "../../src/console/status-document.ts";
+import { FAILURES } from "../../src/core/failures.ts";
 import type { LedgerAttention } from "../../src/ledger/operator/attention.ts";
 import { countsOf, PARKED, withConsole } from "./console-fixture.ts";
 
-const QUIET: LedgerAttention = { deliveries: [], pausedQueues: [], refusals: [] };
+const QUIET: LedgerAttention = { orders: [], deliveries: [], pausedQueues: [], refusals: [] };
 const SINCE = new Date("2026-11-22T08:00:00Z");
 
 async function attentionOf(deps: Partial<ConsoleDeps>): Promise<Status["attention"]> {
@@ -105,12 +106,48 @@ describe("what somebody should know", () => {
     });
   });
 
-  it("has parked orders by their codes", async () => {
-    const [found] = await attentionOf({
-      counts: async () => ({ ...countsOf({ parked: 2 }), oldestSecondsByState: { parked: 60 } }),
-      stuckOrders: async () => [PARKED, { ...PARKED, orderId: "o18" }],
+  it("has all parked orders in one line, counted by their codes", async () => {
+    const still = { kind: "parked", since: SINCE, text: "x" } as const;
+    const attention = async () => ({
+      ...QUIET,
+      orders: [
+        { ...still, count: 70, code: "SUBJECT_INCOMPLETE" },
+        { ...still, count: 2, code: "CONFIG_INVALID" },
+      ],
     });
-    expect(found?.what).toBe("2 orders wait for a person (CONFIG_INVALID 2)");
+    const counts = async () => ({ ...countsOf({ parked: 72 }), oldestSecondsByState: { parked: 60 } });
+    const found = await attentionOf({ counts, attention, stuckOrders: async () => [PARKED] });
+    expect(found.map(({ what }) => what)).toEqual([
+      "72 orders wait for a person: 70 SUBJECT_INCOMPLETE, 2 CONFIG_INVALID",
+    ]);
+  });
+
+  it("has the hint of the one code that orders are parked with", async () => {
+    const orders = [
+      { kind: "parked", since: SINCE, text: "x", count: 2, code: "SUBJECT_INCOMPLETE" } as const,
+    ];
+    const counts = async () => countsOf({ parked: 2 });
+    const [found] = await attentionOf({ counts, attention: async () => ({ ...QUIET, orders }) });
+    expect(found?.hint).toBe(FAILURES.SUBJECT_INCOMPLETE.hint);
+  });
+
+  it("names orders that go on by themselves apart from those that need a person", async () => {
+    const still = { count: 2, since: SINCE } as const;
+    const found = await attentionOf({
+      attention: async () => ({
+        ...QUIET,
+        orders: [
+          { ...still, kind: "retrying", code: "SERVICE_UNREACHABLE", text: "connection refused" },
+          { ...still, kind: "reconciling", code: "SERVICE_NO_ANSWER", text: "timeout" },
+          { ...still, kind: "on_hold", code: undefined, text: undefined },
+        ],
+      }),
+    });
+    expect(found.map(({ level, what }) => `${level} ${what}`)).toEqual([
+      "wait 2 orders are tried again by themselves: connection refused (SERVICE_UNREACHABLE)",
+      "wait no sure answer came to the call for 2 orders; the service is searched for what the call did before anything is sent again: timeout (SERVICE_NO_ANSWER)",
+      "wait 2 orders are on hold by the lab (ORC-1 HD), until the lab releases or cancels them",
+    ]);
   });
 
   it("begins with what needs a person, and ends with what only is worth a look", async () => {
@@ -124,6 +161,7 @@ describe("what somebody should know", () => {
     } as const;
     const found = await attentionOf({
       attention: async () => ({
+        ...QUIET,
         deliveries: [late],
         pausedQueues: [{ queue: "track", pausedAt: SINCE, actor: "kim" }],
         refusals: [{ connector: "bench", count: 1, latestAt: SINCE }],
@@ -140,7 +178,7 @@ describe("what somebody should know", () => {
       counts: async () => countsOf({ parked: 5_000 }),
       stuckOrders: async () => [PARKED],
     });
-    expect(found?.what).toBe("5000 orders wait for a person (CONFIG_INVALID)");
+    expect(found?.what).toBe("5000 orders wait for a person: CONFIG_INVALID");
   });
 
   it("has all codes that messages wait for in one line, and what waits behind those messages as going on by itself", async () => {

@@ -1,3 +1,4 @@
+import type pg from "pg";
 import { expect, test } from "vitest";
 import {
   COUNT_OPEN_DELIVERIES,
@@ -6,9 +7,24 @@ import {
   MESSAGES_SEARCHED,
   RECENT_REFUSALS,
   readAttention,
+  STILL_ORDERS,
 } from "../../src/ledger/operator/attention.ts";
 import { pauseQueue } from "../../src/ledger/operator/queues.ts";
+import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
+
+/** Received orders of one message; positions from 1. */
+async function addOrders(pool: pg.Pool, count: number): Promise<void> {
+  const [id] = await commit(pool, [aRecord(1, [anOrder({ code: "S" })])]);
+  await pool.query(
+    `insert into orders (message_id, position, connector, operation, facility_code, facility_id, subject_code, subject,
+                         sources, content_digest)
+     select message_id, position + n, connector, operation, facility_code, facility_id, 'S' || n, '{}', '{}', ''
+       from orders, generate_series(1, $2::int - 1) n
+      where id = $1`,
+    [id, count],
+  );
+}
 
 const DELIVERIES = `
 insert into deliveries (connector, file_name, bytes, state, attempts, failure_code, failure_text, created_at)
@@ -24,6 +40,29 @@ test("results that were tried are told by connector, state and failure, with the
     expect((await readAttention(pool)).deliveries).toEqual([
       { ...tried, state: "parked", since: new Date("2026-11-22T08:01:00Z") },
       { ...tried, state: "pending", since: new Date("2026-11-22T08:03:00Z") },
+    ]);
+  }));
+
+test("orders that stand still are counted by why and by failure; those that only wait their turn are not", () =>
+  withLedger(async ({ pool }) => {
+    await addOrders(pool, 9);
+    const set = (values: string, ...ids: number[]) =>
+      pool.query(`update orders set ${values}, changed_at = '2026-11-22T08:00Z' where position = any ($1)`, [
+        ids,
+      ]);
+    await set("state = 'parked', failure_code = 'SUBJECT_INCOMPLETE', failure_text = 'PID-5'", 1, 2);
+    await set("state = 'parked', failure_code = 'CONFIG_INVALID', failure_text = 'x'", 3);
+    await set("held_at = now()", 4);
+    await set("failure_code = 'SERVICE_UNREACHABLE', failure_text = 'refused'", 5);
+    await set("state = 'submitting', intent = 'subject', intent_at = now(), checks = 1", 6, 7);
+    const since = new Date("2026-11-22T08:00:00Z");
+    const { orders } = await readAttention(pool);
+    expect(orders).toEqual([
+      { kind: "on_hold", count: 1, since },
+      { kind: "parked", code: "CONFIG_INVALID", text: "x", count: 1, since },
+      { kind: "parked", code: "SUBJECT_INCOMPLETE", text: "PID-5", count: 2, since },
+      { kind: "reconciling", count: 2, since },
+      { kind: "retrying", code: "SERVICE_UNREACHABLE", text: "refused", count: 1, since },
     ]);
   }));
 
@@ -63,11 +102,15 @@ test("all are read from their indexes among many that need nobody", () =>
       "insert into deliveries (connector, file_name, bytes, state) select 'lims', 'd' || n, 'x', 'delivered' from generate_series(1, 20000) n",
     );
     await pool.query(MESSAGES, ["lims", "accepted", new Date(), 20_000]);
+    await addOrders(pool, 20_000);
+    await pool.query("update orders set state = 'completed' where position > 3");
+    await pool.query("analyze orders");
     await pool.query("analyze deliveries");
     await pool.query("analyze messages");
     const plan = async (sql: string, limit: number) =>
       JSON.stringify((await pool.query(`explain (format json) ${sql}`, [limit])).rows);
     expect(await plan(FAILING_DELIVERIES, 50)).not.toContain("Seq Scan");
+    expect(await plan(STILL_ORDERS, 50)).not.toContain("Seq Scan");
     expect(await plan(RECENT_REFUSALS, MESSAGES_SEARCHED)).not.toContain("Seq Scan");
     const { rows } = await pool.query(`explain (format json) ${COUNT_OPEN_DELIVERIES}`);
     expect(JSON.stringify(rows)).not.toContain("Seq Scan");

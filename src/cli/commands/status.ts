@@ -37,7 +37,11 @@ async function showStatus(session: Session): Promise<ExitStatus | undefined> {
   if (session.isJson) session.json({ isDaemonRunning: isRunning, ...status });
   else print(status, isRunning && !isAnswered, session);
   if (!isRunning) return EXIT.unreachable;
-  return status.attention.some(({ level }) => level === "act") || !status.isReady ? EXIT.failed : undefined;
+  return status.attention.some(isNeeded) || !status.isReady ? EXIT.failed : undefined;
+}
+
+function isNeeded({ level }: Attention): boolean {
+  return level === "act";
 }
 
 /** @throws Failure CLI_LEDGER_MISSING, or LEDGER_… when nothing is known at all. */
@@ -63,7 +67,7 @@ function readFromLedger(config: OpenSite["config"], session: Session, why: strin
   return withLedger(session, read, config);
 }
 
-const SIGNS = { act: ["✗", "red"], wait: ["!", "yellow"], look: ["·", "cyan"] } as const;
+const SIGNS = { act: ["✗", "red"], wait: ["↻", "yellow"], look: ["·", "cyan"] } as const;
 
 /** @param isUnknown whether a daemon works that couldn't be asked */
 function print(status: Status, isUnknown: boolean, session: Session): void {
@@ -73,8 +77,13 @@ function print(status: Status, isUnknown: boolean, session: Session): void {
       ? `${session.paint("green", "✓")} Orders are taken.`
       : `${session.paint("red", "✗")} ${no}`,
   );
-  for (const each of status.attention) for (const line of linesOf(each, session)) session.line(line);
-  if (status.attention.length === 0) session.line("  Nobody is needed.");
+  const [needed, others] = [
+    status.attention.filter(isNeeded),
+    status.attention.filter((each) => !isNeeded(each)),
+  ];
+  for (const each of needed) session.lines(linesOf(each, session));
+  if (needed.length === 0) session.line("  Nobody is needed.");
+  for (const each of others) session.lines(linesOf(each, session));
   session.line();
   session.line(countsInWords(status));
 }

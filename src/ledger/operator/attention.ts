@@ -14,6 +14,24 @@ export interface FailingDeliveries {
   readonly text: string;
 }
 
+/**
+ * Orders that stand still, by why:
+ * - `parked`: each needs a person.
+ * - `on_hold`: the lab put them on hold.
+ * - `reconciling`: the answer to a call never came, and the service is searched for what the call did.
+ * - `retrying`: the last step failed and is tried again.
+ */
+export interface StillOrders {
+  readonly kind: "parked" | "on_hold" | "reconciling" | "retrying";
+  readonly count: number;
+  /** When the first of them came to its state. */
+  readonly since: Date;
+  /** Undefined where nothing failed. */
+  readonly code: string | undefined;
+  /** Of one of them. */
+  readonly text: string | undefined;
+}
+
 /** A queue that an operator has paused. */
 export interface PausedQueue {
   readonly queue: string;
@@ -30,6 +48,7 @@ export interface RecentRefusals {
 
 /** What a person should know of beside orders, tasks and codes. */
 export interface LedgerAttention {
+  readonly orders: readonly StillOrders[];
   readonly deliveries: readonly FailingDeliveries[];
   readonly pausedQueues: readonly PausedQueue[];
   readonly refusals: readonly RecentRefusals[];
@@ -44,6 +63,22 @@ select d.connector, d.state, d.failure_code as code, coalesce(min(d.failure_text
    and d.failure_code is not null
  group by d.connector, d.state, d.failure_code
  order by min(d.created_at), d.connector
+ limit $1`;
+
+/** $1 how many groups. Index: orders_state. */
+export const STILL_ORDERS = `
+select case when o.state = 'parked' then 'parked'
+            when o.held_at is not null then 'on_hold'
+            when o.state = 'submitting' and o.intent is not null then 'reconciling'
+            else 'retrying'
+       end as kind,
+       case when o.state = 'parked' or o.held_at is null then o.failure_code end as code,
+       min(o.failure_text) as text, count(*)::integer as count, min(o.changed_at) as since
+  from orders o
+ where o.state in ('parked', 'received', 'submitting')
+   and (o.state = 'parked' or o.failure_code is not null or o.held_at is not null or o.checks > 0)
+ group by 1, 2
+ order by min(o.changed_at), 1, 2
  limit $1`;
 
 const PAUSED_QUEUES = 'select queue, paused_at as "pausedAt", actor from paused_queues order by queue';
@@ -66,12 +101,13 @@ export const MESSAGES_SEARCHED = 1_000;
 
 /** What stands still or was refused, for people. */
 export async function readAttention(pool: pg.Pool): Promise<LedgerAttention> {
-  const [deliveries, pausedQueues, refusals] = await Promise.all([
+  const [orders, deliveries, pausedQueues, refusals] = await Promise.all([
+    list<StillOrders>(pool, STILL_ORDERS, [GROUPS]),
     list<FailingDeliveries>(pool, FAILING_DELIVERIES, [GROUPS]),
     list<PausedQueue>(pool, PAUSED_QUEUES),
     list<RecentRefusals>(pool, RECENT_REFUSALS, [MESSAGES_SEARCHED]),
   ]);
-  return { deliveries, pausedQueues, refusals };
+  return { orders, deliveries, pausedQueues, refusals };
 }
 
 /** Orders by state, with the age of the longest waiting one in seconds. Index: orders_state. */
