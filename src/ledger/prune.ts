@@ -29,6 +29,12 @@ update messages
                                     and c.state = 'done'
                                     and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
                                          or o.changed_at > now() - $1 * interval '1 millisecond'))
+                 and not exists (select 1
+                                   from corrections c
+                                   join orders o on o.id = c.order_id
+                                  where c.message_id = m.id
+                                    and (o.state not in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+                                         or o.changed_at > now() - $1 * interval '1 millisecond'))
                order by m.received_at
                limit $2)
 returning id`;

@@ -56,6 +56,8 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
   released: (detail) =>
     `not on hold any more${after(detail.actor, ", says ")}${after(detail.reason, ": ")}; the order goes on`,
   changed: () => "asks for something else now, as the lab wanted; nothing had been sent",
+  corrected: (detail) =>
+    `corrected by the lab${after(detail.messageId, " with ")}, which came under its number; nothing had been sent, and the order goes on`,
   subject_merged: (detail) =>
     `its subject was merged into another by the lab${after(detail.mergedBy, " (order ", ")")}`,
   task_done: (detail) =>

@@ -57,7 +57,7 @@ export const ORDER_FAILURES = {
   SUBJECT_INCOMPLETE: {
     class: "permanent",
     meaning: "The subject is not registered, and the order lacks its name or birth date.",
-    hint: "Have the lab send the missing values, or the facility register the subject; then `cryobridge orders retry ID`.",
+    hint: "Have the lab send the order again under the same number with the missing values: it goes on by itself. Or have the facility register the subject, then `cryobridge orders retry ID`.",
   },
   SUBJECT_UPDATE_NOT_OFFERED: {
     class: "permanent",

@@ -9,14 +9,16 @@ import { type OrderSnapshot, readOrders, snapshotOrder } from "../orders/row.ts"
 import { type NewOutcome, recordOutcomes } from "../results/outcomes.ts";
 import { draftSnapshot, isReportedByReply, type MessageDraft } from "./record.ts";
 
-/** Orders of messages; $1 bigint[]. Index: orders (message_id, position). */
+/** Orders that messages brought or corrected; $1 bigint[]. Indexes: orders (message_id, position), the primary keys. */
 const ORDER_IDS_BY_MESSAGE = `
-select o.message_id as "messageId", 'o' || o.id as "orderId", o.operation, o.placer_order_number as "placerOrderNumber"
-  from orders o
- where o.message_id = any ($1)
+select x."messageId", 'o' || o.id as "orderId", o.operation, o.placer_order_number as "placerOrderNumber"
+  from (select message_id as "messageId", id from orders where message_id = any ($1)
+         union
+        select message_id, order_id from corrections where message_id = any ($1)) x
+  join orders o on o.id = x.id
  order by o.id`;
 
-/** The orders that came of each of these messages, by message id; a message without any is left out. */
+/** The orders that each of these messages brought or corrected, by message id; a message without any is left out. */
 export async function ordersByMessage(
   client: pg.PoolClient,
   messageIds: readonly number[],
@@ -32,7 +34,7 @@ export async function ordersByMessage(
   return byMessage;
 }
 
-/** The orders of an earlier time that each draft names again, as they stand now, by the draft's message id. */
+/** The orders of an earlier time that each draft names again or corrects, as they stand now, by the draft's message id. */
 export async function earlierOrders(
   client: pg.PoolClient,
   drafts: readonly MessageDraft[],
@@ -43,7 +45,8 @@ export async function earlierOrders(
     drafts.map((draft) => {
       const orders = draft.duplicateOf === undefined ? [] : (byMessage.get(draft.duplicateOf) ?? []);
       const ids = orders.flatMap(({ orderId }) => parseId("o", orderId) ?? []);
-      return [draft.messageId, [...draft.repeatedOrderIds, ...ids]];
+      const corrected = draft.corrections.map(({ orderId }) => orderId);
+      return [draft.messageId, [...corrected, ...draft.repeatedOrderIds, ...ids]];
     }),
   );
   const wanted = [...idsByDraft.values()].flat();

@@ -9,6 +9,7 @@ import { acceptControlRequests } from "../orders/accept-control.ts";
 import type { OrderSnapshot } from "../orders/row.ts";
 import { noteUnheardRefusals } from "../results/tasks.ts";
 import { earlierOrders, insertAnswers, ordersByMessage } from "./answer.ts";
+import { correctOrders } from "./correct.ts";
 import { draftMessages } from "./draft.ts";
 import { insertDrafts } from "./insert.ts";
 import {
@@ -36,7 +37,8 @@ const MAX_TRIES = 5;
  *
  * - The same message (control id and bytes) as one accepted before is a duplicate; so is an order with the same
  *   placer order number and the same content. Neither becomes a second order.
- * - The same placer order number with other content is kept as a parked order, for a person to decide.
+ * - The same placer order number with other content is kept as a parked order, for a person to decide; but where the first
+ *   order is parked itself and nothing of it was sent, the lab corrects it so (see `corrects`).
  * - A message about a subject of whom an earlier one waits for a code table waits for that one too, unless it only stops an
  *   open order, or asks about one.
  * - A message with a value that the database can't hold is kept as refused and stops no other of the batch.
@@ -122,6 +124,7 @@ const insertTogether: Insert = async (client, batch, records) => {
 const insertLocked: Insert = async (client, batch, records) => {
   const drafts = await draftMessages(client, batch, records);
   await insertDrafts(client, batch, drafts);
+  await correctOrders(client, drafts);
   // A draft may repeat an order of this very batch, which is there only now.
   const earlier = await earlierOrders(client, drafts);
   await insertAnswers(client, batch.connector, drafts, earlier);

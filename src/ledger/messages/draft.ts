@@ -12,9 +12,11 @@ import { draftReplies, type EarlierMessages, findEarlierMessages, markReusedCont
 import {
   businessKey,
   conflictWith,
+  corrects,
   describeHolder,
   EarlierConflicts,
   findKnownOrders,
+  findKnownOrdersLocked,
   type KnownOrder,
   listContradicting,
 } from "./known-orders.ts";
@@ -29,8 +31,8 @@ select 'order', nextval(pg_get_serial_sequence('orders', 'id')) from generate_se
 
 /**
  * Decides what becomes of each message: new, or a repeat of one that is in the ledger or came earlier in the list, or
- * waiting for an earlier one of the same subject; and of each of its orders: new, a repeat, or in conflict with an
- * earlier one. Changes nothing but takes ids.
+ * waiting for an earlier one of the same subject; and of each of its orders: new, a repeat, a correction of a parked one, or
+ * in conflict with an earlier one. Changes nothing but takes ids, and locks the orders that may be corrected.
  */
 export async function draftMessages(
   client: pg.PoolClient,
@@ -39,7 +41,7 @@ export async function draftMessages(
 ): Promise<MessageDraft[]> {
   const hashed = records.map((record) => ({ record, sha256: digestOf(record) }));
   // Asked all at once, and answered in this order: who waits is locked before ids are taken.
-  const [waitingKeys, ids, earlier, known] = await together(client, () => [
+  const [waitingKeys, ids, earlier, found] = await together(client, () => [
     WaitingKeys.find(client, batch.connector, records),
     takeIds(client, {
       messages: records.filter(({ waitedAs }) => waitedAs === undefined).length,
@@ -48,6 +50,7 @@ export async function draftMessages(
     findEarlierMessages(client, batch.connector, hashed),
     findKnownOrders(client, batch.connector, records),
   ]);
+  const known = await findKnownOrdersLocked(client, batch.connector, records, found);
   const fresh = ids.messages;
   const drafts = hashed.map(
     ({ record, sha256 }): MessageDraft => ({
@@ -61,6 +64,7 @@ export async function draftMessages(
       problems: record.problems,
       orders: [],
       repeatedOrderIds: [],
+      corrections: [],
     }),
   );
   if (batch.replayOf === undefined) markRepeatedMessages(drafts, earlier);
@@ -129,22 +133,31 @@ function decideOrders(
   },
 ): void {
   const waiting = new Set<number>();
+  // Requests are carried out after all orders of the batch: what one of them wants of an order is not undone by a correction.
+  const controlledKeys = new Set<string | null>();
   let taken = 0;
   for (const draft of drafts) {
     if (draft.duplicateOf !== undefined && waiting.has(draft.duplicateOf)) waitAlone(draft);
+    for (const request of draft.record.controlRequests ?? [])
+      controlledKeys.add(businessKey(connector, request));
     if (draft.verdict === "accepted") {
+      const correctedKeys = new Set<string>();
       const decided = draft.record.orders.map((order) => {
         const key = businessKey(connector, order);
         const first = key === null ? undefined : known.get(key);
         const digest = digestOrder(order);
         const conflict = first && conflictWith(first, order, digest);
         const same = conflict && conflicts.get(order, digest);
-        return same
-          ? { order, key, digest, first: same, conflict: undefined, refusal: conflict }
-          : { order, key, digest, first, conflict, refusal: conflict };
+        if (same) return { order, key, digest, first: same, refusal: conflict };
+        const mayCorrect = key !== null && !controlledKeys.has(key) && !correctedKeys.has(key);
+        if (mayCorrect && first && corrects(first, order, digest)) {
+          correctedKeys.add(key);
+          return { order, key, digest, first, corrected: first };
+        }
+        return { order, key, digest, first, conflict, refusal: conflict };
       });
       const { controlRequests = [] } = draft.record;
-      const repeatsAll = decided.every(({ first, conflict }) => first && !conflict);
+      const repeatsAll = decided.every(({ first, conflict, corrected }) => first && !conflict && !corrected);
       const mayPass =
         repeatsAll && controlRequests.every((request) => needsNoOther(connector, request, known));
       const before = mayPass ? undefined : waitingKeys.findBefore(draft.messageId, keysOf(draft.record));
@@ -157,7 +170,12 @@ function decideOrders(
       // A message is taken whole or not at all. Where it asks for nothing else, its order is kept for a person to decide.
       const isKept =
         before === undefined && (!isRefused || (decided.length === 1 && controlRequests.length === 0));
-      for (const { order, key, digest, first, conflict } of isKept ? decided : []) {
+      for (const { order, key, digest, first, conflict, corrected } of isKept ? decided : []) {
+        if (corrected && key !== null) {
+          draft.corrections.push({ orderId: corrected.orderId, order });
+          known.set(key, { ...corrected, digest, state: "received", isParkedUnsent: false });
+          continue;
+        }
         if (first && !conflict) {
           draft.repeatedOrderIds.push(first.orderId);
           continue;
@@ -172,7 +190,7 @@ function decideOrders(
         });
         if (conflict) conflicts.add(order, digest, orderId);
         if (key !== null && !first) {
-          known.set(key, { orderId, digest, state: "received", authority: order.placerAuthority });
+          known.set(key, toKnown(order, orderId, digest));
         }
       }
       if (isKept && !isRefused && decided.length > 0 && repeatsAll) draft.verdict = "duplicate";
@@ -185,6 +203,15 @@ function decideOrders(
       waitingKeys.remove(draft.messageId);
     }
   }
+}
+
+function toKnown(order: Order, orderId: number, digest: string): KnownOrder {
+  const { operation, facilityId, subject, placerAuthority: authority } = order;
+  const subjectCode = subject.code.reveal();
+  return {
+    ...{ orderId, digest, state: "received", authority, operation, facilityId, subjectCode },
+    isParkedUnsent: false,
+  };
 }
 
 /**

@@ -4,22 +4,33 @@ import {
   areOfTwoAuthorities,
   formatTwoAuthorities,
 } from "../../core/assigning-authority.ts";
-import type { Order } from "../../core/order.ts";
+import { isSubjectNews, type Operation, type Order } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { list, prepared, type WithNulls, withoutNulls } from "../database.ts";
 import { formatId } from "../ids.ts";
+import { MAY_HAVE_LEFT } from "../orders/control-requests.ts";
 import { digestOrder } from "../orders/row.ts";
 import type { MessageRecord, NumberConflict } from "./record.ts";
+
+/** Whether order `o` waits for a person and no call to create anything for it was ever about to leave. */
+const IS_PARKED_UNSENT = `(o.state = 'parked'
+        and o.surface is null
+        and o.procedure_id is null
+        and o.sent is null
+        and not o.shares_number
+        and not ${MAY_HAVE_LEFT})`;
 
 /**
  * Orders that carry these business keys, each looked up by itself; $1 text[]. Index: orders (business_key).
  */
 export const FIND_BY_KEY = `
 select o.business_key as key, o.id as "orderId", encode(o.content_digest, 'hex') as digest, o.state,
-       o.placer_authority as authority
+       o.placer_authority as authority, o.operation, o.facility_id as "facilityId", o.subject_code as "subjectCode",
+       o."isParkedUnsent"
   from unnest($1::text[]) as x(business_key)
  cross join lateral (
-       select o.id, o.business_key, o.content_digest, o.state, o.placer_authority
+       select o.id, o.business_key, o.content_digest, o.state, o.placer_authority, o.operation, o.facility_id,
+              o.subject_code, ${IS_PARKED_UNSENT} as "isParkedUnsent"
          from orders o
         where o.business_key = x.business_key
         limit 1) o`;
@@ -30,6 +41,11 @@ export interface KnownOrder {
   readonly digest: string;
   readonly state: OrderState;
   readonly authority: AssigningAuthority | undefined;
+  readonly operation: Operation;
+  readonly facilityId: number;
+  readonly subjectCode: string;
+  /** It waits for a person, and no call to create anything for it was ever about to leave. */
+  readonly isParkedUnsent: boolean;
 }
 
 /** The orders that have the numbers of what these messages bring or ask about, by their business keys. */
@@ -63,6 +79,51 @@ export function businessKey(
   { placerOrderNumber }: Pick<Order, "placerOrderNumber">,
 ): string | null {
   return placerOrderNumber === undefined ? null : `${connector}\n${placerOrderNumber}`;
+}
+
+/**
+ * Whether an order is what the lab corrects a parked one with, which it sends again under the same number: of the same
+ * operation for the same subject, and nothing of the first was sent. The code of a subject is its own within a facility only.
+ */
+export function corrects(first: KnownOrder, order: Order, digest: string): boolean {
+  return (
+    first.isParkedUnsent &&
+    first.digest !== digest &&
+    first.operation === order.operation &&
+    !isSubjectNews(order.operation) &&
+    first.facilityId === order.facilityId &&
+    first.subjectCode === order.subject.code.reveal() &&
+    !areOfTwoAuthorities(first.authority, order.placerAuthority)
+  );
+}
+
+/**
+ * In ascending order; whoever writes down that something was sent about orders need not wait. $1 bigint[]. Index: the primary
+ * key.
+ */
+const LOCK_ORDERS = "select 1 from orders o where o.id = any ($1) order by o.id for no key update";
+
+/**
+ * The orders of {@link findKnownOrders}, of which those that seem to be corrected stand still until the transaction ends: else
+ * a person could have one sent as it was at this moment.
+ */
+export async function findKnownOrdersLocked(
+  client: pg.PoolClient,
+  connector: string,
+  records: readonly MessageRecord[],
+  known: Map<string, KnownOrder>,
+): Promise<Map<string, KnownOrder>> {
+  const corrected = records.flatMap(({ verdict, orders }) =>
+    orders.flatMap((order) => {
+      const first = known.get(businessKey(connector, order) ?? "");
+      return verdict === "accepted" && first && corrects(first, order, digestOrder(order))
+        ? [first.orderId]
+        : [];
+    }),
+  );
+  if (corrected.length === 0) return known;
+  await client.query(LOCK_ORDERS, [corrected]);
+  return findKnownOrders(client, connector, records);
 }
 
 /**

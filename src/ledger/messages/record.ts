@@ -63,6 +63,8 @@ export interface MessageDraft {
   readonly orders: OrderDraft[];
   /** Orders of an earlier time that this message names again. */
   readonly repeatedOrderIds: number[];
+  /** What parked orders are to ask for from now on. */
+  readonly corrections: { readonly orderId: number; readonly order: Order }[];
 }
 
 /** Why an order is parked: an earlier one has its number, and it is no repeat of that. */

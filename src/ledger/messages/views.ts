@@ -38,7 +38,11 @@ const VIEW = `
        'm' || m.id as "messageId", m.connector, f.file_name as "fileName", m.place,
        m.message_control_id as "messageControlId", m.message_type as "messageType", m.verdict, m.problems,
        m.received_at as "receivedAt", 'm' || m.duplicate_of as "duplicateOf", 'm' || m.replay_of as "replayOf",
-       array(select 'o' || o.id from orders o where o.message_id = m.id order by o.id) as "orderIds"`;
+       array(select 'o' || x.id
+               from (select id from orders where message_id = m.id
+                      union
+                     select order_id from corrections where message_id = m.id) x
+              order by x.id) as "orderIds"`;
 const STORED = `${VIEW}, m.ordinal, m.raw, m.format, m.encoding, m.csv_rows as "csvRows"`;
 
 /** Newest first; $1 connector, $2 verdict, $3 since, $4 limit; null for any. Index: messages_received. */

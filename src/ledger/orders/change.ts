@@ -156,17 +156,20 @@ update order_containers c
 
 /**
  * Orders with the message that had them ask for what they ask for, where that isn't the one that placed them; $1 bigint[].
- * Indexes: the primary key, control_requests_order.
+ * Indexes: the primary key, control_requests_order, corrections_order.
  */
 const REPORTED_ORDERS = `
 select ${ORDER_COLUMNS},
-       (select c.message_id
-          from control_requests c
-         where c.order_id = o.id
-           and c.control in ('change', 'replace')
-           and c.state = 'done'
-         order by c.id desc
-         limit 1) as "changedBy",
+       greatest((select c.message_id
+                   from control_requests c
+                  where c.order_id = o.id
+                    and c.control in ('change', 'replace')
+                    and c.state = 'done'
+                  order by c.id desc
+                  limit 1),
+                (select max(c.message_id)
+                   from corrections c
+                  where c.order_id = o.id)) as "changedBy",
        (select m.place from messages m where m.id = o.message_id) as "messagePlace"
   from orders o
  where o.id = any ($1)

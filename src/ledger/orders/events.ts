@@ -82,6 +82,7 @@ const WORDS: Readonly<Record<string, string>> = {
   held: "order put on hold by the lab",
   released: "order released from hold",
   changed: "order changed by the lab",
+  corrected: "parked order corrected by the lab; it goes on",
   retried: "order retried by an operator",
   discarded: "order discarded by an operator",
   missing: "order not known to the service any more",
