@@ -14,6 +14,7 @@ const DESCRIPTIONS = {
     "Show what would become of a file: its orders, the calls to the service, and the answer or rejection. Sends and stores nothing.",
   orders: "List, show and act on orders.",
   messages: "List and show what came in, and map it again.",
+  results: "List, show and send again what goes to the lab.",
   queue: "Show the queues of work, and act on what is in them.",
   tasks: "What a person has to see to, and what was seen to.",
   hl7: "Show, check, compare, send and receive HL7 messages.",

@@ -1,16 +1,11 @@
 import type { Command } from "commander";
 import { readOrphaned } from "../../app/orphaned.ts";
 import { hintForOrphaned } from "../../console/orphaned.ts";
-import { Failure, type FailureCode } from "../../core/failures.ts";
+import { Failure } from "../../core/failures.ts";
 import { type JobQueues, type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { countQueueWork, findPausedQueues, type QueueWork } from "../../ledger/operator/queues.ts";
-import {
-  type DeliveryDetails,
-  findDelivery,
-  listOpenDeliveries,
-  listRetryingOrders,
-} from "../../ledger/operator/views.ts";
+import { findDelivery, listOpenDeliveries, listRetryingOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Orphaned } from "../../ledger/results/orphaned.ts";
 import { isSubmitterThere } from "../../ledger/submitter-lock.ts";
@@ -18,21 +13,16 @@ import { getNamed } from "../acting.ts";
 import { oneOf, wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
 import { withLedger, withQueues } from "../open.ts";
-import { fields, printDetails, table } from "../output/details.ts";
+import { printDetails, table } from "../output/details.ts";
 import { failureJson, toFailure } from "../output/failure.ts";
-import {
-  authorityOf,
-  DELIVERY_COLUMNS,
-  DELIVERY_DETAILS,
-  REASON,
-  showNumber,
-} from "../output/order-columns.ts";
+import { authorityOf, DELIVERY_COLUMNS, REASON, showNumber } from "../output/order-columns.ts";
 import type { Column } from "../output/table.ts";
-import { countsInWords, problemLines } from "../output/text.ts";
+import { countsInWords } from "../output/text.ts";
 import { relativeTime } from "../output/times.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { showOrders } from "./orders-show.ts";
 import { moveResultsOf, remove, retry, setPaused } from "./queue-act.ts";
+import { showResult } from "./results.ts";
 
 /** `cryobridge queue …`. */
 export function define(queue: Command, cli: Cli): void {
@@ -207,7 +197,7 @@ async function show(session: Session, word: string): Promise<undefined> {
   await withLedger(session, async (site) => {
     if (parseId("o", word) !== undefined) return showOrders(session, site, word);
     if (parseId("d", word) !== undefined)
-      return showDelivery(await getNamed("d", word, (id) => findDelivery(site.pool, id)), session);
+      return showResult(await getNamed("d", word, (id) => findDelivery(site.pool, id)), session);
     const all = await withQueues(session, site, (queues) => listJobs(queues, MOST_JOBS));
     const jobs = all.filter(({ jobId }) => jobId === word);
     if (jobs.length === 0) {
@@ -215,21 +205,4 @@ async function show(session: Session, word: string): Promise<undefined> {
     }
     printDetails(session, [], [table(["jobs", "Jobs in BullMQ"], JOBS, jobs, session)]);
   });
-}
-
-function showDelivery(delivery: DeliveryDetails, session: Session): void {
-  const { deliveryId, state, failure } = delivery;
-  const code = failure?.code as FailureCode;
-  printDetails(
-    session,
-    [`Delivery ${deliveryId}: ${session.paint("bold", state)}`],
-    [
-      fields(DELIVERY_DETAILS, delivery, session),
-      {
-        title: "Last error",
-        json: {},
-        lines: failure ? problemLines([{ code, place: "", message: failure.text }]) : [],
-      },
-    ],
-  );
 }

@@ -69,6 +69,8 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
     `to be done although another order is like it, says ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
   discarded: (detail) => `discarded by ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
   resolved: (detail) => `linked to ${linkWords(detail)} by ${text(detail.actor) ?? "an operator"}`,
+  resend_asked: (detail) =>
+    `result ${text(detail.deliveryId) ?? ""} is sent to the lab again, says ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}`,
   result_sent: (detail) =>
     `sent to the lab${after(detail.file, " in ")}${after(detail.deliveryId, " (", ")")}`,
 };

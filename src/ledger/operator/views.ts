@@ -131,13 +131,15 @@ export async function findSent(pool: pg.Pool, orderId: number): Promise<unknown>
   return row?.sent ?? undefined;
 }
 
+export const DELIVERY_STATES = ["pending", "delivered", "parked", "dropped"] as const;
+
 /** A delivery as an operator sees it; its bytes are left out. */
 export interface DeliveryView {
   /** Such as `d4`. */
   readonly deliveryId: string;
   readonly connector: string;
   readonly fileName: string;
-  readonly state: "pending" | "delivered" | "parked" | "dropped";
+  readonly state: (typeof DELIVERY_STATES)[number];
   readonly attempts: number;
   readonly failure: { readonly code: string; readonly text: string } | undefined;
   readonly createdAt: Date;
@@ -155,21 +157,57 @@ const DELIVERY = `
        d.created_at as "createdAt", d.delivered_at as "deliveredAt", d.next_at as "nextAt",
        'd' || ${WAITS_BEHIND} as "waitsBehind"`;
 
-/** $1 order id. Indexes: outcomes_order, outcomes_message, outcome_orders_order, the primary keys. */
+/** Ids of the results about an order of this parameter. Indexes: outcomes_order, outcomes_message, outcome_orders_order. */
+const deliveriesOf = (orderId: string) => `array(
+       select t.delivery_id
+         from outcomes t
+        where t.order_id = ${orderId}
+           or (t.order_id is null and t.message_id = (select o.message_id from orders o where o.id = ${orderId}))
+           or t.id = any (array(select s.outcome_id from outcome_orders s where s.order_id = ${orderId})))`;
+
+/** $1 order id. Indexes: as above, the primary keys. */
 const ORDER_DELIVERIES = `
 select ${DELIVERY}
   from deliveries d
- where d.id = any (array(
-       select t.delivery_id
-         from outcomes t
-        where t.order_id = $1
-           or (t.order_id is null and t.message_id = (select o.message_id from orders o where o.id = $1))
-           or t.id = any (array(select s.outcome_id from outcome_orders s where s.order_id = $1))))
+ where d.id = any (${deliveriesOf("$1")})
  order by d.id`;
 
 /** The results about an order, sent or not. */
 export function listOrderDeliveries(pool: pg.Pool, orderId: number): Promise<DeliveryView[]> {
   return list<DeliveryView>(pool, ORDER_DELIVERIES, [orderId]);
+}
+
+/** Which deliveries to list; all conditions hold together. */
+export interface DeliveryFilter {
+  readonly state?: DeliveryView["state"] | undefined;
+  readonly connector?: string | undefined;
+  readonly orderId?: number | undefined;
+  readonly since?: Date | undefined;
+  readonly limit: number;
+}
+
+/** Newest first; $1 state, $2 connector, $3 order id, $4 since, $5 limit; null for any. Index: the primary key. */
+const LIST_DELIVERIES = `
+select ${DELIVERY}
+  from deliveries d
+ where ($1::text is null or d.state = $1)
+   and ($2::text is null or d.connector = $2)
+   and ($3::bigint is null or d.id = any (${deliveriesOf("$3")}))
+   and ($4::timestamptz is null or d.created_at >= $4)
+ order by d.id desc
+ limit $5`;
+
+/** Results, sent or not, newest first. */
+export function listDeliveries(
+  pool: pg.Pool,
+  { state, connector, orderId, since, limit }: DeliveryFilter,
+): Promise<DeliveryView[]> {
+  const values = [state, connector, orderId, since, limit];
+  return list<DeliveryView>(
+    pool,
+    LIST_DELIVERIES,
+    values.map((value) => value ?? null),
+  );
 }
 
 /** Deliveries that the lab does not have; $1 limit. Indexes: deliveries_pending, deliveries_parked. */

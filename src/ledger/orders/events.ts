@@ -85,6 +85,7 @@ const WORDS: Readonly<Record<string, string>> = {
   corrected: "parked order corrected by the lab; it goes on",
   retried: "order retried by an operator",
   discarded: "order discarded by an operator",
+  resend_asked: "order's result is sent to the lab again, for an operator",
   missing: "order not known to the service any more",
   unknown_status: "order has a status that is not known",
 };

@@ -100,6 +100,6 @@ export async function noteTakenBack(
   fileName: string,
   answer: string,
 ): Promise<void> {
-  const text = `the lab system answered this result with ${answer} after it had acknowledged it; it is not sent again, so call the lab about what it says`;
+  const text = `the lab system answered this result with ${answer} after it had acknowledged it; it is not sent again, so call the lab about what it says; cryobridge results resend sends it again`;
   await run(pool, OPEN_TAKEN_BACK_TASK, [connector, fileName, text]);
 }

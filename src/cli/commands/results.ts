@@ -1,0 +1,193 @@
+import { type Command, Option } from "commander";
+import type pg from "pg";
+import type { Config } from "../../config/config.ts";
+import { Failure, type FailureCode } from "../../core/failures.ts";
+import { decodeHl7 } from "../../formats/hl7/charset.ts";
+import {
+  DELIVERY_STATES,
+  type DeliveryDetails,
+  type DeliveryFilter,
+  type DeliveryView,
+  findDelivery,
+  findOrders,
+  listDeliveries,
+  listOrderDeliveries,
+} from "../../ledger/operator/views.ts";
+import type { LedgerOrder } from "../../ledger/orders/row.ts";
+import { findBytes, resendDelivery } from "../../ledger/results/resend.ts";
+import { type ActOptions, actOnEach, getAllNamed, getNamed, printDone, requireId } from "../acting.ts";
+import { wholeNumber } from "../arguments.ts";
+import type { ExitStatus } from "../exit-status.ts";
+import { type OpenSite, recordShown, withLedger } from "../open.ts";
+import { fields, printDetails, type Section } from "../output/details.ts";
+import { printList } from "../output/list.ts";
+import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../output/order-columns.ts";
+import { cleanLines, HIDDEN, problemLines } from "../output/text.ts";
+import { parseSince } from "../output/times.ts";
+import { type Cli, type Session, toAction } from "../session.ts";
+
+/** `cryobridge results …`. */
+export function define(results: Command, cli: Cli): void {
+  results
+    .command("list")
+    .description("List what goes and went to the lab, newest first.")
+    .option("--order <id>", "only what is about this order: o17, or its order number")
+    .option("--connector <name>", "only what goes through this connector")
+    .addOption(new Option("--state <state>", "only results in this state").choices(DELIVERY_STATES))
+    .option("--since <time>", "only what was made since: 2h, 3d, or 2026-11-21T08:00")
+    .option("--limit <n>", "at most this many", wholeNumber(1, 10_000), 50)
+    .addHelpText("after", "\nExample:\n  cryobridge results list --order LIMS-2024-0117")
+    .action(toAction(cli, listResults));
+  results
+    .command("show")
+    .description("Show a result: its file, its state, the orders that it is about, and its text.")
+    .argument("<id>", "such as d4")
+    .addHelpText("after", "\nExample:\n  cryobridge results show d4 --show-phi")
+    .action(toAction(cli, show));
+  results
+    .command("resend")
+    .description("Send results again that the lab had: the same name and the same bytes.")
+    .argument("[id...]", "such as d4")
+    .option("--order <id>", "all that was sent about this order: o17, or its order number")
+    .option("--reason <text>", "why, for the audit")
+    .option("-y, --yes", "don't ask before sending more than one")
+    .addHelpText("after", '\nExample:\n  cryobridge results resend d4 --reason "lost in the lab\'s import"')
+    .action(toAction(cli, resend));
+}
+
+interface ListOptions extends Pick<DeliveryFilter, "connector" | "state" | "limit"> {
+  readonly order?: string;
+  readonly since?: string;
+}
+
+async function listResults(
+  session: Session,
+  { order: word, since, limit, ...filter }: ListOptions,
+): Promise<undefined> {
+  const from = parseSince(since, session);
+  const results = await withLedger(session, async ({ pool }) => {
+    const order = word === undefined ? undefined : await getOrder(pool, word);
+    return listDeliveries(pool, { ...filter, orderId: order?.id, since: from, limit: limit + 1 });
+  });
+  printList(session, { key: "results", columns: DELIVERY_COLUMNS, nothing: "No results." }, results, limit);
+}
+
+/** @throws Failure CLI_NOT_FOUND, CLI_USAGE where a number names several orders */
+async function getOrder(pool: pg.Pool, word: string): Promise<LedgerOrder> {
+  const [order, ...others] = await findOrders(pool, word);
+  if (order === undefined) throw new Failure("CLI_NOT_FOUND", `no order ${word}`);
+  if (others.length === 0) return order;
+  throw new Failure("CLI_USAGE", `--order ${word}: ${others.length + 1} orders have it; name one by its id`);
+}
+
+async function show(session: Session, word: string): Promise<undefined> {
+  const { delivery, bytes } = await withLedger(session, async ({ pool }) => {
+    const found = await getNamed("d", word, (id) => findDelivery(pool, id));
+    await recordShown(session, pool, [found.deliveryId]);
+    return { delivery: found, bytes: await findBytes(pool, requireId("d", word)) };
+  });
+  showResult(delivery, session, textSection(bytes, session));
+}
+
+/** Shows a result; its text only where that is given. */
+export function showResult(delivery: DeliveryDetails, session: Session, text?: Section): void {
+  const { deliveryId, state, failure } = delivery;
+  const code = failure?.code as FailureCode;
+  printDetails(
+    session,
+    [`Delivery ${deliveryId}: ${session.paint("bold", state)}`],
+    [
+      fields(DELIVERY_DETAILS, delivery, session),
+      {
+        title: "Last error",
+        json: {},
+        lines: failure ? problemLines([{ code, place: "", message: failure.text }]) : [],
+      },
+      ...(text ? [text] : []),
+    ],
+  );
+}
+
+function textSection(bytes: Buffer | undefined, { mayShowPhi }: Session): Section {
+  const title = "Text";
+  if (bytes === undefined) return { title, json: { text: null }, lines: ["not kept"] };
+  if (mayShowPhi) {
+    const text = textOf(bytes);
+    return { title, json: { text }, lines: cleanLines(text) };
+  }
+  const lines = [`${HIDDEN} (${bytes.length} bytes; --show-phi shows it)`];
+  return { title, json: { text: HIDDEN }, lines };
+}
+
+/** The text of a result, as well as the bytes show how it is encoded. */
+function textOf(bytes: Buffer): string {
+  if (/^\s*(MSH|FHS|BHS)/.test(bytes.subarray(0, 10).toString("latin1"))) {
+    try {
+      return decodeHl7(bytes).text;
+    } catch {
+      return bytes.toString("latin1");
+    }
+  }
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder("windows-1252").decode(bytes);
+  }
+}
+
+interface ResendOptions extends ActOptions {
+  readonly order?: string;
+}
+
+/** `results resend`: status 1 when one of the results can't be sent again. */
+async function resend(
+  session: Session,
+  words: readonly string[],
+  { order, reason, yes }: ResendOptions,
+): Promise<ExitStatus | undefined> {
+  if ((words.length === 0) === (order === undefined)) {
+    throw new Failure("CLI_USAGE", "results resend: name results, or an order with --order");
+  }
+  const act = { actor: session.actor, reason };
+  const done = await withLedger(session, async (site) => {
+    const chosen = await choose(site, words, order);
+    return actOnEach<DeliveryView>(session, chosen, {
+      ...{ ask: ["Send", "result"], yes, idOf: ({ deliveryId }) => deliveryId },
+      change: async (result) => {
+        const refusal = refuse(result, site.config);
+        if (refusal !== undefined) return [false, refusal];
+        const id = requireId("d", result.deliveryId);
+        if (!(await resendDelivery(site.pool, id, act)))
+          return [false, "can't be sent again: its bytes are not kept any more (retention.messages)"];
+        const before = (await findDelivery(site.pool, id))?.waitsBehind;
+        const turn = before === undefined ? "" : `, once ${before} is delivered or given up`;
+        return [true, `is sent again as ${result.fileName}${turn}`];
+      },
+    });
+  });
+  return printDone(session, done);
+}
+
+async function choose(
+  { pool }: OpenSite,
+  words: readonly string[],
+  word: string | undefined,
+): Promise<readonly DeliveryView[]> {
+  if (word === undefined) return getAllNamed("d", words, (id) => findDelivery(pool, id));
+  const order = await getOrder(pool, word);
+  const sent = (await listOrderDeliveries(pool, order.id)).filter(({ state }) => state === "delivered");
+  if (sent.length > 0) return sent;
+  throw new Failure("CLI_NOT_APPLICABLE", `nothing was sent about order ${word} yet`);
+}
+
+/** Why a result isn't sent again, with what to do instead. */
+function refuse({ deliveryId, state, connector }: DeliveryView, config: Config): string | undefined {
+  if (state === "pending") return `isn't sent yet; to try it now: cryobridge queue retry ${deliveryId}`;
+  if (state === "parked")
+    return `isn't sent yet; once its cause is fixed: cryobridge queue retry ${deliveryId}`;
+  if (state === "dropped") return "can't be sent again: it was given up before the lab had it";
+  if (config.connectors.some(({ name }) => name === connector)) return undefined;
+  return `can't be sent again: the configuration has no connector ${connector} any more`;
+}
