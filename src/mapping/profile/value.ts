@@ -298,7 +298,7 @@ export function readSeveral<P, S>(
 ): readonly (readonly Reading[])[] {
   const groups: (readonly Reading[])[] = [];
   for (const source of rule.sources) {
-    const group = readSource(source, rule.pipeline, find, scope);
+    const group = readSource(source, rule, find, scope);
     if (rule.every === true) groups.push(group);
     else if (group.length > 0) return [group];
   }
@@ -309,7 +309,7 @@ export function readSeveral<P, S>(
 
 function readSource<P, S>(
   source: Source<P>,
-  pipeline: readonly Transform[],
+  rule: ValueRule<P>,
   find: FinderOfSeveral<P, S>,
   scope: S,
 ): readonly Reading[] {
@@ -323,6 +323,6 @@ function readSource<P, S>(
   return found.map((part): Reading => {
     if (part.value.trim() === "") return { status: "absent", place: part.place };
     if (part.value.trim() === '""') return { status: "deleted", place: part.place };
-    return applyPipeline(pipeline, part);
+    return applyPipeline(rule, part);
   });
 }
