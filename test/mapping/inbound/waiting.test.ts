@@ -145,7 +145,7 @@ describe("the hint for an unknown code", () => {
 
   test("names the profile's table and the line to write there", async () => {
     expect(await hintsOf({}, { operation: "frz" })).toEqual([
-      'Add the code to `operation.table` of profile test, such as `operation: { table: { "FRZ": STORE } }` (or RETRIEVAL, REGISTER). Then restart the daemon; waiting messages are then processed.',
+      'Add the code to `operation.table` of profile test, such as `operation: { table: { "frz": STORE } }` (or RETRIEVAL, REGISTER). Then restart the daemon; waiting messages are then processed.',
     ]);
   });
 
