@@ -215,12 +215,14 @@ async function awaitAnswer(
 async function leaveServer({ client, connection, home, programs }: Presence): Promise<Departure> {
   const others = await countOthers(client, connection).catch(() => undefined);
   await client.end().catch(() => undefined);
-  if (others === undefined) {
-    // Our connection is dead. Either the server is too, or its owner has started it again.
+  const isThere = async () => {
     const postmaster = await readPostmaster(home.data);
-    return postmaster && (await isServing(postmaster, home.data)) ? "left-running" : "stopped";
-  }
+    return postmaster !== undefined && (await isServing(postmaster, home.data));
+  };
+  // Our connection is dead. Either the server is too, or its owner has started it again.
+  if (others === undefined) return (await isThere()) ? "left-running" : "stopped";
   if (others > 0) return "left-running";
-  if (await stopServer(home, programs)) return "stopped";
+  // A server that was just killed can't be stopped, though its last connections may have answered.
+  if ((await stopServer(home, programs)) || !(await isThere())) return "stopped";
   throw new Failure("LEDGER_STOP_FAILED", `the database server of ${home.data} does not stop`);
 }
