@@ -125,7 +125,11 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
   const wire = createWire(resolved);
   const breaker = new CircuitBreaker(clock, random);
   breaker.onChange((change) => logger.warn(change, "circuit breaker of the service"));
-  const limiter = new Limiter({ ...resolved, maxWaitMs: resolved.timeoutMs }, clock, random);
+  const limiter = new Limiter(
+    { ...resolved, maxWaitMs: Math.max(resolved.timeoutMs, resolved.longestPauseMs) },
+    clock,
+    random,
+  );
   const openTokens = (auth: ServiceAuth, name: string) => {
     const deps = { clock, random, logger, key: `service.${name}`, onMended: () => breaker.probeNow() };
     return "apiToken" in auth ? new StaticTokens(auth.apiToken, deps) : new OAuthTokens(auth, wire, deps);

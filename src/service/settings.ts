@@ -41,6 +41,8 @@ export interface ServiceSettings {
   readonly externalAuth?: ServiceAuth | undefined;
   /** Limit for one call from its first byte to the last of its answer, ms. Default 15 s. */
   readonly timeoutMs?: number | undefined;
+  /** Longest pause by `Retry-After` after which a read is tried again by itself, ms. Default 5 s. */
+  readonly longestPauseMs?: number | undefined;
   /** Cap shared by all callers of one client. Default 20. */
   readonly maxRequestsPerSecond?: number | undefined;
   /** Calls under way at once. Default 8. */
@@ -84,6 +86,7 @@ export interface ResolvedSettings {
   readonly auth: ServiceAuth;
   readonly externalAuth: ServiceAuth | undefined;
   readonly timeoutMs: number;
+  readonly longestPauseMs: number;
   readonly maxRequestsPerSecond: number;
   readonly concurrency: number;
   readonly perPage: number;
@@ -120,6 +123,7 @@ export function resolveSettings(settings: ServiceSettings): ResolvedSettings {
     auth: settings.auth,
     externalAuth: settings.externalAuth,
     timeoutMs: positive("service.timeout", settings.timeoutMs ?? 15_000),
+    longestPauseMs: settings.longestPauseMs ?? 5_000,
     maxRequestsPerSecond: positive("service.maxRequestsPerSecond", settings.maxRequestsPerSecond ?? 20),
     concurrency: Math.ceil(positive("service.concurrency", settings.concurrency ?? 8)),
     perPage: Math.ceil(positive("service.perPage", settings.perPage ?? 100)),

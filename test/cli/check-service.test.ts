@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { PATIENT } from "./with-lab.ts";
 import { type ServiceBench, withService } from "./with-service.ts";
@@ -267,4 +268,63 @@ describe("check says the token's lifetime", () => {
       expect(stdout).toContain(`✓ service, token lifetime: ${words}`);
     }),
   );
+});
+
+describe("check of a service that limits how often it is asked", () => {
+  /** Time passes at once wherever somebody waits for it. */
+  function leapingClock() {
+    let aheadMs = 0;
+    const pauses: number[] = [];
+    const sleep = async (ms: number) => {
+      pauses.push(ms);
+      aheadMs += ms;
+    };
+    const clock = {
+      now: () => systemClock.now() + aheadMs,
+      monotonic: () => systemClock.monotonic() + aheadMs,
+      sleep,
+    };
+    return { clock, pauses };
+  }
+
+  const OAUTH = (url: string) =>
+    `auth: { tokenUrl: "${url}/oauth/token", clientId: cryobridge, clientSecret: simulator-secret }`;
+
+  it.each([
+    [30, true],
+    [90, false],
+  ])("waits for %i s when it asks for that: %s", (retryAfter, isAwaited) =>
+    withService(
+      { simulator: { faults: [{ path: "/api/procedures", times: 1, status: 429, retryAfter }] } },
+      async (bench) => {
+        const { clock, pauses } = leapingClock();
+        const { status, stderr } = await bench.cli(["check"], { clock });
+        expect(status).toBe(isAwaited ? 0 : 4);
+        expect(stderr).toContain("asked too often (status 429): waiting for as long as it asks");
+        expect(pauses.some((ms) => ms >= retryAfter * 1_000)).toBe(isAwaited);
+      },
+    ),
+  );
+
+  it("waits for a token, too, also when the endpoint doesn't say for how long", () =>
+    withService(
+      {
+        simulator: {
+          faults: [
+            { path: "/oauth/token", times: 1, status: 429, retryAfter: 20 },
+            { path: "/oauth/token", times: 1, status: 429 },
+          ],
+        },
+      },
+      async (bench) => {
+        const file = join(bench.folder, "c.yaml");
+        const text = await readFile(file, "utf8");
+        await writeFile(file, text.replace(/auth: .*/, OAUTH(bench.simulator.url)));
+        const { clock, pauses } = leapingClock();
+        const { status, stdout } = await bench.cli(["check"], { clock });
+        expect({ status, stdout }).toMatchObject({ status: 0 });
+        expect(stdout).toContain("✓ token: ");
+        expect(pauses[0]).toBe(20_000);
+      },
+    ));
 });

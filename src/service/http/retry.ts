@@ -5,12 +5,10 @@ import type { Seen, Verdict } from "./classify.ts";
 const MOST_TRIES = 5;
 /** The first pause at its longest; each later one is up to twice as long: 100, 200, 400 and 800 ms. */
 const FIRST_PAUSE_MS = 100;
-/** A service that asks for a longer pause is asked again by the caller's own schedule. */
-const LONGEST_AWAITED_MS = 5_000;
-
 /**
  * Decides whether a read that failed is tried again at once, since a read has no effect: only after what passes by itself
- * (no connection, a reset, a cut answer, a 5xx, "too many requests"). The service's `Retry-After` is respected up to 5 s.
+ * (no connection, a reset, a cut answer, a 5xx, "too many requests"). The service's `Retry-After` is respected; one that asks
+ * for a longer pause than `longestPauseMs` is asked again by the caller's own schedule.
  *
  * @param tries tries so far, from 1
  * @param random a number in [0, 1)
@@ -19,11 +17,16 @@ const LONGEST_AWAITED_MS = 5_000;
 export function readPauseMs(
   seen: Seen,
   verdict: Verdict,
-  step: { readonly tries: number; readonly nowMs: number; readonly random: number },
+  step: {
+    readonly tries: number;
+    readonly nowMs: number;
+    readonly random: number;
+    readonly longestPauseMs: number;
+  },
 ): number | undefined {
   if (step.tries >= MOST_TRIES || !isPassing(seen, verdict)) return undefined;
   const askedMs = "answer" in seen ? parseRetryAfter(seen.answer.headers, step.nowMs) : undefined;
-  if (askedMs !== undefined && askedMs > LONGEST_AWAITED_MS) return undefined;
+  if (askedMs !== undefined && askedMs > step.longestPauseMs) return undefined;
   const longestMs = FIRST_PAUSE_MS * 2 ** (step.tries - 1);
   return Math.ceil((askedMs ?? 0) + longestMs * (0.5 + step.random / 2));
 }

@@ -32,6 +32,8 @@ const REFUSALS = new Set([
   "access_denied",
 ]);
 
+/** How long an endpoint that is asked too often, and doesn't say for how long, is left alone. */
+const BUSY_MS = 1_000;
 /** Those that pass by themselves (RFC 6749, 4.1.2.1). */
 const BUSY = new Set(["server_error", "temporarily_unavailable", "slow_down"]);
 
@@ -143,7 +145,7 @@ function readToken(answer: Answer, askedScope: string | undefined, nowMs: number
   }
   throw new Failure("SERVICE_TOKEN_UNAVAILABLE", {
     message: `the token endpoint issued no token (status ${answer.status}${detail})`,
-    retryAfterMs: parseRetryAfter(answer.headers, nowMs),
+    retryAfterMs: parseRetryAfter(answer.headers, nowMs) ?? (answer.status === 429 ? BUSY_MS : undefined),
   });
 }
 

@@ -124,16 +124,21 @@ export class Transport {
   async #send<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
     const { breaker, clock, limiter, logger, random, settings } = this.#parts;
     const startedAt = clock.monotonic();
+    let pausedMs = 0;
     for (let tries = 1; ; tries += 1) {
       const { seen, token } = await this.#sendOnce(call, signal);
       const verdict = this.#verdictOf(call, seen);
-      const step = { tries, nowMs: clock.now(), random: random() };
+      const { longestPauseMs } = settings;
+      const step = { tries, nowMs: clock.now(), random: random(), longestPauseMs };
       const pauseMs = call.method === "GET" ? readPauseMs(seen, verdict, step) : undefined;
       // What took as long as a call may take is not tried again, nor anything while the service is down.
-      const isLate = clock.monotonic() - startedAt >= settings.timeoutMs;
+      const tookMs = clock.monotonic() - startedAt;
+      const isLate =
+        tookMs - pausedMs >= settings.timeoutMs || tookMs >= Math.max(settings.timeoutMs, longestPauseMs);
       if (pauseMs === undefined || isLate || !breaker.mayRepeat) return this.#judge(call, seen, token);
       logger.debug({ call: name(call), verdict, tries, pauseMs }, "a read is tried again");
       this.#keepPause(verdict, seen);
+      pausedMs += pauseMs;
       await clock.sleep(pauseMs, signal);
       await limiter.turn(signal);
     }

@@ -1,8 +1,9 @@
-import { openService, serviceSettings } from "../../../app/service.ts";
+import { serviceSettings } from "../../../app/service.ts";
 import { type AuthConfig, type Config, wayOfFacility } from "../../../config/config.ts";
 import { asFailure, Failure } from "../../../core/failures.ts";
 import type { Surface } from "../../../core/surface.ts";
-import type { ServiceClient } from "../../../service/client.ts";
+import { createServiceClient, type ServiceClient } from "../../../service/client.ts";
+import type { ObservedCall } from "../../../service/http/transport.ts";
 import { NOBODY } from "../../../service/probe/known-lists.ts";
 import type { ListFacts } from "../../../service/probe/probe.ts";
 import { EXIT } from "../../exit-status.ts";
@@ -10,20 +11,30 @@ import type { Session } from "../../session.ts";
 import { clockFinding, listFindings, tokenLifeFinding, unknownIdFinding } from "./probe-words.ts";
 import { type Finding, type Findings, failed, failedBy, ok, warning } from "./report.ts";
 
-/** Longer than a healthy service takes for all of it, shorter than a person's patience. */
-const SERVICE_WITHIN_MS = 90_000;
+/** Longer than a healthy service takes for all of it with a pause or two, shorter than a person's patience. */
+const SERVICE_WITHIN_MS = 180_000;
+/** The longest pause that a service may ask for (`Retry-After`): the usual window of a limit is a minute. */
+const LONGEST_PAUSE_MS = 60_000;
 
 /** What is asked, by which configuration, and for how long. */
 interface Asked {
   readonly service: ServiceClient;
   readonly config: Config;
   readonly signal: AbortSignal;
+  readonly session: Session;
 }
 
 /** Gets a token, then finds out by reading alone what the specification leaves open. Nothing is changed there. */
-export async function* checkService(config: Config, { clock, logger }: Session): Findings {
-  const service = openService(config, { clock, logger });
-  const asked = { service, config, signal: AbortSignal.timeout(SERVICE_WITHIN_MS) };
+export async function* checkService(config: Config, session: Session): Findings {
+  const { clock, logger } = session;
+  let isBusy = false;
+  const onCall = ({ outcome }: ObservedCall) => {
+    if (outcome === "429" && !isBusy) session.note(WAITING);
+    isBusy ||= outcome === "429";
+  };
+  const settings = { ...serviceSettings(config), longestPauseMs: LONGEST_PAUSE_MS };
+  const service = createServiceClient(settings, { clock, logger, onCall });
+  const asked = { service, config, session, signal: AbortSignal.timeout(SERVICE_WITHIN_MS) };
   try {
     if (yield* checkTokens(asked)) yield* probe(asked);
   } finally {
@@ -32,7 +43,8 @@ export async function* checkService(config: Config, { clock, logger }: Session):
 }
 
 /** Takes a token for each surface in use that has credentials of its own. */
-async function* checkTokens({ service, config, signal }: Asked): Findings<boolean> {
+async function* checkTokens(asked: Asked): Findings<boolean> {
+  const { config, signal } = asked;
   const { auth, externalAuth } = config.service;
   const isRequestUsed = facilitiesOf(config).has("request") || areSubjectsUsed(config);
   const wanted: [subject: string, surface: Surface, auth: AuthConfig][] = [["token", "request", auth]];
@@ -42,7 +54,7 @@ async function* checkTokens({ service, config, signal }: Asked): Findings<boolea
   }
   for (const [subject, surface, of] of wanted) {
     try {
-      await service.checkToken(signal, surface);
+      await takeToken(asked, surface);
       yield ok(
         subject,
         of.kind === "oauth" ? `${of.tokenUrl} issues one` : "the configured API token is used",
@@ -53,6 +65,27 @@ async function* checkTokens({ service, config, signal }: Asked): Findings<boolea
     }
   }
   return true;
+}
+
+const WAITING = "the service is asked too often (status 429): waiting for as long as it asks";
+
+/** Takes a token, once more after each pause that the endpoint asks for. */
+async function takeToken(
+  { service, signal, session: { clock, note } }: Asked,
+  surface: Surface,
+): Promise<void> {
+  const endsAt = clock.monotonic() + LONGEST_PAUSE_MS;
+  for (;;) {
+    try {
+      return await service.checkToken(signal, surface);
+    } catch (error) {
+      const { code, retryAfterMs } = asFailure(error);
+      const isPassing = code === "SERVICE_TOKEN_UNAVAILABLE" && retryAfterMs !== undefined;
+      if (!isPassing || clock.monotonic() + retryAfterMs > endsAt) throw error;
+      note("the token endpoint asks for a pause: waiting");
+      await clock.sleep(retryAfterMs, signal);
+    }
+  }
 }
 
 async function* probe(asked: Asked): Findings {
