@@ -47,7 +47,7 @@ export async function checkFolders(directories: DropDirectories): Promise<CheckL
     states.map(async (state) => {
       const subject = `folder ${state.path} (${state.key})`;
       if (state.problem) return { subject, isOk: false, detail: state.problem };
-      if (state.device !== undefined) return { subject, ...(await judgeRights(state.path)) };
+      if (state.device !== undefined) return { subject, ...(await judgeRights(state)) };
       return (await mayBeMade(state.path))
         ? { subject, isOk: true, detail: "does not exist yet; it will be made at the start" }
         : {
@@ -59,10 +59,25 @@ export async function checkFolders(directories: DropDirectories): Promise<CheckL
   );
 }
 
-async function judgeRights(path: string): Promise<Omit<CheckLine, "subject">> {
+async function judgeRights({ key, path }: FolderState): Promise<Omit<CheckLine, "subject">> {
   const exposure = await exposureOf(path);
-  if (exposure === undefined) return { isOk: true, detail: "exists and can be written" };
-  return { isOk: true, isWarning: true, detail: `orders hold patients' data, and ${exposure}` };
+  if (exposure !== undefined)
+    return { isOk: true, isWarning: true, detail: `orders hold patients' data, and ${exposure}` };
+  const isForOthers = key === "out" || key === "error" || key === "archive";
+  const lockedOut = isForOthers ? await groupLockedOut(path) : undefined;
+  return lockedOut === undefined
+    ? { isOk: true, detail: "exists and can be written" }
+    : { isOk: true, isWarning: true, detail: lockedOut };
+}
+
+/** How the group of a folder would be kept from what we make in it, in words with what to do; undefined when it isn't. */
+async function groupLockedOut(path: string): Promise<string | undefined> {
+  // Elsewhere a file has the group of its folder anyway.
+  if (process.platform !== "linux") return undefined;
+  const { mode, gid } = await lstat(path);
+  const own = process.getegid?.();
+  if (gid === own || (mode & SET_GROUP) !== 0 || (mode & 0o040) === 0) return undefined;
+  return `its group (${gid}) may read it, but files made in it get the group of ${account()} (${own}): run \`chmod g+s ${path}\``;
 }
 
 /**

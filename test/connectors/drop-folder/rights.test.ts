@@ -205,3 +205,33 @@ describe.runIf(machineHas("root", "linux"))("a file that belongs to the lab's ac
       expect(await modesBelow(world.directories.archive)).toMatchObject({ "DAY/good.hl7": "640" });
     }));
 });
+
+describe.runIf(machineHas("root", "linux"))("check of a folder that has the lab's group", () => {
+  const LAB = 12345;
+
+  test.each([
+    ["out", 0o770, true],
+    ["error", 0o750, true],
+    ["out", 0o2770, false],
+    ["out", 0o700, false],
+    ["in", 0o770, false],
+  ] as const)(
+    "%s with %o: warned that the group can't read what is made in it: %s",
+    async (key, mode, isWarning) =>
+      withFolder(async (folder) => {
+        const directories: DropDirectories = dropDirectories(join(folder, "site"));
+        for (const path of Object.values(directories)) await makeFolder(path, 0o750);
+        const path = directories[key];
+        await chown(path, 0, LAB);
+        await chmod(path, mode);
+        const line = (await checkFolders(directories)).find(({ subject }) => subject.includes(`(${key})`));
+        expect(line).toMatchObject({
+          isOk: true,
+          detail: isWarning
+            ? `its group (${LAB}) may read it, but files made in it get the group of the account root (0): run \`chmod g+s ${path}\``
+            : "exists and can be written",
+        });
+        expect(line?.isWarning ?? false).toBe(isWarning);
+      }),
+  );
+});
