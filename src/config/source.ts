@@ -197,7 +197,7 @@ const WORDS: Readonly<Record<YamlCode, string>> = {
   TAB_AS_INDENT: "a tab character indents this line; YAML wants spaces",
   TAG_RESOLVE_FAILED: "tags (!name) mean nothing here; a text that begins with ! needs quotes",
   UNEXPECTED_TOKEN:
-    "this does not belong here; is there a stray bracket, quote or comma, or is one missing before it?",
+    "this does not belong here; is there a stray bracket, quote or comma, or is one missing before it? A text that begins with { or [ needs quotes",
 };
 
 /** A YAML error or warning for a person: the offset to look at, and a sentence. */

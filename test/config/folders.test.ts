@@ -57,4 +57,10 @@ describe("folders", () => {
       ]);
     },
   );
+
+  it("refuse a marker without its quotes with the hint that it needs them", () => {
+    using folder = new ConfigFolder();
+    const lines = two("./a", "./b").replace("- { name: bench", "- { marker: {stem}.ok, name: bench");
+    expect(folder.mistakes(lines)[0]).toMatch(/^7:\d+ .*A text that begins with \{ or \[ needs quotes$/);
+  });
 });
