@@ -149,10 +149,14 @@ class Judge {
         return this.#complain(reading.code, reading.place, reading.trouble, missingOf(reading));
       case "deleted":
         if (needed === undefined) return undefined;
-        return this.#complain("MAPPING_VALUE_MISSING", reading.place, `says "" (delete), expected ${needed}`);
+        return this.#complain(
+          "MAPPING_VALUE_MISSING",
+          reading.place,
+          `says "" (delete); ${needed} is expected`,
+        );
       case "absent":
         if (needed === undefined) return undefined;
-        return this.#complain("MAPPING_VALUE_MISSING", reading.place, `is empty, expected ${needed}`);
+        return this.#complain("MAPPING_VALUE_MISSING", reading.place, `is empty; ${needed} is expected`);
     }
   }
 

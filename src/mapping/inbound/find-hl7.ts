@@ -112,13 +112,12 @@ function findGiven(
 export function missingAt({ sources }: ValueRule<FieldPath>, scope: readonly Segment[]): string | undefined {
   const places = sources.flatMap((source) => {
     if (source.kind === "constant") return [];
-    const { path, text } = source;
+    const { path } = source;
     const [segment] = candidatesOf(path, scope);
     if (segment === undefined) return [];
-    if (path.whichSegment !== undefined) return [text];
-    if (path.whichRepetition?.kind !== "where") return [nameOf(segment) + text.slice(path.segment.length)];
-    const n = findGiven(segment, path);
-    return n === undefined ? [] : [`${nameOf(segment)}-${path.field}[${n}].${path.component ?? 1}`];
+    const { whichRepetition } = path;
+    const n = whichRepetition?.kind === "where" ? findGiven(segment, path) : (whichRepetition?.n ?? 1);
+    return n === undefined ? [] : [placeOf(path, segment, n)];
   });
   return places.length === 0 ? undefined : places.join(" or ");
 }

@@ -209,7 +209,7 @@ function checkControlId(
     {
       code: "MAPPING_VALUE_MISSING",
       place: `${messagePlace}, MSH-10`,
-      message: `is empty, expected a control id; for a sender that never has one, controlId: optional in profile ${name}`,
+      message: `is empty; a control id is expected; for a sender that never has one, controlId: optional in profile ${name}`,
     },
   ];
 }

@@ -157,7 +157,7 @@ function readControlRows({ orders, controlRequests: rows }: SplitRows, { rules }
     if (reading.status !== "found") {
       return needed === undefined
         ? undefined
-        : complain("MAPPING_VALUE_MISSING", `is empty, expected ${needed}`);
+        : complain("MAPPING_VALUE_MISSING", `is empty; ${needed} is expected`);
     }
     const unfit = findUnfit(reading.value, "code");
     return unfit ? complain(unfit.code, unfit.trouble) : reading.value;

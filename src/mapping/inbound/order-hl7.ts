@@ -162,7 +162,7 @@ function readUnit(
   const read = (
     rule: ValueRule<FieldPath>,
     what: string,
-    readOne: typeof readStrictly = readValue,
+    readOne: typeof readStrictly = readThere,
   ): Reading => {
     let first: Reading | undefined;
     let bad: Reading | undefined;
@@ -182,6 +182,13 @@ function readUnit(
     facility: read(rules.facility, "facility"),
     problems,
   };
+}
+
+/** Reads a code; where it is missing, the place in this very group is named. */
+function readThere(rule: ValueRule<FieldPath>, find: typeof findSingle, scope: readonly Segment[]): Reading {
+  const reading = readValue(rule, find, scope);
+  if (reading.status !== "absent") return reading;
+  return { status: "absent", place: missingAt(rule, scope) ?? reading.place };
 }
 
 /** What the groups of one order must say alike. */

@@ -49,7 +49,7 @@ describe("a message with several merges", () => {
       {
         code: "MAPPING_VALUE_MISSING",
         place: "message 1, MRG[2]-1[5=MR].1 or MRG[2]-1[5=PI].1 or MRG[2]-1.1",
-        message: "is empty, expected the prior identifier",
+        message: "is empty; the prior identifier is expected",
       },
     ]);
   });

@@ -54,7 +54,7 @@ describe("a label", () => {
       {
         code: "MAPPING_VALUE_MISSING",
         place: "message 1, SPM-2.1.1 or SPM-2.2.1",
-        message: "is empty, expected the container's label",
+        message: "is empty; the container's label is expected",
       },
     ]);
   });
