@@ -1,0 +1,201 @@
+import { z } from "zod";
+import { builtinProfiles } from "../../src/mapping/profile/builtin.ts";
+import {
+  type ProfileDefinition,
+  profileSchema,
+  type SourceDefinition,
+  type ValueDefinition,
+} from "../../src/mapping/profile/schema.ts";
+import { toValueObject } from "../../src/mapping/profile/value.ts";
+
+const INTRODUCTION = `# Profile reference
+
+What the built-in profiles read, and every setting of a profile. The [cookbook](mapping-cookbook.md) has recipes, \`config/profiles\`
+whole examples. This page is generated from \`src/mapping/profile/\`. A test keeps both equal.
+`;
+
+/** The text of `docs/guide/profile-reference.md`. */
+export function renderProfiles(): string {
+  const profiles = Object.entries(builtinProfiles).map(([name, profile]) => renderProfile(name, profile));
+  const sections = [...profiles, renderValueSettings(), renderTransforms(), renderSettings()];
+  return [INTRODUCTION, ...sections].join("\n");
+}
+
+/** Each value in the words of the page. */
+const VALUES: readonly { readonly key: string; readonly what: string }[] = [
+  { key: "operation", what: "what is to be done: STORE, RETRIEVAL or REGISTER" },
+  { key: "facility", what: "where; a name under `facilities` of the configuration" },
+  { key: "placerOrderNumber", what: "the lab's number of the order; all but a registration need one" },
+  { key: "subject.code", what: "the patient's number" },
+  { key: "subject.priorCode", what: "the number that a merge does away with" },
+  { key: "subject.firstName", what: "the first name; a registration needs it" },
+  { key: "subject.lastName", what: "the last name; a registration needs it" },
+  { key: "subject.dateOfBirth", what: "the birth date; a registration needs it" },
+  { key: "containers.label", what: "the container's label" },
+  { key: "containers.description", what: "what is in it; may be missing" },
+];
+
+function renderProfile(name: string, profile: ProfileDefinition): string {
+  const rows = VALUES.flatMap(({ key, what }) => {
+    const value = findIn(profile, key);
+    return value === undefined ? [] : [[code(key), placesOf(value), howOf(value), what]];
+  });
+  const places = profile.format === "hl7" ? "HL7 paths, the first that counts" : "CSV column";
+  const settings = Object.entries(profile).filter(
+    ([key, value]) =>
+      !VALUES.some((each) => each.key.startsWith(key)) && key !== "results" && !isEmpty(value),
+  );
+  const each = profile.containers?.each;
+  const others = each === undefined ? settings : [...settings, ["containers.each", each] as const];
+  return [
+    `## ${name}`,
+    "",
+    table(["value", places, "then", "what it is"], rows),
+    "",
+    ...(profile.format === "hl7" ? [...HL7_NOTES, ""] : []),
+    table(
+      ["other setting", "is"],
+      others.map(([key, value]) => [
+        code(key),
+        [value]
+          .flat()
+          .map((one) => code(String(one)))
+          .join(", "),
+      ]),
+    ),
+    "",
+  ].join("\n");
+}
+
+const HL7_NOTES = [
+  "A place in parentheses counts only when its field does not repeat. A label is read from the segment that stands for the container:",
+  "SAC, else SPM, for each specimen; where an order has no specimen, the OBX named below, else OBR.",
+];
+
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+function findIn(profile: ProfileDefinition, key: string): ValueDefinition | undefined {
+  let value: unknown = profile;
+  for (const part of key.split(".")) value = (value as Record<string, unknown> | undefined)?.[part];
+  return value as ValueDefinition | undefined;
+}
+
+function placesOf(value: ValueDefinition): string {
+  const { from = [] } = toValueObject(value);
+  return [from].flat().map(sourceText).join(", ");
+}
+
+function sourceText(source: SourceDefinition): string {
+  if (typeof source === "string") return code(source);
+  if ("only" in source) return `(${code(source.only)})`;
+  return "join" in source ? source.join.map(code).join(" with ") : code(source.value);
+}
+
+function howOf(value: ValueDefinition): string {
+  const { as, table: translations, agree } = toValueObject(value);
+  const steps = (as === undefined ? [] : [as].flat()).map((step) =>
+    code(typeof step === "string" ? step : JSON.stringify(step)),
+  );
+  const words = Object.entries(translations ?? {}).map(([from, to]) =>
+    from === to ? code(from) : `${code(from)} is ${code(to)}`,
+  );
+  return [
+    ...(agree === true ? ["all that are filled must agree"] : []),
+    ...(steps.length > 0 ? [steps.join(", ")] : []),
+    ...(words.length > 0 ? [`table: ${words.join(", ")}`] : []),
+  ].join("; ");
+}
+
+/** What each transform of `as` does. */
+const TRANSFORMS: Readonly<Record<string, string>> = {
+  trim: "takes blanks off both ends",
+  upper: "makes capitals",
+  lower: "makes small letters",
+  collapse: "makes one blank of each run of white space",
+  digits: "keeps 0 to 9 only",
+  date: "reads a date: HL7 and ISO ones, in CSV those of `dateFormats`; `{ date: dd.MM.yyyy }` or a list reads these; tokens are yyyy MM M MMM dd d HH H mm ss, and `excel` for a serial number",
+  pad: "fills up: `{ pad: { length: 8 } }` with zeros on the left; `with: x` and `side: right` for others",
+  regex:
+    "replaces the first match: `{ regex: { match: '^0*(\\d+)$', replace: '$1' } }`; no match is an error",
+  table:
+    "translates: `{ table: { A: B } }`; a value that is not listed is an error; `caseSensitive` as above",
+  prefix: "puts a text before the value unless it is there: `{ prefix: P- }`",
+  suffix: "puts a text behind the value unless it is there",
+  decimal: "`{ decimal: ',' }` turns that sign into a point, and refuses what is no number",
+};
+
+/** @throws RangeError for a transform that the page has no words for */
+function renderTransforms(): string {
+  const as = findValueSchema()?.properties?.as?.anyOf?.[0]?.anyOf ?? [];
+  const names = as.flatMap(
+    ({ enum: plain, properties }) => plain ?? Object.keys(properties ?? {}).slice(0, 1),
+  );
+  const rows = [...new Set(names)].map((name) => {
+    const words = TRANSFORMS[name];
+    if (words === undefined) throw new RangeError(`no words for the transform ${name}`);
+    return [code(name), words.replaceAll("|", "\\|")];
+  });
+  return ["## Transforms", "", "Each step of `as`, in turn.", "", table(["transform", ""], rows), ""].join(
+    "\n",
+  );
+}
+
+interface JsonSchema {
+  readonly enum?: readonly string[];
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly anyOf?: readonly JsonSchema[];
+}
+
+const schema = z.toJSONSchema(profileSchema, {
+  io: "input",
+  reused: "inline",
+  unrepresentable: "any",
+}) as JsonSchema;
+
+function renderValueSettings(): string {
+  const rows = described(findValueSchema());
+  return ["## Settings of one value", "", table(["setting", ""], rows), ""].join("\n");
+}
+
+function findValueSchema(): JsonSchema | undefined {
+  return schema.properties?.operation?.anyOf?.find(({ properties }) => properties?.from !== undefined);
+}
+
+function renderSettings(): string {
+  const { subject, containers, results, ...whole } = schema.properties ?? {};
+  const rows = [
+    ...described({ properties: whole }),
+    ...described(subject, "subject."),
+    ...described(containers, "containers."),
+    ...described(results, "results."),
+  ];
+  return ["## Settings of a profile", "", table(["setting", ""], rows), ""].join("\n");
+}
+
+function described(of: JsonSchema | undefined, prefix = ""): string[][] {
+  return Object.entries(of?.properties ?? {}).map(
+    ([key, { description = WITHOUT_WORDS[prefix + key] ?? "" }]) => [
+      code(prefix + key),
+      description.replaceAll("|", "\\|"),
+    ],
+  );
+}
+
+/** Settings that say in the schema only what they are called. */
+const WITHOUT_WORDS: Readonly<Record<string, string>> = Object.fromEntries([
+  ...VALUES.map(({ key, what }) => [key, `A value: ${what}.`]),
+  ["format", "`hl7` or `csv`; the built-in profiles bring it."],
+  ["from", "Where the value stands."],
+]);
+
+function code(text: string): string {
+  return `\`${text.replaceAll("|", "\\|")}\``;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
+}
