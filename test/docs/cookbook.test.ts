@@ -6,6 +6,7 @@ import { parse } from "yaml";
 import { compileProfile } from "../../src/mapping/profile/compile-profile.ts";
 import { importFrom } from "../../src/mapping/profile/module.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { csvMessage, mapOne } from "../mapping/mapped.ts";
 import { listBlocks, readDocument } from "./markdown.ts";
 
 const blocks = listBlocks(readDocument("docs/guide/mapping-cookbook.md"));
@@ -28,6 +29,20 @@ describe("the mapping cookbook", () => {
     const definition = profileSchema.parse(parse(text));
     const compiled = await compileProfile("recipe", definition, { loadModule: importFrom(folder) });
     expect(compiled).toMatchObject({ ok: true });
+  });
+
+  test("shows a module for CSV that does what it says", async () => {
+    const recipe = recipes.find(({ text }) => text.includes("list-numbers.ts"));
+    const definition = profileSchema.parse(parse(recipe?.text ?? ""));
+    const compiled = await compileProfile("recipe", definition, { loadModule: importFrom(folder) });
+    if (!compiled.ok) throw new Error("expected a profile");
+    const row = { operation: "STORE", facility: "NORTH", subject_code: "S-1", container_label: "V-1" };
+    const { orders } = mapOne(compiled.profile, csvMessage([{ ...row, List: "L7", Position: "3" }]));
+    expect(orders).toMatchObject([{ placerOrderNumber: "L7-3", containers: [{ label: "V-1" }] }]);
+    const { problems } = mapOne(compiled.profile, csvMessage([{ ...row, List: "L7", Position: "" }]));
+    expect(problems).toMatchObject([
+      { code: "MAPPING_MODULE_REFUSED", message: expect.stringContaining("Position") },
+    ]);
   });
 
   test("shows whole profiles only: every block of YAML extends another one", () => {
