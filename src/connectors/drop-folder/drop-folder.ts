@@ -129,6 +129,7 @@ export class DropFolder implements Connector {
     await deliverFile(file, {
       folder: this.#settings.directories.out,
       mode: resultModeOf(this.#folderMode),
+      marker: this.#settings.resultMarker,
       ops: this.#ops,
       step: this.#step,
     });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { OutgoingFile } from "../connector.ts";
-import { safeFileName } from "./claim.ts";
+import { safeFileName, splitExtension } from "./claim.ts";
 import { errnoOf, type FileOps, openForReading, publishWhole, readChunks, writeDurably } from "./file-ops.ts";
 import type { Step } from "./settings.ts";
 
@@ -16,17 +16,20 @@ interface OutboxDeps {
   readonly folder: string;
   /** The rights of a result. */
   readonly mode: number;
+  /** What is written behind it once it is durable: `.ok` for `NAME.csv.ok`, `{stem}.ok` for `NAME.ok`. */
+  readonly marker?: string | undefined;
   readonly ops: FileOps;
   readonly step: (step: Step) => Promise<void>;
 }
 
 /**
  * Lets a result appear in the folder at once and whole, under its own name made harmless. The same file again
- * changes nothing. Throws FILE_NAME_TAKEN when other bytes stand there, FILE_SYSTEM_ERROR when the folder takes nothing for
+ * changes nothing; its marker is put back where it is gone. Throws FILE_NAME_TAKEN when other bytes stand there, FILE_SYSTEM_ERROR when the folder takes nothing for
  * now, FILE_NOT_PLACED when it may be this name or what stands under it that is in the way.
  */
 export async function deliverFile(file: OutgoingFile, deps: OutboxDeps): Promise<void> {
-  const final = join(deps.folder, safeFileName(file.fileName));
+  const name = safeFileName(file.fileName);
+  const final = join(deps.folder, name);
   const temporary = join(deps.folder, TEMPORARY + randomBytes(10).toString("hex"));
   let isPlacing = false;
   try {
@@ -42,6 +45,7 @@ export async function deliverFile(file: OutgoingFile, deps: OutboxDeps): Promise
     await rm(temporary, { force: true });
     await deps.step("out-unlinked");
     await deps.ops.syncFolder(deps.folder);
+    if (deps.marker !== undefined) await putMarker(markerName(name, deps.marker), temporary, deps);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined);
     if (error instanceof Failure) throw error;
@@ -55,6 +59,25 @@ export async function deliverFile(file: OutgoingFile, deps: OutboxDeps): Promise
       cause: error,
     });
   }
+}
+
+/**
+ * An empty file that says that the result beside it is whole. The result is durable by then, and the delivery counts as made
+ * only when its marker is, too: a crash before that has both put in their places again.
+ */
+async function putMarker(name: string, temporary: string, deps: OutboxDeps): Promise<void> {
+  await writeDurably(temporary, "", deps.mode);
+  await publishWhole(deps.ops, temporary, join(deps.folder, name));
+  await deps.step("out-marked");
+  await rm(temporary, { force: true });
+  await deps.ops.syncFolder(deps.folder);
+}
+
+/** `results.csv` -> `results.csv.ok`, or `results.ok` for `{stem}.ok`. */
+function markerName(name: string, marker: string): string {
+  if (!marker.startsWith("{stem}")) return name + marker;
+  const { stem } = splitExtension(name);
+  return stem + marker.slice("{stem}".length);
 }
 
 /** Removes what crashed deliveries left. */

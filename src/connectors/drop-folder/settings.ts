@@ -32,6 +32,8 @@ export interface DropFolderSettings {
    * to stay unchanged.
    */
   readonly marker?: string | undefined;
+  /** What is written behind a result that is whole: `.ok`, or `{stem}.ok` in the place of its ending. */
+  readonly resultMarker?: string | undefined;
   /** Rights of folders that are made, such as 0o750; those of results and reports follow from it. Default 0o750. */
   readonly folderMode?: number | undefined;
   /** Files that are not taken for that long are reported. Default 10 min. */
@@ -58,7 +60,7 @@ export const STEPS = [
   "moves-durable",
   "finished",
 ] as const;
-export type Step = (typeof STEPS)[number] | "out-written" | "out-linked" | "out-unlinked";
+export type Step = (typeof STEPS)[number] | "out-written" | "out-linked" | "out-unlinked" | "out-marked";
 
 /** What a drop connector is given. */
 export interface DropFolderDeps {

@@ -107,3 +107,62 @@ describe("a result", () => {
       expect(await world.list("out")).toEqual([".tmp-fresh"]);
     }));
 });
+
+describe("the marker of a result", () => {
+  const CSV = { fileName: "orders.results-1.csv", bytes: Buffer.from("a;b\r\n") };
+
+  test.each([
+    [".ok", "orders.results-1.csv.ok"],
+    ["{stem}.ok", "orders.results-1.ok"],
+  ])("%s is an empty file of its own name", (resultMarker, name) =>
+    withDropWorld(async (world) => {
+      const connector = await world.start(world.hl7({ resultMarker }));
+      await connector.deliver(CSV);
+      await connector.deliver(CSV);
+      expect((await world.list("out")).sort()).toEqual([CSV.fileName, name].sort());
+      expect(await world.read("out", name)).toBe("");
+    }),
+  );
+
+  test("never stands before its result, which is durable by then", () =>
+    withDropWorld(async (world) => {
+      const seen: string[] = [];
+      const note = (step: string) => {
+        const names = readdirSync(world.directories.out).filter((name) => !name.startsWith("."));
+        seen.push(`${step} ${names.map((name) => (name.endsWith(".ok") ? "marker" : "result")).join(" ")}`);
+      };
+      const syncFolder = async (folder: string) => {
+        if (folder === world.directories.out) note("synced");
+      };
+      const connector = await world.start(
+        world.hl7({ resultMarker: ".ok" }, { steps: note, fileOps: { syncFolder } }),
+      );
+      seen.length = 0;
+      await connector.deliver(CSV);
+      expect(seen).toEqual([
+        "out-written ",
+        "out-linked result",
+        "out-unlinked result",
+        "synced result",
+        "out-marked result marker",
+        "synced result marker",
+      ]);
+    }));
+
+  test.each(["out-written", "out-linked", "out-unlinked", "out-marked"] as const)(
+    "is there in the end after a crash at %s",
+    (crash) =>
+      withDropWorld(async (world) => {
+        let isCrashing = true;
+        const steps = (step: Step) => {
+          if (!isCrashing || step !== crash) return;
+          isCrashing = false;
+          throw new Error("the process is gone");
+        };
+        const connector = await world.start(world.hl7({ resultMarker: ".ok" }, { steps }));
+        await expect(connector.deliver(CSV)).rejects.toMatchObject({ class: "transient" });
+        await connector.deliver(CSV);
+        expect(await world.list("out")).toEqual([CSV.fileName, `${CSV.fileName}.ok`]);
+      }),
+  );
+});
