@@ -99,9 +99,10 @@ export function createConnector(
   deps: ConnectorDeps,
 ): Connector {
   if (connector.type === "mllp") return createMllpConnector(connector, profile, deps);
+  const settings = { ...connector, resultMarker: profile.results.marker };
   if (profile.format === "hl7")
-    return createHl7Drop({ ...connector, charset: charsetOf(connector, profile) }, deps);
-  return createCsvDrop({ ...connector, reading: readingOf(connector, profile) }, deps);
+    return createHl7Drop({ ...settings, charset: charsetOf(connector, profile) }, deps);
+  return createCsvDrop({ ...settings, reading: readingOf(connector, profile) }, deps);
 }
 
 /** @throws Failure CONFIG_INVALID for a certificate that can't be read or an address that is none. */
@@ -120,7 +121,7 @@ function createMllpConnector(config: MllpConnectorConfig, profile: Profile, deps
           allowSubjects: listen.tls.allowSubjects,
         },
       },
-      results: resultsOf(config, deps.clock),
+      results: resultsOf(config, profile.results.marker, deps.clock),
     };
     const { takenBack } = deps;
     const onTakenBack = takenBack && ((file: string, answer: string) => takenBack(name, file, answer));
@@ -131,7 +132,11 @@ function createMllpConnector(config: MllpConnectorConfig, profile: Profile, deps
   }
 }
 
-function resultsOf({ name, results }: MllpConnectorConfig, clock: Clock): MllpSettings["results"] {
+function resultsOf(
+  { name, results }: MllpConnectorConfig,
+  marker: string | undefined,
+  clock: Clock,
+): MllpSettings["results"] {
   if ("directory" in results) {
     const { directory, folderMode } = results;
     return {
@@ -143,6 +148,7 @@ function resultsOf({ name, results }: MllpConnectorConfig, clock: Clock): MllpSe
         deliverFile(file, {
           folder: directory,
           mode: resultModeOf(folderMode),
+          marker,
           ops: systemFileOps,
           step: () => Promise.resolve(),
         }),

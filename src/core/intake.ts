@@ -2,6 +2,14 @@ import type { Problem } from "./failures.ts";
 import type { Operation } from "./order.ts";
 import type { Phi } from "./phi.ts";
 
+/** How a CSV file is written; results about it are written the same way. */
+export interface FileDialect {
+  readonly delimiter: string;
+  /** The name of a character set, such as `windows-1252`. */
+  readonly encoding: string;
+  readonly hasByteOrderMark: boolean;
+}
+
 /** A dropped file that a connector has claimed and hashed. */
 export interface IncomingFile {
   readonly connector: string;
@@ -13,6 +21,8 @@ export interface IncomingFile {
    */
   readonly sha256: string;
   readonly sizeBytes: number;
+  /** Absent for HL7, and for a file that was not read to its end. */
+  readonly dialect?: FileDialect | undefined;
 }
 
 /** One row of a CSV file. */

@@ -1,4 +1,5 @@
 import type { FailureCode, Problem } from "./failures.ts";
+import type { FileDialect } from "./intake.ts";
 import type { Operation } from "./order.ts";
 import type { Control, ControlRefusal, FillerNumber } from "./order-control.ts";
 import type { OrderState } from "./order-state.ts";
@@ -69,6 +70,8 @@ export interface OutcomeMessage {
   readonly messageControlId?: string | undefined;
   /** Name of the file it came in. */
   readonly fileName?: string | undefined;
+  /** How that file is written; undefined for HL7. */
+  readonly dialect?: FileDialect | undefined;
   readonly receivedAt: Date;
   /** The decoded HL7 text; undefined for CSV or once retention has pruned it. */
   readonly text?: Phi | undefined;

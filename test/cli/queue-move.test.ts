@@ -148,11 +148,11 @@ describe("queue move", () => {
       );
       await lab.cli(["queue", "move", "--from", "old", "--to", "bench", "--yes"]);
       const { rows } = await lab.pool.query(
-        "select input_name, last_number from result_numbers where connector = 'bench' order by input_name",
+        "select series, last_number from result_numbers where connector = 'bench' order by series",
       );
       expect(rows).toEqual([
-        { input_name: "a.csv", last_number: 7 },
-        { input_name: "b.csv", last_number: 3 },
+        { series: "a.csv", last_number: 7 },
+        { series: "b.csv", last_number: 3 },
       ]);
     }));
 });

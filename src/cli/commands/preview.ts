@@ -100,7 +100,7 @@ function viewOfAnswer(answer: Answer, { mayShowPhi }: Session) {
   }
   const hide = (row: (typeof answer.rows)[number]) => ({
     ...row,
-    subject_code: hideText(row.subject_code, mayShowPhi),
+    ...(row.subject_code === undefined ? {} : { subject_code: hideText(row.subject_code, mayShowPhi) }),
   });
   return { kind: answer.kind, rows: answer.rows.map(hide) };
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { Failure, type Problem } from "../../core/failures.ts";
-import type { IncomingMessage } from "../../core/intake.ts";
+import type { FileDialect, IncomingMessage } from "../../core/intake.ts";
 import { type CsvDialect, type CsvReading, requireDialect } from "../../formats/csv/dialect.ts";
 import { type CsvItem, type CsvLimits, readCsv } from "../../formats/csv/read.ts";
 import { throwProblem } from "../../formats/csv/reader.ts";
@@ -75,10 +75,10 @@ interface Source {
 
 async function examine(source: Source): Promise<FileContent> {
   try {
-    const { sha256, problems, hasControl, batches } = await surveyFile(source);
+    const { sha256, problems, dialect, hasControl, batches } = await surveyFile(source);
     return problems.length > 0
       ? { sha256, problems, batches: noBatches }
-      : { sha256, problems, isRepeatable: hasControl, batches };
+      : { sha256, problems, dialect, isRepeatable: hasControl, batches };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     // What stopped the reading stops it here as well: a file of gigabytes is not read on for its digest.
@@ -114,6 +114,7 @@ interface Survey {
   readonly sha256: string | undefined;
   /** Why nothing of the file can be taken. */
   readonly problems: readonly Problem[];
+  readonly dialect: FileDialect | undefined;
   /** Whether a row asks something of an earlier order. */
   readonly hasControl: boolean;
   /** Whether some character beyond ASCII is one in UTF-8, though the file is read in another encoding. */
@@ -170,6 +171,11 @@ async function surveyRows(source: Source): Promise<Survey> {
   return {
     sha256: isWhole ? digest.digest("hex") : undefined,
     problems,
+    dialect: header && {
+      delimiter: header.delimiter,
+      encoding: header.encoding,
+      hasByteOrderMark: header.hasByteOrderMark,
+    },
     hasControl,
     hasUtf8: finder?.hasUtf8 ?? false,
     batches: () => inBatches(source, new OrderAssembler(header?.raw ?? "", scattered)),

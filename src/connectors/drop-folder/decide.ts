@@ -49,7 +49,13 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
     await assertUnchanged();
     await deps.step("read");
     const sha256 = identityOf(content, claim);
-    const file = { connector: deps.connector, fileName: claim.name, sha256, sizeBytes: size };
+    const file = {
+      connector: deps.connector,
+      fileName: claim.name,
+      sha256,
+      sizeBytes: size,
+      dialect: content.dialect,
+    };
     const fate = await offer(claim, file, content, assertUnchanged, deps);
     if (fate.folder !== "archive" || fate.fileId === undefined) return fate;
     return { ...fate, asRead: { fileId: fate.fileId, fingerprint: expected } };

@@ -1,7 +1,7 @@
 import type { ArchiveWatch } from "../../core/archive-watch.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Problem } from "../../core/failures.ts";
-import type { BatchOutline, IncomingMessage, Intake } from "../../core/intake.ts";
+import type { BatchOutline, FileDialect, IncomingMessage, Intake } from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { CheckLine } from "../connector.ts";
 import type { FileOps } from "./file-ops.ts";
@@ -90,6 +90,8 @@ export interface FileContent {
   readonly sha256: string | undefined;
   /** Why nothing of the file can be taken; empty when it can. */
   readonly problems: readonly Problem[];
+  /** How a CSV file is written; undefined for HL7, and where it could not be found out. */
+  readonly dialect?: FileDialect | undefined;
   /**
    * Whether the same bytes may mean something new, as a request to hold an order does that was released in between. Its
    * orders are distinguished from repeats by their numbers; without it the same bytes are taken once.

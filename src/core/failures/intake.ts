@@ -96,7 +96,7 @@ export const INTAKE_FAILURES = {
   RESULT_NOT_ENCODABLE: {
     class: "permanent",
     meaning: "The character set of the results lacks a character that this result needs.",
-    hint: "Set `results.encoding` of the profile to `utf-8` or `as-received`, restart, then `cryobridge queue retry ID`.",
+    hint: "Set `results.encoding` of the profile to `utf-8` (for HL7 also `as-received`), restart, then `cryobridge queue retry ID`.",
   },
   HL7_CHARSET_UNKNOWN: {
     class: "permanent",

@@ -6,12 +6,19 @@ export type CsvValue = string | number | undefined;
 const FORMULA_STARTS = "=+-@\t\r\n＝＋－＠";
 
 /**
- * A CSV text as RFC 4180 writes it: comma, CRLF after every record, quotes only where needed. A text that a
- * spreadsheet would run as a formula gets a leading apostrophe; numbers are written as they are.
+ * A CSV text as RFC 4180 writes it: comma unless named otherwise, CRLF after every record, quotes only where needed. A text
+ * that a spreadsheet would run as a formula gets a leading apostrophe; numbers are written as they are.
  */
-export function encodeCsv(columns: readonly string[], rows: readonly (readonly CsvValue[])[]): string {
+export function encodeCsv(
+  columns: readonly string[],
+  rows: readonly (readonly CsvValue[])[],
+  { delimiter = ",", quote = '"' }: { readonly delimiter?: string; readonly quote?: string } = {},
+): string {
   const records = [columns, ...rows].map((row) => row.map(harmless));
   return stringify(records, {
+    delimiter,
+    quote,
+    escape: quote,
     record_delimiter: "\r\n",
     // Otherwise a lone CR or LF in a value would stand unquoted, and read as the end of its row.
     quote_record_delimiter: true,

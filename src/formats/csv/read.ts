@@ -9,7 +9,10 @@ export type { CsvLimits, CsvRecord } from "./reader.ts";
 
 /** What a CSV file holds, in order: its header once, then each row. */
 export type CsvItem =
-  | (Extract<ReaderItem, { kind: "header" }> & { readonly encoding: Encoding })
+  | (Extract<ReaderItem, { kind: "header" }> & {
+      readonly encoding: Encoding;
+      readonly hasByteOrderMark: boolean;
+    })
   | Extract<ReaderItem, { kind: "row" | "bad-row" }>;
 
 /**
@@ -31,9 +34,10 @@ export async function* readCsv(
   let encoding = requireDialect(dialect).encoding ?? "utf-8";
   const reader = new CsvReader(dialect, options);
   let decoder = new StreamDecoder(encoding);
+  let hasByteOrderMark = false;
   const named = (item: ReaderItem): CsvItem => {
     if (item.kind === "bad-file") throwProblem(item.problem);
-    return item.kind === "header" ? { ...item, encoding } : item;
+    return item.kind === "header" ? { ...item, encoding, hasByteOrderMark } : item;
   };
   const failAt = (offset: number) =>
     throwProblem({
@@ -44,6 +48,7 @@ export async function* readCsv(
   const bytes = withoutByteOrderMark(blocksOf(source), (mark) => {
     if (mark === undefined) return;
     encoding = mark.encoding;
+    hasByteOrderMark = true;
     decoder = new StreamDecoder(encoding, mark.length);
   });
   for await (const block of bytes) {

@@ -9,7 +9,13 @@ import type {
   OpenOutcome,
   UncomposedOutcome,
 } from "../../ledger/results/outcomes.ts";
-import { type CsvResultRow, csvResultFile, csvResultRows } from "../../mapping/outbound/result-csv.ts";
+import {
+  type CsvResultRow,
+  type CsvResultTarget,
+  csvResultFile,
+  csvResultRows,
+  csvResultSeries,
+} from "../../mapping/outbound/result-csv.ts";
 import { composeHl7 } from "../../mapping/outbound/result-hl7.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 
@@ -59,12 +65,12 @@ function withText(outcome: Outcome, original: OpenOutcome["original"]): Outcome 
  * one after the other, show of each order what happened in its sequence. An outcome that no rows can be made of holds up no
  * other.
  *
- * @param takeNumber the next number of result files for an input file of this name
+ * @param takeNumber the next number of result files of a series
  */
 export async function composeTables(
   open: readonly OpenOutcome[],
   profile: Profile,
-  takeNumber: (inputName: string) => Promise<number>,
+  takeNumber: (series: string) => Promise<number>,
 ): Promise<Composition> {
   const answered: OutcomeRows[] = [];
   const unreported: number[] = [];
@@ -73,21 +79,22 @@ export async function composeTables(
     const orderIds = orderIdsOf(outcome);
     try {
       const rows = csvResultRows(outcome, profile);
-      const inputName = outcome.message.fileName ?? outcome.message.connector;
-      if (rows.length > 0) answered.push({ outcomeId: id, orderIds, inputName, rows });
+      if (rows.length > 0) answered.push({ outcomeId: id, orderIds, target: targetOf(outcome), rows });
       else unreported.push(id);
     } catch (error) {
       const { code, message } = asFailure(error);
       uncomposed.push({ outcomeId: id, code, text: message });
-      answered.push({ outcomeId: id, orderIds, inputName: undefined, rows: [] });
+      answered.push({ outcomeId: id, orderIds, target: undefined, rows: [] });
     }
   }
   const deliveries: ComposedDelivery[] = [];
   for (const round of inRounds(answered)) {
-    for (const [inputName, items] of Map.groupBy(round, (item) => item.inputName)) {
-      if (inputName === undefined) continue;
+    for (const items of Map.groupBy(round, keyOf).values()) {
+      const target = items[0]?.target;
+      if (target === undefined) continue;
       const rows = items.flatMap((item) => item.rows);
-      const file = csvResultFile(inputName, await takeNumber(inputName), rows, profile.results);
+      const number = await takeNumber(csvResultSeries(target, profile.results));
+      const file = csvResultFile(target, number, rows, profile.results);
       deliveries.push({ ...file, outcomeIds: items.map(({ outcomeId }) => outcomeId) });
     }
   }
@@ -99,21 +106,32 @@ interface OutcomeRows {
   readonly outcomeId: number;
   readonly orderIds: readonly string[];
   /** The file that is answered; undefined where no rows can be made, and a person has to see to it. */
-  readonly inputName: string | undefined;
+  readonly target: CsvResultTarget | undefined;
   readonly rows: readonly CsvResultRow[];
+}
+
+function targetOf({ message, occurredAt }: Outcome): CsvResultTarget {
+  const { connector, fileName, dialect } = message;
+  return { inputName: fileName ?? connector, connector, dialect, at: occurredAt };
+}
+
+/** The same for what one file answers: the same name may come again, written otherwise. */
+function keyOf({ target }: OutcomeRows): string {
+  return target === undefined ? "" : JSON.stringify([target.inputName, target.dialect]);
 }
 
 /** Where an order goes on in another file than before, the files so far are closed and a new round of them begins. */
 function inRounds(answered: readonly OutcomeRows[]): OutcomeRows[][] {
   const rounds: OutcomeRows[][] = [[]];
-  const inputByOrder = new Map<string, string | undefined>();
+  const inputByOrder = new Map<string, string>();
   for (const each of answered) {
-    const { orderIds, inputName } = each;
-    if (orderIds.some((id) => inputByOrder.has(id) && inputByOrder.get(id) !== inputName)) {
+    const { orderIds } = each;
+    const input = keyOf(each);
+    if (orderIds.some((id) => inputByOrder.has(id) && inputByOrder.get(id) !== input)) {
       rounds.push([]);
       inputByOrder.clear();
     }
-    for (const id of orderIds) inputByOrder.set(id, inputName);
+    for (const id of orderIds) inputByOrder.set(id, input);
     rounds.at(-1)?.push(each);
   }
   return rounds;

@@ -23,6 +23,7 @@ import {
 import { type BatchedAnswer, composeBatchResponse } from "../../mapping/outbound/batch-hl7.ts";
 import { safeName } from "../../mapping/outbound/file-name.ts";
 import { readOriginal } from "../../mapping/outbound/original.ts";
+import { inLabWords } from "../../mapping/outbound/reasons.ts";
 import { encodeAnswer, withSiteFields } from "../../mapping/outbound/site-fields.ts";
 import { formatHl7Timestamp } from "../../mapping/outbound/timestamp.ts";
 import type { BatchResponse, Hl7Profile } from "../../mapping/profile/profile.ts";
@@ -96,14 +97,19 @@ export async function closeBatchFile(
   });
   await closeFile(pool, fileId, end, {
     connector: file.connector,
-    fileName: batchFileName(file.fileName, deps.instanceCode, id),
+    fileName: batchFileName(file.fileName, deps.instanceCode, id, profile.results.suffix),
     bytes,
   });
 }
 
 /** The name of the file that answers a file; its last part, unlike the first, never comes again. */
-export function batchFileName(fileName: string, instanceCode: string, fileId: number): string {
-  return `${safeName(fileName)}_CH${instanceCode}${encodeCrockfordNumber(fileId).padStart(8, "0")}.hl7`;
+export function batchFileName(
+  fileName: string,
+  instanceCode: string,
+  fileId: number,
+  suffix = ".hl7",
+): string {
+  return `${safeName(fileName)}_CH${instanceCode}${encodeCrockfordNumber(fileId).padStart(8, "0")}${suffix}`;
 }
 
 function answerMessage(
@@ -145,10 +151,11 @@ export function answerInBatch(
 ): BatchedAnswer {
   const common = { outcomeId: "", controlId, occurredAt: answered.receivedAt, message: answered };
   const kind = ANSWER_BY_VERDICT[verdict];
-  const answer: MessageAnswer =
+  const fact: MessageAnswer =
     kind === "acknowledged"
       ? { ...common, kind, orders: [], isDuplicate: verdict === "duplicate" }
       : { ...common, kind, problems };
+  const answer = inLabWords(fact, profile.results);
   const original = readOriginal(answer.message, profile.results);
   const isWhole = original.isAnswerable && isReadable;
   const bytes = encodeAnswer(original, (from) => {
@@ -192,7 +199,7 @@ export function refuseFile(
   fileId: number,
   { instanceCode }: Pick<BatchFileDeps, "instanceCode">,
 ): BatchedAnswer {
-  const answer: MessageAnswer = {
+  const fact: MessageAnswer = {
     outcomeId: "",
     // Messages are numbered by themselves, so a file needs a prefix of its own.
     controlId: `CF${instanceCode}${encodeCrockfordNumber(fileId).padStart(8, "0")}`,
@@ -201,6 +208,7 @@ export function refuseFile(
     kind: "refused",
     problems: problems.slice(0, MOST_PROBLEMS),
   };
+  const answer = inLabWords(fact, profile.results);
   const original = readOriginal(answer.message, profile.results);
   const bytes = encodeAnswer(original, (from) => {
     const text = composePlainAnswer(answer, from, profile, "AR");

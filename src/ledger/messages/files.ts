@@ -15,10 +15,10 @@ select f.id, f.status, f.file_name, f.received_at, coalesce(max(m.ordinal), 0) a
    and f.status in ('reading', 'taken')
  group by f.id`;
 
-/** $1 connector, $2 name, $3 sha256, $4 size in bytes. Nothing is returned when the same bytes are there already. */
+/** $1 connector, $2 name, $3 sha256, $4 size in bytes, $5 dialect. Nothing is returned when the same bytes are there already. */
 const INSERT_FILE = `
-insert into files (connector, file_name, sha256, size_bytes, status)
-values ($1, $2, $3, $4, 'reading')
+insert into files (connector, file_name, sha256, size_bytes, dialect, status)
+values ($1, $2, $3, $4, $5, 'reading')
 on conflict (connector, sha256) where status in ('reading', 'taken') do nothing
 returning id`;
 
@@ -68,7 +68,8 @@ export async function openFile(pool: pg.Pool, file: IncomingFile): Promise<FileO
   const sha256 = Buffer.from(file.sha256, "hex");
   return inTransaction(pool, async (client): Promise<FileOpening> => {
     const values = [file.connector, file.fileName, sha256, file.sizeBytes];
-    const [inserted] = (await client.query<{ id: number }>(INSERT_FILE, values)).rows;
+    const [inserted] = (await client.query<{ id: number }>(INSERT_FILE, [...values, file.dialect ?? null]))
+      .rows;
     if (inserted) return { status: "new", fileId: formatId("f", inserted.id), committedThrough: 0 };
     const [found] = (await client.query<FileRow>(FIND_FILE, [file.connector, sha256])).rows;
     if (!found)

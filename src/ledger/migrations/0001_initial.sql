@@ -46,6 +46,8 @@ create table files (
   file_name     text not null,
   sha256        bytea not null,
   size_bytes    bigint not null,
+  -- CSV only: {delimiter, encoding, hasByteOrderMark}. Results about the file are written the same way.
+  dialect       jsonb,
   status        text not null check (status in ('reading', 'taken', 'refused', 'duplicate')),
   first_file_id bigint references files,
   problems      jsonb not null default '[]',
@@ -71,12 +73,12 @@ create table archived_files (
 );
 create index archived_files_due on archived_files (due_at) where due_at is not null;
 
--- Result files are numbered by the name of the input file, which a lab may use again every day.
+-- Result files are numbered by what else is in their name, such as that of the input file, which a lab may use again every day.
 create table result_numbers (
   connector   text not null,
-  input_name  text not null,
+  series      text not null,
   last_number integer not null,
-  primary key (connector, input_name)
+  primary key (connector, series)
 );
 
 create table messages (

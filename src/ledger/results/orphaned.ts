@@ -143,11 +143,11 @@ const MOVE_CONTROL_REQUESTS =
 
 /** Numbers of result files go on behind both; $1 from, $2 to. */
 const MOVE_NUMBERS = `
-insert into result_numbers as r (connector, input_name, last_number)
-select $2, n.input_name, n.last_number
+insert into result_numbers as r (connector, series, last_number)
+select $2, n.series, n.last_number
   from result_numbers n
  where n.connector = $1
-on conflict (connector, input_name) do update set last_number = greatest(r.last_number, excluded.last_number)`;
+on conflict (connector, series) do update set last_number = greatest(r.last_number, excluded.last_number)`;
 
 /** Which connector's results are to be sent through which. */
 export interface Move {

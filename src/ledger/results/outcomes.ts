@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { encodeCrockfordNumber } from "../../core/crockford.ts";
 import type { FailureCode, Problem } from "../../core/failures.ts";
-
+import type { FileDialect } from "../../core/intake.ts";
 import type { ControlAnswer, Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
 import { run } from "../database.ts";
@@ -37,7 +37,7 @@ export interface ComposedDelivery {
 const OPEN_OUTCOMES = `
 select t.id, t.kind, t.payload, t.occurred_at, t.message_id, m.connector, m.message_control_id,
        case when m.format = 'hl7' then octet_length(m.raw) end as raw_bytes, m.encoding,
-       m.format, m.file_id, m.received_at, f.file_name, l.instance_code, t.delivery_id
+       m.format, m.file_id, m.received_at, f.file_name, f.dialect, l.instance_code, t.delivery_id
   from outcomes t
   join messages m on m.id = t.message_id
   left join messages first on first.id = m.replay_of
@@ -69,12 +69,12 @@ insert into deliveries (connector, file_name, bytes)
 values ($1, $2, $3)
 returning id`;
 
-/** Numbers result files; $1 connector, $2 name of the input file. */
+/** Numbers result files; $1 connector, $2 what else is in their names. */
 const NEXT_RESULT_NUMBER = `
-insert into result_numbers as r (connector, input_name, last_number)
+insert into result_numbers as r (connector, series, last_number)
 select $1, $2, 1 + l.restores * 1000
   from ledger l
-on conflict (connector, input_name) do update set last_number = r.last_number + 1
+on conflict (connector, series) do update set last_number = r.last_number + 1
 returning last_number`;
 
 interface OutcomeRow {
@@ -98,6 +98,7 @@ interface OutcomeRow {
   file_id: number | null;
   received_at: Date;
   file_name: string | null;
+  dialect: FileDialect | null;
   instance_code: string;
   delivery_id: number | null;
 }
@@ -118,6 +119,7 @@ function toOutcome(row: OutcomeRow): Outcome {
       connector: row.connector,
       messageControlId: row.message_control_id ?? undefined,
       fileName: row.file_name ?? undefined,
+      dialect: row.dialect ?? undefined,
       receivedAt: row.received_at,
     },
   };
@@ -208,11 +210,11 @@ export interface Composition {
 }
 
 /**
- * The number of the next result file for an input file of this name, from 1. A crash may leave a number unused, and a ledger
+ * The number of the next result file of a series, from 1. A crash may leave a number unused, and a ledger
  * that was restored leaves 1,000, since it doesn't know which names it has given.
  */
-export async function takeResultNumber(pool: pg.Pool, connector: string, inputName: string): Promise<number> {
-  const [row] = await run<{ last_number: number }>(pool, NEXT_RESULT_NUMBER, [connector, inputName]);
+export async function takeResultNumber(pool: pg.Pool, connector: string, series: string): Promise<number> {
+  const [row] = await run<{ last_number: number }>(pool, NEXT_RESULT_NUMBER, [connector, series]);
   return row?.last_number ?? 1;
 }
 

@@ -9,6 +9,7 @@ import {
 import type { Hl7Profile } from "../profile/profile.ts";
 import { composeAnswer, composePlainAnswer, type MessageAnswer, refusalCode } from "./answer-hl7.ts";
 import { isAnswer, type Original, readOriginal } from "./original.ts";
+import { inLabWords } from "./reasons.ts";
 import { encodeAnswer, withSiteFields } from "./site-fields.ts";
 
 /**
@@ -45,11 +46,12 @@ export function createReplier(
   { form, applicationAck }: ReplySettings,
 ): Replier {
   const encode = (
-    answer: MessageAnswer,
+    fact: MessageAnswer,
     code: AcknowledgmentCode,
     original: Original,
     more: { readonly wants?: AckWants | undefined; readonly isFollowed?: boolean },
   ): Buffer => {
+    const answer = inLabWords(fact, profile.results);
     const isOrder = form === "order" && code.startsWith("A") && original.isAnswerable;
     return encodeAnswer(original, (from) => {
       const text = isOrder

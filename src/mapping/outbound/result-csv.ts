@@ -1,95 +1,107 @@
 import { Failure, type Problem } from "../../core/failures.ts";
+import type { FileDialect } from "../../core/intake.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome, OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { encodeCsv } from "../../formats/csv/encode.ts";
-import { type Encoding, encodeText, isEncodable, isWide, spellOut } from "../../formats/encoding.ts";
+import { type Encoding, encodeText, isEncodable, spellOut } from "../../formats/encoding.ts";
 import type { ControlOperation } from "../profile/message-type.ts";
 import { isReported, type Profile, type ResultSettings } from "../profile/profile.ts";
-import { distinctName } from "./file-name.ts";
+import { RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts";
+import { csvFormOf, labCell } from "./csv-cells.ts";
+import { fileNameOf } from "./file-name.ts";
+import { inLabWords, labWords } from "./reasons.ts";
 
-/** The columns of a result file, in their order. */
-export const csvResultColumns = [
-  "order_number",
-  "operation",
-  "subject_code",
-  "container_label",
-  "status",
-  "request_id",
-  "procedure_id",
-  "procedure_code",
-  "storage",
-  "canister",
-  "cane",
-  "position",
-  "stored_at",
-  "error",
-  "updated_at",
-] as const;
-export type CsvResultRow = Readonly<Record<(typeof csvResultColumns)[number], string>>;
+/** A row by its columns, written as the lab has it: those that the profile names. */
+export type CsvResultRow = Readonly<Partial<Record<ResultColumn, string>>>;
 
 /**
  * The rows that report an outcome to the lab: one per container, and one for an order or message without any. Empty when
  * the profile does not send it. `status` is the order's state, or `refused`, or `waiting` for one that no order
- * could be made of yet, or `duplicate` for a repeat that was recognised. Values are as they are; the file makes them safe
- * for spreadsheets. In `error`, which people read, characters that the file's character set doesn't have are spelled.
+ * could be made of yet, or `duplicate` for a repeat that was recognised; all of it in the profile's words. The file makes
+ * values safe for spreadsheets. In `error`, which people read, characters that the file's character set doesn't have are
+ * spelled.
  *
- * @throws Failure RESULT_NOT_ENCODABLE where any other column holds one
+ * @throws Failure RESULT_NOT_ENCODABLE where any other column or heading holds one
  */
-export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
-  return toRows(outcome, profile).map((row) => fitRow(row, profile.results));
+export function csvResultRows(outcome: Outcome, { results }: Profile): CsvResultRow[] {
+  const { encoding } = csvFormOf(results.encoding, results.csv, outcome.message.dialect);
+  return toRows(outcome, results).map((row) => fitRow(row, results, encoding));
 }
 
-function toRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
-  const updatedAt = outcome.occurredAt.toISOString();
+/** A row before any of it is put into the lab's words. */
+type PlainRow = Readonly<Record<ResultColumn, string>>;
+
+function toRows(original: Outcome, results: ResultSettings): PlainRow[] {
+  const outcome = inLabWords(original, results);
+  const common = {
+    ...EMPTY,
+    input_file: outcome.message.fileName ?? "",
+    updated_at: outcome.occurredAt.toISOString(),
+  };
   // A request about an earlier order is always answered.
-  if (outcome.kind === "control") return outcome.answers.flatMap((answer) => controlRows(answer, updatedAt));
-  if (!isReported(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
+  if (outcome.kind === "control")
+    return outcome.answers.flatMap((answer) => controlRows(answer, common, results));
+  if (!isReported({ results }, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return [];
   switch (outcome.kind) {
     case "refused":
-    case "waiting": {
-      const error = reasonsOf(outcome.problems);
+    case "waiting":
       return [
         {
-          ...EMPTY,
+          ...common,
           order_number: outcome.placerOrderNumber ?? "",
           status: outcome.kind,
-          error,
-          updated_at: updatedAt,
+          error: reasonsOf(outcome.problems),
+          error_code: outcome.problems[0]?.code ?? "",
         },
       ];
-    }
     case "acknowledged":
       return outcome.orders.flatMap((order) =>
-        orderRows(order, outcome.isDuplicate ? "duplicate" : order.state, updatedAt),
+        orderRows(order, outcome.isDuplicate ? "duplicate" : order.state, common, results),
       );
     case "changed":
-      return orderRows(outcome.order, outcome.order.state, updatedAt);
+      return orderRows(outcome.order, outcome.order.state, common, results);
   }
 }
 
+/** What a file of results is about. */
+export interface CsvResultTarget {
+  readonly inputName: string;
+  readonly dialect: FileDialect | undefined;
+  readonly connector: string;
+  /** When the first of its rows happened. */
+  readonly at: Date;
+}
+
+/** What the names of files of results about such an input have in common: files of one series are numbered. */
+export function csvResultSeries(target: CsvResultTarget, { csv, timeZone }: ResultSettings): string {
+  return fileNameOf(csv.fileName, { ...target, timeZone });
+}
+
 /**
- * A result file for an input file: `<input name>.results-<n>.csv`.
+ * A file of results about an input file: `<input name>.results-<n>.csv` unless the profile names it otherwise.
  *
  * @throws Failure RESULT_NOT_ENCODABLE for rows that {@link csvResultRows} of the same settings did not make
  */
 export function csvResultFile(
-  inputName: string,
+  target: CsvResultTarget,
   number: number,
   rows: readonly CsvResultRow[],
-  settings: CsvWriting = {},
+  { csv, encoding: wanted, timeZone }: ResultSettings,
 ): { fileName: string; bytes: Buffer } {
-  const cells = rows.map((row) => csvResultColumns.map((column) => row[column]));
-  const encoding = encodingOf(settings);
-  // In UTF-16 nothing else says what it is.
-  const hasMark = isWide(encoding) || (encoding === "utf-8" && settings.byteOrderMark === true);
-  const encoded = encodeText(`${hasMark ? "\ufeff" : ""}${encodeCsv(csvResultColumns, cells)}`, encoding);
+  const { delimiter, encoding, hasByteOrderMark } = csvFormOf(wanted, csv, target.dialect);
+  const headers = csv.columns.map(({ header }) => header);
+  const cells = rows.map((row) =>
+    csv.columns.map((each) => ("value" in each ? each.value : (row[each.column] ?? ""))),
+  );
+  const text = encodeCsv(headers, cells, { delimiter, quote: csv.quote });
+  const encoded = encodeText(`${hasByteOrderMark ? "\ufeff" : ""}${text}`, encoding);
   if (encoded.ok) {
-    return { fileName: `${distinctName(inputName)}.results-${number}.csv`, bytes: encoded.bytes };
+    return { fileName: fileNameOf(csv.fileName, { ...target, timeZone }, number), bytes: encoded.bytes };
   }
   throw new Failure("RESULT_NOT_ENCODABLE", `a file holds a character that ${encoding} does not have`);
 }
 
-const EMPTY = Object.fromEntries(csvResultColumns.map((column) => [column, ""])) as CsvResultRow;
+const EMPTY = Object.fromEntries(RESULT_COLUMNS.map((column) => [column, ""])) as PlainRow;
 
 /** The operation of the row that is answered, and `status` when it is done as requested, and when not. */
 const WORDS: Readonly<
@@ -113,37 +125,48 @@ function reasonsOf(problems: readonly Problem[]): string {
 /** One row a request, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
 function controlRows(
   { control, placerOrderNumber, refusal, order }: ControlAnswer,
-  updatedAt: string,
-): CsvResultRow[] {
+  common: PlainRow,
+  results: ResultSettings,
+): PlainRow[] {
   const words = WORDS[control];
   if (words === undefined) throw new TypeError(`no row of a CSV file asks to ${control} an order`);
   const [operation, granted, refused] = words;
   if (control === "status" && order !== undefined && refusal === undefined) {
     const status = order.isHeld === true ? "held" : order.state;
-    return orderRows(order, status, updatedAt).map((row) => ({ ...row, operation }));
+    return orderRows(order, status, common, results).map((row) => ({ ...row, operation }));
   }
   return [
     {
-      ...EMPTY,
+      ...common,
       order_number: placerOrderNumber ?? order?.placerOrderNumber ?? "",
       operation,
+      facility: order?.facilityCode ?? "",
       subject_code: order?.subjectCode.reveal() ?? "",
       status: refusal ? refused : granted,
       ...(order && idsOf(order)),
       error: refusal?.text ?? "",
-      updated_at: updatedAt,
+      error_code: refusal?.code ?? "",
     },
   ];
 }
 
-function orderRows(order: OutcomeOrder, status: string, updatedAt: string): CsvResultRow[] {
+function orderRows(
+  order: OutcomeOrder,
+  status: string,
+  common: PlainRow,
+  { reasons }: ResultSettings,
+): PlainRow[] {
   const containers: readonly (OutcomeContainer | undefined)[] =
     order.containers.length === 0 ? [undefined] : order.containers;
   return containers.map((container) => ({
+    ...common,
     order_number: order.sharesNumber ? "" : (order.placerOrderNumber ?? ""),
     operation: order.operation,
+    facility: order.facilityCode,
     subject_code: order.subjectCode.reveal(),
     container_label: container?.label ?? "",
+    container_description: container?.description ?? "",
+    container_id: container?.containerId?.toString() ?? "",
     status,
     ...idsOf(order),
     storage: container?.location?.storageName ?? "",
@@ -151,8 +174,8 @@ function orderRows(order: OutcomeOrder, status: string, updatedAt: string): CsvR
     cane: container?.location?.cane ?? "",
     position: container?.location?.position ?? "",
     stored_at: container?.location?.storedAt ?? "",
-    error: errorOf(order),
-    updated_at: updatedAt,
+    error: errorOf(order, reasons),
+    error_code: order.reason?.code ?? "",
   }));
 }
 
@@ -166,33 +189,38 @@ function idsOf({ requestId, procedureId, procedureCode }: OutcomeOrder) {
 }
 
 /** Why it isn't done; and which rows it is of, where another order has the number that would say so. */
-function errorOf({ sharesNumber, numberPlace, reason }: OutcomeOrder): string {
+function errorOf(
+  { sharesNumber, numberPlace, reason }: OutcomeOrder,
+  reasons: ResultSettings["reasons"],
+): string {
   const place = numberPlace === undefined ? "" : `${numberPlace}: `;
-  const shared = sharesNumber ? `${place}another order with this number exists` : undefined;
+  const words = labWords(reasons, "ORDER_NUMBER_REUSED", "another order with this number exists");
+  const shared = sharesNumber ? `${place}${words}` : undefined;
   return [shared, reason?.text].filter((part) => part !== undefined).join("; ");
 }
 
-/** How a CSV file is written. */
-type CsvWriting = Pick<ResultSettings, "encoding" | "byteOrderMark">;
-
-/** What CSV files are written in: a profile for CSV has no other character set to go by. */
-function encodingOf({ encoding = "utf-8" }: CsvWriting): Encoding {
-  return encoding === "as-received" ? "utf-8" : encoding;
-}
-
 /**
- * A row that a file can hold: characters that its character set doesn't have are spelled in `error`, which people read.
+ * A row that a file can hold, in the lab's words: characters that its character set doesn't have are spelled in `error`,
+ * which people read.
  *
  * @throws Failure RESULT_NOT_ENCODABLE where any other column has one
  */
-function fitRow(row: CsvResultRow, writing: CsvWriting): CsvResultRow {
-  const encoding = encodingOf(writing);
-  const unfit = csvResultColumns.find((column) => column !== "error" && !isEncodable(row[column], encoding));
-  if (unfit !== undefined) {
-    throw new Failure(
-      "RESULT_NOT_ENCODABLE",
-      `column ${unfit} holds a character that ${encoding} does not have`,
-    );
+function fitRow(row: PlainRow, { csv, timeZone }: ResultSettings, encoding: Encoding): CsvResultRow {
+  const fitted: Partial<Record<ResultColumn, string>> = {};
+  for (const each of csv.columns) {
+    if (!isEncodable(each.header, encoding)) throw unfit(`the heading ${each.header}`, encoding);
+    if ("value" in each) {
+      if (!isEncodable(each.value, encoding)) throw unfit(`the constant of ${each.header}`, encoding);
+      continue;
+    }
+    const { column } = each;
+    const value = labCell(column, row[column], csv, timeZone);
+    if (column !== "error" && !isEncodable(value, encoding)) throw unfit(`column ${column}`, encoding);
+    fitted[column] = isEncodable(value, encoding) ? value : spellOut(value, encoding);
   }
-  return isEncodable(row.error, encoding) ? row : { ...row, error: spellOut(row.error, encoding) };
+  return fitted;
+}
+
+function unfit(place: string, encoding: Encoding): Failure {
+  return new Failure("RESULT_NOT_ENCODABLE", `${place} holds a character that ${encoding} does not have`);
 }

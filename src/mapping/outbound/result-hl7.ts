@@ -12,6 +12,7 @@ import { composeControlAnswer } from "./control-answer-hl7.ts";
 import { resultFileName } from "./file-name.ts";
 import { observe } from "./observations.ts";
 import { assemble, isAnswer, type Original, type OutSegment, readOriginal } from "./original.ts";
+import { inLabWords } from "./reasons.ts";
 import {
   blank,
   fillerOrderNumber,
@@ -30,11 +31,9 @@ import { encodeAnswer, withSiteFields } from "./site-fields.ts";
  * @throws Failure RESULT_NOT_ENCODABLE for a result that the character set of the results can't hold; answers to messages
  * go out in another one then
  */
-export function composeHl7(
-  outcome: Outcome,
-  profile: Profile,
-): { fileName: string; bytes: Buffer } | undefined {
+export function composeHl7(fact: Outcome, profile: Profile): { fileName: string; bytes: Buffer } | undefined {
   if (profile.format !== "hl7") return undefined;
+  const outcome = inLabWords(fact, profile.results);
   const original = readOriginal(outcome.message, profile.results);
   if (!isComposed(outcome, original, profile)) return undefined;
   const compose = (from: Original) =>
@@ -48,7 +47,7 @@ export function composeHl7(
     outcome.kind === "changed"
       ? encodeHl7(compose(original), original.charset.encoding)
       : encodeAnswer(original, compose);
-  return { fileName: resultFileName(outcome), bytes };
+  return { fileName: resultFileName(outcome, profile.results.suffix), bytes };
 }
 
 /** Whether it is sent to the lab, and there is something to answer to. */

@@ -64,6 +64,31 @@ export function formatServiceTimestamp(text: string, timeZone: string): string {
   return Number.isNaN(moment.getTime()) ? text : formatHl7Timestamp(moment, timeZone);
 }
 
+const DATE_TOKENS = /yyyy|MM|M|dd|d|HH|H|mm|ss|XXX|./gs;
+
+/** What is wrong with a date format such as `dd.MM.yyyy HH:mm`, in words; undefined for nothing. */
+export function dateFormatMistake(format: string): string | undefined {
+  const tokens = format.match(DATE_TOKENS) ?? [];
+  const unknown = tokens.find((token) => /^[A-Za-z]$/.test(token) && !/^[MdHT]$/.test(token));
+  if (unknown !== undefined)
+    return `${format}: ${unknown} stands for nothing; expected yyyy, MM, dd, HH, mm, ss, and XXX for the offset`;
+  const lacks = ["yyyy", "M", "d"].find((part) => !tokens.some((token) => token.startsWith(part)));
+  return lacks === undefined ? undefined : `${format}: expected yyyy, MM and dd, as in dd.MM.yyyy HH:mm`;
+}
+
+/** A moment of the service's or ours in a date format and a zone; a text that is no moment is given back as it is. */
+export function formatDate(text: string, format: string, timeZone: string): string {
+  const written = formatServiceTimestamp(text, timeZone);
+  const match = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)([+-]\d\d)(\d\d)$/.exec(written);
+  if (match === null) return written;
+  const [, yyyy = "", MM = "", dd = "", HH = "", mm = "", ss = "", hours = "", minutes = ""] = match;
+  const short = (text: string) => String(Number(text));
+  const values: Readonly<Record<string, string>> = {
+    ...{ yyyy, MM, dd, HH, mm, ss, M: short(MM), d: short(dd), H: short(HH), XXX: `${hours}:${minutes}` },
+  };
+  return format.replace(DATE_TOKENS, (token) => values[token] ?? token);
+}
+
 /** A moment for people, `2026-11-21 10:15 +0100`. */
 export function formatReadableTime(text: string, timeZone: string): string {
   const written = formatServiceTimestamp(text, timeZone);

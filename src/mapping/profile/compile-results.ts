@@ -1,11 +1,13 @@
 import { asFailure } from "../../core/failures.ts";
 import { findEncoding, isEncodable, isWide } from "../../formats/encoding.ts";
+import type { CsvColumn, CsvResultSettings } from "../outbound/csv-cells.ts";
 import { compileOverride, type FieldOverride } from "../outbound/field-overrides.ts";
+import { type FileNamePattern, parseFileName } from "../outbound/file-name.ts";
 import type { ResultEncoding } from "../outbound/result-charset.ts";
-import { isTimeZone } from "../outbound/timestamp.ts";
+import { dateFormatMistake, isTimeZone } from "../outbound/timestamp.ts";
 import type { Complain } from "./compile-rules.ts";
 import type { ResultSettings } from "./profile.ts";
-import type { ResultsDefinition } from "./results-schema.ts";
+import { csvResultColumns, type ResultsDefinition } from "./results-schema.ts";
 import type { ProfileDefinition } from "./schema.ts";
 
 const HL7_KEYS = [
@@ -18,15 +20,27 @@ const HL7_KEYS = [
   "sender",
   "receiver",
   "statusMap",
+  "suffix",
+] as const;
+
+const CSV_KEYS = [
+  "byteOrderMark",
+  "delimiter",
+  "quote",
+  "columns",
+  "words",
+  "dateFormat",
+  "decimal",
+  "fileName",
 ] as const;
 
 /** The settings of what is sent to the lab, defaults filled in. */
 export function compileResults(whole: ProfileDefinition, complain: Complain): ResultSettings {
   const given = whole.results ?? {};
-  if (whole.format === "csv") {
-    for (const key of HL7_KEYS) {
-      if (given[key] !== undefined) complain(`results.${key}`, "is for HL7 profiles");
-    }
+  const [foreign, owner] =
+    whole.format === "csv" ? ([HL7_KEYS, "HL7"] as const) : ([CSV_KEYS, "CSV"] as const);
+  for (const key of foreign) {
+    if (given[key] !== undefined) complain(`results.${key}`, `is for ${owner} profiles`);
   }
   const timeZone = given.timeZone ?? "UTC";
   if (!isTimeZone(timeZone)) {
@@ -45,7 +59,10 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
     send: new Set(given.send ?? []),
     timeZone,
     encoding,
-    byteOrderMark: given.byteOrderMark,
+    marker: compileMarker(whole.format, given, complain),
+    reasons: given.reasons,
+    suffix: given.suffix,
+    csv: compileCsvResults(given, encoding, complain),
     version: given.version,
     sender: given.sender,
     receiver: given.receiver,
@@ -56,20 +73,14 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
 /** Undefined for one that can't be. */
 function compileEncoding(
   format: ProfileDefinition["format"],
-  { encoding: name, byteOrderMark, sender, receiver, namespace }: ResultsDefinition,
+  given: ResultsDefinition,
   complain: Complain,
 ): ResultEncoding | undefined {
+  const { encoding: name, byteOrderMark, sender, receiver, namespace, words = {} } = given;
   const isCsv = format === "csv";
-  if (byteOrderMark !== undefined && !isCsv) complain("results.byteOrderMark", "is for CSV profiles");
-  if (name === "as-received") {
-    if (!isCsv) return name;
-    complain(
-      "results.encoding",
-      "as-received is for HL7 profiles; name a character set, such as windows-1252",
-    );
-    return undefined;
-  }
-  const encoding = findEncoding(name ?? "utf-8");
+  if (name === "as-received") return name;
+  if (name === undefined) return isCsv ? "as-received" : "utf-8";
+  const encoding = findEncoding(name);
   if (encoding === undefined) {
     complain("results.encoding", `${name} is no encoding that Cryobridge knows`);
     return undefined;
@@ -89,12 +100,74 @@ function compileEncoding(
     "receiver.application": receiver?.application,
     "receiver.facility": receiver?.facility,
     namespace,
+    ...Object.fromEntries(
+      Object.entries(words).flatMap(([column, table]) =>
+        Object.entries(table ?? {}).map(([key, word]) => [`words.${column}.${key}`, word]),
+      ),
+    ),
+    ...Object.fromEntries(
+      compileColumns(given).map((column, index) => [`columns.${index}`, Object.values(column).join("")]),
+    ),
   };
   for (const [key, value] of Object.entries(constants)) {
     if (value === undefined || isEncodable(value, encoding)) continue;
     complain(`results.${key}`, `holds a character that ${encoding} of results.encoding does not have`);
   }
   return encoding;
+}
+
+/** A marker by the name of the file itself would be the file. */
+function compileMarker(
+  format: ProfileDefinition["format"],
+  { marker, suffix = ".hl7", fileName = DEFAULT_FILE_NAME }: ResultsDefinition,
+  complain: Complain,
+): string | undefined {
+  const ending = format === "csv" ? (/\.[^.{}]*$/.exec(fileName)?.[0] ?? "") : suffix;
+  if (marker === `{stem}${ending}`)
+    complain(
+      "results.marker",
+      `${marker} is the name of the file of results itself; expected another ending`,
+    );
+  return marker;
+}
+
+const DEFAULT_FILE_NAME = "{input}.results-{number}.csv";
+
+function compileCsvResults(
+  given: ResultsDefinition,
+  encoding: ResultEncoding | undefined,
+  complain: Complain,
+): CsvResultSettings {
+  const { dateFormat, byteOrderMark } = given;
+  const columns = compileColumns(given);
+  const headers = columns.map(({ header }) => header);
+  const twice = headers.find((header, index) => headers.indexOf(header) < index);
+  if (twice !== undefined)
+    complain("results.columns", `two columns have the heading ${twice}; expected each heading once`);
+  const mistake = dateFormat === undefined ? undefined : dateFormatMistake(dateFormat);
+  if (mistake !== undefined) complain("results.dateFormat", mistake);
+  const named = parseFileName(given.fileName ?? DEFAULT_FILE_NAME);
+  if (typeof named === "string") complain("results.fileName", named);
+  return {
+    columns,
+    delimiter: given.delimiter,
+    quote: given.quote ?? '"',
+    // A character set of its own has nothing to do with the input's mark.
+    byteOrderMark: byteOrderMark ?? (encoding === "as-received" ? undefined : false),
+    words: given.words ?? {},
+    dateFormat,
+    decimal: given.decimal ?? ".",
+    fileName: typeof named === "string" ? (parseFileName(DEFAULT_FILE_NAME) as FileNamePattern) : named,
+  };
+}
+
+/** The columns that are named; each has its own name for its heading unless it has another. */
+function compileColumns({ columns }: ResultsDefinition): CsvColumn[] {
+  return (columns ?? csvResultColumns).flatMap((entry): CsvColumn[] => {
+    if (typeof entry === "string") return [{ column: entry, header: entry }];
+    if ("header" in entry && entry.header !== undefined) return [entry as CsvColumn];
+    return Object.entries(entry).map(([column, header]) => ({ column, header }) as CsvColumn);
+  });
 }
 
 function compileFields(

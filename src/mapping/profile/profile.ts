@@ -3,6 +3,7 @@ import type { Control } from "../../core/order-control.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { CsvReading } from "../../formats/csv/dialect.ts";
 import type { FieldPath, PathSelector } from "../../formats/hl7/path.ts";
+import type { CsvResultSettings } from "../outbound/csv-cells.ts";
 import type { FieldOverride } from "../outbound/field-overrides.ts";
 import type { ResultEncoding } from "../outbound/result-charset.ts";
 import type { MessageTypePattern } from "./message-type.ts";
@@ -54,10 +55,15 @@ export interface ResultSettings {
   readonly namespace: string;
   readonly send: ReadonlySet<ResultState>;
   readonly timeZone: string;
-  /** UTF-8 unless set. */
+  /** Unless set UTF-8 for HL7, and as received for CSV. */
   readonly encoding?: ResultEncoding | undefined;
-  /** CSV: whether files in UTF-8 begin with a byte order mark. */
-  readonly byteOrderMark?: boolean | undefined;
+  /** What is written behind a file in a folder: `.ok`, or `{stem}.ok` in the place of its ending. */
+  readonly marker?: string | undefined;
+  /** The lab's words by failure code; the shipped ones of any other. */
+  readonly reasons?: Readonly<Partial<Record<string, string>>> | undefined;
+  /** HL7: what names of files end in; `.hl7` unless set. */
+  readonly suffix?: string | undefined;
+  readonly csv: CsvResultSettings;
   readonly version: string | undefined;
   readonly sender: ResultsDefinition["sender"];
   readonly receiver: ResultsDefinition["receiver"];

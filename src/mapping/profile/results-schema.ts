@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FAILURES, type FailureCode } from "../../core/failures.ts";
 import { ORDER_STATES, type OrderState } from "../../core/order-state.ts";
 
 /** The three answers to a message. */
@@ -24,6 +25,93 @@ const fieldValueSchema = z.union([z.string(), z.partialRecord(resultStateSchema,
 });
 
 const partySchema = z.strictObject({ application: z.string().optional(), facility: z.string().optional() });
+
+/** What a column of a CSV results file can hold; a profile that names no columns gets the first fifteen. */
+export const RESULT_COLUMNS = [
+  "order_number",
+  "operation",
+  "subject_code",
+  "container_label",
+  "status",
+  "request_id",
+  "procedure_id",
+  "procedure_code",
+  "storage",
+  "canister",
+  "cane",
+  "position",
+  "stored_at",
+  "error",
+  "updated_at",
+  "error_code",
+  "facility",
+  "container_id",
+  "container_description",
+  "input_file",
+] as const;
+export type ResultColumn = (typeof RESULT_COLUMNS)[number];
+
+/** The columns of a results file, in their order, where the profile names none. */
+export const csvResultColumns = RESULT_COLUMNS.slice(0, RESULT_COLUMNS.indexOf("error_code"));
+
+const columnSchema = z.enum(RESULT_COLUMNS);
+const headerSchema = z.string().trim().min(1, "expected the words of the heading");
+
+const columnEntrySchema = z.union(
+  [
+    columnSchema,
+    z.strictObject({ column: columnSchema, header: headerSchema }),
+    z
+      .strictObject({ value: z.string(), header: headerSchema })
+      .describe("A constant, the same in every row."),
+    z
+      .partialRecord(columnSchema, headerSchema)
+      .refine(
+        (entry) => Object.keys(entry).length === 1,
+        "expected one column, such as { order_number: Order }",
+      ),
+  ],
+  {
+    error: `expected a column, { COLUMN: its heading }, or { value: a constant, header: its heading }; the columns are ${RESULT_COLUMNS.join(", ")}`,
+  },
+);
+
+/** The words of the column `operation`. */
+const CSV_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER", "CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
+
+/** The words of the column `status`. */
+const CSV_STATUSES = [
+  ...ORDER_STATES,
+  "refused",
+  "waiting",
+  "duplicate",
+  "held",
+  "cancel_refused",
+  "hold_refused",
+  "released",
+  "release_refused",
+  "status_refused",
+] as const;
+
+const wordSchema = z.string().min(1);
+
+const wordsSchema = z.strictObject({
+  status: z
+    .partialRecord(z.enum(CSV_STATUSES), wordSchema)
+    .optional()
+    .describe("Words of the column status, such as { completed: erledigt }."),
+  operation: z
+    .partialRecord(z.enum(CSV_OPERATIONS), wordSchema)
+    .optional()
+    .describe("Words of the column operation, such as { STORE: Einlagern }."),
+  facility: z
+    .record(z.string(), wordSchema)
+    .optional()
+    .describe("Words of the column facility by the name under `facilities`, such as { NORTH: Nord }."),
+});
+
+/** Failures that can reach a lab by their code; any other is known too, so that none has to be left out of a table. */
+const FAILURE_CODES = Object.keys(FAILURES) as [FailureCode, ...FailureCode[]];
 
 /** How results are written back: the part `results` of a profile. */
 export const resultsSchema = z.strictObject({
@@ -62,17 +150,76 @@ export const resultsSchema = z.strictObject({
     .string()
     .optional()
     .describe("IANA zone or offset such as +02:00 of the timestamps; UTC unless set."),
+  marker: z
+    .string()
+    .regex(
+      /^(?:\{stem\})?\.[A-Za-z0-9][A-Za-z0-9._-]{0,19}$/,
+      "expected an ending such as .ok for NAME.csv.ok, or {stem}.ok for NAME.ok",
+    )
+    .optional()
+    .describe(
+      "An empty file that is written behind each file of results, once that is whole: .ok for NAME.csv.ok, {stem}.ok for NAME.ok; none unless set.",
+    ),
+  reasons: z
+    .partialRecord(z.enum(FAILURE_CODES), wordSchema)
+    .optional()
+    .describe(
+      "The lab's words for reasons, by failure code (docs/errors.md); {text} puts in the shipped words. For NTE, ERR, ORC-16 and OBX, and the CSV column error.",
+    ),
+  suffix: z
+    .string()
+    .regex(/^\.[A-Za-z0-9][A-Za-z0-9._-]{0,19}$/, "expected an ending such as .hl7 or .txt")
+    .optional()
+    .describe("HL7: what the names of files of results end in; .hl7 unless set."),
+  delimiter: z
+    .enum([",", ";", "\t", "|"])
+    .optional()
+    .describe("CSV: what separates the columns; that of the input file unless set."),
+  quote: z
+    .string()
+    .regex(/^[!-+\--/:<-@[-`{}~]$/, "expected one punctuation mark that separates no columns")
+    .optional()
+    .describe("CSV: the quote character; a double quote unless set."),
+  columns: z
+    .array(columnEntrySchema)
+    .min(1)
+    .optional()
+    .describe(
+      "CSV: the columns in their order, each by its name, as { order_number: Auftrag } with a heading of its own, or as { value: LAB-7, header: Quelle } for a constant.",
+    ),
+  words: wordsSchema
+    .optional()
+    .describe("CSV: the lab's words in the columns status, operation and facility."),
+  dateFormat: z
+    .string()
+    .optional()
+    .describe(
+      "CSV: how stored_at and updated_at are written, such as dd.MM.yyyy HH:mm, in `timeZone`; ISO 8601 unless set.",
+    ),
+  decimal: z
+    .enum([".", ","])
+    .optional()
+    .describe(
+      "CSV: the decimal mark of a canister, cane or position that is a number: with a comma 1.5 is written 1,5, which a German spreadsheet takes for no date.",
+    ),
+  fileName: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "CSV: the name of a file of results, such as {stem}-ergebnis-{number}.csv, from {input}, {stem} (without its ending), {connector}, {date} (yyyyMMdd) and {number} or {number:4}, which must be there; {input}.results-{number}.csv unless set.",
+    ),
   encoding: z
     .string()
     .optional()
     .describe(
-      "Character set of what is sent, such as utf-8 (unless set), windows-1252 or 8859/1; as-received for that of the message it is about (HL7).",
+      "Character set of what is sent, such as utf-8, windows-1252 or 8859/1; as-received for that of the message or file it is about. Unless set utf-8 for HL7 and as-received for CSV.",
     ),
   byteOrderMark: z
     .boolean()
     .optional()
     .describe(
-      "CSV: whether files in UTF-8 begin with a byte order mark, by which some spreadsheets know UTF-8.",
+      "CSV: whether files in UTF-8 begin with a byte order mark, by which some spreadsheets know UTF-8; with `encoding: as-received` as the input file does, unless set.",
     ),
   version: z
     .string()

@@ -45,6 +45,7 @@ describe("reading a CSV file", () => {
       delimiter: ",",
       width: 2,
       encoding: "utf-8",
+      hasByteOrderMark: false,
     });
     expect(
       items.slice(1).map((item) => (item.kind === "row" ? [item.row.line, item.row.raw] : item)),

@@ -1,15 +1,22 @@
 import { describe, expect, it, test } from "vitest";
-import { csvResultColumns, csvResultFile, csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
+import type { FileDialect } from "../../../src/core/intake.ts";
+import { csvResultFile, csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
+import { csvResultColumns } from "../../../src/mapping/profile/results-schema.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { failureOf } from "../../formats/hl7/failure-of.ts";
 import { csvProfile } from "../mapped.ts";
 import { acknowledged, changed, outcomeOrder, refused } from "../outcomes.ts";
 
+/** An input file of that name. */
+const about = (inputName: string, dialect?: FileDialect) => ({
+  ...{ inputName, dialect, connector: "bench", at: new Date("2026-11-20T23:30:00Z") },
+});
+
 describe("CSV results", () => {
   test("have the columns of the documentation and one row per container", async () => {
     const containers = [...outcomeOrder().containers, { label: "STRAW-2", description: "" }];
     const rows = csvResultRows(changed({ containers }), await csvProfile());
-    expect(csvResultFile("orders.csv", 3, rows)).toEqual({
+    expect(csvResultFile(about("orders.csv"), 3, rows, (await csvProfile()).results)).toEqual({
       fileName: "orders.csv.results-3.csv",
       bytes: Buffer.from(
         [
@@ -76,11 +83,15 @@ describe("CSV results", () => {
   });
 
   test("never hold what a spreadsheet would run as a formula", async () => {
-    const rows = csvResultRows(changed({ placerOrderNumber: "=cmd|' /C calc'!A0" }), await csvProfile());
-    expect(csvResultFile("orders.csv", 1, rows).bytes.toString()).toContain("\r\n'=cmd|' /C calc'!A0,");
+    const profile = await csvProfile();
+    const rows = csvResultRows(changed({ placerOrderNumber: "=cmd|' /C calc'!A0" }), profile);
+    expect(csvResultFile(about("orders.csv"), 1, rows, profile.results).bytes.toString()).toContain(
+      "\r\n'=cmd|' /C calc'!A0,",
+    );
   });
 
-  test("keep input files with like names apart, whatever the names hold", () => {
+  test("keep input files with like names apart, whatever the names hold", async () => {
+    const { results } = await csvProfile();
     const names = [
       "orders 1.csv",
       "a/b.csv",
@@ -89,7 +100,7 @@ describe("CSV results", () => {
       `${"x".repeat(300)}1`,
       `${"x".repeat(300)}2`,
     ];
-    const written = names.map((name) => csvResultFile(name, 1, []).fileName);
+    const written = names.map((name) => csvResultFile(about(name), 1, [], results).fileName);
     expect(new Set(written).size).toBe(names.length);
     expect(written[0]).toBe("orders 1.csv.results-1.csv");
     for (const name of written) expect(name).toMatch(/^[^/\\:]{1,200}$/);
@@ -101,7 +112,7 @@ type Results = NonNullable<ProfileDefinition["results"]>;
 /** The bytes of a results file about one order. */
 async function fileOf(order: Parameters<typeof changed>[0], results: Results): Promise<Buffer> {
   const profile = await csvProfile({ results });
-  return csvResultFile("in.csv", 1, csvResultRows(changed(order), profile), profile.results).bytes;
+  return csvResultFile(about("in.csv"), 1, csvResultRows(changed(order), profile), profile.results).bytes;
 }
 const labelled = (label: string) => ({ containers: [{ label, description: "" }] });
 

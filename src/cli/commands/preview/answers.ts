@@ -161,7 +161,7 @@ export function createAnswers(
         seed: [fileName],
         settings: profile.results,
       });
-      const name = mllp ? undefined : batchFileName(fileName, SAMPLE_INSTANCE, 1);
+      const name = mllp ? undefined : batchFileName(fileName, SAMPLE_INSTANCE, 1, profile.results.suffix);
       return { kind: "hl7", fileName: name, text: readText(bytes) };
     },
   };

@@ -1,0 +1,77 @@
+import type { FileDialect } from "../../core/intake.ts";
+import { type Encoding, findEncoding, isWide } from "../../formats/encoding.ts";
+import type { ResultColumn, ResultsDefinition } from "../profile/results-schema.ts";
+import type { FileNamePattern } from "./file-name.ts";
+import type { ResultEncoding } from "./result-charset.ts";
+import { formatDate } from "./timestamp.ts";
+
+/** One column of a file: what it holds and its heading, or a constant. */
+export type CsvColumn =
+  | { readonly column: ResultColumn; readonly header: string }
+  | { readonly value: string; readonly header: string };
+
+/** How CSV results are written; defaults filled in, but for what the input file decides. */
+export interface CsvResultSettings {
+  readonly columns: readonly CsvColumn[];
+  /** That of the input file where undefined. */
+  readonly delimiter: string | undefined;
+  readonly quote: string;
+  /** As the input file where undefined and the character set is the input's. */
+  readonly byteOrderMark: boolean | undefined;
+  readonly words: NonNullable<ResultsDefinition["words"]>;
+  /** Undefined: ISO 8601. */
+  readonly dateFormat: string | undefined;
+  readonly decimal: "." | ",";
+  readonly fileName: FileNamePattern;
+}
+
+const PLACES: ReadonlySet<ResultColumn> = new Set<ResultColumn>(["canister", "cane", "position"]);
+const TIMES: ReadonlySet<ResultColumn> = new Set<ResultColumn>(["stored_at", "updated_at"]);
+
+const ISO_WITH_OFFSET = "yyyy-MM-ddTHH:mm:ssXXX";
+
+/** A value as the lab writes it: its word for a status, operation or facility, its date and its decimal mark. */
+export function labCell(
+  column: ResultColumn,
+  value: string,
+  { words, dateFormat, decimal }: CsvResultSettings,
+  timeZone: string,
+): string {
+  if (column === "status" || column === "operation" || column === "facility") {
+    const table: Readonly<Partial<Record<string, string>>> = words[column] ?? {};
+    return (Object.hasOwn(table, value) ? table[value] : undefined) ?? value;
+  }
+  if (TIMES.has(column)) {
+    if (dateFormat !== undefined) return formatDate(value, dateFormat, timeZone);
+    // In UTC a time stays as it was given, with its fractions.
+    return timeZone === "UTC" ? value : formatDate(value, ISO_WITH_OFFSET, timeZone);
+  }
+  return decimal === "," && PLACES.has(column) && /^-?\d+\.\d+$/.test(value)
+    ? value.replace(".", ",")
+    : value;
+}
+
+/** What of a file's form the profile and the input file decide together. */
+export interface CsvForm {
+  readonly delimiter: string;
+  readonly encoding: Encoding;
+  readonly hasByteOrderMark: boolean;
+}
+
+/** The form of a file of results about an input file; about no file it is UTF-8 with commas. */
+export function csvFormOf(
+  wanted: ResultEncoding | undefined,
+  { delimiter, byteOrderMark }: CsvResultSettings,
+  input: FileDialect | undefined,
+): CsvForm {
+  const isReceived = wanted === undefined || wanted === "as-received";
+  const encoding = (isReceived ? findEncoding(input?.encoding ?? "utf-8") : wanted) ?? "utf-8";
+  return {
+    delimiter: delimiter ?? input?.delimiter ?? ",",
+    encoding,
+    // In UTF-16 nothing else says what it is.
+    hasByteOrderMark:
+      isWide(encoding) ||
+      (encoding === "utf-8" && (byteOrderMark ?? (isReceived && input?.hasByteOrderMark === true))),
+  };
+}

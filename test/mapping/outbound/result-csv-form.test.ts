@@ -1,0 +1,233 @@
+import { describe, expect, it, test } from "vitest";
+import type { FileDialect } from "../../../src/core/intake.ts";
+import type { Outcome, OutcomeOrder } from "../../../src/core/outcome.ts";
+import { csvResultFile, csvResultRows, csvResultSeries } from "../../../src/mapping/outbound/result-csv.ts";
+import { type ProfileDefinition, profileSchema } from "../../../src/mapping/profile/schema.ts";
+import { failureOf } from "../../formats/hl7/failure-of.ts";
+import { csvProfile, problemsOf } from "../mapped.ts";
+import { changed, refused } from "../outcomes.ts";
+
+type Results = NonNullable<ProfileDefinition["results"]>;
+
+const EXCEL: FileDialect = { delimiter: ";", encoding: "windows-1252", hasByteOrderMark: false };
+
+/** The file of results about an outcome, as bytes and as lines of cells. */
+async function write(outcome: Outcome, results: Results, dialect?: FileDialect, inputName = "in.csv") {
+  const profile = await csvProfile({ results });
+  const about = { ...outcome, message: { ...outcome.message, dialect } } as Outcome;
+  const target = { inputName, dialect, connector: "bench", at: outcome.occurredAt };
+  const { fileName, bytes } = csvResultFile(target, 7, csvResultRows(about, profile), profile.results);
+  return {
+    fileName,
+    bytes,
+    text: bytes.toString("latin1"),
+    series: csvResultSeries(target, profile.results),
+  };
+}
+const rowsOf = async (order: Partial<OutcomeOrder>, results: Results, dialect?: FileDialect) =>
+  (await write(changed(order), results, dialect)).text.split("\r\n").slice(0, -1);
+
+const CELLS: Results = { columns: ["order_number", "storage", "canister", "position", "stored_at"] };
+const stored = (location: object) => ({ containers: [{ label: "V-1", description: "", location }] });
+
+describe("a CSV file of results", () => {
+  it("is written as its input file: delimiter, character set and byte order mark", async () => {
+    const order = stored({ storageName: "Kühlraum" });
+    expect(await rowsOf(order, CELLS, EXCEL)).toEqual([
+      "order_number;storage;canister;position;stored_at",
+      "LAB-1;K\xfchlraum;;;",
+    ]);
+    const marked = { delimiter: "\t", encoding: "utf-8", hasByteOrderMark: true };
+    expect((await rowsOf(order, CELLS, marked))[0]).toBe(
+      "\xef\xbb\xbforder_number\tstorage\tcanister\tposition\tstored_at",
+    );
+    const wide = { delimiter: ",", encoding: "utf-16le", hasByteOrderMark: true };
+    expect((await write(changed(order), CELLS, wide)).bytes.toString("utf16le")).toMatch(
+      /^\ufefforder_number,/,
+    );
+  });
+
+  it("is written otherwise where the profile says so", async () => {
+    const results: Results = { ...CELLS, delimiter: "|", encoding: "utf-8", quote: "'" };
+    expect(await rowsOf(stored({ storageName: "Kühl|raum" }), results, EXCEL)).toEqual([
+      "order_number|storage|canister|position|stored_at",
+      `LAB-1|'${Buffer.from("Kühl|raum").toString("latin1")}'|||`,
+    ]);
+    const unmarked = { delimiter: ",", encoding: "utf-8", hasByteOrderMark: true };
+    expect((await rowsOf({}, { ...CELLS, byteOrderMark: false }, unmarked))[0]).toMatch(/^order_number/);
+  });
+
+  it("is not made where the input's character set would change a value", async () => {
+    const profile = await csvProfile();
+    const outcome = changed(stored({ storageName: "Łódź" }));
+    const about = { ...outcome, message: { ...outcome.message, dialect: EXCEL } } as Outcome;
+    expect(failureOf(() => csvResultRows(about, profile))).toEqual({
+      code: "RESULT_NOT_ENCODABLE",
+      message: "column storage holds a character that windows-1252 does not have",
+    });
+    const without = await csvProfile({ results: { columns: ["order_number", "status"] } });
+    expect(csvResultRows(about, without)).toEqual([{ order_number: "LAB-1", status: "completed" }]);
+  });
+
+  it("is not made where the input's character set lacks a heading", async () => {
+    const profile = await csvProfile({ results: { columns: [{ status: "Stan zamówienia Ł" }] } });
+    const outcome = changed();
+    const about = { ...outcome, message: { ...outcome.message, dialect: EXCEL } } as Outcome;
+    expect(failureOf(() => csvResultRows(about, profile))?.message).toBe(
+      "the heading Stan zamówienia Ł holds a character that windows-1252 does not have",
+    );
+  });
+
+  it("has the columns that the profile names, in its order and with its headings", async () => {
+    const columns: Results["columns"] = [
+      { status: "Stand" },
+      { value: "LAB-7", header: "Quelle" },
+      { column: "container_label", header: "Röhrchen" },
+      "facility",
+      "container_id",
+      "input_file",
+      { order_number: "Auftrag" },
+    ];
+    expect(await rowsOf({}, { columns }, EXCEL)).toEqual([
+      "Stand;Quelle;R\xf6hrchen;facility;container_id;input_file;Auftrag",
+      "completed;LAB-7;STRAW-1;NORTH;9001;order.hl7;LAB-1",
+    ]);
+  });
+
+  it("has the lab's words for states, operations and facilities, and its own for others", async () => {
+    const columns: Results["columns"] = ["status", "operation", "facility"];
+    const words: Results["words"] = {
+      status: { completed: "erledigt", refused: "abgelehnt" },
+      operation: { STORE: "Einlagern" },
+      facility: { NORTH: "Nord" },
+    };
+    expect((await rowsOf({}, { columns, words }))[1]).toBe("erledigt,Einlagern,Nord");
+    expect((await rowsOf({ state: "failed", operation: "RETRIEVAL" }, { columns, words }))[1]).toBe(
+      "failed,RETRIEVAL,Nord",
+    );
+    expect((await write(refused([]), { columns, words })).text).toBe(
+      "status,operation,facility\r\nabgelehnt,,\r\n",
+    );
+  });
+
+  it("has times in the lab's format and zone", async () => {
+    const columns: Results["columns"] = ["stored_at", "updated_at"];
+    const timeZone = "Europe/Vienna";
+    expect((await rowsOf({}, { columns, dateFormat: "dd.MM.yyyy HH:mm", timeZone }))[1]).toBe(
+      "20.11.2026 14:05,20.11.2026 14:06",
+    );
+    expect((await rowsOf({}, { columns, timeZone }))[1]).toBe(
+      "2026-11-20T14:05:00+01:00,2026-11-20T14:06:07+01:00",
+    );
+    const odd = stored({ storedAt: "yesterday" });
+    expect((await rowsOf(odd, { columns, dateFormat: "d.M.yyyy" }))[1]).toBe("yesterday,20.11.2026");
+  });
+
+  it("has places that are numbers with the lab's decimal mark, and all else as it is", async () => {
+    const order = stored({ storageName: "1.5", canister: "1.5", position: "A 1.5" });
+    expect((await rowsOf(order, { ...CELLS, decimal: "," }, EXCEL))[1]).toBe("LAB-1;1.5;1,5;A 1.5;");
+    expect((await rowsOf(order, CELLS, EXCEL))[1]).toBe("LAB-1;1.5;1.5;A 1.5;");
+  });
+
+  it("has the failure's code and the lab's words for it", async () => {
+    const results: Results = {
+      columns: ["error", "error_code"],
+      reasons: { MAPPING_CODE_UNKNOWN: "unbekannter Schlüssel ({text})", SUBJECT_MISMATCH: "andere Person" },
+    };
+    const problems = [
+      { code: "MAPPING_CODE_UNKNOWN", place: "line 2, column Ort", message: 'holds "WEST"' },
+      { code: "MAPPING_DATE_INVALID", place: "line 2, column geboren", message: "is no date" },
+    ] as const;
+    expect((await write(refused(problems), results, EXCEL)).text.split("\r\n")[1]).toBe(
+      '"line 2, column Ort: unbekannter Schl\xfcssel (holds ""WEST""); line 2, column geboren: is no date";MAPPING_CODE_UNKNOWN',
+    );
+    const parked = { state: "parked", reason: { code: "SUBJECT_MISMATCH", text: "another name" } } as const;
+    expect((await rowsOf(parked, results))[1]).toBe("andere Person,SUBJECT_MISMATCH");
+  });
+});
+
+describe("the name of a file of results", () => {
+  test.each([
+    [undefined, "in.csv.results-7.csv", "in.csv.results-{number}.csv"],
+    ["{stem}_{number:4}.txt", "in_0007.txt", "in_{number}.txt"],
+    ["{connector}-{date}-{number}.csv", "bench-20261120-7.csv", "bench-20261120-{number}.csv"],
+  ])("of %s is numbered among those that differ in nothing else", async (fileName, name, series) => {
+    expect(await write(changed(), fileName === undefined ? {} : { fileName })).toMatchObject({
+      fileName: name,
+      series,
+    });
+  });
+
+  it("has no character of the input's name that a file system takes amiss", async () => {
+    const { fileName } = await write(changed(), { fileName: "{stem}-{number}.csv" }, undefined, "a/b:c.csv");
+    expect(fileName).toMatch(/^a_b_c-7\.csv$/);
+  });
+});
+
+describe("a mistake in the settings of CSV results", () => {
+  const mistakes = (results: Results) => problemsOf({ extends: "builtin/csv-orders", results });
+
+  test.each([
+    [{ fileName: "{stem}.csv" }, "results.fileName: expected {number} once: it makes each name another one"],
+    [
+      { fileName: "{stem}{number}.csv" },
+      "results.fileName: expected {number} apart from other values and digits",
+    ],
+    [
+      { fileName: "{name}-{number}.csv" },
+      "results.fileName: {name} stands for nothing; expected {input}, {stem}",
+    ],
+    [{ fileName: "../{number}.csv" }, "results.fileName: expected a name without any folder"],
+    [{ fileName: "{number}.tmp" }, "results.fileName: .tmp is the ending of files that are not done"],
+    [{ fileName: ".{number}.csv" }, "results.fileName: expected a name that does not begin with a dot"],
+    [{ fileName: "x-{number}" }, "results.fileName: expected an ending such as .csv"],
+    [
+      { dateFormat: "DD.MM.YYYY" },
+      "results.dateFormat: DD.MM.YYYY: D stands for nothing; expected yyyy, MM, dd",
+    ],
+    [
+      { dateFormat: "dd.MM." },
+      "results.dateFormat: dd.MM.: expected yyyy, MM and dd, as in dd.MM.yyyy HH:mm",
+    ],
+    [{ marker: "{stem}.csv" }, "results.marker: {stem}.csv is the name of the file of results itself"],
+    [
+      { columns: ["status", { operation: "status" }] },
+      "results.columns: two columns have the heading status; expected each heading once",
+    ],
+    [
+      { encoding: "windows-1252", words: { status: { completed: "Łódź" } } },
+      "results.words.status.completed: holds a character that windows-1252 of results.encoding does not have",
+    ],
+    [{ suffix: ".txt" }, "results.suffix: is for HL7 profiles"],
+  ] as [Results, string][])("%j is refused with its place and what is expected", async (results, words) => {
+    const [mistake, ...more] = await mistakes(results);
+    expect(mistake).toContain(words);
+    expect(more).toEqual([]);
+  });
+
+  test.each(["delimiter", "quote", "columns", "words", "dateFormat", "decimal", "fileName"])(
+    "%s is refused for HL7",
+    async (key) => {
+      const values: Record<string, unknown> = {
+        ...{ delimiter: ";", quote: "'", columns: ["status"], words: {}, dateFormat: "yyyy-MM-dd" },
+        ...{ decimal: ",", fileName: "{number}.csv" },
+      };
+      const results = { [key]: values[key] } as Results;
+      expect(await problemsOf({ extends: "builtin/hl7-orders", results })).toEqual([
+        `results.${key}: is for CSV profiles`,
+      ]);
+    },
+  );
+
+  test.each([
+    { columns: ["colour"] },
+    { columns: [{ order_number: "A", status: "B" }] },
+    { words: { status: { done: "x" } } },
+    { reasons: { NO_SUCH_CODE: "x" } },
+    { marker: "ok" },
+    { quote: ";" },
+    { quote: "|" },
+  ])("%j does not fit the schema", (results) => {
+    expect(profileSchema.safeParse({ results }).success).toBe(false);
+  });
+});
