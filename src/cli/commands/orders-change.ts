@@ -16,6 +16,7 @@ import {
   retryOrder,
 } from "../../ledger/orders/acts.ts";
 import { type CancelResult, cancelOrder } from "../../ledger/orders/cancellations.ts";
+import { isUnreconciled } from "../../ledger/orders/end-reconciling.ts";
 import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
 import { findRestored, liftRestored } from "../../ledger/restored/restore.ts";
 import type { ServiceClient } from "../../service/client.ts";
@@ -25,10 +26,12 @@ import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig, withLedger, withService } from "../open.ts";
 import { nameOf } from "../output/why-waiting.ts";
 import type { Act as CommandAct, Session } from "../session.ts";
+import { searchWords, sendAgain } from "./orders-send-again.ts";
 
 interface ChangeOptions extends ActOptions {
   readonly state?: readonly OrderState[];
   readonly override?: boolean;
+  readonly notAtService?: boolean;
 }
 
 type Change = (pool: pg.Pool, order: LedgerOrder, act: Act) => Promise<ActResult>;
@@ -48,14 +51,26 @@ const SERVICE_WITHIN_MS = 60_000;
 
 /** `orders retry`, `orders discard` and `orders release`: status 1 when one of the orders could not be changed. */
 export function changeOrders(name: keyof typeof CHANGES): CommandAct {
-  return async (session, words: readonly string[], { state, reason, yes, override }: ChangeOptions) => {
+  return async (session, words: readonly string[], options: ChangeOptions) => {
+    const { state, reason, yes, override, notAtService } = options;
     if ((words.length === 0) === (state === undefined))
       throw new Failure("CLI_USAGE", `orders ${name}: name orders, or choose them with --state`);
+    if (override && notAtService)
+      throw new Failure(
+        "CLI_USAGE",
+        "orders retry: --override and --not-at-service are for different orders",
+      );
     if (override) requireReason("orders retry --override", reason);
+    if (notAtService) requireReason("orders retry --not-at-service", reason);
     const [verb, change, doneWords] = CHANGES[name];
-    return onOrders(session, { words, state, verb, yes }, async (pool, order) => {
+    return onOrders(session, { words, state, verb, yes }, async (pool, order, config) => {
       const act: Act = { actor: session.actor, reason };
-      if (!override) return changedOf(order, await change(pool, order, act), doneWords);
+      if (notAtService) return sendAgain({ session, pool, config }, order, act);
+      if (!override) {
+        const isSearched = name === "retry" && isUnreconciled(order);
+        const done = isSearched ? searchWords(order, config) : doneWords;
+        return changedOf(order, await change(pool, order, act), done);
+      }
       const result = await overrideOrder(pool, order, act);
       return result === "not applicable"
         ? [false, "is not parked because it matches another order; nothing was done"]
@@ -168,7 +183,10 @@ function changedOf(order: LedgerOrder, result: ActResult, doneWords: string): Ch
   const words = {
     done: doneWords,
     "still on hold": `${doneWords} once it is released: it stays on hold (cryobridge orders release)`,
-    "not applicable": `can't be changed that way: it is ${order.state}${order.heldAt ? " and on hold" : ""}`,
+    "not applicable":
+      order.state === "submitting"
+        ? "is in a worker's hands right now, and tried already; see cryobridge orders show"
+        : `can't be changed that way: it is ${order.state}${order.heldAt ? " and on hold" : ""}`,
     "reason wanted": "may be at the storage service, so discarding it wants a reason: add --reason",
   };
   return [result === "done" || result === "still on hold", words[result]];

@@ -47,6 +47,10 @@ export function define(orders: Command, cli: Cli): void {
         "--override",
         "have it done although another order asks for the same container or has its number; with --reason",
       );
+      command.option(
+        "--not-at-service",
+        "you have looked and the service has nothing of it: end the search for its lost call and send it again; with --reason",
+      );
     }
   }
   orders
@@ -90,7 +94,7 @@ export function define(orders: Command, cli: Cli): void {
 
 const WHY = "why, for the audit";
 const REASON = {
-  retry: `${WHY} (required with --override)`,
+  retry: `${WHY} (required with --override and --not-at-service)`,
   discard: `${WHY} (required for an order that the service may have)`,
   release: WHY,
 } as const;

@@ -26,6 +26,8 @@ const WORDS: Readonly<Record<string, (detail: Detail) => string>> = {
       : detail.found === "subject"
         ? "the lost call had registered the subject; the order goes on"
         : `the lost call had no effect${after(detail.checks, ", found in ", " checks")}; the order goes on`,
+  not_at_service: (detail) =>
+    `not at the service, says ${text(detail.actor) ?? "an operator"}${after(detail.reason, ": ")}; a last check found nothing, and the order is sent again`,
   compared: () =>
     "the ledger was restored from an older copy; the service has nothing of the order, which goes on",
   adopted: (detail) =>

@@ -220,6 +220,31 @@ export async function guardChanged(order: LedgerOrder, deps: SubmitDeps, signal:
 }
 
 /**
+ * Looks once for what a lost call of an order may have made, for a person who says that it made nothing.
+ *
+ * @returns what there is, in words: also what nothing proves to be this order's, or another order has; undefined for nothing
+ */
+export async function findTraces(
+  order: LedgerOrder,
+  deps: Pick<SubmitDeps, "pool" | "service"> & {
+    readonly settings: Pick<SubmitDeps["settings"], "correlation">;
+  },
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (order.intent === "subject") {
+    const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);
+    return known === undefined ? undefined : "the subject";
+  }
+  const surface = order.surface ?? "request";
+  const { matches, candidates, marked = [], traces = [] } = await findCreated(surface, order, deps, signal);
+  const claimed = await findClaimed(deps.pool, surface, candidates, order.id);
+  const possible = candidates.filter((id) => !claimed.has(id));
+  const ids = [...new Set([...matches, ...marked, ...possible])];
+  if (ids.length > 0) return `${(ids.length === 1 ? WORD : WORDS)[surface]} ${ids.join(", ")}`;
+  return traces.length > 0 ? `containers ${traces.join(", ")}` : undefined;
+}
+
+/**
  * Looks at the service for what the calls of an order made since the first of them, on the surface that they went to; of one
  * that was changed since, for what it asked for then.
  *

@@ -59,10 +59,10 @@ returning id`;
 export type ActResult = "done" | "still on hold" | "not applicable" | "reason wanted";
 
 /**
- * Runs an act on an order as it stands at this moment, whatever the person saw before, with nobody else acting on it
+ * Runs a person's act on an order as it stands at this moment, whatever the person saw before, with nobody else acting on it
  * meanwhile; writes the audit when something was done.
  */
-async function act(
+export async function act(
   pool: pg.Pool,
   orderId: number,
   by: Act,

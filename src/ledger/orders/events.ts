@@ -69,6 +69,7 @@ const WORDS: Readonly<Record<string, string>> = {
   refused_for_now: "order refused for now; it is tried again",
   unanswered: "order's call got no definite answer; the service is checked for it",
   reconciled: "order's lost call had no effect; the order goes on",
+  not_at_service: "order's lost call had no effect, says an operator; the order goes on",
   adopted: "order's lost call was found at the service",
   submitted: "order submitted",
   accepted: "order accepted by the facility's staff",

@@ -90,7 +90,7 @@ select count(*)::integer as count
    and e.id > coalesce((select max(r.id)
                           from order_events r
                          where r.order_id = $1
-                           and r.kind = 'retried'), 0)`;
+                           and r.kind in ('retried', 'not_at_service')), 0)`;
 
 /** How often in a row nothing was found of an order's call, and the call was made again. */
 export async function countEmptyChecks(pool: pg.Pool, orderId: number): Promise<number> {
