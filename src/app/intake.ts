@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Config, ConnectorConfig } from "../config/config.ts";
+import { type Config, type ConnectorConfig, isFolderConnector } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import type { IncomingMessage, Intake } from "../core/intake.ts";
@@ -40,6 +40,14 @@ export async function openIntake(config: Config, { profiles, ...deps }: IntakePa
     ...deps,
     mapperByConnector: createMappers(config, profiles),
     batches: await openBatches(config, profiles, deps.pool),
+    answersRepeats: {
+      instanceCode,
+      connectors: new Set(
+        config.connectors.flatMap((each) =>
+          isFolderConnector(each) && each.repeatedFiles === "answer" ? [each.name] : [],
+        ),
+      ),
+    },
     repliesByConnector,
   });
 }

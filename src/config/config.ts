@@ -118,6 +118,7 @@ interface DropConnectorConfig {
   readonly folderMode: number;
   readonly alertAfterMs: number;
   readonly maxBytes: number;
+  readonly repeatedFiles: "report" | "answer";
   /** A key of `profileByName`, or a built-in profile. */
   readonly profile: string;
   readonly encoding?: EncodingSetting | undefined;
@@ -236,11 +237,12 @@ function keyOfEnvelope(envelope: FileService["listEnvelope"]): string {
 
 function toConnectorConfig(connector: FileConnector, baseDirectory: string): ConnectorConfig {
   if (connector.type === "mllp") return toMllpConfig(connector, baseDirectory);
-  const { name, marker, maxBytes, profile, encoding } = connector;
+  const { name, marker, maxBytes, repeatedFiles, profile, encoding } = connector;
   const shared = {
     name,
     marker,
     maxBytes,
+    repeatedFiles,
     profile,
     encoding,
     directories: connectorDirectories(connector, baseDirectory),

@@ -223,6 +223,12 @@ const folders = {
     .describe(
       "Marker files: a file is taken only when its marker is there too, which is then removed. With .ok the marker of order.csv is order.csv.ok, with {stem}.ok it is order.ok.",
     ),
+  repeatedFiles: z
+    .enum(["report", "answer"])
+    .default("report")
+    .describe(
+      "What a file gets that comes again with the same bytes, of which nothing is taken again: report notes it in the error folder; answer also sends again what answered the first one, byte for byte.",
+    ),
   scanInterval: duration("How often the folder is looked through.", { min: "50ms", max: "1h" }).prefault(
     "2s",
   ),

@@ -1,11 +1,14 @@
-import { readFile, rm } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { parse, stringify } from "yaml";
+import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
 import { listOrderDeliveries } from "../../src/ledger/operator/views.ts";
-import { resendDelivery } from "../../src/ledger/results/resend.ts";
+import { resendAnswers, resendDelivery } from "../../src/ledger/results/resend.ts";
 import { eventually } from "../support/eventually.ts";
 import { labCsv, omlO33 } from "../support/lab-messages.ts";
 import { withSite } from "../support/with-daemon.ts";
+import { withLedger } from "../support/with-ledger.ts";
 
 test.each([
   ["hl7", "order.hl7", omlO33({ number: "P-1" })],
@@ -32,3 +35,73 @@ test.each([
     expect(await Promise.all(sent.map(({ fileName }) => readFile(pathOf(fileName))))).toEqual(bytes);
   }),
 );
+
+test.each([
+  ["hl7", "order.hl7", omlO33({ number: "P-1" })],
+  ["csv", "order.csv", labCsv([{ number: "P-1" }])],
+] as const)(
+  "a file of %s that comes again gets its answers again where the site wants that",
+  (connector, name, text) =>
+    withSite({}, async (site) => {
+      const config = parse(await readFile(site.configFile, "utf8"));
+      for (const each of config.connectors) each.repeatedFiles = "answer";
+      await writeFile(site.configFile, stringify(config));
+      await site.start();
+      await site.drop(connector, name, text);
+      await site.waitForOrders(1);
+      const listSent = async () =>
+        (
+          await site.pool.query<{ name: string; kinds: string[] }>(
+            "select d.file_name as name, array_agg(t.kind) as kinds from deliveries d join outcomes t on t.delivery_id = d.id where d.state = 'delivered' group by d.id order by d.id",
+          )
+        ).rows;
+      await eventually(async () => {
+        const { rowCount } = await site.pool.query(
+          "select 1 from outcomes t left join deliveries d on d.id = t.delivery_id where not t.is_composed or d.state <> 'delivered'",
+        );
+        return rowCount === 0;
+      });
+      const sent = await listSent();
+      const pathOf = (fileName: string) => join(site.folder, connector, "out", fileName);
+      const answers = sent.filter(({ kinds }) => kinds.some((kind) => kind !== "changed"));
+      expect(answers).toHaveLength(1);
+      const bytes = await readFile(pathOf(answers[0]?.name ?? ""));
+      for (const each of sent) await rm(pathOf(each.name));
+      await site.drop(connector, `again-${name}`, text);
+      await eventually(async () => (await site.results(connector)).size > 0);
+      await eventually(async () => (await listSent()).length === sent.length);
+      expect([...(await site.results(connector)).keys()]).toEqual([answers[0]?.name]);
+      expect(await readFile(pathOf(answers[0]?.name ?? ""))).toEqual(bytes);
+      expect(await site.orders()).toHaveLength(1);
+    }),
+);
+
+test("the response to a file's batch is sent again with the file", () =>
+  withLedger(async ({ pool }) => {
+    const file = { connector: "lims", fileName: "day.hl7", sha256: "ab".repeat(32), sizeBytes: 1 };
+    const first = await openFile(pool, file);
+    const named = (name: string, id: number) => `${name}_CH${id}`;
+    const name = named("day.hl7", Number(first.fileId.slice(1)));
+    await closeFile(
+      pool,
+      first.fileId,
+      { status: "taken", problems: [] },
+      {
+        ...{ connector: "lims", fileName: name, bytes: Buffer.from("BHS") },
+      },
+    );
+    const again = await openFile(pool, { ...file, fileName: "day-2.hl7" });
+    const repeat = () => resendAnswers(pool, Number(again.fileId.slice(1)), "lims", named);
+    // It goes out by itself as yet.
+    expect(await repeat()).toBe(0);
+    await pool.query("update deliveries set state = 'delivered'");
+    expect(await repeat()).toBe(1);
+    const { rows } = await pool.query("select actor, action, detail from audit");
+    expect(rows).toEqual([
+      {
+        actor: "connector lims",
+        action: "resend",
+        detail: { reason: `${first.fileId} came again as ${again.fileId}` },
+      },
+    ]);
+  }));

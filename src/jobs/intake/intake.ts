@@ -2,15 +2,23 @@ import type pg from "pg";
 import type { Clock } from "../../core/clock.ts";
 import { asFailure } from "../../core/failures.ts";
 import { groupCommit } from "../../core/group-commit.ts";
-import type { Accepted, IncomingMessage, Intake, MessageVerdict, Peer } from "../../core/intake.ts";
+import type {
+  Accepted,
+  IncomingFile,
+  IncomingMessage,
+  Intake,
+  MessageVerdict,
+  Peer,
+} from "../../core/intake.ts";
 import type { Logger } from "../../core/logger.ts";
 import { formatId } from "../../ledger/ids.ts";
 import { commitMessages } from "../../ledger/messages/commit.ts";
 import { closeFile, openFile, requireFileId } from "../../ledger/messages/files.ts";
 import type { MessageRecord } from "../../ledger/messages/record.ts";
+import { resendAnswers } from "../../ledger/results/resend.ts";
 import type { MessageName } from "../../mapping/inbound/mapped-message.ts";
 import type { Mapper } from "../../mapping/inbound/mapper.ts";
-import { type BatchFileDeps, closeBatchFile } from "./batch-response.ts";
+import { type BatchFileDeps, batchFileName, closeBatchFile } from "./batch-response.ts";
 import { answerBatchFrame, type ConnectionReplies, replyTo } from "./replies.ts";
 
 /** What the intake is given. */
@@ -21,6 +29,10 @@ export interface IntakeDeps {
   readonly mapperByConnector: ReadonlyMap<string, Mapper>;
   /** How batches of files are answered; by single answers when absent. */
   readonly batches?: BatchFileDeps | undefined;
+  /** Connectors whose repeated files get their answers again. */
+  readonly answersRepeats?:
+    | { readonly connectors: ReadonlySet<string>; readonly instanceCode: string }
+    | undefined;
   /** How messages that come over connections are answered, by connector. */
   readonly repliesByConnector?: ReadonlyMap<string, ConnectionReplies> | undefined;
   /** Called after each commit, with its verdicts. */
@@ -57,7 +69,11 @@ export function createIntake(deps: IntakeDeps): Intake {
     ]),
   );
   return {
-    openFile: (file) => openFile(pool, file),
+    openFile: async (file) => {
+      const opening = await openFile(pool, file);
+      if (opening.status === "duplicate") await answerRepeat(opening.fileId, file, deps);
+      return opening;
+    },
     accept: async (source, messages) => {
       const { connector } = source;
       if ("peer" in source) {
@@ -97,6 +113,20 @@ export function createIntake(deps: IntakeDeps): Intake {
       return replies && answerBatchFrame(replies, outline, frame, accepted);
     },
   };
+}
+
+/** Has the answers to a file sent again, where the site wants that, now that its bytes came once more. */
+async function answerRepeat(
+  fileId: string,
+  { connector }: IncomingFile,
+  { pool, logger, answersRepeats }: IntakeDeps,
+): Promise<void> {
+  if (!answersRepeats?.connectors.has(connector)) return;
+  const { instanceCode } = answersRepeats;
+  const answers = await resendAnswers(pool, requireFileId(fileId), connector, (name, id) =>
+    batchFileName(name, instanceCode, id),
+  );
+  logger.info({ connector, file: fileId, answers }, "file came again; its answers are sent again");
 }
 
 /** Takes what comes over the connections of one connector: their messages share commits, in their order. */
