@@ -12,6 +12,7 @@ const DESCRIPTIONS = {
   status: "Say in a few lines how things stand: what is wrong, since when, what it affects and what to do.",
   preview:
     "Show what would become of a file: its orders, the calls to the service, and the answer or rejection. Sends and stores nothing.",
+  profile: "Show what a profile reads, with where each setting comes from, and test profiles by files.",
   orders: "List, show and act on orders.",
   messages: "List and show what came in, and map it again.",
   results: "List, show and send again what goes to the lab.",

@@ -15,6 +15,8 @@ export interface LoadedProfile<P = unknown> {
   readonly file: string;
   /** Where relative paths in it (such as `module`) start. */
   readonly directory: string;
+  /** The line of the file that a value of it stands on. */
+  lineOf(at: Path): number;
 }
 
 /** A profile as text: a place in a source. */
@@ -73,8 +75,14 @@ export function readProfiles<P>(options: ProfileOptions<P>): ProfileReading<P> {
     const validation = validate(options.schema, profile.value ?? {}, profile.source, profile.path);
     if (!validation.isValid) problems.push(...validation.problems);
     else {
-      const { file } = profile;
-      profileByName.set(profile.name, { value: validation.value, file, directory: path.dirname(file) });
+      const { file, source, path: within } = profile;
+      const lineOf = (at: Path) => source.positionOf([...within, ...at], "key").line;
+      profileByName.set(profile.name, {
+        value: validation.value,
+        file,
+        directory: path.dirname(file),
+        lineOf,
+      });
     }
   }
   return { profileByName, names, problems, warnings };

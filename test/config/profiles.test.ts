@@ -9,7 +9,9 @@ describe("mapping profiles", () => {
   it("come from the section profiles", () => {
     using folder = new ConfigFolder();
     const config = folder.load(`${USING}profiles:\n  ours: { extends: builtin/hl7-orders }\n`);
-    expect(config.profileByName.get("ours")).toEqual({
+    const ours = config.profileByName.get("ours");
+    expect(ours?.lineOf(["extends"])).toBe(USING.split("\n").length + 1);
+    expect(ours).toMatchObject({
       value: { extends: "builtin/hl7-orders" },
       file: folder.path("cryobridge.yaml"),
       directory: folder.directory,

@@ -52,7 +52,7 @@ type OrderView = ReturnType<typeof viewOfOrder>;
 type AnswerView = ReturnType<typeof viewOfAnswer>;
 
 /** A preview as programs read it and people are shown, with patients' values masked. */
-function viewOf({ messages, problems, batchAnswer, ...preview }: Preview, session: Session) {
+export function viewOf({ messages, problems, batchAnswer, ...preview }: Preview, session: Session) {
   const hide = (value: PlannedCall["query"] | PlannedCall["body"]) =>
     hideBody(value, session.mayShowPhi) as Readonly<Record<string, unknown>> | undefined;
   return {
