@@ -24,7 +24,9 @@ export function schemasAt(root: Schema, path: readonly PropertyKey[], value: unk
 export function knownKeys(schemas: readonly Schema[]): string[] {
   return schemas.flatMap((schema) => {
     const def = definition(schema);
-    return def.type === "object" ? Object.keys(def.shape) : [];
+    if (def.type === "object") return Object.keys(def.shape);
+    const key = def.type === "record" ? definition(def.keyType) : undefined;
+    return key?.type === "enum" ? Object.values(key.entries).map(String) : [];
   });
 }
 

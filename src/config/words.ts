@@ -19,6 +19,8 @@ interface IssueContext {
 }
 
 const LONGEST_QUOTE = 60;
+/** Longer lists are no help. */
+const MOST_LISTED = 40;
 
 /** A broken rule in words: what was expected, what is there, and the nearest known word. */
 export function wordsFor(issue: Leaf, context: IssueContext): Verdict[] {
@@ -62,9 +64,9 @@ export function wordsFor(issue: Leaf, context: IssueContext): Verdict[] {
 export function unknownWords(what: string, word: string, known: readonly string[], listedAs: string): string {
   const near = nearest(word, known);
   if (near !== undefined) return `unknown ${what} "${word}"; did you mean "${near}"?`;
-  return known.length > 0
-    ? `unknown ${what} "${word}"; ${listedAs}: ${known.join(", ")}`
-    : `unknown ${what} "${word}"`;
+  if (known.length === 0) return `unknown ${what} "${word}"`;
+  const shown = known.length > MOST_LISTED ? [...known.slice(0, 3), `${known.length - 3} more`] : known;
+  return `unknown ${what} "${word}"; ${listedAs}: ${shown.join(", ")}`;
 }
 
 /** A key that decides what its section is gets its choices, and the key that it may have been meant by. */

@@ -68,6 +68,21 @@ describe("mapping profiles", () => {
       "facility: { from: MSH-4, as: [trim, uper] }",
       "facility.as[1]: expected a transform: trim, upper",
     ],
+    [
+      "a state",
+      "results: { statusMap: { complete: { ORC-1: SC } } }",
+      'results.statusMap.complete: unknown key "complete"; did you mean "completed"?',
+    ],
+    [
+      "a word's column",
+      "results: { words: { operation: { Einlagern: STORE } } }",
+      'unknown key "Einlagern"; known here: STORE, RETRIEVAL, REGISTER',
+    ],
+    [
+      "a failure code",
+      "results: { reasons: { SUBJECT_MISMACH: x, FOO: y } }",
+      /SUBJECT_MISMACH"; did you mean "SUBJECT_MISMATCH"\?\n.*unknown key "FOO"; known here: \w+, \w+, \w+, \d+ more$/,
+    ],
   ])("name %s that is not known, where other forms would be possible", (_case, text, message) => {
     using folder = new ConfigFolder();
     folder.write("profiles/ours.yaml", `extends: builtin/hl7-orders\n${text}\n`);
