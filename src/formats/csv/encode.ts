@@ -8,13 +8,15 @@ const FORMULA_STARTS = "=+-@\t\r\n＝＋－＠";
 /**
  * A CSV text as RFC 4180 writes it: comma unless named otherwise, CRLF after every record, quotes only where needed. A text
  * that a spreadsheet would run as a formula gets a leading apostrophe; numbers are written as they are.
+ *
+ * @param columns the headings; undefined for a text without that record
  */
 export function encodeCsv(
-  columns: readonly string[],
+  columns: readonly string[] | undefined,
   rows: readonly (readonly CsvValue[])[],
   { delimiter = ",", quote = '"' }: { readonly delimiter?: string; readonly quote?: string } = {},
 ): string {
-  const records = [columns, ...rows].map((row) => row.map(harmless));
+  const records = (columns === undefined ? rows : [columns, ...rows]).map((row) => row.map(harmless));
   return stringify(records, {
     delimiter,
     quote,

@@ -13,6 +13,8 @@ export type CsvColumn =
 /** How CSV results are written; defaults filled in, but for what the input file decides. */
 export interface CsvResultSettings {
   readonly columns: readonly CsvColumn[];
+  /** Whether the first line has the headings. */
+  readonly hasHeader: boolean;
   /** That of the input file where undefined. */
   readonly delimiter: string | undefined;
   readonly quote: string;

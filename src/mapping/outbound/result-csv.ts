@@ -93,7 +93,7 @@ export function csvResultFile(
   const cells = rows.map((row) =>
     csv.columns.map((each) => ("value" in each ? each.value : (row[each.column] ?? ""))),
   );
-  const text = encodeCsv(headers, cells, { delimiter, quote: csv.quote });
+  const text = encodeCsv(csv.hasHeader ? headers : undefined, cells, { delimiter, quote: csv.quote });
   const encoded = encodeText(`${hasByteOrderMark ? "\ufeff" : ""}${text}`, encoding);
   if (encoded.ok) {
     return { fileName: fileNameOf(csv.fileName, { ...target, timeZone }, number), bytes: encoded.bytes };
@@ -208,7 +208,8 @@ function errorOf(
 function fitRow(row: PlainRow, { csv, timeZone }: ResultSettings, encoding: Encoding): CsvResultRow {
   const fitted: Partial<Record<ResultColumn, string>> = {};
   for (const each of csv.columns) {
-    if (!isEncodable(each.header, encoding)) throw unfit(`the heading ${each.header}`, encoding);
+    if (csv.hasHeader && !isEncodable(each.header, encoding))
+      throw unfit(`the heading ${each.header}`, encoding);
     if ("value" in each) {
       if (!isEncodable(each.value, encoding)) throw unfit(`the constant of ${each.header}`, encoding);
       continue;

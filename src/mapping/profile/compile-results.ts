@@ -7,7 +7,7 @@ import type { ResultEncoding } from "../outbound/result-charset.ts";
 import { dateFormatMistake, isTimeZone } from "../outbound/timestamp.ts";
 import type { Complain } from "./compile-rules.ts";
 import type { ResultSettings } from "./profile.ts";
-import { csvResultColumns, type ResultsDefinition } from "./results-schema.ts";
+import { csvResultColumns, RESULT_COLUMNS, type ResultsDefinition } from "./results-schema.ts";
 import type { ProfileDefinition } from "./schema.ts";
 
 const HL7_KEYS = [
@@ -28,6 +28,7 @@ const CSV_KEYS = [
   "delimiter",
   "quote",
   "columns",
+  "header",
   "words",
   "dateFormat",
   "decimal",
@@ -139,7 +140,7 @@ function compileCsvResults(
   complain: Complain,
 ): CsvResultSettings {
   const { dateFormat, byteOrderMark } = given;
-  const columns = compileColumns(given);
+  const columns = compileColumns(given, complain);
   const headers = columns.map(({ header }) => header);
   const twice = headers.find((header, index) => headers.indexOf(header) < index);
   if (twice !== undefined)
@@ -154,6 +155,7 @@ function compileCsvResults(
     quote: given.quote ?? '"',
     // A character set of its own has nothing to do with the input's mark.
     byteOrderMark: byteOrderMark ?? (encoding === "as-received" ? undefined : false),
+    hasHeader: given.header ?? true,
     words: given.words ?? {},
     dateFormat,
     decimal: given.decimal ?? ".",
@@ -162,11 +164,26 @@ function compileCsvResults(
 }
 
 /** The columns that are named; each has its own name for its heading unless it has another. */
-function compileColumns({ columns }: ResultsDefinition): CsvColumn[] {
-  return (columns ?? csvResultColumns).flatMap((entry): CsvColumn[] => {
-    if (typeof entry === "string") return [{ column: entry, header: entry }];
-    if ("header" in entry && entry.header !== undefined) return [entry as CsvColumn];
-    return Object.entries(entry).map(([column, header]) => ({ column, header }) as CsvColumn);
+function compileColumns({ columns }: ResultsDefinition, complain: Complain = () => {}): CsvColumn[] {
+  return (columns ?? csvResultColumns).flatMap((entry, index): CsvColumn[] => {
+    const refuse = (message: string): CsvColumn[] => {
+      complain(`results.columns[${index}]`, message);
+      return [];
+    };
+    const { value, header: heading, ...named } = typeof entry === "string" ? { [entry]: entry } : entry;
+    if (value !== undefined && heading !== undefined && Object.keys(named).length === 0)
+      return [{ value, header: heading }];
+    const [[name, header] = [], ...more] = Object.entries(named);
+    if (name === undefined || value !== undefined || heading !== undefined || more.length > 0)
+      return refuse(
+        "expected a column, { COLUMN: its heading }, or { value: a constant, header: its heading }",
+      );
+    const column = RESULT_COLUMNS.find((known) => known === name);
+    if (column === undefined)
+      return refuse(`there is no column ${name}; expected one of ${RESULT_COLUMNS.join(", ")}`);
+    if (header === undefined || header.trim() === "")
+      return refuse(`${name}: expected the words of its heading`);
+    return [{ column, header: header.trim() }];
   });
 }
 

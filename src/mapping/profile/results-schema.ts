@@ -54,27 +54,10 @@ export type ResultColumn = (typeof RESULT_COLUMNS)[number];
 /** The columns of a results file, in their order, where the profile names none. */
 export const csvResultColumns = RESULT_COLUMNS.slice(0, RESULT_COLUMNS.indexOf("error_code"));
 
-const columnSchema = z.enum(RESULT_COLUMNS);
-const headerSchema = z.string().trim().min(1, "expected the words of the heading");
-
-const columnEntrySchema = z.union(
-  [
-    columnSchema,
-    z.strictObject({ column: columnSchema, header: headerSchema }),
-    z
-      .strictObject({ value: z.string(), header: headerSchema })
-      .describe("A constant, the same in every row."),
-    z
-      .partialRecord(columnSchema, headerSchema)
-      .refine(
-        (entry) => Object.keys(entry).length === 1,
-        "expected one column, such as { order_number: Order }",
-      ),
-  ],
-  {
-    error: `expected a column, { COLUMN: its heading }, or { value: a constant, header: its heading }; the columns are ${RESULT_COLUMNS.join(", ")}`,
-  },
-);
+/** A column's name, or one with its heading; {@link compileResults} says more of a wrong one than a union could. */
+const columnEntrySchema = z.union([z.string(), z.record(z.string(), z.string())], {
+  error: "expected the name of a column, or { COLUMN: its heading }",
+});
 
 /** The words of the column `operation`. */
 const CSV_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER", "CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
@@ -185,8 +168,9 @@ export const resultsSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      "CSV: the columns in their order, each by its name, as { order_number: Auftrag } with a heading of its own, or as { value: LAB-7, header: Quelle } for a constant.",
+      `CSV: the columns in their order, each by its name, as { order_number: Auftrag } with a heading of its own, or as { value: LAB-7, header: Quelle } for a constant. There are ${RESULT_COLUMNS.join(", ")}.`,
     ),
+  header: z.boolean().optional().describe("CSV: whether the first line has the headings; true unless set."),
   words: wordsSchema
     .optional()
     .describe("CSV: the lab's words in the columns status, operation and facility."),

@@ -82,7 +82,7 @@ describe("a CSV file of results", () => {
     const columns: Results["columns"] = [
       { status: "Stand" },
       { value: "LAB-7", header: "Quelle" },
-      { column: "container_label", header: "Röhrchen" },
+      { container_label: "Röhrchen" },
       "facility",
       "container_id",
       "input_file",
@@ -92,6 +92,11 @@ describe("a CSV file of results", () => {
       "Stand;Quelle;R\xf6hrchen;facility;container_id;input_file;Auftrag",
       "completed;LAB-7;STRAW-1;NORTH;9001;order.hl7;LAB-1",
     ]);
+  });
+
+  it("has no headings where the profile wants none, whatever they are", async () => {
+    const columns: Results["columns"] = [{ order_number: "Łab" }, "status"];
+    expect(await rowsOf({}, { columns, header: false }, EXCEL)).toEqual(["LAB-1;completed"]);
   });
 
   it("has the lab's words for states, operations and facilities, and its own for others", async () => {
@@ -198,6 +203,16 @@ describe("a mistake in the settings of CSV results", () => {
       { encoding: "windows-1252", words: { status: { completed: "Łódź" } } },
       "results.words.status.completed: holds a character that windows-1252 of results.encoding does not have",
     ],
+    [
+      { columns: ["colour"] },
+      "results.columns[0]: there is no column colour; expected one of order_number, ",
+    ],
+    [
+      { columns: ["status", { value: "x" }] },
+      "results.columns[1]: expected a column, { COLUMN: its heading }",
+    ],
+    [{ columns: [{ order_number: "A", status: "B" }] }, "results.columns[0]: expected a column, { COLUMN"],
+    [{ columns: [{ status: " " }] }, "results.columns[0]: status: expected the words of its heading"],
     [{ suffix: ".txt" }, "results.suffix: is for HL7 profiles"],
   ] as [Results, string][])("%j is refused with its place and what is expected", async (results, words) => {
     const [mistake, ...more] = await mistakes(results);
@@ -205,11 +220,18 @@ describe("a mistake in the settings of CSV results", () => {
     expect(more).toEqual([]);
   });
 
-  test.each(["delimiter", "quote", "columns", "words", "dateFormat", "decimal", "fileName"])(
+  test.each(["delimiter", "quote", "columns", "header", "words", "dateFormat", "decimal", "fileName"])(
     "%s is refused for HL7",
     async (key) => {
       const values: Record<string, unknown> = {
-        ...{ delimiter: ";", quote: "'", columns: ["status"], words: {}, dateFormat: "yyyy-MM-dd" },
+        ...{
+          delimiter: ";",
+          quote: "'",
+          columns: ["status"],
+          header: true,
+          words: {},
+          dateFormat: "yyyy-MM-dd",
+        },
         ...{ decimal: ",", fileName: "{number}.csv" },
       };
       const results = { [key]: values[key] } as Results;
@@ -220,8 +242,7 @@ describe("a mistake in the settings of CSV results", () => {
   );
 
   test.each([
-    { columns: ["colour"] },
-    { columns: [{ order_number: "A", status: "B" }] },
+    { columns: [7] },
     { words: { status: { done: "x" } } },
     { reasons: { NO_SUCH_CODE: "x" } },
     { marker: "ok" },
