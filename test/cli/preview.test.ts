@@ -7,7 +7,7 @@ import { configText, ENV, hl7Text, PATIENT } from "./with-lab.ts";
 
 interface Dropped {
   readonly name: string;
-  readonly content: string;
+  readonly content: string | Buffer;
   readonly connector: string;
   /** The configuration, where it is another. */
   readonly text?: string;
@@ -70,6 +70,26 @@ describe("preview with results in another character set", () => {
     expect(message.resultProblem).toMatchObject({
       code: "RESULT_NOT_ENCODABLE",
       message: "column order_number holds a character that windows-1252 does not have",
+    });
+  });
+
+  it("says so of rows in the character set of their file, which their results are written in", async () => {
+    const content = Buffer.from(`${HEADER}\n${row("\u00c5-1")}\n`, "latin1");
+    const words = (code: string) => `
+profiles: { site-csv: { extends: builtin/csv-orders, results: { words: { operation: { RETRIEVAL: ${code} } } } } }
+`;
+    const text = (code: string) =>
+      `${configText(undefined)}${words(code)}`.replace(
+        "directory: ./csv",
+        "directory: ./csv, profile: site-csv",
+      );
+    const csv = { name: "o.csv", content, connector: "bench" };
+    const fits = JSON.parse((await preview({ ...csv, text: text("entnehmen") }, "--json")).stdout);
+    expect(fits.messages[0].resultProblem).toBeNull();
+    expect(fits.messages[0].answer.rows).toMatchObject([{ operation: "entnehmen" }]);
+    const unfit = JSON.parse((await preview({ ...csv, text: text("wyjąć") }, "--json")).stdout);
+    expect(unfit.messages[0].resultProblem).toMatchObject({
+      message: "column operation holds a character that windows-1252 does not have",
     });
   });
 

@@ -1,6 +1,6 @@
 import type { ConnectorConfig } from "../../../config/config.ts";
 import { Failure, type Problem } from "../../../core/failures.ts";
-import type { BatchOutline, IncomingMessage } from "../../../core/intake.ts";
+import type { BatchOutline, FileDialect, IncomingMessage } from "../../../core/intake.ts";
 import type { Outcome, OutcomeMessage, OutcomeOrder } from "../../../core/outcome.ts";
 import { phi } from "../../../core/phi.ts";
 import { decodeHl7 } from "../../../formats/hl7/charset.ts";
@@ -52,7 +52,17 @@ export interface Answers {
 export function createAnswers(
   connector: ConnectorConfig,
   profile: Profile,
-  { fileName, now, outline }: { fileName: string; now: Date; outline: BatchOutline | undefined },
+  {
+    fileName,
+    now,
+    outline,
+    dialect,
+  }: {
+    fileName: string;
+    now: Date;
+    outline: BatchOutline | undefined;
+    dialect: FileDialect | undefined;
+  },
 ): Answers {
   const mllp = connector.type === "mllp" ? connector : undefined;
   const { batchResponse = mllp ? "all" : "none" } = profile.results;
@@ -70,6 +80,7 @@ export function createAnswers(
       connector: "",
       messageControlId: header?.messageControlId,
       fileName: mllp ? undefined : fileName,
+      dialect,
       receivedAt: now,
       text: content.kind === "csv" ? undefined : phi(text),
       encoding: content.kind === "hl7" ? content.encoding : undefined,

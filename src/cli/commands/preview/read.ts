@@ -101,7 +101,8 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
   const counts = { accepted: 0, refused: 0, ignored: 0, waiting: 0 };
   const messages: PreviewMessage[] = [];
   const now = new Date(session.clock.now());
-  const answers = createAnswers(connector, profile, { fileName, now, outline: content.batch });
+  const { batch: outline, dialect } = content;
+  const answers = createAnswers(connector, profile, { fileName, now, outline, dialect });
   const batches = content.problems.length > 0 ? [] : content.batches();
   for await (const batch of batches) {
     for (const message of batch) {
