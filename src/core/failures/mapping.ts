@@ -54,7 +54,7 @@ export const MAPPING_FAILURES = {
   MAPPING_CONTAINER_UNEXPECTED: {
     class: "permanent",
     meaning:
-      "A registration names a container, or an OBX names one where none is read (before its OBR, or beside specimens).",
+      "A registration names a container, or an OBX or a segment of `containers.each` names one where none is read (before its OBR, or beside specimens).",
     hint: "Use STORE or RETRIEVAL for containers. Have each OBX with a container sent below its OBR, or use SAC or SPM.",
   },
   MAPPING_OPERATION_UNKNOWN: {

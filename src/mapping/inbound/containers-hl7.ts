@@ -11,7 +11,8 @@ export interface ContainerPlace {
 
 /**
  * The containers of one group. For each specimen: its SACs, or the SPM itself where it has none. An order without
- * specimens (ORM^O01): for each OBR its OBXs of the kind that the profile names, or the OBR itself where it has none.
+ * specimens (ORM^O01): for each OBR its OBXs, or other segments, of the kind that the profile names, or the OBR itself where it
+ * has none.
  * A specimen that the profile does not count is listed with nothing of its own to read from: its missing label is then
  * reported, where leaving it out would lose a sample without a word.
  *
@@ -41,7 +42,7 @@ export function listContainers(
   return found;
 }
 
-/** An OBR stands for a container until an OBX of its own does. */
+/** An OBR stands for a container until a segment below it does. */
 function listByObr(
   { segments }: OrderGroup,
   each: readonly ContainerKind[],
@@ -55,7 +56,7 @@ function listByObr(
       around = [segment, ...head];
       isOwn = isCounted(segment, each);
       if (isOwn) found.push({ segment, scope: around });
-    } else if (segment.name === "OBX" && around !== undefined && isCounted(segment, each)) {
+    } else if (around !== undefined && isCounted(segment, each)) {
       if (isOwn) found.pop();
       isOwn = false;
       found.push({ segment, scope: [segment, ...around] });
@@ -65,7 +66,7 @@ function listByObr(
 }
 
 /**
- * OBXs of the kind that the profile names, where none is counted: before the orders, before an order's OBR, or beside
+ * OBXs, and other segments, of the kind that the profile names, where none is counted: before the orders, before an order's OBR, or beside
  * specimens. What they name would be left out without a word.
  */
 export function strayContainers(
@@ -84,13 +85,12 @@ export function strayContainers(
   return strays;
 }
 
-/** Whether it is an OBX of a kind that the profile distinguishes from other OBXs. */
+/** Whether it is of a kind that stands for containers alone; an OBX of any kind may be an observation. */
 function isNamed(segment: Segment, each: readonly ContainerKind[]): boolean {
-  if (segment.name !== "OBX") return false;
-  return each.some(
-    ({ segment: name, which }) =>
-      name === "OBX" && which?.kind === "where" && fitsSegment(segment, which.conditions),
-  );
+  return each.some(({ segment: name, which }) => {
+    if (name !== segment.name || name === "OBR" || name === "SPM" || name === "SAC") return false;
+    return which?.kind === "where" ? fitsSegment(segment, which.conditions) : name !== "OBX";
+  });
 }
 
 /** Whether a segment is of a kind that the profile counts as containers. */

@@ -260,9 +260,9 @@ function complainOfStrays(
   { each }: Hl7Profile,
   messagePlace: string,
 ): Problem[] {
-  return strayContainers(groups, shared, each).map(({ ordinal }) => ({
+  return strayContainers(groups, shared, each).map((segment) => ({
     code: "MAPPING_CONTAINER_UNEXPECTED",
-    place: `${messagePlace}, OBX${ordinal > 1 ? `[${ordinal}]` : ""}`,
+    place: `${messagePlace}, ${nameOf(segment)}`,
     message:
       "names a container before its OBR or beside specimens, expected it below an OBR and without them",
   }));
@@ -274,9 +274,10 @@ function readContainers(
   profile: Hl7Profile,
 ): Draft["containers"] {
   // What is observed before the orders is of the patient, and no container's.
-  const around = shared.some(({ name }) => name === "OBX")
-    ? shared.filter(({ name }) => name !== "OBX")
-    : shared;
+  const isOwn = ({ name }: Segment) =>
+    name === "SAC" ||
+    (name !== "SPM" && name !== "OBR" && profile.each.some(({ segment }) => segment === name));
+  const around = shared.filter((segment) => segment.name !== "OBX" && !isOwn(segment));
   // OML^O33 may repeat an order's ORC below one specimen: its containers are the same segments, and counted once.
   const places = new Map<Segment, ContainerPlace>();
   for (const { group } of units) {
@@ -287,7 +288,7 @@ function readContainers(
   // What is no container says nothing about where this order has its labels: an OBX may be any observation.
   const labelled = () =>
     [...units.flatMap(({ group }) => group.segments), ...around].filter(
-      (segment) => (segment.name !== "SAC" && segment.name !== "OBX") || places.has(segment),
+      (segment) => (segment.name !== "OBX" && !isOwn(segment)) || places.has(segment),
     );
   const ofSpecimen = inForce(profile.specimenLabel, labelled);
   const ofOther = inForce(profile.rules.label, labelled);

@@ -9,7 +9,7 @@ import { type Complain, compileRules, profileProblem } from "./compile-rules.ts"
 import { inheritProfile, resolveChain } from "./inherit.ts";
 import { compileControls, parseMessageType } from "./message-type.ts";
 import { readSiteModule, type SiteModule } from "./module.ts";
-import type { CompiledProfile, ContainerKind, ContainerSegment, CsvProfile, Hl7Profile } from "./profile.ts";
+import type { CompiledProfile, ContainerKind, CsvProfile, Hl7Profile } from "./profile.ts";
 import type { ProfileDefinition } from "./schema.ts";
 import { placesOf, type ValueRule } from "./value.ts";
 
@@ -133,7 +133,7 @@ function ofSpecimen(label: ValueRule<FieldPath>): ValueRule<FieldPath> {
 
 function compileEach(each: string | readonly string[] | undefined, complain: Complain): ContainerKind[] {
   return (each === undefined ? [] : [each].flat()).flatMap((text) => {
-    const segment = text.slice(0, 3) as ContainerSegment;
+    const segment = text.slice(0, 3);
     if (text.length === 3) return [{ segment }];
     try {
       const which = parsePath(`${text}-1`).whichSegment;

@@ -28,12 +28,9 @@ export interface OrderRules<P> {
   readonly description: ValueRule<P>;
 }
 
-/** Segments that may stand for one container. */
-export type ContainerSegment = "SAC" | "SPM" | "OBX" | "OBR";
-
 /** One entry of `containers.each`; the selector narrows which segments of the name count. */
 export interface ContainerKind {
-  readonly segment: ContainerSegment;
+  readonly segment: string;
   readonly which?: PathSelector | undefined;
 }
 

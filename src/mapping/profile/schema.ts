@@ -163,18 +163,18 @@ const subjectSchema = z.strictObject({
 const containerSegment = z
   .string()
   .regex(
-    /^(?:SAC|SPM|OBX|OBR)(?:\[.+\])?$/,
-    "expected SAC, SPM, OBX or OBR, with a condition such as OBX[3.1=CONTAINER]",
+    /^(?!MSH|PID|ORC|MRG)[A-Z][A-Z0-9]{2}(?:\[.+\])?$/,
+    "expected SAC, SPM, OBR, OBX or another segment of an order such as ZCR, with a condition such as OBX[3.1=CONTAINER]",
   );
 
 const containersSchema = z.strictObject({
   each: z
     .union([containerSegment, z.array(containerSegment).min(1)], {
-      error: "expected SAC, SPM, OBX or OBR, or a list of them",
+      error: "expected SAC, SPM, OBR, OBX or another segment of an order such as ZCR, or a list of them",
     })
     .optional()
     .describe(
-      "HL7: the segment that stands for one container. SAC, else SPM, for each specimen; OBX, else OBR, when the order has no specimen.",
+      "HL7: the segment that stands for one container. SAC, else SPM, for each specimen; when the order has no specimen, OBX or any other segment below its OBR, else OBR.",
     ),
   label: valueSchema.optional(),
   description: valueSchema.optional(),
