@@ -272,16 +272,18 @@ function tanksOf({ overdueTanks }: Facts): Attention[] {
 }
 
 function refusalsOf({ refusals }: Facts): Attention[] {
-  return (refusals ?? []).map(({ connector, count, latestAt }) =>
-    item(
-      "look",
-      `${many(count, "message", "messages")} through ${connector} ${count === 1 ? "was" : "were"} refused within the last day, the latest at ${formatMinute(new Date(latestAt))}`,
-      {
-        hint: "Have the lab correct what it sends, or correct the profile and use `cryobridge messages replay ID`.",
-        command: `cryobridge messages list --verdict refused --connector ${connector} --since 1d`,
-      },
-    ),
-  );
+  return (refusals ?? []).map(({ kind, connector, count, latestAt }) => {
+    const was = `through ${connector} ${count === 1 ? "was" : "were"} refused`;
+    const when = `within the last day, the latest at ${formatMinute(new Date(latestAt))}`;
+    return kind === "file"
+      ? item("look", `${many(count, "file", "files")} ${was} as a whole ${when}`, {
+          hint: "The folder error has each with its report, which says where and why; have the lab correct them and drop them again.",
+        })
+      : item("look", `${many(count, "message", "messages")} ${was} ${when}`, {
+          hint: "Have the lab correct what it sends, or correct the profile and use `cryobridge messages replay ID`.",
+          command: `cryobridge messages list --verdict refused --connector ${connector} --since 1d`,
+        });
+  });
 }
 
 /** The hint of the failure whose code ends a sentence, as in `… (LEDGER_UNAVAILABLE)`. */

@@ -3,7 +3,7 @@ import type { Operation } from "../core/order.ts";
 import type { OrderState } from "../core/order-state.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
-import type { StillOrders } from "../ledger/operator/attention.ts";
+import type { RecentRefusals, StillOrders } from "../ledger/operator/attention.ts";
 
 /** The document of `/api/status`. Keys are stable; times are ISO 8601. */
 export interface Status {
@@ -38,9 +38,14 @@ export interface Status {
   readonly pausedQueues:
     | readonly { readonly queue: string; readonly since: string; readonly actor: string }[]
     | null;
-  /** What was refused within a day among the last messages, by connector; null while that is not known. */
+  /** What was refused within a day among the last messages and files, by connector; null while that is not known. */
   readonly refusals:
-    | readonly { readonly connector: string; readonly count: number; readonly latestAt: string }[]
+    | readonly {
+        readonly kind: RecentRefusals["kind"];
+        readonly connector: string;
+        readonly count: number;
+        readonly latestAt: string;
+      }[]
     | null;
   /** The restore of the ledger from an older copy that is seen to; null when there is none, or while that can't be told. */
   readonly restored: StatusRestored | null;

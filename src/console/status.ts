@@ -99,7 +99,8 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
         actor,
       })) ?? null,
     refusals:
-      still?.refusals.map(({ connector, count, latestAt }) => ({
+      still?.refusals.map(({ kind, connector, count, latestAt }) => ({
+        kind,
         connector,
         count,
         latestAt: latestAt.toISOString(),

@@ -164,10 +164,17 @@ describe("what somebody should know", () => {
         ...QUIET,
         deliveries: [late],
         pausedQueues: [{ queue: "track", pausedAt: SINCE, actor: "kim" }],
-        refusals: [{ connector: "bench", count: 1, latestAt: SINCE }],
+        refusals: [
+          { kind: "message", connector: "bench", count: 1, latestAt: SINCE },
+          { kind: "file", connector: "bench", count: 2, latestAt: SINCE },
+        ],
       }),
     });
-    expect(found.map(({ level }) => level)).toEqual(["act", "wait", "look"]);
+    expect(found.map(({ level }) => level)).toEqual(["act", "wait", "look", "look"]);
+    expect(found[3]).toMatchObject({
+      what: "2 files through bench were refused as a whole within the last day, the latest at 2026-11-22 08:00 UTC",
+      hint: expect.stringContaining("The folder error has each with its report"),
+    });
     expect(found[2]?.what).toBe(
       "1 message through bench was refused within the last day, the latest at 2026-11-22 08:00 UTC",
     );

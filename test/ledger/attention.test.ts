@@ -95,6 +95,27 @@ test("refusals of the last day are counted among the last messages only", () =>
     expect((await readAttention(pool)).refusals).toEqual([]);
   }));
 
+const FILES = `
+insert into files (connector, file_name, sha256, size_bytes, status, received_at)
+select $1, 'f' || n, decode(md5($1 || n), 'hex'), 1, $2, $3
+  from generate_series(1, $4::integer) n
+returning id`;
+
+test("files that were refused whole are counted, but not those whose messages are", () =>
+  withLedger(async ({ pool }) => {
+    const now = new Date();
+    await pool.query(FILES, ["old", "refused", new Date(now.getTime() - 90_000_000), 1]);
+    await pool.query(FILES, ["lims", "taken", now, 2]);
+    await pool.query(FILES, ["bench", "refused", now, 2]);
+    const { rows } = await pool.query(FILES, ["rows", "refused", now, 1]);
+    await pool.query(MESSAGES, ["rows", "refused", now, 1]);
+    await pool.query("update messages set file_id = $1", [rows[0].id]);
+    expect((await readAttention(pool)).refusals).toMatchObject([
+      { kind: "file", connector: "bench", count: 2 },
+      { kind: "message", connector: "rows", count: 1 },
+    ]);
+  }));
+
 test("all are read from their indexes among many that need nobody", () =>
   withLedger(async ({ pool }) => {
     await pool.query(DELIVERIES);
@@ -105,6 +126,8 @@ test("all are read from their indexes among many that need nobody", () =>
     await addOrders(pool, 20_000);
     await pool.query("update orders set state = 'completed' where position > 3");
     await pool.query("analyze orders");
+    await pool.query(FILES, ["lims", "refused", new Date(), 20_000]);
+    await pool.query("analyze files");
     await pool.query("analyze deliveries");
     await pool.query("analyze messages");
     const plan = async (sql: string, limit: number) =>

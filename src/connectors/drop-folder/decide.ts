@@ -32,7 +32,7 @@ export interface DecideDeps {
 export async function decideFile(claim: Claim, expected: string, deps: DecideDeps): Promise<Fate> {
   await narrow(claim.path);
   const opened = await openOrdinary(claim, deps.format.maxBytes);
-  if ("problem" in opened) return refuseUnread(claim, deps.connector, opened.problem);
+  if ("problem" in opened) return await refuseUnread(claim, opened.problem, deps);
   const { handle } = opened;
   try {
     const assertUnchanged = async () => {
@@ -193,10 +193,14 @@ function closing(result: "refused" | "partly-refused", fileId: string, about: Ab
   };
 }
 
-function refuseUnread(claim: Claim, connector: string, problem: Problem): Fate {
+/** The ledger knows of it, too, so that a person who never looks into the folders sees that it was refused. */
+async function refuseUnread(claim: Claim, problem: Problem, deps: DecideDeps): Promise<Fate> {
+  const { connector } = deps;
+  const sha256 = hash("sha256", `not read ${claim.id}`);
+  const { fileId } = await deps.intake.openFile({ connector, fileName: claim.name, sha256, sizeBytes: 0 });
   const tally = new Tally();
   tally.addProblem(problem);
-  return { folder: "error", report: reportOf("refused", { claim, connector, tally }) };
+  return closing("refused", fileId, { claim, connector, tally });
 }
 
 function reportOf(result: FileReport["result"], { claim, connector, sha256, tally }: About): FileReport {

@@ -39,8 +39,9 @@ export interface PausedQueue {
   readonly actor: string;
 }
 
-/** Refused messages among the last ones. */
+/** Refused messages, or files refused whole, among the last ones. */
 export interface RecentRefusals {
+  readonly kind: "message" | "file";
   readonly connector: string;
   readonly count: number;
   readonly latestAt: Date;
@@ -84,16 +85,24 @@ select case when o.state = 'parked' then 'parked'
 const PAUSED_QUEUES = 'select queue, paused_at as "pausedAt", actor from paused_queues order by queue';
 
 /**
- * Refusals of the last day among the latest $1 messages, so that it costs the same however many there are. Index: the
- * primary key.
+ * Refusals of the last day among the latest $1 messages and $1 files, so that it costs the same however many there are. A
+ * file counts when nothing of it could be read as messages: those are counted themselves. Indexes: the primary keys,
+ * messages_file_id_ordinal_key.
  */
 export const RECENT_REFUSALS = `
-select m.connector, count(*)::integer as count, max(m.received_at) as "latestAt"
+select 'message' as kind, m.connector, count(*)::integer as count, max(m.received_at) as "latestAt"
   from (select connector, verdict, received_at from messages order by id desc limit $1) m
  where m.verdict = 'refused'
    and m.received_at > now() - interval '1 day'
  group by m.connector
- order by m.connector`;
+ union all
+select 'file' as kind, f.connector, count(*)::integer as count, max(f.received_at) as "latestAt"
+  from (select id, connector, status, received_at from files order by id desc limit $1) f
+ where f.status = 'refused'
+   and f.received_at > now() - interval '1 day'
+   and not exists (select from messages m where m.file_id = f.id)
+ group by f.connector
+ order by connector, kind`;
 
 const GROUPS = 50;
 /** How many of the latest messages are searched for refused ones. */

@@ -303,7 +303,7 @@ describe("a refused file", () => {
       await world.drop("big.hl7", hl7Message("A"));
       await world.settled();
       expect(await world.read("error", "big.hl7.error.txt")).toContain("at most 50");
-      expect(world.intake.summary()).toEqual([]);
+      expect(world.intake.summary()).toEqual([{ name: "big.hl7", status: "refused", messages: [] }]);
     }));
 
   test("shows nothing that could command a terminal", () =>
@@ -329,8 +329,11 @@ describe.runIf(machineHas("linux"))("what is no ordinary file", () => {
       await world.start(world.hl7());
       await world.drop("good.hl7", hl7Message("G"));
       await world.settled();
-      expect(world.intake.summary().map((file) => file.name)).toEqual(["good.hl7"]);
+      const taken = world.intake.summary().filter(({ status }) => status !== "refused");
+      expect(taken.map(({ name }) => name)).toEqual(["good.hl7"]);
       const refused = ["pipe0", "pipe1", "pipe2", "pipe3", "pipe4", "soft.hl7", "hard.hl7", "folder.hl7"];
+      const known = world.intake.summary().filter(({ status }) => status === "refused");
+      expect(known.map(({ name }) => name).sort()).toEqual([...refused].sort());
       for (const name of refused) {
         const report = JSON.parse(await world.read("error", `${name}.error.json`));
         expect(report.problems[0].code).toBe("FILE_NOT_REGULAR");
