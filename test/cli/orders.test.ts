@@ -69,6 +69,7 @@ describe("orders list", () => {
           procedureCode: null,
           remoteStatus: null,
           heldAt: null,
+          waitsFor: "SUBJECT_UNKNOWN: no such subject",
           reason: {
             code: "SUBJECT_UNKNOWN",
             text: "no such subject",

@@ -30,6 +30,34 @@ describe("queue list", () => {
     });
   });
 
+  it("names every order that waits, what for and when it goes on, those of a person first", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take("bench", [csvMessage(1), csvMessage(2), csvMessage(3), csvMessage(4), csvMessage(5)]);
+      const change = (id: number, values: string) =>
+        pool.query(`update orders set ${values} where id = $1`, [id]);
+      await pool.query(FAIL, [2]);
+      await change(3, "held_at = now()");
+      await change(
+        4,
+        "state = 'submitting', surface = 'request', intent = 'request', intent_at = now(), checks = 1",
+      );
+      await change(5, "state = 'parked', failure_code = 'SUBJECT_MISMATCH', failure_text = 'another name'");
+      const { stdout } = await cli(["queue"]);
+      expect(stdout).toContain("Orders that wait\n");
+      const lines = stdout.split("\n").flatMap((line) => /^ *(o\d) .*$/.exec(line)?.[0].trim() ?? []);
+      expect(lines.map((line) => line.slice(0, 2))).toEqual(["o5", "o4", "o2", "o1", "o3"]);
+      expect(lines[0]).toMatch(/^o5 +C-5 +parked +0 +SUBJECT_MISMATCH: another name$/);
+      expect(lines[1]).toMatch(/^o4 +C-4 +submitting +0 +due now +the service is searched for its call$/);
+      expect(lines[3]).toMatch(/^o1 +C-1 +received +0 +due now +waits for its turn$/);
+      expect(lines[4]).toMatch(/^o3 +C-3 +received +0 +on hold by the lab$/);
+      const listed = (await cli(["orders", "list"])).stdout;
+      for (const words of [/o5 .*another name/, /o4 .*searched for its call/, /o3 .*on hold by the lab/])
+        expect(listed).toMatch(words);
+      const { orders } = JSON.parse((await cli(["orders", "list", "--json"])).stdout);
+      expect(orders.at(-1)).toMatchObject({ orderId: "o1", waitsFor: "waits for its turn", reason: null });
+    });
+  });
+
   it("shows the same in JSON", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1)]);
@@ -38,7 +66,7 @@ describe("queue list", () => {
       expect(Object.keys(document)).toEqual([
         "isDaemonRunning",
         "queues",
-        "retryingOrders",
+        "waitingOrders",
         "openDeliveries",
         "orphaned",
         "jobs",
@@ -49,7 +77,7 @@ describe("queue list", () => {
         ledger: { waiting: 0, backingOff: 1, inHand: 0, parked: 0 },
         bullmq: expect.objectContaining({ waiting: 0 }),
       });
-      expect(document.retryingOrders).toMatchObject([{ orderId: "o1", attempts: 3 }]);
+      expect(document.waitingOrders).toMatchObject([{ orderId: "o1", attempts: 3 }]);
     });
   });
 });

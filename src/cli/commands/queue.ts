@@ -5,7 +5,7 @@ import { Failure } from "../../core/failures.ts";
 import { type JobQueues, type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
 import { countQueueWork, findPausedQueues, type QueueWork } from "../../ledger/operator/queues.ts";
-import { findDelivery, listOpenDeliveries, listRetryingOrders } from "../../ledger/operator/views.ts";
+import { findDelivery, listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Orphaned } from "../../ledger/results/orphaned.ts";
 import { isSubmitterThere } from "../../ledger/submitter-lock.ts";
@@ -15,7 +15,7 @@ import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
 import { withLedger, withQueues } from "../open.ts";
 import { printDetails, table } from "../output/details.ts";
 import { failureJson, toFailure } from "../output/failure.ts";
-import { authorityOf, DELIVERY_COLUMNS, REASON, showNumber } from "../output/order-columns.ts";
+import { authorityOf, DELIVERY_COLUMNS, ORDER_REASON, showNumber } from "../output/order-columns.ts";
 import type { Column } from "../output/table.ts";
 import { countsInWords } from "../output/text.ts";
 import { relativeTime } from "../output/times.ts";
@@ -28,7 +28,9 @@ import { showResult } from "./results.ts";
 export function define(queue: Command, cli: Cli): void {
   queue
     .command("list", { isDefault: true })
-    .description("How much work stands where, what is tried again when, and what the lab doesn't have yet.")
+    .description(
+      "How much work stands where, which orders wait and what for, and what the lab doesn't have yet.",
+    )
     .option("--limit <n>", "at most this many lines of each kind", wholeNumber(1, 10_000), 50)
     .addHelpText("after", "\nExample:\n  cryobridge queue list --limit 10")
     .action(toAction(cli, list));
@@ -108,7 +110,7 @@ const QUEUES: readonly Column<QueueView>[] = [
   },
 ];
 
-const RETRYING: readonly Column<LedgerOrder>[] = [
+const WAITING: readonly Column<LedgerOrder>[] = [
   { key: "orderId", title: "id", value: ({ id }) => formatId("o", id) },
   { key: "placerOrderNumber", title: "order number", isFlexible: true, show: showNumber },
   { key: "placerAuthority", value: authorityOf },
@@ -117,10 +119,12 @@ const RETRYING: readonly Column<LedgerOrder>[] = [
   {
     key: "nextAt",
     title: "next",
-    show: ({ nextAt }, { clock }) =>
-      nextAt.getTime() <= clock.now() ? "due now" : relativeTime(nextAt, clock.now()),
+    show: ({ nextAt, state, heldAt }, { clock }) => {
+      if (state === "parked" || heldAt) return "";
+      return nextAt.getTime() <= clock.now() ? "due now" : relativeTime(nextAt, clock.now());
+    },
   },
-  { ...REASON, title: "last error" },
+  ORDER_REASON,
 ];
 
 const ORPHANED: readonly Column<Orphaned>[] = [
@@ -160,7 +164,7 @@ async function list(
       const bullmq = counts?.[queue] ?? null;
       return { queue, isPaused: paused.has(queue), ledger: work[queue], bullmq };
     });
-    const retrying = await listRetryingOrders(pool, limit);
+    const waiting = await listWaitingOrders(pool, limit);
     const deliveries = await listOpenDeliveries(pool, limit);
     const orphaned = await readOrphaned(pool, config);
     const hints = orphaned.map(hintForOrphaned);
@@ -171,7 +175,7 @@ async function list(
       [
         { json: { isDaemonRunning }, lines: isDaemonRunning ? [] : [warning] },
         table(["queues", "Queues"], QUEUES, queues, session),
-        table(["retryingOrders", "Orders to be tried again"], RETRYING, retrying, session),
+        table(["waitingOrders", "Orders that wait"], WAITING, waiting, session),
         table(["openDeliveries", "Results that the lab doesn't have"], DELIVERY_COLUMNS, deliveries, session),
         table(["orphaned", "Connectors that are not configured"], ORPHANED, orphaned, session),
         { json: {}, lines: hints },

@@ -10,6 +10,7 @@ import type { Paint, Session } from "../session.ts";
 import { ageColumn, type Column, forPrograms, recordJson } from "./table.ts";
 import { withHint } from "./text.ts";
 import { relativeTime, timeWithAge } from "./times.ts";
+import { waitsFor } from "./why-waiting.ts";
 
 /** What an order, a task or an order control request has of the number that the lab gave an order. */
 interface Numbered {
@@ -47,6 +48,12 @@ export const REASON = {
   isFlexible: true,
   value: ({ failure }: Failing) => failure && withHint(failure),
   show: ({ failure }: Failing) => failure && `${failure.code}: ${failure.text}`,
+} as const;
+
+/** What an order waits for, or why it ended as it did, for people; a program has the two apart. */
+export const ORDER_REASON = {
+  ...REASON,
+  show: (order: LedgerOrder) => waitsFor(order) ?? REASON.show(order),
 } as const;
 
 /** How a message's verdict is coloured; every verdict has its place here. */
@@ -117,7 +124,8 @@ export const ORDER_COLUMNS: readonly Column<LedgerOrder>[] = [
   },
   { key: "remoteStatus", title: "service says", only: "details" },
   { key: "heldAt" },
-  { ...REASON, only: "list" },
+  { key: "waitsFor", value: waitsFor },
+  { ...ORDER_REASON, only: "list" },
 ];
 
 /** The values of a result for the lab, in lists and in its details. */

@@ -50,6 +50,34 @@ export function whyWaiting(order: LedgerOrder, around: Surroundings): string | u
   }
 }
 
+/**
+ * The same in a few words, by the order's own row, for a line of a list; with the failure of its last step. Undefined for an
+ * order that has reached its end.
+ */
+export function waitsFor(order: LedgerOrder): string | undefined {
+  if (isTerminal(order.state)) return undefined;
+  const { failure, state } = order;
+  const words = [
+    order.heldAt && state !== "submitting" ? "on hold by the lab" : undefined,
+    failure && `${failure.code}: ${failure.text}`,
+    state === "submitting" && order.intent !== undefined && (failure || order.checks > 0)
+      ? "the service is searched for its call"
+      : undefined,
+    order.missingSince && "the service does not know it any more",
+    order.locatingSince && "its containers' places are looked up",
+  ].filter((each) => each !== undefined);
+  return words.length > 0 ? words.join("; ") : WAITS_FOR[state];
+}
+
+const WAITS_FOR: Readonly<Partial<Record<OrderState, string>>> = {
+  received: "waits for its turn",
+  queued: "waits for a worker",
+  submitting: "a worker submits it",
+  submitted: "waits for the facility's staff",
+  accepted: "waits for the device",
+  in_progress: "the device works on it",
+};
+
 function whyParked({ failure }: LedgerOrder): string {
   if (!failure) return "It waits for a person.";
   return `It waits for a person: ${failure.text} (${failure.code}). ${FAILURES[failure.code]?.hint ?? ""}`.trim();

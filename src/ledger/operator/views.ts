@@ -91,18 +91,27 @@ export function listParkedOrders(pool: pg.Pool, limit: number): Promise<LedgerOr
   return listOrderRows(pool, PARKED_ORDERS, [limit]);
 }
 
-/** Orders whose last step failed and that are tried again, next one first; $1 how many. Indexes: orders_waiting, orders_in_hand. */
-const RETRYING_ORDERS = `
+/**
+ * Orders that wait before their submission: for a person, for what their lost calls did, for the next try, for the lab or for
+ * their turn, in this order; $1 how many. Indexes: orders_state, orders_in_hand, orders_waiting.
+ */
+const WAITING_ORDERS = `
+with waiting as (
+  select w.id, array_position('{parked,submitting,received}'::text[], w.state) as nth, w.failure_code is null as is_well,
+         w.next_at
+    from orders w
+   where w.state in ('parked', 'received')
+      or (w.state = 'submitting' and w.owner is null)
+   order by nth, is_well, w.next_at, w.id
+   limit $1)
 select ${ORDER_COLUMNS}
-  from orders o
- where o.state in ('received', 'submitting')
-   and o.failure_code is not null
- order by o.next_at, o.id
- limit $1`;
+  from waiting
+  join orders o on o.id = waiting.id
+ order by waiting.nth, waiting.is_well, waiting.next_at, o.id`;
 
-/** Orders whose last step failed and that will be tried again, soonest first. */
-export function listRetryingOrders(pool: pg.Pool, limit: number): Promise<LedgerOrder[]> {
-  return listOrderRows(pool, RETRYING_ORDERS, [limit]);
+/** Orders that wait before their submission: those of a person first, then by what is next. */
+export function listWaitingOrders(pool: pg.Pool, limit: number): Promise<LedgerOrder[]> {
+  return listOrderRows(pool, WAITING_ORDERS, [limit]);
 }
 
 /** An entry of an order's timeline. */
