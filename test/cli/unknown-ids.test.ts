@@ -20,6 +20,8 @@ const IN_LEDGER: Readonly<Record<string, readonly (readonly string[])[]>> = {
   "queue show": [["o99"], ["d99"], ["submit-b99"]],
   "queue retry": [["d99"]],
   "queue remove": [["d99"]],
+  "results show": [["d99"]],
+  "results resend": [["d99"]],
   "tasks done": [["k99"]],
 };
 const AT_SERVICE = [
