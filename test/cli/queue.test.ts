@@ -1,5 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { csvMessage, PATIENT, withLab } from "./with-lab.ts";
+import { withLedger, withQueues } from "../../src/cli/open.ts";
+import type { Session } from "../../src/cli/session.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import type { JobQueues } from "../../src/jobs/queues.ts";
+import { profileSchema } from "../../src/mapping/profile/schema.ts";
+import { silent } from "../support/with-ledger.ts";
+import { csvMessage, ENV, PATIENT, withLab } from "./with-lab.ts";
+
+/** The queues of a lab, as a command opens them. */
+function withJobs(configFile: string, work: (queues: JobQueues) => Promise<void>): Promise<void> {
+  const session = { clock: systemClock, logger: silent } as Session;
+  const config = loadConfig(configFile, { env: ENV, profileSchema });
+  return withLedger(session, (site) => withQueues(session, site, work), config);
+}
 
 const FAIL = `
 update orders
@@ -78,6 +92,59 @@ describe("queue list", () => {
         bullmq: expect.objectContaining({ waiting: 0 }),
       });
       expect(document.waitingOrders).toMatchObject([{ orderId: "o1", attempts: 3 }]);
+    });
+  });
+});
+
+describe("equal rows of the queue", () => {
+  it("are one line for people with their ids, and each one for programs", async () => {
+    await withLab(async ({ cli, take, pool }) => {
+      await take(
+        "bench",
+        [1, 2, 3, 4, 5].map((n) => csvMessage(n)),
+      );
+      for (const id of [1, 2, 3, 4, 5]) await pool.query(FAIL, [id]);
+      await pool.query("update orders set failure_text = 'reset' where id = 5");
+      for (const name of ["a.csv", "b.csv"]) await pool.query(DELIVERY, [name, "pending"]);
+      const { stdout } = await cli(["queue"]);
+      expect(stdout).toMatch(
+        /^ *o1 o2 o3 and 1 more +C-1 … +received +3 +in 5m +SERVICE_UNREACHABLE: connection refused$/m,
+      );
+      expect(stdout).toMatch(/^ *o5 +C-5 +received .* reset$/m);
+      expect(stdout).toMatch(/^ *d1 d2 +bench +a\.csv … +pending +2 +tried in 1h /m);
+      expect((await cli(["queue", "--limit", "1"])).stdout).toContain("… and 1 more: --limit shows them");
+      const document = JSON.parse((await cli(["queue", "--json"])).stdout);
+      expect(document.waitingOrders).toHaveLength(5);
+      expect(document.openDeliveries).toHaveLength(2);
+    });
+  });
+});
+
+describe("what is handed over to the workers", () => {
+  it("is named by its orders, its facility or its connector, and has the data of the jobs for programs", async () => {
+    await withLab(async ({ cli, take, pool, configFile }) => {
+      await take("bench", [csvMessage(1), csvMessage(2)]);
+      await pool.query("update orders set state = 'queued', batch = 7");
+      await withJobs(configFile, async (queues) => {
+        await queues.add("submit", [{ jobId: "submit-b7", data: { batch: 7 } }]);
+        await queues.add("submit", [{ jobId: "submit-b8", data: { batch: 8 } }]);
+        await queues.add("track", [{ jobId: "track-f12", data: { facilityId: 12 } }]);
+        await queues.add("deliver", [{ jobId: "deliver-bench", data: { connector: "bench" } }]);
+      });
+      const { stdout } = await cli(["queue"]);
+      expect(stdout).toMatch(/^ *2 orders: o1 \(C-1\), o2 \(C-2\) +submit +waiting /m);
+      expect(stdout).toMatch(/^ *orders that are done with +submit +waiting /m);
+      expect(stdout).toMatch(/^ *how orders stand at NORTH +track +waiting /m);
+      expect(stdout).toMatch(/^ *results through bench +deliver +waiting /m);
+      expect(stdout).not.toContain("{");
+      const { jobs } = JSON.parse((await cli(["queue", "--json"])).stdout);
+      expect(jobs).toContainEqual(
+        expect.objectContaining({
+          jobId: "submit-b7",
+          data: { batch: 7 },
+          about: "2 orders: o1 (C-1), o2 (C-2)",
+        }),
+      );
     });
   });
 });

@@ -2,22 +2,40 @@ import type { Command } from "commander";
 import { readOrphaned } from "../../app/orphaned.ts";
 import { hintForOrphaned } from "../../console/orphaned.ts";
 import { Failure } from "../../core/failures.ts";
-import { type JobQueues, type JobView, QUEUE_NAMES, type QueueName } from "../../jobs/queues.ts";
+import {
+  type JobData,
+  type JobQueues,
+  type JobView,
+  QUEUE_NAMES,
+  type QueueName,
+} from "../../jobs/queues.ts";
 import { formatId, parseId } from "../../ledger/ids.ts";
-import { countQueueWork, findPausedQueues, type QueueWork } from "../../ledger/operator/queues.ts";
-import { findDelivery, listOpenDeliveries, listWaitingOrders } from "../../ledger/operator/views.ts";
+import {
+  type BatchOrder,
+  countQueueWork,
+  findPausedQueues,
+  listBatchOrders,
+  type QueueWork,
+} from "../../ledger/operator/queues.ts";
+import {
+  type DeliveryView,
+  findDelivery,
+  listOpenDeliveries,
+  listWaitingOrders,
+} from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Orphaned } from "../../ledger/results/orphaned.ts";
 import { isSubmitterThere } from "../../ledger/submitter-lock.ts";
 import { getNamed } from "../acting.ts";
 import { oneOf, wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
-import { withLedger, withQueues } from "../open.ts";
+import { type OpenSite, withLedger, withQueues } from "../open.ts";
 import { printDetails, table } from "../output/details.ts";
 import { failureJson, toFailure } from "../output/failure.ts";
+import { groupedTable } from "../output/groups.ts";
 import { authorityOf, DELIVERY_COLUMNS, ORDER_REASON, showNumber } from "../output/order-columns.ts";
 import type { Column } from "../output/table.ts";
-import { countsInWords } from "../output/text.ts";
+import { counted, countsInWords } from "../output/text.ts";
 import { relativeTime } from "../output/times.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { showOrders } from "./orders-show.ts";
@@ -98,7 +116,7 @@ const QUEUES: readonly Column<QueueView>[] = [
   { title: "parked", isRight: true, show: ({ ledger }) => ledger.parked },
   {
     key: "bullmq",
-    title: "jobs in BullMQ",
+    title: "handed over",
     isFlexible: true,
     show: ({ bullmq }) => (bullmq ? countsInWords(bullmq, "none") : "not reachable"),
   },
@@ -127,6 +145,21 @@ const WAITING: readonly Column<LedgerOrder>[] = [
   ORDER_REASON,
 ];
 
+const WAITING_ORDERS = {
+  key: "waitingOrders",
+  title: "Orders that wait",
+  columns: WAITING,
+  groupBy: (order: LedgerOrder) => [order.state, order.failure?.code, ORDER_REASON.show(order)].join("\0"),
+};
+
+const OPEN_DELIVERIES = {
+  key: "openDeliveries",
+  title: "Results that the lab doesn't have",
+  columns: DELIVERY_COLUMNS,
+  groupBy: ({ connector, state, failure, waitsBehind }: DeliveryView) =>
+    [connector, state, failure?.code, failure?.text, waitsBehind].join("\0"),
+};
+
 const ORPHANED: readonly Column<Orphaned>[] = [
   { key: "connector", title: "connector" },
   { key: "results", title: "results", isRight: true },
@@ -135,14 +168,69 @@ const ORPHANED: readonly Column<Orphaned>[] = [
   { key: "since", title: "since", show: ({ since }, { clock }) => relativeTime(since, clock.now()) },
 ];
 
-const JOBS: readonly Column<JobView>[] = [
+/** A job of BullMQ, and what it is about in words. */
+interface NamedJob extends JobView {
+  readonly about: string;
+}
+
+const JOBS: readonly Column<NamedJob>[] = [
+  { key: "about", title: "about", isFlexible: true },
   { key: "queue", title: "queue" },
-  { key: "jobId", title: "job", isFlexible: true },
+  { key: "jobId" },
   { key: "state", title: "state" },
-  { key: "attempts", title: "attempts", isRight: true },
+  { key: "attempts" },
   { key: "addedAt", title: "added", show: ({ addedAt }, { clock }) => relativeTime(addedAt, clock.now()) },
-  { key: "data", title: "about", isFlexible: true, show: ({ data }) => JSON.stringify(data) },
+  { key: "data" },
 ];
+
+const HANDED_OVER = {
+  key: "jobs",
+  title: "Handed over to the workers",
+  columns: JOBS,
+  groupBy: ({ queue, state, about }: NamedJob) => [queue, state, about].join("\0"),
+};
+
+/** Orders of a batch that are named; the others are counted. */
+const MOST_NAMED = 5;
+
+/** Jobs in words: a batch is its orders, a facility and a connector have names. */
+async function nameJobs(jobs: readonly JobView[], { pool, config }: OpenSite): Promise<NamedJob[]> {
+  const batches = jobs.flatMap(({ queue, data }) =>
+    queue === "submit" ? [(data as JobData["submit"]).batch] : [],
+  );
+  const ordersByBatch = Map.groupBy(
+    batches.length === 0 ? [] : await listBatchOrders(pool, batches),
+    ({ batch }) => batch,
+  );
+  const about = ({ queue, data }: JobView): string => {
+    switch (queue) {
+      case "submit":
+        return nameOrders(ordersByBatch.get((data as JobData["submit"]).batch) ?? []);
+      case "track": {
+        const { facilityId } = data as JobData["track"];
+        const codes = [...config.facilityIdByCode].flatMap(([code, id]) => (id === facilityId ? [code] : []));
+        return `how orders stand at ${codes.join(", ") || `facility ${facilityId}`}`;
+      }
+      case "deliver":
+        return `results through ${(data as JobData["deliver"]).connector}`;
+    }
+  };
+  return jobs.map((job) => ({ ...job, about: about(job) }));
+}
+
+function nameOrders(orders: readonly BatchOrder[]): string {
+  if (orders.length === 0) return "orders that are done with";
+  const names = orders
+    .slice(0, MOST_NAMED)
+    .map(({ orderId, placerOrderNumber }) =>
+      placerOrderNumber ? `${orderId} (${placerOrderNumber})` : orderId,
+    );
+  const more = orders.length - MOST_NAMED;
+  return `${counted(orders.length, "order")}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+/** Rows that are read for people, who see equal ones as one. */
+const MOST_ROWS = 1_000;
 
 /** Status 4 when BullMQ's server can't be asked, after what the ledger says was shown. */
 async function list(
@@ -164,8 +252,9 @@ async function list(
       const bullmq = counts?.[queue] ?? null;
       return { queue, isPaused: paused.has(queue), ledger: work[queue], bullmq };
     });
-    const waiting = await listWaitingOrders(pool, limit);
-    const deliveries = await listOpenDeliveries(pool, limit);
+    const rows = session.isJson ? limit : Math.max(limit, MOST_ROWS);
+    const waiting = await listWaitingOrders(pool, rows);
+    const deliveries = await listOpenDeliveries(pool, rows);
     const orphaned = await readOrphaned(pool, config);
     const hints = orphaned.map(hintForOrphaned);
     const warning = session.paint("yellow", "No daemon works on this ledger right now.");
@@ -175,13 +264,13 @@ async function list(
       [
         { json: { isDaemonRunning }, lines: isDaemonRunning ? [] : [warning] },
         table(["queues", "Queues"], QUEUES, queues, session),
-        table(["waitingOrders", "Orders that wait"], WAITING, waiting, session),
-        table(["openDeliveries", "Results that the lab doesn't have"], DELIVERY_COLUMNS, deliveries, session),
+        groupedTable({ ...WAITING_ORDERS, limit }, waiting, session),
+        groupedTable({ ...OPEN_DELIVERIES, limit }, deliveries, session),
         table(["orphaned", "Connectors that are not configured"], ORPHANED, orphaned, session),
         { json: {}, lines: hints },
         failure
           ? { json: { jobs: null, error: failureJson(failure) }, lines: [] }
-          : table(["jobs", "Jobs in BullMQ"], JOBS, jobs, session),
+          : groupedTable({ ...HANDED_OVER, limit }, await nameJobs(jobs, site), session),
       ],
     );
     if (!failure) return undefined;
@@ -207,6 +296,7 @@ async function show(session: Session, word: string): Promise<undefined> {
     if (jobs.length === 0) {
       throw new Failure("CLI_NOT_FOUND", `no order, delivery or job ${word}; finished jobs are not kept`);
     }
-    printDetails(session, [], [table(["jobs", "Jobs in BullMQ"], JOBS, jobs, session)]);
+    const named = await nameJobs(jobs, site);
+    printDetails(session, [], [table(["jobs", "Jobs in BullMQ"], JOBS, named, session)]);
   });
 }

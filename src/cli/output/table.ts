@@ -145,6 +145,11 @@ function textOf<Row>(
   return clean(inWords(hide(value, column, session)));
 }
 
+/** What people see of a row in one column of a list. */
+export function cellText<Row>(column: Column<Row>, row: Row, session: Session): string {
+  return textOf(column, row, session, localTime);
+}
+
 function lengthOf(text: string): number {
   return [...text].length;
 }

@@ -98,3 +98,24 @@ export async function countQueueWork(
     deliver: await count(DELIVER_WORK),
   };
 }
+
+/** An order of a batch that is handed to the submit queue. */
+export interface BatchOrder {
+  readonly batch: number;
+  /** Such as `o17`. */
+  readonly orderId: string;
+  readonly placerOrderNumber: string | undefined;
+}
+
+/** $1 batches. Index: orders_batch. */
+const BATCH_ORDERS = `
+select o.batch, 'o' || o.id as "orderId", o.placer_order_number as "placerOrderNumber"
+  from orders o
+ where o.batch = any ($1)
+   and o.state in ('queued', 'submitting')
+ order by o.id`;
+
+/** The orders of batches that are not done with yet. */
+export function listBatchOrders(pool: pg.Pool, batches: readonly number[]): Promise<BatchOrder[]> {
+  return list<BatchOrder>(pool, BATCH_ORDERS, [batches]);
+}
