@@ -91,8 +91,7 @@ describe("lab B, which works with a German Excel", () => {
         "csv",
         "Aufträge.csv",
         excel(
-          "B-1;Einlagern;Süd;4711;Müller;Jörg;24.12.1985;P-1;Samen",
-          "B-1;Einlagern;Süd;4711;Müller;Jörg;24.12.1985;P-2;Samen",
+          "B-1;Einlagern;Süd;4711;Müller;Jörg;24.12.1985;P-1|P-2;Samen",
           "B-2;Einlagern;Nord;4712;Groß;Änne;1.2.1990;P-3;Eizelle",
         ),
       );
@@ -133,10 +132,13 @@ describe("lab B, which works with a German Excel", () => {
         excel(
           "B-4;Einlagern;Nord;4711;Müller;Jörg;31.2.1985;P-4;Samen",
           "B-5;Einlagern;West;4712;Groß;Änne;1.2.1990;P-5;Eizelle",
+          "B-6;Einlagern;Süd;4713;Weiß;Ida;3.4.1991;P-6||P-7;Eizelle",
         ),
       );
       const [refused] = await rowsOf(site, "B-4", "abgelehnt", 1);
       expect(refused?.Hinweis).toBe("line 2, column Geburtsdatum: kein vollständiges Datum wie 24.12.1985");
+      const [empty] = await rowsOf(site, "B-6", "abgelehnt", 1);
+      expect(empty?.Hinweis).toBe("line 4, column Proben, part 2: die Angabe fehlt");
       const [waiting] = await rowsOf(site, "B-5", "wartet", 1);
       expect(waiting?.Hinweis).toMatch(/^"?line 3, column Standort: unbekannter (?:Standort|Schlüssel) \(/);
     }));

@@ -4,8 +4,9 @@ import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 import type { OutgoingFile } from "../connector.ts";
-import { safeFileName, splitExtension } from "./claim.ts";
+import { safeFileName } from "./claim.ts";
 import { errnoOf, type FileOps, openForReading, publishWhole, readChunks, writeDurably } from "./file-ops.ts";
+import { markerName } from "./scan.ts";
 import type { Step } from "./settings.ts";
 
 const TEMPORARY = ".tmp-";
@@ -71,13 +72,6 @@ async function putMarker(name: string, temporary: string, deps: OutboxDeps): Pro
   await deps.step("out-marked");
   await rm(temporary, { force: true });
   await deps.ops.syncFolder(deps.folder);
-}
-
-/** `results.csv` -> `results.csv.ok`, or `results.ok` for `{stem}.ok`. */
-function markerName(name: string, marker: string): string {
-  if (!marker.startsWith("{stem}")) return name + marker;
-  const { stem } = splitExtension(name);
-  return stem + marker.slice("{stem}".length);
 }
 
 /** Removes what crashed deliveries left. */
