@@ -83,8 +83,10 @@ export function tableTransform(
   const known = Object.keys(table)
     .map((code) => code.trim())
     .join(", ");
+  // Nearly every code is written as the table has it, and a file may have a million.
+  const asWritten = new Map(Object.entries(table));
   return (value) => {
-    const translated = byCode.get(tableKey(value, caseSensitive));
+    const translated = asWritten.get(value) ?? byCode.get(tableKey(value, caseSensitive));
     if (translated !== undefined) return translated;
     const holds = settings.mayQuote ? `holds ${quote(value)}` : "holds a value that is not in the table";
     return { code: "MAPPING_CODE_UNKNOWN", trouble: `${holds}, expected one of ${known}` };
