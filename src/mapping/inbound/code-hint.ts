@@ -17,14 +17,16 @@ const MOST_EXAMPLE = 40;
  * other problem as it is.
  *
  * @param facilityIdByCode the configuration's `facilities`
+ * @param waits whether the message waits for the code; a refused one is mapped again by a person
  */
 export function withCodeHint(
   problem: Problem,
   profile: AskedProfile,
   facilityIdByCode: ReadonlyMap<string, number>,
+  waits: boolean,
 ): Problem {
   const hint = hintForCode(problem, profile, facilityIdByCode);
-  return hint === undefined ? problem : { ...problem, hint };
+  return hint === undefined ? problem : { ...problem, hint: `${hint} ${waits ? THEN_RELEASE : THEN_REPLAY}` };
 }
 
 function hintForCode(
@@ -37,12 +39,12 @@ function hintForCode(
   const example = exampleOf(unknownCode);
   switch (code) {
     case "MAPPING_OPERATION_UNKNOWN":
-      return `${addTo(table, profile, lineFor(table, example, "STORE"))} (or RETRIEVAL, REGISTER). ${THEN_RELEASE}`;
+      return `${addTo(table, profile, lineFor(table, example, "STORE"))} (or RETRIEVAL, REGISTER).`;
     case "MAPPING_FACILITY_UNKNOWN":
-      if (table === "facilities") return `${addToFacilities(example, id, profile)} ${THEN_RELEASE}`;
-      return `${addTo(table, profile, lineFor(table, example, facility))}, where ${facility} is a name of \`facilities\`. ${THEN_RELEASE}`;
+      if (table === "facilities") return addToFacilities(example, id, profile);
+      return `${addTo(table, profile, lineFor(table, example, facility))}, where ${facility} is a name of \`facilities\`.`;
     case "MAPPING_CODE_UNKNOWN":
-      return `${addTo(table, profile, undefined)}. ${THEN_REPLAY}`;
+      return `${addTo(table, profile, undefined)}.`;
     default:
       return undefined;
   }

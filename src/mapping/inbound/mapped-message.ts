@@ -96,10 +96,10 @@ export function finishAll(
       else for (const found of finished.problems) problems.push(found);
     }
   }
-  const unique = withoutRepeats(problems).map((problem) =>
-    withCodeHint(problem, profile, finish.facilityIdByCode),
-  );
-  if (unique.length > 0 && finish.unknownCodes !== "refuse" && unique.every(isUnknownCode)) {
+  const found = withoutRepeats(problems);
+  const waits = found.length > 0 && finish.unknownCodes !== "refuse" && found.every(isUnknownCode);
+  const unique = found.map((problem) => withCodeHint(problem, profile, finish.facilityIdByCode, waits));
+  if (waits) {
     const judged = runs.flatMap((one) => one.drafts);
     return {
       ...refuse(unique),

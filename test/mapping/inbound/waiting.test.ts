@@ -181,6 +181,15 @@ describe("the hint for an unknown code", () => {
     ]);
   });
 
+  test("has the message mapped again by a person where it was refused, for another mistake or by the setting", async () => {
+    const again = /Then restart the daemon, and `cryobridge messages replay ID`\.$/;
+    const [hint] = await hintsOf({}, { operation: "frz", subject_code: "" });
+    expect(hint).toMatch(again);
+    const refusing = createMapper(await csvProfile(), { facilityIdByCode, unknownCodes: "refuse" });
+    const { problems } = refusing.map(csvMessage([{ ...ROW, facility: "W" }]));
+    expect(problems[0]?.hint).toMatch(again);
+  });
+
   test("names the file of the profile", async () => {
     const profile = { ...(await hl7Profile()), declaredIn: "profiles/lims.yaml" };
     const segments = [PID, "ORC|NW|A-1", OBR.replace("CRYO-STORE", "FRZ")];
