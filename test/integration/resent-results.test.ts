@@ -2,13 +2,16 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse, stringify } from "yaml";
+import { systemClock } from "../../src/core/clock.ts";
+import { createIntake } from "../../src/jobs/intake/intake.ts";
 import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
 import { listOrderDeliveries } from "../../src/ledger/operator/views.ts";
 import { resendAnswers, resendDelivery } from "../../src/ledger/results/resend.ts";
+import { hl7Profile } from "../mapping/mapped.ts";
 import { eventually } from "../support/eventually.ts";
 import { labCsv, omlO33 } from "../support/lab-messages.ts";
 import { withSite } from "../support/with-daemon.ts";
-import { withLedger } from "../support/with-ledger.ts";
+import { silent, withLedger } from "../support/with-ledger.ts";
 
 test.each([
   ["hl7", "order.hl7", omlO33({ number: "P-1" })],
@@ -103,5 +106,26 @@ test("the response to a file's batch is sent again with the file", () =>
         action: "resend",
         detail: { reason: `${first.fileId} came again as ${again.fileId}` },
       },
+    ]);
+  }));
+
+test("so is one whose name has the ending that the profile wants", () =>
+  withLedger(async ({ pool }) => {
+    const instanceCode = "ABC123";
+    const profile = await hl7Profile({ results: { suffix: ".txt" } });
+    const intake = createIntake({
+      ...{ pool, clock: systemClock, logger: silent, mapperByConnector: new Map(), onCommitted: () => {} },
+      batches: { instanceCode, settingsByConnector: new Map([["lims", { profile, response: "all" }]]) },
+      answersRepeats: { instanceCode, connectors: new Set(["lims"]) },
+    });
+    const file = { connector: "lims", fileName: "day.hl7", sha256: "ab".repeat(32), sizeBytes: 1 };
+    const { fileId } = await intake.openFile(file);
+    const batch = { batches: [{ header: "BHS|^~\\&|LIMS|NORTH", messages: 0 }] };
+    await intake.closeFile(fileId, { status: "taken", problems: [] }, batch);
+    await pool.query("update deliveries set state = 'delivered'");
+    await intake.openFile(file);
+    const { rows } = await pool.query("select file_name, state from deliveries");
+    expect(rows).toEqual([
+      { file_name: expect.stringMatching(/^day\.hl7_CHABC123\w+\.txt$/), state: "pending" },
     ]);
   }));

@@ -119,12 +119,13 @@ export function createIntake(deps: IntakeDeps): Intake {
 async function answerRepeat(
   fileId: string,
   { connector }: IncomingFile,
-  { pool, logger, answersRepeats }: IntakeDeps,
+  { pool, logger, answersRepeats, batches }: IntakeDeps,
 ): Promise<void> {
   if (!answersRepeats?.connectors.has(connector)) return;
   const { instanceCode } = answersRepeats;
+  const suffix = batches?.settingsByConnector.get(connector)?.profile.results.suffix;
   const answers = await resendAnswers(pool, requireFileId(fileId), connector, (name, id) =>
-    batchFileName(name, instanceCode, id),
+    batchFileName(name, instanceCode, id, suffix),
   );
   logger.info({ connector, file: fileId, answers }, "file came again; its answers are sent again");
 }
