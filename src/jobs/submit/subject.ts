@@ -30,7 +30,7 @@ export function findDifferences(ours: OrderSubject, theirs: KnownSubject): strin
 }
 
 /**
- * The guard against the wrong patient: where both sides name a name or birth date, they must agree.
+ * The guard against the wrong patient: where both sides have a name or birth date, the two must agree.
  *
  * @throws Failure SUBJECT_MISMATCH naming the fields that differ, never their values.
  */

@@ -117,7 +117,7 @@ create table messages (
 create index messages_repeat on messages (connector, message_control_id, sha256) where message_control_id is not null;
 create index messages_control_id on messages (connector, message_control_id, id) where message_control_id is not null;
 create index messages_received on messages (received_at);
--- Retention checks only at what is still there.
+-- Retention looks only at messages that still have their bytes.
 create index messages_with_raw on messages (received_at) where raw is not null;
 create index messages_waiting on messages (id) where verdict = 'waiting';
 
@@ -191,9 +191,9 @@ create table orders (
   -- A call that changes the service may have left: which one, when, and how often its effect was looked for.
   intent              text check (intent in ('subject', 'request')),
   intent_at           timestamptz,
-  checks               integer not null default 0,
-  -- Looks that failed, in a row. They are no attempts: what is tried after them has failed no more often.
-  failed_checks        integer not null default 0,
+  checks              integer not null default 0,
+  -- Checks that failed, in a row. They are no attempts: what is tried after them has failed no more often.
+  failed_checks       integer not null default 0,
   -- When the first call to create what the order asks for left, and what was there before it: both stay until the next call
   -- after the order has come to ask for something else, or is done again.
   called_at           timestamptz,
@@ -350,7 +350,7 @@ create table control_requests (
   -- The service's cancel call: to be made, made (perhaps), or refused for certain.
   call                text not null default 'due' check (call in ('due', 'sent', 'refused')),
   attempts            integer not null default 0,
-  checks               integer not null default 0,
+  checks              integer not null default 0,
   called_at           timestamptz,
   -- Since when every look was answered with "no such request": a service may remove what was cancelled.
   gone_since          timestamptz,
@@ -513,7 +513,7 @@ create table refills (
   flagged        text[] not null default '{}',
   first_seen_at  timestamptz not null default now(),
   changed_at     timestamptz not null default now(),
-  checked_at      timestamptz not null default now(),
+  checked_at     timestamptz not null default now(),
   -- Since when the service doesn't know it any more.
   missing_since  timestamptz,
   unique (surface, procedure_id)

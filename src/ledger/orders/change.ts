@@ -138,7 +138,8 @@ update orders o
          "nextInMs" double precision, "pollIntervalMs" double precision, attempts integer, checks integer,
          "failedChecks" integer, "isReleased" boolean, "isTakenBack" boolean, "isHeld" boolean,
          "isIntentCleared" boolean, "isIntentReopened" boolean, "isRepostApproved" boolean, "isRefused" boolean,
-         "isUnsent" boolean, "isMissing" boolean, "isLocating" boolean, "isRechecked" boolean, "recheckInMs" double precision, "isCompared" boolean)
+         "isUnsent" boolean, "isMissing" boolean, "isLocating" boolean, "isRechecked" boolean,
+         "recheckInMs" double precision, "isCompared" boolean)
  where o.id = x."orderId"
    and (x.fence is null or o.fence = x.fence)
    and (x."from" is null or o.state = any (x."from"))
