@@ -282,7 +282,9 @@ function reportedByHl7(text: string): string[] {
 
 /** Order numbers of the rows that tell of an end. */
 function reportedByCsv(text: string): string[] {
-  const rows = text.split("\r\n").map((row) => row.split(","));
+  // Results are written like the file that they are about.
+  const delimiter = /[,;\t|]/.exec(text)?.[0] ?? ",";
+  const rows = text.split("\r\n").map((row) => row.split(delimiter));
   return rows
     .filter((row) => ["completed", "rejected", "failed"].includes(row[4] ?? ""))
     .map((row) => row[0] ?? "");

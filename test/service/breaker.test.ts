@@ -120,7 +120,7 @@ describe("the circuit breaker", () => {
     expect(breaker.mayRepeat).toBe(true);
     await failTimes(5);
     await clock.advance(5_000);
-    expect(breaker).toMatchObject({ state: "half-open", mayRepeat: false });
+    expect(breaker).toMatchObject({ state: "half-open", mayRepeat: true });
   });
 
   it("isn't closed by a late success of a call that began before", async () => {

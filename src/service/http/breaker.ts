@@ -118,9 +118,12 @@ export class CircuitBreaker implements Breaker {
     if (this.#state === "open") throw this.#heldBack();
   }
 
-  /** Whether a read that failed is worth another try at once: not while calls are held back, or fail one after the other. */
+  /**
+   * Whether a read that failed is worth another try at once: not while calls are held back, or fail one after the other. The
+   * one that is let through is: at a service that fails now and then, a single lost answer would hold calls back twice as long.
+   */
   get mayRepeat(): boolean {
-    return this.#state === "closed" && this.#failures < REPEATS_END_AT;
+    return this.#state === "half-open" || (this.#state === "closed" && this.#failures < REPEATS_END_AT);
   }
 
   /** Lets a call through now instead of later: what kept calls back is said to be fixed. */
