@@ -3,7 +3,6 @@ import { readFile, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "pg";
 import { pino } from "pino";
-import { afterAll } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import {
   type EmbeddedConnection,
@@ -42,10 +41,8 @@ export async function withDataDir<T>(test: (dataDir: DataDir) => Promise<T>, nam
   });
 }
 
+/** Made once in a worker, whose files share it; it goes with the folder of the run. */
 let template: ReturnType<typeof shareDataDir> | undefined;
-afterAll(async () => {
-  await (await template)?.end();
-});
 
 async function withOpenDataDir<T>(name: string, test: (dataDir: DataDir) => Promise<T>): Promise<T> {
   return await withFolder(async (folder) => {
