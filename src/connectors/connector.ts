@@ -26,8 +26,8 @@ export interface Connector {
   start(): Promise<void>;
   /** Stops taking input and finishes what is in hand. */
   stop(): Promise<void>;
-  /** Looks at folders or ports without changing anything. */
-  check(): Promise<CheckLine[]>;
+  /** Looks at folders or ports without changing anything; with `isOffline` at nothing beyond this machine. */
+  check(isOffline?: boolean): Promise<CheckLine[]>;
   /**
    * Carries one result to the lab. Resolves when the lab has it durably; delivering the same file again has no
    * further effect. Throws a transient Failure when it should be tried later.

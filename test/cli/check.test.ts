@@ -107,6 +107,35 @@ describe("check --offline", () => {
     });
   });
 
+  it("warns of a folder whose lab gets no word of what is refused or waits", async () => {
+    await withFolder(async (folder) => {
+      const quiet =
+        "profiles: { quiet: { extends: builtin/hl7-orders, results: { send: [completed, refused] } } }";
+      const text = configText(undefined, quiet).replace(
+        "directory: ./hl7",
+        "directory: ./hl7, profile: quiet",
+      );
+      const { status, stdout } = await check(folder, text, "--offline");
+      expect(status).toBe(0);
+      expect(stdout).toContain(
+        "! connector lims: results.send of profile quiet lacks waiting: the lab gets no file about such messages",
+      );
+      expect(stdout).not.toContain("! connector bench: results.send");
+    });
+  });
+
+  it("asks no lab system with --offline", async () => {
+    await withFolder(async (folder) => {
+      const text = configText(undefined).replace(
+        "{ name: lims, type: hl7-drop, directory: ./hl7 }",
+        "{ name: lims, type: mllp, listen: { port: 0 }, results: { host: 127.0.0.1, port: 9 } }",
+      );
+      const { status, stdout } = await check(folder, text, "--offline");
+      expect(status).toBe(0);
+      expect(stdout).not.toContain("connector lims, results");
+    });
+  });
+
   it("shows with status 3 that answers which senders wait for are never sent", async () => {
     await withFolder(async (folder) => {
       const tell =

@@ -115,6 +115,17 @@ profiles: { own: { extends: builtin/csv-orders, operation: { from: operation, ta
 });
 
 describe("messages discard", () => {
+  it("says so when the lab gets no word of it", async () => {
+    const quiet = "profiles: { quiet: { extends: builtin/csv-orders, results: { send: [completed] } } }";
+    await withLab(async (lab) => {
+      await lab.take("bench", [west(1)]);
+      const text = await readFile(lab.configFile, "utf8");
+      await writeFile(lab.configFile, text.replace("directory: ./csv", "directory: ./csv, profile: quiet"));
+      const { stdout } = await lab.cli(["messages", "discard", "m1", "--reason", "sent by mistake"]);
+      expect(stdout).toMatch(/^✓ m1 is discarded; the lab gets no word of it, since results\.send/);
+    }, quiet);
+  });
+
   it("gives a waiting message up with a reason, and lets go what waited for it", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [west(1), csvMessage(2, { subject_code: "S-1" })]);

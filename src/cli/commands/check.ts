@@ -1,13 +1,14 @@
 import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problems.ts";
+import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { checkConnectors, checkConsole, checkDataFolder, checkProfiles } from "./check/local.ts";
 import { checkDatabaseAndQueue } from "./check/remote.ts";
-import { type Findings, failed, ok, Report, warning } from "./check/report.ts";
+import { type Finding, type Findings, failed, ok, Report, warning } from "./check/report.ts";
 import { checkService } from "./check/service.ts";
 
 /** `cryobridge check`. */
@@ -34,7 +35,9 @@ async function* checks(session: Session, isOffline: boolean): Findings {
   const profiles = yield* checkProfiles(config);
   yield* checkFacilityNames(config);
   const running = yield* checkDataFolder(config, session);
-  if (profiles) yield* checkConnectors(config, profiles, session, running.has("intake"));
+  if (profiles)
+    yield* checkConnectors(config, profiles, session, { isRunning: running.has("intake"), isOffline });
+  if (profiles) yield* checkUnsent(config, profiles);
   yield* checkConsole(config, running.has("console"));
   if (isOffline) return;
   yield* checkDatabaseAndQueue(config, session);
@@ -69,6 +72,29 @@ async function* checkFacilityNames(config: Config<ProfileDefinition>): Findings 
     if (unknown.size === 0) continue;
     const words = `which the section facilities doesn't have (it has ${known})`;
     yield warning(`profile ${name}`, `facility gives ${[...unknown].join(", ")}, ${words}`, HINT);
+  }
+}
+
+/**
+ * Warns of a folder whose lab gets no word of what is refused, or waits for a code: its profile's own list leaves that out.
+ * Over MLLP the sender gets an answer to each message.
+ */
+function* checkUnsent(
+  config: Config<ProfileDefinition>,
+  profiles: ReadonlyMap<string, Profile>,
+): Generator<Finding> {
+  for (const settings of config.connectors) {
+    if (settings.type === "mllp") continue;
+    const send = profiles.get(settings.profile)?.results.send;
+    if (send === undefined) continue;
+    const unsent = (["refused", "waiting"] as const).filter((each) => !send.has(each));
+    if (unsent.length === 0) continue;
+    const words = `results.send of profile ${settings.profile} lacks ${unsent.join(" and ")}: the lab gets no file about such messages`;
+    yield warning(
+      `connector ${settings.name}`,
+      words,
+      "Add it to results.send, or watch cryobridge status and the folder error.",
+    );
   }
 }
 

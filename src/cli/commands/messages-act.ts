@@ -220,10 +220,19 @@ export async function discardMessages(
     const messages = await getAllNamed("m", words, (id) => findMessage(pool, id));
     const results = await actOnEach(session, messages, {
       ...{ ask: ["Discard", "message"], yes, idOf },
-      change: async ({ messageId, verdict }) =>
-        (await discardMessage(pool, requireId("m", messageId), act))
-          ? [true, "is discarded; a refusal will be sent to the lab"]
-          : [false, `can't be discarded: it doesn't wait (${verdict})`],
+      change: async ({ messageId, verdict, connector }) => {
+        const isDone = await discardMessage(pool, requireId("m", messageId), act);
+        if (!isDone) return [false, `can't be discarded: it doesn't wait (${verdict})`];
+        const settings = config.connectors.find(({ name }) => name === connector);
+        const isSent =
+          settings === undefined || profiles.get(settings.profile)?.results.send.has("refused") === true;
+        return [
+          true,
+          isSent
+            ? "is discarded; a refusal will be sent to the lab"
+            : "is discarded; the lab gets no word of it, since results.send of its profile lacks refused: see cryobridge tasks list",
+        ];
+      },
     });
     // What waited for them has nothing before it any more.
     if (results) await releaseWaiting(pool, config, profiles, { isEarlierOnly: true });

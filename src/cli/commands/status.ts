@@ -103,10 +103,11 @@ function countsInWords({ states, deliveries }: Status): string {
   const sum = (...wanted: readonly string[]) =>
     states.filter(({ state }) => wanted.includes(state)).reduce((total, { count }) => total + count, 0);
   return [
-    `Orders: ${sum("received", "queued", "submitting")} wait here`,
-    `${sum("submitted", "accepted", "in_progress")} are at the service`,
-    `${sum("parked")} are parked`,
-    `${sum("completed")} are completed. Results on their way to the lab: ${deliveries?.pending ?? 0}.`,
+    `Orders: ${sum("received", "queued", "submitting")} waiting here`,
+    `${sum("submitted", "accepted", "in_progress")} at the service`,
+    `${sum("parked")} parked`,
+    `${sum("completed")} completed`,
+    `${sum("rejected", "failed", "cancelled", "discarded")} ended otherwise. Results on their way to the lab: ${deliveries?.pending ?? 0}.`,
   ].join(", ");
 }
 

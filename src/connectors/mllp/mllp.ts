@@ -82,12 +82,13 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
       await listener.stop(STOP_WITHIN_MS);
       await sender?.close();
     },
-    check: async () => [
-      await checkPort(listen),
-      ...("put" in results
-        ? await results.check()
-        : [await checkPeer(results, new MllpSender(results, { clock, logger }))]),
-    ],
+    check: async (isOffline = false) => {
+      const port = await checkPort(listen);
+      if ("put" in results) return [port, ...(await results.check())];
+      return isOffline
+        ? [port]
+        : [port, await checkPeer(results, new MllpSender(results, { clock, logger }))];
+    },
     deliver: async (file) => {
       if ("put" in results) return results.put(file);
       const { bytes, fileName } = file;

@@ -43,19 +43,20 @@ export async function* checkProfiles(
 /**
  * Asks each connector about its folders; nothing is made or changed.
  * @param isRunning whether a daemon takes messages in right now, and so has their ports
+ * @param isOffline whether nothing beyond this machine is asked
  */
 export async function* checkConnectors(
   config: Config,
   profiles: ReadonlyMap<string, Profile>,
   { clock, logger }: Session,
-  isRunning: boolean,
+  { isRunning, isOffline }: { readonly isRunning: boolean; readonly isOffline: boolean },
 ): Findings {
   for (const settings of config.connectors) {
     const subject = `connector ${settings.name}`;
     try {
       const profile = profileOf(settings, profiles);
       const connector = createConnector(settings, profile, { intake: noIntake, clock, logger });
-      for (const line of await connector.check()) {
+      for (const line of await connector.check(isOffline)) {
         if (isRunning && settings.type === "mllp" && line.subject === "listen") {
           const { host, port } = settings.listen;
           yield ok(`${subject}, listen`, `${host}:${port}, where the running daemon listens`);
