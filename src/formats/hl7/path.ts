@@ -1,11 +1,15 @@
 import { Failure } from "../../core/failures.ts";
 import { isSegmentName, type Segment } from "./segment.ts";
 
-/** One test inside brackets: `5=MR` or `4.2!=1.2.3`. */
+/** How a condition compares: equal, not equal, begins with. */
+const OPERATORS = ["=", "!=", "^="] as const;
+type Operator = (typeof OPERATORS)[number];
+
+/** One test inside brackets: `5=MR`, `4.2!=1.2.3` or `3^=LABEL`. */
 interface PathCondition {
   /** Positions below the bracketed thing: component and subcomponent of a field, or field, component, subcomponent of a segment. */
   readonly at: readonly number[];
-  readonly isEqual: boolean;
+  readonly operator: Operator;
   readonly value: string;
 }
 
@@ -33,8 +37,8 @@ const MAX_POSITION = 9_999;
 
 /**
  * Reads a path such as `MSH-4.1`, `PID-5.1.1`, `PID-3[2].1`, `PID-3[5=MR].1`, `PID-3[4.2=1.2.3&5=MR].1`, `SAC[2]-3.1`
- * or `OBX[3.1=LABEL]-5`. In brackets stands a number (the nth) or conditions joined by `&`: position, `=` or `!=`,
- * value; a value with `&` or `]` in it is put in double quotes. Throws HL7_PATH_INVALID, naming what is wrong.
+ * or `OBX[3.1=LABEL]-5`. In brackets stands a number (the nth) or conditions joined by `&`: position, `=`, `!=` or
+ * `^=` (begins with), value; a value with `&` or `]` in it is put in double quotes. Throws HL7_PATH_INVALID, naming what is wrong.
  */
 export function parsePath(text: string): FieldPath {
   const reader = new PathReader(text);
@@ -101,12 +105,21 @@ class PathReader {
       const at = [this.position(conditions.length === 0 ? `number or ${level} number` : `${level} number`)];
       if (conditions.length === 0 && this.skip("]")) return { kind: "nth", n: at[0] ?? 1 };
       while (at.length < depth && this.skip(".")) at.push(this.position("number"));
-      const isEqual = !this.skip("!");
-      this.expect("=", "expected = or != and a value");
-      conditions.push({ at, isEqual, value: this.#value() });
+      const operator = this.#operator();
+      const value = this.#value();
+      // Every value begins with nothing, so that the condition would select whatever is filled.
+      if (operator === "^=" && value.trim() === "") this.fail("expected a beginning that is not empty");
+      conditions.push({ at, operator, value });
     } while (this.skip("&"));
     this.expect("]", "expected ] at the end of the condition");
     return { kind: "where", conditions };
+  }
+
+  #operator(): Operator {
+    const operator = OPERATORS.find((known) => this.#text.startsWith(known, this.at));
+    if (operator === undefined) this.fail("expected =, != or ^= and a value");
+    this.at += operator.length;
+    return operator;
   }
 
   #value(): string {
@@ -183,8 +196,9 @@ export function selectSegments(
 
 /** Whether a segment fulfils every condition on its fields; blanks around a value don't count. */
 export function fitsSegment(segment: Segment, conditions: readonly PathCondition[]): boolean {
-  for (const { at, isEqual, value } of conditions) {
-    if ((segment.get(at[0] ?? 1, 1, at[1], at[2])?.trim() === value) !== isEqual) return false;
+  for (const condition of conditions) {
+    const { at } = condition;
+    if (!fits(segment.get(at[0] ?? 1, 1, at[1], at[2]), condition)) return false;
   }
   return true;
 }
@@ -196,10 +210,17 @@ export function fitsRepetition(
   repetition: number,
   conditions: readonly PathCondition[],
 ): boolean {
-  for (const { at, isEqual, value } of conditions) {
-    if ((segment.get(field, repetition, at[0], at[1])?.trim() === value) !== isEqual) return false;
+  for (const condition of conditions) {
+    const { at } = condition;
+    if (!fits(segment.get(field, repetition, at[0], at[1]), condition)) return false;
   }
   return true;
+}
+
+function fits(found: string | undefined, { operator, value }: PathCondition): boolean {
+  const given = found?.trim();
+  if (operator === "^=") return given?.startsWith(value) ?? false;
+  return (given === value) === (operator === "=");
 }
 
 function placeIn(path: Omit<FieldPath, "firstPlace">, ordinal: number, repetition: number): string {

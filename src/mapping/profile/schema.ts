@@ -164,7 +164,7 @@ const containerSegment = z
   .string()
   .regex(
     /^(?!MSH|PID|ORC|MRG)[A-Z][A-Z0-9]{2}(?:\[.+\])?$/,
-    "expected SAC, SPM, OBR, OBX or another segment of an order such as ZCR, with a condition such as OBX[3.1=CONTAINER]",
+    "expected SAC, SPM, OBR, OBX or another segment of an order such as ZCR, with a condition such as OBX[3.1=CONTAINER] or NTE[3^=LABEL]",
   );
 
 const containersSchema = z.strictObject({
@@ -174,7 +174,7 @@ const containersSchema = z.strictObject({
     })
     .optional()
     .describe(
-      "HL7: the segment that stands for one container. SAC, else SPM, for each specimen; when the order has no specimen, OBX or any other segment below its OBR, else OBR.",
+      "HL7: the segment that stands for one container. SAC, else SPM, for each specimen; when the order has no specimen, OBX or any other segment below its OBR, else OBR. A condition tells it from others of its name: `OBX[3.1=VIAL]`, `OBX[3.1!=NOTE]`, or `NTE[3^=LABEL]` where NTE-3 begins with LABEL.",
     ),
   label: valueSchema.optional(),
   description: valueSchema.optional(),

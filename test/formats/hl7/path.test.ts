@@ -29,6 +29,10 @@ describe("a field path", () => {
     ["OBX[3]-5", "V-1", "OBX[3]-5"],
     ["OBX[3.1=NOTE]-5", "first", "OBX-5"],
     ["OBX[3=LABEL]-5", "V-1", "OBX[3]-5"],
+    ["OBX[3^=LAB]-5", "V-1", "OBX[3]-5"],
+    ["OBX[3^=LABEL]-5", "V-1", "OBX[3]-5"],
+    ["OBX[3^=N&5!=second]-5", "first", "OBX-5"],
+    ["PID-3[4.1^=STA].1", "998", "PID-3[2].1"],
     ["MSH-9.2", "O01", "MSH-9.2"],
   ])("%s gives %s, found at %s", (path, value, place) => {
     expect(message.find(path)).toEqual({ value, place });
@@ -43,6 +47,10 @@ describe("a field path", () => {
     ["OBX[2]-5"],
     ["SPM-2"],
     ["OBX[3=OTHER]-5"],
+    ["OBX[3^=ABEL]-5"],
+    ["OBX[3^=label]-5"],
+    ["OBX[3^=LABELS]-5"],
+    ["OBX[9^=LAB]-5"],
   ])("%s finds nothing", (path) => {
     expect(message.get(path)).toBeUndefined();
   });
@@ -51,17 +59,24 @@ describe("a field path", () => {
     const padded = Hl7Message.parse(
       messageOf("ORM^O01", "PID|1||P1^^^N^PI~M1^^^N^MR ", "OBX|1|TX| LABEL||V-1"),
     );
-    expect(["PID-3[5=MR].1", "PID-3[5!=MR].1", "OBX[3=LABEL]-5"].map((path) => padded.get(path))).toEqual([
-      "M1",
-      "P1",
-      "V-1",
-    ]);
+    const paths = ["PID-3[5=MR].1", "PID-3[5!=MR].1", "OBX[3=LABEL]-5", "OBX[3^=LAB]-5"];
+    expect(paths.map((path) => padded.get(path))).toEqual(["M1", "P1", "V-1", "V-1"]);
   });
 
   it("reads values with brackets and ampersands from quotes", () => {
     expect(parsePath('ZA1-2[1="x&y]"].1').whichRepetition).toEqual({
       kind: "where",
-      conditions: [{ at: [1], isEqual: true, value: "x&y]" }],
+      conditions: [{ at: [1], operator: "=", value: "x&y]" }],
+    });
+  });
+
+  it("reads a beginning that ends with an equals sign", () => {
+    expect(parsePath("NTE[3^=LABEL=&4!=x]-3").whichSegment).toEqual({
+      kind: "where",
+      conditions: [
+        { at: [3], operator: "^=", value: "LABEL=" },
+        { at: [4], operator: "!=", value: "x" },
+      ],
     });
   });
 
@@ -101,6 +116,12 @@ describe("a field path", () => {
     ["PID-3[1.2.3=x]", 10, "="],
     ["PID-3 ", 6, "end of the path"],
     ["PID-3[5=MR&4].1", 13, "="],
+    ["PID-3[5~MR].1", 8, "expected =, != or ^= and a value"],
+    ["PID-3[5^MR].1", 8, "expected =, != or ^= and a value"],
+    ["PID-3[5!MR].1", 8, "expected =, != or ^= and a value"],
+    ["PID-3[5^=].1", 10, "value"],
+    ['PID-3[5^=""].1', 12, "a beginning that is not empty"],
+    ['PID-3[5^=" "].1', 13, "a beginning that is not empty"],
   ])("%j is refused at character %i", (path, position, rule) => {
     const failure = failureOf(() => parsePath(path));
     expect(failure?.code).toBe("HL7_PATH_INVALID");

@@ -28,6 +28,56 @@ describe("containers in segments of the sender's own", () => {
     ).toEqual([["V-1: Vial"]]);
   });
 
+  describe("known by how a field begins", () => {
+    const NTE: ProfileDefinition["containers"] = {
+      each: "NTE[3^=LABEL=]",
+      label: { from: "NTE-3", as: [{ regex: { match: "^LABEL=(.+)$", replace: "$1" } }] },
+      description: { value: "Vial" },
+    };
+
+    test("are containers, and comments among them are none", async () => {
+      const { problems, orders } = await map(
+        NTE,
+        "NTE|1||a patient's note",
+        "ORC|NW|A-1",
+        "NTE|1||an order's note",
+        "OBR|1|A-1||CRYO-STORE",
+        "NTE|1||LABEL=AB-1001",
+        "NTE|2||handle with care, the LABEL= is smudged",
+        "NTE|3||LABEL=AB-1002",
+      );
+      expect(problems).toEqual([]);
+      expect(orders.map(({ containers }) => containers)).toMatchObject([
+        [{ label: "AB-1001" }, { label: "AB-1002" }],
+      ]);
+    });
+
+    test("refuse the message behind PID, and where nothing follows the beginning", async () => {
+      const behindPid = await map(NTE, "NTE|1||LABEL=AB-1001", ...ORDER, "NTE|1||LABEL=AB-1002");
+      expect(behindPid.orders).toEqual([]);
+      expect(behindPid.problems).toContainEqual(
+        expect.objectContaining({ code: "MAPPING_CONTAINER_UNEXPECTED", place: "message 1, NTE" }),
+      );
+      const cut = await map(NTE, ...ORDER, "NTE|1||LABEL=", "NTE|2||LABEL=AB-1002");
+      expect(cut.orders).toEqual([]);
+      expect(cut.problems).toMatchObject([{ place: "message 1, NTE-3" }]);
+    });
+
+    test("refuse an order that has comments only", async () => {
+      const { problems, orders } = await map(NTE, ...ORDER, "NTE|1||urgent");
+      expect(orders).toEqual([]);
+      expect(problems).toHaveLength(1);
+    });
+  });
+
+  test("of an unknown condition are a mistake of the profile, which names those that there are", async () => {
+    for (const each of ["NTE[3~LABEL]", "NTE[3^LABEL]"]) {
+      expect(await problemsOf({ extends: "builtin/hl7-orders", containers: { each } })).toEqual([
+        expect.stringContaining("expected =, != or ^= and a value"),
+      ]);
+    }
+  });
+
   test("without a label are refused by their place", async () => {
     expect((await map(ZVL, ...ORDER, "ZVL|1|V-1", "ZVL|2||Egg")).problems).toMatchObject([
       { code: "MAPPING_VALUE_MISSING", place: "message 1, ZVL[2]-2.1" },
