@@ -194,11 +194,18 @@ export function selectSegments(
   return chosen === undefined ? [] : [chosen];
 }
 
-/** Whether a segment fulfils every condition on its fields; blanks around a value don't count. */
+/**
+ * Whether a segment fulfils every condition on its fields; blanks around a value don't count. Of a field that repeats any
+ * repetition may: a segment that is passed over by its first one could hold what is looked for in another.
+ */
 export function fitsSegment(segment: Segment, conditions: readonly PathCondition[]): boolean {
   for (const condition of conditions) {
-    const { at } = condition;
-    if (!fits(segment.get(at[0] ?? 1, 1, at[1], at[2]), condition)) return false;
+    const [field = 1, component, subcomponent] = condition.at;
+    let repetition = Math.max(1, segment.repetitions(field));
+    while (repetition > 0 && !fits(segment.get(field, repetition, component, subcomponent), condition)) {
+      repetition -= 1;
+    }
+    if (repetition === 0) return false;
   }
   return true;
 }

@@ -63,6 +63,17 @@ describe("containers in segments of the sender's own", () => {
       expect(cut.problems).toMatchObject([{ place: "message 1, NTE-3" }]);
     });
 
+    test("refuse an order with a label in another repetition, which would be left out", async () => {
+      const { problems, orders } = await map(
+        NTE,
+        ...ORDER,
+        "NTE|1||LABEL=AB-1001",
+        "NTE|2||urgent~LABEL=AB-1002",
+      );
+      expect(orders).toEqual([]);
+      expect(problems).toMatchObject([{ place: "message 1, NTE[2]-3 and NTE[2]-3[2]" }]);
+    });
+
     test("refuse an order that has comments only", async () => {
       const { problems, orders } = await map(NTE, ...ORDER, "NTE|1||urgent");
       expect(orders).toEqual([]);
