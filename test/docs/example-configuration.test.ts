@@ -1,0 +1,38 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+
+const CONFIG = join(import.meta.dirname, "../../config");
+
+interface Node {
+  readonly $ref?: string;
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly items?: Node;
+  readonly anyOf?: readonly Node[];
+  readonly allOf?: readonly Node[];
+  readonly oneOf?: readonly Node[];
+}
+
+test("the example configuration names every setting of the schema", () => {
+  const schema = JSON.parse(readFileSync(join(CONFIG, "schema.json"), "utf8")) as Node & {
+    readonly definitions: Readonly<Record<string, Node>>;
+  };
+  const example = readFileSync(join(CONFIG, "cryobridge.yaml"), "utf8");
+  const seen = new Set<Node>();
+  const keys = new Set<string>();
+  const visit = (node: Node | undefined) => {
+    if (node === undefined || seen.has(node)) return;
+    seen.add(node);
+    visit(schema.definitions[node.$ref?.split("/").at(-1) ?? ""]);
+    for (const each of [...(node.anyOf ?? []), ...(node.allOf ?? []), ...(node.oneOf ?? [])]) visit(each);
+    visit(node.items);
+    for (const [key, value] of Object.entries(node.properties ?? {})) {
+      keys.add(key);
+      // Profiles have a reference of their own.
+      if (key !== "profiles") visit(value);
+    }
+  };
+  visit(schema);
+  expect(keys.size).toBeGreaterThan(100);
+  expect([...keys].filter((key) => !new RegExp(`\\b${key}\\b`).test(example))).toEqual([]);
+});
