@@ -42,7 +42,7 @@ const LONGEST_LOOK_PAUSE_MS = 15_000;
 /**
  * Has the service cancel the orders that are to be cancelled, as far as the site configured its call, and finds out
  * whether it did. Runs at least once for each: that a call is about to leave is in the ledger before it does, so that a
- * crash is followed by a look, and not by a second call. The lab is sent "cancelled" only when the service shows it, or
+ * crash is followed by a look, and not by a second call. The lab gets "cancelled" only when the service shows it, or
  * has nothing more to show after a call of ours.
  *
  * @returns how many cancellations were due; each was taken one step further, and may be due again at once

@@ -8,8 +8,8 @@ export function define(profile: Command, cli: Cli): void {
   profile
     .command("show")
     .description("The whole profile as it works, after `extends`, with where each value comes from.")
-    .argument("<name>", "such as lims, or builtin/hl7-orders")
-    .addHelpText("after", "\nExample:\n  cryobridge profile show lims")
+    .argument("<name>", "name of a profile, such as our-lab or builtin/hl7-orders")
+    .addHelpText("after", "\nExample:\n  cryobridge profile show our-lab")
     .action(toAction(cli, showProfile));
   profile
     .command("test")

@@ -208,11 +208,8 @@ export async function guardChanged(order: LedgerOrder, deps: SubmitDeps, signal:
   const ids = [...new Set([...matches, ...candidates])];
   const claimed = await findClaimed(deps.pool, surface, ids, order.id);
   const free = ids.filter((id) => !claimed.has(id));
-  if (free.length + traces.length === 0) return;
-  const what =
-    free.length > 0
-      ? `${(free.length === 1 ? WORD : WORDS)[surface]} ${free.join(", ")}`
-      : `containers ${traces.join(", ")}`;
+  const what = nameFound(surface, free, traces);
+  if (what === undefined) return;
   throw new Failure(
     "SUBMIT_UNCERTAIN",
     `${what} at the service may be what the order asked for before it was changed`,
@@ -240,6 +237,15 @@ export async function findTraces(
   const claimed = await findClaimed(deps.pool, surface, candidates, order.id);
   const possible = candidates.filter((id) => !claimed.has(id));
   const ids = [...new Set([...matches, ...marked, ...possible])];
+  return nameFound(surface, ids, traces);
+}
+
+/** What a look found, in words: requests or procedures, else containers; undefined for nothing. */
+function nameFound(
+  surface: Surface,
+  ids: readonly number[],
+  traces: readonly (string | number)[],
+): string | undefined {
   if (ids.length > 0) return `${(ids.length === 1 ? WORD : WORDS)[surface]} ${ids.join(", ")}`;
   return traces.length > 0 ? `containers ${traces.join(", ")}` : undefined;
 }

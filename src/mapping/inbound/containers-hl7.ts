@@ -42,7 +42,7 @@ export function listContainers(
   return found;
 }
 
-/** An OBR stands for a container until a segment below it does. */
+/** An OBR is a container as long as no segment below it is one. */
 function listByObr(
   { segments }: OrderGroup,
   each: readonly ContainerKind[],

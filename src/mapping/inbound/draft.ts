@@ -160,7 +160,7 @@ class Judge {
     }
   }
 
-  /** What an update deletes would be compared as if it said nothing, and the lab would hear that all is the same. */
+  /** What an update deletes would be compared as if it said nothing, and the lab would be answered that nothing differs. */
   deletions(readings: readonly Reading[]): void {
     for (const { status, place } of readings) {
       if (status !== "deleted") continue;
