@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type pg from "pg";
 import { createConnector, keepTakenBack, profileOf, watchArchive } from "./app/connectors.ts";
@@ -8,7 +7,7 @@ import { noteOrphaned } from "./app/orphaned.ts";
 import { compileProfiles } from "./app/profiles.ts";
 import { startRefills } from "./app/refills.ts";
 import { openEpoch, startRestored } from "./app/restored.ts";
-import type { Role } from "./app/roles.ts";
+import { ROLES, type Role } from "./app/roles.ts";
 import { openService, serviceTrouble, shapeTroubles } from "./app/service.ts";
 import { startSideLoops } from "./app/side-loops.ts";
 import { watchEventLoop } from "./app/watch-event-loop.ts";
@@ -18,6 +17,7 @@ import { type Clock, systemClock } from "./core/clock.ts";
 import type { Failure } from "./core/failures.ts";
 import type { MessageVerdict } from "./core/intake.ts";
 import type { Logger } from "./core/logger.ts";
+import { VERSION } from "./core/version.ts";
 import type { Backoff } from "./jobs/backoff.ts";
 import { composeMessages, composeTables } from "./jobs/deliver/compose.ts";
 import { type DeliverDeps, type DeliveryTarget, deliverConnector } from "./jobs/deliver/deliver.ts";
@@ -31,10 +31,9 @@ import { pollPauseMs, type TrackDeps, trackFacility } from "./jobs/track/track.t
 import { acquireDaemonLock } from "./ledger/embedded/lock.ts";
 import { findInstanceCode } from "./ledger/migrate.ts";
 import { openOrderWriter } from "./ledger/order-writer.ts";
-import { recoverSubmissions } from "./ledger/orders/submission.ts";
 import type { Epoch } from "./ledger/restored/epoch.ts";
 import { takeResultNumber } from "./ledger/results/outcomes.ts";
-import { acquireSubmitterLock, type SubmitterLock } from "./ledger/submitter-lock.ts";
+import { joinWorkers, type Membership } from "./ledger/workers/membership.ts";
 import type { Profile } from "./mapping/profile/profile.ts";
 import type { ProfileDefinition } from "./mapping/profile/schema.ts";
 import type { ServiceClient } from "./service/client.ts";
@@ -47,8 +46,10 @@ export interface DaemonOptions {
   readonly clock?: Clock | undefined;
   /** Reads the configuration again, for secrets that were rotated while the daemon runs. */
   readonly readAgain?: (() => Config<ProfileDefinition>) | undefined;
-  /** Called when the daemon can't go on, such as when another one took the ledger over. */
+  /** Called when the daemon can't go on, such as when the ledger was put back under it. */
   readonly onFatal: (failure: Failure) => void;
+  /** Called when a person asked this worker to stop. */
+  readonly onDrain?: (() => void) | undefined;
 }
 
 /** Is called with what a daemon does. Must not throw. */
@@ -72,9 +73,7 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
-/** A job that runs when the process is to stop gets this long, ms. */
-const STOP_WITHIN_MS = 10_000;
-/** Orders handed to the submit queue at once: enough to keep workers busy, few enough to stay quick to claim. */
+/** Orders handed to the submit queue at once for each worker: enough to keep it busy, few enough to stay quick to claim. */
 const WINDOW = 1_000;
 /** Batches of orders that are worked on at the same time: while one ends, the next is under way. */
 const BATCHES_AT_ONCE = 4;
@@ -89,7 +88,6 @@ const BACKOFF: Backoff = { firstMs: 2_000, maxMs: 300_000 };
 /** Files that are put into a folder at the same time; over MLLP each result waits for its acknowledgement. */
 const FILES_AT_ONCE = 8;
 const TICK_MS = 1_000;
-const LEASE_MS = 300_000;
 /** A feeder that has not read the ledger for this long hangs. */
 const FEEDER_SILENT_MS = 120_000;
 
@@ -122,9 +120,16 @@ export async function startDaemon(
     const watchdog = watchEventLoop(clock, logger);
     onClose(async () => watchdog.stop());
     const observers = new Set<DaemonObserver>();
-    const context: Context = { config, options, profiles, clock, logger, ledger, observers, onClose };
     const feeder: { current: Feeder | undefined } = { current: undefined };
-    const connectors = await createConnectors(context, () => feeder.current?.nudge());
+    const membership = await join(config, options, ledger, () => feeder.current?.nudge());
+    onClose(() => membership.leave());
+    const context: Context = {
+      ...{ config, options, profiles, clock, logger, ledger, membership, observers, onClose },
+    };
+    const connectors = await createConnectors(context, () => {
+      feeder.current?.nudge();
+      membership.wakeLeader();
+    });
     if (options.roles.has("worker")) await noteOrphaned(ledger.pool, config, logger);
     const worker = options.roles.has("worker") ? await startWorker(context, connectors) : undefined;
     feeder.current = worker?.feeder;
@@ -157,6 +162,29 @@ export async function startDaemon(
   }
 }
 
+/** Enters this daemon among those that work with the ledger. */
+function join(
+  config: Config,
+  { roles, clock = systemClock, logger, onDrain }: DaemonOptions,
+  { connection, pool }: OpenLedger,
+  onWake: () => void,
+): Promise<Membership> {
+  const host = hostname();
+  const self = {
+    ...{ name: config.worker.name ?? host, host, pid: process.pid, version: VERSION },
+    roles: ROLES.filter((role) => roles.has(role)),
+    connectors: config.connectors.map(({ name }) => name),
+  };
+  const mayLead = roles.has("worker");
+  return joinWorkers({
+    ...{ connection, pool, self, mayLead, clock, logger, onWake },
+    onDrain: () => {
+      logger.info("a person asked this worker to stop");
+      onDrain?.();
+    },
+  });
+}
+
 interface Context {
   readonly config: Config<ProfileDefinition>;
   readonly options: DaemonOptions;
@@ -164,6 +192,7 @@ interface Context {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly ledger: OpenLedger;
+  readonly membership: Membership;
   readonly observers: ReadonlySet<DaemonObserver>;
   /** Later parts are closed first. */
   readonly onClose: (close: () => Promise<unknown>) => void;
@@ -200,14 +229,8 @@ interface RunningWorker {
 }
 
 async function startWorker(context: Context, connectors: readonly Connector[]): Promise<RunningWorker> {
-  const { config, options, clock, logger, ledger, onClose } = context;
-  const lock = await acquireSubmitterLock(ledger.connection, { clock, logger, onLost: options.onFatal });
-  onClose(() => lock.release());
+  const { config, options, clock, logger, ledger, membership, onClose } = context;
   const epoch = await openEpoch(config, { pool: ledger.pool, logger, onWentBack: options.onFatal });
-  const owner = `${hostname()}-${process.pid}-${randomBytes(4).toString("hex")}`;
-  const recovered = await recoverSubmissions(ledger.pool, owner);
-  if (recovered.requeued + recovered.unreconciled > 0)
-    logger.info(recovered, "took over what an earlier run left in hand");
 
   const service = openService(
     config,
@@ -229,17 +252,17 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   });
   onClose(close);
   const queues = await openQueues(backend, logger);
-  onClose(() => queues.close(STOP_WITHIN_MS));
-  // The lock makes this the one process that works the queues off, and the ledger says what is due.
-  await queues.clear();
+  onClose(() => queues.close(config.worker.stopWithinMs));
 
   const nudge = { current: () => {} };
-  const isServiceReachable = () => lock.isHeld && service.breaker.state !== "open";
+  const isServiceReachable = () => membership.isSure && service.breaker.state !== "open";
+  /** For what one worker does for all. */
+  const mayLead = () => membership.isLeader && isServiceReachable();
   const abandoned: Abandoned = { fences: new Set(), claims: new Set() };
   const restored = startRestored(config, {
     ...{ pool: ledger.pool, service, clock, logger, epoch },
-    mayCall: isServiceReachable,
-    isSubmitter: () => lock.isHeld,
+    mayCall: mayLead,
+    isLeader: () => membership.isLeader,
     onProgress: () => nudge.current(),
   });
   onClose(() => restored.stop());
@@ -249,9 +272,8 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     queues,
     clock,
     logger,
-    owner,
+    worker: membership,
     abandoned,
-    isSubmitter: () => lock.isHeld,
     isServiceReachable,
     mayTryLab: (connector) => targets.get(connector)?.breaker.mayTry === true,
     maySubmit: restored.maySubmit,
@@ -274,22 +296,30 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
       doesParkedBlock: config.lanes.parkedBlocks,
     },
   });
-  nudge.current = feeder.nudge;
+  nudge.current = () => {
+    feeder.nudge();
+    membership.wakeLeader();
+  };
   onClose(() => feeder.stop());
   await runJobs(context, {
     queues,
     service,
-    feeder,
-    lock,
-    owner,
+    nudge: nudge.current,
     abandoned,
     targets,
     epoch,
     requireNewestKnown: restored.requireNewestKnown,
   });
   const side = { ...context, pool: ledger.pool, service };
-  onClose(startSideLoops(config, { ...side, mayCall: isServiceReachable, onProgress: feeder.nudge }));
-  const refills = await startRefills(config, { ...side, mayRead: isServiceReachable });
+  onClose(
+    startSideLoops(config, {
+      ...side,
+      mayCall: mayLead,
+      mayPrune: () => membership.isLeader,
+      onProgress: nudge.current,
+    }),
+  );
+  const refills = await startRefills(config, { ...side, mayRead: mayLead });
   onClose(() => refills.stop());
   return {
     queues,
@@ -297,7 +327,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     feeder,
     troubles: () => {
       const troubles: string[] = [];
-      if (!lock.isHeld) troubles.push("the submitter's lock is lost: the database is away");
+      if (!membership.isSure) troubles.push("the ledger does not answer: nothing is sent until it does");
       if (service.breaker.opening) troubles.push(serviceTrouble(service.breaker.opening));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
         troubles.push("the feeder has not read the ledger for two minutes");
@@ -309,9 +339,8 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
 interface JobParts {
   readonly queues: JobQueues;
   readonly service: ServiceClient;
-  readonly feeder: Feeder;
-  readonly lock: SubmitterLock;
-  readonly owner: string;
+  /** Something may have become due. */
+  readonly nudge: () => void;
   readonly abandoned: Abandoned;
   readonly targets: ReadonlyMap<string, DeliveryTarget>;
   readonly epoch: Epoch;
@@ -319,8 +348,8 @@ interface JobParts {
 }
 
 async function runJobs(context: Context, parts: JobParts): Promise<void> {
-  const { config, clock, logger, ledger } = context;
-  const { queues, service, feeder, lock, owner, abandoned } = parts;
+  const { config, clock, logger, ledger, membership } = context;
+  const { queues, service, nudge, abandoned } = parts;
   const { pool } = ledger;
   const backoff = BACKOFF;
   const wayOf = (facilityId: number) => wayOfFacility(config, facilityId);
@@ -328,12 +357,10 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
   const submit: SubmitDeps = {
     ...common,
     writer: openOrderWriter(pool, parts.epoch),
-    owner,
+    worker: membership,
     abandoned,
     requireNewestKnown: parts.requireNewestKnown,
     settings: {
-      leaseMs: LEASE_MS,
-      callTimeoutMs: config.service.timeoutMs,
       backoff,
       reconcile: config.service.reconcile,
       firstPollMs: config.service.polling.firstMs,
@@ -346,26 +373,27 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
   };
   const { polling, concurrency } = config.service;
   const track: TrackDeps = { ...common, polling, concurrency, wayOf };
-  const deliver: DeliverDeps = {
+  const deliver: Omit<DeliverDeps, "mayDeliver"> = {
     ...common,
     backoff,
     targetByConnector: parts.targets,
     parkAfter: config.delivery.parkAfter,
-    mayDeliver: () => lock.isHeld,
   };
   await queues.work("submit", BATCHES_AT_ONCE, async ({ batch }, signal) => {
-    // Without the lock another process may submit from the same ledger.
-    if (!lock.isHeld) return;
+    if (!membership.isSure) return;
     await submitBatch(batch, submit, signal);
-    feeder.nudge();
+    nudge();
   });
   await queues.work("track", Math.max(1, Math.ceil(concurrency / 2)), async ({ facilityId }, signal) => {
     await trackFacility(facilityId, track, signal);
-    feeder.nudge();
+    nudge();
   });
-  await queues.work("deliver", Math.max(1, config.connectors.length), ({ connector }, signal) =>
-    deliverConnector(connector, deliver, signal),
-  );
+  await queues.work("deliver", Math.max(1, config.connectors.length), async ({ connector }, signal) => {
+    // One worker at a time, so that what an order's lane holds back leaves in its order.
+    await membership.exclusively(`deliver ${connector}`, (isHeld) =>
+      deliverConnector(connector, { ...deliver, mayDeliver: isHeld }, signal),
+    );
+  });
 }
 
 function deliveryTargets(

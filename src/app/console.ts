@@ -23,7 +23,7 @@ import { countOpenTasks } from "../ledger/operator/tasks.ts";
 import { listLatestOrders, listParkedOrders } from "../ledger/operator/views.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
 import { findRestored } from "../ledger/restored/restore.ts";
-import { isSubmitterThere } from "../ledger/submitter-lock.ts";
+import { isWorkerThere } from "../ledger/workers/roster.ts";
 import { readOrphaned } from "./orphaned.ts";
 import { refillOverviewOf } from "./refills.ts";
 
@@ -119,7 +119,7 @@ async function readReadiness(daemon: Daemon): Promise<Readiness> {
   const troubles = daemon.troubles();
   const isIntakeWell = daemon.connectors.every((connector) => connector.trouble === undefined);
   try {
-    const isWorkedOff = daemon.queues !== undefined || (await isSubmitterThere(daemon.pool));
+    const isWorkedOff = daemon.queues !== undefined || (await isWorkerThere(daemon.pool));
     const restored = await findRestored(daemon.pool);
     const isComparing = restored !== undefined && restored.uncompared > 0;
     const reasons = [

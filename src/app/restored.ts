@@ -48,9 +48,9 @@ export interface RestoredDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly epoch: Epoch;
-  /** Whether calls may be made right now: this process submits, and the service is not known to be away. */
+  /** Whether calls may be made right now: this worker is the leader, and the service is not known to be away. */
   readonly mayCall: () => boolean;
-  readonly isSubmitter: () => boolean;
+  readonly isLeader: () => boolean;
   /** Something was found or compared, so there may be something to do. */
   readonly onProgress: () => void;
 }
@@ -119,7 +119,7 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
   };
 
   const round = async (signal: AbortSignal) => {
-    if (deps.isSubmitter() && clock.monotonic() - countedAt >= COUNT_EVERY_MS) {
+    if (deps.isLeader() && clock.monotonic() - countedAt >= COUNT_EVERY_MS) {
       countedAt = clock.monotonic();
       await epoch.advance();
     }

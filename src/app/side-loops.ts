@@ -15,8 +15,10 @@ export interface SideLoopDeps {
   readonly service: ServiceClient;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Whether calls may be made right now: this process submits, and the service is not known to be away. */
+  /** Whether calls may be made right now: this worker is the leader, and the service is not known to be away. */
   readonly mayCall: () => boolean;
+  /** Whether this worker is the leader. */
+  readonly mayPrune: () => boolean;
   /** Something was decided, so there may be something to send to the lab. */
   readonly onProgress: () => void;
 }
@@ -30,7 +32,7 @@ const CANCEL_BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
  * is kept no longer; gives what ends that.
  */
 export function startSideLoops(config: Config, deps: SideLoopDeps): () => Promise<void> {
-  const { pool, service, clock, logger, mayCall } = deps;
+  const { pool, service, clock, logger, mayCall, mayPrune } = deps;
   const { cancel, reconcile, correlation } = config.service;
   const cancelling = {
     ...{ pool, service, clock, logger, reconcile },
@@ -50,7 +52,7 @@ export function startSideLoops(config: Config, deps: SideLoopDeps): () => Promis
       return false;
     }),
     startLoop(deps, PRUNE_EVERY_MS, "old records could not be pruned", async (signal) => {
-      await pruneLedger(pool, config.retention, logger, signal);
+      if (mayPrune()) await pruneLedger(pool, config.retention, logger, signal);
       return false;
     }),
   ];

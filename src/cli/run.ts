@@ -1,11 +1,12 @@
 import { Command, CommanderError, Help, type Option } from "commander";
 import { Failure } from "../core/failures.ts";
 import { SecretMask } from "../core/secret-mask.ts";
+import { VERSION } from "../core/version.ts";
 import { createCommands } from "./commands.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
 import type { Io, Output } from "./io.ts";
 import { reportFailure } from "./output/failure.ts";
-import { type Cli, DEFAULT_CONFIG_FILE, isVerbose, VERSION } from "./session.ts";
+import { type Cli, DEFAULT_CONFIG_FILE, isVerbose } from "./session.ts";
 
 /**
  * Runs one command line to its end and gives the exit status; everything is written through `io`.

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { styleText } from "node:util";
 import type { Command } from "commander";
@@ -7,11 +6,6 @@ import { createLogger, type Logger } from "../core/logger.ts";
 import type { SecretMask } from "../core/secret-mask.ts";
 import type { ExitStatus } from "./exit-status.ts";
 import type { Io } from "./io.ts";
-
-/** The version in `package.json`, which stands two folders above this file in a checkout and in a build alike. */
-export const VERSION: string = JSON.parse(
-  readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
-).version;
 
 /** A colour or weight of `util.styleText`. */
 export type Paint = Extract<Parameters<typeof styleText>[0], string>;

@@ -39,6 +39,7 @@ export interface Config<P = unknown> {
   readonly queue: QueueConfig;
   readonly console: FileConfig["console"];
   readonly retention: { readonly messagesMs: number; readonly ordersMs: number };
+  readonly worker: { readonly name?: string | undefined; readonly stopWithinMs: number };
   readonly lanes: FileConfig["lanes"];
   readonly delivery: FileConfig["delivery"];
   readonly mapping: FileConfig["mapping"];
@@ -180,6 +181,7 @@ export function toConfig<P>(
     queue: given.queue,
     console: given.console,
     retention: { messagesMs: given.retention.messages, ordersMs: given.retention.orders },
+    worker: { name: given.worker.name, stopWithinMs: given.worker.stopWithin },
     lanes: given.lanes,
     delivery: given.delivery,
     mapping: given.mapping,

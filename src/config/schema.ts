@@ -90,6 +90,23 @@ export const fileSchema = z.strictObject({
     })
     .prefault({})
     .describe("When the ledger forgets; never what is open."),
+  worker: z
+    .strictObject({
+      name: z
+        .string()
+        .min(1)
+        .max(100)
+        .optional()
+        .describe(
+          "What this daemon is called among those that share a ledger; the machine's name when not set.",
+        ),
+      stopWithin: duration("How long a daemon that is asked to stop may finish what it has in hand.", {
+        min: "1s",
+        max: "10m",
+      }).prefault("10s"),
+    })
+    .prefault({})
+    .describe("This daemon among those that share a ledger."),
   lanes: z
     .strictObject({
       parkedBlocks: z

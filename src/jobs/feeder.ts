@@ -1,6 +1,7 @@
 import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
+import { inTransaction } from "../ledger/database.ts";
 import { findPausedQueues } from "../ledger/operator/queues.ts";
 import { clampSchedule } from "../ledger/orders/due-times.ts";
 import {
@@ -10,15 +11,16 @@ import {
   takeUnreconciled,
   takeWaiting,
 } from "../ledger/orders/handing-over.ts";
-import { releaseExpired } from "../ledger/orders/submission.ts";
+import { releaseAbandoned } from "../ledger/orders/submission.ts";
 import { findDueFacilities } from "../ledger/orders/tracking.ts";
 import { findDueConnectors } from "../ledger/results/deliveries.ts";
 import { findOpenConnectors } from "../ledger/results/outcomes.ts";
+import type { Membership } from "../ledger/workers/membership.ts";
 import type { JobQueues, NewJob, QueueName } from "./queues.ts";
 import type { Abandoned } from "./submit/deps.ts";
 
 export interface FeederSettings {
-  /** How many orders are in the submit queue's hands at most. */
+  /** How many orders are in the submit queue's hands at most, for each worker that there is. */
   readonly window: number;
   /** How many orders make a job of the submit queue at most. */
   readonly batchSize: number;
@@ -40,12 +42,10 @@ export interface FeederDeps {
   readonly queues: JobQueues;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** This process, as the owner of orders in hand. */
-  readonly owner: string;
-  /** What workers could not give back. */
+  /** This worker among the others. Only the leader hands over orders and readings; each delivers through its connectors. */
+  readonly worker: Pick<Membership, "id" | "isLeader" | "isSure" | "workers">;
+  /** What this worker's jobs could not give back. */
   readonly abandoned: Abandoned;
-  /** Whether this process holds the submitter's lock right now; only then may it take orders from others' hands. */
-  readonly isSubmitter: () => boolean;
   /** False while the service is known to be out of reach: then nothing that would call it is handed over. */
   readonly isServiceReachable: () => boolean;
   /** False while a connector's lab is known to be away and the time for the next try has not come. */
@@ -64,12 +64,12 @@ export interface Feeder {
   readonly lastLookAt: number;
 }
 
-/** How often lost jobs and forgotten leases are looked for. */
-const SWEEP_EVERY_MS = 10_000;
+/** How often lost jobs, and what this worker's jobs gave up, are looked for. */
+const SWEEP_EVERY_MS = 2_500;
 /** How often it is looked whether a clock that was ahead has left anything due in a distant future. */
 const CLAMP_EVERY_MS = 300_000;
 /** A job that should be there is missed after this. */
-const LOST_AFTER_MS = 10_000;
+const LOST_AFTER_MS = 5_000;
 const SWEEP_BATCH = 200;
 /** Nudges within this time are answered with one look. */
 const GATHER_NUDGES_MS = 20;
@@ -85,16 +85,21 @@ export function startFeeder(deps: FeederDeps): Feeder {
   let lastLookAt = deps.clock.monotonic();
 
   const look = async () => {
+    const { worker } = deps;
+    if (!worker.isSure) return;
     const paused = await findPausedQueues(deps.pool);
-    if (!paused.has("submit") && deps.isServiceReachable()) await feedSubmit(deps);
-    if (!paused.has("track") && deps.isServiceReachable()) await feedTrack(deps, polledAtByFacility);
+    if (worker.isLeader && deps.isServiceReachable()) {
+      if (!paused.has("submit")) await feedSubmit(deps);
+      if (!paused.has("track")) await feedTrack(deps, polledAtByFacility);
+    }
     if (!paused.has("deliver")) await feedDeliver(deps);
     const now = deps.clock.monotonic();
-    if (now - sweptAt >= SWEEP_EVERY_MS && deps.isSubmitter()) {
+    if (now - sweptAt >= SWEEP_EVERY_MS) {
       sweptAt = now;
-      await sweep(deps);
+      await giveBack(deps);
+      if (worker.isLeader) await findLostJobs(deps);
     }
-    if (now - clampedAt >= CLAMP_EVERY_MS && deps.isSubmitter()) {
+    if (now - clampedAt >= CLAMP_EVERY_MS && worker.isLeader) {
       clampedAt = now;
       await clampLongPauses(deps);
     }
@@ -146,10 +151,12 @@ function submitJob(batch: number): NewJob<"submit"> {
 }
 
 async function feedSubmit(deps: FeederDeps): Promise<void> {
-  const { window, doesParkedBlock } = deps.settings;
+  const { doesParkedBlock } = deps.settings;
+  const window = deps.settings.window * deps.worker.workers;
+  const leader = deps.worker.id;
   const maySubmit = await deps.maySubmit();
   let room = window - (await countQueued(deps.pool));
-  const take = (limit: number) => takeWaiting(deps.pool, { limit, doesParkedBlock });
+  const take = (limit: number) => takeWaiting(deps.pool, { leader, limit, doesParkedBlock });
   const waiting: number[] = [];
   for (let isMore = maySubmit && room >= window / 2; isMore; ) {
     const limit = Math.min(deps.settings.batchSize, room);
@@ -160,7 +167,7 @@ async function feedSubmit(deps: FeederDeps): Promise<void> {
   }
   await addOrPutBack(deps, waiting);
   // Lost calls hold up their lanes, so they go ahead of what waits for its first try.
-  const unreconciled = await takeUnreconciled(deps.pool, deps.settings.batchSize);
+  const unreconciled = await takeUnreconciled(deps.pool, { leader, limit: deps.settings.batchSize });
   if (unreconciled) await deps.queues.add("submit", [{ ...submitJob(unreconciled.batch), isUrgent: true }]);
 }
 
@@ -180,7 +187,7 @@ async function feedTrack(deps: FeederDeps, polledAtByFacility: Map<number, numbe
   const due = (await findDueFacilities(deps.pool)).filter(isRested);
   await deps.queues.add(
     "track",
-    due.map((facilityId) => ({ jobId: `track-f${facilityId}`, data: { facilityId } })),
+    due.map((facilityId) => ({ jobId: `track-f${facilityId}-w${deps.worker.id}`, data: { facilityId } })),
   );
   for (const facilityId of due) polledAtByFacility.set(facilityId, now);
 }
@@ -196,7 +203,10 @@ async function feedDeliver(deps: FeederDeps): Promise<void> {
   const names = new Set([...ripe.map(({ connector }) => connector), ...due]);
   await deps.queues.add(
     "deliver",
-    [...names].map((connector) => ({ jobId: `deliver-${connector}`, data: { connector } })),
+    [...names].map((connector) => ({
+      jobId: `deliver-${connector}-w${deps.worker.id}`,
+      data: { connector },
+    })),
   );
 }
 
@@ -206,13 +216,20 @@ async function clampLongPauses({ pool, logger, settings }: FeederDeps): Promise<
   if (count > 0) logger.warn({ count }, "the clock was ahead; what it had put off for too long is due now");
 }
 
-/** Finds what was lost: jobs that a queue forgot, orders whose worker died. */
-async function sweep(deps: FeederDeps): Promise<void> {
-  const [fences, claims] = [[...deps.abandoned.fences], [...deps.abandoned.claims]];
-  const released = await releaseExpired(deps.pool, deps.owner, { fences, claims });
-  for (const fence of fences) deps.abandoned.fences.delete(fence);
-  for (const id of claims) deps.abandoned.claims.delete(id);
-  if (released > 0) deps.logger.warn({ orders: released }, "orders whose worker died were taken back");
+/** Gives back the orders that this worker's jobs gave up while the ledger was away; the leader also those of workers that ended. */
+async function giveBack({ pool, worker, abandoned, logger }: FeederDeps): Promise<void> {
+  const [fences, claims] = [[...abandoned.fences], [...abandoned.claims]];
+  if (!worker.isLeader && fences.length + claims.length === 0) return;
+  const released = await inTransaction(pool, (client) =>
+    releaseAbandoned(client, worker.id, { fences, claims }),
+  );
+  for (const fence of fences) abandoned.fences.delete(fence);
+  for (const id of claims) abandoned.claims.delete(id);
+  if (released > 0) logger.warn({ orders: released }, "orders were taken back that nobody works on");
+}
+
+/** Puts orders back whose jobs the queue has lost: it was emptied, or restarted without what it had. */
+async function findLostJobs(deps: FeederDeps): Promise<void> {
   const handedOver = await findHandedOver(deps.pool, { olderThanMs: LOST_AFTER_MS, limit: SWEEP_BATCH });
   if (handedOver.length === 0) return;
   const jobIdOf = (batch: number) => submitJob(batch).jobId;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SUBMITTER_LOCK } from "../../src/ledger/submitter-lock.ts";
+import { standIn } from "../support/worker.ts";
 import { csvMessage, PATIENT, withLab } from "./with-lab.ts";
 
 /** What nobody may see who didn't ask for it. */
@@ -155,10 +155,9 @@ describe("orders show", () => {
   it("names the earlier order of the same subject while a daemon runs", async () => {
     await withLab(async ({ cli, take, pool }) => {
       await take("bench", [csvMessage(1), csvMessage(2)]);
-      const daemon = await pool.connect();
-      await daemon.query("select pg_advisory_lock($1)", [SUBMITTER_LOCK]);
+      const daemon = await standIn(pool);
       const { stdout } = await cli(["orders", "show", "o2"]);
-      daemon.release(true);
+      await daemon.leave();
       expect(stdout).toContain("Why is it waiting? Order o1 of the same subject (received) came first");
     });
   });

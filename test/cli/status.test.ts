@@ -6,8 +6,8 @@ import { expect, test } from "vitest";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
-import { SUBMITTER_LOCK } from "../../src/ledger/submitter-lock.ts";
 import { TOKEN, withConsole } from "../console/console-fixture.ts";
+import { standIn } from "../support/worker.ts";
 import { csvMessage, type Lab, PATIENT, withLab } from "./with-lab.ts";
 
 const PARKED = `
@@ -75,10 +75,9 @@ test("shows the configuration's token to the console, and says when that is not 
           lab.configFile,
           (await readFile(lab.configFile, "utf8")).replace(TOKEN, "another-token-than-at-the-start"),
         );
-        const submitter = await lab.pool.connect();
-        await submitter.query("select pg_advisory_lock($1)", [SUBMITTER_LOCK]);
+        const submitter = await standIn(lab.pool);
         const { stdout, status } = await lab.cli(["status"]);
-        submitter.release(true);
+        await submitter.leave();
         expect(stdout).toContain("refuses the console.token of this configuration");
         expect(stdout).toContain("It is not known whether orders are taken.");
         expect(status).toBe(1);

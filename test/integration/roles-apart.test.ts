@@ -3,10 +3,10 @@ import { openConsole } from "../../src/app/console.ts";
 import { startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { SUBMITTER_LOCK } from "../../src/ledger/submitter-lock.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import { withSite } from "../support/with-daemon.ts";
 import { silent } from "../support/with-ledger.ts";
+import { standIn } from "../support/worker.ts";
 
 test("a daemon that only takes orders in says so while no other one works them off", () =>
   withSite({}, async ({ configFile, pool }) => {
@@ -22,10 +22,9 @@ test("a daemon that only takes orders in says so while no other one works them o
       const ready = async () => (await fetch(`${running.url}/readyz`)).json();
       const noWorker = expect.stringContaining("no daemon with the role worker works on this ledger");
       expect(await ready()).toEqual({ ready: true, reasons: [noWorker] });
-      const worker = await pool.connect();
-      await worker.query("select pg_advisory_lock($1)", [SUBMITTER_LOCK]);
+      const worker = await standIn(pool);
       expect(await ready()).toEqual({ ready: true, reasons: [] });
-      worker.release(true);
+      await worker.leave();
     } finally {
       await running.close();
       await daemon.stop();

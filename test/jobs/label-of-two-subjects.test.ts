@@ -7,7 +7,7 @@ import { findOrders } from "../../src/ledger/operator/views.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { takeWaiting } from "../../src/ledger/orders/handing-over.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
-import { UNCOUNTED } from "../support/hand-over.ts";
+import { lead, ME, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { byRequest } from "../support/ways.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
@@ -21,7 +21,7 @@ test("an order is not sent when another subject's order for its label overtook i
       pool,
       orders.map((order, n) => aRecord(n + 1, [order])),
     );
-    const one = { limit: 1, doesParkedBlock: false };
+    const one = { leader: await lead(pool), limit: 1, doesParkedBlock: false };
     const earlier = await takeWaiting(pool, one);
     const later = await takeWaiting(pool, one);
     if (!earlier || !later) throw new Error("two orders are due");
@@ -49,12 +49,10 @@ test("an order is not sent when another subject's order for its label overtook i
       clock: systemClock,
       logger: silent,
       random: () => 0.5,
-      owner: "me",
+      worker: { id: ME, isSure: true },
       abandoned: { fences: new Set(), claims: new Set() },
       requireNewestKnown: async () => {},
       settings: {
-        leaseMs: 300_000,
-        callTimeoutMs: 1_000,
         backoff: { firstMs: 1_000, maxMs: 1_000 },
         reconcile: { checksMs: [1_000], giveUpAfterMs: 1_000, recheckMs: 3_600_000, retrievals: "park" },
         firstPollMs: 60_000,

@@ -4,15 +4,14 @@ import { Failure } from "../../src/core/failures.ts";
 import { phi } from "../../src/core/phi.ts";
 import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
 import { submitBatch } from "../../src/jobs/submit/submit.ts";
-import { releaseExpired } from "../../src/ledger/orders/submission.ts";
 import { withCutWay } from "../support/cut-way.ts";
-import { handOver } from "../support/hand-over.ts";
+import { handOver, loseWorker } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 
-const OWNER = "me";
+const OWNER = 1;
 
-test("an order whose claim came about unheard, since the connection broke, is given back and doesn't lie for the whole lease", () =>
+test("an order whose claim came about unheard, since the connection broke, is given back and doesn't lie as long as its worker lives", () =>
   withLedger((ledger) =>
     withCutWay(ledger, async (way) => {
       const { pool } = ledger;
@@ -21,21 +20,22 @@ test("an order whose claim came about unheard, since the connection broke, is gi
       if (due === undefined) throw new Error("nothing is due");
       const abandoned = { fences: new Set<number>(), claims: new Set<number>() };
       // The service and the settings are not asked for before the order is claimed.
-      const deps = { pool: way.pool, clock: systemClock, logger: silent, owner: OWNER, abandoned };
-      const settings = { leaseMs: 300_000 };
+      const deps = {
+        pool: way.pool,
+        clock: systemClock,
+        logger: silent,
+        worker: { id: OWNER, isSure: true },
+        abandoned,
+      };
       const cut = way.cutAt("set state = 'submitting'", "server");
-      const submitting = submitBatch(
-        due.batch,
-        { ...deps, settings } as unknown as SubmitDeps,
-        AbortSignal.timeout(60_000),
-      );
+      const submitting = submitBatch(due.batch, deps as unknown as SubmitDeps, AbortSignal.timeout(60_000));
       await expect(submitting).rejects.toMatchObject({ code: "LEDGER_UNAVAILABLE" });
       await (await cut).isDone;
       const states = async () =>
-        (await pool.query<{ state: string; owner: string | null }>("select state, owner from orders")).rows;
+        (await pool.query<{ state: string; owner: number | null }>("select state, owner from orders")).rows;
       expect(await states()).toEqual([{ state: "submitting", owner: OWNER }]);
       const { fences, claims } = abandoned;
-      expect(await releaseExpired(pool, OWNER, { fences: [...fences], claims: [...claims] })).toBe(1);
+      expect(await loseWorker(pool, OWNER, { fences: [...fences], claims: [...claims] })).toBe(1);
       expect(await states()).toEqual([{ state: "received", owner: null }]);
     }),
   ));
@@ -51,7 +51,7 @@ test("a batch is over only when none of its orders is worked on any more, also w
     const gaveUp = Promise.withResolvers<void>();
     let asked = 0;
     const deps = {
-      ...{ pool, clock: systemClock, logger: silent, owner: OWNER, random: () => 0 },
+      ...{ pool, clock: systemClock, logger: silent, worker: { id: OWNER, isSure: true }, random: () => 0 },
       abandoned: { fences: new Set<number>(), claims: new Set<number>() },
       // The first order fails at once, and the ledger can't be told; the second one is still at work.
       requireNewestKnown: async () => {
@@ -65,7 +65,7 @@ test("a batch is over only when none of its orders is worked on any more, also w
           throw new Failure("LEDGER_UNAVAILABLE", "away");
         },
       },
-      settings: { leaseMs: 300_000, backoff: { firstMs: 1, maxMs: 1 }, labelOfTwoSubjects: "allow" },
+      settings: { backoff: { firstMs: 1, maxMs: 1 }, labelOfTwoSubjects: "allow" },
     } as unknown as SubmitDeps;
     let isOver = false;
     const submitting = submitBatch(due.batch, deps, AbortSignal.timeout(60_000)).finally(() => {

@@ -4,40 +4,37 @@ import { submitBatch } from "../../src/jobs/submit/submit.ts";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { withStub } from "../service/with-client.ts";
-import { handOver, UNCOUNTED } from "../support/hand-over.ts";
+import { handOver, ME, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { SUBMIT_SETTINGS, submitDeps } from "../support/submit.ts";
 import { withLedger } from "../support/with-ledger.ts";
-
-const LEASE_MS = 300_000;
 
 test.each([
   { call: "registration", subjects: "register" },
   { call: "creation", subjects: "none" },
 ] as const)(
-  "a worker that is stopped for longer than its lease, after its intent was written, sends no $call",
+  "a worker that may have been taken for dead since its intent was written sends no $call",
   ({ subjects }) =>
     withLedger(({ pool }) =>
       withStub(async (stub, service) => {
         await commit(pool, [aRecord(1, [anOrder()])]);
         const [due] = await handOver(pool);
-        let now = 0;
+        const worker = { id: ME, isSure: true };
         const writer = openOrderWriter(pool, UNCOUNTED);
         const deps: SubmitDeps = {
           ...submitDeps(pool, { matches: [], candidates: [] }),
           service,
-          clock: { now: Date.now, monotonic: () => now, sleep: async () => undefined },
+          worker,
           writer: {
             ...writer,
             intend: async (intent, after) => {
               const result = await writer.intend(intent, after);
-              now += LEASE_MS + 1;
+              worker.isSure = false;
               return result;
             },
           },
           settings: {
             ...SUBMIT_SETTINGS,
-            leaseMs: LEASE_MS,
             wayOf: () => ({ surface: "request", subjects }),
           },
         };

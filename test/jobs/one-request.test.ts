@@ -10,11 +10,11 @@ import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
 import { findOrders } from "../../src/ledger/operator/views.ts";
 import { discardOrder, releaseOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { takeUnreconciled, takeWaiting } from "../../src/ledger/orders/handing-over.ts";
+import { takeWaiting } from "../../src/ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
-import { releaseExpired } from "../../src/ledger/orders/submission.ts";
 import type { ServiceClient } from "../../src/service/client.ts";
 import type { LostRequest } from "../../src/service/reconcile/match.ts";
+import { handOverUnreconciled, lead, loseWorker, ME } from "../support/hand-over.ts";
 import { aControl } from "../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { submitDeps } from "../support/submit.ts";
@@ -145,15 +145,15 @@ function aSite(pool: pg.Pool, lists: { lag: boolean }) {
       "update orders set next_at = now(), handed_over_at = null, intent_at = intent_at - interval '1 hour'",
     );
     for (const batch of [
-      await takeWaiting(pool, { limit: 5, doesParkedBlock: false }),
-      await takeUnreconciled(pool, 5),
+      await takeWaiting(pool, { leader: await lead(pool), limit: 5, doesParkedBlock: false }),
+      await handOverUnreconciled(pool, 5),
     ]) {
       if (batch === undefined) continue;
       await submitBatch(batch.batch, deps, never).catch((error: unknown) => {
         if (!(error instanceof Failure) || error.code !== "LEDGER_UNAVAILABLE") throw error;
       });
       isAway = false;
-      await releaseExpired(pool, "me", { fences: [...deps.abandoned.fences], claims: [] });
+      await loseWorker(pool, ME, { fences: [...deps.abandoned.fences], claims: [] });
       deps.abandoned.fences.clear();
     }
   };

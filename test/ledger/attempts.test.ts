@@ -2,9 +2,8 @@ import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { findOrders } from "../../src/ledger/operator/views.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { takeUnreconciled } from "../../src/ledger/orders/handing-over.ts";
-import { claimBatch, recoverSubmissions } from "../../src/ledger/orders/submission.ts";
-import { claimNext, recordIntent } from "../support/hand-over.ts";
+import { claimBatch } from "../../src/ledger/orders/submission.ts";
+import { claimNext, handOverUnreconciled, loseWorker, ME, recordIntent } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
@@ -19,8 +18,8 @@ async function called(pool: pg.Pool): Promise<{ orderId: number; fence: number }
 }
 
 async function looked(pool: pg.Pool): Promise<{ orderId: number; fence: number | undefined }> {
-  const due = await takeUnreconciled(pool, 1);
-  const [order] = due ? await claimBatch(pool, due.batch, "me", 60_000) : [];
+  const due = await handOverUnreconciled(pool, 1);
+  const [order] = due ? await claimBatch(pool, due.batch, ME) : [];
   if (!order) throw new Error("nothing to look for");
   return { orderId: order.id, fence: order.fence };
 }
@@ -51,12 +50,12 @@ describe("attempts", () => {
     withLedger(async ({ pool }) => {
       await commit(pool, [aRecord(1, [anOrder()])]);
       await claimNext(pool);
-      await recoverSubmissions(pool, "next");
+      await loseWorker(pool);
       expect(await attempts(pool)).toBe(0);
       await called(pool);
-      await recoverSubmissions(pool, "next");
+      await loseWorker(pool);
       await looked(pool);
-      await recoverSubmissions(pool, "last");
+      await loseWorker(pool);
       expect(await attempts(pool)).toBe(1);
     }));
 });

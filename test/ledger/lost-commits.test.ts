@@ -5,11 +5,11 @@ import { commitMessages } from "../../src/ledger/messages/commit.ts";
 import { closeFile, openFile } from "../../src/ledger/messages/files.ts";
 import { openOrderWriter } from "../../src/ledger/order-writer.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
-import { claimBatch, releaseExpired } from "../../src/ledger/orders/submission.ts";
+import { claimBatch } from "../../src/ledger/orders/submission.ts";
 import type { OpenOutcome } from "../../src/ledger/results/outcomes.ts";
 import { type CutWay, holdFirstCommit, isAwaited, withCutWay } from "../support/cut-way.ts";
 import { deliverTo } from "../support/deliver.ts";
-import { handOver, UNCOUNTED } from "../support/hand-over.ts";
+import { handOver, loseWorker, UNCOUNTED } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { type TestLedger, withLedger } from "../support/with-ledger.ts";
 
@@ -182,14 +182,15 @@ describe("a result", () => {
 const INTEND = "set intent = x.intent";
 
 describe("of an order's submission", () => {
-  const OWNER = "me";
+  const OWNER = 1;
+  const ANOTHER = 2;
   const begin = async ({ pool }: TestLedger) => {
     await commit(pool, [aRecord(1, [anOrder()])]);
     const [due] = await handOver(pool);
     if (!due) throw new Error("nothing is due");
     return {
       due,
-      claim: async (by: pg.Pool, owner = OWNER) => (await claimBatch(by, due.batch, owner, 60_000))[0],
+      claim: async (by: pg.Pool, owner = OWNER) => (await claimBatch(by, due.batch, owner))[0],
     };
   };
   const claimed = async (ledger: TestLedger) => {
@@ -205,7 +206,7 @@ describe("of an order's submission", () => {
         surface: "request",
       });
     /** As the feeder does with what a worker could not bring to its end. */
-    const giveBack = (pool: pg.Pool) => releaseExpired(pool, OWNER, { fences: [fence], claims: [] });
+    const giveBack = (pool: pg.Pool) => loseWorker(pool, OWNER, { fences: [fence], claims: [] });
     return { ...due, fence, intend, giveBack };
   };
   const state = (ledger: TestLedger) => all(ledger, "select state, intent, owner, request_id from orders");
@@ -213,11 +214,11 @@ describe("of an order's submission", () => {
   test.each(ALL)("a claim that comes about %s another one leaves the order in one hand", (moment) =>
     withBoth(async (ledger, way) => {
       const { claim } = await begin(ledger);
-      const lost = { moment, at: "lease_until = now() + $3", table: "orders", work: claim };
-      const again = await lose(ledger, way, { ...lost, next: (pool) => claim(pool, "another") });
+      const lost = { moment, at: "set state = 'submitting'", table: "orders", work: claim };
+      const again = await lose(ledger, way, { ...lost, next: (pool) => claim(pool, ANOTHER) });
       const [row] = await all(ledger, "select owner, fence from orders");
       if (moment === "after")
-        expect(row).toEqual({ owner: "another", fence: (again as { fence: number }).fence });
+        expect(row).toEqual({ owner: ANOTHER, fence: (again as { fence: number }).fence });
       else expect([again, row]).toEqual([undefined, { owner: OWNER, fence: expect.anything() }]);
     }),
   );

@@ -5,18 +5,21 @@ import { phi } from "../../src/core/phi.ts";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
 import { discardOrder, resolveOrder, retryOrder } from "../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
+import { findLaneHolder, putBack, TAKE_WAITING } from "../../src/ledger/orders/handing-over.ts";
+import { claimBatch } from "../../src/ledger/orders/submission.ts";
 import {
-  findLaneHolder,
-  putBack,
-  TAKE_WAITING,
-  takeUnreconciled,
-} from "../../src/ledger/orders/handing-over.ts";
-import { claimBatch, recoverSubmissions, releaseExpired } from "../../src/ledger/orders/submission.ts";
-import { claimNext, handOver, recordIntent } from "../support/hand-over.ts";
+  claimNext,
+  handOver,
+  handOverUnreconciled,
+  loseWorker,
+  ME,
+  recordIntent,
+} from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
+import { standIn } from "../support/worker.ts";
 
-const LEASE_MS = 60_000;
+const DEAD = 7;
 const atRequest = (requestId: number) => ({ surface: "request", requestId }) as const;
 const OPERATOR = { actor: "test" };
 
@@ -61,7 +64,7 @@ async function commitMerges(pool: pg.Pool, pairs: readonly (readonly [string, st
 /** Hands over all that may be, and ends it. */
 async function takeAndEndAll(pool: pg.Pool): Promise<number[]> {
   const [due] = await handOver(pool);
-  const orders = due ? await claimBatch(pool, due.batch, "me", LEASE_MS) : [];
+  const orders = due ? await claimBatch(pool, due.batch, ME) : [];
   const ends = orders.map(
     ({ id, fence }) => ({ orderId: id, fence, to: "completed", isReleased: true }) as const,
   );
@@ -185,7 +188,7 @@ describe("a lane", () => {
             const done: number[] = [];
             while (done.length < ids.length) {
               const [due] = await handOver(pool);
-              const taken = due ? await claimBatch(pool, due.batch, "me", LEASE_MS) : [];
+              const taken = due ? await claimBatch(pool, due.batch, ME) : [];
               expect(new Set(taken.map(({ id }) => lane(id))).size).toBe(taken.length);
               for (const { id, fence } of taken) {
                 const isDone = coins.next().value === true;
@@ -217,8 +220,8 @@ describe("a claim", () => {
       const [first] = await handOver(pool);
       await putBack(pool, [first?.batch as number]);
       const [second] = await handOver(pool);
-      expect(await claimBatch(pool, first?.batch as number, "me", LEASE_MS)).toEqual([]);
-      expect(await claimBatch(pool, second?.batch as number, "me", LEASE_MS)).toHaveLength(1);
+      expect(await claimBatch(pool, first?.batch as number, ME)).toEqual([]);
+      expect(await claimBatch(pool, second?.batch as number, ME)).toHaveLength(1);
     }));
 
   test("is given to one of many workers", () =>
@@ -226,18 +229,17 @@ describe("a claim", () => {
       await commitOrders(pool, ["S"]);
       const [due] = await handOver(pool);
       const claims = await Promise.all(
-        Array.from({ length: 8 }, (_, n) => claimBatch(pool, due?.batch as number, `w${n}`, LEASE_MS)),
+        Array.from({ length: 8 }, (_, n) => claimBatch(pool, due?.batch as number, n)),
       );
       expect(claims.flat()).toHaveLength(1);
     }));
 
-  test("that has run out allows neither a call nor an outcome", () =>
+  test("whose worker was taken for dead allows neither a call nor an outcome", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);
       const { fence } = await claimNext(pool);
-      await pool.query("update orders set lease_until = now() - interval '1 s'");
+      expect(await loseWorker(pool)).toBe(1);
       expect(await intend(pool, id as number, fence)).toBeUndefined();
-      expect(await releaseExpired(pool, "me", { fences: [], claims: [] })).toBe(1);
       const changed = await changeOrders(pool, [
         { orderId: id as number, fence, to: "parked", failure: { code: "SUBJECT_UNKNOWN", text: "" } },
       ]);
@@ -248,9 +250,11 @@ describe("a claim", () => {
   test("that its worker gave up is taken back at once", () =>
     withLedger(async ({ pool }) => {
       await commitOrders(pool, ["S"]);
-      const { fence } = await claimNext(pool);
-      expect(await releaseExpired(pool, "me", { fences: [], claims: [] })).toBe(0);
-      expect(await releaseExpired(pool, "me", { fences: [fence], claims: [] })).toBe(1);
+      const { id, leave } = await standIn(pool);
+      const { fence } = await claimNext(pool, id);
+      expect(await loseWorker(pool, id)).toBe(0);
+      expect(await loseWorker(pool, id, { fences: [fence], claims: [] })).toBe(1);
+      await leave();
     }));
 });
 
@@ -258,28 +262,28 @@ describe("after a crash", () => {
   test("orders without an intent wait for their turn again", () =>
     withLedger(async ({ pool }) => {
       await commitOrders(pool, ["S", "T"]);
-      await claimNext(pool, "the dead");
-      await handOver(pool);
-      expect(await recoverSubmissions(pool, "me")).toEqual({ requeued: 2, unreconciled: 0 });
-      expect(await handOver(pool)).toHaveLength(2);
+      await claimNext(pool, DEAD);
+      expect(await handOver(pool)).toHaveLength(1);
+      expect(await loseWorker(pool, DEAD)).toBe(1);
+      expect(await handOver(pool)).toHaveLength(1);
     }));
 
   test("orders whose call may have left are looked for, and not sent", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S"]);
-      const { fence } = await claimNext(pool, "the dead");
+      const { fence } = await claimNext(pool, DEAD);
       await intend(pool, id as number, fence);
-      expect(await recoverSubmissions(pool, "me")).toEqual({ requeued: 0, unreconciled: 1 });
+      expect(await loseWorker(pool, DEAD)).toBe(1);
       expect(await handOver(pool)).toEqual([]);
-      expect((await takeUnreconciled(pool, 10))?.orderIds).toEqual([id]);
+      expect((await handOverUnreconciled(pool))?.orderIds).toEqual([id]);
     }));
 
   test("a later order of the same lane waits until the lost call is settled", () =>
     withLedger(async ({ pool }) => {
       const [id] = await commitOrders(pool, ["S", "S"]);
-      const { fence } = await claimNext(pool, "the dead");
+      const { fence } = await claimNext(pool, DEAD);
       await intend(pool, id as number, fence);
-      await recoverSubmissions(pool, "me");
+      await loseWorker(pool, DEAD);
       expect(await handOver(pool)).toEqual([]);
     }));
 });
@@ -299,7 +303,7 @@ describe("a person", () => {
         surface: "request",
         isRepostApproved: true,
       });
-      expect((await takeUnreconciled(pool, 10))?.orderIds).toHaveLength(1);
+      expect((await handOverUnreconciled(pool))?.orderIds).toHaveLength(1);
     }));
 
   test("links a parked order to a request found by hand, which no other order may have", () =>
@@ -424,7 +428,9 @@ test("a lane of many orders costs the feeder no more than many lanes", () =>
       [id],
     );
     await pool.query("analyze orders");
-    const question = TAKE_WAITING.replace("$1", "1000").replaceAll("$2", "'{received,queued,submitting}'");
+    const question = TAKE_WAITING.replace("$1", "1000")
+      .replaceAll("$2", "'{received,queued,submitting}'")
+      .replace("$3", "1");
     const { rows } = await pool.query(`explain (analyze, format json) ${question}`);
     const plan = JSON.stringify(rows[0]["QUERY PLAN"]);
     expect(plan).not.toContain("Anti");
@@ -446,7 +452,9 @@ test("the feeder's question is answered from its indexes among many ended orders
       [id],
     );
     await pool.query("analyze orders");
-    const question = TAKE_WAITING.replace("$1", "1000").replaceAll("$2", "'{received,queued,submitting}'");
+    const question = TAKE_WAITING.replace("$1", "1000")
+      .replaceAll("$2", "'{received,queued,submitting}'")
+      .replace("$3", "1");
     const { rows } = await pool.query(`explain ${question}`);
     const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
     expect(plan).not.toContain("Seq Scan");

@@ -1,7 +1,14 @@
 import type pg from "pg";
-import { type Batch, takeWaiting } from "../../src/ledger/orders/handing-over.ts";
+import { inTransaction } from "../../src/ledger/database.ts";
+import { type Batch, takeUnreconciled, takeWaiting } from "../../src/ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
-import { claimBatch, type NewIntent, recordIntents } from "../../src/ledger/orders/submission.ts";
+import {
+  type AbandonedOrders,
+  claimBatch,
+  type NewIntent,
+  recordIntents,
+  releaseAbandoned,
+} from "../../src/ledger/orders/submission.ts";
 
 /** An order of a batch that was handed over. */
 export interface DueOrder {
@@ -9,9 +16,28 @@ export interface DueOrder {
   readonly batch: number;
 }
 
+/** The worker of tests that need but one. */
+export const ME = 1;
+
+/** Makes a worker the leader for good, as one that no heartbeat of another one replaces. */
+export async function lead(pool: pg.Pool, leader = ME): Promise<number> {
+  await pool.query("update leader set worker_id = $1, until_at = 'infinity'", [leader]);
+  return leader;
+}
+
 /** Hands over all orders that are due, as one batch. */
 export async function handOver(pool: pg.Pool, doesParkedBlock = false): Promise<DueOrder[]> {
-  return ordersOf(await takeWaiting(pool, { limit: 100, doesParkedBlock }));
+  return ordersOf(await takeWaiting(pool, { leader: await lead(pool), limit: 100, doesParkedBlock }));
+}
+
+/** Hands over lost calls that are to be looked for, as one batch. */
+export async function handOverUnreconciled(pool: pg.Pool, limit = 10): Promise<Batch | undefined> {
+  return takeUnreconciled(pool, { leader: await lead(pool), limit });
+}
+
+/** Takes over what workers left in hand that are not there (any more), and what one gave up; gives how many orders. */
+export async function loseWorker(pool: pg.Pool, id = ME, abandoned?: AbandonedOrders): Promise<number> {
+  return inTransaction(pool, (client) => releaseAbandoned(client, id, abandoned));
 }
 
 export function ordersOf(batch: Batch | undefined): DueOrder[] {
@@ -19,13 +45,9 @@ export function ordersOf(batch: Batch | undefined): DueOrder[] {
 }
 
 /** Hands over one order and takes it in hand. */
-export async function claimNext(
-  pool: pg.Pool,
-  owner = "me",
-  leaseMs = 60_000,
-): Promise<LedgerOrder & { fence: number }> {
-  const taken = await takeWaiting(pool, { limit: 1, doesParkedBlock: false });
-  const [order] = taken ? await claimBatch(pool, taken.batch, owner, leaseMs) : [];
+export async function claimNext(pool: pg.Pool, workerId = ME): Promise<LedgerOrder & { fence: number }> {
+  const taken = await takeWaiting(pool, { leader: await lead(pool), limit: 1, doesParkedBlock: false });
+  const [order] = taken ? await claimBatch(pool, taken.batch, workerId) : [];
   if (order?.fence === undefined) throw new Error("nothing to claim");
   return { ...order, fence: order.fence };
 }

@@ -10,6 +10,7 @@ import { type Config, isFolderConnector } from "../../config/config.ts";
 import { loadConfig } from "../../config/load.ts";
 import { createLogger } from "../../core/logger.ts";
 import { isTerminal } from "../../core/order-state.ts";
+import { VERSION } from "../../core/version.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { profileSchema } from "../../mapping/profile/schema.ts";
 import { createSimulator, type Simulator } from "../../simulator/simulator.ts";
@@ -22,7 +23,7 @@ import { ORDER_COLUMNS, PAINT_BY_STATE } from "../output/order-columns.ts";
 import { recordJson } from "../output/table.ts";
 import { clean, counted } from "../output/text.ts";
 import { nameOf } from "../output/why-waiting.ts";
-import { type Cli, type Session, toAction, VERSION } from "../session.ts";
+import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge demo`: what `npm start` runs. */
 export function define(command: Command, cli: Cli): void {

@@ -17,7 +17,7 @@ import { findLaneHolder } from "../../ledger/orders/handing-over.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { type KeptOrderAnswer, listOrderAnswers } from "../../ledger/orders/service-answers.ts";
 import { isUncompared } from "../../ledger/restored/restore.ts";
-import { isSubmitterThere } from "../../ledger/submitter-lock.ts";
+import { isWorkerThere } from "../../ledger/workers/roster.ts";
 import { type OpenSite, recordShown, withLedger } from "../open.ts";
 import { detailsJson, fields, printSections, type Section, table } from "../output/details.ts";
 import {
@@ -110,7 +110,7 @@ async function readDetails(
   const deliveries = await listOrderDeliveries(pool, id);
   const why = whyWaiting(order, {
     nowMs,
-    isDaemonThere: await isSubmitterThere(pool),
+    isDaemonThere: await isWorkerThere(pool),
     pausedQueues: await findPausedQueues(pool),
     laneHolder: needsLaneHolder(order)
       ? await findLaneHolder(pool, id, config.lanes.parkedBlocks)

@@ -25,7 +25,7 @@ import {
 } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import type { Orphaned } from "../../ledger/results/orphaned.ts";
-import { isSubmitterThere } from "../../ledger/submitter-lock.ts";
+import { isWorkerThere } from "../../ledger/workers/roster.ts";
 import { getNamed } from "../acting.ts";
 import { oneOf, wholeNumber } from "../arguments.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
@@ -245,7 +245,7 @@ async function list(
     })).catch(toFailure);
     const failure = asked instanceof Failure ? asked : undefined;
     const { counts, jobs } = asked instanceof Failure ? { counts: undefined, jobs: [] } : asked;
-    const isDaemonRunning = await isSubmitterThere(pool);
+    const isDaemonRunning = await isWorkerThere(pool);
     const work = await countQueueWork(pool);
     const paused = await findPausedQueues(pool);
     const queues = QUEUE_NAMES.map((queue): QueueView => {

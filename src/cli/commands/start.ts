@@ -6,13 +6,14 @@ import { type Daemon, startDaemon } from "../../app.ts";
 import { isFolderConnector } from "../../config/config.ts";
 import { asFailure, type Failure } from "../../core/failures.ts";
 import { createLogger, type Logger } from "../../core/logger.ts";
+import { VERSION } from "../../core/version.ts";
 import { wordsOf } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
-import { type Cli, type Session, toAction, VERSION } from "../session.ts";
+import { type Cli, type Session, toAction } from "../session.ts";
 
-/** A stop that takes longer is cut: the ledger knows what was in hand. */
-const STOP_WITHIN_MS = 15_000;
+/** A stop that takes this much longer than what is in hand may take is cut: the ledger knows what was in hand. */
+const CUT_AFTER_MS = 5_000;
 
 /**
  * Who ends a whole group of processes signals the daemon itself and the go-between that passes signals on to it: what comes
@@ -54,7 +55,8 @@ async function startProgram(
   await Promise.race([started, ending.first]);
   const end = await ending.first;
   const closeAll = async () => (await started)();
-  return stopAll(closeAll, end, ending.second, session, logger);
+  const cutAfterMs = config.worker.stopWithinMs + CUT_AFTER_MS;
+  return stopAll({ closeAll, end, second: ending.second, cutAfterMs }, session, logger);
 
   async function startAll(): Promise<() => Promise<void>> {
     const { clock } = session;
@@ -64,6 +66,7 @@ async function startProgram(
       clock,
       readAgain: () => readConfig(session),
       onFatal: ending.onFatal,
+      onDrain: ending.onDrain,
     });
     try {
       const open = roles.has("console")
@@ -109,13 +112,22 @@ function watchForEnd(session: Session, logger: Logger) {
     first.resolve({ kind: "fatal", failure: asFailure(error) });
   });
   const onFatal = (failure: Failure) => first.resolve({ kind: "fatal", failure });
-  return { first: first.promise, second: second.promise, onFatal };
+  const onDrain = () => first.resolve({ kind: "asked" });
+  return { first: first.promise, second: second.promise, onFatal, onDrain };
 }
 
 async function stopAll(
-  closeAll: () => Promise<void>,
-  end: End,
-  second: Promise<void>,
+  {
+    closeAll,
+    end,
+    second,
+    cutAfterMs,
+  }: {
+    readonly closeAll: () => Promise<void>;
+    readonly end: End;
+    readonly second: Promise<void>;
+    readonly cutAfterMs: number;
+  },
   session: Session,
   logger: Logger,
 ): Promise<ExitStatus | undefined> {
@@ -125,7 +137,7 @@ async function stopAll(
   const isStopped = await Promise.race([
     closeAll().then(() => true),
     second.then(() => false),
-    session.clock.sleep(STOP_WITHIN_MS, waiting.signal).then(
+    session.clock.sleep(cutAfterMs, waiting.signal).then(
       () => false,
       () => false,
     ),

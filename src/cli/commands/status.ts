@@ -5,13 +5,14 @@ import { readStatus } from "../../console/status.ts";
 import type { Attention, Status } from "../../console/status-document.ts";
 import { Failure } from "../../core/failures.ts";
 import { bareHost } from "../../core/loopback.ts";
+import { VERSION } from "../../core/version.ts";
 import { isDaemonThere } from "../../ledger/embedded/lock.ts";
-import { isSubmitterThere } from "../../ledger/submitter-lock.ts";
+import { isWorkerThere } from "../../ledger/workers/roster.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type OpenSite, readConfig, withLedger } from "../open.ts";
 import { clean } from "../output/text.ts";
 import { timeWithAge } from "../output/times.ts";
-import { type Cli, type Session, toAction, VERSION } from "../session.ts";
+import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge status`. */
 export function define(command: Command, cli: Cli): void {
@@ -47,7 +48,7 @@ function isNeeded({ level }: Attention): boolean {
 /** @throws Failure CLI_LEDGER_MISSING, or LEDGER_… when nothing is known at all. */
 function readFromLedger(config: OpenSite["config"], session: Session, why: string | undefined) {
   const read = async ({ pool }: OpenSite) => {
-    const isRunning = await isSubmitterThere(pool);
+    const isRunning = await isWorkerThere(pool);
     const reason = isRunning
       ? `a daemon works, but its console can't be asked how it is (${why ?? "it has none on this data folder"}): this comes from the ledger alone`
       : "no daemon works on this ledger: nothing is taken in or sent until one is started (systemctl start cryobridge, or cryobridge start)";

@@ -40,7 +40,7 @@ export interface DeliverDeps {
   readonly targetByConnector: ReadonlyMap<string, DeliveryTarget>;
   /** With how many failures of its own a result is parked. */
   readonly parkAfter: number;
-  /** False as soon as another process may deliver from the same ledger. */
+  /** False as soon as another worker may send what this connector has. */
   mayDeliver(): boolean;
 }
 

@@ -28,7 +28,7 @@ export interface RefillDeps extends TankDeps {
 
 export interface RefillWatchDeps extends RefillDeps {
   readonly everyMs: number;
-  /** Whether this process may read right now: it holds the submitter's lock and the service is in reach. */
+  /** Whether this process may read right now: it is the leader, and the service is in reach. */
   readonly mayRead: () => boolean;
 }
 

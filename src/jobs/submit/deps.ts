@@ -3,15 +3,12 @@ import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { FacilityWay } from "../../core/surface.ts";
 import type { OrderWriter } from "../../ledger/order-writer.ts";
+import type { Membership } from "../../ledger/workers/membership.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import type { Backoff } from "../backoff.ts";
 import type { SubjectField } from "./subject.ts";
 
 export interface SubmitSettings {
-  /** How long a worker owns an order at most, ms; longer than all calls of a step together. */
-  readonly leaseMs: number;
-  /** The longest a single call may take, ms. */
-  readonly callTimeoutMs: number;
   readonly backoff: Backoff;
   readonly reconcile: ReconcileTimes;
   /** When a submitted order is first asked about, ms. */
@@ -46,8 +43,8 @@ export interface SubmitDeps {
   readonly logger: Logger;
   /** Uniform in [0, 1). */
   readonly random: () => number;
-  /** This process, as the owner of orders in hand. */
-  readonly owner: string;
+  /** This worker, as the owner of orders in hand. */
+  readonly worker: Pick<Membership, "id" | "isSure">;
   readonly abandoned: Abandoned;
   /**
    * Awaited before the first call to create an order's request: whether the ledger is an older copy of itself is known then.

@@ -56,13 +56,13 @@ async function submitOrder(step: Step, deps: SubmitDeps, signal: AbortSignal): P
 
 /**
  * Takes a batch in hand, and reads what the guards need to know. A batch of which the claim isn't answered, or that can't
- * be read, is remembered: else it would lie idle for the whole lease.
+ * be read, is remembered: else it would lie idle as long as this worker lives.
  */
 async function claim(batch: number, deps: SubmitDeps): Promise<Step[]> {
-  const { pool, owner, settings, abandoned, clock } = deps;
-  const leaseEndsAt = clock.monotonic() + settings.leaseMs;
+  const { pool, settings, abandoned } = deps;
+  const { id: workerId } = deps.worker;
   try {
-    const orders = await claimBatch(pool, batch, owner, settings.leaseMs);
+    const orders = await claimBatch(pool, batch, workerId);
     const fresh = orders.flatMap(({ id, intent }) => (intent === undefined ? [id] : []));
     const matches = await findMatches(pool, fresh);
     const labelHolders = await findLabelHolders(pool, settings.labelOfTwoSubjects === "park" ? fresh : []);
@@ -70,7 +70,7 @@ async function claim(batch: number, deps: SubmitDeps): Promise<Step[]> {
     abandoned.claims.delete(batch);
     return orders.map((order) => ({
       order,
-      leaseEndsAt,
+      workerId,
       likeness: matches.get(order.id),
       labelHolder: labelHolders.get(order.id),
       restored,
@@ -81,10 +81,11 @@ async function claim(batch: number, deps: SubmitDeps): Promise<Step[]> {
   }
 }
 
-/** An order that this worker owns until its lease ends (monotonic ms). */
+/** An order that this worker owns, as long as nobody takes it for dead. */
 interface Step {
   readonly order: LedgerOrder;
-  readonly leaseEndsAt: number;
+  /** The worker as it was when it took the order: one that was taken for dead goes on under another id. */
+  readonly workerId: number;
   /** Read since the order was claimed; absent where a lost call is looked for. */
   readonly likeness: Matches | undefined;
   /** Read together with it. */
@@ -313,8 +314,8 @@ async function createRequest(
 }
 
 /**
- * Writes the intent down and makes sure that this worker still owns the order, so that a worker which was stopped for
- * longer than its lease sends nothing when it wakes. From then on a copy of the ledger that lacks the intent is known by its
+ * Writes the intent down and makes sure that this worker still owns the order, so that a worker which was stopped for so
+ * long that others took over sends nothing when it wakes. From then on a copy of the ledger that lacks the intent is known by its
  * epoch.
  */
 async function intend(
@@ -337,9 +338,9 @@ async function intend(
   if (result.kind === "label taken") throw labelTaken(result.by);
 }
 
-/** A call may wait for its turn after the intent was written: right before it leaves, the lease is looked at again. */
-function requireLease(step: Step, deps: SubmitDeps): void {
-  if (step.leaseEndsAt - deps.clock.monotonic() < deps.settings.callTimeoutMs) throw leaseLost();
+/** A call may wait for its turn after the intent was written: right before it leaves, it is asked whether others took over. */
+function requireLease({ workerId }: Step, { worker }: SubmitDeps): void {
+  if (worker.id !== workerId || !worker.isSure) throw leaseLost();
 }
 
 function leaseLost(): Failure {

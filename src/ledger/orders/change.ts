@@ -105,7 +105,6 @@ update orders o
        checks = case when x."isIntentCleared" then 0 else coalesce(x.checks, o.checks) end,
        failed_checks = case when x."isIntentCleared" then 0 else coalesce(x."failedChecks", o.failed_checks) end,
        owner = case when x."isReleased" or x."isTakenBack" then null else o.owner end,
-       lease_until = case when x."isReleased" or x."isTakenBack" then null else o.lease_until end,
        interruptions = case when x."isReleased" or x."isTakenBack" then 0 else o.interruptions end,
        fence = case when x."isTakenBack" then nextval('fences') else o.fence end,
        held_at = case when x."to" in ('submitted', 'accepted', 'in_progress') then null

@@ -16,16 +16,25 @@ export interface Batch {
  * while it was parked, is in hand or may have a call under way. One that the lab has on hold isn't handed over, and
  * holds its lane as little as a parked one. A merge also waits for the earlier merges into the subject that it does away
  * with, so that of A into B and B into C the first is reported first.
- * $1 how many, $2 text[] states in which an earlier order holds the lane.
+ * $1 how many, $2 text[] states in which an earlier order holds the lane, $3 the worker, which has to be the leader: two that
+ * handed over at once could hand over two orders of a lane.
  * The subqueries take the first row of an index so that a lane of many orders costs no more than a lane of one.
  * Indexes: orders_waiting, orders_lane.
  */
 export const TAKE_WAITING = `
-with fresh as materialized (select nextval('batches') as batch),
+with leads as materialized (
+  select l.worker_id
+    from leader l
+   where l.is_only_row
+     and l.worker_id = $3
+     and l.until_at > now()
+     for update),
+fresh as materialized (select nextval('batches') as batch),
 due as (
   select o.id
     from orders o
-   where o.state = 'received'
+   where exists (select 1 from leads)
+     and o.state = 'received'
      and o.held_at is null
      and o.next_at <= now()
      -- After a restore it is compared with the service first.
@@ -69,14 +78,23 @@ returning o.id, o.batch`;
 
 /**
  * Hands over orders whose lost call is to be looked for, one at a time in each lane: the earliest of those that may have
- * a call under way, so that two of them never take each other's request for their own. $1 how many. Index: orders_in_hand.
+ * a call under way, so that two of them never take each other's request for their own. $1 how many, $2 the worker, which has to
+ * be the leader. Index: orders_in_hand.
  */
 const TAKE_UNRECONCILED = `
-with fresh as materialized (select nextval('batches') as batch),
+with leads as materialized (
+  select l.worker_id
+    from leader l
+   where l.is_only_row
+     and l.worker_id = $2
+     and l.until_at > now()
+     for update),
+fresh as materialized (select nextval('batches') as batch),
 due as (
   select o.id
     from orders o
-   where o.state = 'submitting'
+   where exists (select 1 from leads)
+     and o.state = 'submitting'
      and o.owner is null
      and o.next_at <= now()
      and o.handed_over_at is null
@@ -138,16 +156,18 @@ function toBatch(rows: readonly HandedOver[]): Batch | undefined {
 /** Moves waiting orders into the submit queue's hands, as one batch of at most `limit`; undefined when none is due. */
 export async function takeWaiting(
   pool: pg.Pool,
-  options: { readonly limit: number; readonly doesParkedBlock: boolean },
+  options: { readonly leader: number; readonly limit: number; readonly doesParkedBlock: boolean },
 ): Promise<Batch | undefined> {
-  return toBatch(
-    await run<HandedOver>(pool, TAKE_WAITING, [options.limit, statesThatHold(options.doesParkedBlock)]),
-  );
+  const { leader, limit, doesParkedBlock } = options;
+  return toBatch(await run<HandedOver>(pool, TAKE_WAITING, [limit, statesThatHold(doesParkedBlock), leader]));
 }
 
 /** Hands over orders whose lost call is due to be looked for; they stay as they are until a worker takes them. */
-export async function takeUnreconciled(pool: pg.Pool, limit: number): Promise<Batch | undefined> {
-  return toBatch(await run<HandedOver>(pool, TAKE_UNRECONCILED, [limit]));
+export async function takeUnreconciled(
+  pool: pg.Pool,
+  { leader, limit }: { readonly leader: number; readonly limit: number },
+): Promise<Batch | undefined> {
+  return toBatch(await run<HandedOver>(pool, TAKE_UNRECONCILED, [limit, leader]));
 }
 
 /** How many orders are queued right now. */

@@ -1,12 +1,12 @@
 import type pg from "pg";
 import type { OrderState } from "../../core/order-state.ts";
 import type { Surface } from "../../core/surface.ts";
-import { inTransaction, type Queryable, run } from "../database.ts";
+import { type Queryable, run } from "../database.ts";
 import { insertOrderOutcomes } from "./change.ts";
 import { type Intent, type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "./row.ts";
 
 /**
- * $1 batch, $2 owner, $3 lease in ms. Nothing is returned for a stale job or orders in other hands. To look for a lost call
+ * $1 batch, $2 the worker. Nothing is returned for a stale job or orders in other hands. To look for a lost call
  * is no further attempt: what is tried after it has failed no more often. Index: orders_batch.
  */
 const CLAIM = `
@@ -14,7 +14,6 @@ update orders o
    set state = 'submitting',
        owner = $2,
        fence = nextval('fences'),
-       lease_until = now() + $3 * interval '1 millisecond',
        handed_over_at = null,
        attempts = o.attempts + case when o.intent is null then 1 else 0 end
  where o.batch = $1
@@ -54,60 +53,52 @@ update orders o
  where o.id = x."orderId"
    and o.fence = x.fence
    and o.state = 'submitting'
-   and o.lease_until > now()
 returning o.id, o.intent_at`;
 
 /**
- * What another process left in hand, and what this one has held for longer than its lease; $1 this process's owner name,
- * $2 fences that its workers gave up, $3 interruptions in a row after which a person is asked, since an order whose every
- * attempt ends its worker must not go round for ever, $4 the words for that person, $5 batches whose claim was not answered.
- * A new fence shuts out a worker that wakes up late. Index: orders_in_hand.
+ * What workers that ended left in hand, and what this one has given up; $1 fences that this one's jobs gave up, $2 interruptions
+ * in a row after which a person is asked, since an order whose every
+ * attempt ends its worker must not go round for ever, $3 the words for that person, $4 this worker, $5 its batches whose claim
+ * was not answered. A new fence shuts out a worker that wakes up late. Indexes: orders_in_hand, the workers' primary key.
  */
 const RELEASE_ABANDONED = `
 with released as (
   update orders
-     set state = case when interruptions + 1 >= $3 then 'parked' when intent is null then 'received' else state end,
-         failure_code = case when interruptions + 1 >= $3 then 'ORDER_TRIED_TOO_OFTEN' else failure_code end,
-         failure_text = case when interruptions + 1 >= $3 then $4 else failure_text end,
-         changed_at = case when interruptions + 1 >= $3 or intent is null then now() else changed_at end,
+     set state = case when interruptions + 1 >= $2 then 'parked' when intent is null then 'received' else state end,
+         failure_code = case when interruptions + 1 >= $2 then 'ORDER_TRIED_TOO_OFTEN' else failure_code end,
+         failure_text = case when interruptions + 1 >= $2 then $3 else failure_text end,
+         changed_at = case when interruptions + 1 >= $2 or intent is null then now() else changed_at end,
          interruptions = interruptions + 1,
          -- An attempt that came to its call is one; and a look that was interrupted had not been counted as any.
          attempts = case when intent is null then greatest(attempts - 1, 0) else attempts end,
          owner = null,
          fence = nextval('fences'),
-         lease_until = null,
          next_at = now()
    where state = 'submitting'
      and owner is not null
-     and (owner <> $1 or lease_until < now() or fence = any ($2) or batch = any ($5))
+     and (not exists (
+            select 1
+              from workers w
+             where w.id = owner
+               and w.ended_at is null)
+          or fence = any ($1)
+          or (owner = $4 and batch = any ($5)))
   returning id, state, intent),
  noted as (
   insert into order_events (order_id, kind, to_state, detail)
   select id, case when state = 'parked' then 'parked' else 'interrupted' end, state,
-         case when state = 'parked' then jsonb_build_object('code', 'ORDER_TRIED_TOO_OFTEN', 'text', $4::text) else '{}' end
+         case when state = 'parked' then jsonb_build_object('code', 'ORDER_TRIED_TOO_OFTEN', 'text', $3::text) else '{}' end
     from released)
-select id, state, intent is not null as has_intent
+select id, state
   from released`;
 
 /** An order that was interrupted so often is a person's business. */
 const MOST_INTERRUPTIONS = 20;
 const INTERRUPTED_TEXT = "every attempt was interrupted before it came to an end";
 
-/** Everything that an earlier process had queued goes back to waiting: its jobs may be gone, and stale ones are ignored. */
-const REQUEUE_ALL = "update orders set state = 'received' where state = 'queued' returning id";
-
-/** Jobs of unreconciled orders are gone with the process that would have run them. */
-const FORGET_HANDOVERS =
-  "update orders set handed_over_at = null where state = 'submitting' and handed_over_at is not null";
-
 /** Takes what of a batch still waits for this worker, in ascending order of the orders' ids. */
-export async function claimBatch(
-  pool: pg.Pool,
-  batch: number,
-  owner: string,
-  leaseMs: number,
-): Promise<LedgerOrder[]> {
-  const orders = await listOrderRows(pool, CLAIM, [batch, owner, leaseMs]);
+export async function claimBatch(pool: pg.Pool, batch: number, workerId: number): Promise<LedgerOrder[]> {
+  const orders = await listOrderRows(pool, CLAIM, [batch, workerId]);
   return orders.sort((a, b) => a.id - b.id);
 }
 
@@ -144,7 +135,7 @@ export async function recordIntents(
   return new Map(rows.map(({ id, intent_at }) => [id, intent_at]));
 }
 
-/** What this process has in hand that none of its workers works on: by fence, or by batch where the claim was not answered. */
+/** What a worker has in hand that none of its jobs works on: by fence, or by batch where the claim was not answered. */
 export interface AbandonedOrders {
   readonly fences: readonly number[];
   readonly claims: readonly number[];
@@ -153,45 +144,22 @@ export interface AbandonedOrders {
 interface Released {
   id: number;
   state: OrderState;
-  has_intent: boolean;
-}
-
-async function release(
-  client: pg.PoolClient,
-  owner: string,
-  { fences, claims }: AbandonedOrders,
-): Promise<Released[]> {
-  const values = [owner, fences, MOST_INTERRUPTIONS, INTERRUPTED_TEXT, claims];
-  const { rows } = await client.query<Released>(RELEASE_ABANDONED, values);
-  const parked = rows.filter((row) => row.state === "parked").map((row) => row.id);
-  if (parked.length > 0) await insertOrderOutcomes(client, parked);
-  return rows;
-}
-
-/** Takes back what workers of this process have held for longer than their lease, or gave up. */
-export async function releaseExpired(
-  pool: pg.Pool,
-  owner: string,
-  abandoned: AbandonedOrders,
-): Promise<number> {
-  return inTransaction(pool, async (client) => (await release(client, owner, abandoned)).length);
 }
 
 /**
- * Takes over what an earlier process left in hand. Orders whose call may have left will be looked for at the service;
- * the others wait for their turn again. Only for the one process that holds the submitter's lock.
+ * Takes back what a worker's jobs gave up, and what workers that ended left in hand, within a transaction of the caller's; gives
+ * how many orders. Those whose call may have left are looked for at the service; the others wait for their turn again.
  */
-export async function recoverSubmissions(
-  pool: pg.Pool,
-  owner: string,
-): Promise<{ requeued: number; unreconciled: number }> {
-  return inTransaction(pool, async (client) => {
-    const released = await release(client, owner, { fences: [], claims: [] });
-    const requeued = await client.query(REQUEUE_ALL);
-    await client.query(FORGET_HANDOVERS);
-    const unreconciled = released.filter((row) => row.has_intent).length;
-    return { requeued: (requeued.rowCount ?? 0) + released.length - unreconciled, unreconciled };
-  });
+export async function releaseAbandoned(
+  client: pg.PoolClient,
+  workerId: number,
+  { fences, claims }: AbandonedOrders = { fences: [], claims: [] },
+): Promise<number> {
+  const values = [fences, MOST_INTERRUPTIONS, INTERRUPTED_TEXT, workerId, claims];
+  const { rows } = await client.query<Released>(RELEASE_ABANDONED, values);
+  const parked = rows.filter((row) => row.state === "parked").map((row) => row.id);
+  if (parked.length > 0) await insertOrderOutcomes(client, parked);
+  return rows.length;
 }
 
 /** The order's intent as it stands; $1 id, $2 fence. */

@@ -77,7 +77,6 @@ with marked as (
      set compare_at = now(),
          state = case when state = 'queued' or (state = 'submitting' and intent is null) then 'received' else state end,
          owner = null,
-         lease_until = null,
          handed_over_at = null,
          fence = case when state in ('queued', 'submitting') then nextval('fences') else fence end
    where operation in ('STORE', 'RETRIEVAL')

@@ -14,12 +14,11 @@ import {
 import { changeOrders } from "../../../src/ledger/orders/change.ts";
 import { claimBatch } from "../../../src/ledger/orders/submission.ts";
 import { liftRestored } from "../../../src/ledger/restored/restore.ts";
-import { claimNext, handOver, recordIntent } from "../../support/hand-over.ts";
+import { claimNext, handOver, ME, recordIntent } from "../../support/hand-over.ts";
 import { aCancel, answers, reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
-const LEASE_MS = 60_000;
 const OPERATOR = { actor: "test", reason: "the patient moved" };
 const BOTH = new Set(["request", "external"] as const);
 const CANCEL = [{ control: "cancel", placerOrderNumber: "A-1" }] as const;
@@ -89,7 +88,7 @@ describe("a request to cancel an order that nothing has left of", () => {
       await commit(pool, [aRecord(1, [anOrder()])]);
       const [due] = await handOver(pool);
       await commit(pool, [aCancel(2, CANCEL)]);
-      expect(await claimBatch(pool, due?.batch as number, "me", LEASE_MS)).toEqual([]);
+      expect(await claimBatch(pool, due?.batch as number, ME)).toEqual([]);
     }));
 
   test("takes it from a worker that is about to call, which then may not", () =>

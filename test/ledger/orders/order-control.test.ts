@@ -7,16 +7,14 @@ import { listOpenTasks } from "../../../src/ledger/operator/tasks.ts";
 import { findOrders, listEvents } from "../../../src/ledger/operator/views.ts";
 import { releaseOrder, retryOrder } from "../../../src/ledger/orders/acts.ts";
 import { changeOrders, changeOrdersWithin } from "../../../src/ledger/orders/change.ts";
-import { takeUnreconciled } from "../../../src/ledger/orders/handing-over.ts";
 import { claimBatch } from "../../../src/ledger/orders/submission.ts";
 import { forgetOld } from "../../../src/ledger/prune.ts";
 import { listOpenOutcomes } from "../../../src/ledger/results/outcomes.ts";
-import { claimNext, handOver, recordIntent } from "../../support/hand-over.ts";
+import { claimNext, handOver, handOverUnreconciled, ME, recordIntent } from "../../support/hand-over.ts";
 import { aControl, reportedKinds } from "../../support/order-control.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withLedger } from "../../support/with-ledger.ts";
 
-const LEASE_MS = 60_000;
 const ITS_NUMBER = [{ placerOrderNumber: "A-1" }] as const;
 const OTHER = anOrder({ containers: [{ label: "V-2", description: "straw" }] });
 const TO_OTHER = [{ ...ITS_NUMBER[0], subjectCode: phi("SUBJ-1"), content: OTHER }] as const;
@@ -81,7 +79,7 @@ describe("an order on hold", () => {
       const [due] = await handOver(pool);
       await commit(pool, [aControl(2, "hold", ITS_NUMBER)]);
       expect((await only(pool)).state).toBe("received");
-      expect(await claimBatch(pool, due?.batch as number, "me", LEASE_MS)).toEqual([]);
+      expect(await claimBatch(pool, due?.batch as number, ME)).toEqual([]);
     }));
 
   test("is taken from a worker that has not called yet, which can neither call nor park it any more", () =>
@@ -153,8 +151,8 @@ describe("an order on hold", () => {
       expect(await only(pool)).toMatchObject({ state: "submitting", heldAt: expect.any(Date) });
       await commit(pool, [aControl(3, "hold", ITS_NUMBER)]);
       expect(await lastAnswer(pool)).toMatchObject({ control: "hold", refusal: undefined });
-      const check = await takeUnreconciled(pool, 10);
-      await claimBatch(pool, check?.batch as number, "me", LEASE_MS);
+      const check = await handOverUnreconciled(pool);
+      await claimBatch(pool, check?.batch as number, ME);
       await changeOrders(pool, [{ orderId: id, to: "received", isReleased: true, isIntentCleared: true }]);
       expect(await only(pool)).toMatchObject({ state: "received", heldAt: expect.any(Date) });
       expect(await handOver(pool)).toEqual([]);

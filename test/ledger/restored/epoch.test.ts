@@ -9,7 +9,7 @@ import { decideWentBack, findLedgerEpoch, startEpoch } from "../../../src/ledger
 import { readEpochFile, writeEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
 import { enterRestored } from "../../../src/ledger/restored/restore.ts";
 import { takeResultNumber } from "../../../src/ledger/results/outcomes.ts";
-import { claimNext, handOver, recordIntent } from "../../support/hand-over.ts";
+import { claimNext, handOver, lead, ME, recordIntent } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { withLedger } from "../../support/with-ledger.ts";
@@ -145,14 +145,14 @@ test("a ledger that was restored takes what is in hand back, and hands nothing o
       numbers.map((number, n) => aRecord(n + 1, [anOrder({ placerOrderNumber: number, code: number })])),
     );
     const inHand = await claimNext(pool);
-    const queued = await takeWaiting(pool, { limit: 1, doesParkedBlock: false });
+    const queued = await takeWaiting(pool, { leader: await lead(pool), limit: 1, doesParkedBlock: false });
     expect(await enterRestored(pool, { text: "for a test", epoch: 1, restores: 0 })).toMatchObject({
       open: 3,
     });
     const { id: orderId, fence } = inHand;
     const intent = { orderId, fence, intent: "request", surface: "request" } as const;
     expect(await recordIntent(pool, { ...intent, knownRequestIds: [], body: {} })).toBeUndefined();
-    expect(await claimBatch(pool, queued?.batch ?? 0, "me", 60_000)).toEqual([]);
+    expect(await claimBatch(pool, queued?.batch ?? 0, ME)).toEqual([]);
     expect(await handOver(pool)).toEqual([]);
     await pool.query("update orders set compare_at = null where placer_order_number = 'A-1'");
     expect(await handOver(pool)).toMatchObject([{ orderId }]);

@@ -1,0 +1,314 @@
+import pg from "pg";
+import type { Clock } from "../../core/clock.ts";
+import type { Logger } from "../../core/logger.ts";
+import type { DatabaseConnection } from "../database.ts";
+import { asLedgerFailure } from "../database-failures.ts";
+import {
+  endWorker,
+  HEARTBEAT,
+  type Heartbeat,
+  type NewWorker,
+  registerWorker,
+  SURE_FOR_MS,
+  takeOver,
+  WORKER_LOCK,
+} from "./roster.ts";
+
+/**
+ * This daemon among those of a ledger. It holds a lock of its own on a session of its own, and a heartbeat each second: one
+ * whose lock is gone is dead, and others take over within seconds what it had in hand.
+ */
+export interface Membership {
+  /** As the owner of orders in hand. Another one after it was taken for dead. */
+  readonly id: number;
+  /**
+   * Whether nobody can have taken over yet: to be asked right before a call or a message leaves. It is not while the database
+   * is away, or after the process was stopped for a while.
+   */
+  readonly isSure: boolean;
+  /** Whether this one feeds the queues and does what one worker does for all. Never true of two for long. */
+  readonly isLeader: boolean;
+  /** How many daemons submit from the ledger, this one included if it does; at least 1. */
+  readonly workers: number;
+  /** Tells the leader that something may have become due. Cheap, however often it is called. */
+  wakeLeader(): void;
+  /**
+   * Does something that one worker at a time may do. The lock ends with the session, so `isHeld` is asked before each step.
+   *
+   * @returns false when another one has the lock, and nothing was done
+   */
+  exclusively(name: string, work: (isHeld: () => boolean) => Promise<void>): Promise<boolean>;
+  /** Notes that this one stopped. What it still has in hand is free. */
+  leave(): Promise<void>;
+}
+
+export interface MembershipDeps {
+  readonly connection: DatabaseConnection;
+  readonly pool: pg.Pool;
+  readonly self: NewWorker;
+  /** Whether it may become the leader. */
+  readonly mayLead: boolean;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Something may have become due, and this one is the leader. */
+  readonly onWake: () => void;
+  /** A person asked this one to stop. Called once. */
+  readonly onDrain: () => void;
+}
+
+const HEARTBEAT_EVERY_MS = 1_000;
+const TRY_AGAIN_MS = 500;
+/** A connection that doesn't answer a heartbeat within this is given up. */
+const ANSWER_WITHIN_MS = 4_000;
+/** What wakes the leader is gathered this long. */
+const GATHER_WAKES_MS = 20;
+const CHANNEL = "cryobridge_due";
+/** First key of the locks of {@link Membership.exclusively}. */
+const WORK_LOCK = 7_264_003;
+/**
+ * A machine that is gone is noticed within 4 s, ignored where the connection is a Unix socket; and a heartbeat that a crash of
+ * the database forgets does no harm.
+ */
+const SESSION =
+  "-c tcp_keepalives_idle=2 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=2 -c synchronous_commit=off -c search_path=cryobridge,public";
+/** Also names the session, so that it is known again when it lives on behind a broken connection; $1 the worker. */
+const TRY_LOCK = `
+select pg_try_advisory_lock(${WORKER_LOCK}, $1) as "isOurs", a.pid, a.backend_start::text as since
+  from pg_stat_activity a
+ where a.pid = pg_backend_pid()`;
+/** $1 pid, $2 since when; a pid may be another session's by now. */
+const END_SESSION = `
+select pg_terminate_backend(a.pid)
+  from pg_stat_activity a
+ where a.pid = $1
+   and a.backend_start = $2::timestamptz`;
+
+/** A session of the database server's. */
+interface Session {
+  readonly client: pg.Client;
+  readonly pid: number;
+  readonly since: string;
+  isOver: boolean;
+}
+
+/**
+ * Enters this daemon among the workers of a ledger.
+ *
+ * @throws Failure LEDGER_UNAVAILABLE
+ */
+export async function joinWorkers(deps: MembershipDeps): Promise<Membership> {
+  const member = new Member(deps);
+  await member.join();
+  return member;
+}
+
+class Member implements Membership {
+  readonly #deps: MembershipDeps;
+  readonly #stop = new AbortController();
+  readonly #locks = new Set<string>();
+  #id = 0;
+  #session: Session | undefined;
+  #former: Session | undefined;
+  #said: Heartbeat | undefined;
+  /** When the latest heartbeat that was answered was sent, by both clocks: one stands still while a machine sleeps, one may jump. */
+  #sentAt = { monotonic: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
+  #beating: Promise<void> = Promise.resolve();
+  #endBeat = () => {};
+  #wake: NodeJS.Timeout | undefined;
+  #isDrainSaid = false;
+
+  constructor(deps: MembershipDeps) {
+    this.#deps = deps;
+  }
+
+  get id(): number {
+    return this.#id;
+  }
+
+  get isSure(): boolean {
+    const { clock } = this.#deps;
+    const silentMs = Math.max(clock.monotonic() - this.#sentAt.monotonic, clock.now() - this.#sentAt.wall);
+    return this.#session !== undefined && silentMs < SURE_FOR_MS;
+  }
+
+  get isLeader(): boolean {
+    return this.isSure && this.#said?.isLeader === true;
+  }
+
+  get workers(): number {
+    return Math.max(1, this.#said?.workers ?? 1);
+  }
+
+  async join(): Promise<void> {
+    this.#id = await registerWorker(this.#deps.pool, this.#deps.self);
+    try {
+      this.#session = await this.#attach();
+      await this.#beat(this.#session);
+    } catch (error) {
+      await this.#session?.client.end().catch(() => undefined);
+      throw asLedgerFailure(error);
+    }
+    this.#beating = this.#keepBeating();
+  }
+
+  wakeLeader(): void {
+    if (this.isLeader || this.#wake !== undefined) return;
+    this.#wake = setTimeout(() => {
+      this.#wake = undefined;
+      // The leader looks each second anyway.
+      void this.#session?.client.query("select pg_notify($1, '')", [CHANNEL]).catch(() => undefined);
+    }, GATHER_WAKES_MS).unref();
+  }
+
+  async exclusively(name: string, work: (isHeld: () => boolean) => Promise<void>): Promise<boolean> {
+    const session = this.#session;
+    if (!session || this.#locks.has(name)) return false;
+    this.#locks.add(name);
+    const values = [WORK_LOCK, name];
+    try {
+      const { rows } = await session.client.query<{ is_ours: boolean }>(
+        "select pg_try_advisory_lock($1, hashtext($2)) as is_ours",
+        values,
+      );
+      if (rows[0]?.is_ours !== true) return false;
+      await work(() => this.#session === session && this.isSure);
+      return true;
+    } finally {
+      this.#locks.delete(name);
+      if (!session.isOver)
+        await session.client
+          .query("select pg_advisory_unlock($1, hashtext($2))", values)
+          .catch(() => undefined);
+    }
+  }
+
+  async leave(): Promise<void> {
+    this.#stop.abort();
+    this.#endBeat();
+    clearTimeout(this.#wake);
+    await this.#beating;
+    await endWorker(this.#deps.pool, this.#id).catch((error: unknown) =>
+      this.#deps.logger.warn({ err: error }, "it could not be noted that this worker stopped"),
+    );
+    await this.#session?.client.end().catch(() => undefined);
+    this.#session = undefined;
+  }
+
+  async #keepBeating(): Promise<void> {
+    const { clock, logger } = this.#deps;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      const ended = new Promise<void>((resolve) => {
+        this.#endBeat = resolve;
+      });
+      const pausing = new AbortController();
+      const pauseMs = this.#session ? HEARTBEAT_EVERY_MS : TRY_AGAIN_MS;
+      await Promise.race([clock.sleep(pauseMs, pausing.signal).catch(() => undefined), ended]);
+      pausing.abort();
+      if (signal.aborted) return;
+      try {
+        this.#session ??= await this.#attach();
+        await this.#beat(this.#session);
+      } catch (error) {
+        if (this.#session)
+          logger.warn({ err: error }, "the ledger does not answer; nothing is sent until it does");
+        this.#drop();
+      }
+    }
+  }
+
+  /** Opens the session and takes this worker's lock on it. */
+  async #attach(): Promise<Session> {
+    const { connection } = this.#deps;
+    const client = new pg.Client({
+      ...connection,
+      application_name: connection.application_name ?? "cryobridge-worker",
+      keepAlive: true,
+      options: SESSION,
+      connectionTimeoutMillis: ANSWER_WITHIN_MS,
+      query_timeout: ANSWER_WITHIN_MS,
+    });
+    client.on("error", () => undefined);
+    try {
+      await client.connect();
+      const { rows } = await client.query<{ isOurs: boolean; pid: number; since: string }>(TRY_LOCK, [
+        this.#id,
+      ]);
+      const [row] = rows;
+      if (!row?.isOurs) {
+        // Its former session lives on behind a connection that broke.
+        if (this.#former) await client.query(END_SESSION, [this.#former.pid, this.#former.since]);
+        throw new Error("another session has the worker's lock");
+      }
+      await client.query(`listen ${CHANNEL}`);
+      const session: Session = { client, pid: row.pid, since: row.since, isOver: false };
+      client.on("notification", () => {
+        if (this.isLeader) this.#deps.onWake();
+      });
+      client.once("end", () => {
+        session.isOver = true;
+        if (this.#session !== session) return;
+        this.#drop();
+        this.#endBeat();
+      });
+      this.#former = session;
+      return session;
+    } catch (error) {
+      void client.end().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  async #beat(session: Session): Promise<void> {
+    const { clock, mayLead, logger, onDrain, onWake } = this.#deps;
+    const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
+    const { rows } = await session.client.query<Heartbeat>(HEARTBEAT, [this.#id, mayLead]);
+    const [said] = rows;
+    if (!said) return this.#enterAnew();
+    const wasLeader = this.#said?.isLeader === true;
+    this.#said = said;
+    this.#sentAt = sentAt;
+    if (said.isLeader && !wasLeader) {
+      logger.info({ worker: this.#id }, "this worker is the leader: it hands out the work");
+      onWake();
+    }
+    if (said.isDraining && !this.#isDrainSaid) {
+      this.#isDrainSaid = true;
+      onDrain();
+    }
+    if (said.gone.length > 0) await this.#takeOver(said.gone);
+  }
+
+  async #takeOver(gone: readonly number[]): Promise<void> {
+    const { workers, orders } = await takeOver(this.#deps.pool, gone);
+    for (const { id, name } of workers)
+      this.#deps.logger.warn({ worker: id, name }, "a worker is gone; its work is taken over");
+    if (orders === 0) return;
+    this.#deps.logger.warn({ orders }, "orders whose worker is gone were taken over");
+    if (this.isLeader) this.#deps.onWake();
+    else this.wakeLeader();
+  }
+
+  /** The others took this worker for dead, and have what it had in hand. It goes on as a new one. */
+  async #enterAnew(): Promise<void> {
+    const former = this.#id;
+    this.#drop();
+    this.#id = await registerWorker(this.#deps.pool, this.#deps.self);
+    this.#former = undefined;
+    this.#deps.logger.warn(
+      { worker: this.#id, former },
+      "this worker was silent for too long and others took its work over; it goes on as a new one",
+    );
+  }
+
+  #drop(): void {
+    const session = this.#session;
+    this.#session = undefined;
+    this.#said = undefined;
+    if (!session) return;
+    session.isOver = true;
+    // What is under way on it has to fail now, not when the system finds out.
+    session.client.connection.stream.destroy();
+    void session.client.end().catch(() => undefined);
+  }
+}

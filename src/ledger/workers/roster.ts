@@ -1,0 +1,226 @@
+import type pg from "pg";
+import { inTransaction, list, run } from "../database.ts";
+import { releaseAbandoned } from "../orders/submission.ts";
+
+/** First key of the advisory locks that show which workers live; any number of our own. The second is the worker's id. */
+export const WORKER_LOCK = 7_264_002;
+/** A worker whose lock is held but that was silent for longer than this is taken for dead: it is frozen, or cut off. */
+const LEASE_MS = 15_000;
+
+/**
+ * For how long a heartbeat that was answered lets a worker act, ms since it was sent; and how long one whose lock is gone has
+ * been silent before others take over, so that it has stopped by then. A restart of the database takes all locks at once.
+ */
+export const SURE_FOR_MS = 4_000;
+
+/** How a worker introduces itself. */
+export interface NewWorker {
+  /** What a person calls it. Several may have one name. */
+  readonly name: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly roles: readonly string[];
+  readonly connectors: readonly string[];
+}
+
+const REGISTER = `
+insert into workers (name, host, pid, version, roles, connectors)
+values ($1, $2, $3, $4, $5, $6)
+returning id`;
+
+/** Enters a worker; gives its id. */
+export async function registerWorker(pool: pg.Pool, worker: NewWorker): Promise<number> {
+  const { name, host, pid, version, roles, connectors } = worker;
+  const [row] = await run<{ id: number }>(pool, REGISTER, [name, host, pid, version, roles, connectors]);
+  if (!row) throw new RangeError("the ledger gave the worker no number");
+  return row.id;
+}
+
+/** Whether a session holds the lock of worker w. */
+const HAS_LOCK = `
+exists (
+  select 1
+    from pg_locks l
+   where l.locktype = 'advisory'
+     and l.classid = ${WORKER_LOCK}
+     and l.objid = w.id::oid
+     and l.granted
+     and l.database = (select d.oid from pg_database d where d.datname = current_database()))`;
+
+/** Who of the workers w that have not ended is gone. */
+const IS_GONE = `
+      (w.heartbeat_at < now() - ${LEASE_MS} * interval '1 millisecond'
+       or not ${HAS_LOCK})
+  and greatest(w.heartbeat_at, pg_postmaster_start_time()) < now() - ${SURE_FOR_MS} * interval '1 millisecond'`;
+
+/**
+ * Shows that a worker lives, makes it the leader where there is none, and tells it of the others. No row: it was taken for
+ * dead. $1 its id, $2 whether it may lead. Indexes: the primary key, workers_alive.
+ */
+export const HEARTBEAT = `
+with me as (
+  update workers
+     set heartbeat_at = now()
+   where id = $1
+     and ended_at is null
+  returning drain_at is not null as is_draining),
+led as (
+  update leader l
+     set worker_id = $1,
+         until_at = now() + ${SURE_FOR_MS} * interval '1 millisecond'
+    from me
+   where $2
+     and l.is_only_row
+     and not me.is_draining
+     and (l.worker_id = $1 or l.until_at < now())
+  returning l.worker_id)
+select me.is_draining as "isDraining",
+       exists (select 1 from led) as "isLeader",
+       (select count(*)::integer
+          from workers w
+         where w.ended_at is null
+           and 'worker' = any (w.roles)) as workers,
+       array(select w.id
+               from workers w
+              where w.ended_at is null
+                and w.id <> $1
+                and ${IS_GONE}) as gone
+  from me`;
+
+/** What a heartbeat says. */
+export interface Heartbeat {
+  readonly isDraining: boolean;
+  readonly isLeader: boolean;
+  /** How many daemons with the role `worker` there are, this one included. */
+  readonly workers: number;
+  /** Those that are gone and have left things in hand. */
+  readonly gone: readonly number[];
+}
+
+/** $1 ids. Somebody else may have ended them meanwhile, or they live again. */
+const END_GONE = `
+update workers w
+   set ended_at = now(),
+       ended_as = 'lost'
+ where w.id = any ($1)
+   and w.ended_at is null
+   and ${IS_GONE}
+returning w.id, w.name`;
+
+/** A session that is frozen keeps what it locked otherwise; $1 ids. */
+const END_SESSIONS = `
+select pg_terminate_backend(l.pid)
+  from pg_locks l
+ where l.locktype = 'advisory'
+   and l.classid = ${WORKER_LOCK}
+   and l.objid = any ($1::oid[])
+   and l.granted
+   and l.database = (select d.oid from pg_database d where d.datname = current_database())`;
+
+/** Workers that were found to be gone, and how many orders they had in hand. */
+export interface TakenOver {
+  readonly workers: readonly { readonly id: number; readonly name: string }[];
+  readonly orders: number;
+}
+
+/** Takes over what workers that are gone had in hand. Of several that try at once, one does. */
+export async function takeOver(pool: pg.Pool, gone: readonly number[]): Promise<TakenOver> {
+  return inTransaction(pool, async (client) => {
+    const { rows: workers } = await client.query<{ id: number; name: string }>(END_GONE, [gone]);
+    if (workers.length === 0) return { workers, orders: 0 };
+    const ids = workers.map(({ id }) => id);
+    await client.query(END_SESSIONS, [ids]);
+    return { workers, orders: await releaseAbandoned(client, 0) };
+  });
+}
+
+const END = `
+update workers
+   set ended_at = now(),
+       ended_as = 'stopped'
+ where id = $1
+   and ended_at is null`;
+
+/** The leader makes room at once; $1 its id. */
+const STEP_DOWN = `
+update leader
+   set until_at = now()
+ where worker_id = $1`;
+
+/** Notes that a worker stopped by itself. What it still has in hand is free. */
+export async function endWorker(pool: pg.Pool, id: number): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    await client.query(END, [id]);
+    await client.query(STEP_DOWN, [id]);
+    await releaseAbandoned(client, id);
+  });
+}
+
+/** A worker, as people see it. */
+export interface WorkerView extends NewWorker {
+  readonly id: number;
+  readonly startedAt: Date;
+  readonly heartbeatAt: Date;
+  readonly silentMs: number;
+  /** Whether it lives: others have not taken over, and its session is there. */
+  readonly isAlive: boolean;
+  readonly isLeader: boolean;
+  readonly drainAt: Date | null;
+  readonly endedAt: Date | null;
+  readonly endedAs: "stopped" | "lost" | null;
+  /** Orders that it works on right now. */
+  readonly inHand: number;
+}
+
+/** $1 how long ago a worker that is listed may have ended, ms. */
+const LIST = `
+select w.id, w.name, w.host, w.pid, w.version, w.roles, w.connectors, w.started_at as "startedAt",
+       w.heartbeat_at as "heartbeatAt", w.drain_at as "drainAt", w.ended_at as "endedAt", w.ended_as as "endedAs",
+       greatest(0, extract(epoch from now() - w.heartbeat_at) * 1000)::bigint as "silentMs",
+       w.ended_at is null and ${HAS_LOCK} as "isAlive",
+       exists (select 1 from leader l where l.worker_id = w.id and l.until_at > now()) as "isLeader",
+       (select count(*)::integer from orders o where o.state = 'submitting' and o.owner = w.id) as "inHand"
+  from workers w
+ where w.ended_at is null
+    or w.ended_at > now() - $1 * interval '1 millisecond'
+ order by w.ended_at desc nulls first, w.id`;
+
+/** The workers that there are, and those that ended at most `endedWithinMs` ago. */
+export function listWorkers(pool: pg.Pool, endedWithinMs: number): Promise<WorkerView[]> {
+  return list<WorkerView>(pool, LIST, [endedWithinMs]);
+}
+
+const IS_WORKER_THERE = `
+select exists (
+  select 1
+    from workers w
+   where w.ended_at is null
+     and 'worker' = any (w.roles)
+     and ${HAS_LOCK}) as is_there`;
+
+/** Whether a daemon works off this ledger's orders right now. */
+export async function isWorkerThere(pool: pg.Pool): Promise<boolean> {
+  const [row] = await run<{ is_there: boolean }>(pool, IS_WORKER_THERE);
+  return row?.is_there === true;
+}
+
+/** $1 the worker's id, or $2 its name. Index: workers_alive. */
+const DRAIN = `
+update workers
+   set drain_at = coalesce(drain_at, now())
+ where ended_at is null
+   and (id = $1 or name = $2)
+returning id`;
+
+/** Asks a worker to stop once it has done what it has in hand; gives the ids of those that have the name, or the one with the id. */
+export async function drainWorkers(
+  pool: pg.Pool,
+  which: { readonly name: string } | { readonly id: number },
+): Promise<number[]> {
+  const rows = await run<{ id: number }>(pool, DRAIN, [
+    "id" in which ? which.id : null,
+    "name" in which ? which.name : null,
+  ]);
+  return rows.map(({ id }) => id);
+}

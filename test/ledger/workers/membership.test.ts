@@ -1,0 +1,199 @@
+import type pg from "pg";
+import { expect, test } from "vitest";
+import { systemClock } from "../../../src/core/clock.ts";
+import { takeWaiting } from "../../../src/ledger/orders/handing-over.ts";
+import { joinWorkers, type Membership } from "../../../src/ledger/workers/membership.ts";
+import { drainWorkers, listWorkers, takeOver, WORKER_LOCK } from "../../../src/ledger/workers/roster.ts";
+import { withCutWay } from "../../support/cut-way.ts";
+import { eventually } from "../../support/eventually.ts";
+import { claimNext } from "../../support/hand-over.ts";
+import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { silent, type TestLedger, withLedger } from "../../support/with-ledger.ts";
+
+const WITHIN = { withinMs: 20_000 };
+
+/** Enters a worker as a daemon does; it leaves at the end. */
+async function withMember(
+  { connection, pool }: Pick<TestLedger, "connection" | "pool">,
+  name: string,
+  work: (member: Membership, heard: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const heard: string[] = [];
+  const member = await joinWorkers({
+    ...{ connection, pool, mayLead: true, clock: systemClock, logger: silent },
+    self: { name, host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: ["lims"] },
+    onWake: () => heard.push("wake"),
+    onDrain: () => heard.push("drain"),
+  });
+  try {
+    await work(member, heard);
+  } finally {
+    await member.leave();
+  }
+}
+
+/** Ends the session of a worker as the death of its process does, and keeps it from heartbeats. */
+const endSession = (pool: pg.Pool, id: number) =>
+  pool.query(
+    "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1 and objid = $2",
+    [WORKER_LOCK, id],
+  );
+
+/** Has a worker be silent since a while. */
+const silence = (pool: pg.Pool, id: number, seconds: number) =>
+  pool.query("update workers set heartbeat_at = now() - $2 * interval '1 s' where id = $1", [id, seconds]);
+
+/** A row of a worker that nobody keeps alive. */
+async function aDeadWorker(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ id: number }>(
+    "insert into workers (name, host, pid, version, roles, connectors, heartbeat_at) values ('dead', 'there', 1, '1', '{worker}', '{}', now() - interval '1 minute') returning id",
+  );
+  return rows[0]?.id as number;
+}
+
+test("of several workers one leads, and another one does when it leaves", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "b", async (b) => {
+      expect([b.isSure, b.isLeader, b.workers]).toEqual([true, true, 1]);
+      await withMember(ledger, "a", async (a) => {
+        await eventually(() => b.workers === 2, WITHIN);
+        expect([a.isSure, a.isLeader]).toEqual([true, false]);
+        await b.leave();
+        await eventually(() => a.isLeader, WITHIN);
+        expect(b.isSure).toBe(false);
+      });
+    }),
+  ));
+
+test("orders of a worker whose lock is gone are taken over, with a fence that shuts it out", () =>
+  withLedger(async (ledger) => {
+    const { pool } = ledger;
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    const dead = await aDeadWorker(pool);
+    const { fence } = await claimNext(pool, dead);
+    await withMember(ledger, "a", async () => {
+      const order = async () => (await pool.query("select state, owner, fence from orders")).rows[0];
+      await eventually(async () => (await order()).owner === null, WITHIN);
+      expect(await order()).toMatchObject({
+        state: "received",
+        fence: expect.toSatisfy((now) => now > fence),
+      });
+      expect(await listWorkers(pool, 60_000)).toMatchObject([
+        { name: "a" },
+        { id: dead, endedAs: "lost", inHand: 0 },
+      ]);
+    });
+  }));
+
+test("a worker whose session broke goes on under its number, and acts only once it has its lock again", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "a", async (a) => {
+      const { id } = a;
+      await endSession(ledger.pool, id);
+      await eventually(() => !a.isSure, WITHIN);
+      await eventually(() => a.isSure && a.isLeader, WITHIN);
+      expect(a.id).toBe(id);
+    }),
+  ));
+
+test("so does one whose connection broke without the server's knowing", () =>
+  withLedger((ledger) =>
+    withCutWay(ledger, (way) =>
+      withMember({ ...ledger, connection: way.connection }, "a", async (a) => {
+        const { id } = a;
+        await way.cutIdle();
+        await eventually(() => !a.isSure, WITHIN);
+        await eventually(() => a.isSure, WITHIN);
+        expect(a.id).toBe(id);
+      }),
+    ),
+  ));
+
+test("a worker that was frozen for longer than its lease is taken for dead though its lock is held, and goes on as a new one", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "frozen", async (frozen) => {
+      const { id } = frozen;
+      await silence(ledger.pool, id, 16);
+      expect((await takeOver(ledger.pool, [id])).workers).toEqual([{ id, name: "frozen" }]);
+      await eventually(() => frozen.id !== id && frozen.isSure, WITHIN);
+      await eventually(() => frozen.isLeader, WITHIN);
+    }),
+  ));
+
+test("a worker that was silent for a moment only keeps what it has", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "slow", async (slow) => {
+      await silence(ledger.pool, slow.id, 6);
+      expect((await takeOver(ledger.pool, [slow.id])).workers).toEqual([]);
+    }),
+  ));
+
+test("one whose lock is gone is waited for, since a restart of the database ends all sessions", () =>
+  withLedger(async ({ pool }) => {
+    const gone = await aDeadWorker(pool);
+    await silence(pool, gone, 3);
+    expect((await takeOver(pool, [gone])).workers).toEqual([]);
+    await silence(pool, gone, 5);
+    expect((await takeOver(pool, [gone])).workers).toEqual([{ id: gone, name: "dead" }]);
+  }));
+
+test("orders are handed over by the leader alone", () =>
+  withLedger(async (ledger) => {
+    const { pool } = ledger;
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    await withMember(ledger, "a", async ({ id }) => {
+      const take = (leader: number) => takeWaiting(pool, { leader, limit: 10, doesParkedBlock: false });
+      expect(await take(id + 1)).toBeUndefined();
+      expect((await take(id))?.orderIds).toHaveLength(1);
+    });
+  }));
+
+test("what one worker at a time may do ends with its session", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "a", (a) =>
+      withMember(ledger, "b", async (b) => {
+        const gate = Promise.withResolvers<void>();
+        let isHeld = () => false;
+        const first = a.exclusively("deliver lims", async (held) => {
+          isHeld = held;
+          await gate.promise;
+        });
+        await eventually(() => isHeld(), WITHIN);
+        const none = async () => undefined;
+        expect([
+          await a.exclusively("deliver lims", none),
+          await b.exclusively("deliver lims", none),
+        ]).toEqual([false, false]);
+        expect(await b.exclusively("deliver other", none)).toBe(true);
+        await endSession(ledger.pool, a.id);
+        await eventually(() => !isHeld(), WITHIN);
+        await eventually(() => b.exclusively("deliver lims", none), WITHIN);
+        await eventually(() => a.isSure, WITHIN);
+        expect(isHeld()).toBe(false);
+        gate.resolve();
+        expect(await first).toBe(true);
+      }),
+    ),
+  ));
+
+test("the leader is woken by what another worker took in", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "a", (a, heard) =>
+      withMember(ledger, "b", async (b) => {
+        expect(a.isLeader).toBe(true);
+        const before = heard.length;
+        b.wakeLeader();
+        await eventually(() => heard.length > before, WITHIN);
+      }),
+    ),
+  ));
+
+test("a worker that a person asks to stop hears of it once, and leads no more", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "a", async (a, heard) => {
+      expect(await drainWorkers(ledger.pool, { name: "nobody" })).toEqual([]);
+      expect(await drainWorkers(ledger.pool, { name: "a" })).toEqual([a.id]);
+      await eventually(() => heard.includes("drain") && !a.isLeader, WITHIN);
+      expect(heard.filter((word) => word === "drain")).toHaveLength(1);
+    }),
+  ));
