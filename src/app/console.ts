@@ -23,7 +23,7 @@ import { countOpenTasks } from "../ledger/operator/tasks.ts";
 import { listLatestOrders, listParkedOrders } from "../ledger/operator/views.ts";
 import type { LedgerOrder } from "../ledger/orders/row.ts";
 import { findRestored } from "../ledger/restored/restore.ts";
-import { isWorkerThere } from "../ledger/workers/roster.ts";
+import { isWorkerThere, listWorkers } from "../ledger/workers/roster.ts";
 import { readOrphaned } from "./orphaned.ts";
 import { refillOverviewOf } from "./refills.ts";
 
@@ -76,6 +76,9 @@ function secretsOf(config: Config): SecretMask {
   return secrets;
 }
 
+/** Workers that ended longer ago are not shown, ms. */
+const WORKERS_ENDED_WITHIN_MS = 86_400_000;
+
 /** What the console shows of the ledger alone, with or without a daemon. */
 export function ledgerView(
   pool: pg.Pool,
@@ -83,7 +86,15 @@ export function ledgerView(
   clock: Clock,
 ): Pick<
   ConsoleDeps,
-  "counts" | "recentOrders" | "stuckOrders" | "refills" | "waiting" | "orphaned" | "attention" | "restored"
+  | "counts"
+  | "recentOrders"
+  | "stuckOrders"
+  | "refills"
+  | "waiting"
+  | "orphaned"
+  | "attention"
+  | "restored"
+  | "workers"
 > {
   return {
     counts: () => readCounts(pool),
@@ -94,6 +105,7 @@ export function ledgerView(
     orphaned: () => readOrphaned(pool, config),
     attention: () => readAttention(pool),
     restored: () => findRestored(pool),
+    workers: () => listWorkers(pool, WORKERS_ENDED_WITHIN_MS),
   };
 }
 

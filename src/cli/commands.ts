@@ -17,6 +17,8 @@ const DESCRIPTIONS = {
   messages: "List and show what came in, and map it again.",
   results: "List, show and send again what goes to the lab.",
   queue: "Show the queues of work, and act on what is in them.",
+  workers:
+    "List the daemons that work with this ledger, and have one stop when it has done what it has in hand.",
   tasks: "What a person has to see to, and what was seen to.",
   hl7: "Show, check, compare, send and receive HL7 messages.",
   refills: "List liquid-nitrogen refills that are followed, and how long ago each tank was refilled.",

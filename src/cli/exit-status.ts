@@ -21,6 +21,7 @@ const BY_CODE: Readonly<Partial<Record<FailureCode, ExitStatus>>> = {
   CONSOLE_TOKEN_MISSING: EXIT.configuration,
   // With these the other side did answer.
   LEDGER_IN_USE: EXIT.failed,
+  LEDGER_OLDER_AT_WORK: EXIT.failed,
   LEDGER_NEWER: EXIT.failed,
   LEDGER_OLDER: EXIT.failed,
   LEDGER_SERVER_UNFIT: EXIT.failed,

@@ -4,6 +4,7 @@ import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { LedgerAttention } from "../ledger/operator/attention.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
+import type { WorkerView } from "../ledger/workers/roster.ts";
 import type { AskedDeps, ConsoleDeps } from "./deps.ts";
 import type { LedgerCounts, OrderRow, Readiness, RefillOverview } from "./facts.ts";
 
@@ -74,6 +75,11 @@ export function askOrphaned(deps: AskedDeps): Promise<readonly Orphaned[] | unde
   return ask(deps, deps.orphaned, "what waits of former connectors could not be read");
 }
 
+/** The daemons of this ledger; undefined where nobody looks, or while the ledger is out of reach. */
+export function askWorkers(deps: AskedDeps): Promise<readonly WorkerView[] | undefined> {
+  return ask(deps, deps.workers, "the workers could not be read");
+}
+
 /** What messages wait for; undefined where nobody looks, or while the ledger is out of reach. */
 export function askWaiting(deps: AskedDeps): Promise<readonly WaitingCode[] | undefined> {
   return ask(deps, deps.waiting, "the waiting messages could not be read");
@@ -109,6 +115,7 @@ export function askOnceAtATime(deps: ConsoleDeps): ConsoleDeps {
     waiting: deps.waiting && once(deps.waiting),
     attention: deps.attention && once(deps.attention),
     orphaned: deps.orphaned && once(deps.orphaned),
+    workers: deps.workers && once(deps.workers),
   };
 }
 

@@ -26,6 +26,7 @@ export function listAttention(status: Facts, unread: readonly string[]): Attenti
     ...tasksOf(status),
     ...pausesOf(status),
     ...untakenOf(status),
+    ...workersOf(status),
     ...tanksOf(status),
     ...refusalsOf(status),
   ];
@@ -259,6 +260,19 @@ function describeUntaken(
         hint: "Look what writes to it; have the sender write elsewhere and rename the finished file into the folder.",
       };
   }
+}
+
+/** A machine that came back under its name is nothing that somebody has to know. */
+function workersOf({ workers }: Facts): Attention[] {
+  const there = new Set((workers ?? []).filter(({ state }) => state !== "lost").map(({ name }) => name));
+  const lost = (workers ?? []).filter(({ state, name }) => state === "lost" && !there.has(name));
+  return lost.map(({ id, name, host, seenAt }) =>
+    item("look", `daemon ${name} (${id}) on ${host} is gone; others took its work over`, {
+      since: seenAt,
+      hint: "Start it again, or take its machine out of service.",
+      command: "cryobridge workers",
+    }),
+  );
 }
 
 function tanksOf({ overdueTanks }: Facts): Attention[] {

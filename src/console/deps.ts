@@ -4,6 +4,7 @@ import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { LedgerAttention } from "../ledger/operator/attention.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
+import type { WorkerView } from "../ledger/workers/roster.ts";
 import type { LedgerCounts, ListenerRow, OrderRow, Readiness, RefillOverview, UntakenRow } from "./facts.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -27,6 +28,8 @@ export interface ConsoleDeps {
   readonly attention?: (() => Promise<LedgerAttention>) | undefined;
   /** The restore of the ledger that is seen to; undefined when there is none. */
   readonly restored?: (() => Promise<Restored | undefined>) | undefined;
+  /** The daemons that work with the ledger, and those that ended within a day. */
+  readonly workers?: (() => Promise<readonly WorkerView[]>) | undefined;
   /** What waits of connectors that aren't configured. */
   readonly orphaned?: (() => Promise<readonly Orphaned[]>) | undefined;
   /** Connectors that listen for messages. */

@@ -14,6 +14,7 @@ const WORDS = { received: "Received", queued: "Queued", submitting: "Being submi
   accepted: "Accepted, waits for the device", in_progress: "Device is running", completed: "Completed", rejected: "Rejected by staff",
   cancelled: "Cancelled", failed: "Failed", parked: "Parked", discarded: "Discarded" };
 const TONES = { completed: "good", parked: "bad", failed: "bad", rejected: "bad" };
+const DAEMON = { works: "Works", leads: "Works, leads", stopping: "Stopping", gone: "Gone", lost: "Lost" };
 const byId = (id) => document.getElementById(id);
 let lastAnswerAt = 0;
 let isHeld = false;
@@ -158,6 +159,13 @@ function show(status) {
   table(byId("codes"), ["Waits for", "Code", "From", "Messages", "For"], waiting.map((each) => row([
     each.kind === "earlier" ? "an earlier message" : each.kind, el("td", "", el("strong", "keep", each.code ?? "")),
     each.connector, String(each.messages), since(each.since, now),
+  ])), "");
+  const workers = status.workers ?? [];
+  byId("workers").hidden = workers.length < 2;
+  table(byId("daemons"), ["Daemon", "Machine", "Version", "Does", "State", "Orders in hand", "Since", "Last seen"], workers.map((each) => row([
+    el("td", "", el("strong", "keep", each.name), el("br"), el("span", "code", each.id)), each.host, each.version, each.roles.join(", "),
+    el("td", "", el("span", "badge " + (each.state === "works" || each.state === "leads" ? "good" : each.state === "stopping" ? "wait" : "bad"), DAEMON[each.state])),
+    String(each.ordersInHand), since(each.since, now), since(each.seenAt, now),
   ])), "");
   const overdue = status.overdueTanks ?? [];
   byId("tanks").hidden = overdue.length === 0;

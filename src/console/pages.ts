@@ -41,6 +41,10 @@ export function statusPage(settings: { readonly version: string; readonly hasLog
     <div id="codes" class="wide"></div>
     <p class="note">Add the code to the configuration, then restart the daemon or use <code>cryobridge messages release</code>.</p>
   </div>
+  <div id="workers" hidden>
+    <h2>Daemons that share this ledger</h2>
+    <div id="daemons" class="wide"></div>
+  </div>
   <h2>What is stuck, and why</h2>
   <div id="stuck" class="wide"></div>
   <p id="more" class="note" hidden></p>

@@ -61,8 +61,24 @@ export interface Status {
         readonly marker: string | null;
       }[]
     | null;
+  /** The daemons that work with the ledger, and those that were lost within a day; null while that is not known. */
+  readonly workers: readonly StatusWorker[] | null;
   /** Tanks that were not refilled for too long, longest first; null when no refills are followed. */
   readonly overdueTanks: readonly StatusTank[] | null;
+}
+
+/** A daemon in the status document. */
+export interface StatusWorker {
+  /** Such as `w12`. */
+  readonly id: string;
+  readonly name: string;
+  readonly host: string;
+  readonly version: string;
+  readonly roles: readonly string[];
+  readonly state: "works" | "leads" | "stopping" | "gone" | "lost";
+  readonly since: string;
+  readonly seenAt: string;
+  readonly ordersInHand: number;
 }
 
 /** Messages that wait for the same code, in the status document. */

@@ -5,6 +5,7 @@ import type { FailingDeliveries } from "../ledger/operator/attention.ts";
 import type { TaskCount } from "../ledger/operator/tasks.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
+import type { WorkerView } from "../ledger/workers/roster.ts";
 import {
   askAttention,
   askCounts,
@@ -14,6 +15,7 @@ import {
   askRefills,
   askRestored,
   askWaiting,
+  askWorkers,
 } from "./ask.ts";
 import { describeRestored, listAttention } from "./attention.ts";
 import type { AskedDeps } from "./deps.ts";
@@ -26,6 +28,7 @@ import type {
   StatusOrphaned,
   StatusRestored,
   StatusTank,
+  StatusWorker,
 } from "./status-document.ts";
 
 const RECENT = 25;
@@ -35,17 +38,19 @@ const WAITING = 50;
 
 /** How things stand, as one document. Answers within seconds even while the ledger does not. */
 export async function readStatus(deps: AskedDeps, version: string): Promise<Status> {
-  const [readiness, counts, stuck, recent, refills, waiting, still, left, restored] = await Promise.all([
-    askReadiness(deps),
-    askCounts(deps),
-    askOrders(deps, () => deps.stuckOrders(STUCK)),
-    askOrders(deps, () => deps.recentOrders(RECENT)),
-    askRefills(deps),
-    askWaiting(deps),
-    askAttention(deps),
-    askOrphaned(deps),
-    askRestored(deps),
-  ]);
+  const [readiness, counts, stuck, recent, refills, waiting, still, left, restored, workers] =
+    await Promise.all([
+      askReadiness(deps),
+      askCounts(deps),
+      askOrders(deps, () => deps.stuckOrders(STUCK)),
+      askOrders(deps, () => deps.recentOrders(RECENT)),
+      askRefills(deps),
+      askWaiting(deps),
+      askAttention(deps),
+      askOrphaned(deps),
+      askRestored(deps),
+      askWorkers(deps),
+    ]);
   const unread = [
     ...(counts === undefined ? ["how many orders and results wait"] : []),
     ...(stuck === undefined ? ["which orders are parked"] : []),
@@ -53,6 +58,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
     ...(deps.attention && still === undefined ? ["which results fail and which queues are paused"] : []),
     ...(deps.orphaned && left === undefined ? ["what waits of former connectors"] : []),
     ...(deps.restored && restored === undefined ? ["whether it was restored from an older copy"] : []),
+    ...(deps.workers && workers === undefined ? ["which daemons work"] : []),
     ...(deps.refills && refills === undefined ? ["which tanks are overdue"] : []),
   ];
   const gone = new Set(left?.map(({ connector }) => connector));
@@ -112,6 +118,7 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
         ...{ connector, reason, count, since: since.toISOString() },
         marker: marker ?? null,
       })) ?? null,
+    workers: workers?.flatMap(toStatusWorker) ?? null,
     overdueTanks:
       refills?.tanks
         .filter(({ isOverdue }) => isOverdue)
@@ -158,6 +165,22 @@ function toStatusOrder(row: OrderRow): StatusOrder {
     changedAt: row.changedAt.toISOString(),
     reason: reason ? { code: code ?? null, text: reason.text, hint: hintOfCode(code) } : null,
   };
+}
+
+/** One that stopped by itself is nobody's business. */
+function toStatusWorker(worker: WorkerView): StatusWorker[] {
+  const { id, name, host, version, roles, isAlive, isLeader, drainAt, endedAs } = worker;
+  if (endedAs === "stopped") return [];
+  const works = isLeader ? "leads" : "works";
+  return [
+    {
+      ...{ id: `w${id}`, name, host, version, roles },
+      state: endedAs === "lost" ? "lost" : !isAlive ? "gone" : drainAt ? "stopping" : works,
+      since: worker.startedAt.toISOString(),
+      seenAt: worker.heartbeatAt.toISOString(),
+      ordersInHand: worker.inHand,
+    },
+  ];
 }
 
 function toStatusTank(tank: TankAge): StatusTank {

@@ -17,26 +17,43 @@ select current_setting('server_version') as version,
        current_setting('server_encoding') as encoding`;
 
 /**
- * Brings the ledger's schema to this release's state, in one transaction; several processes may call it at once.
- *
- * @throws Failure LEDGER_NEWER when a newer release has already changed the schema; LEDGER_OLDER when the schema was made by
- *   a build from before the first release; LEDGER_SERVER_UNFIT when the server is too old or the database not in UTF-8.
+ * Begins a migration that only adds what an older release neither needs nor minds: columns with a default, tables, indexes.
+ * Daemons of the older release work on beside the newer one until they are replaced.
  */
-export async function migrateLedger(pool: pg.Pool): Promise<void> {
-  const names = (await readdir(FOLDER)).filter((name) => name.endsWith(".sql")).sort();
+const ADDITIVE = /^-- additive\b/;
+
+interface Applied {
+  readonly name: string;
+  readonly sha256: string;
+  readonly is_additive: boolean;
+}
+
+/**
+ * Brings the ledger's schema to this release's state, in one transaction; several processes may call it at once. A newer
+ * release may have added to it.
+ *
+ * @param folder of the migrations
+ * @throws Failure LEDGER_NEWER when a newer release has changed the schema so that this one can't work with it; LEDGER_OLDER when
+ *   the schema was made by a build from before the first release; LEDGER_OLDER_AT_WORK when daemons work with the ledger that
+ *   could not go on after the change; LEDGER_SERVER_UNFIT when the server is too old or the database not in UTF-8.
+ */
+export async function migrateLedger(pool: pg.Pool, folder: URL = FOLDER): Promise<void> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".sql")).sort();
   return inTransaction(pool, async (client) => {
     await assertFit(client);
     await client.query("select pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
     await client.query(`create schema if not exists "${SCHEMA}"`);
     await client.query(`set local search_path to "${SCHEMA}", public`);
     await client.query(
-      "create table if not exists migrations (name text primary key, sha256 text not null, applied_at timestamptz not null default now())",
+      "create table if not exists migrations (name text primary key, sha256 text not null, is_additive boolean not null, applied_at timestamptz not null default now())",
     );
-    const { rows } = await client.query<{ name: string; sha256: string }>(
-      "select name, sha256 from migrations order by name",
+    const { rows } = await client.query<Applied>(
+      "select name, sha256, is_additive from migrations order by name",
     );
     const done = new Map(rows.map((row) => [row.name, row.sha256]));
-    const unknown = [...done.keys()].filter((name) => !names.includes(name));
+    const unknown = rows.flatMap(({ name, is_additive }) =>
+      is_additive || names.includes(name) ? [] : [name],
+    );
     if (unknown.length > 0) {
       throw new Failure(
         "LEDGER_NEWER",
@@ -44,20 +61,40 @@ export async function migrateLedger(pool: pg.Pool): Promise<void> {
       );
     }
     for (const name of names) {
-      const sql = await readFile(new URL(name, FOLDER), "utf8");
+      const sql = await readFile(new URL(name, folder), "utf8");
       const sha256 = createHash("sha256").update(sql).digest("hex");
       if (done.has(name)) {
         if (done.get(name) !== sha256)
           throw new Failure("LEDGER_OLDER", `the ledger was made with another ${name} than this release has`);
         continue;
       }
+      const isAdditive = ADDITIVE.test(sql);
+      if (!isAdditive && done.size > 0) await assertNobodyAtWork(client, name);
       await client.query(sql);
-      await client.query("insert into migrations (name, sha256) values ($1, $2)", [name, sha256]);
+      await client.query("insert into migrations (name, sha256, is_additive) values ($1, $2, $3)", [
+        name,
+        sha256,
+        isAdditive,
+      ]);
     }
     await client.query("insert into ledger (instance_code) values ($1) on conflict do nothing", [
       encodeCrockford(randomBytes(4)).slice(0, 6),
     ]);
   });
+}
+
+/** Daemons that live; a query of its own, since the newer release's own may not fit the older tables. */
+const AT_WORK =
+  "select name, version from workers where ended_at is null and heartbeat_at > now() - interval '15 s'";
+
+async function assertNobodyAtWork(client: pg.PoolClient, migration: string): Promise<void> {
+  const { rows } = await client.query<{ name: string; version: string }>(AT_WORK);
+  if (rows.length === 0) return;
+  const who = rows.map(({ name, version }) => `${name} (${version})`).join(", ");
+  throw new Failure(
+    "LEDGER_OLDER_AT_WORK",
+    `${who} could not work with the ledger once ${migration} has changed it`,
+  );
 }
 
 /** Names, and the words that the job queue brings along, fit into no other encoding; and a missing function has no good words. */

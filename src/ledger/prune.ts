@@ -77,6 +77,14 @@ delete from order_answers
                order by o.changed_at
                limit $2)`;
 
+/** Workers that ended long ago; $1 ms, $2 how many. No index: there are few. */
+const FORGET_WORKERS = `
+delete from workers
+ where id in (select w.id
+                from workers w
+               where w.ended_at < now() - $1 * interval '1 millisecond'
+               limit $2)`;
+
 /** What one round of forgetting did. */
 export interface Pruned {
   readonly messages: number;
@@ -97,5 +105,6 @@ export async function forgetOld(
   const deliveries = await run(pool, FORGET_BYTES, [retention.messagesMs, limit]);
   const orders = await run(pool, FORGET_SUBJECTS, [retention.ordersMs, limit]);
   await run(pool, FORGET_ANSWERS, [retention.ordersMs, limit]);
+  await run(pool, FORGET_WORKERS, [retention.messagesMs, limit]);
   return { messages: messages.length, deliveries: deliveries.length, orders: orders.length };
 }

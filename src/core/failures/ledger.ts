@@ -110,6 +110,12 @@ export const LEDGER_FAILURES = {
     meaning: "A newer release of Cryobridge has changed the ledger's tables.",
     hint: "Start the release that used this ledger last, or a newer one.",
   },
+  LEDGER_OLDER_AT_WORK: {
+    class: "permanent",
+    meaning:
+      "Daemons of an older release work with the ledger, and this one would change its tables under them.",
+    hint: "Stop them (`cryobridge workers --drain NAME` with the older release), then start this one.",
+  },
   LEDGER_OLDER: {
     class: "permanent",
     meaning: "A build from before the first release made the ledger, and there is no upgrade.",

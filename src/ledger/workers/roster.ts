@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { inTransaction, list, run } from "../database.ts";
+import { type Act, recordAudit } from "../operator/audit.ts";
 import { releaseAbandoned } from "../orders/submission.ts";
 
 /** First key of the advisory locks that show which workers live; any number of our own. The second is the worker's id. */
@@ -213,14 +214,21 @@ update workers
    and (id = $1 or name = $2)
 returning id`;
 
-/** Asks a worker to stop once it has done what it has in hand; gives the ids of those that have the name, or the one with the id. */
+/**
+ * Asks a worker to stop once it has done what it has in hand; several where they have one name.
+ *
+ * @returns the ids of those that were asked
+ */
 export async function drainWorkers(
   pool: pg.Pool,
   which: { readonly name: string } | { readonly id: number },
+  by: Act,
 ): Promise<number[]> {
-  const rows = await run<{ id: number }>(pool, DRAIN, [
-    "id" in which ? which.id : null,
-    "name" in which ? which.name : null,
-  ]);
-  return rows.map(({ id }) => id);
+  const values = ["id" in which ? which.id : null, "name" in which ? which.name : null];
+  return inTransaction(pool, async (client) => {
+    const { rows } = await client.query<{ id: number }>(DRAIN, values);
+    const targets = rows.map(({ id }) => ({ target: `w${id}`, detail: { reason: by.reason } }));
+    await recordAudit(client, by, "drain-worker", targets);
+    return rows.map(({ id }) => id);
+  });
 }

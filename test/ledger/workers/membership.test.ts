@@ -10,6 +10,7 @@ import { claimNext } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { silent, type TestLedger, withLedger } from "../../support/with-ledger.ts";
 
+const BY = { actor: "anna" };
 const WITHIN = { withinMs: 20_000 };
 
 /** Enters a worker as a daemon does; it leaves at the end. */
@@ -191,8 +192,8 @@ test("the leader is woken by what another worker took in", () =>
 test("a worker that a person asks to stop hears of it once, and leads no more", () =>
   withLedger((ledger) =>
     withMember(ledger, "a", async (a, heard) => {
-      expect(await drainWorkers(ledger.pool, { name: "nobody" })).toEqual([]);
-      expect(await drainWorkers(ledger.pool, { name: "a" })).toEqual([a.id]);
+      expect(await drainWorkers(ledger.pool, { name: "nobody" }, BY)).toEqual([]);
+      expect(await drainWorkers(ledger.pool, { name: "a" }, BY)).toEqual([a.id]);
       await eventually(() => heard.includes("drain") && !a.isLeader, WITHIN);
       expect(heard.filter((word) => word === "drain")).toHaveLength(1);
     }),
