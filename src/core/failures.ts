@@ -63,6 +63,8 @@ export interface FailureDetails {
   readonly isAnswered?: boolean | undefined;
   /** The service's answer, for an operator; masked already. */
   readonly answer?: KeptAnswer | undefined;
+  /** What a person does about this one, where that names more than the hint of its code. */
+  readonly hint?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -81,6 +83,7 @@ export class Failure extends Error {
   readonly place: string | undefined;
   /** Private, so that no logger, inspector or serialiser that walks an error's properties comes across it. */
   readonly #answer: KeptAnswer | undefined;
+  readonly #hint: string | undefined;
 
   constructor(code: FailureCode, details: FailureDetails | string) {
     const given = typeof details === "string" ? { message: details } : details;
@@ -91,6 +94,7 @@ export class Failure extends Error {
     this.isAnswered = given.isAnswered === true;
     this.place = given.place;
     this.#answer = given.answer;
+    this.#hint = given.hint;
   }
 
   /** What the service answered, where that is worth a person's look. */
@@ -100,7 +104,7 @@ export class Failure extends Error {
 
   /** What a person does about it. */
   get hint(): string {
-    return FAILURES[this.code].hint;
+    return this.#hint ?? FAILURES[this.code].hint;
   }
 }
 

@@ -1,7 +1,10 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { withCertificates } from "../connectors/mllp/with-certificates.ts";
 import { framed, withListener } from "../connectors/mllp/with-listener.ts";
 import { eventually } from "../support/eventually.ts";
+import { withFolder } from "../support/with-folder.ts";
 import { ackText, hl7, hl7In, SECRETS, withListen, withReceiver } from "./with-hl7.ts";
 import { hl7Text } from "./with-lab.ts";
 
@@ -99,6 +102,20 @@ describe("hl7 send", () => {
         expect(frames).toEqual([LATIN1.toString()]);
       },
     ));
+
+  it("keeps every byte of a message that names ISO 8859-1 as its character set", async () => {
+    const text = hl7Text().replace("Ottilie", "Ottilië").replace("\r", "||||||8859/1\r");
+    const bytes = Buffer.from(text, "latin1");
+    await withFolder(async (folder) => {
+      await withListen(["--save", folder, "--count", "1"], async (port) => {
+        const to = `127.0.0.1:${port}`;
+        const { status } = await hl7({ "x.hl7": bytes }, "send", "@x.hl7", "--to", to);
+        expect(status).toBe(0);
+      });
+      const [name = ""] = await readdir(folder);
+      expect((await readFile(join(folder, name))).equals(bytes)).toBe(true);
+    });
+  });
 
   it("shows the words of an answer in the characters that they were written in", () =>
     withReceiver(

@@ -87,7 +87,9 @@ describe("profile show", () => {
       expect(stdout).toMatch(/^ {2}from: operation +# builtin\/csv-orders$/m);
       const { status, stderr } = await cli("profile", "show", "nobody");
       expect(status).toBe(5);
-      expect(stderr).toContain("there are builtin/hl7-orders, builtin/csv-orders, other, own");
+      expect(stderr).toMatch(
+        /no profile is called nobody \(CLI_NOT_FOUND\)\n {2}There are builtin\/hl7-orders, builtin\/csv-orders, other, own\.\n$/,
+      );
     }));
 });
 

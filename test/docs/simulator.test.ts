@@ -1,8 +1,12 @@
+import fastify from "fastify";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { DEFAULT_BEHAVIOUR } from "../../src/simulator/behaviour.ts";
+import type { Control } from "../../src/simulator/control.ts";
+import { controlRoutes } from "../../src/simulator/control-routes.ts";
 import { faultSchema } from "../../src/simulator/faults.ts";
 import { scriptSchema } from "../../src/simulator/options.ts";
+import type { Tally } from "../../src/simulator/tally.ts";
 import { firstTable, listBlocks, readDocument, sectionOf } from "./markdown.ts";
 
 const guide = readDocument("docs/guide/simulator.md");
@@ -15,6 +19,20 @@ test("the simulator's guide names every setting of its behaviour, and no other",
 
 test("the simulator's guide names every key of a fault, and no other", () => {
   expect(firstColumn("Faults").sort()).toEqual(Object.keys(faultSchema.shape).sort());
+});
+
+test("the simulator's guide names every route of its control surface, and no other", () => {
+  const routes: string[] = [];
+  const app = fastify({ exposeHeadRoutes: false });
+  app.addHook("onRoute", ({ method, url }) => {
+    routes.push(`${method} ${url.replace(/^\/simulator\//, "")}`);
+  });
+  const unused = {} as unknown;
+  controlRoutes(app, unused as Control, () => unused as Tally);
+  const named = firstTable(sectionOf(guide, "By HTTP")).flatMap(([cell]) => (cell ?? "").split(", "));
+  // The page's own files are no part of it.
+  const offered = routes.filter((route) => !/^GET (?:\/|page\S*)$/.test(route));
+  expect(named.map((route) => route.replace("ID", ":id")).sort()).toEqual(offered.sort());
 });
 
 test("the simulator's guide shows files that it takes", () => {

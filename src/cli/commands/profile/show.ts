@@ -52,8 +52,8 @@ function findChain(profileByName: Profiles, name: string): readonly Link[] {
   const byName = new Map<string, ProfileDefinition>([...Object.entries(builtinProfiles), ...own]);
   const definition = byName.get(name);
   if (definition === undefined) {
-    const message = `no profile is called ${name}; there are ${[...byName.keys()].join(", ")}`;
-    throw new Failure("CLI_NOT_FOUND", message);
+    const hint = `There are ${[...byName.keys()].join(", ")}.`;
+    throw new Failure("CLI_NOT_FOUND", { message: `no profile is called ${name}`, hint });
   }
   const chain = resolveChain(name, definition, byName);
   if (chain.ok) return chain.links;
