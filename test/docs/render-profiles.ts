@@ -99,7 +99,7 @@ function howOf(value: ValueDefinition): string {
     code(typeof step === "string" ? step : JSON.stringify(step)),
   );
   const words = Object.entries(translations ?? {}).map(([from, to]) =>
-    from === to ? code(from) : `${code(from)} is ${code(to)}`,
+    from === to ? code(from) : `${code(from)} is ${code(to ?? "taken out")}`,
   );
   return [
     ...(agree === true ? ["all that are filled must agree"] : []),

@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { headingOf } from "../../formats/csv/cells.ts";
 import type { CsvDialect, CsvReading } from "../../formats/csv/dialect.ts";
 import type { CsvItem, CsvRecord } from "../../formats/csv/read.ts";
 import { placeOf } from "../../formats/csv/reader.ts";
@@ -92,7 +93,7 @@ export function noRowTest(
   return (item) => {
     if (item.kind === "row" && header !== false) {
       const { values } = item.row;
-      if (columns.every((name) => values.get(name)?.trim() === name)) return true;
+      if (columns.every((name) => headingOf(values.get(name)?.trim() ?? "") === name)) return true;
     }
     if (noRow.length === 0) return false;
     const text = trimBlanks(item.kind === "row" ? item.row.raw : item.raw);
@@ -167,7 +168,7 @@ export class StructureCheck {
   #isHeaderInOtherOrder({ values }: CsvRecord): boolean {
     if (this.#reading.header === false) return false;
     let named = 0;
-    for (const value of values.values()) if (this.#names.has(value.trim())) named += 1;
+    for (const value of values.values()) if (this.#names.has(headingOf(value.trim()))) named += 1;
     return named >= Math.max(2, this.#names.size / 2);
   }
 

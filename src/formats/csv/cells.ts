@@ -47,9 +47,14 @@ function parseStrictly(text: string, { delimiter, quote }: CellSettings): string
  */
 export function readHeader(cells: readonly string[], isHeader: boolean): readonly string[] {
   if (!isHeader) return cells.map((_, i) => String(i + 1));
-  const names = cells.map(trimBlanks);
+  const names = cells.map(headingOf);
   const last = names.findLastIndex((name) => name !== "");
   return last === -1 ? names : names.slice(0, last + 1);
+}
+
+/** A column's name as it is compared: `é` of one character and of two (`e` and its accent) are the same. Never for values. */
+export function headingOf(text: string): string {
+  return trimBlanks(text).normalize("NFC");
 }
 
 /**

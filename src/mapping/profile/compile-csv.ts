@@ -1,10 +1,12 @@
 import { asFailure, Failure } from "../../core/failures.ts";
 import type { CsvRow, RowIdentity } from "../../core/intake.ts";
+import { headingOf } from "../../formats/csv/cells.ts";
 import type { CsvReading } from "../../formats/csv/dialect.ts";
 import { findEncoding } from "../../formats/encoding.ts";
 import { readCode, readRow } from "../inbound/csv-codes.ts";
 import { compileBoundedRegex } from "./bounded-regex.ts";
 import { type Complain, compileRules } from "./compile-rules.ts";
+import { delimiterOf } from "./delimiter.ts";
 import { isControlOperation, isOperation } from "./message-type.ts";
 import type { CsvProfile, OrderRules } from "./profile.ts";
 import type { ProfileDefinition } from "./schema.ts";
@@ -38,7 +40,8 @@ export function compileCsv(
   if (whole.containers?.each !== undefined)
     complain("containers.each", "is for HL7 profiles; a row is one container");
   if (whole.subject?.priorCode !== undefined) complain("subject.priorCode", "is for HL7 profiles");
-  const header = whole.header ?? true;
+  const given = whole.header ?? true;
+  const header = typeof given === "boolean" ? given : given.map(headingOf);
   const encoding = whole.encoding ?? "auto";
   if (encoding !== "auto" && findEncoding(encoding) === undefined) {
     complain("encoding", `${encoding} is no encoding that Cryobridge knows`);
@@ -50,7 +53,7 @@ export function compileCsv(
   return {
     format: "csv",
     reading: {
-      delimiter: whole.delimiter ?? "auto",
+      delimiter: delimiterOf(whole.delimiter) ?? "auto",
       quote: whole.quote ?? '"',
       header,
       encoding,
@@ -80,14 +83,15 @@ function checkGroupBy(
   complain: Complain,
 ): void {
   if (groupBy === undefined) return;
+  let column: string;
   try {
-    requireColumn(groupBy, header);
+    column = requireColumn(groupBy, header);
   } catch (error) {
     complain("groupBy", asFailure(error).message);
     return;
   }
   const columns = listColumns(rules.placerOrderNumber);
-  if (columns.length === 0 || columns.includes(groupBy)) return;
+  if (columns.length === 0 || columns.includes(column)) return;
   complain(
     "groupBy",
     `${groupBy} is not where placerOrderNumber is read from (${columns.join(", ")}); rows with one order number are one order: name that column, or leave groupBy out`,
@@ -158,7 +162,8 @@ function listControlLacks(rules: OrderRules<string>): CsvReading["controlListLac
   };
 }
 
-function requireColumn(name: string, header: boolean | readonly string[]): string {
+function requireColumn(text: string, header: boolean | readonly string[]): string {
+  const name = headingOf(text);
   if (header === true) return name;
   if (header === false) {
     if (/^[1-9]\d{0,3}$/.test(name)) return name;

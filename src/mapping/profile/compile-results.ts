@@ -6,6 +6,7 @@ import { type FileNamePattern, parseFileName } from "../outbound/file-name.ts";
 import type { ResultEncoding } from "../outbound/result-charset.ts";
 import { dateFormatMistake, isTimeZone } from "../outbound/timestamp.ts";
 import type { Complain } from "./compile-rules.ts";
+import { delimiterOf } from "./delimiter.ts";
 import type { ResultSettings } from "./profile.ts";
 import { csvResultColumns, RESULT_COLUMNS, type ResultsDefinition } from "./results-schema.ts";
 import type { ProfileDefinition } from "./schema.ts";
@@ -151,7 +152,7 @@ function compileCsvResults(
   if (typeof named === "string") complain("results.fileName", named);
   return {
     columns,
-    delimiter: given.delimiter,
+    delimiter: delimiterOf(given.delimiter),
     quote: given.quote ?? '"',
     // A character set of its own has nothing to do with the input's mark.
     byteOrderMark: byteOrderMark ?? (encoding === "as-received" ? undefined : false),

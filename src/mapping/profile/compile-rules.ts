@@ -78,7 +78,8 @@ function checkOperation(
   ];
   if (fallback !== undefined) given.push(["", fallback]);
   for (const [code, operation = ""] of given) {
-    if (isOperation(operation) || (mayControl && isControlOperation(operation))) continue;
+    if (operation === null || isOperation(operation) || (mayControl && isControlOperation(operation)))
+      continue;
     const known = [...TABLE_OPERATIONS, ...(mayControl ? CONTROL_OPERATIONS : [])];
     const words = `${known.slice(0, -1).join(", ")} or ${known.at(-1)}`;
     complain(code ? `operation.table.${code}` : "operation", `${operation}: expected ${words}`);

@@ -148,11 +148,17 @@ function inheritValue(parent: ValueObject, child: ValueObject): ValueObject {
 
 type Table = NonNullable<ValueObject["table"]>;
 
-/** A code that the child writes otherwise is the same code. */
+/**
+ * A code that the child writes otherwise is the same code. One that the child takes out stays as null where the parent
+ * doesn't have it, for {@link compileValue} to complain of.
+ */
 function inheritTable(parent: Table, child: Table, caseSensitive: boolean | undefined): Table {
-  const keys = new Set(Object.keys(child).map((code) => tableKey(code, caseSensitive)));
-  const kept = Object.entries(parent).filter(([code]) => !keys.has(tableKey(code, caseSensitive)));
-  return { ...Object.fromEntries(kept), ...child };
+  const keyOf = (code: string) => tableKey(code, caseSensitive);
+  const keys = new Set(Object.keys(child).map(keyOf));
+  const kept = Object.entries(parent).filter(([code]) => !keys.has(keyOf(code)));
+  const known = new Set(Object.keys(parent).map(keyOf));
+  const own = Object.entries(child).filter(([code, value]) => value !== null || !known.has(keyOf(code)));
+  return Object.fromEntries([...kept, ...own]);
 }
 
 function mergeDeep<T extends Plain>(parent: T, child: T): T {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { FAILURES, type FailureCode } from "../../core/failures.ts";
 import { ORDER_STATES, type OrderState } from "../../core/order-state.ts";
+import { delimiterSchema } from "./delimiter.ts";
 
 /** The three answers to a message. */
 export const ANSWERS = ["acknowledged", "refused", "waiting"] as const;
@@ -154,10 +155,11 @@ export const resultsSchema = z.strictObject({
     .regex(/^\.[A-Za-z0-9][A-Za-z0-9._-]{0,19}$/, "expected an ending such as .hl7 or .txt")
     .optional()
     .describe("HL7: what the names of files of results end in; .hl7 unless set."),
-  delimiter: z
-    .enum([",", ";", "\t", "|"])
+  delimiter: delimiterSchema
     .optional()
-    .describe("CSV: what separates the columns; that of the input file unless set."),
+    .describe(
+      "CSV: what separates the columns: a comma, semicolon, | or the word tab; that of the input file unless set.",
+    ),
   quote: z
     .string()
     .regex(/^[!-+\--/:<-@[-`{}~]$/, "expected one punctuation mark that separates no columns")

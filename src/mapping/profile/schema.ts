@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { readDelimiterSchema } from "./delimiter.ts";
 import { CONTROL_CODES } from "./message-type.ts";
 import { resultsSchema } from "./results-schema.ts";
 
@@ -75,7 +76,8 @@ const sourcesSchema = z.union([sourceSchema, z.array(sourceSchema).min(1)], {
   error: "expected a field path or column name, or a list of them (the first that has a value counts)",
 });
 
-const tableSchema = z.record(z.string(), z.string());
+/** Null takes out a code of the profile below. */
+const tableSchema = z.record(z.string(), z.string().nullable());
 
 const splitterSchema = z.union(
   [z.enum(["lines", "repetitions"]), z.string().regex(/^[^\p{L}\p{N}]{1,3}$/u)],
@@ -105,7 +107,7 @@ const valueObjectSchema = z.strictObject({
   table: tableSchema
     .optional()
     .describe(
-      "Translates the message's code; a code that is not listed is an error. Blanks around a code don't count.",
+      "Translates the message's code; a code that is not listed is an error. Blanks around a code don't count. Adds to the table of the profile below; null takes one of its codes out.",
     ),
   caseSensitive: z
     .boolean()
@@ -243,10 +245,11 @@ export const profileSchema = z.strictObject({
       "HL7: messages of an archive (A), restored from one (R) or of an initial load (I) that are accepted nevertheless (MSH-11.2); none unless set.",
     ),
   // CSV
-  delimiter: z
-    .enum([",", ";", "\t", "|", "auto"])
+  delimiter: readDelimiterSchema
     .optional()
-    .describe("CSV: what separates the columns; auto finds it in the first line."),
+    .describe(
+      "CSV: what separates the columns: a comma, semicolon, | or the word tab; auto finds it in the first line.",
+    ),
   quote: z
     .string()
     .regex(/^[!-/:-@[-`{-~]?$/, "expected one punctuation mark, or nothing")

@@ -115,7 +115,10 @@ export function compileValue<P>(definition: ValueDefinition, settings: CompileSe
   const places = definitions.flatMap((source) => compileSource(source, settings));
   const sources: readonly Source<P>[] = value === undefined ? places : [{ kind: "constant", value }];
   const pipeline = (as === undefined ? [] : [as].flat()).map((step) => compileTransform(step, settings));
-  if (table !== undefined) pipeline.push(tableTransform({ table, caseSensitive }, settings));
+  if (table !== undefined)
+    pipeline.push(
+      tableTransform({ table: withoutRemoved(table, settings.complain), caseSensitive }, settings),
+    );
   else if (caseSensitive !== undefined)
     settings.complain("caseSensitive is for a table; expected table beside it");
   checkSeveral(definition, settings);
@@ -130,6 +133,22 @@ export function compileValue<P>(definition: ValueDefinition, settings: CompileSe
     split: split === undefined ? undefined : compileSplit([split].flat()),
     every: every === true ? true : undefined,
   };
+}
+
+/** A table after `extends`: what is null still was in no table below. */
+function withoutRemoved(
+  table: Readonly<Record<string, string | null>>,
+  complain: (trouble: string) => void,
+): Readonly<Record<string, string>> {
+  const left = Object.entries(table).filter((entry): entry is [string, string] => entry[1] !== null);
+  for (const [code, value] of Object.entries(table)) {
+    if (value === null)
+      complain(
+        `table.${code} is null, which takes a code out of the profile below; that has none of this name`,
+      );
+  }
+  if (left.length === 0) complain("the table has no code left; expected one at least");
+  return Object.fromEntries(left);
 }
 
 /** Several values can stand for several containers only; anything else of an order is one value. */

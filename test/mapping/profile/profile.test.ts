@@ -174,6 +174,24 @@ describe("the example profile legacy-orm", () => {
   });
 });
 
+describe("a tab as the delimiter", () => {
+  test("is the word tab", async () => {
+    const definition = profileSchema.parse({ delimiter: "tab", results: { delimiter: "tab" } });
+    const { reading, results } = await csvProfile(definition);
+    expect([reading.delimiter, results.csv.delimiter]).toEqual(["\t", "\t"]);
+  });
+
+  test("is not two characters, as YAML has them in single quotes", () => {
+    const messages = ["delimiter: '\\t'", "results: { delimiter: '\\t' }"].map(
+      (text) => profileSchema.safeParse(parse(text)).error?.issues[0]?.message,
+    );
+    expect(messages).toEqual([
+      "expected a comma, semicolon or | in quotes, or the word tab or auto",
+      "expected a comma, semicolon or | in quotes, or the word tab",
+    ]);
+  });
+});
+
 describe("the example profiles", () => {
   const folder = new URL("../../../config/profiles/", import.meta.url);
   test.each(["clinic-oml", "legacy-orm", "lab-b"])("%s compiles with its module", async (name) => {

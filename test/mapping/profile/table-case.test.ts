@@ -52,6 +52,31 @@ describe("the codes of a table", () => {
   });
 });
 
+describe("null in a table", () => {
+  const none: ProfileDefinition = { operation: { table: { Store: null, Einlagern: "STORE" } } };
+
+  test("takes a code of the profile below out, however that is written", async () => {
+    const { verdict, problems } = await map(none, { operation: "STORE" });
+    expect({ verdict, problems }).toMatchObject({ verdict: "waiting", problems: [{ unknownCode: "STORE" }] });
+    expect((await map(none, { operation: "Einlagern" })).verdict).toBe("accepted");
+  });
+
+  test("is refused for a code that the profile below does not have", async () => {
+    expect(await problemsOf({ extends: "builtin/csv-orders", operation: { table: { STOR: null } } })).toEqual(
+      [
+        "operation: table.STOR is null, which takes a code out of the profile below; that has none of this name",
+      ],
+    );
+  });
+
+  test("may not leave a table without any code", async () => {
+    const table = { "CRYO-STORE": null, "CRYO-RETRIEVE": null };
+    expect(await problemsOf({ extends: "builtin/hl7-orders", operation: { table } })).toEqual([
+      "operation: the table has no code left; expected one at least",
+    ]);
+  });
+});
+
 describe("a profile", () => {
   const csv = (facility: NonNullable<ProfileDefinition["facility"]>) =>
     problemsOf({ extends: "builtin/csv-orders", facility });
