@@ -118,7 +118,7 @@ const TRANSFORMS: Readonly<Record<string, string>> = {
   date: "reads a date: HL7 and ISO ones, in CSV those of `dateFormats`; `{ date: dd.MM.yyyy }` or a list reads these; tokens are yyyy MM M MMM dd d HH H mm ss, and `excel` for a serial number",
   pad: "fills up: `{ pad: { length: 8 } }` with zeros on the left; `with: x` and `side: right` for others",
   regex:
-    "replaces the first match: `{ regex: { match: '^0*(\\d+)$', replace: '$1' } }`; no match is an error",
+    "replaces the first match: `{ regex: { match: '^0*(\\d+)$', replace: '$1', expected: a number } }`; no match is an error, which says what was `expected`",
   table:
     "translates: `{ table: { A: B } }`; a value that is not listed is an error; `caseSensitive` as above",
   prefix: "puts a text before the value unless it is there: `{ prefix: P- }`",

@@ -136,10 +136,10 @@ describe("lab B, which works with a German Excel", () => {
         ),
       );
       const [refused] = await rowsOf(site, "B-4", "abgelehnt", 1);
-      expect(refused?.Hinweis).toBe("line 2, column Geburtsdatum: kein vollständiges Datum wie 24.12.1985");
+      expect(refused?.Hinweis).toBe("Zeile 2, Spalte Geburtsdatum: kein vollständiges Datum wie 24.12.1985");
       const [empty] = await rowsOf(site, "B-6", "abgelehnt", 1);
-      expect(empty?.Hinweis).toBe("line 4, column Proben, part 2: die Angabe fehlt");
+      expect(empty?.Hinweis).toBe("Zeile 4, Spalte Proben, Teil 2: die Angabe fehlt");
       const [waiting] = await rowsOf(site, "B-5", "wartet", 1);
-      expect(waiting?.Hinweis).toMatch(/^"?line 3, column Standort: unbekannter (?:Standort|Schlüssel) \(/);
+      expect(waiting?.Hinweis).toMatch(/^"?Zeile 3, Spalte Standort: unbekannter (?:Standort|Schlüssel) \(/);
     }));
 });

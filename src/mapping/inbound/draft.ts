@@ -132,7 +132,7 @@ class Judge {
     code: FailureCode,
     place: string,
     message: string,
-    missing?: Pick<Problem, "unknownCode" | "table">,
+    missing?: Pick<Problem, "unknownCode" | "table" | "hint">,
   ): undefined {
     this.problems.push({ code, place: this.#prefix + place, message, ...missing });
   }
@@ -263,16 +263,21 @@ function withCode(reading: Reading, code: FailureCode): Reading {
   return reading.status === "bad" && reading.code === "MAPPING_CODE_UNKNOWN" ? { ...reading, code } : reading;
 }
 
-/** The table that lacks a code, and the code where it is an operation or a facility; codes of other tables may be a patient's. */
+/**
+ * What an operator needs to know of a bad value besides: the table that lacks a code, and the code where it is an operation
+ * or a facility; codes of other tables may be a patient's.
+ */
 export function missingOf({
   code,
   value,
   table,
-}: Extract<Reading, { status: "bad" }>): Pick<Problem, "unknownCode" | "table"> {
+  hint,
+}: Extract<Reading, { status: "bad" }>): Pick<Problem, "unknownCode" | "table" | "hint"> {
   const isQuoted = code === "MAPPING_OPERATION_UNKNOWN" || code === "MAPPING_FACILITY_UNKNOWN";
   return {
     ...(isQuoted && value !== undefined ? { unknownCode: value } : {}),
     ...(table === undefined ? {} : { table }),
+    ...(hint === undefined ? {} : { hint }),
   };
 }
 

@@ -15,8 +15,9 @@ import { controlOf } from "../inbound/control-hl7.ts";
 import { numberFields, withNumber } from "../inbound/number-place.ts";
 import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import { controlCodes } from "../profile/message-type.ts";
-import type { Hl7Profile } from "../profile/profile.ts";
+import type { Hl7Profile, ResultSettings } from "../profile/profile.ts";
 import { assemble, type Original, type OutSegment } from "./original.ts";
+import { labPhrase, problemInWords } from "./reasons.ts";
 import { statusCodes } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -33,6 +34,8 @@ export type MessageAnswer = Extract<Outcome, { kind: "acknowledged" | "refused" 
 
 /** Stands before the reasons of a message that waits: MSA-1 AA alone could be read as an order that was taken. */
 const ON_HOLD = "On hold, no order was made of it yet";
+const REPEATED = "This message was received before; nothing was started again.";
+const RECORDED = "What is wanted of earlier orders is recorded; the answer follows.";
 
 /**
  * The text of the answer to a message: taken (`acknowledged`), refused with every reason, or on hold (`waiting`). One
@@ -47,14 +50,15 @@ export function composeAnswer(
 ): string {
   const { message, echo } = original;
   const isWaiting = outcome.kind === "waiting";
-  const { errors, words, text } = reasonsOf(outcome);
+  const { reasons } = profile.results;
+  const { errors, text } = reasonsOf(outcome, reasons);
   const code = outcome.kind === "refused" ? refusalCode(outcome.problems) : "AA";
   const segments = answerHead(outcome, original, profile, { code, errors, text, wants });
   if (answerType(original) !== undefined) {
     if (outcome.kind === "acknowledged" && outcome.isDuplicate) {
-      segments.push(["NTE", 1, "L", "This message was received before; nothing was started again."]);
+      segments.push(["NTE", 1, "L", labPhrase(reasons, "repeated", REPEATED)]);
     }
-    if (isWaiting) segments.push(["NTE", 1, "L", `${ON_HOLD}: ${words}`]);
+    if (isWaiting) segments.push(["NTE", 1, "L", text]);
     const codes = statusCodes(outcome.kind, profile.results);
     // What becomes of a request about an earlier order has an answer of its own, unless the message is refused.
     const isShared = findShared(outcome, message, profile);
@@ -85,7 +89,7 @@ export function composeAnswer(
       const all = tryGroups(message);
       const groups = all.filter(isAnswered);
       if (all.length > 0 && groups.length === 0)
-        segments.push(["NTE", 1, "L", "What is wanted of earlier orders is recorded; the answer follows."]);
+        segments.push(["NTE", 1, "L", labPhrase(reasons, "recorded", RECORDED)]);
       segments.push(...echoGroups(message, original, groups, answerOf));
     }
   }
@@ -106,7 +110,7 @@ export function composePlainAnswer(
     isFollowed = false,
   }: { readonly wants?: AckWants | undefined; readonly isFollowed?: boolean } = {},
 ): string {
-  const { errors, text } = isFollowed ? NO_REASONS : reasonsOf(outcome);
+  const { errors, text } = isFollowed ? NO_REASONS : reasonsOf(outcome, profile.results.reasons);
   const segments = answerHead(outcome, original, profile, { code, errors, text, wants, isPlain: true });
   return assemble(segments, original.echo.delimiters);
 }
@@ -120,14 +124,17 @@ function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefi
 }
 
 /** What an answer says in ERR and MSA-3. */
-function reasonsOf(outcome: MessageAnswer): { errors: AckError[]; words: string; text: string } {
+function reasonsOf(
+  outcome: MessageAnswer,
+  reasons: ResultSettings["reasons"],
+): { errors: AckError[]; text: string } {
   const isWaiting = outcome.kind === "waiting";
   const errors = (outcome.kind === "acknowledged" ? [] : outcome.problems)
-    .map(toAckError)
+    .map((problem) => toAckError(problem, reasons))
     .map((error) => (isWaiting ? { ...error, severity: "W" as const } : error));
   const words = errors.map(({ text }) => text).join("; ");
   // Before 2.5 ERR holds codes alone, and MSA-3 is the one place for words.
-  return { errors, words, text: isWaiting ? `${ON_HOLD}: ${words}` : words };
+  return { errors, text: isWaiting ? `${labPhrase(reasons, "onHold", ON_HOLD)}: ${words}` : words };
 }
 
 /** The acknowledgement that fits the message that is answered; undefined where that is a plain ACK. */
@@ -280,8 +287,14 @@ const CONDITION_BY_CODE: Readonly<Partial<Record<FailureCode, ErrorCondition>>> 
 };
 
 /** A problem as ERR has it, under our own code in ERR-5. */
-function toAckError({ code, place, message }: Problem): AckError {
-  return { condition: conditionOf(code), place, text: `${place}: ${message}`, applicationCode: code };
+function toAckError(problem: Problem, reasons: ResultSettings["reasons"]): AckError {
+  const { code, place } = problem;
+  return {
+    condition: conditionOf(code),
+    place,
+    text: problemInWords(problem, reasons),
+    applicationCode: code,
+  };
 }
 
 /**

@@ -7,6 +7,7 @@ import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
 import { assemble, type Original, type OutSegment } from "./original.ts";
+import { labPhrase } from "./reasons.ts";
 import { blank, fillerOrderNumber, statusCodes } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -28,7 +29,7 @@ export function composeControlAnswer(
   profile: Hl7Profile,
 ): string {
   const reasons = outcome.answers.flatMap((answer) =>
-    answer.refusal ? [`${nameOf(answer)}: ${answer.refusal.text}`] : [],
+    answer.refusal ? [`${nameOf(answer, profile)}: ${answer.refusal.text}`] : [],
   );
   const segments = answerHead(outcome, original, profile, {
     code: "AA",
@@ -93,9 +94,14 @@ function statusOf(
   return order && statusCodes(order.state, profile.results).orderStatus;
 }
 
-function nameOf({ placerOrderNumber, fillerNumber, order }: ControlAnswer): string {
-  if (placerOrderNumber !== undefined && !order?.sharesNumber) return `order ${placerOrderNumber}`;
-  return fillerNumber ? `${fillerNumber.kind} ${fillerNumber.id}` : "the order";
+function nameOf(
+  { placerOrderNumber, fillerNumber, order }: ControlAnswer,
+  { results: { reasons } }: Hl7Profile,
+): string {
+  if (placerOrderNumber !== undefined && !order?.sharesNumber)
+    return `${labPhrase(reasons, "order", "order")} ${placerOrderNumber}`;
+  if (fillerNumber === undefined) return labPhrase(reasons, "order", "the order");
+  return `${labPhrase(reasons, fillerNumber.kind, fillerNumber.kind)} ${fillerNumber.id}`;
 }
 
 /** None where a newer profile reads the message otherwise. */

@@ -16,11 +16,13 @@ export interface FieldOverride {
 type Template = readonly (string | { readonly name: ValueName } | { readonly path: FieldPath })[];
 
 /** What a text of the profile may be filled with. */
-interface Fillings {
+export interface Fillings {
   /** The answer or state that is sent. */
   readonly state: string | undefined;
   /** The order that it is about, where that is one. */
   readonly order: OutcomeOrder | undefined;
+  /** Why it is not done, in the lab's words. */
+  readonly reason: OutcomeOrder["reason"];
   readonly fillerOrderNumber: string | undefined;
   /** The moment, as HL7 writes it. */
   readonly time: string;
@@ -51,8 +53,8 @@ const VALUES = {
   requestId: ({ fillings }: Place) => fillings.order?.requestId,
   procedureId: ({ fillings }: Place) => fillings.order?.procedureId,
   procedureCode: ({ fillings }: Place) => fillings.order?.procedureCode,
-  reason: ({ fillings }: Place) => fillings.order?.reason?.text,
-  reasonCode: ({ fillings }: Place) => fillings.order?.reason?.code,
+  reason: ({ fillings }: Place) => fillings.reason?.text,
+  reasonCode: ({ fillings }: Place) => fillings.reason?.code,
   label: ({ container }: Place) => container?.label,
   description: ({ container }: Place) => container?.description,
   containerId: ({ container }: Place) => container?.containerId,
@@ -86,6 +88,12 @@ export function compileOverride(
       "CONFIG_INVALID",
       `expected a repetition's number in brackets, such as ${path.segment}-${path.field}[2]`,
     );
+  }
+  const isComponents = (value: string | undefined) => value?.replace(/\{[^{}]*\}/g, "").includes("^");
+  if ([text].flatMap((one) => (typeof one === "string" ? [one] : Object.values(one))).some(isComponents)) {
+    const field = place.replace(/(?:\.\d+)+$/, "");
+    const hint = `write a line for each component: "${field}.1", "${field}.2" and so on`;
+    throw new Failure("CONFIG_INVALID", `^ would be sent as a character, not as a separator; ${hint}`);
   }
   if (typeof text === "string") {
     const template = compileTemplate(text);

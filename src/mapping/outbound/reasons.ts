@@ -1,6 +1,9 @@
-import type { FailureCode } from "../../core/failures.ts";
+import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { ResultSettings } from "../profile/profile.ts";
+import type { ReasonWord } from "../profile/results-schema.ts";
+
+type Reasons = ResultSettings["reasons"];
 
 /** What of an outcome has words for people in it. */
 type Answer = Outcome | Extract<Outcome, { kind: "acknowledged" | "refused" | "waiting" }>;
@@ -42,12 +45,36 @@ export function inLabWords<T extends Answer>(outcome: T, { reasons }: Pick<Resul
   }
 }
 
-/** A reason in the lab's words where the profile has some for its code. */
-export function labWords(
-  reasons: ResultSettings["reasons"],
-  code: FailureCode | undefined,
-  text: string,
+/** A word or sentence around reasons, as the lab has it. */
+export function labPhrase(reasons: Reasons, word: ReasonWord, shipped: string): string {
+  return reasons?.[word] ?? shipped;
+}
+
+/**
+ * A place as problems name it (`message 1, PV1-3.4`, `line 3, column Proben, part 2`) with its words as the lab has them. The
+ * name of a column stays, whatever words it holds.
+ */
+export function labPlace(place: string, reasons: Reasons): string {
+  if (reasons === undefined) return place;
+  const word = (text: string) => labPhrase(reasons, text as ReasonWord, text);
+  const [, lead = "", name, part] = /^(.*?)(?:(?<=^|, )column (.*?))?(?:, part (\d+))?$/s.exec(place) ?? [];
+  return [
+    lead.replace(/(?<=^|, | )(?:message|lines?|and|or)(?= )|^(?:header|file)$/g, word),
+    ...(name === undefined ? [] : [`${word("column")} ${name}`]),
+    ...(part === undefined ? [] : [`, ${word("part")} ${part}`]),
+  ].join("");
+}
+
+/** A problem in one sentence: its place, and what is wrong there. */
+export function problemInWords(
+  { place, message }: Pick<Problem, "place" | "message">,
+  reasons: Reasons,
 ): string {
+  return `${labPlace(place, reasons)}: ${message}`;
+}
+
+/** A reason in the lab's words where the profile has some for its code. */
+export function labWords(reasons: Reasons, code: FailureCode | undefined, text: string): string {
   const words = code === undefined || reasons === undefined ? undefined : reasons[code];
   return words === undefined ? text : words.replaceAll("{text}", () => text);
 }

@@ -9,7 +9,7 @@ import { isReported, type Profile, type ResultSettings } from "../profile/profil
 import { RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts";
 import { csvFormOf, labCell } from "./csv-cells.ts";
 import { fileNameOf } from "./file-name.ts";
-import { inLabWords, labWords } from "./reasons.ts";
+import { inLabWords, labPlace, labWords, problemInWords } from "./reasons.ts";
 
 /** A row by its columns, written as the lab has it: those that the profile names. */
 export type CsvResultRow = Readonly<Partial<Record<ResultColumn, string>>>;
@@ -50,7 +50,7 @@ function toRows(original: Outcome, results: ResultSettings): PlainRow[] {
           ...common,
           order_number: outcome.placerOrderNumber ?? "",
           status: outcome.kind,
-          error: reasonsOf(outcome.problems),
+          error: reasonsOf(outcome.problems, results.reasons),
           error_code: outcome.problems[0]?.code ?? "",
         },
       ];
@@ -116,8 +116,8 @@ const WORDS: Readonly<
 /** An order may have thousands of bad rows, and many readers take no more than 32,000 characters in a cell. */
 const MOST_REASONS = 50;
 
-function reasonsOf(problems: readonly Problem[]): string {
-  const listed = problems.slice(0, MOST_REASONS).map(({ place, message }) => `${place}: ${message}`);
+function reasonsOf(problems: readonly Problem[], reasons: ResultSettings["reasons"]): string {
+  const listed = problems.slice(0, MOST_REASONS).map((problem) => problemInWords(problem, reasons));
   const more = problems.length - listed.length;
   return [...listed, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
@@ -193,7 +193,7 @@ function errorOf(
   { sharesNumber, numberPlace, reason }: OutcomeOrder,
   reasons: ResultSettings["reasons"],
 ): string {
-  const place = numberPlace === undefined ? "" : `${numberPlace}: `;
+  const place = numberPlace === undefined ? "" : `${labPlace(numberPlace, reasons)}: `;
   const words = labWords(reasons, "ORDER_NUMBER_REUSED", "another order with this number exists");
   const shared = sharesNumber ? `${place}${words}` : undefined;
   return [shared, reason?.text].filter((part) => part !== undefined).join("; ");

@@ -7,8 +7,9 @@ import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import { overrideFields } from "./field-overrides.ts";
+import { type Fillings, overrideFields } from "./field-overrides.ts";
 import type { Original } from "./original.ts";
+import { problemInWords } from "./reasons.ts";
 import { fillerOrderNumber } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
@@ -27,6 +28,7 @@ export function withSiteFields(
   return overrideFields(text, fields, {
     state: outcome.kind === "changed" ? outcome.order.state : outcome.kind,
     order,
+    reason: reasonOf(outcome, profile),
     fillerOrderNumber: order && fillerOrderNumber(order),
     time: formatHl7Timestamp(outcome.occurredAt, timeZone),
     timeZone,
@@ -48,6 +50,21 @@ function orderOf(outcome: Outcome): OutcomeOrder | undefined {
       return outcome.orders.length === 1 ? outcome.orders[0] : undefined;
     default:
       return undefined;
+  }
+}
+
+/** Why it isn't done: of the order, of the message, or of the one request that is answered. */
+function reasonOf(outcome: Outcome, { results: { reasons } }: Hl7Profile): Fillings["reason"] {
+  switch (outcome.kind) {
+    case "refused":
+    case "waiting": {
+      const text = outcome.problems.map((problem) => problemInWords(problem, reasons)).join("; ");
+      return { code: outcome.problems[0]?.code, text };
+    }
+    case "control":
+      return outcome.answers.length === 1 ? outcome.answers[0]?.refusal : undefined;
+    default:
+      return orderOf(outcome)?.reason;
   }
 }
 

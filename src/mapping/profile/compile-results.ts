@@ -1,5 +1,5 @@
 import { asFailure } from "../../core/failures.ts";
-import { findEncoding, isEncodable, isWide } from "../../formats/encoding.ts";
+import { type Encoding, findEncoding, isEncodable, isWide } from "../../formats/encoding.ts";
 import type { CsvColumn, CsvResultSettings } from "../outbound/csv-cells.ts";
 import { compileOverride, type FieldOverride } from "../outbound/field-overrides.ts";
 import { type FileNamePattern, parseFileName } from "../outbound/file-name.ts";
@@ -51,7 +51,7 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
       `${timeZone} is no time zone; expected a name such as Europe/Vienna or an offset such as +02:00`,
     );
   }
-  const encoding = compileEncoding(whole.format, given, complain);
+  const encoding = compileEncoding(whole, complain);
   return {
     format: given.format ?? "oru",
     formats: given.formats,
@@ -73,15 +73,15 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
 }
 
 /** Undefined for one that can't be. */
-function compileEncoding(
-  format: ProfileDefinition["format"],
-  given: ResultsDefinition,
-  complain: Complain,
-): ResultEncoding | undefined {
-  const { encoding: name, byteOrderMark, sender, receiver, namespace, words = {} } = given;
-  const isCsv = format === "csv";
-  if (name === "as-received") return name;
-  if (name === undefined) return isCsv ? "as-received" : "utf-8";
+function compileEncoding(whole: ProfileDefinition, complain: Complain): ResultEncoding | undefined {
+  const given = whole.results ?? {};
+  const isCsv = whole.format === "csv";
+  const { encoding: name = isCsv ? "as-received" : "utf-8", byteOrderMark } = given;
+  if (name === "as-received") {
+    const received = findEncoding(whole.encoding ?? "");
+    if (received !== undefined) checkTexts(given, received, "encoding", complain);
+    return name;
+  }
   const encoding = findEncoding(name);
   if (encoding === undefined) {
     complain("results.encoding", `${name} is no encoding that Cryobridge knows`);
@@ -96,26 +96,41 @@ function compileEncoding(
   }
   if (byteOrderMark === true && encoding !== "utf-8" && !isWide(encoding))
     complain("results.byteOrderMark", `is for UTF-8; ${encoding} has none`);
-  const constants = {
-    "sender.application": sender?.application,
-    "sender.facility": sender?.facility,
-    "receiver.application": receiver?.application,
-    "receiver.facility": receiver?.facility,
-    namespace,
-    ...Object.fromEntries(
-      Object.entries(words).flatMap(([column, table]) =>
-        Object.entries(table ?? {}).map(([key, word]) => [`words.${column}.${key}`, word]),
-      ),
-    ),
-    ...Object.fromEntries(
-      compileColumns(given).map((column, index) => [`columns.${index}`, Object.values(column).join("")]),
-    ),
-  };
-  for (const [key, value] of Object.entries(constants)) {
-    if (value === undefined || isEncodable(value, encoding)) continue;
-    complain(`results.${key}`, `holds a character that ${encoding} of results.encoding does not have`);
-  }
+  checkTexts(given, encoding, "results.encoding", complain);
   return encoding;
+}
+
+/** Complains of each text of the profile that the character set of the results does not have. */
+function checkTexts(
+  given: ResultsDefinition,
+  encoding: Encoding,
+  setting: "encoding" | "results.encoding",
+  complain: Complain,
+): void {
+  const { columns: _, fileName: __, ...texts } = given;
+  const columns = compileColumns(given).map((column) => Object.values(column).join(""));
+  for (const [path, text] of textsOf({ ...texts, columns })) {
+    if (isEncodable(text, encoding)) continue;
+    const lacking = new Set([...text].filter((character) => !isEncodable(character, encoding)));
+    const named = [...lacking].slice(0, MOST_CHARACTERS).map(nameOfCharacter).join(", ");
+    const and = lacking.size > MOST_CHARACTERS ? " and others" : "";
+    complain(`results.${path}`, `holds ${named}${and}, which ${encoding} of ${setting} does not have`);
+  }
+}
+
+/** More of them are no help. */
+const MOST_CHARACTERS = 5;
+
+function nameOfCharacter(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return `${character} (U+${code.toString(16).toUpperCase().padStart(4, "0")})`;
+}
+
+/** Every text of a section, by its path. */
+function textsOf(value: unknown, path = ""): [path: string, text: string][] {
+  if (typeof value === "string") return [[path, value]];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, each]) => textsOf(each, path === "" ? key : `${path}.${key}`));
 }
 
 /** A marker by the name of the file itself would be the file. */

@@ -94,8 +94,19 @@ const wordsSchema = z.strictObject({
     .describe("Words of the column facility by the name under `facilities`, such as { NORTH: Nord }."),
 });
 
-/** Failures that can reach a lab by their code; any other is known too, so that none has to be left out of a table. */
-const FAILURE_CODES = Object.keys(FAILURES) as [FailureCode, ...FailureCode[]];
+/** Failures of these areas stay on this side, but for the named ones, which refuse a message. */
+const INTERNAL_FAILURES =
+  /^(?:CLI|CONFIG|CONSOLE|LEDGER|QUEUE|MLLP|DELIVERY|RESULT|FILE)_(?!VALUE_UNSTORABLE|FRAME_UNENDED)/;
+
+/** Failures that can reach a lab by their code. */
+const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter((code) => !INTERNAL_FAILURES.test(code));
+
+/** What stands before reasons in English: words of places, names of what a request is about, and whole sentences. */
+const REASON_WORDS = [
+  ...(["message", "line", "lines", "column", "part", "and", "or", "header", "file"] as const),
+  ...(["order", "request", "procedure", "onHold", "repeated", "recorded"] as const),
+] as const;
+export type ReasonWord = (typeof REASON_WORDS)[number];
 
 /** How results are written back: the part `results` of a profile. */
 export const resultsSchema = z.strictObject({
@@ -145,10 +156,10 @@ export const resultsSchema = z.strictObject({
       "An empty file that is written behind each file of results, once that is whole: .ok for NAME.csv.ok, {stem}.ok for NAME.ok; none unless set.",
     ),
   reasons: z
-    .partialRecord(z.enum(FAILURE_CODES), wordSchema)
+    .partialRecord(z.enum([...LAB_FAILURES, ...REASON_WORDS]), wordSchema)
     .optional()
     .describe(
-      "The lab's words for reasons, by failure code (docs/errors.md); {text} puts in the shipped words. For NTE, ERR, ORC-16 and OBX, and the CSV column error.",
+      `The lab's words for reasons, by failure code (docs/errors.md); {text} puts in the shipped words; and for what stands before them: ${REASON_WORDS.join(", ")}. For NTE, ERR, MSA-3, ORC-16 and OBX, and the CSV column error.`,
     ),
   suffix: z
     .string()

@@ -15,7 +15,8 @@ const plainSchema = z.enum(["trim", "upper", "lower", "collapse", "digits", "dat
  * - `date`: an HL7 or ISO date (in a CSV profile: one of `dateFormats`) to `YYYY-MM-DD`.
  * - `{ date: [ … ] }`: the formats that are tried, such as `dd.MM.yyyy`, `d-MMM-yyyy` or `excel` (a serial number).
  * - `{ pad: { length, with, side } }`: fills up to a length, with zeros on the left unless set otherwise.
- * - `{ regex: { match, replace } }`: replaces the first match, `$1` for groups; no match is an error.
+ * - `{ regex: { match, replace, expected } }`: replaces the first match, `$1` for groups; no match is an error, which says what
+ *   was `expected` in those words, and the pattern to operators alone.
  * - `{ table: { … } }`: translates; a value that is not listed is an error. Upper and lower case are the same unless
  *   `caseSensitive` is true, and blanks around a code don't count.
  * - `{ prefix: X }`, `{ suffix: X }`: put around the value unless they are there already.
@@ -33,7 +34,11 @@ const transformSchema = z.union(
       }),
     }),
     z.strictObject({
-      regex: z.strictObject({ match: z.string().min(1).max(200), replace: z.string().max(200) }),
+      regex: z.strictObject({
+        match: z.string().min(1).max(200),
+        replace: z.string().max(200),
+        expected: z.string().min(1).max(200).optional(),
+      }),
     }),
     z.strictObject({ table: z.record(z.string(), z.string()), caseSensitive: z.boolean().optional() }),
     z.strictObject({ prefix: z.string().min(1) }),

@@ -4,7 +4,14 @@ import { compileBoundedRegex, REGEX_MAX_RESULT_LENGTH, REGEX_MAX_VALUE_LENGTH } 
 import type { TransformDefinition } from "./schema.ts";
 
 /** What a transform makes of a value: the new one, or what is wrong, in words that do not repeat it. */
-type Transformed = string | { readonly code: FailureCode; readonly trouble: string };
+type Transformed =
+  | string
+  | {
+      readonly code: FailureCode;
+      readonly trouble: string;
+      /** The pattern that it does not match, for operators: a lab is told what was expected in words. */
+      readonly pattern?: string;
+    };
 
 /** One compiled step of a pipeline. */
 export type Transform = (value: string) => Transformed;
@@ -143,7 +150,11 @@ function padTransform(pad: {
 }
 
 function regexTransform(
-  { match, replace }: { readonly match: string; readonly replace: string },
+  {
+    match,
+    replace,
+    expected,
+  }: { readonly match: string; readonly replace: string; readonly expected?: string | undefined },
   settings: TransformSettings,
 ): Transform {
   const pattern = compileBoundedRegex(match);
@@ -159,13 +170,18 @@ function regexTransform(
       };
     }
     if (!pattern.test(value)) {
-      return { code: "MAPPING_VALUE_INVALID", trouble: `does not match the profile's pattern ${match}` };
+      const trouble =
+        expected === undefined
+          ? "does not have the expected form"
+          : `does not have the expected form: ${expected}`;
+      return { code: "MAPPING_VALUE_INVALID", trouble, pattern: match };
     }
     const result = value.replace(pattern, replace);
     if (result.length <= REGEX_MAX_RESULT_LENGTH) return result;
     return {
       code: "MAPPING_VALUE_INVALID",
-      trouble: `becomes longer than ${REGEX_MAX_RESULT_LENGTH} characters by the profile's pattern ${match}`,
+      trouble: `becomes longer than ${REGEX_MAX_RESULT_LENGTH} characters by the profile's transforms`,
+      pattern: match,
     };
   };
 }

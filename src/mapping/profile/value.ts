@@ -27,6 +27,8 @@ export type Reading =
       readonly value?: string | undefined;
       /** The table of the profile that lacks the code, such as `operation.table`. */
       readonly table?: string | undefined;
+      /** What an operator does about it, where that names more than the hint of its code. */
+      readonly hint?: string | undefined;
     };
 
 /** One place of a first-of list; `P` is a parsed field path or a column. */
@@ -279,6 +281,7 @@ function applyPipeline({ pipeline, name, hasTable }: ValueRule<unknown>, found: 
         code: result.code,
         trouble: result.trouble,
         value,
+        ...(result.pattern === undefined ? {} : { hint: patternHint(result.pattern, name) }),
       } as const;
       if (result.code !== "MAPPING_CODE_UNKNOWN" || name === undefined) return bad;
       return { ...bad, table: `${name}.${hasTable && index === pipeline.length - 1 ? "table" : "as"}` };
@@ -287,6 +290,10 @@ function applyPipeline({ pipeline, name, hasTable }: ValueRule<unknown>, found: 
   }
   if (value.trim() === "") return { status: "absent", place: found.place };
   return { status: "found", value, place: found.place };
+}
+
+function patternHint(pattern: string, name = "the value"): string {
+  return `Correct the value at the place that is named, or the pattern ${pattern} under \`as\` of ${name} in the profile.`;
 }
 
 /** More than any lab writes into one cell. */

@@ -28,6 +28,25 @@ describe("an HL7 message", () => {
     expect(orders[0]?.placerOrderNumber).toBe("A");
   });
 
+  test("is refused in words and not by the pattern that a value does not match, which the operator gets", async () => {
+    const regex = { match: "^MRN-(\\d{4})$", replace: "$1" };
+    const segments = [PID, "ORC|NW|A-1", OBR];
+    const problemOf = async (more: { expected?: string }) => {
+      const code = { from: "PID-3.1", as: { regex: { ...regex, ...more } } };
+      return (await map("ORM^O01", segments, { subject: { code } })).problems;
+    };
+    expect(await problemOf({ expected: "MRN- and four digits" })).toEqual([
+      {
+        code: "MAPPING_VALUE_INVALID",
+        place: "message 1, PID-3.1",
+        message: "does not have the expected form: MRN- and four digits",
+        hint: "Correct the value at the place that is named, or the pattern ^MRN-(\\d{4})$ under `as` of subject.code in the profile.",
+      },
+    ]);
+    const [plain] = await problemOf({});
+    expect(plain?.message).toBe("does not have the expected form");
+  });
+
   test("chooses a repetition of PID-3 by assigning authority and type", async () => {
     const pid = "PID|1||M-1^^^NORTH^MR~M-2^^^SOUTH^MR||Beispiel^Anna";
     const code = "PID-3[4.1=SOUTH&5=MR].1";

@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import type { Outcome } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
 import type { Hl7Profile } from "../../../src/mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
-import { acknowledged, changed, ORIGINAL, outcomeOrder, refused, segmentsOf } from "../outcomes.ts";
+import { acknowledged, changed, ORIGINAL, outcomeOrder, refused, segmentsOf, waiting } from "../outcomes.ts";
 
 type Fields = NonNullable<NonNullable<ProfileDefinition["results"]>["fields"]>;
 const profileWith = (fields: Fields, more: ProfileDefinition["results"] = {}) =>
@@ -74,7 +75,7 @@ describe("a field of the profile", () => {
     const fields = { "PID-3": "{this}", "PID-5.1": "{this}!", "PID-3[1].4": "{this}" };
     const pid = (each: Hl7Profile) => segment(segmentsOf(changed({}, text), each), "PID");
     expect(pid(await profileWith(fields))).toBe("PID|1||A^^^N&1&ISO^MR~B||O\\T\\N!^Anna||19840229|F");
-    expect(pid(await profileWith({ "PID-5": "{this}^x" }))?.split("|")[5]).toBe("O\\T\\N^Anna\\S\\x");
+    expect(pid(await profileWith({ "PID-5": "{this}&x" }))?.split("|")[5]).toBe("O\\T\\N^Anna\\T\\x");
   });
 
   test("is filled with values of the message that is answered, of its own order only", async () => {
@@ -120,6 +121,30 @@ describe("a field of the profile", () => {
     expect(segments?.[0]?.split("|")[7]).toBe("NO");
   });
 
+  test("has the reason and its code in refusals, in messages that wait, and in the answer to one request", async () => {
+    const profile = await hl7Profile({
+      results: {
+        fields: { "MSH-8": "{reasonCode}: {reason}" },
+        reasons: { MAPPING_NO_ORDER: "kein Auftrag", message: "Nachricht" },
+      },
+    });
+    const problem = { code: "MAPPING_NO_ORDER", place: "message 1, ORC", message: "x" } as const;
+    const expected = "MAPPING_NO_ORDER: Nachricht 1, ORC: kein Auftrag; Nachricht 1, ORC: kein Auftrag";
+    for (const outcome of [refused([problem, problem]), waiting([problem, problem])])
+      expect(segmentsOf(outcome, profile)?.[0]?.split("|")[7]).toBe(expected);
+    const refusal = { code: "CANCEL_TOO_LATE", text: "it is done" } as const;
+    const one = { control: "cancel", placerOrderNumber: "LAB-1", refusal } as const;
+    const { message, outcomeId, controlId, occurredAt } = acknowledged();
+    const control = (answers: readonly (typeof one)[]): Outcome => ({
+      ...{ message, outcomeId, controlId, occurredAt },
+      kind: "control",
+      answers,
+    });
+    expect(segmentsOf(control([one]), profile)?.[0]?.split("|")[7]).toBe("CANCEL_TOO_LATE: it is done");
+    const two = [one, { ...one, placerOrderNumber: "LAB-2" }] as unknown as (typeof one)[];
+    expect(segmentsOf(control(two), profile)?.[0]?.split("|")[7]).toBe(": ");
+  });
+
   test.each([
     ["MSH-10", "x", "MSH-10 can't be changed: receivers read or match messages by it"],
     ["MSA-1", "AA", "MSA can't be changed: receivers read or match messages by it"],
@@ -127,6 +152,11 @@ describe("a field of the profile", () => {
     ["PID3", "x", 'path "PID3", character 4: a segment name is followed by - and a field number'],
     ["PID-3", "{", "a single {; expected {name}, or {{ for the brace itself"],
     ["PID-3", "{PID}", "{PID} is not known; expected a path such as {PV1-3.4}, or one of this, state,"],
+    [
+      "OBX[3.1=CRYO-STORAGE]-3.1",
+      "STOR^Storage tank",
+      '^ would be sent as a character, not as a separator; write a line for each component: "OBX[3.1=CRYO-STORAGE]-3.1", "OBX[3.1=CRYO-STORAGE]-3.2" and so on',
+    ],
     ["PID-3", "{PID-x}", 'path "PID-x", character 5: expected a field number from 1'],
   ])("is refused with its place when it is wrong: %s as %s", async (place, text, trouble) => {
     const problems = await problemsOf({

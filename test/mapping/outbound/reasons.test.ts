@@ -1,9 +1,12 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { Outcome } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
+import { labPlace } from "../../../src/mapping/outbound/reasons.ts";
 import { createReplier } from "../../../src/mapping/outbound/reply-hl7.ts";
 import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
+import { resultsSchema } from "../../../src/mapping/profile/results-schema.ts";
 import { hl7Profile } from "../mapped.ts";
-import { changed, ORIGINAL, outcomeOrder, refused } from "../outcomes.ts";
+import { acknowledged, changed, ORIGINAL, outcomeOrder, refused, waiting } from "../outcomes.ts";
 
 const reasons = { SUBJECT_MISMATCH: "andere Person", MAPPING_CODE_UNKNOWN: "unbekannt: {text}" };
 const PARKED = { state: "parked", reason: { code: "SUBJECT_MISMATCH", text: "another name" } } as const;
@@ -44,4 +47,66 @@ test("a file of results has the ending that the profile names", async () => {
   const outcome = changed(outcomeOrder());
   expect(composeHl7(outcome, profile)?.fileName).toBe("LAB-1_CB0000000005.txt");
   expect(composeHl7(outcome, await hl7Profile())?.fileName).toBe("LAB-1_CB0000000005.hl7");
+});
+
+describe("what stands before a reason", () => {
+  const words = {
+    message: "Nachricht",
+    line: "Zeile",
+    lines: "Zeilen",
+    column: "Spalte",
+    part: "Teil",
+    and: "und",
+    header: "Kopfzeile",
+  };
+  test.each([
+    ["message 2, PID-3.1 and PID-4.1", "Nachricht 2, PID-3.1 und PID-4.1"],
+    ["message 1, OBX[2]-5.1, part 2", "Nachricht 1, OBX[2]-5.1, Teil 2"],
+    ["line 3, column Proben, part 2", "Zeile 3, Spalte Proben, Teil 2"],
+    ["lines 3 and 9, column line and part", "Zeilen 3 und 9, Spalte line and part"],
+    ["line 4, column a, column b", "Zeile 4, Spalte a, column b"],
+    ["lines 3-5", "Zeilen 3-5"],
+    ["header", "Kopfzeile"],
+    ["module ./line.ts", "module ./line.ts"],
+  ])("is in the lab's words but for the name of a column: %s", (place, wanted) => {
+    expect(labPlace(place, words)).toBe(wanted);
+  });
+
+  const inWords = async (outcome: Outcome, name: string) => {
+    const own = { ...words, onHold: "Zurückgestellt", repeated: "Schon da.", order: "Auftrag" };
+    const profile = await hl7Profile({ results: { reasons: own } });
+    const text = composeHl7(outcome, profile)?.bytes.toString() ?? "";
+    return text.split("\r").filter((line) => line.startsWith(name));
+  };
+  const problems = [{ ...PROBLEMS[0], place: "message 1, PV1-3.4" }];
+
+  test("is in those words in an answer, and ERR-2 still names the field", async () => {
+    const [nte] = await inWords(waiting(problems), "NTE");
+    expect(nte).toBe('NTE|1|L|Zurückgestellt: Nachricht 1, PV1-3.4: holds "WEST"');
+    const [err] = await inWords(waiting(problems), "ERR");
+    expect(err?.split("|")[2]).toBe("PV1^1^3^1^4");
+    expect(await inWords(acknowledged([], ORIGINAL, true), "NTE")).toEqual(["NTE|1|L|Schon da."]);
+  });
+
+  test("names the order of a request in those words", async () => {
+    const refusal = { code: "CANCEL_TOO_LATE", text: "it is done" } as const;
+    const answers = [{ control: "cancel", placerOrderNumber: "LAB-1", refusal } as const];
+    const { message, outcomeId, controlId, occurredAt } = acknowledged();
+    const control = { message, outcomeId, controlId, occurredAt, kind: "control", answers } as const;
+    expect(await inWords(control, "NTE")).toEqual(["NTE|1|L|Auftrag LAB-1: it is done"]);
+  });
+});
+
+describe("results.reasons", () => {
+  test("knows no code that stays on this side", () => {
+    const keys = [
+      "CONFIG_INVALID",
+      "LEDGER_IN_USE",
+      "MLLP_UNREACHABLE",
+      "FILE_UNREADABLE",
+      "SUBJECT_MISMATCH",
+    ];
+    const refused = keys.filter((key) => !resultsSchema.safeParse({ reasons: { [key]: "x" } }).success);
+    expect(refused).toEqual(keys.slice(0, -1));
+  });
 });

@@ -218,8 +218,27 @@ describe("results.encoding of a profile", () => {
 
   it("must have the characters of the profile's own words", async () => {
     expect(await hl7({ encoding: "8859/1", sender: { application: "Łab" }, namespace: "Zoë" })).toEqual([
-      "results.sender.application: holds a character that iso-8859-1 of results.encoding does not have",
+      "results.sender.application: holds Ł (U+0141), which iso-8859-1 of results.encoding does not have",
     ]);
+    const fields = { "ORC-16.2": { rejected: "nie ma, żółw", failed: "Défaut" } };
+    const reasons = { SUBJECT_MISMATCH: "inna osoba, śćżźńłą", line: "Zeile" } as const;
+    expect(await hl7({ encoding: "8859/1", fields, reasons })).toEqual([
+      "results.fields.ORC-16.2.rejected: holds ż (U+017C), ł (U+0142), which iso-8859-1 of results.encoding does not have",
+      "results.reasons.SUBJECT_MISMATCH: holds ś (U+015B), ć (U+0107), ż (U+017C), ź (U+017A), ń (U+0144) and others, which iso-8859-1 of results.encoding does not have",
+    ]);
+  });
+
+  it("must have them too where it is that of the message, and the profile says which that is", async () => {
+    const reasons = { SUBJECT_MISMATCH: "inna osoba: Łukasz" } as const;
+    const lacks = (name: string) => [
+      `results.reasons.SUBJECT_MISMATCH: holds Ł (U+0141), which ${name} of encoding does not have`,
+    ];
+    const csvProfile = { extends: "builtin/csv-orders", encoding: "windows-1252", results: { reasons } };
+    expect(await problemsOf(csvProfile)).toEqual(lacks("windows-1252"));
+    const received = { encoding: "as-received", reasons };
+    const hl7Profile = { extends: "builtin/hl7-orders", encoding: "8859/1", results: received };
+    expect(await problemsOf(hl7Profile)).toEqual(lacks("iso-8859-1"));
+    expect(await csv({ reasons })).toEqual([]);
   });
 
   it("goes with a byte order mark in CSV and UTF alone", async () => {

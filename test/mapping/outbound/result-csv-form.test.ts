@@ -201,7 +201,7 @@ describe("a mistake in the settings of CSV results", () => {
     ],
     [
       { encoding: "windows-1252", words: { status: { completed: "Łódź" } } },
-      "results.words.status.completed: holds a character that windows-1252 of results.encoding does not have",
+      "results.words.status.completed: holds Ł (U+0141), ź (U+017A), which windows-1252 of results.encoding does not have",
     ],
     [
       { columns: ["colour"] },
