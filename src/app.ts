@@ -328,7 +328,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     troubles: () => {
       const troubles: string[] = [];
       if (!membership.isSure) troubles.push("the ledger does not answer: nothing is sent until it does");
-      if (service.breaker.opening) troubles.push(serviceTrouble(service.breaker.opening));
+      if (service.breaker.opening) troubles.push(serviceTrouble(service.breaker.opening, clock.now()));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
         troubles.push("the feeder has not read the ledger for two minutes");
       return [...troubles, ...refills.troubles(), ...shapeTroubles(service, clock)];

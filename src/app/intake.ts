@@ -69,7 +69,7 @@ async function openBatches(
 }
 
 /**
- * Maps messages that wait for a code table, as far as this configuration knows their codes; see
+ * Maps messages that wait for a code, as far as this configuration knows their codes; see
  * {@link releaseMessages}. Those of a connector that isn't configured any more, or for the other format now, wait on.
  */
 export async function releaseWaiting(
@@ -102,7 +102,7 @@ export async function releaseAtStart(
   if (released.length === 0) return;
   const counts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0 };
   for (const { verdict } of released) counts[verdict] += 1;
-  logger.info(counts, "messages that waited for a code table were mapped");
+  logger.info(counts, "messages that waited for a code were mapped");
 }
 
 /**

@@ -2,7 +2,7 @@ import type { AuthConfig, Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import { Failure } from "../core/failures.ts";
 import { MOST_PEM_BYTES, readGivenFile } from "../core/given-file.ts";
-import { formatMinute } from "../core/utc-minute.ts";
+import { formatMinute, formatSecond } from "../core/utc-minute.ts";
 import { createServiceClient, type ServiceClient, type ServiceDeps } from "../service/client.ts";
 import type { Opening } from "../service/http/breaker.ts";
 import { pathOfList } from "../service/lists/reads.ts";
@@ -114,16 +114,18 @@ function envelopesByPath(byName: Config["service"]["listEnvelopes"]): Readonly<R
   );
 }
 
-/** Why nothing goes to the service right now, since when, and what becomes of the orders, in words for an operator. */
-export function serviceTrouble({ cause, since, text }: Opening): string {
+/** Why nothing goes to the service right now, since when, when it is tried next, and what becomes of the orders, in words for an operator. */
+export function serviceTrouble({ cause, since, text, nextTryAt }: Opening, nowMs: number): string {
   const when = `since ${formatMinute(since)}`;
+  const next =
+    nextTryAt.getTime() > nowMs ? `next try at ${formatSecond(nextTryAt)}` : "the next try is due now";
   switch (cause) {
     case "SERVICE_CREDENTIALS_REFUSED":
-      return `the credentials are refused ${when} (service.auth or its secret): nothing is submitted until they are right, and then orders go on by themselves. Last answer: ${text}`;
+      return `the credentials are refused ${when} (service.auth or its secret): nothing is submitted until they are right, and then orders go on by themselves; ${next}. Last answer: ${text}`;
     case "SERVICE_TOKEN_UNAVAILABLE":
-      return `the token endpoint issues no token ${when}: nothing is submitted until it does, and then orders go on by themselves. Last try: ${text}`;
+      return `the token endpoint issues no token ${when}: nothing is submitted until it does, and then orders go on by themselves; ${next}. Last try: ${text}`;
     default:
-      return `the storage service is out of reach ${when}: orders are taken, wait, and go on by themselves. Last try: ${text}`;
+      return `the storage service is out of reach ${when}: orders are taken, wait, and go on by themselves; ${next}. Last try: ${text}`;
   }
 }
 

@@ -180,8 +180,8 @@ function unknownCodesOf(groups: readonly StatusWaiting[]): Attention[] {
   ];
 }
 
-function behindOf({ connector, messages, since }: StatusWaiting): Attention {
-  const what = `${many(messages, "message", "messages")} through ${connector} ${messages === 1 ? "waits" : "wait"} for an earlier message of the same subject or order; goes on with it`;
+function behindOf({ connector, code, messages, since }: StatusWaiting): Attention {
+  const what = `${many(messages, "message", "messages")} through ${connector} ${messages === 1 ? "waits" : "wait"} for an earlier message of the same subject or order${code === null ? "" : `, which waits until code ${code} is added`}; goes on with it`;
   return item("wait", what, { since, command: "cryobridge messages list --verdict waiting" });
 }
 

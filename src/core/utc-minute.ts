@@ -2,3 +2,8 @@
 export function formatMinute(date: Date): string {
   return `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
+
+/** A moment that is near: `10:24:07 UTC`. */
+export function formatSecond(date: Date): string {
+  return `${date.toISOString().slice(11, 19)} UTC`;
+}

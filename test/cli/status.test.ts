@@ -55,6 +55,19 @@ test("shows what the running daemon's console says, with status 1 while a person
     },
   ));
 
+test("a retry of an order says what keeps the running daemon from trying at once", () =>
+  withRunning(
+    { readiness: async () => ({ ready: true, reasons: ["out of reach; next try at 10:31:07 UTC"] }) },
+    async ({ cli, pool, take }) => {
+      await take("bench", [csvMessage(1)]);
+      await pool.query(PARKED);
+      const { status, stdout, stderr } = await cli(["orders", "retry", "o1"]);
+      expect(status).toBe(0);
+      expect(stdout).toContain("o1 (C-1) will be tried again");
+      expect(stderr).toBe("out of reach; next try at 10:31:07 UTC\n");
+    },
+  ));
+
 test("says with status 0 that nobody is needed", () =>
   withRunning({}, async ({ cli }) => {
     expect(await cli(["status"])).toMatchObject({

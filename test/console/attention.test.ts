@@ -195,7 +195,7 @@ describe("what somebody should know", () => {
         { ...wait, kind: "facility", code: "WEST", hint: "Add WEST." },
         { ...wait, kind: "facility", code: "WEST", connector: "lims", messages: 1, hint: "Add WEST." },
         { ...wait, kind: "operation", code: "FRZ", hint: "Add FRZ." },
-        { ...wait, kind: "earlier", code: undefined },
+        { ...wait, kind: "earlier", code: "WEST" },
       ],
     });
     expect(found.map(({ level, what }) => [level, what])).toEqual([
@@ -205,7 +205,7 @@ describe("what somebody should know", () => {
       ],
       [
         "wait",
-        "2 messages through bench wait for an earlier message of the same subject or order; goes on with it",
+        "2 messages through bench wait for an earlier message of the same subject or order, which waits until code WEST is added; goes on with it",
       ],
     ]);
     expect(found[0]?.hint).toContain("`cryobridge messages waiting` names the place");

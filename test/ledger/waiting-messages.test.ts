@@ -73,7 +73,7 @@ describe("a message with an unknown code", () => {
     withLedger(async ({ pool }) => {
       await commit(pool, [waiting(1, "S-1"), waiting(2, "S-2"), waiting(3, "S-3", "EAST"), mapped(4, "S-1")]);
       expect(await listWaitingCodes(pool)).toEqual([
-        { kind: "earlier", code: undefined, connector: "lims", messages: 1, since: expect.any(Date) },
+        { kind: "earlier", code: "WEST", connector: "lims", messages: 1, since: expect.any(Date) },
         { kind: "facility", code: "EAST", connector: "lims", messages: 1, since: expect.any(Date) },
         { kind: "facility", code: "WEST", connector: "lims", messages: 2, since: expect.any(Date) },
       ]);
@@ -111,8 +111,41 @@ describe("a later message", () => {
         {
           code: "MAPPING_EARLIER_WAITS",
           place: "message 2",
-          message: expect.stringMatching(/^message m\d+ of the same subject came first/),
+          message: expect.stringMatching(
+            /^message m\d+, which came first and is about the same subject or order, waits until code "WEST" is added to the profile$/,
+          ),
+          unknownCode: "WEST",
+          table: "the profile",
         },
+      ]);
+    }));
+
+  test("says which code it waits for, the place to add it and what to do, as does one behind that", () =>
+    withLedger(async ({ pool }) => {
+      const known = { table: "facility.table", hint: "Add it." };
+      const first = waiting(1, "S-1");
+      const problems = first.problems.map((problem) => ({ ...problem, ...known }));
+      const cancel = aRecord(3, [], {
+        controlRequests: [{ control: "cancel", placerOrderNumber: "A-2" }],
+        orderNumbers: ["A-2"],
+      });
+      await commit(pool, [{ ...first, problems }, mapped(2, "S-1")]);
+      await commit(pool, [cancel]);
+      const [last, middle, root] = await listMessages(pool, { limit: 3 });
+      const behind = (messageId = "") => [
+        {
+          ...{ code: "MAPPING_EARLIER_WAITS", unknownCode: "WEST", ...known },
+          place: expect.any(String),
+          message: `message ${messageId}, which came first and is about the same subject or order, waits until code "WEST" is added to facility.table`,
+        },
+      ];
+      expect(middle?.problems).toEqual(behind(root?.messageId));
+      expect(last?.problems).toEqual(behind(middle?.messageId));
+      expect(
+        (await listWaitingCodes(pool)).map(({ kind, code, messages, hint }) => [kind, code, messages, hint]),
+      ).toEqual([
+        ["earlier", "WEST", 2, undefined],
+        ["facility", "WEST", 1, "Add it."],
       ]);
     }));
 

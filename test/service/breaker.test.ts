@@ -53,15 +53,19 @@ describe("the circuit breaker", () => {
     expect(changes.map((change) => change.state)).toEqual(["open", "half-open", "closed"]);
   });
 
-  it("tells since when calls are held back, and the latest reason, until it closes", async () => {
+  it("tells since when calls are held back, the latest reason, and when the next one is let through, until it closes", async () => {
     const { clock, breaker, failTimes, fail, succeed } = setUp();
     await failTimes(5);
     const since = new Date(clock.now());
+    const inMs = (ms: number) => new Date(clock.now() + ms);
+    const first = { since, cause: "SERVICE_UNAVAILABLE", text: "x", nextTryAt: inMs(5_000) };
+    expect(breaker.opening).toEqual(first);
     await clock.advance(5_000);
     expect(breaker.state).toBe("half-open");
-    expect(breaker.opening).toEqual({ since, cause: "SERVICE_UNAVAILABLE", text: "x" });
+    expect(breaker.opening).toEqual(first);
     await fail("SERVICE_UNREACHABLE");
-    expect(breaker.opening).toEqual({ since, cause: "SERVICE_UNREACHABLE", text: "x" });
+    const second = { since, cause: "SERVICE_UNREACHABLE", text: "x", nextTryAt: inMs(10_000) };
+    expect(breaker.opening).toEqual(second);
     await clock.advance(10_000);
     await succeed();
     expect(breaker.opening).toBeUndefined();

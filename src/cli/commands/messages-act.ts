@@ -205,7 +205,9 @@ function stillWaiting(each: WaitingCode, { connectors }: OpenSite["config"]): st
 }
 
 function whatFor({ kind, code = "" }: WaitingCode): string {
-  return kind === "earlier" ? "an earlier message of the same subject" : `the ${kind} "${clean(code)}"`;
+  if (kind === "earlier")
+    return `an earlier message of the same subject or order, which waits for "${clean(code)}"`;
+  return `the ${kind} "${clean(code)}"`;
 }
 
 /** `messages discard`: status 1 when one of the messages doesn't wait. */

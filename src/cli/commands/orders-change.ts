@@ -22,6 +22,7 @@ import { findRestored, liftRestored } from "../../ledger/restored/restore.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { differences } from "../../service/new-request.ts";
 import { type ActOptions, actOnEach, confirm, printDone, requireReason } from "../acting.ts";
+import { askDaemon } from "../ask-daemon.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig, withLedger, withService } from "../open.ts";
 import { nameOf } from "../output/why-waiting.ts";
@@ -63,7 +64,7 @@ export function changeOrders(name: keyof typeof CHANGES): CommandAct {
     if (override) requireReason("orders retry --override", reason);
     if (notAtService) requireReason("orders retry --not-at-service", reason);
     const [verb, change, doneWords] = CHANGES[name];
-    return onOrders(session, { words, state, verb, yes }, async (pool, order, config) => {
+    const status = await onOrders(session, { words, state, verb, yes }, async (pool, order, config) => {
       const act: Act = { actor: session.actor, reason };
       if (notAtService) return sendAgain({ session, pool, config }, order, act);
       if (!override) {
@@ -76,7 +77,15 @@ export function changeOrders(name: keyof typeof CHANGES): CommandAct {
         ? [false, "is not parked because it matches another order; nothing was done"]
         : changedOf(order, result, "goes past the other order and will be tried again");
     });
+    if (name === "retry") await noteTroubles(session);
+    return status;
   };
+}
+
+/** What keeps the daemon from trying at once, such as a service that is out of reach, and when it tries next. */
+async function noteTroubles(session: Session): Promise<void> {
+  const answer = await askDaemon(readConfig(session));
+  if ("status" in answer) for (const reason of answer.status.reasons) session.note(reason);
 }
 
 /** `orders cancel`: status 1 when one of the orders can't be cancelled. */

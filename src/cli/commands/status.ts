@@ -1,13 +1,11 @@
 import type { Command } from "commander";
 import { ledgerView } from "../../app/console.ts";
-import type { Config } from "../../config/config.ts";
 import { readStatus } from "../../console/status.ts";
 import type { Attention, Status } from "../../console/status-document.ts";
 import { Failure } from "../../core/failures.ts";
-import { bareHost } from "../../core/loopback.ts";
 import { VERSION } from "../../core/version.ts";
-import { isDaemonThere } from "../../ledger/embedded/lock.ts";
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
+import { askDaemon } from "../ask-daemon.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type OpenSite, readConfig, withLedger } from "../open.ts";
 import { clean } from "../output/text.ts";
@@ -110,45 +108,4 @@ function countsInWords({ states, deliveries }: Status): string {
     `${sum("completed")} completed`,
     `${sum("rejected", "failed", "cancelled", "discarded")} ended otherwise. Results on their way to the lab: ${deliveries?.pending ?? 0}.`,
   ].join(", ");
-}
-
-/** The console answers within 5 s, whatever its ledger does. */
-const ANSWER_WITHIN_MS = 8_000;
-
-/**
- * Asks the console of the daemon on this configuration's data folder how things stand. Something else may listen on that
- * port, so it is asked only while a daemon does that role there; `why` says what kept it from answering, undefined when
- * there is none.
- */
-async function askDaemon(
-  config: Config,
-): Promise<{ readonly status: Status } | { readonly why: string | undefined }> {
-  // Where the folder may not be read, the console still knows.
-  if (!(await isDaemonThere(config.dataDir, "console").catch(() => true))) return { why: undefined };
-  const url = addressOf(config);
-  const token = config.console.token?.reveal();
-  try {
-    const answer = await fetch(`${url}/api/status`, {
-      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
-    });
-    if (answer.status === 401)
-      return {
-        why: `${url} refuses the console.token of this configuration: was it changed since the start?`,
-      };
-    const status = answer.ok ? ((await answer.json()) as Partial<Status>) : {};
-    // An older release has no such list.
-    if (!Array.isArray(status.attention))
-      return { why: `${url} gives another answer than expected, status ${answer.status}` };
-    return { status: status as Status };
-  } catch {
-    return { why: `${url} does not answer` };
-  }
-}
-
-function addressOf({ console: { host, port } }: Config): string {
-  const name = bareHost(host);
-  if (name === "0.0.0.0" || name === "localhost") return `http://127.0.0.1:${port}`;
-  if (name === "::") return `http://[::1]:${port}`;
-  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }

@@ -39,7 +39,7 @@ const MAX_TRIES = 5;
  *   placer order number and the same content. Neither becomes a second order.
  * - The same placer order number with other content is kept as a parked order, for a person to decide; but where the first
  *   order is parked itself and nothing of it was sent, the lab corrects it so (see `corrects`).
- * - A message about a subject of whom an earlier one waits for a code table waits for that one too, unless it only stops an
+ * - A message about a subject of whom an earlier one waits for a code waits for that one too, unless it only stops an
  *   open order, or asks about one.
  * - A message with a value that the database can't hold is kept as refused and stops no other of the batch.
  *

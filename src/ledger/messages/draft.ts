@@ -21,7 +21,7 @@ import {
   listContradicting,
 } from "./known-orders.ts";
 import type { BatchSource, MessageDraft, MessageRecord, NumberConflict } from "./record.ts";
-import { keysOf, WaitingKeys } from "./waiting.ts";
+import { keysOf, type WaitingBefore, WaitingKeys } from "./waiting.ts";
 
 /** Ids ahead of the insert, so that rows can refer to each other; $1 how many messages, $2 how many orders. */
 const TAKE_IDS = `
@@ -198,7 +198,7 @@ function decideOrders(
     if (draft.verdict === "refused" || draft.verdict === "waiting") noteTakenNumbers(connector, draft, known);
     if (draft.verdict === "waiting") {
       waiting.add(draft.messageId);
-      waitingKeys.add(draft.messageId, keysOf(draft.record));
+      waitingKeys.add(draft.messageId, keysOf(draft.record), draft.problems);
     } else if (draft.record.waitedAs !== undefined) {
       waitingKeys.remove(draft.messageId);
     }
@@ -215,7 +215,7 @@ function toKnown(order: Order, orderId: number, digest: string): KnownOrder {
 }
 
 /**
- * Whether a request can be decided whatever waits for a code table. To stop an order that is here, or to ask about it, needs
+ * Whether a request can be decided whatever waits for a code. To stop an order that is here, or to ask about it, needs
  * nothing of an earlier message, and the order would go on meanwhile. A change does, and a release, which may come after
  * a change that waits: the order is not to leave without that. Where the order of a number has ended, the one that
  * waits may be meant.
@@ -240,11 +240,23 @@ function waitAlone(draft: MessageDraft): void {
   draft.verdict = draft.record.verdict;
 }
 
-/** A later message of a subject must not overtake one that waits: the one may take out what the other puts in. */
-function waitFor(draft: MessageDraft, messageId: number): void {
-  const message = `message ${formatId("m", messageId)} of the same subject came first and waits for a code table`;
+/**
+ * A later message of a subject must not overtake one that waits: the one may take out what the other puts in. It has the codes
+ * that the earlier one waits for, and what to do about them.
+ */
+function waitFor(draft: MessageDraft, { messageId, problems }: WaitingBefore): void {
+  const { place } = draft.record.message;
+  const first = `message ${formatId("m", messageId)}, which came first and is about the same subject or order,`;
+  const codes = problems.filter(({ unknownCode }) => unknownCode !== undefined);
   draft.verdict = "waiting";
-  draft.problems = [{ code: "MAPPING_EARLIER_WAITS", place: draft.record.message.place, message }];
+  draft.problems =
+    codes.length === 0
+      ? [{ code: "MAPPING_EARLIER_WAITS", place, message: `${first} waits` }]
+      : codes.map(({ unknownCode, table = "the profile", hint }) => ({
+          ...{ code: "MAPPING_EARLIER_WAITS", place, unknownCode, table },
+          message: `${first} waits until code "${unknownCode}" is added to ${table}`,
+          ...(hint === undefined ? {} : { hint }),
+        }));
 }
 
 function toProblem({ record }: MessageDraft, { sources }: Order, { code, text }: NumberConflict): Problem {

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { Problem } from "../../core/failures.ts";
 import { list, prepared } from "../database.ts";
 import type { MessageRecord } from "./record.ts";
 
@@ -8,7 +9,7 @@ export type WaitingKind = "facility" | "operation" | "earlier";
 /** Messages of one connector that wait for the same. A message with two unknown codes is counted with each. */
 export interface WaitingCode {
   readonly kind: WaitingKind;
-  /** The code that no table knows; undefined for those that wait for an earlier message. */
+  /** The code that no table knows, of those that wait for an earlier message the one that this waits for. */
   readonly code: string | undefined;
   readonly connector: string;
   readonly messages: number;
@@ -28,7 +29,7 @@ select case p.problem ->> 'code'
        m.connector,
        count(distinct m.id)::integer as messages,
        min(m.received_at) as since,
-       max(p.problem ->> 'hint') as hint
+       max(p.problem ->> 'hint') filter (where p.problem ->> 'code' <> 'MAPPING_EARLIER_WAITS') as hint
   from messages m
  cross join lateral jsonb_array_elements(m.problems) as p(problem)
  where m.verdict = 'waiting'
@@ -40,10 +41,11 @@ export function listWaitingCodes(pool: pg.Pool): Promise<WaitingCode[]> {
   return list<WaitingCode>(pool, WAITING_CODES);
 }
 
-/** Waiting messages that are about the same; $1 connector, $2 text[] keys. Index: the primary key. */
+/** Waiting messages that are about the same, and why they wait; $1 connector, $2 text[] keys. Index: the primary keys. */
 const FIND_WAITING_KEYS = `
-select w.key, w.message_id
+select w.key, w.message_id, m.problems
   from waiting_keys w
+  join messages m on m.id = w.message_id
  where w.connector = $1
    and w.key = any ($2)
  order by w.key, w.message_id`;
@@ -82,13 +84,18 @@ export function keysOf(record: MessageRecord): string[] {
   ];
 }
 
+/** A message that waits, and what for. */
+export interface WaitingBefore {
+  readonly messageId: number;
+  readonly problems: readonly Problem[];
+}
+
 /** What the messages that wait through one connector are about, as a batch goes along. */
 export class WaitingKeys {
-  readonly #waiting: Map<string, number[]>;
+  readonly #waiting = new Map<string, number[]>();
+  readonly #problems = new Map<number, readonly Problem[]>();
 
-  private constructor(waiting: Map<string, number[]>) {
-    this.#waiting = waiting;
-  }
+  private constructor() {}
 
   /**
    * What matters to these messages. Call it before ids are taken. Rows are locked until the transaction ends, so that
@@ -101,26 +108,29 @@ export class WaitingKeys {
     records: readonly MessageRecord[],
   ): Promise<WaitingKeys> {
     const keys = [...new Set(records.flatMap(keysOf))];
-    const waiting = new Map<string, number[]>();
-    if (keys.length === 0) return new WaitingKeys(waiting);
+    const waiting = new WaitingKeys();
+    if (keys.length === 0) return waiting;
     const isRelease = records.some(({ waitedAs }) => waitedAs !== undefined);
-    const { rows } = await prepared<{ key: string; message_id: number }>(
+    const { rows } = await prepared<{ key: string; message_id: number; problems: Problem[] }>(
       client,
       isRelease ? "waiting_for_update" : "waiting_for_share",
-      `${FIND_WAITING_KEYS} for ${isRelease ? "update" : "share"}`,
+      `${FIND_WAITING_KEYS} for ${isRelease ? "update" : "share"} of w`,
       [connector, keys],
     );
-    for (const row of rows) waiting.set(row.key, [...(waiting.get(row.key) ?? []), row.message_id]);
-    return new WaitingKeys(waiting);
+    for (const row of rows) waiting.add(row.message_id, [row.key], row.problems);
+    return waiting;
   }
 
-  /** The earliest message before this one that waits and is about one of these. */
-  findBefore(messageId: number, keys: readonly string[]): number | undefined {
+  /** The earliest message before this one that waits and is about one of these, and why it waits. */
+  findBefore(messageId: number, keys: readonly string[]): WaitingBefore | undefined {
     const earlier = keys.flatMap((key) => this.#waiting.get(key) ?? []).filter((id) => id < messageId);
-    return earlier.length === 0 ? undefined : Math.min(...earlier);
+    if (earlier.length === 0) return undefined;
+    const first = Math.min(...earlier);
+    return { messageId: first, problems: this.#problems.get(first) ?? [] };
   }
 
-  add(messageId: number, keys: readonly string[]): void {
+  add(messageId: number, keys: readonly string[], problems: readonly Problem[]): void {
+    this.#problems.set(messageId, problems);
     for (const key of keys) {
       const ids = this.#waiting.get(key) ?? [];
       if (!ids.includes(messageId)) this.#waiting.set(key, [...ids, messageId]);

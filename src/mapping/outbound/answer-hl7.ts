@@ -33,7 +33,7 @@ const ANSWER_BY_TYPE: Readonly<Record<string, readonly [messageCode: string, tri
 export type MessageAnswer = Extract<Outcome, { kind: "acknowledged" | "refused" | "waiting" }>;
 
 /** Stands before the reasons of a message that waits: MSA-1 AA alone could be read as an order that was taken. */
-const ON_HOLD = "On hold, no order was made of it yet";
+const ON_HOLD = "On hold, nothing was done yet";
 const REPEATED = "This message was received before; nothing was started again.";
 const RECORDED = "What is wanted of earlier orders is recorded; the answer follows.";
 

@@ -114,7 +114,7 @@ interface StatusCodes {
 
 /**
  * The shipped map. Choices worth knowing: FAILED is DC, since ER of table 0038 means "order not found"; a parked
- * order and one that waits for a code table are on hold (OH, HD); ORC-1 of a completed order is SC, but RE in a result
+ * order and one that waits for a code are on hold (OH, HD); ORC-1 of a completed order is SC, but RE in a result
  * message, since results follow it. SAC-8 of a container whose order was not done is left out: where it is and in what
  * state, nobody has said.
  */

@@ -19,6 +19,8 @@ export interface Opening {
   readonly cause: FailureCode;
   /** The message of the failure that opened it last, for an operator. */
   readonly text: string;
+  /** When a single call is let through again; where that has passed, the next call is that one. */
+  readonly nextTryAt: Date;
 }
 
 /** What callers outside see of the circuit breaker. */
@@ -172,7 +174,9 @@ export class CircuitBreaker implements Breaker {
     const backoffMs = Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** Math.min(this.#openings, 20));
     const openMs = Math.ceil(Math.max(askedMs, backoffMs * (1 + this.#random() * 0.2)));
     this.#openings += 1;
-    this.#why = { since: this.#why?.since ?? new Date(this.#clock.now()), cause, text };
+    const now = this.#clock.now();
+    const nextTryAt = new Date(now + openMs);
+    this.#why = { since: this.#why?.since ?? new Date(now), cause, text, nextTryAt };
     this.#openUntil = this.#clock.monotonic() + openMs;
     this.#change({ state: "open", cause, openMs });
     const opening = ++this.#opening;

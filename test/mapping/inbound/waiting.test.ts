@@ -105,9 +105,9 @@ describe("a message that waits is answered", () => {
   test("with AA, a warning, and orders on hold instead of accepted", async () => {
     const file = composeHl7(waiting(problems), await hl7Profile());
     expect(file?.bytes.toString().split("\r").slice(1, -1)).toEqual([
-      'MSA|AA|MSG-1|On hold, no order was made of it yet: message 1, MSH-4.1: holds "WEST"',
+      'MSA|AA|MSG-1|On hold, nothing was done yet: message 1, MSH-4.1: holds "WEST"',
       'ERR||MSH^1^4^1^1|103^Table value not found^HL70357|W|MAPPING_FACILITY_UNKNOWN|||message 1, MSH-4.1: holds "WEST"',
-      'NTE|1|L|On hold, no order was made of it yet: message 1, MSH-4.1: holds "WEST"',
+      'NTE|1|L|On hold, nothing was done yet: message 1, MSH-4.1: holds "WEST"',
       "PID|1||MRN-4711^^^NORTH^MR||Beispiel^Anna||19840229|F",
       "ORC|OH|LAB-1^NORTHLAB||GRP-7|HD",
       "OBR|1|LAB-1^NORTHLAB||CRYO-STORE^Cryogenic storage^L|||||||||||SEM&Semen^^STRAW-1",

@@ -1,0 +1,45 @@
+import type { Config } from "../config/config.ts";
+import type { Status } from "../console/status-document.ts";
+import { bareHost } from "../core/loopback.ts";
+import { isDaemonThere } from "../ledger/embedded/lock.ts";
+
+/** The console answers within 5 s, whatever its ledger does. */
+const ANSWER_WITHIN_MS = 8_000;
+
+/**
+ * Asks the console of the daemon on this configuration's data folder how things stand. Something else may listen on that
+ * port, so it is asked only while a daemon does that role there; `why` says what kept it from answering, undefined when
+ * there is none.
+ */
+export async function askDaemon(
+  config: Config,
+): Promise<{ readonly status: Status } | { readonly why: string | undefined }> {
+  // Where the folder may not be read, the console still knows.
+  if (!(await isDaemonThere(config.dataDir, "console").catch(() => true))) return { why: undefined };
+  const url = addressOf(config);
+  const token = config.console.token?.reveal();
+  try {
+    const answer = await fetch(`${url}/api/status`, {
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
+    });
+    if (answer.status === 401)
+      return {
+        why: `${url} refuses the console.token of this configuration: was it changed since the start?`,
+      };
+    const status = answer.ok ? ((await answer.json()) as Partial<Status>) : {};
+    // An older release has no such list.
+    if (!Array.isArray(status.attention))
+      return { why: `${url} gives another answer than expected, status ${answer.status}` };
+    return { status: status as Status };
+  } catch {
+    return { why: `${url} does not answer` };
+  }
+}
+
+function addressOf({ console: { host, port } }: Config): string {
+  const name = bareHost(host);
+  if (name === "0.0.0.0" || name === "localhost") return `http://127.0.0.1:${port}`;
+  if (name === "::") return `http://[::1]:${port}`;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+}

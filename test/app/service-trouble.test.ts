@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import { serviceTrouble } from "../../src/app/service.ts";
+
+const opening = {
+  since: new Date("2026-11-22T10:24:40Z"),
+  text: "no connection",
+  nextTryAt: new Date("2026-11-22T10:31:07Z"),
+};
+const BEFORE = Date.parse("2026-11-22T10:31:00Z");
+
+test.each([
+  ["SERVICE_UNREACHABLE", "the storage service is out of reach since 2026-11-22 10:24 UTC"],
+  ["SERVICE_CREDENTIALS_REFUSED", "the credentials are refused since 2026-11-22 10:24 UTC"],
+  ["SERVICE_TOKEN_UNAVAILABLE", "the token endpoint issues no token since 2026-11-22 10:24 UTC"],
+] as const)("%s says when the service is tried next", (cause, beginning) => {
+  const words = serviceTrouble({ ...opening, cause }, BEFORE);
+  expect(words).toContain(beginning);
+  expect(words).toContain("orders");
+  expect(words).toContain("; next try at 10:31:07 UTC. Last ");
+});
+
+test("once its time has come, the next try is due", () => {
+  const words = serviceTrouble({ ...opening, cause: "SERVICE_UNREACHABLE" }, opening.nextTryAt.getTime());
+  expect(words).toContain("; the next try is due now. Last try: no connection");
+});
