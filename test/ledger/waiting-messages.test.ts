@@ -192,6 +192,28 @@ describe("a later message", () => {
 });
 
 describe("a release", () => {
+  test("makes an order and cancels it in one transaction, however many messages wait between the two", () =>
+    withLedger(async ({ pool }) => {
+      const between = Array.from({ length: 200 }, (_, i) => waiting(i + 2, `S-${i + 2}`));
+      const change = mapped(202, "S-1");
+      const cancels = ["A-1", "A-202"].map((placerOrderNumber, i) =>
+        aRecord(203 + i, [], { controlRequests: [{ control: "cancel", placerOrderNumber }] }),
+      );
+      const records = [waiting(1, "S-1"), ...between, change, ...cancels];
+      await commit(pool, records);
+      const seen: number[] = [];
+      const map = mapKnowing({ WEST: "WEST" }, records);
+      await releaseMessages(pool, (stored) => {
+        seen.push(stored.ordinal);
+        return map(stored);
+      });
+      // The first batch has the oldest 200, and what cancels one of them.
+      expect(seen).toEqual([...Array.from({ length: 200 }, (_, i) => i + 1), 203, 201, 202, 204]);
+      const cancelled = (await listOrders(pool, { limit: 500 })).filter(({ state }) => state === "cancelled");
+      expect(cancelled.map(({ placerOrderNumber }) => placerOrderNumber).sort()).toEqual(["A-1", "A-202"]);
+      expect(new Set(await verdictsOf(pool))).toEqual(new Set(["accepted"]));
+    }));
+
   test("makes orders of all that map now, in the order in which they came, and answers them", () =>
     withLedger(async ({ pool }) => {
       const records = [waiting(1, "S-1"), waiting(2, "S-2"), mapped(3, "S-1"), waiting(4, "S-1")];

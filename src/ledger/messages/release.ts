@@ -32,6 +32,28 @@ select m.id
 
 const BATCH = 200;
 
+/**
+ * These waiting messages and the later ones about the same order numbers, oldest first: an order may not go out while the
+ * message that cancels or changes it waits for the next batch. $1 ids. Indexes: waiting_keys_message, the primary keys.
+ */
+const WITH_BEHIND = `
+  with recursive behind (id) as (
+         select unnest($1::bigint[])
+          union
+         select later.message_id
+           from behind b
+           join waiting_keys own on own.message_id = b.id
+                                and own.key like 'n:%'
+           join waiting_keys later on later.connector = own.connector
+                                  and later.key = own.key
+                                  and later.message_id > own.message_id)
+select m.id
+  from messages m
+ where m.id in (select b.id from behind b)
+   and m.verdict = 'waiting'
+ order by m.id
+   for no key update`;
+
 /** Which waiting messages to map again. */
 export interface ReleaseFilter {
   readonly connector?: string | undefined;
@@ -52,8 +74,9 @@ export interface Released {
 
 /**
  * Maps waiting messages again, in the order in which they came, and makes orders of those that map now, answered to the
- * lab. Each batch is one transaction in which a message stops waiting and its orders appear, so a crash loses none and
- * makes none twice. What doesn't map yet, and what came after it for the same subject, waits on.
+ * lab. Each batch is one transaction in which messages stop waiting, with later ones about the same order, and their orders
+ * appear: a crash loses none and makes none twice, and an order is cancelled before it could be sent. What doesn't map yet,
+ * and what came after it for the same subject, waits on.
  *
  * @param map the record of a message, by the present configuration; undefined when there is nothing to map it by
  * @throws Failure LEDGER_UNAVAILABLE
@@ -113,8 +136,12 @@ async function releaseBatch(
     if (run) released.push(...(await insertRun(client, insert, run)));
     run = undefined;
   };
-  const ids = rows.map(({ id }) => id);
-  for (const message of await listStoredMessages(client, ids)) {
+  const first = rows.map(({ id }) => id);
+  const behind = first.length === 0 ? [] : (await client.query<{ id: number }>(WITH_BEHIND, [first])).rows;
+  for (const message of await listStoredMessages(
+    client,
+    behind.map(({ id }) => id),
+  )) {
     const record = map(message);
     if (!record) continue;
     // Messages of all connectors keep their order; those of one that stand together are inserted together.
@@ -123,7 +150,7 @@ async function releaseBatch(
     run.records.push({ ...record, waitedAs: parseId("m", message.messageId) });
   }
   await insertGathered();
-  return { released, last: ids.at(-1) };
+  return { released, last: first.at(-1) };
 }
 
 async function insertRun(
