@@ -114,7 +114,10 @@ function envelopesByPath(byName: Config["service"]["listEnvelopes"]): Readonly<R
   );
 }
 
-/** Why nothing goes to the service right now, since when, when it is tried next, and what becomes of the orders, in words for an operator. */
+/**
+ * Why nothing goes to the service right now, since when, when it is tried next, and what becomes of the orders, in words for an
+ * operator.
+ */
 export function serviceTrouble({ cause, since, text, nextTryAt }: Opening, nowMs: number): string {
   const when = `since ${formatMinute(since)}`;
   const next =

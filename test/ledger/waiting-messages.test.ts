@@ -112,7 +112,7 @@ describe("a later message", () => {
           code: "MAPPING_EARLIER_WAITS",
           place: "message 2",
           message: expect.stringMatching(
-            /^message m\d+, which came first and is about the same subject or order, waits until code "WEST" is added to the profile$/,
+            /^message m\d+ \(C1\), which came first and is about the same subject or order, waits until code "WEST" is added to the profile$/,
           ),
           unknownCode: "WEST",
           table: "the profile",
@@ -132,15 +132,15 @@ describe("a later message", () => {
       await commit(pool, [{ ...first, problems }, mapped(2, "S-1")]);
       await commit(pool, [cancel]);
       const [last, middle, root] = await listMessages(pool, { limit: 3 });
-      const behind = (messageId = "") => [
+      const behind = (messageId = "", controlId = "") => [
         {
           ...{ code: "MAPPING_EARLIER_WAITS", unknownCode: "WEST", ...known },
           place: expect.any(String),
-          message: `message ${messageId}, which came first and is about the same subject or order, waits until code "WEST" is added to facility.table`,
+          message: `message ${messageId} (${controlId}), which came first and is about the same subject or order, waits until code "WEST" is added to facility.table`,
         },
       ];
-      expect(middle?.problems).toEqual(behind(root?.messageId));
-      expect(last?.problems).toEqual(behind(middle?.messageId));
+      expect(middle?.problems).toEqual(behind(root?.messageId, "C1"));
+      expect(last?.problems).toEqual(behind(middle?.messageId, "C2"));
       expect(
         (await listWaitingCodes(pool)).map(({ kind, code, messages, hint }) => [kind, code, messages, hint]),
       ).toEqual([

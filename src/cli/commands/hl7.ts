@@ -64,7 +64,7 @@ export function define(hl7: Command, cli: Cli): void {
     )
     .addHelpText(
       "after",
-      "\nExample:\n  cryobridge hl7 send order.hl7 --to 127.0.0.1:2575\n  cryobridge hl7 send batch.hl7 --to 127.0.0.1:2575 --one-frame\n\nWithout --one-frame a batch is taken apart, and its messages are sent one by one. With it, either one batch or single\nanswers may come back. The bytes go out as they\nare in the file, in whatever character set, and so do broken messages and wrong counts; lines end with CR.\nCtrl+C stops it; it then says how far it came.\n\nStatus 1 when one was not accepted (AA or CA) or not sent, 4 when nothing was acknowledged.",
+      "\nExample:\n  cryobridge hl7 send order.hl7 --to 127.0.0.1:2575\n  cryobridge hl7 send batch.hl7 --to 127.0.0.1:2575 --one-frame\n\nWithout --one-frame a batch is taken apart, and its messages are sent one by one. With it, either one batch or single\nanswers may come back. The bytes go out as they are in the file, in whatever character set, and so do broken messages\nand wrong counts; lines end with CR. Ctrl+C stops it; it then says how far it came.\n\nStatus 1 when one was not accepted (AA or CA) or not sent, 4 when nothing was acknowledged.",
     )
     .action(toAction(cli, sendHl7));
   hl7

@@ -198,7 +198,9 @@ function decideOrders(
     if (draft.verdict === "refused" || draft.verdict === "waiting") noteTakenNumbers(connector, draft, known);
     if (draft.verdict === "waiting") {
       waiting.add(draft.messageId);
-      waitingKeys.add(draft.messageId, keysOf(draft.record), draft.problems);
+      const { messageId, problems, record } = draft;
+      const { messageControlId } = record;
+      waitingKeys.add({ messageId, messageControlId, problems }, keysOf(record));
     } else if (draft.record.waitedAs !== undefined) {
       waitingKeys.remove(draft.messageId);
     }
@@ -244,9 +246,13 @@ function waitAlone(draft: MessageDraft): void {
  * A later message of a subject must not overtake one that waits: the one may take out what the other puts in. It has the codes
  * that the earlier one waits for, and what to do about them.
  */
-function waitFor(draft: MessageDraft, { messageId, problems }: WaitingBefore): void {
+function waitFor(draft: MessageDraft, { messageId, messageControlId, problems }: WaitingBefore): void {
   const { place } = draft.record.message;
-  const first = `message ${formatId("m", messageId)}, which came first and is about the same subject or order,`;
+  const name = [
+    formatId("m", messageId),
+    ...(messageControlId === undefined ? [] : [`(${messageControlId})`]),
+  ];
+  const first = `message ${name.join(" ")}, which came first and is about the same subject or order,`;
   const codes = problems.filter(({ unknownCode }) => unknownCode !== undefined);
   draft.verdict = "waiting";
   draft.problems =

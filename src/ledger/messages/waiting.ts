@@ -43,7 +43,7 @@ export function listWaitingCodes(pool: pg.Pool): Promise<WaitingCode[]> {
 
 /** Waiting messages that are about the same, and why they wait; $1 connector, $2 text[] keys. Index: the primary keys. */
 const FIND_WAITING_KEYS = `
-select w.key, w.message_id, m.problems
+select w.key, w.message_id, m.message_control_id, m.problems
   from waiting_keys w
   join messages m on m.id = w.message_id
  where w.connector = $1
@@ -87,13 +87,15 @@ export function keysOf(record: MessageRecord): string[] {
 /** A message that waits, and what for. */
 export interface WaitingBefore {
   readonly messageId: number;
+  /** By which its sender knows it, where it has one. */
+  readonly messageControlId: string | undefined;
   readonly problems: readonly Problem[];
 }
 
 /** What the messages that wait through one connector are about, as a batch goes along. */
 export class WaitingKeys {
   readonly #waiting = new Map<string, number[]>();
-  readonly #problems = new Map<number, readonly Problem[]>();
+  readonly #byId = new Map<number, WaitingBefore>();
 
   private constructor() {}
 
@@ -111,26 +113,31 @@ export class WaitingKeys {
     const waiting = new WaitingKeys();
     if (keys.length === 0) return waiting;
     const isRelease = records.some(({ waitedAs }) => waitedAs !== undefined);
-    const { rows } = await prepared<{ key: string; message_id: number; problems: Problem[] }>(
+    const { rows } = await prepared<{
+      key: string;
+      message_id: number;
+      message_control_id: string | null;
+      problems: Problem[];
+    }>(
       client,
       isRelease ? "waiting_for_update" : "waiting_for_share",
       `${FIND_WAITING_KEYS} for ${isRelease ? "update" : "share"} of w`,
       [connector, keys],
     );
-    for (const row of rows) waiting.add(row.message_id, [row.key], row.problems);
+    for (const { key, message_id: messageId, message_control_id: controlId, problems } of rows)
+      waiting.add({ messageId, messageControlId: controlId ?? undefined, problems }, [key]);
     return waiting;
   }
 
   /** The earliest message before this one that waits and is about one of these, and why it waits. */
   findBefore(messageId: number, keys: readonly string[]): WaitingBefore | undefined {
     const earlier = keys.flatMap((key) => this.#waiting.get(key) ?? []).filter((id) => id < messageId);
-    if (earlier.length === 0) return undefined;
-    const first = Math.min(...earlier);
-    return { messageId: first, problems: this.#problems.get(first) ?? [] };
+    return earlier.length === 0 ? undefined : this.#byId.get(Math.min(...earlier));
   }
 
-  add(messageId: number, keys: readonly string[], problems: readonly Problem[]): void {
-    this.#problems.set(messageId, problems);
+  add(waiting: WaitingBefore, keys: readonly string[]): void {
+    const { messageId } = waiting;
+    this.#byId.set(messageId, waiting);
     for (const key of keys) {
       const ids = this.#waiting.get(key) ?? [];
       if (!ids.includes(messageId)) this.#waiting.set(key, [...ids, messageId]);

@@ -4,6 +4,7 @@ import { pathToFileURL } from "node:url";
 import type { Problem } from "../../core/failures.ts";
 import { readGivenFile } from "../../core/given-file.ts";
 import type { CsvRow } from "../../core/intake.ts";
+import { headingOf } from "../../formats/csv/cells.ts";
 import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import { guardCode, guardLabel, guardName } from "../inbound/csv-codes.ts";
 import type { Draft, DraftContainer } from "../inbound/draft.ts";
@@ -231,7 +232,7 @@ export function viewHl7(message: Hl7Message, scope?: readonly Segment[]): Messag
 export function viewCsv(rows: readonly CsvRow[]): MessageView {
   return {
     format: "csv",
-    get: (path, row = 0) => rows[row]?.values.get(path) ?? null,
+    get: (path, row = 0) => rows[row]?.values.get(headingOf(path)) ?? null,
     count: () => rows.length,
   };
 }
