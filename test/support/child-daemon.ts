@@ -22,11 +22,12 @@ export interface ChildDaemon {
   end(signal: "SIGKILL" | "SIGTERM"): Promise<number | null>;
 }
 
-/** Starts `cryobridge start`, with further words of the command line; its log goes to the end of `logFile`. */
+/** Starts `cryobridge start`, with further words of the command line and for Node; its log goes to the end of `logFile`. */
 export function startChildDaemon(
   configFile: string,
   logFile: string,
   words: readonly string[] = [],
+  nodeOptions = process.env.CRYOBRIDGE_TEST_NODE_OPTIONS ?? "",
 ): ChildDaemon {
   const log = openSync(logFile, "a");
   const child = spawn(process.execPath, [BIN, "start", "--config", configFile, ...words], {
@@ -34,7 +35,7 @@ export function startChildDaemon(
     env: {
       PATH: process.env.PATH,
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
-      NODE_OPTIONS: process.env.CRYOBRIDGE_TEST_NODE_OPTIONS ?? "",
+      NODE_OPTIONS: nodeOptions,
     },
   });
   closeSync(log);

@@ -1,0 +1,177 @@
+import { systemClock } from "../../src/core/clock.ts";
+import type { Spread } from "../../src/simulator/chance.ts";
+import { createRandom, drawMs } from "../../src/simulator/chance.ts";
+import type { FaultRule } from "../../src/simulator/faults.ts";
+import type { Account } from "../support/account.ts";
+import { planLoad, seedRetrievals } from "../support/lab-load.ts";
+import { type TestRedis, withRedis } from "../support/redis-server.ts";
+import { type Machine, type WorkersSite, withWorkersSite } from "../support/with-workers-site.ts";
+
+/** A run in which several daemons share the work, and bad things happen to them one after the other. */
+export interface WorkersPlan {
+  readonly seed: number;
+  readonly orders: number;
+  readonly workers: number;
+  /** How many bad things happen. */
+  readonly blows: number;
+  readonly queue: "postgres" | "redis";
+  readonly surface?: "request" | "external";
+  readonly faults?: readonly FaultRule[];
+  /** How long all may take after the last blow, ms. */
+  readonly endWithinMs: number;
+}
+
+/** What came of it. */
+export interface WorkersReport {
+  readonly account: Account;
+  /** What happened, in its order, for a person who looks into a failure. */
+  readonly blows: readonly string[];
+  readonly requests: number;
+  /** Retrievals that wait for a person, since nothing proved what became of their call. */
+  readonly uncertain: number;
+  /** From the last blow to the last order reported. */
+  readonly recoveryMs: number;
+}
+
+/** Calls that are executed and not answered yet are the dangerous ones: a slow service has more of them. */
+const SLOW_ANSWERS: FaultRule = {
+  name: "slow answer",
+  method: "POST",
+  path: "/api/**",
+  answerAfterMs: [50, 700],
+};
+const BETWEEN_BLOWS_MS: Spread = [200, 2_500];
+/** Some are shorter than the lease of 15 s, some longer. */
+const FROZEN_MS: Spread = [1_000, 22_000];
+const CUT_MS: Spread = [500, 18_000];
+const DOWN_MS: Spread = [0, 3_000];
+
+/** Runs it: the load is dropped in as many parts as there are blows. */
+export async function runWithWorkers(plan: WorkersPlan): Promise<WorkersReport> {
+  if (plan.queue === "postgres") return await run(plan, undefined);
+  return await withRedis((redis) => run(plan, redis));
+}
+
+async function run(plan: WorkersPlan, redis: TestRedis | undefined): Promise<WorkersReport> {
+  const random = createRandom(plan.seed);
+  const load = planLoad(plan.seed, plan.orders);
+  const simulator = {
+    seed: plan.seed,
+    staff: { reviewAfterMs: [100, 4_000] },
+    device: { startAfterMs: [50, 1_000], runMs: [100, 3_000] },
+    faults: [...(plan.faults ?? []), SLOW_ANSWERS],
+  } as const;
+  const options = {
+    workers: plan.workers,
+    simulator,
+    service: {
+      timeout: "1s",
+      maxRequestsPerSecond: 120,
+      surface: plan.surface ?? "request",
+      reconcile: { checks: ["200ms", "1s"], giveUpAfter: "6s" },
+    },
+    config: redis ? { queue: { backend: "redis", url: redis.url } } : {},
+  };
+  return await withWorkersSite(options, async (site) => {
+    seedRetrievals(site.simulator, load);
+    for (const machine of site.machines) await machine.start().running;
+    const told: string[] = [];
+    /** What is still to be made good, such as a daemon to thaw. */
+    const repairs: Promise<void>[] = [];
+    const perBlow = Math.ceil(load.files.length / plan.blows);
+    for (let nth = 0; nth < plan.blows; nth += 1) {
+      const files = load.files.slice(nth * perBlow, (nth + 1) * perBlow);
+      for (const { connector, name, content } of files) await site.lab.drop(connector, name, content);
+      await systemClock.sleep(drawMs(BETWEEN_BLOWS_MS, random));
+      const blow = chooseBlow(site, random, redis);
+      told.push(blow.words);
+      repairs.push(blow.strike());
+    }
+    await Promise.all(repairs);
+    const repairedAt = performance.now();
+    const account = await site.waitForEnd(load.orders, plan.endWithinMs);
+    const recoveryMs = Math.round(performance.now() - repairedAt);
+    const { rows } = await site.pool.query<{ n: number }>(
+      "select count(*)::integer as n from orders where state = 'parked'",
+    );
+    const requests = site.simulator.tally().journal.length;
+    return { account, blows: told, requests, uncertain: rows[0]?.n ?? 0, recoveryMs };
+  });
+}
+
+/** Something bad: `strike` does it, and resolves when it is over. */
+interface Blow {
+  readonly words: string;
+  strike(): Promise<void>;
+}
+
+type Random = ReturnType<typeof createRandom>;
+
+function chooseBlow(site: WorkersSite, random: Random, redis: TestRedis | undefined): Blow {
+  const machine = site.machines[Math.floor(random.next() * site.machines.length)] as Machine;
+  const { name, links } = machine;
+  const frozenMs = Math.round(drawMs(FROZEN_MS, random));
+  const cutMs = Math.round(drawMs(CUT_MS, random));
+  const downMs = Math.round(drawMs(DOWN_MS, random));
+  const blows: Blow[] = [
+    {
+      words: `${name} killed, started again after ${downMs} ms`,
+      strike: async () => {
+        const { daemon } = machine;
+        if (!daemon || daemon.hasEnded) return;
+        await daemon.end("SIGKILL");
+        await systemClock.sleep(downMs);
+        machine.start();
+      },
+    },
+    {
+      words: `${name} frozen for ${frozenMs} ms`,
+      strike: async () => {
+        machine.freeze();
+        await systemClock.sleep(frozenMs);
+        machine.thaw();
+      },
+    },
+    { words: `${name} cut off from the ledger for ${cutMs} ms`, strike: () => cut(links.ledger, cutMs) },
+    { words: `${name} cut off from the service for ${cutMs} ms`, strike: () => cut(links.service, cutMs) },
+    {
+      words: `clock of ${name} jumps`,
+      strike: async () => machine.jump(),
+    },
+    {
+      words: `database crashes, back after ${downMs} ms`,
+      strike: () =>
+        once(site, async () => {
+          await site.server.crash();
+          await systemClock.sleep(downMs);
+          await site.server.start();
+        }),
+    },
+  ];
+  if (redis) {
+    blows.push({
+      words: `redis crashes, back empty after ${downMs} ms`,
+      strike: () =>
+        once(redis, async () => {
+          await redis.crash();
+          await systemClock.sleep(downMs);
+          await redis.start();
+        }),
+    });
+  }
+  return blows[Math.floor(random.next() * blows.length)] as Blow;
+}
+
+async function cut(link: { cut(): void; restore(): void }, ms: number): Promise<void> {
+  link.cut();
+  await systemClock.sleep(ms);
+  link.restore();
+}
+
+/** What happens to one server happens to it one after the other. */
+const underWay = new WeakMap<object, Promise<void>>();
+function once(what: object, strike: () => Promise<void>): Promise<void> {
+  const struck = (underWay.get(what) ?? Promise.resolve()).then(strike);
+  underWay.set(what, struck);
+  return struck;
+}
