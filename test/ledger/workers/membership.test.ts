@@ -1,12 +1,12 @@
 import type pg from "pg";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
-import { takeWaiting } from "../../../src/ledger/orders/handing-over.ts";
+import { TAKE_WAITING, takeWaiting } from "../../../src/ledger/orders/handing-over.ts";
 import { joinWorkers, type Membership } from "../../../src/ledger/workers/membership.ts";
 import { drainWorkers, listWorkers, takeOver, WORKER_LOCK } from "../../../src/ledger/workers/roster.ts";
-import { withCutWay } from "../../support/cut-way.ts";
+import { isAwaited, withCutWay } from "../../support/cut-way.ts";
 import { eventually } from "../../support/eventually.ts";
-import { claimNext } from "../../support/hand-over.ts";
+import { claimNext, lead } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { silent, type TestLedger, withLedger } from "../../support/with-ledger.ts";
 
@@ -147,6 +147,19 @@ test("orders are handed over by the leader alone", () =>
       expect(await take(id + 1)).toBeUndefined();
       expect((await take(id))?.orderIds).toHaveLength(1);
     });
+  }));
+
+test("nobody becomes the leader while the former one hands over, so what it handed over is seen", () =>
+  withLedger(async ({ pool }) => {
+    await lead(pool, 1);
+    const former = await pool.connect();
+    await former.query("begin");
+    await former.query(TAKE_WAITING, [10, ["received"], 1]);
+    const next = lead(pool, 2);
+    await isAwaited(pool);
+    await former.query("commit");
+    expect(await next).toBe(2);
+    former.release();
   }));
 
 test("what one worker at a time may do ends with its session", () =>
