@@ -230,7 +230,10 @@ interface RunningWorker {
 
 async function startWorker(context: Context, connectors: readonly Connector[]): Promise<RunningWorker> {
   const { config, options, clock, logger, ledger, membership, onClose } = context;
-  const epoch = await openEpoch(config, { pool: ledger.pool, logger, onWentBack: options.onFatal });
+  const epoch = await openEpoch(config, {
+    ...{ pool: ledger.pool, logger, worker: membership },
+    onWentBack: options.onFatal,
+  });
 
   const service = openService(
     config,
@@ -262,7 +265,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   const restored = startRestored(config, {
     ...{ pool: ledger.pool, service, clock, logger, epoch },
     mayCall: mayLead,
-    isLeader: () => membership.isLeader,
+    worker: membership,
     onProgress: () => nudge.current(),
   });
   onClose(() => restored.stop());

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
@@ -42,13 +43,17 @@ export async function openLedger(config: Config, options: OpenLedgerOptions): Pr
       });
   const connection: DatabaseConnection = embedded
     ? embedded.connection
-    : { connectionString: (url as NonNullable<typeof url>).reveal() };
+    : {
+        connectionString: (url as NonNullable<typeof url>).reveal(),
+        // Other workers end all sessions of one that is frozen.
+        ...(options.isDaemon && { application_name: `cryobridge-${randomUUID()}` }),
+      };
   const pool = openPool(
     {
       connection,
       schema: "cryobridge",
       max: options.isDaemon ? 12 : 4,
-      applicationName: options.isDaemon ? "cryobridge" : "cryobridge-cli",
+      applicationName: "cryobridge-cli",
     },
     options.logger,
   );

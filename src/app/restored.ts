@@ -6,9 +6,17 @@ import type { Logger } from "../core/logger.ts";
 import { compareDue } from "../jobs/reconcile/compare.ts";
 import { WORD } from "../jobs/reconcile/reconcile.ts";
 import { findLastCall, findWithoutCall } from "../ledger/restored/comparisons.ts";
-import { decideWentBack, type Epoch, findLedgerEpoch, startEpoch } from "../ledger/restored/epoch.ts";
+import {
+  compareAlone,
+  decideWentBack,
+  type Epoch,
+  findLedgerEpoch,
+  startEpoch,
+} from "../ledger/restored/epoch.ts";
 import { readEpochFile } from "../ledger/restored/epoch-file.ts";
 import { enterRestored, isUncompared } from "../ledger/restored/restore.ts";
+import type { Membership } from "../ledger/workers/membership.ts";
+import { hasAnotherCompared, noteCompared } from "../ledger/workers/roster.ts";
 import type { ServiceClient } from "../service/client.ts";
 import { startLoop } from "./side-loops.ts";
 
@@ -18,28 +26,37 @@ import { startLoop } from "./side-loops.ts";
  *
  * @throws Failure LEDGER_EPOCH_UNUSABLE
  */
-export async function openEpoch(
+export function openEpoch(
   { epochFile }: Config,
-  deps: { readonly pool: pg.Pool; readonly logger: Logger; readonly onWentBack: (failure: Failure) => void },
+  deps: {
+    readonly pool: pg.Pool;
+    readonly logger: Logger;
+    /** This one among the workers of the ledger. */
+    readonly worker: Pick<Membership, "id">;
+    readonly onWentBack: (failure: Failure) => void;
+  },
 ): Promise<Epoch> {
-  const { pool, logger } = deps;
-  const file = await readEpochFile(epochFile);
-  const found = await findLedgerEpoch(pool);
-  const wentBack = decideWentBack(found, file);
-  const epoch = file?.ledger === found.ledger ? file.epoch : 0;
-  const entered =
-    wentBack && (await enterRestored(pool, { ...wentBack, epoch, restores: file?.restores ?? 0 }));
-  if (entered) {
-    logger.warn(
-      { why: wentBack.text, openOrders: entered.open },
-      "the ledger is an older copy (restored): nothing is submitted until each open order was compared with the service",
-    );
-  }
-  const now = { ...found, ...(entered && { epoch: entered.epoch, restores: entered.restores }) };
-  const counting = startEpoch({ ...deps, file: epochFile, now });
-  // A copy that was made while nothing worked is known by this start already.
-  await counting.advance();
-  return counting;
+  const { pool, logger, worker } = deps;
+  return compareAlone(pool, async () => {
+    const file = await readEpochFile(epochFile);
+    const found = await findLedgerEpoch(pool);
+    const wentBack = decideWentBack(found, file, await hasAnotherCompared(pool, worker.id));
+    const epoch = file?.ledger === found.ledger ? file.epoch : 0;
+    const entered =
+      wentBack && (await enterRestored(pool, { ...wentBack, epoch, restores: file?.restores ?? 0 }));
+    if (entered) {
+      logger.warn(
+        { why: wentBack.text, openOrders: entered.open },
+        "the ledger is an older copy (restored): nothing is submitted until each open order was compared with the service",
+      );
+    }
+    const now = { ...found, ...(entered && { epoch: entered.epoch, restores: entered.restores }) };
+    const counting = startEpoch({ ...deps, file: epochFile, now });
+    // A copy that was made while nothing worked is known by this start already.
+    await counting.advance();
+    await noteCompared(pool, worker.id);
+    return counting;
+  });
 }
 
 export interface RestoredDeps {
@@ -50,7 +67,8 @@ export interface RestoredDeps {
   readonly epoch: Epoch;
   /** Whether calls may be made right now: this worker is the leader, and the service is not known to be away. */
   readonly mayCall: () => boolean;
-  readonly isLeader: () => boolean;
+  /** This one among the workers of the ledger. */
+  readonly worker: Pick<Membership, "id" | "isLeader">;
   /** Something was found or compared, so there may be something to do. */
   readonly onProgress: () => void;
 }
@@ -119,9 +137,10 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
   };
 
   const round = async (signal: AbortSignal) => {
-    if (deps.isLeader() && clock.monotonic() - countedAt >= COUNT_EVERY_MS) {
+    if (deps.worker.isLeader && clock.monotonic() - countedAt >= COUNT_EVERY_MS) {
       countedAt = clock.monotonic();
       await epoch.advance();
+      await noteCompared(pool, deps.worker.id);
     }
     if (!deps.mayCall()) return false;
     if (!isChecked && clock.monotonic() - checkedAt >= CHECK_AGAIN_MS) await requireNewestKnown();

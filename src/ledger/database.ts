@@ -10,7 +10,7 @@ export interface DatabaseConnection {
   readonly user?: string;
   readonly password?: string;
   readonly database?: string;
-  /** The embedded server counts its users by this name. */
+  /** The embedded server counts its users by this name, and a daemon's sessions are known by it. */
   readonly application_name?: string;
 }
 
@@ -25,8 +25,11 @@ export interface PoolSettings {
   readonly pauseAfterFailureMs?: number | undefined;
 }
 
-/** Bounds of our own statements, so that a lock that nobody gives up, or a dead connection, hangs nothing for ever. */
-const TIMEOUTS = "-c statement_timeout=120s -c lock_timeout=60s -c idle_in_transaction_session_timeout=120s";
+/**
+ * Bounds of our own statements, so that a lock that nobody gives up, or a dead connection, hangs nothing for ever. What a
+ * process that is frozen amid a transaction has locked may be what every other worker needs next, so that is over first.
+ */
+const TIMEOUTS = "-c statement_timeout=120s -c lock_timeout=60s -c idle_in_transaction_session_timeout=5s";
 /**
  * The server checks whether we are still there: a session whose connection broke unnoticed, and what it has locked, is over
  * after some 75 s and not after the two hours of the system. Ignored where the connection is a Unix socket.

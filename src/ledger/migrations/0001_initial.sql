@@ -141,6 +141,10 @@ create table workers (
   version      text not null,
   roles        text[] not null,
   connectors   text[] not null,
+  -- Whether it knows that the ledger is no older copy: a worker that comes to it while this one lives need not ask.
+  has_compared boolean not null default false,
+  -- The application_name that all its sessions have, and nobody else's.
+  sessions     text,
   started_at   timestamptz not null default now(),
   heartbeat_at timestamptz not null default now(),
   -- When a person asked it to stop once it has done what it has in hand.

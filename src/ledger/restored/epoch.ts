@@ -102,6 +102,19 @@ export async function findLedgerEpoch(pool: pg.Pool): Promise<EpochRecord> {
   return found;
 }
 
+/** Workers compare one after the other, by this lock; what is done meanwhile may take a while. */
+const COMPARE = `
+set local idle_in_transaction_session_timeout = 0;
+select pg_advisory_xact_lock(7264004)`;
+
+/** Does the work while no other worker of the ledger does its own. */
+export function compareAlone<T>(pool: pg.Pool, work: () => Promise<T>): Promise<T> {
+  return inTransaction(pool, async (client) => {
+    await client.query(COMPARE);
+    return work();
+  });
+}
+
 /** How it was noticed that the ledger went back. */
 export interface WentBack {
   /** For people. */
@@ -116,13 +129,15 @@ export interface WentBack {
  * outlived its file, by a crash between the two.
  *
  * @param file undefined where there is none: a ledger that made calls had one
+ * @param isKnown whether another worker that lives has compared it: then this one merely comes to it
  */
 export function decideWentBack(
   ledger: Pick<EpochRecord, "ledger" | "epoch">,
   file: EpochRecord | undefined,
+  isKnown: boolean,
 ): WentBack | undefined {
   if (file === undefined) {
-    if (ledger.epoch === 0) return undefined;
+    if (ledger.epoch === 0 || isKnown) return undefined;
     return {
       text: "its epoch file is missing, as on a machine that the ledger was brought to: it may be an older copy",
     };

@@ -43,6 +43,7 @@ export interface Membership {
 }
 
 export interface MembershipDeps {
+  /** With an `application_name` that all sessions of this daemon have, and nobody else's. */
   readonly connection: DatabaseConnection;
   readonly pool: pg.Pool;
   readonly self: NewWorker;
@@ -140,7 +141,7 @@ class Member implements Membership {
   }
 
   async join(): Promise<void> {
-    this.#id = await registerWorker(this.#deps.pool, this.#deps.self);
+    this.#id = await this.#register();
     try {
       this.#session = await this.#attach();
       await this.#beat(this.#session);
@@ -217,12 +218,16 @@ class Member implements Membership {
     }
   }
 
+  #register(): Promise<number> {
+    const { pool, self, connection } = this.#deps;
+    return registerWorker(pool, self, connection.application_name);
+  }
+
   /** Opens the session and takes this worker's lock on it. */
   async #attach(): Promise<Session> {
     const { connection } = this.#deps;
     const client = new pg.Client({
       ...connection,
-      application_name: connection.application_name ?? "cryobridge-worker",
       keepAlive: true,
       options: SESSION,
       connectionTimeoutMillis: ANSWER_WITHIN_MS,
@@ -293,7 +298,7 @@ class Member implements Membership {
   async #enterAnew(): Promise<void> {
     const former = this.#id;
     this.#drop();
-    this.#id = await registerWorker(this.#deps.pool, this.#deps.self);
+    this.#id = await this.#register();
     this.#former = undefined;
     this.#deps.logger.warn(
       { worker: this.#id, former },

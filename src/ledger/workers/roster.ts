@@ -26,14 +26,19 @@ export interface NewWorker {
 }
 
 const REGISTER = `
-insert into workers (name, host, pid, version, roles, connectors)
-values ($1, $2, $3, $4, $5, $6)
+insert into workers (name, host, pid, version, roles, connectors, sessions)
+values ($1, $2, $3, $4, $5, $6, $7)
 returning id`;
 
-/** Enters a worker; gives its id. */
-export async function registerWorker(pool: pg.Pool, worker: NewWorker): Promise<number> {
+/**
+ * Enters a worker; gives its id.
+ *
+ * @param sessions the `application_name` of all its sessions, and of nobody else's: they are ended with it
+ */
+export async function registerWorker(pool: pg.Pool, worker: NewWorker, sessions?: string): Promise<number> {
   const { name, host, pid, version, roles, connectors } = worker;
-  const [row] = await run<{ id: number }>(pool, REGISTER, [name, host, pid, version, roles, connectors]);
+  const values = [name, host, pid, version, roles, connectors, sessions ?? null];
+  const [row] = await run<{ id: number }>(pool, REGISTER, values);
   if (!row) throw new RangeError("the ledger gave the worker no number");
   return row.id;
 }
@@ -109,15 +114,20 @@ update workers w
    and ${IS_GONE}
 returning w.id, w.name`;
 
-/** A session that is frozen keeps what it locked otherwise; $1 ids. */
+/** Sessions of a process that is frozen, or whose machine is gone, keep what they locked otherwise; $1 ids. */
 const END_SESSIONS = `
-select pg_terminate_backend(l.pid)
-  from pg_locks l
- where l.locktype = 'advisory'
-   and l.classid = ${WORKER_LOCK}
-   and l.objid = any ($1::oid[])
-   and l.granted
-   and l.database = (select d.oid from pg_database d where d.datname = current_database())`;
+select pg_terminate_backend(a.pid)
+  from pg_stat_activity a
+ where a.datname = current_database()
+   and a.pid <> pg_backend_pid()
+   and (a.application_name in (select w.sessions from workers w where w.id = any ($1))
+        or a.pid in (select l.pid
+                       from pg_locks l
+                      where l.locktype = 'advisory'
+                        and l.classid = ${WORKER_LOCK}
+                        and l.objid = any ($1::oid[])
+                        and l.granted
+                        and l.database = a.datid))`;
 
 /** Workers that were found to be gone, and how many orders they had in hand. */
 export interface TakenOver {
@@ -204,6 +214,30 @@ select exists (
 export async function isWorkerThere(pool: pg.Pool): Promise<boolean> {
   const [row] = await run<{ is_there: boolean }>(pool, IS_WORKER_THERE);
   return row?.is_there === true;
+}
+
+/** Index: workers_alive. $1 the worker that asks. */
+const HAS_ANOTHER_COMPARED = `
+select exists (
+  select 1
+    from workers w
+   where w.ended_at is null
+     and w.has_compared
+     and w.id <> $1
+     and ${HAS_LOCK}) as is_so`;
+
+/**
+ * Whether another worker that lives has compared the ledger with its own epoch file, so that a worker without one need not take
+ * the ledger for an older copy.
+ */
+export async function hasAnotherCompared(pool: pg.Pool, self: number): Promise<boolean> {
+  const [row] = await run<{ is_so: boolean }>(pool, HAS_ANOTHER_COMPARED, [self]);
+  return row?.is_so === true;
+}
+
+/** Notes that a worker has. $1 its id. */
+export async function noteCompared(pool: pg.Pool, self: number): Promise<void> {
+  await run(pool, "update workers set has_compared = true where id = $1", [self]);
 }
 
 /** $1 the worker's id, or $2 its name. Index: workers_alive. */

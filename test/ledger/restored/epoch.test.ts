@@ -110,7 +110,15 @@ describe("a ledger went back", () => {
     ["when the file is missing and calls have left", undefined, ledger, true],
     ["not when it is new", undefined, { ...ledger, epoch: 0 }, false],
   ])("%s", (_words, file, of, is) => {
-    expect(decideWentBack(of, file) !== undefined).toBe(is);
+    expect(decideWentBack(of, file, false) !== undefined).toBe(is);
+  });
+
+  test("not when the file is missing on a machine that comes to a ledger which another worker has compared", () => {
+    expect(decideWentBack(ledger, undefined, true)).toBeUndefined();
+  });
+
+  test("also then when there is a file, and its number is higher", () => {
+    expect(decideWentBack(ledger, { ...record, epoch: 8 }, true)).toBeDefined();
   });
 });
 

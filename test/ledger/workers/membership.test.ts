@@ -1,4 +1,4 @@
-import type pg from "pg";
+import pg from "pg";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { TAKE_WAITING, takeWaiting } from "../../../src/ledger/orders/handing-over.ts";
@@ -13,6 +13,8 @@ import { silent, type TestLedger, withLedger } from "../../support/with-ledger.t
 const BY = { actor: "anna" };
 const WITHIN = { withinMs: 20_000 };
 
+const sessionsOf = (name: string) => `sessions-of-${name}`;
+
 /** Enters a worker as a daemon does; it leaves at the end. */
 async function withMember(
   { connection, pool }: Pick<TestLedger, "connection" | "pool">,
@@ -21,7 +23,8 @@ async function withMember(
 ): Promise<void> {
   const heard: string[] = [];
   const member = await joinWorkers({
-    ...{ connection, pool, mayLead: true, clock: systemClock, logger: silent },
+    connection: { ...connection, application_name: sessionsOf(name) },
+    ...{ pool, mayLead: true, clock: systemClock, logger: silent },
     self: { name, host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: ["lims"] },
     onWake: () => heard.push("wake"),
     onDrain: () => heard.push("drain"),
@@ -120,6 +123,31 @@ test("a worker that was frozen for longer than its lease is taken for dead thoug
       await eventually(() => frozen.isLeader, WITHIN);
     }),
   ));
+
+test("what a frozen worker has locked in other sessions is free once it was taken over", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "frozen", async ({ id }) => {
+      const { pool } = ledger;
+      const session = new pg.Client({ ...ledger.connection, application_name: sessionsOf("frozen") });
+      const ended = new Promise<void>((resolve) => session.once("end", resolve));
+      session.on("error", () => undefined);
+      await session.connect();
+      await session.query("begin");
+      await session.query("update cryobridge.ledger set epoch = epoch + 1");
+      await silence(pool, id, 16);
+      await takeOver(pool, [id]);
+      await ended;
+      await pool.query("update ledger set epoch = epoch + 1");
+    }),
+  ));
+
+test("a transaction in which nothing comes any more is over before its worker is taken for dead", () =>
+  withLedger(async ({ pool }) => {
+    const { rows } = await pool.query<{ idle_in_transaction_session_timeout: string }>(
+      "show idle_in_transaction_session_timeout",
+    );
+    expect(rows[0]?.idle_in_transaction_session_timeout).toBe("5s");
+  }));
 
 test("a worker that was silent for a moment only keeps what it has", () =>
   withLedger((ledger) =>
