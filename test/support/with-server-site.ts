@@ -5,19 +5,18 @@ import { stringify } from "yaml";
 import { ROLES } from "../../src/app/roles.ts";
 import { type Daemon, startDaemon } from "../../src/app.ts";
 import { loadConfig } from "../../src/config/load.ts";
-import { systemClock } from "../../src/core/clock.ts";
 import type { Failure } from "../../src/core/failures.ts";
 import type { Logger } from "../../src/core/logger.ts";
 import { openPool } from "../../src/ledger/database.ts";
 import { migrateLedger } from "../../src/ledger/migrate.ts";
-import { listOrders } from "../../src/ledger/operator/views.ts";
 import { profileSchema } from "../../src/mapping/profile/schema.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
-import { type Account, account, isAtItsEnd } from "./account.ts";
+import type { Account } from "./account.ts";
 import { type LabFolder, openLabFolder } from "./lab-folder.ts";
 import type { PlannedOrder } from "./lab-load.ts";
 import { startTestServer, type TestServer } from "./test-server.ts";
+import { waitForEnd } from "./wait-for-end.ts";
 import { siteConfig } from "./with-daemon.ts";
 import { withFolder } from "./with-folder.ts";
 import { silent } from "./with-ledger.ts";
@@ -83,23 +82,7 @@ export async function withServerSite<T>(
           daemons.push(daemon);
           return daemon;
         },
-        waitForEnd: async (planned, withinMs) => {
-          const endsAt = performance.now() + withinMs;
-          const look = async () => {
-            const ledger = await listOrders(pool, { limit: 100_000 });
-            const [hl7Results, csvResults] = await Promise.all([
-              lab.read("hl7", "out"),
-              lab.read("csv", "out"),
-            ]);
-            const isQuiet = ledger.length >= planned.length && ledger.every(isAtItsEnd);
-            return { isQuiet, account: account({ planned, ledger, simulator, hl7Results, csvResults }) };
-          };
-          for (;;) {
-            const { isQuiet, account: found } = await look();
-            if ((isQuiet && found.unreported.length === 0) || performance.now() > endsAt) return found;
-            await systemClock.sleep(100);
-          }
-        },
+        waitForEnd: (planned, withinMs) => waitForEnd({ pool, simulator, lab }, planned, withinMs),
       });
     } finally {
       for (const daemon of daemons) await daemon.stop();
