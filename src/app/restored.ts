@@ -68,14 +68,17 @@ export interface RestoredDeps {
   /** Whether calls may be made right now: this worker is the leader, and the service is not known to be away. */
   readonly mayCall: () => boolean;
   /** This one among the workers of the ledger. */
-  readonly worker: Pick<Membership, "id" | "isLeader">;
+  readonly worker: Pick<Membership, "id">;
   /** Something was found or compared, so there may be something to do. */
   readonly onProgress: () => void;
 }
 
 const LOOK_EVERY_MS = 1_000;
 const CHECK_AGAIN_MS = 5_000;
-/** The epoch counts also while no calls leave, so that a copy is known by what was sent to the lab since, too. */
+/**
+ * The epoch counts also while no calls leave, so that a copy is known by what was sent to the lab since, too; and each worker
+ * counts, so that the file of one that had nothing to do shows what the others did.
+ */
 const COUNT_EVERY_MS = 60_000;
 
 /** Keeps a ledger that was restored from an older copy from sending an order twice. */
@@ -137,7 +140,7 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
   };
 
   const round = async (signal: AbortSignal) => {
-    if (deps.worker.isLeader && clock.monotonic() - countedAt >= COUNT_EVERY_MS) {
+    if (clock.monotonic() - countedAt >= COUNT_EVERY_MS) {
       countedAt = clock.monotonic();
       await epoch.advance();
       await noteCompared(pool, deps.worker.id);
