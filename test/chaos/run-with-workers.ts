@@ -2,10 +2,11 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { Spread } from "../../src/simulator/chance.ts";
 import { createRandom, drawMs } from "../../src/simulator/chance.ts";
 import type { FaultRule } from "../../src/simulator/faults.ts";
+import { type Cluster, withCluster } from "../cluster/cluster.ts";
+import type { ClusterDaemon } from "../cluster/daemon.ts";
 import type { Account } from "../support/account.ts";
+import type { CuttableLink } from "../support/cuttable-link.ts";
 import { planLoad, seedRetrievals } from "../support/lab-load.ts";
-import { type TestRedis, withRedis } from "../support/redis-server.ts";
-import { type Machine, type WorkersSite, withWorkersSite } from "../support/with-workers-site.ts";
 
 /** A run in which several daemons share the work, and bad things happen to them one after the other. */
 export interface WorkersPlan {
@@ -48,11 +49,6 @@ const DOWN_MS: Spread = [0, 3_000];
 
 /** Runs it: the load is dropped in as many parts as there are blows. */
 export async function runWithWorkers(plan: WorkersPlan): Promise<WorkersReport> {
-  if (plan.queue === "postgres") return await run(plan, undefined);
-  return await withRedis((redis) => run(plan, redis));
-}
-
-async function run(plan: WorkersPlan, redis: TestRedis | undefined): Promise<WorkersReport> {
   const random = createRandom(plan.seed);
   const load = planLoad(plan.seed, plan.orders);
   const simulator = {
@@ -61,40 +57,35 @@ async function run(plan: WorkersPlan, redis: TestRedis | undefined): Promise<Wor
     device: { startAfterMs: [50, 1_000], runMs: [100, 3_000] },
     faults: [...(plan.faults ?? []), SLOW_ANSWERS],
   } as const;
-  const options = {
-    workers: plan.workers,
-    simulator,
-    service: {
-      timeout: "1s",
-      maxRequestsPerSecond: 120,
-      surface: plan.surface ?? "request",
-      reconcile: { checks: ["200ms", "1s"], giveUpAfter: "6s" },
-    },
-    config: redis ? { queue: { backend: "redis", url: redis.url } } : {},
+  const service = {
+    timeout: "1s",
+    maxRequestsPerSecond: 120,
+    surface: plan.surface ?? "request",
+    reconcile: { checks: ["200ms", "1s"], giveUpAfter: "6s" },
   };
-  return await withWorkersSite(options, async (site) => {
-    seedRetrievals(site.simulator, load);
-    for (const machine of site.machines) await machine.start().running;
+  const { workers, queue } = plan;
+  return await withCluster({ workers, queue, simulator, service, isHarmful: true }, async (cluster) => {
+    seedRetrievals(cluster.simulator, load);
     const told: string[] = [];
     /** What is still to be made good, such as a daemon to thaw. */
     const repairs: Promise<void>[] = [];
     const perBlow = Math.ceil(load.files.length / plan.blows);
     for (let nth = 0; nth < plan.blows; nth += 1) {
       const files = load.files.slice(nth * perBlow, (nth + 1) * perBlow);
-      for (const { connector, name, content } of files) await site.lab.drop(connector, name, content);
+      for (const { connector, name, content } of files) await cluster.lab.drop(connector, name, content);
       await systemClock.sleep(drawMs(BETWEEN_BLOWS_MS, random));
-      const blow = chooseBlow(site, random, redis);
+      const blow = chooseBlow(cluster, random);
       told.push(blow.words);
       repairs.push(blow.strike());
     }
     await Promise.all(repairs);
     const repairedAt = performance.now();
-    const account = await site.waitForEnd(load.orders, plan.endWithinMs);
+    const account = await cluster.waitForEnd(load.orders, plan.endWithinMs);
     const recoveryMs = Math.round(performance.now() - repairedAt);
-    const { rows } = await site.pool.query<{ n: number }>(
+    const { rows } = await cluster.pool.query<{ n: number }>(
       "select count(*)::integer as n from orders where state = 'parked'",
     );
-    const requests = site.simulator.tally().journal.length;
+    const requests = cluster.simulator.tally().journal.length;
     return { account, blows: told, requests, uncertain: rows[0]?.n ?? 0, recoveryMs };
   });
 }
@@ -107,70 +98,75 @@ interface Blow {
 
 type Random = ReturnType<typeof createRandom>;
 
-function chooseBlow(site: WorkersSite, random: Random, redis: TestRedis | undefined): Blow {
-  const machine = site.machines[Math.floor(random.next() * site.machines.length)] as Machine;
-  const { name, links } = machine;
+function chooseBlow(cluster: Cluster, random: Random): Blow {
+  const daemon = cluster.daemons[Math.floor(random.next() * cluster.daemons.length)] as ClusterDaemon;
+  const { name, links } = daemon;
+  const { postgres, redis } = cluster;
   const frozenMs = Math.round(drawMs(FROZEN_MS, random));
   const cutMs = Math.round(drawMs(CUT_MS, random));
   const downMs = Math.round(drawMs(DOWN_MS, random));
+  const downAndUp = async (part: { crash(): Promise<void>; start(): Promise<void> }) => {
+    await part.crash();
+    await systemClock.sleep(downMs);
+    await part.start();
+  };
   const blows: Blow[] = [
     {
       words: `${name} killed, started again after ${downMs} ms`,
-      strike: async () => {
-        const { daemon } = machine;
-        if (!daemon || daemon.hasEnded) return;
-        await daemon.end("SIGKILL");
-        await systemClock.sleep(downMs);
-        machine.start();
-      },
+      strike: () =>
+        inTurn(daemon, async () => {
+          await daemon.kill();
+          await systemClock.sleep(downMs);
+          await superviseStart(daemon);
+        }),
     },
     {
       words: `${name} frozen for ${frozenMs} ms`,
-      strike: async () => {
-        machine.freeze();
-        await systemClock.sleep(frozenMs);
-        machine.thaw();
-      },
+      strike: () =>
+        inTurn(daemon, async () => {
+          daemon.pause();
+          await systemClock.sleep(frozenMs);
+          daemon.resume();
+        }),
     },
-    { words: `${name} cut off from the ledger for ${cutMs} ms`, strike: () => cut(links.ledger, cutMs) },
-    { words: `${name} cut off from the service for ${cutMs} ms`, strike: () => cut(links.service, cutMs) },
-    {
-      words: `clock of ${name} jumps`,
-      strike: async () => machine.jump(),
-    },
+    { words: `${name} cut off from the ledger for ${cutMs} ms`, strike: () => cut(links?.ledger, cutMs) },
+    { words: `${name} cut off from the service for ${cutMs} ms`, strike: () => cut(links?.service, cutMs) },
+    { words: `clock of ${name} jumps`, strike: async () => daemon.jump() },
     {
       words: `database crashes, back after ${downMs} ms`,
-      strike: () =>
-        once(site, async () => {
-          await site.server.crash();
-          await systemClock.sleep(downMs);
-          await site.server.start();
-        }),
+      strike: () => inTurn(postgres, () => downAndUp(postgres)),
     },
   ];
   if (redis) {
     blows.push({
       words: `redis crashes, back empty after ${downMs} ms`,
-      strike: () =>
-        once(redis, async () => {
-          await redis.crash();
-          await systemClock.sleep(downMs);
-          await redis.start();
-        }),
+      strike: () => inTurn(redis, () => downAndUp(redis)),
     });
   }
   return blows[Math.floor(random.next() * blows.length)] as Blow;
 }
 
-async function cut(link: { cut(): void; restore(): void }, ms: number): Promise<void> {
-  link.cut();
-  await systemClock.sleep(ms);
-  link.restore();
+/** A start without the ledger ends the daemon; whoever supervises it starts it again. */
+async function superviseStart(daemon: ClusterDaemon): Promise<void> {
+  for (;;) {
+    const isRunning = await daemon.restart().then(
+      () => true,
+      () => false,
+    );
+    if (isRunning) return;
+    await systemClock.sleep(500);
+  }
 }
 
-/** What happens to one server happens to it one after the other. */
+async function cut(link: CuttableLink | undefined, ms: number): Promise<void> {
+  link?.cut();
+  await systemClock.sleep(ms);
+  link?.restore();
+}
+
+/** What happens to one program happens to it one after the other. */
 const underWay = new WeakMap<object, Promise<void>>();
-function once(what: object, strike: () => Promise<void>): Promise<void> {
+function inTurn(what: object, strike: () => Promise<void>): Promise<void> {
   const struck = (underWay.get(what) ?? Promise.resolve()).then(strike);
   underWay.set(what, struck);
   return struck;

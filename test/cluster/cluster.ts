@@ -7,6 +7,7 @@ import { openPool } from "../../src/ledger/database.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
 import type { Account } from "../support/account.ts";
+import { type CuttableLink, openLink } from "../support/cuttable-link.ts";
 import { findPort } from "../support/find-port.ts";
 import { type LabFolder, openLabFolder } from "../support/lab-folder.ts";
 import type { PlannedOrder } from "../support/lab-load.ts";
@@ -65,6 +66,8 @@ export interface ClusterOptions {
   readonly front?:
     | ((simulatorUrl: string) => Promise<{ readonly url: string; close(): Promise<void> }>)
     | undefined;
+  /** Whether each daemon reaches the ledger and the service by networks of its own, that can be cut; and its clock can jump. */
+  readonly isHarmful?: boolean | undefined;
   /** Is called when a daemon ends and nobody asked for it here. */
   readonly onEnd?: ((daemon: string, why: string) => void) | undefined;
 }
@@ -111,7 +114,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     closers.push(() => Promise.all(daemons.map((daemon) => daemon.stop())));
     const allStarted: Promise<void>[] = [];
     for (let index = 0; index < workers; index++) {
-      const place = await layDaemon(options, shared, index);
+      const links = options.isHarmful ? await openLinks(postgres, simulator, closers) : undefined;
+      const place = await layDaemon(options, { ...shared, ...links?.urls }, index, links);
       const { daemon, started } = startClusterDaemon(place, (why) => options.onEnd?.(place.name, why));
       daemons.push(daemon);
       allStarted.push(started);
@@ -145,8 +149,38 @@ interface Shared {
   readonly queue: Readonly<Record<string, unknown>>;
 }
 
+interface Links {
+  readonly ledger: CuttableLink;
+  readonly service: CuttableLink;
+  readonly urls: Pick<Shared, "serviceUrl" | "databaseUrl">;
+}
+
+/** Networks of one daemon's own. */
+async function openLinks(
+  postgres: ClusterPostgres,
+  simulator: Simulator,
+  closers: (() => Promise<unknown>)[],
+): Promise<Links> {
+  const through = async (url: string) => {
+    const there = new URL(url);
+    const link = await openLink(Number(there.port));
+    closers.push(() => link.close());
+    there.port = String(link.port);
+    there.hostname = "127.0.0.1";
+    return [link, there.href.replace(/\/$/, "")] as const;
+  };
+  const [ledger, databaseUrl] = await through(postgres.url);
+  const [service, serviceUrl] = await through(simulator.url);
+  return { ledger, service, urls: { databaseUrl, serviceUrl } };
+}
+
 /** Writes a daemon's configuration. */
-async function layDaemon(options: ClusterOptions, shared: Shared, index: number): Promise<DaemonPlace> {
+async function layDaemon(
+  options: ClusterOptions,
+  shared: Shared,
+  index: number,
+  links: Links | undefined,
+): Promise<DaemonPlace> {
   const { folder } = options;
   const name = `worker-${index + 1}`;
   const home = join(folder, name);
@@ -176,6 +210,7 @@ async function layDaemon(options: ClusterOptions, shared: Shared, index: number)
   return {
     ...{ name, configFile, mllpPort, dataDir: config.dataDir, logFile: join(home, "daemon.log") },
     consoleUrl: `http://127.0.0.1:${consolePort}`,
+    links: links && { ledger: links.ledger, service: links.service },
   };
 }
 

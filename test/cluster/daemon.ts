@@ -1,5 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { type ChildDaemon, startChildDaemon } from "../support/child-daemon.ts";
+import type { CuttableLink } from "../support/cuttable-link.ts";
+
+const CLOCK = new URL("../support/jumping-clock.mjs", import.meta.url);
 
 /** Where a daemon of a cluster has its things. */
 export interface DaemonPlace {
@@ -11,6 +14,8 @@ export interface DaemonPlace {
   readonly consoleUrl: string;
   /** Where its MLLP connector listens. */
   readonly mllpPort: number;
+  /** Its own networks to the database and to the service, in a cluster that is harmed. */
+  readonly links: { readonly ledger: CuttableLink; readonly service: CuttableLink } | undefined;
 }
 
 /** One daemon of a cluster, in a process of its own. */
@@ -24,6 +29,8 @@ export interface ClusterDaemon extends DaemonPlace {
   pause(): void;
   /** Lets it go on (SIGCONT). */
   resume(): void;
+  /** Has its wall clock jump by an hour, in a cluster that is harmed. */
+  jump(): void;
   /** Asks it to stop (SIGTERM), after {@link resume}; gives its exit status. */
   stop(): Promise<number | null>;
   /** Starts it again, after {@link stop} where it runs; resolves once it takes orders in. */
@@ -43,13 +50,13 @@ export function startClusterDaemon(
 ): { readonly daemon: ClusterDaemon; readonly started: Promise<void> } {
   let current: ChildDaemon;
   const start = () => {
-    current = startChildDaemon(place.configFile, place.logFile);
+    current = startChildDaemon(place.configFile, place.logFile, [], place.links && `--import ${CLOCK.href}`);
     current.unexpectedEnd.catch((error: unknown) =>
       onEnd(error instanceof Error ? error.message : `${error}`),
     );
     return current.running;
   };
-  const send = (signal: "SIGSTOP" | "SIGCONT") => {
+  const send = (signal: "SIGSTOP" | "SIGCONT" | "SIGUSR2") => {
     if (!current.hasEnded) process.kill(current.pid, signal);
   };
   const stop = () => {
@@ -72,6 +79,10 @@ export function startClusterDaemon(
     },
     pause: () => send("SIGSTOP"),
     resume: () => send("SIGCONT"),
+    jump: () => {
+      // Without the clock of tests the signal would end it.
+      if (place.links) send("SIGUSR2");
+    },
     stop,
     restart: async () => {
       await stop();

@@ -15,15 +15,12 @@ export interface CuttableLink {
   close(): Promise<void>;
 }
 
-/** Where a link leads: a TCP port of this machine, or a Unix socket. */
-export type LinkEnd = { readonly port: number } | { readonly path: string };
-
-/** Puts a network before a server. */
-export async function openLink(end: LinkEnd): Promise<CuttableLink> {
+/** Puts a network before a server at a port of this machine. */
+export async function openLink(serverPort: number): Promise<CuttableLink> {
   const pairs = new Set<readonly [client: Socket, server: Socket | undefined]>();
   let isCut = false;
   const front = createServer((client) => {
-    const server = isCut ? undefined : "path" in end ? connect(end.path) : connect(end.port, "127.0.0.1");
+    const server = isCut ? undefined : connect(serverPort, "127.0.0.1");
     const pair = [client, server] as const;
     pairs.add(pair);
     for (const socket of [client, server]) {
