@@ -175,9 +175,8 @@ function join(
     roles: ROLES.filter((role) => roles.has(role)),
     connectors: config.connectors.map(({ name }) => name),
   };
-  const mayLead = roles.has("worker");
   return joinWorkers({
-    ...{ connection, pool, self, mayLead, clock, logger, onWake },
+    ...{ connection, pool, self, clock, logger, onWake },
     onDrain: () => {
       logger.info("a person asked this worker to stop");
       onDrain?.();
@@ -260,11 +259,11 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   const nudge = { current: () => {} };
   const isServiceReachable = () => membership.isSure && service.breaker.state !== "open";
   /** For what one worker does for all. */
-  const mayLead = () => membership.isLeader && isServiceReachable();
+  const mayCallForAll = () => membership.isLeader && isServiceReachable();
   const abandoned: Abandoned = { fences: new Set(), claims: new Set() };
   const restored = startRestored(config, {
     ...{ pool: ledger.pool, service, clock, logger, epoch },
-    mayCall: mayLead,
+    mayCall: mayCallForAll,
     worker: membership,
     onProgress: () => nudge.current(),
   });
@@ -317,13 +316,14 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   onClose(
     startSideLoops(config, {
       ...side,
-      mayCall: mayLead,
+      mayCall: mayCallForAll,
       mayPrune: () => membership.isLeader,
       onProgress: nudge.current,
     }),
   );
-  const refills = await startRefills(config, { ...side, mayRead: mayLead });
+  const refills = await startRefills(config, { ...side, mayRead: mayCallForAll });
   onClose(() => refills.stop());
+  membership.mayLead();
   return {
     queues,
     service,

@@ -22,7 +22,7 @@ import { startLoop } from "./side-loops.ts";
 
 /**
  * Compares the ledger with its epoch file, before anything else is done with it. A ledger that went back goes on as the older
- * copy that it is.
+ * copy that it is. A worker without a file that comes to a ledger which others work with takes their word.
  *
  * @throws Failure LEDGER_EPOCH_UNUSABLE
  */

@@ -30,6 +30,8 @@ export interface Membership {
   readonly isLeader: boolean;
   /** How many daemons submit from the ledger, this one included if it does; at least 1. */
   readonly workers: number;
+  /** From now on it may become the leader: it is ready to do what the leader does. */
+  mayLead(): void;
   /** Tells the leader that something may have become due. Cheap, however often it is called. */
   wakeLeader(): void;
   /**
@@ -47,8 +49,6 @@ export interface MembershipDeps {
   readonly connection: DatabaseConnection;
   readonly pool: pg.Pool;
   readonly self: NewWorker;
-  /** Whether it may become the leader. */
-  readonly mayLead: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Something may have become due, and this one is the leader. */
@@ -117,6 +117,8 @@ class Member implements Membership {
   #endBeat = () => {};
   #wake: NodeJS.Timeout | undefined;
   #isDrainSaid = false;
+  #mayLead = false;
+  #takingOver: Promise<void> | undefined;
 
   constructor(deps: MembershipDeps) {
     this.#deps = deps;
@@ -152,6 +154,11 @@ class Member implements Membership {
     this.#beating = this.#keepBeating();
   }
 
+  mayLead(): void {
+    this.#mayLead = true;
+    this.#endBeat();
+  }
+
   wakeLeader(): void {
     if (this.isLeader || this.#wake !== undefined) return;
     this.#wake = setTimeout(() => {
@@ -166,17 +173,20 @@ class Member implements Membership {
     if (!session || this.#locks.has(name)) return false;
     this.#locks.add(name);
     const values = [WORK_LOCK, name];
+    // A lock that was not answered may have been taken.
+    let isOthers = false;
     try {
       const { rows } = await session.client.query<{ is_ours: boolean }>(
         "select pg_try_advisory_lock($1, hashtext($2)) as is_ours",
         values,
       );
-      if (rows[0]?.is_ours !== true) return false;
+      isOthers = rows[0]?.is_ours !== true;
+      if (isOthers) return false;
       await work(() => this.#session === session && this.isSure);
       return true;
     } finally {
       this.#locks.delete(name);
-      if (!session.isOver)
+      if (!isOthers && !session.isOver)
         await session.client
           .query("select pg_advisory_unlock($1, hashtext($2))", values)
           .catch(() => undefined);
@@ -188,11 +198,14 @@ class Member implements Membership {
     this.#endBeat();
     clearTimeout(this.#wake);
     await this.#beating;
+    await this.#takingOver;
+    // What still runs may send nothing from here on: others may take over as soon as the end is noted.
+    const session = this.#session;
+    this.#session = undefined;
     await endWorker(this.#deps.pool, this.#id).catch((error: unknown) =>
       this.#deps.logger.warn({ err: error }, "it could not be noted that this worker stopped"),
     );
-    await this.#session?.client.end().catch(() => undefined);
-    this.#session = undefined;
+    await session?.client.end().catch(() => undefined);
   }
 
   async #keepBeating(): Promise<void> {
@@ -265,9 +278,9 @@ class Member implements Membership {
   }
 
   async #beat(session: Session): Promise<void> {
-    const { clock, mayLead, logger, onDrain, onWake } = this.#deps;
+    const { clock, logger, onDrain, onWake } = this.#deps;
     const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
-    const { rows } = await session.client.query<Heartbeat>(HEARTBEAT, [this.#id, mayLead]);
+    const { rows } = await session.client.query<Heartbeat>(HEARTBEAT, [this.#id, this.#mayLead]);
     const [said] = rows;
     if (!said) return this.#enterAnew();
     const wasLeader = this.#said?.isLeader === true;
@@ -281,7 +294,15 @@ class Member implements Membership {
       this.#isDrainSaid = true;
       onDrain();
     }
-    if (said.gone.length > 0) await this.#takeOver(said.gone);
+    // Beside the heartbeats: orders of a frozen worker may be locked by it for a while.
+    if (said.gone.length > 0)
+      this.#takingOver ??= this.#takeOver(said.gone)
+        .catch((error: unknown) =>
+          logger.warn({ err: error }, "a worker's work could not be taken over; it is tried again"),
+        )
+        .finally(() => {
+          this.#takingOver = undefined;
+        });
   }
 
   async #takeOver(gone: readonly number[]): Promise<void> {

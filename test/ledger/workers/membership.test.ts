@@ -24,12 +24,13 @@ async function withMember(
   const heard: string[] = [];
   const member = await joinWorkers({
     connection: { ...connection, application_name: sessionsOf(name) },
-    ...{ pool, mayLead: true, clock: systemClock, logger: silent },
+    ...{ pool, clock: systemClock, logger: silent },
     self: { name, host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: ["lims"] },
     onWake: () => heard.push("wake"),
     onDrain: () => heard.push("drain"),
   });
   try {
+    member.mayLead();
     await work(member, heard);
   } finally {
     await member.leave();
@@ -58,7 +59,8 @@ async function aDeadWorker(pool: pg.Pool): Promise<number> {
 test("of several workers one leads, and another one does when it leaves", () =>
   withLedger((ledger) =>
     withMember(ledger, "b", async (b) => {
-      expect([b.isSure, b.isLeader, b.workers]).toEqual([true, true, 1]);
+      await eventually(() => b.isLeader, WITHIN);
+      expect([b.isSure, b.workers]).toEqual([true, 1]);
       await withMember(ledger, "a", async (a) => {
         await eventually(() => b.workers === 2, WITHIN);
         expect([a.isSure, a.isLeader]).toEqual([true, false]);
@@ -89,6 +91,45 @@ test("orders of a worker whose lock is gone are taken over, with a fence that sh
     });
   }));
 
+test("while a frozen process keeps a lost worker's orders locked, the others go on, and take over once they are free", () =>
+  withLedger(async (ledger) => {
+    const { pool } = ledger;
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    await claimNext(pool, await aDeadWorker(pool));
+    const frozen = await pool.connect();
+    frozen.on("error", () => undefined);
+    await frozen.query("begin");
+    await frozen.query("select 1 from ledger, orders for update");
+    await withMember(ledger, "a", async (a) => {
+      let wasSure = true;
+      const isFree = async () => {
+        wasSure &&= a.isSure;
+        const { rows } = await pool.query<{ owner: number | null }>("select owner from orders");
+        return rows[0]?.owner === null;
+      };
+      await eventually(isFree, { withinMs: 8_000 });
+      expect(wasSure).toBe(true);
+    }).finally(() => frozen.release(true));
+  }));
+
+test("a worker that is not ready yet does not lead", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "ready", async (ready) => {
+      const starting = await joinWorkers({
+        ...{ connection: ledger.connection, pool: ledger.pool, clock: systemClock, logger: silent },
+        self: { name: "starting", host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: [] },
+        onWake: () => undefined,
+        onDrain: () => undefined,
+      });
+      await ready.leave();
+      await systemClock.sleep(1_500, AbortSignal.timeout(5_000));
+      expect([starting.isSure, starting.isLeader]).toEqual([true, false]);
+      starting.mayLead();
+      await eventually(() => starting.isLeader, WITHIN);
+      await starting.leave();
+    }),
+  ));
+
 test("a worker whose session broke goes on under its number, and acts only once it has its lock again", () =>
   withLedger((ledger) =>
     withMember(ledger, "a", async (a) => {
@@ -116,6 +157,7 @@ test("so does one whose connection broke without the server's knowing", () =>
 test("a worker that was frozen for longer than its lease is taken for dead though its lock is held, and goes on as a new one", () =>
   withLedger((ledger) =>
     withMember(ledger, "frozen", async (frozen) => {
+      await eventually(() => frozen.isLeader, WITHIN);
       const { id } = frozen;
       await silence(ledger.pool, id, 16);
       expect((await takeOver(ledger.pool, [id])).workers).toEqual([{ id, name: "frozen" }]);
@@ -152,6 +194,7 @@ test("a transaction in which nothing comes any more is over before its worker is
 test("a worker that was silent for a moment only keeps what it has", () =>
   withLedger((ledger) =>
     withMember(ledger, "slow", async (slow) => {
+      await eventually(() => slow.isLeader, WITHIN);
       await silence(ledger.pool, slow.id, 6);
       expect((await takeOver(ledger.pool, [slow.id])).workers).toEqual([]);
     }),
@@ -170,7 +213,9 @@ test("orders are handed over by the leader alone", () =>
   withLedger(async (ledger) => {
     const { pool } = ledger;
     await commit(pool, [aRecord(1, [anOrder()])]);
-    await withMember(ledger, "a", async ({ id }) => {
+    await withMember(ledger, "a", async (a) => {
+      const { id } = a;
+      await eventually(() => a.isLeader, WITHIN);
       const take = (leader: number) => takeWaiting(pool, { leader, limit: 10, doesParkedBlock: false });
       expect(await take(id + 1)).toBeUndefined();
       expect((await take(id))?.orderIds).toHaveLength(1);
@@ -222,7 +267,7 @@ test("the leader is woken by what another worker took in", () =>
   withLedger((ledger) =>
     withMember(ledger, "a", (a, heard) =>
       withMember(ledger, "b", async (b) => {
-        expect(a.isLeader).toBe(true);
+        await eventually(() => a.isLeader, WITHIN);
         const before = heard.length;
         b.wakeLeader();
         await eventually(() => heard.length > before, WITHIN);
@@ -233,6 +278,7 @@ test("the leader is woken by what another worker took in", () =>
 test("a worker that a person asks to stop hears of it once, and leads no more", () =>
   withLedger((ledger) =>
     withMember(ledger, "a", async (a, heard) => {
+      await eventually(() => a.isLeader, WITHIN);
       expect(await drainWorkers(ledger.pool, { name: "nobody" }, BY)).toEqual([]);
       expect(await drainWorkers(ledger.pool, { name: "a" }, BY)).toEqual([a.id]);
       await eventually(() => heard.includes("drain") && !a.isLeader, WITHIN);
