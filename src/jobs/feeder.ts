@@ -71,6 +71,11 @@ const CLAMP_EVERY_MS = 300_000;
 /** A job that should be there is missed after this. */
 const LOST_AFTER_MS = 5_000;
 const SWEEP_BATCH = 200;
+/**
+ * A claim that was not answered may wait for a lock at the server, and come about for as long as any statement may take; nobody
+ * else takes its orders from a worker that lives.
+ */
+const CLAIM_MAY_COME_FOR_MS = 130_000;
 /** Nudges within this time are answered with one look. */
 const GATHER_NUDGES_MS = 20;
 
@@ -78,6 +83,7 @@ const GATHER_NUDGES_MS = 20;
 export function startFeeder(deps: FeederDeps): Feeder {
   const stopping = new AbortController();
   const polledAtByFacility = new Map<number, number>();
+  const claimGivenUpAt = new Map<number, number>();
   let wake: (() => void) | undefined;
   let isNudged = false;
   let sweptAt = Number.NEGATIVE_INFINITY;
@@ -96,7 +102,7 @@ export function startFeeder(deps: FeederDeps): Feeder {
     const now = deps.clock.monotonic();
     if (now - sweptAt >= SWEEP_EVERY_MS) {
       sweptAt = now;
-      await giveBack(deps);
+      await giveBack(deps, claimGivenUpAt);
       if (worker.isLeader) await findLostJobs(deps);
     }
     if (now - clampedAt >= CLAMP_EVERY_MS && worker.isLeader) {
@@ -217,14 +223,23 @@ async function clampLongPauses({ pool, logger, settings }: FeederDeps): Promise<
 }
 
 /** Gives back the orders that this worker's jobs gave up while the ledger was away; the leader also those of workers that ended. */
-async function giveBack({ pool, worker, abandoned, logger }: FeederDeps): Promise<void> {
+async function giveBack(
+  { pool, worker, abandoned, clock, logger }: FeederDeps,
+  claimGivenUpAt: Map<number, number>,
+): Promise<void> {
   const [fences, claims] = [[...abandoned.fences], [...abandoned.claims]];
   if (!worker.isLeader && fences.length + claims.length === 0) return;
   const released = await inTransaction(pool, (client) =>
     releaseAbandoned(client, worker.id, { fences, claims }),
   );
   for (const fence of fences) abandoned.fences.delete(fence);
-  for (const id of claims) abandoned.claims.delete(id);
+  const now = clock.monotonic();
+  for (const batch of claims) {
+    const since = claimGivenUpAt.get(batch) ?? now;
+    claimGivenUpAt.set(batch, since);
+    if (now - since >= CLAIM_MAY_COME_FOR_MS) abandoned.claims.delete(batch);
+  }
+  for (const batch of claimGivenUpAt.keys()) if (!abandoned.claims.has(batch)) claimGivenUpAt.delete(batch);
   if (released > 0) logger.warn({ orders: released }, "orders were taken back that nobody works on");
 }
 

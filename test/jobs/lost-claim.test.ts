@@ -2,12 +2,17 @@ import { expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
 import { phi } from "../../src/core/phi.ts";
+import { startFeeder } from "../../src/jobs/feeder.ts";
+import { openQueues } from "../../src/jobs/queues.ts";
 import type { SubmitDeps } from "../../src/jobs/submit/deps.ts";
 import { submitBatch } from "../../src/jobs/submit/submit.ts";
+import { openPool } from "../../src/ledger/database.ts";
 import { withCutWay } from "../support/cut-way.ts";
+import { eventually } from "../support/eventually.ts";
 import { handOver, loseWorker } from "../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
+import { standIn } from "../support/worker.ts";
 
 const OWNER = 1;
 
@@ -37,6 +42,55 @@ test("an order whose claim came about unheard, since the connection broke, is gi
       const { fences, claims } = abandoned;
       expect(await loseWorker(pool, OWNER, { fences: [...fences], claims: [...claims] })).toBe(1);
       expect(await states()).toEqual([{ state: "received", owner: null }]);
+    }),
+  ));
+
+test("a claim that comes about only after its worker gave it up is given back all the same", () =>
+  withLedger((ledger) =>
+    withCutWay(ledger, async (way) => {
+      const { pool, connection } = ledger;
+      const me = await standIn(pool);
+      await commit(pool, [aRecord(1, [anOrder({ placerOrderNumber: "A-1" })])]);
+      const [due] = await handOver(pool);
+      if (due === undefined) throw new Error("nothing is due");
+      const abandoned = { fences: new Set<number>(), claims: new Set<number>() };
+      const common = { clock: systemClock, logger: silent, abandoned };
+      const worker = { id: me.id, isSure: true, isLeader: false, workers: 1 };
+      const holder = await pool.connect();
+      await holder.query("begin");
+      await holder.query("select 1 from orders for update");
+      const cut = way.cutAt("set state = 'submitting'", "server");
+      const deps = { ...common, pool: way.pool, worker } as unknown as SubmitDeps;
+      await expect(submitBatch(due.batch, deps, AbortSignal.timeout(60_000))).rejects.toMatchObject({
+        code: "LEDGER_UNAVAILABLE",
+      });
+      const orphan = await cut;
+      const queuePool = openPool({ connection, schema: "bullmq", max: 4, applicationName: "test" }, silent);
+      const queues = await openQueues({ kind: "postgres", pool: queuePool }, silent);
+      const feeder = startFeeder({
+        ...{ ...common, pool, queues, worker, isServiceReachable: () => false, mayTryLab: () => false },
+        maySubmit: async () => true,
+        settings: {
+          ...{ window: 10, batchSize: 10, tickMs: 20, pollPauseMs: 1_000, longestPauseMs: 1_000 },
+          ...{ connectors: new Set<string>(), gatherMsByConnector: new Map(), doesParkedBlock: false },
+        },
+      });
+      try {
+        // The feeder has looked for the claim, which has not come about yet.
+        await systemClock.sleep(1_000);
+        await holder.query("commit");
+        await orphan.isDone;
+        const order = async () => (await pool.query("select state, owner from orders")).rows[0];
+        expect(await order()).toEqual({ state: "submitting", owner: me.id });
+        await eventually(async () => (await order()).owner === null, { withinMs: 6_000 });
+        expect(await order()).toEqual({ state: "received", owner: null });
+      } finally {
+        holder.release();
+        await feeder.stop();
+        await queues.close(500);
+        await queuePool.end();
+        await me.leave();
+      }
     }),
   ));
 

@@ -63,11 +63,11 @@ async function claim(batch: number, deps: SubmitDeps): Promise<Step[]> {
   const { id: workerId } = deps.worker;
   try {
     const orders = await claimBatch(pool, batch, workerId);
+    abandoned.claims.delete(batch);
     const fresh = orders.flatMap(({ id, intent }) => (intent === undefined ? [id] : []));
     const matches = await findMatches(pool, fresh);
     const labelHolders = await findLabelHolders(pool, settings.labelOfTwoSubjects === "park" ? fresh : []);
     const restored = fresh.length > 0 ? await findRestored(pool) : undefined;
-    abandoned.claims.delete(batch);
     return orders.map((order) => ({
       order,
       workerId,
