@@ -253,8 +253,10 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     applicationName: "cryobridge-queue",
   });
   onClose(close);
-  const queues = await openQueues(backend, logger);
+  const connectorNames = config.connectors.map(({ name }) => name);
+  const queues = await openQueues(backend, connectorNames, logger);
   onClose(() => queues.close(config.worker.stopWithinMs));
+  for (const { message, hint } of await queues.findRisks()) logger.warn({ hint }, message);
 
   const nudge = { current: () => {} };
   const isServiceReachable = () => membership.isSure && service.breaker.state !== "open";
@@ -289,7 +291,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
         config.service.reconcile.giveUpAfterMs,
         LONGEST_RETRY_MS,
       ),
-      connectors: new Set(config.connectors.map((connector) => connector.name)),
+      connectors: new Set(connectorNames),
       gatherMsByConnector: new Map(
         config.connectors.flatMap((connector) =>
           connector.type === "csv-drop" ? [[connector.name, connector.resultsEveryMs] as const] : [],
@@ -331,6 +333,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     troubles: () => {
       const troubles: string[] = [];
       if (!membership.isSure) troubles.push("the ledger does not answer: nothing is sent until it does");
+      if (queues.trouble) troubles.push(queues.trouble);
       if (service.breaker.opening) troubles.push(serviceTrouble(service.breaker.opening, clock.now()));
       if (clock.monotonic() - feeder.lastLookAt > FEEDER_SILENT_MS)
         troubles.push("the feeder has not read the ledger for two minutes");
@@ -391,7 +394,7 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
     await trackFacility(facilityId, track, signal);
     nudge();
   });
-  await queues.work("deliver", Math.max(1, config.connectors.length), async ({ connector }, signal) => {
+  await queues.work("deliver", 1, async ({ connector }, signal) => {
     // One worker at a time, so that what an order's lane holds back leaves in its order.
     await membership.exclusively(`deliver ${connector}`, (isHeld) =>
       deliverConnector(connector, { ...deliver, mayDeliver: isHeld }, signal),

@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
-import type { QueueBackend } from "../jobs/queues.ts";
+import type { QueueBackend } from "../jobs/queue-place.ts";
 import { type DatabaseConnection, openPool } from "../ledger/database.ts";
 import { startEmbeddedPostgres } from "../ledger/embedded/embedded-postgres.ts";
 import { migrateLedger } from "../ledger/migrate.ts";

@@ -97,7 +97,8 @@ export async function withQueues<T>(
     applicationName: "cryobridge-cli-queue",
   });
   try {
-    const queues = await openQueues(backend, session.logger);
+    const connectors = config.connectors.map(({ name }) => name);
+    const queues = await openQueues(backend, connectors, session.logger);
     try {
       return await work(queues);
     } finally {

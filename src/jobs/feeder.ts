@@ -16,7 +16,7 @@ import { findDueFacilities } from "../ledger/orders/tracking.ts";
 import { findDueConnectors } from "../ledger/results/deliveries.ts";
 import { findOpenConnectors } from "../ledger/results/outcomes.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
-import type { JobQueues, NewJob, QueueName } from "./queues.ts";
+import type { JobQueues, NewJob } from "./queues.ts";
 import type { Abandoned } from "./submit/deps.ts";
 
 export interface FeederSettings {
@@ -248,7 +248,7 @@ async function findLostJobs(deps: FeederDeps): Promise<void> {
   const handedOver = await findHandedOver(deps.pool, { olderThanMs: LOST_AFTER_MS, limit: SWEEP_BATCH });
   if (handedOver.length === 0) return;
   const jobIdOf = (batch: number) => submitJob(batch).jobId;
-  const existing = await deps.queues.findExisting("submit" satisfies QueueName, handedOver.map(jobIdOf));
+  const existing = await deps.queues.findExisting(handedOver.map(jobIdOf));
   const lost = handedOver.filter((batch) => !existing.has(jobIdOf(batch)));
   await putBack(deps.pool, lost);
   if (lost.length > 0)

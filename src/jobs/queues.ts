@@ -1,15 +1,8 @@
-import {
-  createPostgresBackend,
-  Queue,
-  type QueueOptions,
-  runMigrations,
-  Worker,
-  type WorkerOptions,
-} from "bullmq";
-import { Cluster, Redis } from "ioredis";
+import { Queue, type QueueOptions, runMigrations, Worker, type WorkerOptions } from "bullmq";
 import type pg from "pg";
 import { Failure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
+import { openPlace, type QueueBackend, type QueueRisk } from "./queue-place.ts";
 
 /** The queues and what their jobs carry: ids only, never a patient's values. */
 export interface JobData {
@@ -38,47 +31,19 @@ export interface JobView {
   readonly addedAt: Date;
 }
 
-/** Where BullMQ keeps its jobs. */
-export type QueueBackend =
-  /** A pool whose search path begins with `bullmq`; the caller ends it. */
-  | { readonly kind: "postgres"; readonly pool: pg.Pool }
-  | {
-      readonly kind: "redis";
-      /** Begins every key. Several ledgers may share a server, so it must be this ledger's own. */
-      readonly prefix: string;
-      readonly url?: string | undefined;
-      readonly sentinels?:
-        | {
-            readonly name: string;
-            readonly nodes: readonly { readonly host: string; readonly port: number }[];
-          }
-        | undefined;
-      readonly cluster?: readonly { readonly host: string; readonly port: number }[] | undefined;
-      readonly username?: string | undefined;
-      readonly password?: string | undefined;
-      /** TLS to sentinels and cluster nodes; a url says so itself. */
-      readonly tls?: boolean | undefined;
-    };
-
 /** Our use of BullMQ, and the only place that knows it. */
 export interface JobQueues {
   /** @throws Failure QUEUE_UNAVAILABLE when the queue doesn't answer in time; the jobs may or may not be there. */
   add<Name extends QueueName>(queue: Name, jobs: readonly NewJob<Name>[]): Promise<void>;
-  /**
-   * Forgets every job. For the one process that works the queues off, before it begins: a job that an earlier process
-   * died with would hold back new ones of the same id until BullMQ takes it for stalled.
-   *
-   * @throws Failure QUEUE_UNAVAILABLE
-   */
-  clear(): Promise<void>;
-  /** Which of these jobs exist, in any state. */
-  findExisting(queue: QueueName, jobIds: readonly string[]): Promise<Set<string>>;
+  /** Which of these jobs of the submit queue wait or run. */
+  findExisting(jobIds: readonly string[]): Promise<Set<string>>;
   /** How many jobs are in each state, by queue. */
   counts(): Promise<Record<QueueName, Record<string, number>>>;
   /** Jobs in any state, at most `limit` a queue. */
   list(queue: QueueName, limit: number): Promise<JobView[]>;
   /**
-   * Begins to run a queue's jobs. `run` records every failure itself; what it still throws is logged.
+   * Begins to run a queue's jobs; of the queue `deliver` as many at once for each connector. `run` records every failure
+   * itself; what it still throws is logged.
    *
    * @throws Failure QUEUE_UNAVAILABLE when the queue's server can't be reached.
    */
@@ -87,59 +52,84 @@ export interface JobQueues {
     concurrency: number,
     run: (data: JobData[Name], signal: AbortSignal) => Promise<void>,
   ): Promise<void>;
+  /** Settings of the server under which jobs may get lost. @throws Failure QUEUE_UNAVAILABLE */
+  findRisks(): Promise<QueueRisk[]>;
+  /** Why nothing can be handed out right now. */
+  readonly trouble: string | undefined;
   /** Stops taking jobs, waits for those in hand, and gives up on them after the deadline. */
   close(deadlineMs: number): Promise<void>;
 }
 
 /** The queue must answer within this; neither of ioredis's own settings bounds a lost reply. */
 const ANSWER_WITHIN_MS = 15_000;
+/** For how long a failure to add jobs is trouble when no more were added, ms: others may have done what was to be done. */
+const FAILURE_LASTS_MS = 30_000;
 /** Jobs whose process died are run again however often that happens: the ledger's counts decide when to stop. */
 const STALLED_AS_OFTEN_AS_IT_TAKES = 1_000_000;
 /**
- * A job whose end could not be noted, because the server was away just then, is given out again once its lock has run out
- * and two looks for stalled jobs have seen it: 10 to 20 s. Until then no job of the same id is taken in.
+ * A job whose worker died, or whose end could not be noted because the server was away just then, is given out again once
+ * its lock has run out and two looks for stalled jobs have seen it: after 6.5 s at most. Until then no job of the same id
+ * is taken in.
  */
-const LOCK_MS = 10_000;
-const LOOK_FOR_STALLED_MS = 5_000;
+const LOCK_MS = 4_000;
+const LOOK_FOR_STALLED_MS = 2_500;
 /** How long a worker waits before it tries an unreachable server again; BullMQ's own 15 s would be added to each outage. */
 const RETRY_CONNECTION_MS = 1_000;
+/** Many connections have the same trouble; it is logged once in this time, ms. */
+const SAY_AGAIN_MS = 10_000;
 /** SQLSTATE of a missing table, function or schema: somebody dropped the queues' schema. */
 const SCHEMA_GONE = new Set(["42P01", "42883", "3F000"]);
 /** What a job that has to stop gets to end in. */
 const AFTER_ABORT_MS = 2_000;
 const JOB_STATES = ["waiting", "active", "delayed", "prioritized", "completed", "failed"] as const;
 
-type Connect = () => { readonly options: Record<string, unknown>; readonly backend: unknown };
-
 /**
- * Opens the queues, and creates or updates their tables where PostgreSQL keeps them.
+ * Opens the queues, and creates or updates their tables where PostgreSQL keeps them. BullMQ has a queue `deliver-…` for each
+ * of the connectors, so that no daemon is given the results of a connector that it doesn't have.
  *
  * @throws Failure QUEUE_UNAVAILABLE when the server can't be reached.
  */
-export async function openQueues(backend: QueueBackend, logger: Logger): Promise<JobQueues> {
+export async function openQueues(
+  backend: QueueBackend,
+  connectors: readonly string[],
+  logger: Logger,
+): Promise<JobQueues> {
   if (backend.kind === "postgres") await reached(migrate(backend.pool));
-  const { connect, disconnect } = connector(backend);
-  const onError = (error: Error) => logger.warn({ err: error }, "the job queue's connection has trouble");
-  const create = (name: QueueName): Queue => {
-    const { options, backend: factory } = connect();
+  const place = openPlace(backend);
+  const said = { message: "", at: Number.NEGATIVE_INFINITY };
+  const onError = (error: Error) => {
+    const at = performance.now();
+    if (error.message === said.message && at - said.at < SAY_AGAIN_MS) return;
+    Object.assign(said, { message: error.message, at });
+    logger.warn({ err: error }, "the job queue has trouble");
+  };
+  const create = (name: string): Queue => {
     const queue = new Queue(
       name,
       {
-        ...options,
+        ...place.options,
         defaultJobOptions: { removeOnComplete: true, removeOnFail: true, attempts: 1 },
       } as QueueOptions,
-      factory as never,
+      place.backend as never,
     );
     queue.on("error", onError);
     return queue as Queue;
   };
-  const queues = Object.fromEntries(QUEUE_NAMES.map((name) => [name, create(name)])) as Record<
-    QueueName,
-    Queue
-  >;
-  await Promise.all(Object.values(queues).map(ready));
+  const queuesOf: Readonly<Record<QueueName, ReadonlyMap<string, Queue>>> = {
+    submit: new Map([["submit", create("submit")]]),
+    track: new Map([["track", create("track")]]),
+    deliver: new Map(connectors.map((connector) => [connector, create(`deliver-${connector}`)])),
+  };
+  const all = QUEUE_NAMES.flatMap((name) => [...queuesOf[name].values()]);
+  try {
+    await Promise.all(all.map(ready));
+  } catch (error) {
+    place.close();
+    throw error;
+  }
   const workers: Worker[] = [];
   const stopping = new AbortController();
+  let failedAt = Number.NEGATIVE_INFINITY;
   const repaired = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
       return await work();
@@ -152,87 +142,115 @@ export async function openQueues(backend: QueueBackend, logger: Logger): Promise
   };
 
   return {
-    add: async (queue, jobs) => {
-      if (jobs.length === 0) return;
-      const bulk = jobs.map(({ jobId, data, isUrgent = false }) => ({
-        name: queue,
-        data,
-        opts: { jobId, lifo: isUrgent },
-      }));
-      await repaired(() => inTime(queues[queue].addBulk(bulk)));
+    add: async (name, jobs) => {
+      const jobsByKey = Map.groupBy(jobs, ({ data }) => ("connector" in data ? data.connector : name));
+      try {
+        for (const [key, ofQueue] of jobsByKey) {
+          const queue = queuesOf[name].get(key);
+          if (!queue) throw new RangeError(`connector ${key} has no queue`);
+          const bulk = ofQueue.map(({ jobId, data, isUrgent = false }) => ({
+            name,
+            data,
+            opts: { jobId, lifo: isUrgent },
+          }));
+          await repaired(() => inTime(addAll(queue, bulk, backend.kind === "redis")));
+        }
+        if (jobs.length > 0) failedAt = Number.NEGATIVE_INFINITY;
+      } catch (error) {
+        failedAt = performance.now();
+        throw error;
+      }
     },
-    clear: async () => {
-      await inTime(Promise.all(QUEUE_NAMES.map((name) => queues[name].obliterate({ force: true }))));
-    },
-    findExisting: async (queue, jobIds) => {
-      const found = await inTime(Promise.all(jobIds.map((jobId) => queues[queue].getJob(jobId))));
-      return new Set(found.flatMap((job) => job?.id ?? []));
+    findExisting: async (jobIds) => {
+      const queue = queuesOf.submit.get("submit") as Queue;
+      // A job that waits in no list is none, whatever else a server has kept of it.
+      const states = await inTime(Promise.all(jobIds.map((jobId) => queue.getJobState(jobId))));
+      return new Set(jobIds.filter((_jobId, at) => states[at] !== "unknown"));
     },
     counts: async () => {
-      const counted = await inTime(Promise.all(QUEUE_NAMES.map((name) => queues[name].getJobCounts())));
-      return Object.fromEntries(QUEUE_NAMES.map((name, index) => [name, counted[index] ?? {}])) as Record<
-        QueueName,
-        Record<string, number>
-      >;
-    },
-    list: async (queue, limit) => {
-      const byState = await inTime(
-        Promise.all(JOB_STATES.map((state) => queues[queue].getJobs([state], 0, limit - 1))),
+      const countQueue = async (name: QueueName) => {
+        const total: Record<string, number> = {};
+        const counted = await Promise.all([...queuesOf[name].values()].map((queue) => queue.getJobCounts()));
+        for (const counts of counted)
+          for (const [state, count] of Object.entries(counts)) total[state] = (total[state] ?? 0) + count;
+        return total;
+      };
+      const [submit, track, deliver] = await inTime(
+        Promise.all([countQueue("submit"), countQueue("track"), countQueue("deliver")]),
       );
-      return byState.flatMap((jobs, index) =>
-        jobs.map((job) => ({
-          queue,
-          jobId: String(job.id),
-          state: JOB_STATES[index] as string,
-          data: job.data as unknown,
-          attempts: job.attemptsStarted ?? 0,
-          addedAt: new Date(job.timestamp),
-        })),
-      );
+      return { submit, track, deliver };
     },
-    work: async (queue, concurrency, run) => {
-      const { options, backend: factory } = connect();
+    list: async (name, limit) => {
+      const asked = [...queuesOf[name].values()].flatMap((queue) =>
+        JOB_STATES.map(async (state) =>
+          (await queue.getJobs([state], 0, limit - 1)).map((job) => ({
+            queue: name,
+            jobId: String(job.id),
+            state,
+            data: job.data as unknown,
+            attempts: job.attemptsStarted ?? 0,
+            addedAt: new Date(job.timestamp),
+          })),
+        ),
+      );
+      return (await inTime(Promise.all(asked))).flat();
+    },
+    work: async (name, concurrency, run) => {
       const running = new Set<string>();
-      const worker = new Worker(
-        queue,
-        async (job) => {
-          const jobId = String(job.id);
-          // A job whose lock ran out, as when this process was stopped for a while, is given out again while it runs.
-          if (running.has(jobId)) return;
-          running.add(jobId);
-          try {
-            await run(job.data as never, stopping.signal);
-          } catch (error) {
-            if (!stopping.signal.aborted)
-              logger.error({ err: error, queue, jobId }, "a job failed; the ledger will have it done again");
-          } finally {
-            running.delete(jobId);
-          }
-        },
-        {
-          ...options,
-          concurrency,
-          maxStalledCount: STALLED_AS_OFTEN_AS_IT_TAKES,
-          lockDuration: LOCK_MS,
-          stalledInterval: LOOK_FOR_STALLED_MS,
-          runRetryDelay: RETRY_CONNECTION_MS,
-          removeOnComplete: { count: 0 },
-          removeOnFail: { count: 0 },
-          drainDelay: 5,
-          autorun: false,
-        } as WorkerOptions,
-        factory as never,
-      );
-      worker.on("error", onError);
-      workers.push(worker as Worker);
-      // A worker that starts before its connection is ready remembers the failure for good and spins on it.
-      await ready(worker);
-      void worker.run();
+      for (const queue of queuesOf[name].values()) {
+        const worker = new Worker(
+          queue.name,
+          async (job) => {
+            const jobId = String(job.id);
+            // A job whose lock ran out, as when this process was stopped for a while, is given out again while it runs; and of
+            // a job that a full Redis threw away there may be no more than its id.
+            if (running.has(jobId) || !job.name) return;
+            running.add(jobId);
+            try {
+              await run(job.data as never, stopping.signal);
+            } catch (error) {
+              if (!stopping.signal.aborted)
+                logger.error(
+                  { err: error, queue: name, jobId },
+                  "a job failed; the ledger will have it done again",
+                );
+            } finally {
+              running.delete(jobId);
+            }
+          },
+          {
+            ...place.options,
+            concurrency,
+            maxStalledCount: STALLED_AS_OFTEN_AS_IT_TAKES,
+            lockDuration: LOCK_MS,
+            stalledInterval: LOOK_FOR_STALLED_MS,
+            runRetryDelay: RETRY_CONNECTION_MS,
+            removeOnComplete: { count: 0 },
+            removeOnFail: { count: 0 },
+            drainDelay: 5,
+            autorun: false,
+          } as WorkerOptions,
+          place.backend as never,
+        );
+        worker.on("error", onError);
+        workers.push(worker as Worker);
+        // A worker that starts before its connection is ready remembers the failure for good and spins on it.
+        await ready(worker);
+        void worker.run();
+      }
+    },
+    findRisks: () => reached(inTime(place.findRisks())),
+    get trouble() {
+      if (!place.isUp())
+        return "the job queue's server can't be reached: orders are taken in, and wait (QUEUE_UNAVAILABLE)";
+      if (performance.now() - failedAt < FAILURE_LASTS_MS)
+        return "the job queue takes no jobs, the log says why: orders are taken in, and wait (QUEUE_UNAVAILABLE)";
+      return undefined;
     },
     close: async (deadlineMs) => {
       const giveUp = setTimeout(() => stopping.abort(new Error("stopping")), deadlineMs);
-      const all = [...workers, ...Object.values(queues)];
-      const closed = Promise.allSettled(all.map((each) => each.close()));
+      const parts = [...workers, ...all];
+      const closed = Promise.allSettled(parts.map((each) => each.close()));
       // BullMQ's close waits without limit for jobs that don't end, and when its server is out of reach.
       const late = new Promise<"late">((resolve) =>
         setTimeout(resolve, deadlineMs + AFTER_ABORT_MS, "late").unref(),
@@ -240,10 +258,29 @@ export async function openQueues(backend: QueueBackend, logger: Logger): Promise
       const isLate = (await Promise.race([closed, late])) === "late";
       clearTimeout(giveUp);
       // Connections that are still in use would keep the caller's pool from ending.
-      if (isLate) for (const each of all) void each.disconnect().catch(() => undefined);
-      disconnect();
+      if (isLate) for (const each of parts) void each.disconnect().catch(() => undefined);
+      place.close();
     },
   };
+}
+
+/**
+ * Adds jobs. A Redis that throws keys away may have kept a job and not its place in the queue: such a job would keep every
+ * later one of its id from being added.
+ */
+async function addAll(
+  queue: Queue,
+  bulk: Parameters<Queue["addBulk"]>[0],
+  mayForget: boolean,
+): Promise<void> {
+  await queue.addBulk(bulk);
+  if (!mayForget) return;
+  const idOf = ({ opts }: (typeof bulk)[number]) => opts?.jobId as string;
+  const states = await Promise.all(bulk.map((job) => queue.getJobState(idOf(job))));
+  const placeless = bulk.filter((_job, at) => states[at] === "unknown");
+  const removed = await Promise.all(placeless.map((job) => queue.remove(idOf(job))));
+  const again = placeless.filter((_job, at) => removed[at] === 1);
+  if (again.length > 0) await queue.addBulk(again);
 }
 
 function isSchemaGone(error: unknown): boolean {
@@ -257,35 +294,6 @@ async function migrate(pool: pg.Pool): Promise<void> {
   } finally {
     client.release();
   }
-}
-
-function connector(backend: QueueBackend): { connect: Connect; disconnect: () => void } {
-  if (backend.kind === "postgres") {
-    return {
-      connect: () => ({ options: { connection: backend.pool }, backend: createPostgresBackend }),
-      disconnect: () => {},
-    };
-  }
-  const redis = openRedis(backend);
-  return {
-    connect: () => ({ options: { connection: redis, prefix: backend.prefix }, backend: undefined }),
-    disconnect: () => redis.disconnect(),
-  };
-}
-
-function openRedis(backend: Extract<QueueBackend, { kind: "redis" }>): Redis | Cluster {
-  const options = {
-    maxRetriesPerRequest: null,
-    ...(backend.username === undefined ? {} : { username: backend.username }),
-    ...(backend.password === undefined ? {} : { password: backend.password }),
-    ...(backend.tls ? { tls: {} } : {}),
-  };
-  if (backend.cluster) return new Cluster([...backend.cluster], { redisOptions: options });
-  if (backend.sentinels) {
-    const { name, nodes } = backend.sentinels;
-    return new Redis({ ...options, name, sentinels: [...nodes] });
-  }
-  return new Redis(backend.url ?? "redis://127.0.0.1:6379", options);
 }
 
 async function ready(part: { waitUntilReady(): Promise<unknown> }): Promise<void> {

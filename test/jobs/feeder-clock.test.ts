@@ -74,7 +74,7 @@ test("the feeder looks for it by itself", () =>
     const { pool, connection } = ledger;
     const settings = { connection, schema: "bullmq", max: 4, applicationName: "test" };
     const queuePool = openPool(settings, silent);
-    const queues = await openQueues({ kind: "postgres", pool: queuePool }, silent);
+    const queues = await openQueues({ kind: "postgres", pool: queuePool }, [], silent);
     const feeder = startFeeder({
       pool,
       queues,

@@ -66,7 +66,7 @@ test("a claim that comes about only after its worker gave it up is given back al
       });
       const orphan = await cut;
       const queuePool = openPool({ connection, schema: "bullmq", max: 4, applicationName: "test" }, silent);
-      const queues = await openQueues({ kind: "postgres", pool: queuePool }, silent);
+      const queues = await openQueues({ kind: "postgres", pool: queuePool }, [], silent);
       const feeder = startFeeder({
         ...{ ...common, pool, queues, worker, isServiceReachable: () => false, mayTryLab: () => false },
         maySubmit: async () => true,

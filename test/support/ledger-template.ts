@@ -26,7 +26,7 @@ export async function createLedgerTemplate(server: EmbeddedConnection): Promise<
   const pool = openPool({ connection, schema: "cryobridge", max: 1, applicationName: "test" }, silent);
   const queue = openPool({ connection, schema: "bullmq", max: 4, applicationName: "test" }, silent);
   await migrateLedger(pool);
-  const queues = await openQueues({ kind: "postgres", pool: queue }, silent);
+  const queues = await openQueues({ kind: "postgres", pool: queue }, [], silent);
   await queues.close(0);
   await queue.end();
   const { shape, used } = await lookAtLedger(pool);

@@ -11,7 +11,7 @@ import { type Finding, type Findings, failed, failedBy, ok, warning } from "./re
 export async function* checkDatabaseAndQueue(config: OpenSite["config"], session: Session): Findings {
   const found: Finding[] = [];
   const work = async (site: OpenSite) => {
-    found.push(...(await checkDatabase(site)), await checkQueue(site, session));
+    found.push(...(await checkDatabase(site)), ...(await checkQueue(site, session)));
     for (const left of await readOrphaned(site.pool, site.config))
       found.push(warning(`connector ${left.connector}`, describeOrphaned(left), hintForOrphaned(left)));
   };
@@ -53,13 +53,19 @@ async function checkDatabase({ pool, isEmbedded }: OpenSite): Promise<Finding[]>
   ];
 }
 
-async function checkQueue(site: OpenSite, session: Session): Promise<Finding> {
+async function checkQueue(site: OpenSite, session: Session): Promise<Finding[]> {
   try {
-    const counts = await withQueues(session, site, (queues) => queues.counts());
+    const { counts, risks } = await withQueues(session, site, async (queues) => ({
+      counts: await queues.counts(),
+      risks: await queues.findRisks(),
+    }));
     const jobs = Object.values(counts).flatMap((states) => Object.values(states));
     const total = jobs.reduce((sum, count) => sum + count, 0);
-    return ok("queue", `${site.config.queue.backend} answers; ${total} jobs in it`);
+    return [
+      ok("queue", `${site.config.queue.backend} answers; ${total} jobs in it`),
+      ...risks.map(({ message, hint }) => warning("queue", message, hint)),
+    ];
   } catch (error) {
-    return failedBy("queue", error, EXIT.unreachable);
+    return [failedBy("queue", error, EXIT.unreachable)];
   }
 }

@@ -1,0 +1,160 @@
+import { createRedisBackend, PostgresConnection, PostgresQueueBackend } from "bullmq";
+import { Cluster, Redis } from "ioredis";
+import type pg from "pg";
+import { systemClock } from "../core/clock.ts";
+
+interface Node {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where BullMQ keeps its jobs. */
+export type QueueBackend =
+  /** A pool whose search path begins with `bullmq`; the caller ends it. */
+  | { readonly kind: "postgres"; readonly pool: pg.Pool }
+  | {
+      readonly kind: "redis";
+      /** Begins every key. Several ledgers may share a server, so it must be this ledger's own. */
+      readonly prefix: string;
+      readonly url?: string | undefined;
+      readonly sentinels?: { readonly name: string; readonly nodes: readonly Node[] } | undefined;
+      readonly cluster?: readonly Node[] | undefined;
+      readonly username?: string | undefined;
+      readonly password?: string | undefined;
+      /** TLS to sentinels, to the server that they name, and to cluster nodes; a url says so itself. */
+      readonly tls?: boolean | undefined;
+    };
+type RedisBackend = Extract<QueueBackend, { kind: "redis" }>;
+
+/** A setting of the server under which jobs may get lost, and how to change it. */
+export interface QueueRisk {
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** An open connection to where BullMQ keeps its jobs, for its queues and workers. */
+export interface QueuePlace {
+  /** What BullMQ's classes are constructed with. */
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly backend: unknown;
+  /** False while its server is known to be out of reach. */
+  isUp(): boolean;
+  findRisks(): Promise<QueueRisk[]>;
+  close(): void;
+}
+
+/** Opens the place without waiting for an answer. */
+export function openPlace(backend: QueueBackend): QueuePlace {
+  return backend.kind === "postgres" ? openPostgres(backend.pool) : openRedisPlace(backend);
+}
+
+function openPostgres(pool: pg.Pool): QueuePlace {
+  // All workers listen on one session: BullMQ's own way is a session for each, and there is a queue for each connector.
+  const connection = new PostgresConnection(pool as never);
+  connection.setMaxListeners(0);
+  pool.on("connect", (client) => client.setMaxListeners(0));
+  const create = (
+    name: string,
+    options: object,
+    { withBlockingConnection = false }: { readonly withBlockingConnection?: boolean } = {},
+  ) => new PostgresQueueBackend(connection, name, options as never, withBlockingConnection);
+  return {
+    options: { connection: pool },
+    backend: create,
+    // It is the ledger's server: what is wrong with it is said of the ledger.
+    isUp: () => true,
+    findRisks: async () => [],
+    close: () => {},
+  };
+}
+
+function openRedisPlace(backend: RedisBackend): QueuePlace {
+  const redis = openRedis(backend);
+  return {
+    // In braces: all keys of a ledger's queues are in one slot of a cluster, as BullMQ's scripts need it.
+    options: { connection: redis, prefix: `{${backend.prefix}}`, skipVersionCheck: true },
+    backend: createRestingBackend(backend.cluster !== undefined),
+    isUp: () => redis.status === "ready",
+    findRisks: () => findEvictingNodes(backend, redis),
+    close: () => redis.disconnect(),
+  };
+}
+
+/** How long a worker rests when it could not ask for a job, ms: BullMQ asks again at once for as long as a Redis is full. */
+const REST_MS = 1_000;
+
+/**
+ * How often workers of a cluster ask for a job, ms. Elsewhere they wait for one with a blocking call on a connection of their
+ * own; that of a cluster may wait for ever once nodes were away (taskforcesh/bullmq#4138).
+ */
+const ASK_CLUSTER_EVERY_MS = 250;
+
+function createRestingBackend(isCluster: boolean): typeof createRedisBackend {
+  return (name, options, { withBlockingConnection = false, ...rest } = {}) => {
+    const backend = createRedisBackend(name, options, {
+      ...rest,
+      withBlockingConnection: withBlockingConnection && !isCluster,
+    });
+    const moveToActive = backend.moveToActive.bind(backend);
+    backend.moveToActive = async (token, workerName) => {
+      try {
+        return await moveToActive(token, workerName);
+      } catch (error) {
+        await systemClock.sleep(REST_MS);
+        throw error;
+      }
+    };
+    if (isCluster) {
+      backend.waitForJob = async () => {
+        await systemClock.sleep(ASK_CLUSTER_EVERY_MS);
+        return null;
+      };
+    }
+    return backend;
+  };
+}
+
+/** A server that doesn't take a connection within this is tried again, ms. */
+const CONNECT_WITHIN_MS = 4_000;
+
+function openRedis(backend: RedisBackend): Redis | Cluster {
+  const { username, password, tls } = backend;
+  const options = {
+    maxRetriesPerRequest: null,
+    connectTimeout: CONNECT_WITHIN_MS,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls ? { tls: {} } : {}),
+  };
+  if (backend.cluster) return new Cluster([...backend.cluster], { redisOptions: options });
+  // A server that became a replica takes no jobs: the sentinels know the new one.
+  const reconnectOnError = ({ message }: Error) => message.startsWith("READONLY") && (2 as const);
+  if (backend.sentinels) {
+    const { name, nodes } = backend.sentinels;
+    return new Redis({
+      ...{ ...options, reconnectOnError, name, sentinels: [...nodes] },
+      // Else a server that froze would be waited for after another one took its place.
+      failoverDetector: true,
+      ...(tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+    });
+  }
+  return new Redis(backend.url ?? "redis://127.0.0.1:6379", { ...options, reconnectOnError });
+}
+
+/** BullMQ's jobs are several keys each, none of which may go away by itself. */
+async function findEvictingNodes(backend: RedisBackend, redis: Redis | Cluster): Promise<QueueRisk[]> {
+  const nodes = redis instanceof Cluster ? redis.nodes("master") : [redis];
+  const found = await Promise.all(
+    nodes.map(async (node) => {
+      const policy = /^maxmemory_policy:(\S+)/m.exec(await node.info("memory"))?.[1] ?? "noeviction";
+      if (policy === "noeviction") return [];
+      const { host, port } = node.options;
+      const where = backend.sentinels ? "" : `-h ${host} -p ${port} `;
+      const message = `Redis ${where ? `${host}:${port} ` : ""}may throw jobs away when its memory is full (maxmemory-policy ${policy}); what is lost is handed out again seconds later`;
+      const each = backend.sentinels ? ` on each server of ${backend.sentinels.name}` : "";
+      const hint = `Run \`redis-cli ${where}config set maxmemory-policy noeviction\`${each}, and write it into the server's configuration.`;
+      return [{ message, hint }];
+    }),
+  );
+  return found.flat();
+}
