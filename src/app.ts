@@ -34,6 +34,7 @@ import { openOrderWriter } from "./ledger/order-writer.ts";
 import type { Epoch } from "./ledger/restored/epoch.ts";
 import { takeResultNumber } from "./ledger/results/outcomes.ts";
 import { joinWorkers, type Membership } from "./ledger/workers/membership.ts";
+import { tellOthers } from "./ledger/workers/service-pause.ts";
 import type { Profile } from "./mapping/profile/profile.ts";
 import type { ProfileDefinition } from "./mapping/profile/schema.ts";
 import type { ServiceClient } from "./service/client.ts";
@@ -78,7 +79,7 @@ const WINDOW = 1_000;
 /** Batches of orders that are worked on at the same time: while one ends, the next is under way. */
 const BATCHES_AT_ONCE = 4;
 /**
- * Orders of a batch for each call that may be under way at once, and at most: more in hand share their commits, but each
+ * Orders of a batch for each call that a worker may have under way at once, and at most: more in hand share their commits, but each
  * also waits for its turn to call, while its lease runs.
  */
 const ORDERS_A_CALL = 4;
@@ -242,10 +243,13 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
       onCall: (call) => {
         for (const observer of context.observers) observer.serviceCalled(call);
       },
+      others: tellOthers(ledger.pool, logger),
     },
     options.readAgain,
   );
   onClose(() => service.close());
+  const unfollow = membership.onNews((news) => service.follow(news));
+  onClose(async () => unfollow());
   const { backend, close } = openQueueBackend(config, ledger.connection, {
     instanceCode: await findInstanceCode(ledger.pool),
     logger,
@@ -283,7 +287,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     maySubmit: restored.maySubmit,
     settings: {
       window: WINDOW,
-      batchSize: Math.min(config.service.concurrency * ORDERS_A_CALL, MOST_ORDERS_A_BATCH),
+      batchSize: () => Math.min(service.callsAtOnce * ORDERS_A_CALL, MOST_ORDERS_A_BATCH),
       tickMs: TICK_MS,
       pollPauseMs: pollPauseMs(config.service.polling),
       longestPauseMs: Math.max(

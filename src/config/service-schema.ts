@@ -251,8 +251,15 @@ export const serviceSchema = z.strictObject({
     .positive()
     .max(10_000)
     .default(20)
-    .describe("Upper bound of calls in a second."),
-  concurrency: z.int().min(1).max(256).default(8).describe("Upper bound of calls in flight at once."),
+    .describe("Upper bound of calls in a second, by all workers of a ledger together: each takes its share."),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(256)
+    .default(8)
+    .describe(
+      "Upper bound of calls in flight at once, by all workers of a ledger together. Each may have one, also where there are more workers.",
+    ),
   perPage: z
     .int()
     .min(1)

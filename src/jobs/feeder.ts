@@ -22,8 +22,8 @@ import type { Abandoned } from "./submit/deps.ts";
 export interface FeederSettings {
   /** How many orders are in the submit queue's hands at most, for each worker that there is. */
   readonly window: number;
-  /** How many orders make a job of the submit queue at most. */
-  readonly batchSize: number;
+  /** How many orders make a job of the submit queue at most; fewer for each of many workers. */
+  readonly batchSize: () => number;
   /** The longest time between two looks at the ledger, ms. */
   readonly tickMs: number;
   /** How long a facility is left alone between two polls, ms. */
@@ -165,7 +165,7 @@ async function feedSubmit(deps: FeederDeps): Promise<void> {
   const take = (limit: number) => takeWaiting(deps.pool, { leader, limit, doesParkedBlock });
   const waiting: number[] = [];
   for (let isMore = maySubmit && room >= window / 2; isMore; ) {
-    const limit = Math.min(deps.settings.batchSize, room);
+    const limit = Math.min(deps.settings.batchSize(), room);
     const taken = limit > 0 ? await take(limit) : undefined;
     if (taken) waiting.push(taken.batch);
     room -= taken?.orderIds.length ?? 0;
@@ -173,7 +173,7 @@ async function feedSubmit(deps: FeederDeps): Promise<void> {
   }
   await addOrPutBack(deps, waiting);
   // Lost calls hold up their lanes, so they go ahead of what waits for its first try.
-  const unreconciled = await takeUnreconciled(deps.pool, { leader, limit: deps.settings.batchSize });
+  const unreconciled = await takeUnreconciled(deps.pool, { leader, limit: deps.settings.batchSize() });
   if (unreconciled) await deps.queues.add("submit", [{ ...submitJob(unreconciled.batch), isUrgent: true }]);
 }
 

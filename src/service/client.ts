@@ -1,9 +1,11 @@
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { Phi } from "../core/phi.ts";
+import type { OtherWorkers, ServiceNews } from "../core/service-outage.ts";
 import type { Surface } from "../core/surface.ts";
 import { cancelAtService, lookForCancel } from "./cancel.ts";
 import { createProcedure, getExternalProcedure } from "./external-surface/procedures.ts";
+import { LONGEST_RETRY_MS } from "./http/answer.ts";
 import { type Breaker, CircuitBreaker } from "./http/breaker.ts";
 import type { ServiceContext } from "./http/context.ts";
 import { Limiter } from "./http/limiter.ts";
@@ -98,6 +100,10 @@ export interface ServiceClient extends Bound<typeof CALLS> {
   /** The latest change in how lists are answered, since the start. */
   readonly lastChange: ShapeChange | undefined;
   readonly breaker: Breaker;
+  /** How many calls may be under way at once: this worker's share. */
+  readonly callsAtOnce: number;
+  /** Takes what the workers of the ledger know of the service. */
+  follow(news: ServiceNews): void;
   /** Requests sent so far by `METHOD route`; token requests are not among them. */
   readonly requestCounts: ReadonlyMap<string, number>;
   /** How far the service's clock is ahead of ours, ms; undefined before the first answer. */
@@ -111,6 +117,8 @@ export interface ServiceDeps {
   readonly logger: Logger;
   /** Between 0 and 1, for jitter; `Math.random` by default. */
   readonly random?: (() => number) | undefined;
+  /** Hear what this client finds of the service; absent where it works alone. */
+  readonly others?: OtherWorkers | undefined;
   /** Called after each call, for metrics. */
   readonly onCall?: ((call: ObservedCall) => void) | undefined;
 }
@@ -121,9 +129,9 @@ export interface ServiceDeps {
  */
 export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps): ServiceClient {
   const resolved = resolveSettings(settings);
-  const { clock, logger, random = Math.random, onCall } = deps;
+  const { clock, logger, random = Math.random, others, onCall } = deps;
   const wire = createWire(resolved);
-  const breaker = new CircuitBreaker(clock, random);
+  const breaker = new CircuitBreaker(clock, random, others, resolved.timeoutMs);
   breaker.onChange((change) => logger.warn(change, "circuit breaker of the service"));
   const limiter = new Limiter(
     { ...resolved, maxWaitMs: Math.max(resolved.timeoutMs, resolved.longestPauseMs) },
@@ -143,6 +151,7 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     externalTokens,
     limiter,
     breaker,
+    others,
     clock,
     random,
     logger,
@@ -164,6 +173,14 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
       return capabilities.lastChange;
     },
     breaker,
+    get callsAtOnce() {
+      return limiter.atOnce;
+    },
+    follow: ({ workers, outage, pauseMs }) => {
+      limiter.share(workers);
+      if (pauseMs > 0) limiter.pause(Math.min(LONGEST_RETRY_MS, pauseMs));
+      breaker.follow(outage);
+    },
     requestCounts: transport.counts,
     get clockSkewMs() {
       return transport.clockSkewMs;

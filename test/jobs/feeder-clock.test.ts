@@ -87,7 +87,7 @@ test("the feeder looks for it by itself", () =>
       maySubmit: async () => true,
       settings: {
         window: 10,
-        batchSize: 10,
+        batchSize: () => 10,
         tickMs: 20,
         pollPauseMs: 1_000,
         longestPauseMs: HOUR,

@@ -47,6 +47,64 @@ describe("the rate", () => {
   });
 });
 
+describe("several workers on a ledger", () => {
+  it("share the rate and the calls at once, each with at least one of these", async () => {
+    const clock = new FakeClock();
+    const workers = [1, 2, 3].map(() => limiter(clock));
+    for (const gate of workers) gate.share(1);
+    for (const gate of workers) gate.share(3);
+    expect(workers.map(({ atOnce }) => atOnce)).toEqual([1, 1, 1]);
+    let left = 0;
+    const run = async (gate: Limiter) => {
+      for (;;) {
+        await gate.turn(never);
+        left += 1;
+      }
+    };
+    for (const gate of workers) run(gate);
+    await clock.advance(1_000);
+    const before = left;
+    await clock.advance(9_000);
+    expect(left - before).toBeGreaterThanOrEqual(174);
+    expect(left - before).toBeLessThanOrEqual(180);
+  });
+
+  it("one that comes waits until the others have heard of it", async () => {
+    const clock = new FakeClock();
+    const gate = limiter(clock);
+    gate.share(2);
+    let isThrough = false;
+    gate.turn(never).then(() => {
+      isThrough = true;
+    });
+    await clock.advance(1_000);
+    expect(isThrough).toBe(false);
+    await clock.advance(500);
+    expect(isThrough).toBe(true);
+  });
+
+  it("one that shares with more of them lets no further call begin until enough have ended, and with fewer begins more", async () => {
+    const gate = limiter(new FakeClock());
+    gate.share(1);
+    const ends: (() => void)[] = [];
+    for (let call = 0; call < 10; call += 1)
+      gate.run(never, () => new Promise<void>((end) => ends.push(end)));
+    await settle();
+    expect(ends).toHaveLength(4);
+    gate.share(2);
+    ends[0]?.();
+    ends[1]?.();
+    await settle();
+    expect(ends).toHaveLength(4);
+    ends[2]?.();
+    await settle();
+    expect(ends).toHaveLength(5);
+    gate.share(1);
+    await settle();
+    expect(ends).toHaveLength(7);
+  });
+});
+
 describe("a pause that the service asked for", () => {
   it("is waited for when it is short", async () => {
     const clock = new FakeClock();

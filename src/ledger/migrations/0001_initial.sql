@@ -164,6 +164,23 @@ create table leader (
 );
 insert into leader default values;
 
+-- One row: what the workers know together of the service.
+create table service_pause (
+  is_only_row   boolean primary key default true check (is_only_row),
+  -- Why calls are held back, as the worker that found it out says; null while nothing does.
+  cause         text,
+  text          text,
+  since         timestamptz,
+  -- When the first of the failures in a row was, and how often a try failed since.
+  failing_since timestamptz,
+  openings      integer not null default 0,
+  -- Nobody calls before. Then one worker tries, and nobody else does until this moment, which it puts off for that.
+  until_at      timestamptz not null default '-infinity',
+  -- Until when the service asked to be left alone.
+  asked_until   timestamptz not null default '-infinity'
+);
+insert into service_pause default values;
+
 create sequence fences;
 
 -- Orders are handed to the submit queue in batches: a job names its batch, and claims what of it still waits.

@@ -1,6 +1,7 @@
 import pg from "pg";
 import type { Clock } from "../../core/clock.ts";
 import type { Logger } from "../../core/logger.ts";
+import type { ServiceNews } from "../../core/service-outage.ts";
 import type { DatabaseConnection } from "../database.ts";
 import { asLedgerFailure } from "../database-failures.ts";
 import {
@@ -8,6 +9,7 @@ import {
   HEARTBEAT,
   type Heartbeat,
   type NewWorker,
+  newsOf,
   registerWorker,
   SURE_FOR_MS,
   takeOver,
@@ -32,6 +34,8 @@ export interface Membership {
   readonly workers: number;
   /** From now on it may become the leader: it is ready to do what the leader does. */
   mayLead(): void;
+  /** Calls back with what each heartbeat says of the service, and at once with the latest, until the returned function is called. */
+  onNews(listener: (news: ServiceNews) => void): () => void;
   /** Tells the leader that something may have become due. Cheap, however often it is called. */
   wakeLeader(): void;
   /**
@@ -107,6 +111,7 @@ class Member implements Membership {
   readonly #deps: MembershipDeps;
   readonly #stop = new AbortController();
   readonly #locks = new Set<string>();
+  readonly #listeners = new Set<(news: ServiceNews) => void>();
   #id = 0;
   #session: Session | undefined;
   #former: Session | undefined;
@@ -157,6 +162,12 @@ class Member implements Membership {
   mayLead(): void {
     this.#mayLead = true;
     this.#endBeat();
+  }
+
+  onNews(listener: (news: ServiceNews) => void): () => void {
+    this.#listeners.add(listener);
+    if (this.#said) listener(newsOf(this.#said));
+    return () => this.#listeners.delete(listener);
   }
 
   wakeLeader(): void {
@@ -286,6 +297,7 @@ class Member implements Membership {
     const wasLeader = this.#said?.isLeader === true;
     this.#said = said;
     this.#sentAt = sentAt;
+    for (const listener of this.#listeners) listener(newsOf(said));
     if (said.isLeader && !wasLeader) {
       logger.info({ worker: this.#id }, "this worker is the leader: it hands out the work");
       onWake();

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { ServiceNews, ServiceOutage } from "../../core/service-outage.ts";
 import { inTransaction, list, run } from "../database.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { releaseAbandoned } from "../orders/submission.ts";
@@ -91,17 +92,31 @@ select me.is_draining as "isDraining",
                from workers w
               where w.ended_at is null
                 and w.id <> $1
-                and ${IS_GONE}) as gone
-  from me`;
+                and ${IS_GONE}) as gone,
+       p.cause, p.text, p.since, p.openings,
+       extract(epoch from now() - coalesce(p.failing_since, now()))::float8 * 1000 as "failingMs",
+       extract(epoch from greatest(p.until_at, now()) - now())::float8 * 1000 as "leftMs",
+       extract(epoch from greatest(p.asked_until, now()) - now())::float8 * 1000 as "pauseMs"
+  from me
+ cross join service_pause p`;
 
-/** What a heartbeat says. */
-export interface Heartbeat {
+/** What a heartbeat says; of the service what {@link newsOf} makes of it. */
+export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNews, "pauseMs"> {
+  /** Null while nothing holds calls back. */
+  readonly cause: ServiceOutage["cause"] | null;
   readonly isDraining: boolean;
   readonly isLeader: boolean;
   /** How many daemons with the role `worker` there are, this one included. */
   readonly workers: number;
   /** Those that are gone and have left things in hand. */
   readonly gone: readonly number[];
+}
+
+/** What a heartbeat says of the service. */
+export function newsOf(said: Heartbeat): ServiceNews {
+  const { workers, pauseMs, cause, text, since, openings, failingMs, leftMs } = said;
+  const outage = cause === null ? undefined : { cause, text, since, openings, failingMs, leftMs };
+  return { workers: Math.max(1, workers), outage, pauseMs };
 }
 
 /** $1 ids. Somebody else may have ended them meanwhile, or they live again. */

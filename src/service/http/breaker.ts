@@ -1,5 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { Failure, type FailureCode } from "../../core/failures.ts";
+import type { OtherWorkers, ServiceOutage } from "../../core/service-outage.ts";
+import { LONGEST_RETRY_MS } from "./answer.ts";
 
 /** `closed`: calls go through. `open`: none does. `half-open`: one does, to see whether the service is back. */
 export type BreakerState = "closed" | "open" | "half-open";
@@ -38,6 +40,12 @@ const THRESHOLD = 5;
 const REPEATS_END_AT = 2;
 const FIRST_OPEN_MS = 5_000;
 const LONGEST_OPEN_MS = 300_000;
+/** For so long the others wait at most for the worker that tries whether the service is back. */
+const LONGEST_PROBE_MS = 5_000;
+/** While another worker tries, until the next heartbeat says more. */
+const ASK_AGAIN_MS = 1_000;
+/** What two looks at the same moment may differ by, since each comes over the network. */
+const SAME_MOMENT_MS = 250;
 
 /** Failures that mean trouble over there. All others mean nothing: our own stop, a lost lease. */
 const TROUBLE: ReadonlySet<FailureCode> = new Set([
@@ -61,25 +69,41 @@ const HEALTHY: ReadonlySet<FailureCode> = new Set([
  * Keeps calls back while the service is down. Five failures in a row open it, refused credentials at once; it stays
  * open for 5 s, then 10 s, 20 s … 5 min (each up to a fifth longer by chance), and after each such time lets a
  * single call through, which closes it or opens it again.
+ *
+ * Of several workers one finds it out for all: the others open with it, one of them tries, and all close when that succeeds. One
+ * that the service has answered since the other's first failure goes on: the trouble is the other's own.
  */
 export class CircuitBreaker implements Breaker {
   readonly #clock: Clock;
   readonly #random: () => number;
+  readonly #others: OtherWorkers | undefined;
+  readonly #probeMs: number;
   readonly #listeners = new Set<(change: BreakerChange) => void>();
   readonly #stop = new AbortController();
   #state: BreakerState = "closed";
   #why: Opening | undefined;
   #failures = 0;
-  /** Openings in a row; each lasts longer than the one before. */
+  /** Openings in a row, by whichever worker; each lasts longer than the one before. */
   #openings = 0;
   /** Keeps the timers of different openings apart. */
   #opening = 0;
   #openUntil = 0;
   #isProbing = false;
+  /** A person has fixed what kept calls back: the others' time for a try is not waited for. */
+  #isForced = false;
+  /** Whether the others are known to know of the opening, so that it is over when they say so. */
+  #isShared = false;
+  /** When the first of the failures in a row came. */
+  #failingSince = 0;
+  /** When the latest call began that the service answered. */
+  #answeredAt = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock, random: () => number) {
+  /** @param timeoutMs how long a call takes at most */
+  constructor(clock: Clock, random: () => number, others?: OtherWorkers, timeoutMs = LONGEST_PROBE_MS) {
     this.#clock = clock;
     this.#random = random;
+    this.#others = others;
+    this.#probeMs = Math.min(timeoutMs, LONGEST_PROBE_MS);
   }
 
   get state(): BreakerState {
@@ -102,17 +126,44 @@ export class CircuitBreaker implements Breaker {
   async guard<T>(call: () => Promise<T>): Promise<T> {
     const isProbe = this.#state === "half-open" && !this.#isProbing;
     if (this.#state !== "closed" && !isProbe) throw this.#heldBack();
-    if (isProbe) this.#isProbing = true;
+    if (isProbe) await this.#beginProbe();
+    const startedAt = this.#clock.monotonic();
     try {
       const result = await call();
-      this.#succeeded(isProbe);
+      this.#succeeded(isProbe, startedAt);
       return result;
     } catch (error) {
-      this.#failed(error, isProbe);
+      this.#failed(error, isProbe, startedAt);
       throw error;
     } finally {
-      if (isProbe) this.#isProbing = false;
+      if (isProbe) this.#endProbe();
     }
+  }
+
+  /**
+   * What the other workers know of the service, with each heartbeat.
+   *
+   * @param outage undefined while nothing holds calls back
+   */
+  follow(outage: ServiceOutage | undefined): void {
+    if (this.#isProbing) return;
+    if (outage === undefined) {
+      if (this.#isShared) this.#close();
+      return;
+    }
+    if (this.#isForced) return;
+    const now = this.#clock.monotonic();
+    const failingSince = now - outage.failingMs;
+    const knowsBetter = this.#state === "closed" && this.#answeredAt > failingSince;
+    if (outage.leftMs <= SAME_MOMENT_MS || knowsBetter) return;
+    const { cause, text, since, openings } = outage;
+    this.#isShared = true;
+    this.#failingSince = failingSince;
+    this.#openings = openings;
+    this.#why = { since, cause, text, nextTryAt: this.#why?.nextTryAt ?? since };
+    const leftMs = Math.min(LONGEST_RETRY_MS, outage.leftMs);
+    if (this.#state === "open" && now + leftMs <= this.#openUntil + SAME_MOMENT_MS) return;
+    this.#holdFor(leftMs, cause);
   }
 
   /** @throws Failure SERVICE_PAUSED while calls are held back; lets a caller off before it queues for a turn. */
@@ -130,7 +181,9 @@ export class CircuitBreaker implements Breaker {
 
   /** Lets a call through now instead of later: what kept calls back is said to be fixed. */
   probeNow(): void {
-    if (this.#state === "open") this.#change({ state: "half-open", cause: this.#why?.cause });
+    if (this.#state !== "open") return;
+    this.#isForced = true;
+    this.#change({ state: "half-open", cause: this.#why?.cause });
   }
 
   /** Ends the timer of an open breaker; used when the client closes. */
@@ -146,24 +199,49 @@ export class CircuitBreaker implements Breaker {
     });
   }
 
-  #succeeded(isProbe: boolean): void {
+  /** @throws Failure SERVICE_PAUSED when another worker tries already */
+  async #beginProbe(): Promise<void> {
+    this.#isProbing = true;
+    if (!this.#others || (await this.#others.mayProbe(this.#probeMs, this.#isForced))) return;
+    this.#isProbing = false;
+    this.#holdFor(ASK_AGAIN_MS, this.#why?.cause);
+    throw this.#heldBack();
+  }
+
+  #endProbe(): void {
+    this.#isProbing = false;
+    this.#isForced = false;
+    if (this.#state === "half-open") this.#others?.yieldProbe();
+  }
+
+  #succeeded(isProbe: boolean, startedAt: number): void {
+    this.#answeredAt = Math.max(this.#answeredAt, startedAt);
     // A late success of a call that began before the opening doesn't close it: only the probe does.
     if (this.#state !== "closed" && !isProbe) return;
+    const wasOpen = this.#state !== "closed";
+    this.#close();
+    if (wasOpen) this.#others?.reportRecovery();
+  }
+
+  #close(): void {
     this.#failures = 0;
     this.#openings = 0;
     this.#why = undefined;
+    this.#isShared = false;
+    this.#isForced = false;
     if (this.#state !== "closed") this.#change({ state: "closed" });
   }
 
-  #failed(error: unknown, isProbe: boolean): void {
+  #failed(error: unknown, isProbe: boolean, startedAt: number): void {
     if (!(error instanceof Failure)) return;
     // "Come back in 30 s" is a service that works; the limiter keeps that pause.
     const isHealthy = error.code === "SERVICE_BUSY" && error.retryAfterMs !== undefined;
     if (isHealthy || HEALTHY.has(error.code)) {
-      this.#succeeded(isProbe);
+      this.#succeeded(isProbe, startedAt);
       return;
     }
     if (!TROUBLE.has(error.code) || (this.#state !== "closed" && !isProbe)) return;
+    if (this.#failures === 0 && this.#state === "closed") this.#failingSince = this.#clock.monotonic();
     this.#failures += 1;
     if (isProbe || this.#failures >= THRESHOLD || error.code === "SERVICE_CREDENTIALS_REFUSED") {
       this.#open(error);
@@ -174,11 +252,21 @@ export class CircuitBreaker implements Breaker {
     const backoffMs = Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** Math.min(this.#openings, 20));
     const openMs = Math.ceil(Math.max(askedMs, backoffMs * (1 + this.#random() * 0.2)));
     this.#openings += 1;
-    const now = this.#clock.now();
-    const nextTryAt = new Date(now + openMs);
-    this.#why = { since: this.#why?.since ?? new Date(now), cause, text, nextTryAt };
+    const since = this.#why?.since ?? new Date(this.#clock.now());
+    this.#why = { since, cause, text, nextTryAt: since };
+    const failingMs = this.#clock.monotonic() - this.#failingSince;
+    this.#others?.reportOutage({
+      ...{ cause, text, since, failingMs },
+      openings: this.#openings,
+      leftMs: openMs,
+    });
+    this.#holdFor(openMs, cause);
+  }
+
+  #holdFor(openMs: number, cause: FailureCode | undefined): void {
+    if (this.#why) this.#why = { ...this.#why, nextTryAt: new Date(this.#clock.now() + openMs) };
     this.#openUntil = this.#clock.monotonic() + openMs;
-    this.#change({ state: "open", cause, openMs });
+    if (this.#state !== "open") this.#change({ state: "open", cause, openMs });
     const opening = ++this.#opening;
     this.#clock.sleep(openMs, this.#stop.signal).then(
       () => {

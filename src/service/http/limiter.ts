@@ -8,12 +8,15 @@ export interface LimiterSettings {
   readonly maxWaitMs: number;
 }
 
+/** Within this each worker has heard that another one has come, and keeps to a smaller share. */
+const MAKE_ROOM_MS = 1_500;
 /** After a pause the rate starts at this share and rises to the whole over {@link RAMP_MS}. */
 const RAMP_FLOOR = 0.1;
 const RAMP_MS = 20_000;
 
 /**
- * One gate for all calls to a service: a limit at once, a limit a second, and a pause that everybody keeps.
+ * One gate for all calls to a service: a limit at once, a limit a second, and a pause that everybody keeps. Of several workers
+ * each takes its share of the limits, and at least one call at once.
  * First come, first served. Requests are spaced evenly with a burst of at most a tenth of a second's worth.
  */
 export class Limiter {
@@ -22,6 +25,7 @@ export class Limiter {
   readonly #random: () => number;
   readonly #waiting: (() => void)[] = [];
   #running = 0;
+  #workers: number | undefined;
   #nextAt = Number.NEGATIVE_INFINITY;
   #pausedUntil = Number.NEGATIVE_INFINITY;
 
@@ -31,14 +35,29 @@ export class Limiter {
     this.#random = random;
   }
 
-  /** Runs `work` once fewer than `concurrency` others are running. Rejects with the signal's reason while waiting. */
+  /** How many calls this worker may have under way at once. */
+  get atOnce(): number {
+    return Math.max(1, Math.floor(this.#settings.concurrency / (this.#workers ?? 1)));
+  }
+
+  /**
+   * Says how many workers share the limits, this one included. One that comes to others sends nothing until they have heard
+   * of it.
+   */
+  share(workers: number): void {
+    if (this.#workers === undefined && workers > 1) this.#nextAt = this.#clock.monotonic() + MAKE_ROOM_MS;
+    this.#workers = workers;
+    this.#admit();
+  }
+
+  /** Runs `work` once there is room for one more call. Rejects with the signal's reason while waiting. */
   async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#enter(signal);
     try {
       return await work();
     } finally {
       this.#running -= 1;
-      this.#waiting.shift()?.();
+      this.#admit();
     }
   }
 
@@ -67,15 +86,18 @@ export class Limiter {
     if (at - burstMs > now) await this.#clock.sleep(at - burstMs - now, signal);
   }
 
-  /** Nobody sends anything for that long (a longer pause that is under way stays). */
-  pause(ms: number): void {
-    this.#pausedUntil = Math.max(this.#pausedUntil, this.#clock.monotonic() + ms);
+  /** Nobody sends anything for that long. A longer pause that is under way stays: then the answer is false. */
+  pause(ms: number): boolean {
+    const until = this.#clock.monotonic() + ms;
+    if (until <= this.#pausedUntil) return false;
+    this.#pausedUntil = until;
+    return true;
   }
 
   #rate(now: number): number {
     const sinceMs = now - this.#pausedUntil;
     const share = Math.min(1, RAMP_FLOOR + (1 - RAMP_FLOOR) * (sinceMs / RAMP_MS));
-    return this.#settings.maxRequestsPerSecond * share;
+    return (this.#settings.maxRequestsPerSecond * share) / (this.#workers ?? 1);
   }
 
   /** Up to a tenth later, so that those who wait don't all come back in one instant. */
@@ -83,9 +105,17 @@ export class Limiter {
     return Math.ceil(ms * (1 + this.#random() * 0.1));
   }
 
+  #admit(): void {
+    while (this.#running < this.atOnce) {
+      const admit = this.#waiting.shift();
+      if (!admit) return;
+      admit();
+    }
+  }
+
   async #enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    if (this.#running < this.#settings.concurrency) {
+    if (this.#running < this.atOnce) {
       this.#running += 1;
       return;
     }

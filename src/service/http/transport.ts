@@ -2,6 +2,7 @@ import type { Clock } from "../../core/clock.ts";
 import { FAILURES, Failure, type FailureCode } from "../../core/failures.ts";
 import type { Logger } from "../../core/logger.ts";
 import { type Phi, phi } from "../../core/phi.ts";
+import type { OtherWorkers } from "../../core/service-outage.ts";
 import type { ResolvedSettings } from "../settings.ts";
 import { type Answer, parseAnswer, parseRetryAfter, serviceTime } from "./answer.ts";
 import type { CircuitBreaker } from "./breaker.ts";
@@ -48,6 +49,7 @@ export interface TransportParts {
   readonly externalTokens?: TokenSource | undefined;
   readonly limiter: Limiter;
   readonly breaker: CircuitBreaker;
+  readonly others?: OtherWorkers | undefined;
   readonly clock: Clock;
   /** Between 0 and 1, for jitter. */
   readonly random: () => number;
@@ -167,8 +169,9 @@ export class Transport {
   /** Nobody calls for as long as the service asks; whatever a 503 says of this call, it says when the next ones are welcome. */
   #keepPause(verdict: Verdict, seen: Seen): void {
     if (!("answer" in seen) || (verdict !== "SERVICE_BUSY" && seen.answer.status !== 503)) return;
-    const retryAfterMs = parseRetryAfter(seen.answer.headers, this.#parts.clock.now());
-    if (retryAfterMs !== undefined) this.#parts.limiter.pause(retryAfterMs);
+    const { clock, limiter, others } = this.#parts;
+    const retryAfterMs = parseRetryAfter(seen.answer.headers, clock.now());
+    if (retryAfterMs !== undefined && limiter.pause(retryAfterMs)) others?.reportPause(retryAfterMs);
   }
 
   /**

@@ -1,0 +1,40 @@
+import type { FailureCode } from "./failures.ts";
+
+/** That calls to the service are held back, as the workers of a ledger share it. Times are spans, since clocks differ. */
+export interface ServiceOutage {
+  readonly cause: FailureCode;
+  /** The message of the latest failure, for an operator. */
+  readonly text: string;
+  /** When calls were first held back. */
+  readonly since: Date;
+  /** How often in a row a try failed, by whichever worker. */
+  readonly openings: number;
+  /** How long ago the first of these failures was, ms. */
+  readonly failingMs: number;
+  /** For how long nobody calls from now on, ms; 0 when it is time for a try. */
+  readonly leftMs: number;
+}
+
+/** What a worker hears of the service with each heartbeat. */
+export interface ServiceNews {
+  /** How many daemons call the service, this one included. */
+  readonly workers: number;
+  readonly outage: ServiceOutage | undefined;
+  /** How long the service still wants to be left alone, ms; 0 when it may be called. */
+  readonly pauseMs: number;
+}
+
+/** How a worker reports to the others what it finds of the service. None of it waits or throws, but for the question. */
+export interface OtherWorkers {
+  reportOutage(outage: ServiceOutage): void;
+  reportRecovery(): void;
+  /** The service asked to be left alone for that long. */
+  reportPause(ms: number): void;
+  /**
+   * Whether this worker is the one to try whether the service is back: then no other one calls for `withinMs`. False when another
+   * one tries already, or the time for it has not come, which a try that `isForced` doesn't wait for.
+   */
+  mayProbe(withinMs: number, isForced: boolean): Promise<boolean>;
+  /** The try showed nothing: it is the next one's turn. */
+  yieldProbe(): void;
+}

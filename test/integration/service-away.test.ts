@@ -1,0 +1,168 @@
+import { expect, test } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
+import { Failure } from "../../src/core/failures.ts";
+import { joinWorkers, type Membership } from "../../src/ledger/workers/membership.ts";
+import { tellOthers } from "../../src/ledger/workers/service-pause.ts";
+import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
+import { StubService, send } from "../service/stub-service.ts";
+import { settings } from "../service/with-client.ts";
+import { eventually } from "../support/eventually.ts";
+import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
+
+const WITHIN = { withinMs: 20_000 };
+const never = new AbortController().signal;
+
+interface Worker {
+  readonly member: Membership;
+  readonly client: ServiceClient;
+}
+
+/** Enters workers of one ledger, each with a client of the service, as daemons do. */
+async function withWorkers(
+  count: number,
+  test: (parts: {
+    readonly workers: readonly Worker[];
+    readonly stub: StubService;
+    readonly ledger: TestLedger;
+    readonly enter: () => Promise<Worker>;
+  }) => Promise<void>,
+): Promise<void> {
+  await withLedger(async (ledger) => {
+    const { connection, pool } = ledger;
+    const stub = await new StubService().start();
+    const closers: (() => Promise<void>)[] = [];
+    const enter = async () => {
+      const member = await joinWorkers({
+        ...{ connection, pool, mayLead: true, clock: systemClock, logger: silent },
+        self: { name: "w", host: "here", pid: 1, version: "1.0.0", roles: ["worker"], connectors: [] },
+        onWake: () => {},
+        onDrain: () => {},
+      });
+      const client = createServiceClient(
+        { ...settings(stub.baseUrl), concurrency: 9, longestPauseMs: 1 },
+        { clock: systemClock, logger: silent, others: tellOthers(pool, silent), random: () => 0 },
+      );
+      member.onNews((news) => client.follow(news));
+      closers.push(
+        () => client.close(),
+        () => member.leave(),
+      );
+      return { member, client };
+    };
+    try {
+      const workers: Worker[] = [];
+      for (let n = 0; n < count; n += 1) workers.push(await enter());
+      await eventually(() => workers.every(({ member }) => member.workers === count), WITHIN);
+      await test({ workers, stub, ledger, enter });
+    } finally {
+      for (const close of closers) await close();
+      await stub.stop();
+    }
+  });
+}
+
+/** One call; gives its failure's code. */
+const callOf = async ({ client }: Worker): Promise<string> =>
+  client.getRequest(1, never).then(
+    () => "ok",
+    (error: unknown) => (error instanceof Failure ? error.code : String(error)),
+  );
+
+const statesOf = (workers: readonly Worker[]) => workers.map(({ client }) => client.breaker.state);
+const all = (state: string) => (states: readonly string[]) => states.every((each) => each === state);
+
+const answerWith = (stub: StubService, status: number, headers: Record<string, string> = {}) => {
+  stub.intercept = (_request, response) => {
+    send(response, status, { message: "no" }, headers);
+    return true;
+  };
+};
+
+test("what one worker finds holds back the others, one of them tries, and all go on when the service is back", () =>
+  withWorkers(3, async ({ workers, stub, enter }) => {
+    const [finder, ...others] = workers as [Worker, Worker, Worker];
+    answerWith(stub, 502);
+    while (finder.client.breaker.state === "closed") await callOf(finder);
+    await eventually(() => all("open")(statesOf(workers)), WITHIN);
+    const seen = stub.seen.length;
+    expect(await Promise.all(others.map(callOf))).toEqual(["SERVICE_PAUSED", "SERVICE_PAUSED"]);
+    expect(others[0]?.client.breaker.opening).toEqual(finder.client.breaker.opening);
+    // One that starts meanwhile needs no calls to find it out.
+    const fresh = await enter();
+    expect(fresh.client.breaker.state).toBe("open");
+    expect(stub.seen).toHaveLength(seen);
+
+    // One try for all of them, which fails: they wait on, and longer.
+    await eventually(() => others.some(({ client }) => client.breaker.state === "half-open"), WITHIN);
+    const everyone = [...workers, fresh];
+    const tried: string[] = [];
+    const triedUntil = performance.now() + 2_500;
+    while (performance.now() < triedUntil) {
+      tried.push(...(await Promise.all(everyone.map(callOf))));
+      await systemClock.sleep(50);
+    }
+    expect(tried.filter((code) => code !== "SERVICE_PAUSED")).toEqual(["SERVICE_UNAVAILABLE"]);
+    expect(statesOf(everyone).filter((state) => state !== "open")).toEqual([]);
+
+    const left = stub.seen.length;
+    stub.intercept = () => false;
+    await eventually(async () => {
+      await Promise.all(everyone.map(callOf));
+      return all("closed")(statesOf(everyone));
+    }, WITHIN);
+    expect(stub.seen.length).toBeGreaterThan(left);
+  }));
+
+test("a worker that the service answers goes on while another one can't reach it", () =>
+  withWorkers(2, async ({ workers, stub }) => {
+    const [cut, well] = workers as [Worker, Worker];
+    const { client } = cut;
+    answerWith(stub, 502);
+    await callOf(cut);
+    stub.intercept = () => false;
+    await systemClock.sleep(300);
+    await callOf(well);
+    answerWith(stub, 502);
+    while (client.breaker.state === "closed") await callOf(cut);
+    stub.intercept = () => false;
+    await systemClock.sleep(2_500);
+    expect([client.breaker.state, well.client.breaker.state]).toEqual(["open", "closed"]);
+  }));
+
+test("a pause that the service asked one worker for is kept by all", () =>
+  withWorkers(2, async ({ workers, stub }) => {
+    const [asked, other] = workers as [Worker, Worker];
+    answerWith(stub, 429, { "retry-after": "60" });
+    expect(await callOf(asked)).toBe("SERVICE_BUSY");
+    const seen = stub.seen.length;
+    await systemClock.sleep(1_500);
+    expect(await callOf(other)).toBe("SERVICE_BUSY");
+    expect(stub.seen).toHaveLength(seen);
+  }));
+
+test("what is left of an earlier outage holds nobody back", () =>
+  withWorkers(1, async ({ workers, ledger, enter }) => {
+    await ledger.pool.query(
+      "update service_pause set cause = 'SERVICE_UNREACHABLE', text = 'x', since = now(), failing_since = now(), until_at = now(), asked_until = now()",
+    );
+    const fresh = await enter();
+    expect(await Promise.all([...workers, fresh].map(callOf))).toEqual([
+      "SERVICE_NOT_FOUND",
+      "SERVICE_NOT_FOUND",
+    ]);
+  }));
+
+test("a worker that died while it tried holds the others back for some seconds at most", () =>
+  withWorkers(2, async ({ workers, stub, ledger }) => {
+    const [finder, other] = workers as [Worker, Worker];
+    answerWith(stub, 502);
+    while (finder.client.breaker.state === "closed") await callOf(finder);
+    await eventually(() => other.client.breaker.state === "half-open", WITHIN);
+    expect(await tellOthers(ledger.pool, silent).mayProbe(5_000, false)).toBe(true);
+    const triedAt = performance.now();
+    stub.intercept = () => false;
+    await eventually(async () => (await callOf(other)) === "SERVICE_NOT_FOUND", WITHIN);
+    const tookMs = performance.now() - triedAt;
+    expect(tookMs).toBeGreaterThan(3_000);
+    expect(tookMs).toBeLessThan(8_000);
+  }));
