@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { createServiceClient } from "../../src/service/client.ts";
 import type { ServiceSettings } from "../../src/service/settings.ts";
+import { eventually } from "../support/eventually.ts";
 import { FakeClock } from "./fake-clock.ts";
 import { type Row, type StubService, send } from "./stub-service.ts";
-import { failureOf, logSink, never, withStub } from "./with-client.ts";
+import { failureOf, logSink, never, settings, withStub } from "./with-client.ts";
 
 /** Makes the stub issue tokens `t1`, `t2` … and refuse calls for which `isValid` says no. */
 function issueTokens(stub: StubService, answer: Row, isValid: (token: string) => boolean = () => true): void {
@@ -27,6 +29,7 @@ function withOAuth(
   clock = new FakeClock(),
   given: Partial<Extract<ServiceSettings["auth"], { tokenUrl: string }>> = {},
   more: Partial<ServiceSettings> = {},
+  random = () => 0,
 ): Promise<void> {
   const auth = {
     tokenUrl: "http://127.0.0.1:0/oauth/token",
@@ -35,14 +38,14 @@ function withOAuth(
     method: "basic",
     ...given,
   } as const;
-  const settings = { auth: auth as ServiceSettings["auth"], concurrency: 60, ...more };
+  const clientSettings = { auth: auth as ServiceSettings["auth"], concurrency: 60, ...more };
   return withStub(
     async (stub, client) => {
       (auth as { tokenUrl: string }).tokenUrl = `${stub.baseUrl}/oauth/token`;
       await test(stub, client);
     },
-    settings,
-    { clock },
+    clientSettings,
+    { clock, random },
   );
 }
 
@@ -100,6 +103,42 @@ describe("asking for a token", () => {
       await clock.advance(1);
       await client.checkToken(never);
       while (tokenCalls(stub) < 2) await new Promise((resolve) => setImmediate(resolve));
+    }, clock);
+  });
+
+  it("is spread where several workers took their tokens at the same moment, and none asks twice", () => {
+    const clock = new FakeClock();
+    return withOAuth(async (stub) => {
+      issueTokens(stub, { expires_in: 3_600 });
+      const auth = {
+        tokenUrl: `${stub.baseUrl}/oauth/token`,
+        clientId: "c",
+        clientSecret: "s",
+        method: "post",
+      } as const;
+      const workers = Array.from({ length: 10 }, (_, nth) =>
+        createServiceClient(
+          { ...settings(stub.baseUrl), auth },
+          { clock, logger: logSink().logger, random: () => nth / 10 },
+        ),
+      );
+      const askAll = () =>
+        Promise.all(workers.flatMap((worker) => Array.from({ length: 5 }, () => worker.checkToken(never))));
+      await askAll();
+      expect(tokenCalls(stub)).toBe(10);
+      await clock.advance(3_480_000);
+      const atOnce: number[] = [];
+      for (let second = 0; second <= 60; second += 3) {
+        const before = tokenCalls(stub);
+        await askAll();
+        // What was asked for in the background is answered before the next look.
+        for (let turn = 0; turn < 40; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+        atOnce.push(tokenCalls(stub) - before);
+        await clock.advance(3_000);
+      }
+      await eventually(() => tokenCalls(stub) === 20);
+      expect(Math.max(...atOnce)).toBeLessThanOrEqual(2);
+      for (const worker of workers) await worker.close();
     }, clock);
   });
 

@@ -55,6 +55,8 @@ interface Current {
   readonly askedAt: number;
   readonly lifeMs: number;
   readonly isLifeAssumed: boolean;
+  /** From which age on it is renewed, ms. */
+  readonly renewAfterMs: number;
   wasAccepted: boolean;
   /** Many calls learn at once that a token is refused; it counts once. */
   wasRefused: boolean;
@@ -62,7 +64,7 @@ interface Current {
 
 /**
  * Client credentials tokens for any number of callers: one request at a time, which all of them wait for; renewed
- * ahead of the end while callers still use the old one; ages measured by the monotonic clock from before the
+ * ahead of the end while callers still use the old one, by each worker at another moment; ages measured by the monotonic clock from before the
  * request, so neither a jumping clock nor a slow answer lets a token look younger than it is.
  */
 export class OAuthTokens implements TokenSource {
@@ -116,7 +118,7 @@ export class OAuthTokens implements TokenSource {
     const current = this.#current;
     if (current) {
       const ageMs = this.#clock.monotonic() - current.askedAt;
-      if (ageMs < renewalAfter(current.lifeMs)) return current.value;
+      if (ageMs < current.renewAfterMs) return current.value;
       if (ageMs < current.lifeMs) {
         // Still good: ask in the background. A failure shows when the token has ended.
         this.#fetch().catch(() => {});
@@ -207,10 +209,12 @@ export class OAuthTokens implements TokenSource {
       if (this.#failures > 0) this.#logger.info("token endpoint answers again");
       this.#failures = 0;
       this.#failure = undefined;
+      const lifeMs = issued.lifeMs ?? this.#assumedLifeMs;
       const current: Current = {
         value: issued.value,
         askedAt,
-        lifeMs: issued.lifeMs ?? this.#assumedLifeMs,
+        lifeMs,
+        renewAfterMs: renewalAfter(lifeMs, this.#random()),
         isLifeAssumed: issued.lifeMs === undefined,
         // The same token again is no fresh one.
         wasAccepted: before?.value === issued.value && before.wasAccepted && !before.wasRefused,
