@@ -88,6 +88,8 @@ const MOST_ORDERS_A_BATCH = 64;
 const BACKOFF: Backoff = { firstMs: 2_000, maxMs: 300_000 };
 /** Files that are put into a folder at the same time; over MLLP each result waits for its acknowledgement. */
 const FILES_AT_ONCE = 8;
+/** A lab system that acknowledges a result and then refuses it does so within this, or over a connection that is kept. */
+const LATE_ANSWER_MS = 300;
 const TICK_MS = 1_000;
 /** A feeder that has not read the ledger for this long hangs. */
 const FEEDER_SILENT_MS = 120_000;
@@ -248,7 +250,13 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     options.readAgain,
   );
   onClose(() => service.close());
-  const unfollow = membership.onNews((news) => service.follow(news));
+  let hasOthers = false;
+  const unfollow = membership.onNews((news) => {
+    service.follow(news);
+    // The one that came may be the next to send results.
+    if (news.workers > 1 && !hasOthers) for (const { hangUp } of connectors) void hangUp?.();
+    hasOthers = news.workers > 1;
+  });
   onClose(async () => unfollow());
   const { backend, close } = openQueueBackend(config, ledger.connection, {
     instanceCode: await findInstanceCode(ledger.pool),
@@ -400,9 +408,18 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
   });
   await queues.work("deliver", 1, async ({ connector }, signal) => {
     // One worker at a time, so that what an order's lane holds back leaves in its order.
-    await membership.exclusively(`deliver ${connector}`, (isHeld) =>
-      deliverConnector(connector, { ...deliver, mayDeliver: isHeld }, signal),
-    );
+    await membership.exclusively(`deliver ${connector}`, async (isHeld) => {
+      try {
+        await deliverConnector(connector, { ...deliver, mayDeliver: isHeld }, signal);
+      } finally {
+        const hangUp = parts.targets.get(connector)?.hangUp;
+        // Another worker may send next, and a lab system may take one connection at a time.
+        if (hangUp && membership.workers > 1) {
+          await clock.sleep(LATE_ANSWER_MS, signal).catch(() => undefined);
+          await hangUp();
+        }
+      }
+    });
   });
 }
 
@@ -426,6 +443,7 @@ function deliveryTargets(
             : composeTables(open, profile, takeNumber),
         sendAtOnce: isSentByMllp(settings) ? 1 : FILES_AT_ONCE,
         deliver: (file) => connector.deliver(file),
+        hangUp: connector.hangUp,
         breaker: new LabBreaker(clock, BACKOFF, Math.random),
       };
       return [[settings.name, target] as const];

@@ -1,3 +1,4 @@
+import { Failure } from "../core/failures.ts";
 import type { UntakenFiles } from "../core/untaken-files.ts";
 
 /** A file or message that is to reach the lab. Its name and bytes are fixed before the first attempt. */
@@ -5,6 +6,14 @@ export interface OutgoingFile {
   /** A plain file name without any folder. */
   readonly fileName: string;
   readonly bytes: Buffer;
+  /** Asked right before it leaves: false once another daemon sends what this one had. */
+  readonly mayLeave?: (() => boolean) | undefined;
+}
+
+/** @throws Failure LEDGER_CONTENDED when another daemon sends it now */
+export function requireMayLeave({ mayLeave }: Pick<OutgoingFile, "mayLeave">): void {
+  if (mayLeave?.() === false)
+    throw new Failure("LEDGER_CONTENDED", "another worker sends this connector's results now");
 }
 
 /** One line of `cryobridge check`. */
@@ -33,6 +42,8 @@ export interface Connector {
    * further effect. Throws a transient Failure when it should be tried later.
    */
   deliver(file: OutgoingFile): Promise<void>;
+  /** Closes what is kept open for the next result, since another daemon may send that; absent where nothing is. */
+  readonly hangUp?: (() => Promise<void>) | undefined;
   /** Why intake is not working right now, or undefined when it is. */
   readonly trouble: string | undefined;
   /** What somebody should know though intake works; undefined or absent when there is nothing. */

@@ -60,8 +60,10 @@ export interface ClusterOptions {
    * `reconcile.giveUpAfter` may reach the service after it was given up.
    */
   readonly service?: Readonly<Record<string, unknown>> | undefined;
-  /** Whole sections of each daemon's configuration. */
-  readonly config?: Readonly<Record<string, unknown>> | undefined;
+  /** Whole sections of each daemon's configuration, which may name the port that is its own. */
+  readonly config?:
+    | ((daemon: { readonly mllpPort: number }) => Readonly<Record<string, unknown>>)
+    | undefined;
   /** Puts something between the daemons and the simulator; gives its URL. */
   readonly front?:
     | ((simulatorUrl: string) => Promise<{ readonly url: string; close(): Promise<void> }>)
@@ -193,6 +195,7 @@ async function layDaemon(
     listen: { port: mllpPort },
     results: { directory: join(folder, "mllp/out") },
   };
+  const sections = options.config?.({ mllpPort }) ?? {};
   const config = {
     ...base,
     dataDir: join(home, "data"),
@@ -201,8 +204,8 @@ async function layDaemon(
     queue: shared.queue,
     console: { port: consolePort },
     log: { level: "info", pretty: false },
-    ...options.config,
-    worker: { name, ...(options.config?.worker as object | undefined) },
+    ...sections,
+    worker: { name, ...(sections.worker as object | undefined) },
   };
   await mkdir(home, { recursive: true });
   const configFile = join(home, "cryobridge.yaml");

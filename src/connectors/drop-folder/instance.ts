@@ -8,9 +8,9 @@ import { errnoOf, exists, type FileOps, writeDurably } from "./file-ops.ts";
 
 const OWNER_FILE = ".owner";
 const UNFINISHED = ".new";
-const HEARTBEAT_MS = 5_000;
-/** Six heartbeats. A daemon that is only slow loses its files, not their safety: the ledger takes each message once. */
-const LEASE_MS = 30_000;
+const HEARTBEAT_MS = 2_000;
+/** Five heartbeats. A daemon that is only slow loses its files, not their safety: the ledger takes each message once. */
+const LEASE_MS = 10_000;
 
 /**
  * This daemon's own folder under `work/`. Several daemons may share a drop folder: each keeps what it claimed apart,

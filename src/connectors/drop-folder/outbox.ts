@@ -3,7 +3,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
-import type { OutgoingFile } from "../connector.ts";
+import { type OutgoingFile, requireMayLeave } from "../connector.ts";
 import { safeFileName } from "./claim.ts";
 import { errnoOf, type FileOps, openForReading, publishWhole, readChunks, writeDurably } from "./file-ops.ts";
 import { markerName } from "./scan.ts";
@@ -36,6 +36,7 @@ export async function deliverFile(file: OutgoingFile, deps: OutboxDeps): Promise
   try {
     await writeDurably(temporary, file.bytes, deps.mode);
     await deps.step("out-written");
+    requireMayLeave(file);
     isPlacing = true;
     const outcome = await publishWhole(deps.ops, temporary, final);
     await deps.step("out-linked");

@@ -5,7 +5,7 @@ import { phi } from "../../core/phi.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import { splitHl7File } from "../../formats/hl7/file.ts";
 import { Hl7Message } from "../../formats/hl7/message.ts";
-import type { CheckLine, Connector, OutgoingFile } from "../connector.ts";
+import { type CheckLine, type Connector, type OutgoingFile, requireMayLeave } from "../connector.ts";
 import { toMessage } from "../hl7-drop/hl7-drop.ts";
 import type { MllpListenSettings } from "./limits.ts";
 import { type ListenerDeps, type ListenerStatus, MllpListener } from "./listener.ts";
@@ -92,8 +92,12 @@ export function createMllp(settings: MllpSettings, deps: MllpDeps): MllpConnecto
     deliver: async (file) => {
       if ("put" in results) return results.put(file);
       const { bytes, fileName } = file;
-      await sender?.send(bytes, controlIdOf(file), (answer) => deps.onTakenBack?.(fileName, answer));
+      await sender?.send(bytes, controlIdOf(file), {
+        onTakenBack: (answer) => deps.onTakenBack?.(fileName, answer),
+        beforeSend: () => requireMayLeave(file),
+      });
     },
+    hangUp: sender && (() => sender.hangUp()),
     get trouble() {
       return undefined;
     },

@@ -66,17 +66,22 @@ export class MllpSender {
    * close. One that took it nevertheless sees the same bytes again.
    * @param controlId its MSH-10
    * @param onTakenBack called when the peer answers with an error after it had acknowledged the message. Must not throw.
+   * @param beforeSend called once the connection stands, right before the message leaves; when it throws, nothing does
    * @throws Failure MLLP_UNREACHABLE or MLLP_NO_ANSWER when it should be sent again, MLLP_RESULT_ERROR (AE, CE) when
    * the peer met an error, MLLP_RESULT_REFUSED (AR, CR) when it will never take it.
    */
-  async send(message: Buffer, controlId: string, onTakenBack?: OnTakenBack): Promise<void> {
+  async send(
+    message: Buffer,
+    controlId: string,
+    how: { readonly onTakenBack?: OnTakenBack; readonly beforeSend?: () => void } = {},
+  ): Promise<void> {
     const answer = await this.#inTurn(async () => {
       const isReused = this.#socket !== undefined;
       try {
-        return await this.#exchangeNow(message, controlId, { onTakenBack });
+        return await this.#exchangeNow(message, controlId, how);
       } catch (error) {
         if (!isReused || !this.#isCutOff) throw error;
-        return this.#exchangeNow(message, controlId, { onTakenBack });
+        return this.#exchangeNow(message, controlId, how);
       }
     });
     if (isTaken(answer)) return;
@@ -115,6 +120,15 @@ export class MllpSender {
         return true;
       }),
     );
+  }
+
+  /** Closes the connection once what is under way is done; the next message opens another one. */
+  hangUp(): Promise<void> {
+    return this.#inTurn(async () => {
+      const socket = this.#socket;
+      this.#socket = undefined;
+      socket?.destroySoon();
+    });
   }
 
   /** Connects and closes again, to see whether a peer listens. @throws Failure MLLP_UNREACHABLE. */
@@ -160,19 +174,25 @@ export class MllpSender {
     {
       isLast = () => true,
       onTakenBack,
+      beforeSend,
     }: {
       readonly isLast?: ((answer: Acknowledgment) => boolean) | undefined;
       readonly onTakenBack?: OnTakenBack | undefined;
+      readonly beforeSend?: (() => void) | undefined;
     },
   ): Promise<Acknowledgment> {
     const id = controlId.trim();
-    return this.#sendNow<Acknowledgment>(message, (resolve) => (_, heard) => {
-      if (heard === undefined || heard.controlId !== id) return false;
-      if (!isLast(heard)) return true;
-      this.#answered.add(id, heard, onTakenBack);
-      resolve(heard);
-      return true;
-    });
+    return this.#sendNow<Acknowledgment>(
+      message,
+      (resolve) => (_, heard) => {
+        if (heard === undefined || heard.controlId !== id) return false;
+        if (!isLast(heard)) return true;
+        this.#answered.add(id, heard, onTakenBack);
+        resolve(heard);
+        return true;
+      },
+      beforeSend,
+    );
   }
 
   /**
@@ -182,9 +202,11 @@ export class MllpSender {
   async #sendNow<T>(
     content: Buffer,
     listen: (resolve: (end: T) => void, goOn: () => void) => Waiting["hear"],
+    beforeSend?: () => void,
   ): Promise<T> {
     const frame = encodeFrame(content);
     const socket = await this.#ready();
+    beforeSend?.();
     this.#oddities = new Oddities();
     this.#hasHeard = false;
     this.#isCutOff = false;

@@ -98,7 +98,7 @@ export const LEDGER_FAILURES = {
   LEDGER_CONTENDED: {
     class: "transient",
     meaning: "Two processes did the same work on the ledger, and one gave way.",
-    hint: "Nothing; the work was done once. If this recurs, check whether two daemons run.",
+    hint: "Nothing; the work is done once.",
   },
   LEDGER_VALUE_UNSTORABLE: {
     class: "permanent",

@@ -26,7 +26,13 @@ export interface DeliveryTarget {
   /** Puts outcomes into files or messages. */
   compose(open: readonly OpenOutcome[]): Promise<Composition>;
   /** Carries one to the lab; see `Connector.deliver`. */
-  deliver(file: { readonly fileName: string; readonly bytes: Buffer }): Promise<void>;
+  deliver(file: {
+    readonly fileName: string;
+    readonly bytes: Buffer;
+    readonly mayLeave: () => boolean;
+  }): Promise<void>;
+  /** Closes what is kept open for the next result; see `Connector.hangUp`. */
+  readonly hangUp?: (() => Promise<void>) | undefined;
   readonly breaker: LabBreaker;
 }
 
@@ -41,7 +47,7 @@ export interface DeliverDeps {
   /** With how many failures of its own a result is parked. */
   readonly parkAfter: number;
   /** False as soon as another worker may send what this connector has. */
-  mayDeliver(): boolean;
+  readonly mayDeliver: () => boolean;
 }
 
 const BATCH = 50;
@@ -140,10 +146,14 @@ async function sendBatch(
     for (let index = 0; index < due.length; index += sendAtOnce) {
       if (signal.aborted || !deps.mayDeliver() || clock.monotonic() - listedAt > LISTED_FOR_MS) break;
       const sent = due.slice(index, index + sendAtOnce);
-      const results = await Promise.allSettled(sent.map((delivery) => target.deliver(delivery)));
+      const results = await Promise.allSettled(
+        sent.map((delivery) => target.deliver({ ...delivery, mayLeave: deps.mayDeliver })),
+      );
       for (const [nth, result] of results.entries()) {
         const delivery = sent[nth] as DueDelivery;
         if (result.status === "rejected") {
+          // What became of it is the other worker's business.
+          if (!deps.mayDeliver()) continue;
           await recordFailure(connector, delivery, result.reason, target, deps);
           continue;
         }

@@ -32,6 +32,15 @@ describe("a result", () => {
       expect(await world.list("out")).toEqual([FILE.fileName]);
     }));
 
+  test("stays out of the folder once another daemon sends what this one had", () =>
+    withDropWorld(async (world) => {
+      const connector = await world.start(world.hl7());
+      await expect(connector.deliver({ ...FILE, mayLeave: () => false })).rejects.toMatchObject({
+        code: "LEDGER_CONTENDED",
+      });
+      expect(await world.list("out")).toEqual([]);
+    }));
+
   test("never replaces a file of its name with other content", () =>
     withDropWorld(async (world) => {
       const connector = await world.start(world.hl7());

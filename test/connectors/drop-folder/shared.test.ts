@@ -61,15 +61,15 @@ describe("the work folder of another daemon", () => {
   test("is left alone while the other gives signs of life", () =>
     withOther(async ({ other, us, clock, file }) => {
       expect(await us.adopt()).toBe(false);
-      clock.ms = 29_000;
+      clock.ms = 9_000;
       expect(await us.adopt()).toBe(false);
       expect(await listDeep(other.folder)).toContain(file);
     }, false));
 
-  test("is taken over when no sign of life came for thirty seconds by our own clock", () =>
+  test("is taken over when no sign of life came for ten seconds by our own clock", () =>
     withOther(async ({ us, clock, file }) => {
       await us.adopt();
-      clock.ms = 30_000;
+      clock.ms = 10_000;
       expect(await us.adopt()).toBe(true);
       expect(await listDeep(us.folder)).toEqual([".owner", file]);
     }, false));
@@ -100,7 +100,7 @@ describe("the work folder of another daemon", () => {
   test("makes its owner begin a new one once it was taken for dead", () =>
     withOther(async ({ other, us, clock }) => {
       await us.adopt();
-      clock.ms = 30_000;
+      clock.ms = 10_000;
       await us.adopt();
       const before = other.folder;
       await other.ensure();

@@ -58,6 +58,20 @@ const ack = (code: string, id: string, more = "") =>
 const idOf = (frame: string) => frame.split("|")[9] ?? "";
 const accepts: Answer = (frame, socket) => socket.write(ack("AA", idOf(frame)), "latin1");
 
+it("sends nothing once another daemon sends, and goes on over a new connection after it hung up", () =>
+  withLab(accepts, async ({ sender, heard, connections }) => {
+    const beforeSend = () => {
+      throw new Error("not ours");
+    };
+    await expect(sender.send(message("1"), "1", { beforeSend })).rejects.toThrow("not ours");
+    await sender.send(message("2"), "2");
+    await sender.hangUp();
+    await eventually(() => connections[0]?.destroyed);
+    await sender.send(message("3"), "3");
+    expect(heard.map(idOf)).toEqual(["2", "3"]);
+    expect(connections).toHaveLength(2);
+  }));
+
 describe("an MLLP sender", () => {
   it("takes a message for delivered once its own control id is acknowledged, over one connection for all", () =>
     withLab(accepts, async ({ sender, heard, connections }) => {

@@ -1,0 +1,137 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { expect, test } from "vitest";
+import { isTerminal } from "../../src/core/order-state.ts";
+import { encodeFrame, FrameReader } from "../../src/formats/hl7/mllp.ts";
+import { listOrders } from "../../src/ledger/operator/views.ts";
+import { withCluster } from "../cluster/cluster.ts";
+import { eventually } from "../support/eventually.ts";
+import { omlO33 } from "../support/lab-messages.ts";
+
+const SIMULATOR = {
+  staff: { auto: true, reviewAfterMs: [50, 150], acceptanceRate: 1 },
+  device: { auto: true, startAfterMs: [20, 50], runMs: [50, 150], failureRate: 0 },
+} as const;
+const ORDERS = 30;
+
+/** Sends one message over a connection of its own; gives the frame that comes back. */
+async function exchange(port: number, message: string): Promise<string> {
+  const socket = connect({ port, host: "127.0.0.1" });
+  const reader = new FrameReader(1_000_000);
+  try {
+    return await new Promise<string>((resolve, reject) => {
+      socket.on("error", reject);
+      socket.on("close", () => reject(new Error("closed without an answer")));
+      socket.on("data", (chunk: Buffer) => {
+        for (const event of reader.push(chunk)) if (event.kind === "frame") resolve(event.bytes.toString());
+      });
+      socket.write(encodeFrame(Buffer.from(message)));
+    });
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** A lab system that serves one connection at a time: another one waits until it is closed. */
+async function startLab() {
+  const heard: string[] = [];
+  const waiting: Socket[] = [];
+  let served: Socket | undefined;
+  const serve = () => {
+    const socket = waiting.shift();
+    served = socket;
+    if (!socket) return;
+    const reader = new FrameReader(1_000_000);
+    socket.on("data", (chunk: Buffer) => {
+      for (const event of reader.push(chunk)) {
+        if (event.kind !== "frame") continue;
+        const text = event.bytes.toString();
+        heard.push(text);
+        const answer = `MSH|^~\\&|L|L|C|S|20260301||ACK|A${heard.length}|P|2.5.1\rMSA|AA|${text.split("|")[9]}\r`;
+        socket.write(encodeFrame(Buffer.from(answer)));
+      }
+    });
+    socket.resume();
+  };
+  const server = createServer({ pauseOnConnect: true }, (socket) => {
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      if (waiting.includes(socket)) waiting.splice(waiting.indexOf(socket), 1);
+      if (served === socket) serve();
+    });
+    // Only a socket that is read shows its end.
+    waiting.push(socket);
+    if (!served) serve();
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    heard,
+    port: (server.address() as AddressInfo).port,
+    isServing: () => served !== undefined,
+    close: async () => {
+      for (const socket of [served, ...waiting]) socket?.destroy();
+      server.close();
+    },
+  };
+}
+
+const isResult = (text: string) => /^MSH(\|[^|]*){7}\|(ORU|ORL|ORR|OSU)/.test(text);
+
+test("two daemons behind a balancer take a message once, answer it alike, and send the results in turn", async () => {
+  const lab = await startLab();
+  const config = ({ mllpPort }: { readonly mllpPort: number }) => ({
+    connectors: [
+      {
+        name: "hl7",
+        type: "mllp",
+        listen: { port: mllpPort },
+        results: { host: "127.0.0.1", port: lab.port },
+      },
+    ],
+  });
+  try {
+    await withCluster({ workers: 2, simulator: SIMULATOR, config }, async ({ daemons, pool, simulator }) => {
+      const [a, b] = daemons.map(({ mllpPort }) => mllpPort) as [number, number];
+      const numbers = Array.from({ length: ORDERS }, (_, n) => `M-${n}`);
+      const answers = new Map<string, string>();
+      for (const number of numbers) {
+        const message = omlO33({ number });
+        const [one, other] = await Promise.all([exchange(a, message), exchange(b, message)]);
+        expect(other).toBe(one);
+        answers.set(number, one as string);
+      }
+      for (const number of numbers.slice(0, 5))
+        expect(await exchange(b, omlO33({ number }))).toBe(answers.get(number));
+
+      const orders = await eventually(
+        async () => {
+          const found = await listOrders(pool, { limit: 1_000 });
+          return found.length >= ORDERS && found.every(({ state }) => isTerminal(state)) ? found : undefined;
+        },
+        { what: "the end of all orders" },
+      );
+      expect(orders.map(({ placerOrderNumber }) => placerOrderNumber).toSorted()).toEqual(numbers.toSorted());
+      expect(simulator.tally().doubled).toEqual([]);
+
+      const open = "select from deliveries where state <> 'delivered'";
+      const unsent = "select from outcomes where not is_composed";
+      await eventually(
+        async () => (await pool.query(open)).rowCount === 0 && (await pool.query(unsent)).rowCount === 0,
+        { what: "all results" },
+      );
+      const ids = lab.heard.map((text) => text.split("|")[9]);
+      expect(ids.length).toBe(new Set(ids).size);
+      // In its order, each order's last word is that it is completed.
+      for (const number of numbers) {
+        const about = lab.heard.filter((text) => isResult(text) && text.includes(`|${number}^`));
+        expect(about.at(-1)).toMatch(/\rORC\|[^\r]*\|CM\|/);
+      }
+      // None met a connection of the other daemon that was still open.
+      expect((await pool.query("select from deliveries where attempts > 1")).rowCount).toBe(0);
+      await eventually(() => !lab.isServing(), { what: "the end of the last connection" });
+    });
+  } finally {
+    await lab.close();
+  }
+});
