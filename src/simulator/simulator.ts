@@ -23,10 +23,11 @@ export interface Simulator {
   /** `http://127.0.0.1:4711`. Throws while it doesn't listen. */
   readonly url: string;
   /**
-   * Begins to listen and starts its clockwork; gives the URL. Port 0 takes any free one. After `close` it may listen
+   * Begins to listen and starts its clockwork; gives the URL. Port 0 takes any free one. Others than
+   * this machine reach it only where `host` says so. After `close` it may listen
    * again, on the same port, with everything it knew: that is how a test takes the service down and up.
    */
-  listen(port?: number): Promise<string>;
+  listen(port?: number, host?: string): Promise<string>;
   /** Cuts every connection, stops listening and stops the clockwork; what it knows stays. */
   close(): Promise<void>;
   /** What came in and what was done, so far. */
@@ -100,7 +101,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
       if (!address) throw new Error("the simulator does not listen");
       return `http://127.0.0.1:${address.port}`;
     },
-    listen: async (port = options.port ?? 0) => {
+    listen: async (port = options.port ?? 0, host = "127.0.0.1") => {
       if (server) throw new Error("the simulator listens already");
       const closing = new AbortController();
       const app = buildServer({
@@ -114,7 +115,7 @@ export async function createSimulator(options: SimulatorOptions = {}): Promise<S
         closing: closing.signal,
       });
       controlRoutes(app, control, simulator.tally);
-      await app.listen({ port, host: "127.0.0.1" });
+      await app.listen({ port, host });
       server = { app, closing };
       schedule.start();
       return simulator.url;

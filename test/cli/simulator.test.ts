@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openApiDocument } from "../../src/simulator/simulator.ts";
+import { machineHas } from "../support/needs.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -55,6 +56,26 @@ describe("cryobridge simulator", () => {
       );
     });
   });
+
+  // Elsewhere the network 127.0.0.0/8 has one address.
+  it.runIf(machineHas("linux"))(
+    "is reached by this machine alone, unless an address to listen on says otherwise",
+    async () => {
+      const another = "127.0.0.2";
+      const ask = ({ url }: { url: string }) =>
+        fetch(`http://${another}:${new URL(url).port}/openapi.json`).then(
+          ({ status }) => status,
+          () => undefined,
+        );
+      await withSimulatorCommand([], async (started) => expect(await ask(started)).toBeUndefined());
+      await withSimulatorCommand(["--host", "0.0.0.0"], async (started) =>
+        expect(await ask(started)).toBe(200),
+      );
+      const { status, stderr } = await runCli(["simulator", "--port", "0", "--host", "192.0.2.1"]);
+      expect(status).toBe(2);
+      expect(stderr).toContain("--host 192.0.2.1: it is no address of this machine (EADDRNOTAVAIL)");
+    },
+  );
 
   it("takes faults from a YAML file", async () => {
     await withFolder(async (folder) => {

@@ -30,6 +30,11 @@ export function define(command: Command, cli: Cli): void {
   command
     .option("--port <n>", "port to listen on; 0 takes any free one", wholeNumber(0, 65_535), 4711)
     .option(
+      "--host <address>",
+      "address to listen on; who reaches it may play staff and device, so only on a network that you trust",
+      "127.0.0.1",
+    )
+    .option(
       "--speed <x>",
       "how much faster than the clock staff and devices live (default: 1)",
       positiveNumber,
@@ -47,6 +52,7 @@ export function define(command: Command, cli: Cli): void {
 
 interface Given {
   readonly port: number;
+  readonly host: string;
   readonly speed?: number;
   readonly seed?: number;
   readonly behaviour?: string;
@@ -67,7 +73,7 @@ async function runSimulator(session: Session, given: Given): Promise<undefined> 
     ...(given.seed === undefined ? {} : { seed: given.seed }),
   };
   const simulator = await create(options);
-  const url = await listen(simulator, given.port);
+  const url = await listen(simulator, given);
   announce(session, simulator, url, options);
   await untilStopped(session.io);
   await simulator.close();
@@ -111,12 +117,14 @@ function announce(session: Session, simulator: Simulator, url: string, options: 
   session.line(`  description     ${url}/openapi.json`);
 }
 
-async function listen(simulator: Simulator, port: number): Promise<string> {
+async function listen(simulator: Simulator, { port, host }: Pick<Given, "port" | "host">): Promise<string> {
   try {
-    return await simulator.listen(port);
+    return await simulator.listen(port, host);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? String(error.code) : undefined;
     if (code === undefined) throw error;
+    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND")
+      throw new Failure("CLI_USAGE", `--host ${host}: it is no address of this machine (${code})`);
     const why =
       code === "EADDRINUSE" ? "another program listens there already" : `can't listen there (${code})`;
     throw new Failure("CLI_USAGE", `--port ${port}: ${why}; name another port, or 0 for any free one`);
