@@ -1,7 +1,7 @@
 /**
  * `npm run bench [name…] [--json]`: measures, prints the figures, and ends with status 1 when one breaks its bound.
  * BENCH_CSV_MB sets the size of the large CSV file, BENCH_ORDERS the number of orders of the main job, BENCH_SUBMIT of those that
- * are only submitted.
+ * are only submitted, BENCH_CLUSTER of those that several daemons submit, BENCH_SCALE of those that have ended in a large ledger.
  */
 import { type BenchReport, formatReport, isKept } from "./report.ts";
 
@@ -15,6 +15,9 @@ const BENCHES: Readonly<Record<string, () => Promise<BenchReport>>> = {
   csv: async () => (await import("./csv.ts")).benchCsv(Number(process.env.BENCH_CSV_MB ?? 200)),
   submit: async () => (await import("./submit.ts")).benchSubmit(SUBMIT),
   track: async () => (await import("./track.ts")).benchTrack(Number(process.env.BENCH_TRACK ?? 100_000)),
+  cluster: async () =>
+    (await import("./cluster.ts")).benchCluster(Number(process.env.BENCH_CLUSTER ?? 3_000)),
+  scale: async () => (await import("./scale.ts")).benchScale(Number(process.env.BENCH_SCALE ?? 1_000_000)),
   orders: async () =>
     (await import("./orders.ts")).benchOrders(Number(process.env.BENCH_ORDERS ?? 10_000), SUBMIT),
 };

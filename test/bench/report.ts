@@ -13,6 +13,8 @@ export interface BenchReport {
   readonly bench: string;
   readonly title: string;
   readonly figures: readonly Figure[];
+  /** Figures that belong side by side; the first row names the columns. */
+  readonly tables?: readonly (readonly (readonly (string | number)[])[])[];
 }
 
 /** Whether a figure keeps to its bound. */
@@ -22,7 +24,20 @@ export function isKept({ value, bound }: Figure): boolean {
 }
 
 /** The report as lines for people. */
-export function formatReport({ bench, title, figures }: BenchReport): string {
+export function formatReport({ bench, title, figures, tables = [] }: BenchReport): string {
+  const lines = [`${bench}: ${title}`, ...formatFigures(figures)];
+  return [lines.join("\n"), ...tables.map(formatTable)].join("\n\n");
+}
+
+function formatTable(table: readonly (readonly (string | number)[])[]): string {
+  const rows = table.map((row) => row.map((cell) => (typeof cell === "number" ? formatNumber(cell) : cell)));
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) => `  ${row.map((cell, column) => cell.padStart(widths[column] ?? 0)).join("  ")}`)
+    .join("\n");
+}
+
+function formatFigures(figures: readonly Figure[]): string[] {
   const rows = figures.map((figure) => [
     figure.name,
     formatNumber(figure.value),
@@ -30,10 +45,9 @@ export function formatReport({ bench, title, figures }: BenchReport): string {
     formatBound(figure),
   ]);
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const lines = rows.map(([name = "", value = "", unit = "", bound = ""]) =>
+  return rows.map(([name = "", value = "", unit = "", bound = ""]) =>
     `  ${name.padEnd(widths[0] ?? 0)}  ${value.padStart(widths[1] ?? 0)} ${unit.padEnd(widths[2] ?? 0)}  ${bound}`.trimEnd(),
   );
-  return [`${bench}: ${title}`, ...lines].join("\n");
 }
 
 function formatBound(figure: Figure): string {

@@ -21,6 +21,8 @@ export interface TestRedis {
   crash(): Promise<void>;
   /** Starts it at the same address, empty. */
   start(): Promise<void>;
+  /** Kills it and starts it again, empty. */
+  restart(): Promise<void>;
   /** Empties it while it runs. */
   flush(): Promise<void>;
   /** Freezes it, or lets it go on. */
@@ -189,6 +191,10 @@ async function prepare(words: readonly string[]): Promise<TestRedis & { readonly
     ...{ port, url, run, crash, start, freeze },
     get pid() {
       return child?.pid ?? 0;
+    },
+    restart: async () => {
+      await crash();
+      await start();
     },
     flush: async () => void (await run("flushall")),
     ...(bus === -1 ? {} : { busPort: Number(words[bus + 1]) }),
