@@ -73,5 +73,6 @@ export async function fillLedger(
     await superuser.query(
       `select setval(pg_get_serial_sequence('cryobridge.${table}', 'id'), (select max(id) from ${table}))`,
     );
-  await superuser.query("analyze");
+  // As autovacuum leaves a ledger that grew over months.
+  await superuser.query("vacuum (analyze)");
 }

@@ -311,6 +311,10 @@ create index orders_tracked on orders (facility_id, next_at, id) where state in 
 create index orders_recheck on orders (recheck_at) where recheck_at is not null;
 create index orders_compare on orders (compare_at) where compare_at is not null;
 create index orders_state on orders (state, changed_at);
+-- What stands still, among however many that merely wait.
+create index orders_still on orders (changed_at)
+  where state in ('parked', 'received', 'submitting')
+    and (state = 'parked' or failure_code is not null or held_at is not null or checks > 0);
 create index orders_connector on orders (connector, id);
 create index orders_placer on orders (placer_order_number);
 create index orders_subject on orders (subject_code);

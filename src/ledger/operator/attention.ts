@@ -66,7 +66,7 @@ select d.connector, d.state, d.failure_code as code, coalesce(min(d.failure_text
  order by min(d.created_at), d.connector
  limit $1`;
 
-/** $1 how many groups. Index: orders_state. */
+/** $1 how many groups. Index: orders_still. */
 export const STILL_ORDERS = `
 select case when o.state = 'parked' then 'parked'
             when o.held_at is not null then 'on_hold'
