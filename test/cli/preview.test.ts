@@ -229,3 +229,38 @@ describe("a preview that can't be made", () => {
     });
   });
 });
+
+describe("preview of requests about earlier orders", () => {
+  const CANCEL = [
+    "MSH|^~\\&|LIMS|NORTH|CRYO|STORE|20261120101500||ORM^O01|C-1|P|2.5.1",
+    "ORC|CA|LAB-1",
+    "",
+  ].join("\r");
+  const withAnswers = (controlAnswers: string) =>
+    `${configText(undefined)}
+profiles: { site: { extends: builtin/hl7-orders, results: { controlAnswers: ${controlAnswers} } } }
+`.replace("directory: ./hl7", "directory: ./hl7, profile: site");
+
+  it.each([
+    ["response", "|ORR^O02^ORR_O02|"],
+    ["result", "|ORU^R01^ORU_R01|"],
+  ])("shows what goes out by controlAnswers: %s, done and for want of the order", async (form, type) => {
+    const { status, stdout } = await preview({ ...HL7, content: CANCEL, text: withAnswers(form) });
+    expect(status).toBe(0);
+    const [, done, unknown] = stdout.split(
+      /Answer to what it wants of earlier orders|Answer when there are no such/,
+    );
+    expect(done).toContain(type);
+    expect(done).toContain("ORC|CR|LAB-1|");
+    expect(unknown).toContain(type);
+    expect(unknown).toContain("ORC|UC|LAB-1|");
+    expect(unknown).toContain("CANCEL_ORDER_UNKNOWN");
+  });
+
+  it("shows none by controlAnswers: none", async () => {
+    const { stdout } = await preview({ ...HL7, content: CANCEL, text: withAnswers("none") }, "--json");
+    const [message] = JSON.parse(stdout).messages;
+    expect(message.orderControls).toHaveLength(1);
+    expect(message.controlAnswers).toEqual([]);
+  });
+});

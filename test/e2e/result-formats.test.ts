@@ -103,3 +103,33 @@ async function sendFrame(port: number, text: string): Promise<void> {
   await eventually(() => isAnswered);
   socket.destroy();
 }
+
+test("a cancellation is answered by ORU in a folder of a lab that takes nothing else, for want of the order too", () => {
+  const times = { stableFor: "50ms", scanInterval: "50ms" };
+  const connectors = [{ name: "hl7", type: "hl7-drop", directory: "hl7", profile: "oru", ...times }];
+  const oru = {
+    extends: "builtin/hl7-orders",
+    results: { controlAnswers: "result", send: ["completed", "cancelled"] },
+  };
+  const cancel = (id: string, number: string) =>
+    [`MSH|^~\\&|LIMS|NORTH|CRYO|BANK|20261120101500||ORM^O01|${id}|P|2.5`, `ORC|CA|${number}`, ""].join("\r");
+  return withSite({ config: { profiles: { oru }, connectors } }, async (site) => {
+    await site.start();
+    await site.drop("hl7", "order.hl7", omlO33({ number: "A-1" }));
+    const heard = (text: string) =>
+      eventually(async () => {
+        const results = await site.results("hl7").catch(() => new Map<string, string>());
+        return [...results.values()].find((each) => each.includes(text));
+      });
+    await heard("|A-1");
+    await site.drop("hl7", "cancel-1.hl7", cancel("C-1", "A-1"));
+    await site.drop("hl7", "cancel-9.hl7", cancel("C-9", "A-9"));
+    const [late, unknown] = [await heard("ORC|UC|A-1|"), await heard("ORC|UC|A-9|")];
+    for (const text of [late, unknown]) expect(lineOf(text, "MSH")).toContain("|ORU^R01^ORU_R01|");
+    expect(lineOf(late, "ORC")).toContain("CANCEL_TOO_LATE");
+    expect(lineOf(unknown, "ORC")).toContain("CANCEL_ORDER_UNKNOWN");
+    expect(lineOf(unknown, "OBX")).toContain("The order is not cancelled: there is no such order");
+    const all = [...(await site.results("hl7")).values()];
+    expect(all.filter((text) => /\|OR[RL]\^/.test(text))).toEqual([]);
+  });
+});

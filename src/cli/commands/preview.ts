@@ -77,6 +77,10 @@ export function viewOf({ messages, problems, batchAnswer, ...preview }: Preview,
         })),
       })),
       answer: message.answer ? viewOfAnswer(message.answer, session) : null,
+      controlAnswers: message.controlAnswers.map((sample) => ({
+        case: sample.case,
+        answer: viewOfAnswer(sample.answer, session),
+      })),
       resultProblem: message.resultProblem ? withHint(message.resultProblem) : null,
     })),
     batchAnswer: batchAnswer ? viewOfAnswer(batchAnswer, session) : null,
@@ -145,10 +149,20 @@ function printMessage(message: View["messages"][number], session: Session): void
     session.lines([session.paint("red", "Its results would be parked:")], 2);
     session.lines(problemLines([resultProblem]), 4);
   }
-  if (!answer) return;
-  session.lines([`Answer to the lab${placeOf(answer)}:`], 2);
-  session.lines(answerLines(answer), 4);
+  if (answer) {
+    session.lines([`Answer to the lab${placeOf(answer)}:`], 2);
+    session.lines(answerLines(answer), 4);
+  }
+  for (const sample of message.controlAnswers) {
+    session.lines([`${SAMPLE_TITLE[sample.case]}${placeOf(sample.answer)}:`], 2);
+    session.lines(answerLines(sample.answer), 4);
+  }
 }
+
+const SAMPLE_TITLE = {
+  granted: "Answer to what it wants of earlier orders, when that is done",
+  unknown: "Answer when there are no such orders",
+} as const;
 
 function printBatchAnswer(answer: AnswerView, session: Session): void {
   const lines = answerLines(answer);

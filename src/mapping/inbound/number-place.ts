@@ -61,7 +61,7 @@ export function writtenNumbers(
 }
 
 /** What the numbers of an order are in the ORC and OBR of an answer or result. */
-interface NumberFields {
+export interface NumberFields {
   /** ORC-2. */
   readonly placer: OutSegment[1];
   /** OBR-2. */

@@ -29,13 +29,16 @@ const ANSWER_BY_TYPE: Readonly<Record<string, readonly [messageCode: string, tri
   "OML^O35": ["ORL", "O36"],
 };
 
+/** Stand where all that a message wants is of earlier orders. */
+const RECORDED = "What is wanted of earlier orders is recorded.";
+const ANSWER_FOLLOWS = "What is wanted of earlier orders is recorded; the answer follows.";
+
 /** An outcome that answers a message as a whole. */
 export type MessageAnswer = Extract<Outcome, { kind: "acknowledged" | "refused" | "waiting" }>;
 
 /** Stands before the reasons of a message that waits: MSA-1 AA alone could be read as an order that was taken. */
 const ON_HOLD = "On hold, nothing was done yet";
 const REPEATED = "This message was received before; nothing was started again.";
-const RECORDED = "What is wanted of earlier orders is recorded; the answer follows.";
 
 /**
  * The text of the answer to a message: taken (`acknowledged`), refused with every reason, or on hold (`waiting`). One
@@ -89,7 +92,16 @@ export function composeAnswer(
       const all = tryGroups(message);
       const groups = all.filter(isAnswered);
       if (all.length > 0 && groups.length === 0)
-        segments.push(["NTE", 1, "L", labPhrase(reasons, "recorded", RECORDED)]);
+        segments.push([
+          "NTE",
+          1,
+          "L",
+          labPhrase(
+            reasons,
+            "recorded",
+            profile.results.controlAnswers === "none" ? RECORDED : ANSWER_FOLLOWS,
+          ),
+        ]);
       segments.push(...echoGroups(message, original, groups, answerOf));
     }
   }

@@ -2,11 +2,11 @@ import { type Control, isCancelling } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { findControlGroups } from "../inbound/control-hl7.ts";
-import { NO_NUMBERS, numberFields, withNumber } from "../inbound/number-place.ts";
+import { NO_NUMBERS, type NumberFields, numberFields, withNumber } from "../inbound/number-place.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
-import { assemble, type Original, type OutSegment } from "./original.ts";
+import { assemble, type Echo, type Original, type OutSegment } from "./original.ts";
 import { labPhrase } from "./reasons.ts";
 import { blank, fillerOrderNumber, statusCodes } from "./result-parts.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
@@ -39,13 +39,7 @@ export function composeControlAnswer(
   for (const [index, reason] of reasons.entries()) segments.push(["NTE", index + 1, "L", reason]);
   const at = formatHl7Timestamp(outcome.occurredAt, profile.results.timeZone);
   const { message } = original;
-  const answerByGroup = new Map<OrderGroup, ControlAnswer>();
-  const unseen: ControlAnswer[] = [];
-  for (const answer of outcome.answers) {
-    const groups = message === undefined ? [] : tryFindGroups(message, profile, answer);
-    for (const group of groups) answerByGroup.set(group, answer);
-    if (groups.length === 0) unseen.push(answer);
-  }
+  const { answerByGroup, unseen } = findAnswered(outcome.answers, original, profile);
   if (message !== undefined && answerByGroup.size > 0) {
     const answerOf = (group: OrderGroup) =>
       orcOf(answerByGroup.get(group) as ControlAnswer, group, original, profile, at);
@@ -56,22 +50,40 @@ export function composeControlAnswer(
   return assemble(segments, original.echo.delimiters);
 }
 
-function orcOf(
-  { control, placerOrderNumber, fillerNumber, refusal, order }: ControlAnswer,
+/** The groups of the message that the answers are about, and the answers to requests that are not seen in it any more. */
+export function findAnswered(
+  answers: readonly ControlAnswer[],
+  { message }: Original,
+  profile: Hl7Profile,
+): {
+  readonly answerByGroup: ReadonlyMap<OrderGroup, ControlAnswer>;
+  readonly unseen: readonly ControlAnswer[];
+} {
+  const answerByGroup = new Map<OrderGroup, ControlAnswer>();
+  const unseen: ControlAnswer[] = [];
+  for (const answer of answers) {
+    const groups = message === undefined ? [] : tryFindGroups(message, profile, answer);
+    for (const group of groups) answerByGroup.set(group, answer);
+    if (groups.length === 0) unseen.push(answer);
+  }
+  return { answerByGroup, unseen };
+}
+
+/** ORC: what was decided of a request, how the order stands, and why. */
+export function orcOf(
+  answer: ControlAnswer,
   group: OrderGroup | undefined,
   { echo }: Original,
   profile: Hl7Profile,
   at: string,
 ): OutSegment {
-  const { namespace } = profile.results;
-  const named = fillerNumber && `${fillerNumber.kind === "request" ? "R" : "P"}${fillerNumber.id}`;
-  const filler = (order && fillerOrderNumber(order)) ?? named;
-  const numbers = order?.sharesNumber ? NO_NUMBERS : numberFields(group, placerOrderNumber, echo, profile);
+  const { numbers, filler } = controlNumbers(answer, group, echo, profile);
+  const { control, refusal, order } = answer;
   const orc: OutSegment = [
     "ORC",
     refusal ? controlCodes(control).refused : controlCodes(control).granted,
     numbers.placer,
-    numbers.filler ?? echo.field(group?.orc, 3) ?? (filler === undefined ? undefined : [filler, namespace]),
+    filler,
     echo.field(group?.orc, 4),
     statusOf({ control, refusal, order }, profile),
     ...blank(3),
@@ -80,6 +92,23 @@ function orcOf(
     refusal && [refusal.code, refusal.text, "L"],
   ];
   return withNumber(orc, numbers);
+}
+
+/** The numbers by which the lab finds the order that a request names. */
+export function controlNumbers(
+  { placerOrderNumber, fillerNumber, order }: ControlAnswer,
+  group: OrderGroup | undefined,
+  echo: Echo,
+  profile: Hl7Profile,
+): { readonly numbers: NumberFields; readonly filler: OutSegment[1] } {
+  const numbers = order?.sharesNumber ? NO_NUMBERS : numberFields(group, placerOrderNumber, echo, profile);
+  const named = fillerNumber && `${fillerNumber.kind === "request" ? "R" : "P"}${fillerNumber.id}`;
+  const own = (order && fillerOrderNumber(order)) ?? named;
+  const filler =
+    numbers.filler ??
+    echo.field(group?.orc, 3) ??
+    (own === undefined ? undefined : [own, profile.results.namespace]);
+  return { numbers, filler };
 }
 
 /** ORC-5: how the order stands by the profile's map, or as it was requested to be. */

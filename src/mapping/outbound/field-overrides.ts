@@ -17,10 +17,11 @@ type Template = readonly (string | { readonly name: ValueName } | { readonly pat
 
 /** What a text of the profile may be filled with. */
 export interface Fillings {
-  /** The answer or state that is sent. */
+  /** The answer, decision or state that is sent; undefined where it is several. */
   readonly state: string | undefined;
   /** The order that it is about, where that is one. */
   readonly order: OutcomeOrder | undefined;
+  readonly orderNumber: string | undefined;
   /** Why it is not done, in the lab's words. */
   readonly reason: OutcomeOrder["reason"];
   readonly fillerOrderNumber: string | undefined;
@@ -44,8 +45,7 @@ const VALUES = {
   this: ({ present }: Place) => present,
   state: ({ fillings }: Place) => fillings.state,
   time: ({ fillings }: Place) => fillings.time,
-  orderNumber: ({ fillings: { order } }: Place) =>
-    order?.sharesNumber ? undefined : order?.placerOrderNumber,
+  orderNumber: ({ fillings }: Place) => fillings.orderNumber,
   fillerNumber: ({ fillings }: Place) => fillings.fillerOrderNumber,
   operation: ({ fillings }: Place) => fillings.order?.operation,
   facility: ({ fillings }: Place) => fillings.order?.facilityCode,

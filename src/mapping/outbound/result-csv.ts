@@ -7,6 +7,7 @@ import { type Encoding, encodeText, isEncodable, spellOut } from "../../formats/
 import type { ControlOperation } from "../profile/message-type.ts";
 import { isReported, type Profile, type ResultSettings } from "../profile/profile.ts";
 import { RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts";
+import { controlEnd } from "./control-end.ts";
 import { csvFormOf, labCell } from "./csv-cells.ts";
 import { fileNameOf } from "./file-name.ts";
 import { inLabWords, labPlace, labWords, problemInWords } from "./reasons.ts";
@@ -103,14 +104,12 @@ export function csvResultFile(
 
 const EMPTY = Object.fromEntries(RESULT_COLUMNS.map((column) => [column, ""])) as PlainRow;
 
-/** The operation of the row that is answered, and `status` when it is done as requested, and when not. */
-const WORDS: Readonly<
-  Partial<Record<Control, readonly [ControlOperation, granted: string, refused: string]>>
-> = {
-  cancel: ["CANCEL", "cancelled", "cancel_refused"],
-  hold: ["HOLD", "held", "hold_refused"],
-  release: ["RELEASE", "released", "release_refused"],
-  status: ["STATUS", "", "status_refused"],
+/** The operation of the row that is answered. */
+const OPERATION_BY_CONTROL: Readonly<Partial<Record<Control, ControlOperation>>> = {
+  cancel: "CANCEL",
+  hold: "HOLD",
+  release: "RELEASE",
+  status: "STATUS",
 };
 
 /** An order may have thousands of bad rows, and many readers take no more than 32,000 characters in a cell. */
@@ -123,16 +122,12 @@ function reasonsOf(problems: readonly Problem[], reasons: ResultSettings["reason
 }
 
 /** One row a request, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
-function controlRows(
-  { control, placerOrderNumber, refusal, order }: ControlAnswer,
-  common: PlainRow,
-  results: ResultSettings,
-): PlainRow[] {
-  const words = WORDS[control];
-  if (words === undefined) throw new TypeError(`no row of a CSV file asks to ${control} an order`);
-  const [operation, granted, refused] = words;
+function controlRows(answer: ControlAnswer, common: PlainRow, results: ResultSettings): PlainRow[] {
+  const { control, placerOrderNumber, refusal, order } = answer;
+  const operation = OPERATION_BY_CONTROL[control];
+  if (operation === undefined) throw new TypeError(`no row of a CSV file asks to ${control} an order`);
+  const status = controlEnd(answer);
   if (control === "status" && order !== undefined && refusal === undefined) {
-    const status = order.isHeld === true ? "held" : order.state;
     return orderRows(order, status, common, results).map((row) => ({ ...row, operation }));
   }
   return [
@@ -142,7 +137,7 @@ function controlRows(
       operation,
       facility: order?.facilityCode ?? "",
       subject_code: order?.subjectCode.reveal() ?? "",
-      status: refusal ? refused : granted,
+      status,
       ...(order && idsOf(order)),
       error: refusal?.text ?? "",
       error_code: refusal?.code ?? "",

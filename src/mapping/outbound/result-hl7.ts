@@ -9,6 +9,7 @@ import { NO_NUMBERS, numberFields, withNumber, writtenNumbers } from "../inbound
 import { type Hl7Profile, isReported, type Profile } from "../profile/profile.ts";
 import { composeAnswer } from "./answer-hl7.ts";
 import { composeControlAnswer } from "./control-answer-hl7.ts";
+import { composeControlResult } from "./control-result-hl7.ts";
 import { resultFileName } from "./file-name.ts";
 import { observe } from "./observations.ts";
 import { assemble, isAnswer, type Original, type OutSegment, readOriginal } from "./original.ts";
@@ -16,6 +17,8 @@ import { inLabWords } from "./reasons.ts";
 import {
   blank,
   fillerOrderNumber,
+  reportObr,
+  SERVICE_BY_OPERATION,
   type StatusContext,
   statusCodes,
   statusContext,
@@ -52,14 +55,16 @@ export function composeHl7(fact: Outcome, profile: Profile): { fileName: string;
 
 /** Whether it is sent to the lab, and there is something to answer to. */
 function isComposed(outcome: Outcome, original: Original, profile: Hl7Profile): boolean {
-  // A request about an earlier order is always answered.
-  if (outcome.kind === "control") return true;
+  if (outcome.kind === "control") return profile.results.controlAnswers !== "none";
   if (!isReported(profile, outcome.kind === "changed" ? outcome.order.state : outcome.kind)) return false;
   return outcome.kind === "changed" || (original.isAnswerable && !isAnswer(original, profile.accept));
 }
 
 function composeText(outcome: Outcome, original: Original, profile: Hl7Profile): string {
-  if (outcome.kind === "control") return composeControlAnswer(outcome, original, profile);
+  if (outcome.kind === "control") {
+    const compose = profile.results.controlAnswers === "result" ? composeControlResult : composeControlAnswer;
+    return compose(outcome, original, profile);
+  }
   if (outcome.kind === "changed") {
     const context = statusContext(outcome, original, profile);
     const segments = context.format === "ssu" ? specimenStatus(context) : orderStatus(context);
@@ -147,22 +152,10 @@ export function orderStatus(context: StatusContext): OutSegment[] {
       ],
       numbers,
     ),
-    withNumber(
-      [
-        "OBR",
-        1,
-        numbers.obrPlacer,
-        filler,
-        echo.field(obr, 4) ?? SERVICE_BY_OPERATION[order.operation],
-        ...blank(2),
-        at,
-        ...blank(14),
-        at,
-        ...blank(2),
-        codes.resultStatus,
-      ],
-      numbers,
-    ),
+    reportObr({
+      ...{ setId: 1, numbers, filler, at, resultStatus: codes.resultStatus },
+      service: echo.field(obr, 4) ?? SERVICE_BY_OPERATION[order.operation],
+    }),
     ...notes.map((note, index) => ["NTE", index + 1, "L", note] as const),
     ...observe(order, { timeZone, version, at, messageControlId: outcome.message.messageControlId }),
   ];
@@ -185,15 +178,6 @@ const UNABLE_TO_CHANGE = "UX";
 function isRefusedNews({ operation, state }: OutcomeOrder): boolean {
   return isSubjectNews(operation) && state === "failed";
 }
-
-/** OBR-4 where the original has none to echo. */
-const SERVICE_BY_OPERATION = {
-  STORE: ["STORE", "Cryogenic storage", "L"],
-  RETRIEVAL: ["RETRIEVAL", "Retrieval from cryogenic storage", "L"],
-  REGISTER: ["REGISTER", "Registration of the subject", "L"],
-  UPDATE: ["UPDATE", "Update of the subject", "L"],
-  MERGE: ["MERGE", "Merge of the subject", "L"],
-} as const;
 
 /** Fields of ORC and OBR that hold a code, a time or a place in a list, which may look like a number. */
 const NUMBERLESS: Readonly<Record<string, readonly number[]>> = { ORC: [1, 5, 9], OBR: [1, 7, 22, 25] };

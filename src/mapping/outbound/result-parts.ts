@@ -2,6 +2,7 @@ import { movesContainers } from "../../core/order.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
+import { type NumberFields, withNumber } from "../inbound/number-place.ts";
 import { findOrderGroups } from "../inbound/order-hl7.ts";
 import type { Hl7Profile, ReportedState, ResultFormat, ResultSettings } from "../profile/profile.ts";
 import type { ResultState } from "../profile/results-schema.ts";
@@ -9,7 +10,7 @@ import type { Original, OutSegment } from "./original.ts";
 import { formatHl7Timestamp } from "./timestamp.ts";
 
 /** Written when the original is gone and the profile names no version. */
-const DEFAULT_VERSION = "2.5";
+export const DEFAULT_VERSION = "2.5";
 
 /** An order that changed, with all that a message about it is made of. */
 export interface StatusContext {
@@ -58,8 +59,16 @@ function resultFormat(
   return wanted === "ssu" && (containers.length === 0 || !isVersionFrom(version, 2, 4)) ? "oru" : wanted;
 }
 
-/** MSH of a message about an order. */
-export function statusHeader({ outcome, original, at, version, format }: StatusContext): OutSegment {
+/** MSH of a message about orders. */
+export function statusHeader({
+  outcome,
+  original,
+  at,
+  version,
+  format,
+}: Pick<StatusContext, "original" | "at" | "version" | "format"> & {
+  readonly outcome: Pick<Outcome, "controlId">;
+}): OutSegment {
   const { header } = original;
   return [
     "MSH",
@@ -99,6 +108,50 @@ export function fillerOrderNumber({ requestId, procedureId }: OutcomeOrder): str
 export function blank(count: number): undefined[] {
   return new Array<undefined>(count).fill(undefined);
 }
+
+/** OBR of a message about an order, with the time of the report and the status of the results (OBR-25). */
+export function reportObr({
+  setId,
+  numbers,
+  filler,
+  service,
+  at,
+  resultStatus,
+}: {
+  readonly setId: number;
+  readonly numbers: NumberFields;
+  readonly filler: OutSegment[1];
+  /** OBR-4. */
+  readonly service: OutSegment[1];
+  readonly at: string;
+  readonly resultStatus: string | undefined;
+}): OutSegment {
+  return withNumber(
+    [
+      "OBR",
+      setId,
+      numbers.obrPlacer,
+      filler,
+      service,
+      ...blank(2),
+      at,
+      ...blank(14),
+      at,
+      ...blank(2),
+      resultStatus,
+    ],
+    numbers,
+  );
+}
+
+/** OBR-4 where the original has none to echo. */
+export const SERVICE_BY_OPERATION = {
+  STORE: ["STORE", "Cryogenic storage", "L"],
+  RETRIEVAL: ["RETRIEVAL", "Retrieval from cryogenic storage", "L"],
+  REGISTER: ["REGISTER", "Registration of the subject", "L"],
+  UPDATE: ["UPDATE", "Update of the subject", "L"],
+  MERGE: ["MERGE", "Merge of the subject", "L"],
+} as const;
 
 /** The places in which HL7 says how an order stands. Their tables share letters and nothing else. */
 interface StatusCodes {

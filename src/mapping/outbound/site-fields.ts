@@ -7,6 +7,7 @@ import type { Hl7Message, Segment } from "../../formats/hl7/message.ts";
 import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { orderGroupsByNumber } from "../inbound/order-hl7.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
+import { controlEnd } from "./control-end.ts";
 import { type Fillings, overrideFields } from "./field-overrides.ts";
 import type { Original } from "./original.ts";
 import { problemInWords } from "./reasons.ts";
@@ -22,17 +23,20 @@ export function withSiteFields(
 ): string {
   const { fields = [], timeZone } = profile.results;
   if (fields.length === 0) return text;
-  const order = orderOf(outcome);
+  const { state, order, orderNumber, reason } = subjectOf(outcome, profile);
   const { message } = original;
   let scope: readonly Segment[] | undefined;
   return overrideFields(text, fields, {
-    state: outcome.kind === "changed" ? outcome.order.state : outcome.kind,
+    state,
     order,
-    reason: reasonOf(outcome, profile),
+    orderNumber,
+    reason,
     fillerOrderNumber: order && fillerOrderNumber(order),
     time: formatHl7Timestamp(outcome.occurredAt, timeZone),
     timeZone,
-    hasContainers: outcome.kind === "changed",
+    hasContainers:
+      outcome.kind === "changed" ||
+      (outcome.kind === "control" && profile.results.controlAnswers === "result"),
     find: (path) => {
       if (message === undefined) return undefined;
       scope ??= scopeOf(message, order, profile);
@@ -41,31 +45,41 @@ export function withSiteFields(
   });
 }
 
-/** An answer to a message with several orders is about none of them alone. */
-function orderOf(outcome: Outcome): OutcomeOrder | undefined {
+/** What fields are filled with; an answer about several orders is about none of them alone. */
+function subjectOf(
+  outcome: Outcome,
+  { results: { reasons } }: Hl7Profile,
+): Pick<Fillings, "state" | "order" | "orderNumber" | "reason"> {
   switch (outcome.kind) {
     case "changed":
-      return outcome.order;
+      return ofOrder(outcome.order.state, outcome.order);
     case "acknowledged":
-      return outcome.orders.length === 1 ? outcome.orders[0] : undefined;
-    default:
-      return undefined;
+      return ofOrder(outcome.kind, outcome.orders.length === 1 ? outcome.orders[0] : undefined);
+    case "control": {
+      const { answers } = outcome;
+      const [answer] = answers;
+      const ends = new Set(answers.map(controlEnd));
+      const state = ends.size === 1 ? [...ends][0] : undefined;
+      if (answer === undefined || answers.length > 1) return ofOrder(state, undefined);
+      const { order, placerOrderNumber, refusal } = answer;
+      const own = ofOrder(state, order);
+      return {
+        ...own,
+        orderNumber: order?.sharesNumber ? undefined : (placerOrderNumber ?? own.orderNumber),
+        reason: refusal ?? own.reason,
+      };
+    }
+    default: {
+      const { kind, problems } = outcome;
+      const text = problems.map((problem) => problemInWords(problem, reasons)).join("; ");
+      return { ...ofOrder(kind, undefined), reason: { code: problems[0]?.code, text } };
+    }
   }
 }
 
-/** Why it isn't done: of the order, of the message, or of the one request that is answered. */
-function reasonOf(outcome: Outcome, { results: { reasons } }: Hl7Profile): Fillings["reason"] {
-  switch (outcome.kind) {
-    case "refused":
-    case "waiting": {
-      const text = outcome.problems.map((problem) => problemInWords(problem, reasons)).join("; ");
-      return { code: outcome.problems[0]?.code, text };
-    }
-    case "control":
-      return outcome.answers.length === 1 ? outcome.answers[0]?.refusal : undefined;
-    default:
-      return orderOf(outcome)?.reason;
-  }
+function ofOrder(state: string | undefined, order: OutcomeOrder | undefined) {
+  const orderNumber = order?.sharesNumber ? undefined : order?.placerOrderNumber;
+  return { state, order, orderNumber, reason: order?.reason };
 }
 
 /** What a value may be read from: never the segments of another order of the same message. */

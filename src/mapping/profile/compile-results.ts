@@ -14,6 +14,7 @@ import type { ProfileDefinition } from "./schema.ts";
 const HL7_KEYS = [
   "format",
   "formats",
+  "controlAnswers",
   "fields",
   "batchResponse",
   "namespace",
@@ -52,13 +53,21 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
     );
   }
   const encoding = compileEncoding(whole, complain);
+  const send = new Set(given.send ?? []);
+  if (given.controlAnswers === "none" && (whole.cancel ?? []).length > 0 && !send.has("cancelled")) {
+    complain(
+      "results.controlAnswers",
+      "none needs cancelled in results.send: nothing else would report to the lab that an order was cancelled",
+    );
+  }
   return {
     format: given.format ?? "oru",
     formats: given.formats,
+    controlAnswers: given.controlAnswers ?? "response",
     fields: compileFields(given.fields ?? {}, complain),
     batchResponse: given.batchResponse,
     namespace: given.namespace ?? "CRYOBRIDGE",
-    send: new Set(given.send ?? []),
+    send,
     timeZone,
     encoding,
     marker: compileMarker(whole.format, given, complain),

@@ -40,11 +40,15 @@ export type ResultFormat = "oru" | "orm" | "ssu";
 /** How a batch is answered. */
 export type BatchResponse = "all" | "errors" | "none";
 
+/** The message that answers a request about an earlier order. */
+export type ControlAnswerForm = "response" | "result" | "none";
+
 /** How and when results are sent to the lab; defaults filled in. */
 export interface ResultSettings {
   readonly format: ResultFormat;
   /** Over `format`, by the order's state. */
   readonly formats?: Readonly<Partial<Record<string, ResultFormat>>> | undefined;
+  readonly controlAnswers: ControlAnswerForm;
   /** Fields that are written otherwise than shipped; empty for none. */
   readonly fields?: readonly FieldOverride[] | undefined;
   /** Undefined: single answers for files, all in one for connections. */

@@ -21,7 +21,25 @@ const statusSchema = z.strictObject({
 
 const formatSchema = z.enum(["oru", "orm", "ssu"]);
 
-const fieldValueSchema = z.union([z.string(), z.partialRecord(resultStateSchema, z.string())], {
+/** What became of a request about an earlier order, where no state of an order says it (`cancelled`). */
+const CONTROL_ENDS = [
+  "held",
+  "released",
+  "cancel_refused",
+  "hold_refused",
+  "release_refused",
+  "status_refused",
+] as const;
+/** Of requests that only HL7 knows. */
+const HL7_CONTROL_ENDS = ["changed", "replaced", "change_refused", "replace_refused"] as const;
+
+const fieldStateSchema = z.enum([...resultStateSchema.options, ...CONTROL_ENDS, ...HL7_CONTROL_ENDS]);
+
+/** What can be decided of a request. */
+const DECISIONS = ["cancelled", ...CONTROL_ENDS, ...HL7_CONTROL_ENDS] as const;
+export type Decision = (typeof DECISIONS)[number];
+
+const fieldValueSchema = z.union([z.string(), z.partialRecord(fieldStateSchema, z.string())], {
   error: "expected a text, or a text for each state such as { rejected: … }",
 });
 
@@ -64,18 +82,7 @@ const columnEntrySchema = z.union([z.string(), z.record(z.string(), z.string())]
 const CSV_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER", "CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
 
 /** The words of the column `status`. */
-const CSV_STATUSES = [
-  ...ORDER_STATES,
-  "refused",
-  "waiting",
-  "duplicate",
-  "held",
-  "cancel_refused",
-  "hold_refused",
-  "released",
-  "release_refused",
-  "status_refused",
-] as const;
+const CSV_STATUSES = [...ORDER_STATES, "refused", "waiting", "duplicate", ...CONTROL_ENDS] as const;
 
 const wordSchema = z.string().min(1);
 
@@ -105,6 +112,7 @@ const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter((code) => !
 const REASON_WORDS = [
   ...(["message", "line", "lines", "column", "part", "and", "or", "header", "file"] as const),
   ...(["order", "request", "procedure", "onHold", "repeated", "recorded"] as const),
+  ...DECISIONS,
 ] as const;
 export type ReasonWord = (typeof REASON_WORDS)[number];
 
@@ -119,6 +127,12 @@ export const resultsSchema = z.strictObject({
     .partialRecord(stateSchema, formatSchema)
     .optional()
     .describe("HL7: the format for single states, over `format`."),
+  controlAnswers: z
+    .enum(["response", "result", "none"])
+    .optional()
+    .describe(
+      "HL7: how requests about earlier orders (ORC-1 CA, HD, SS …) are answered: by an order response (ORR, ORL), by a result message in `format` (ORU for `ssu`), or not at all; response unless set.",
+    ),
   fields: z
     .record(z.string(), fieldValueSchema)
     .optional()

@@ -1,7 +1,8 @@
 import type { ConnectorConfig } from "../../../config/config.ts";
 import { Failure, type Problem } from "../../../core/failures.ts";
 import type { BatchOutline, FileDialect, IncomingMessage } from "../../../core/intake.ts";
-import type { Outcome, OutcomeMessage, OutcomeOrder } from "../../../core/outcome.ts";
+import { type ControlRequest, decideControl, isCancelling } from "../../../core/order-control.ts";
+import type { ControlAnswer, Outcome, OutcomeMessage, OutcomeOrder } from "../../../core/outcome.ts";
 import { phi } from "../../../core/phi.ts";
 import { decodeHl7 } from "../../../formats/hl7/charset.ts";
 import {
@@ -43,10 +44,21 @@ export interface Answers {
   add(message: IncomingMessage, mapped: MappedMessage): void;
   /** What a message would get by itself; undefined when the profile sends nothing then, or batches are answered as a whole. */
   answerTo(message: IncomingMessage, mapped: MappedMessage): Answer | undefined;
+  /**
+   * What its requests about earlier orders would get: when all are granted, and when there are no such orders. None where the
+   * profile answers none.
+   */
+  controlAnswers(message: IncomingMessage, mapped: MappedMessage): readonly ControlSample[];
   /** Why a message's results would be parked: the character set of the results can't hold what they repeat. */
   findUnwritable(message: IncomingMessage, mapped: MappedMessage): Problem | undefined;
   /** The one answer to batches; undefined where there is none, or the senders of all messages want none. */
   batchAnswer(problems: readonly Problem[]): Answer | undefined;
+}
+
+/** An answer to requests about earlier orders, in one case. */
+export interface ControlSample {
+  readonly case: "granted" | "unknown";
+  readonly answer: Answer;
 }
 
 export function createAnswers(
@@ -112,6 +124,17 @@ export function createAnswers(
     return createReplier(message, profile, { form, applicationAck }).compose(answer, SAMPLE_LATER_CONTROL_ID);
   }
 
+  function controlSamples(message: IncomingMessage, mapped: MappedMessage): ControlSample[] {
+    const { controlRequests = [] } = mapped;
+    if (controlRequests.length === 0) return [];
+    const common = about({ ...answered(message, mapped), fileName });
+    return CASES.flatMap((each) => {
+      const answers = controlRequests.map((request) => sampleAnswer(request, each));
+      const answer = compose({ ...common, kind: "control", answers });
+      return answer === undefined ? [] : [{ case: each, answer }];
+    });
+  }
+
   return {
     add: (message, mapped) => {
       if (profile.format !== "hl7" || response === "none") return;
@@ -143,12 +166,14 @@ export function createAnswers(
       const accepted = orders.map(toOutcomeOrder);
       return compose({ ...common, kind: "acknowledged", orders: accepted, isDuplicate: false });
     },
+    controlAnswers: controlSamples,
     findUnwritable: (message, mapped) => {
       const common = about({ ...answered(message, mapped), fileName });
       try {
         // What is reported sooner or later of every order that goes well.
         for (const order of mapped.orders.map(toOutcomeOrder))
           compose({ ...common, kind: "changed", order: { ...order, state: "completed" } });
+        controlSamples(message, mapped);
         return undefined;
       } catch (error) {
         if (!(error instanceof Failure) || error.code !== "RESULT_NOT_ENCODABLE") throw error;
@@ -187,6 +212,27 @@ function readText(bytes: Buffer): string {
     // The messages of a batch may be in several.
     return bytes.toString("latin1");
   }
+}
+
+const CASES = ["granted", "unknown"] as const;
+
+/** An answer as there would be to an order of which nothing was sent yet, or to one that there is not. */
+function sampleAnswer(request: ControlRequest, sample: ControlSample["case"]): ControlAnswer {
+  const { control, placerOrderNumber, fillerNumber, subjectCode, content } = request;
+  const named = { control, placerOrderNumber, fillerNumber };
+  if (sample === "unknown") {
+    const decision = decideControl(control, undefined, false);
+    return decision.kind === "unable" ? { ...named, refusal: decision.refusal } : named;
+  }
+  const order: OutcomeOrder = content
+    ? toOutcomeOrder(content, 0)
+    : {
+        ...{ orderId: "o1", operation: "STORE", placerOrderNumber, facilityCode: "", containers: [] },
+        subjectCode: subjectCode ?? phi(""),
+        state: isCancelling(control) ? "cancelled" : "received",
+        isHeld: control === "hold",
+      };
+  return { ...named, order };
 }
 
 function toOutcomeOrder(order: MappedMessage["orders"][number], index: number): OutcomeOrder {

@@ -18,7 +18,7 @@ import { type PlannedCall, planCalls } from "../../../service/plan-calls.ts";
 import { readStandardInput, STANDARD_INPUT } from "../../io.ts";
 import { readConfig, requireConnector } from "../../open.ts";
 import type { Session } from "../../session.ts";
-import { type Answer, createAnswers } from "./answers.ts";
+import { type Answer, type ControlSample, createAnswers } from "./answers.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 
@@ -34,6 +34,8 @@ export interface PreviewMessage {
   readonly controlRequests: readonly ControlRequest[];
   /** What the lab would be sent at once about it alone; undefined when the profile sends nothing. */
   readonly answer: Answer | undefined;
+  /** What it would be sent once that is decided. */
+  readonly controlAnswers: readonly ControlSample[];
   /** Why its results would be parked, where the character set of the results can't hold them. */
   readonly resultProblem: Problem | undefined;
 }
@@ -126,6 +128,7 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
           calls: planCalls(order, service, wayOfFacility(config, order.facilityId)),
         })),
         answer: isParked ? undefined : answers.answerTo(message, mapped),
+        controlAnswers: isParked ? [] : answers.controlAnswers(message, mapped),
         resultProblem,
       });
     }
