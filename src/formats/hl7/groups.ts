@@ -18,6 +18,9 @@ export interface OrderGroup {
   readonly others: readonly Segment[];
 }
 
+/** What is an order of its own: an ORC with all OBRs below it, or each of these. */
+export type OrderSegment = "ORC" | "OBR";
+
 /** An order message taken apart. */
 export interface OrderParts {
   /** All its segments. */
@@ -60,12 +63,12 @@ interface Draft {
 /**
  * Takes an order message apart, by the structure of its type (HL7 chapter 4): OML^O33 and OML^O35 put the specimen first,
  * with the containers' orders below it; in OML^O21, ORM^O01 and all other types specimens follow their ORC and OBR.
- * Several OBR under one ORC are one group; where there is no ORC at all, each OBR is a group.
+ * Several OBR under one ORC are one group, unless `each` says that each OBR is; where there is no ORC at all, each OBR is a group.
  * Throws HL7_CONTINUED for a part of a longer message, and HL7_STRUCTURE where
  * it is not certain what belongs together: a second PID (another patient, or prior results), or a specimen or
  * container without its order.
  */
-export function orderParts(message: Hl7Message): OrderParts {
+export function orderParts(message: Hl7Message, each: OrderSegment): OrderParts {
   requireWhole(message);
   const second = secondPatient(message);
   if (second !== undefined) {
@@ -73,7 +76,12 @@ export function orderParts(message: Hl7Message): OrderParts {
   }
   const { segments } = message;
   const begin = beginOfOrders(message);
-  const parts = { segments, shared: segments.slice(0, begin), groups: groupsFrom(begin, message) };
+  const groups = groupsFrom(begin, message);
+  const parts = {
+    segments,
+    shared: segments.slice(0, begin),
+    groups: each === "OBR" ? groups.flatMap(splitByObr) : groups,
+  };
   requireReadable(parts);
   return parts;
 }
@@ -95,8 +103,41 @@ function requireReadable({ shared, groups }: OrderParts): void {
 }
 
 /** The orders of a message alone, like {@link orderParts}. */
-export function orderGroups(message: Hl7Message): OrderGroup[] {
-  return orderParts(message).groups;
+export function orderGroups(message: Hl7Message, each: OrderSegment): OrderGroup[] {
+  return orderParts(message, each).groups;
+}
+
+/**
+ * A group for each OBR: with what stands from there to the next OBR, and with what stands before the first, such as ORC, and in
+ * OML^O33 and OML^O35 the specimen, which all of them share.
+ */
+function splitByObr(group: OrderGroup): OrderGroup[] {
+  if (group.obrs.length <= 1) return [group];
+  const shared = emptyDraft();
+  const groups: Draft[] = [];
+  const groupOf = new Map<Segment, Draft>();
+  let current = shared;
+  for (const segment of group.segments) {
+    if (segment.name === "OBR") {
+      if (groups.length * shared.segments.length > MAX_SHARED_SEGMENTS)
+        throw structureFailure(segment, "more OBRs share an ORC than can be read");
+      current = copyDraft(shared);
+      groups.push(current);
+    }
+    add(current, segment);
+    groupOf.set(segment, current);
+  }
+  for (const { spm, containers } of group.specimens) {
+    const segments = spm === undefined ? containers : [spm, ...containers];
+    for (const [owner, own] of Map.groupBy(segments, (segment) => groupOf.get(segment))) {
+      const specimen = {
+        ...(own[0] === spm && spm ? { spm } : {}),
+        containers: own.filter(({ name }) => name === "SAC"),
+      };
+      for (const each of owner === shared ? groups : [owner]) each?.specimens.push(specimen);
+    }
+  }
+  return groups;
 }
 
 function groupsFrom(begin: number, { segments, codes }: Hl7Message): OrderGroup[] {

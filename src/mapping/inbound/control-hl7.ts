@@ -5,7 +5,7 @@ import { type OrderGroup, type OrderParts, orderParts } from "../../formats/hl7/
 import type { Hl7Message } from "../../formats/hl7/message.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
 import type { Reading } from "../profile/value.ts";
-import { findSingle, findSubjectCode, groupScopes, nameOf, readStrictly } from "./find-hl7.ts";
+import { eachHint, findSingle, findSubjectCode, groupScopes, nameOf, readStrictly } from "./find-hl7.ts";
 import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
 import { findUnfit } from "./unfit.ts";
 
@@ -82,7 +82,7 @@ export function findControlGroups(
     fillerNumber,
   }: Pick<ControlRequest, "control" | "placerOrderNumber" | "fillerNumber">,
 ): OrderGroup[] {
-  const parts = orderParts(message);
+  const parts = orderParts(message, profile.ordersEach);
   return parts.groups.filter((group) => {
     if (controlOf(group, profile) !== control) return false;
     const number = readNumber(group, parts, profile)[0];
@@ -103,12 +103,13 @@ function readNames(
   const [first, ...others] = readNumber(group, parts, profile);
   const bad = [first, ...others].find((reading) => reading?.status === "bad");
   if (bad?.status === "bad") {
-    complain({ code: bad.code, place: bad.place, message: bad.trouble });
+    const hint = bad.code === "MAPPING_VALUES_DISAGREE" ? eachHint(group, profile) : "";
+    complain({ code: bad.code, place: bad.place, message: `${bad.trouble}${hint}` });
     return undefined;
   }
   const odd = others.find((reading) => foundIn(reading) !== foundIn(first));
   if (odd) {
-    const text = "one order must have one placer order number";
+    const text = `one order must have one placer order number${eachHint(group, profile)}`;
     complain({ code: "MAPPING_VALUES_DISAGREE", place: odd.place, message: text });
     return undefined;
   }

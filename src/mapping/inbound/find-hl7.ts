@@ -260,6 +260,13 @@ function firstOf(scope: readonly Segment[], path: FieldPath): Segment | undefine
   return scope.find(({ name }) => name === path.segment);
 }
 
+/** What may be meant by several OBRs below one ORC that have different numbers. */
+export function eachHint({ obrs }: OrderGroup, { name }: { readonly name: string }): string {
+  return obrs.length > 1
+    ? `; where each OBR is an order of its own, orders: { each: OBR } in profile ${name}`
+    : "";
+}
+
 /** `PID`, or `PID[2]` for a later one. */
 export function nameOf({ name, ordinal }: Segment): string {
   return ordinal > 1 ? `${name}[${ordinal}]` : name;

@@ -109,7 +109,7 @@ function mapWhole(
   if (subjectOperation !== undefined) {
     return finishWhole([readSubjectOrder(message, profile, place, subjectOperation)]);
   }
-  const parts = orderParts(message);
+  const parts = orderParts(message, profile.ordersEach);
   const drafts = readOrders(parts, profile, place);
   const controlRequests = mapControl(parts, profile, place, finishWhole);
   if (drafts.length === 0 && controlRequests === undefined) {

@@ -99,7 +99,7 @@ export function echoedNumbers(message: Hl7Message, profile: Hl7Profile): string[
 /** The groups that place orders; a message that was refused for its structure has none that an answer could echo. */
 function tryPlacingGroups(message: Hl7Message, profile: Hl7Profile): OrderGroup[] {
   try {
-    return orderGroups(message).filter((group) => {
+    return orderGroups(message, profile.ordersEach).filter((group) => {
       return controlOf(group, profile) === undefined;
     });
   } catch {
@@ -130,7 +130,10 @@ export function numberFields(
 ): NumberFields {
   const place = findNumberPlace(group, profile);
   const [obr] = group?.obrs ?? [];
-  const inBoth = (field: number) => echo.field(group?.orc, field) ?? echo.field(obr, field);
+  // Where each OBR is an order, ORC has what is of several.
+  const [first, second] =
+    profile.ordersEach === "OBR" && place.segment === "OBR" ? [obr, group?.orc] : [group?.orc, obr];
+  const inBoth = (field: number) => echo.field(first, field) ?? echo.field(second, field);
   const placer = inBoth(2) ?? (place.field === 2 ? number : undefined);
   const own = echo.field(place.segment === "ORC" ? group?.orc : obr, place.field) ?? number;
   return {

@@ -11,6 +11,7 @@ import { type ContainerPlace, isCounted, listContainers, strayContainers } from 
 import { controlOf, isChanging } from "./control-hl7.ts";
 import { type Draft, missingOf, OPERATION_BY_TYPE, pairContainers } from "./draft.ts";
 import {
+  eachHint,
   findIn,
   findSeveral,
   findSingle,
@@ -121,7 +122,7 @@ function readPriorCode(scope: readonly Segment[], { rules }: Hl7Profile): Readin
 
 /** The original's groups that place or change orders, by the number of the order, for messages that echo them. */
 export function orderGroupsByNumber(message: Hl7Message, profile: Hl7Profile): Map<string, OrderGroup[]> {
-  const parts = orderParts(message);
+  const parts = orderParts(message, profile.ordersEach);
   const byNumber = new Map<string, OrderGroup[]>();
   for (const group of parts.groups) {
     const control = controlOf(group, profile);
@@ -175,9 +176,14 @@ function readUnit(
     }
     return (bad ?? first) as Reading;
   };
+  const hint = eachHint(group, profile);
+  const number = read(rules.placerOrderNumber, `placer order number${hint}`, readStrictly);
   return {
     group,
-    number: read(rules.placerOrderNumber, "placer order number", readStrictly),
+    number:
+      number.status === "bad" && number.code === "MAPPING_VALUES_DISAGREE"
+        ? { ...number, trouble: `${number.trouble}${hint}` }
+        : number,
     operation: read(rules.operation, "operation"),
     facility: read(rules.facility, "facility"),
     problems,

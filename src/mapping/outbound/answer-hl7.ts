@@ -70,7 +70,7 @@ export function composeAnswer(
     const stateByGroup = message === undefined ? undefined : statesOf(outcome, message, profile);
     const isUnknown = outcome.kind === "acknowledged" && outcome.isDuplicate && outcome.orders.length === 0;
     const answerOf = (group: OrderGroup): OutSegment => {
-      const state = stateByGroup?.get(group.orc ?? group.obrs[0]);
+      const state = stateByGroup?.get(keyOf(group));
       const end = state !== undefined && endedWithoutEffect(state) ? state : undefined;
       // An order that has ended without effect is not accepted again.
       const { orderControl } = end === undefined ? codes : statusCodes("refused", profile.results);
@@ -89,7 +89,7 @@ export function composeAnswer(
       return withNumber(orc, numbers);
     };
     if (message !== undefined) {
-      const all = tryGroups(message);
+      const all = tryGroups(message, profile);
       const groups = all.filter(isAnswered);
       if (all.length > 0 && groups.length === 0)
         segments.push([
@@ -214,12 +214,17 @@ export function echoGroups(
 }
 
 /** A message that was refused for its structure has no orders to echo; ERR says why. */
-function tryGroups(message: Hl7Message): OrderGroup[] {
+function tryGroups(message: Hl7Message, { ordersEach }: Hl7Profile): OrderGroup[] {
   try {
-    return orderGroups(message);
+    return orderGroups(message, ordersEach);
   } catch {
     return [];
   }
+}
+
+/** What a group has alone: several may share an ORC. */
+function keyOf({ orc, obrs }: OrderGroup): Segment | undefined {
+  return obrs[0] ?? orc;
 }
 
 /**
@@ -236,18 +241,17 @@ function findShared(
     return () => isTaken;
   }
   const shared = outcome.orders.filter(({ sharesNumber }) => sharesNumber);
-  if (message === undefined || shared.length === 0 || tryGroups(message).length === 0) return () => false;
+  if (message === undefined || shared.length === 0 || tryGroups(message, profile).length === 0)
+    return () => false;
   const groupsByNumber = orderGroupsByNumber(message, profile);
   const segments = new Set(
-    shared.flatMap(({ placerOrderNumber: number = "" }) =>
-      (groupsByNumber.get(number) ?? []).map(({ orc, obrs }) => orc ?? obrs[0]),
-    ),
+    shared.flatMap(({ placerOrderNumber: number = "" }) => (groupsByNumber.get(number) ?? []).map(keyOf)),
   );
-  return ({ orc, obrs }) => segments.has(orc ?? obrs[0]);
+  return (group) => segments.has(keyOf(group));
 }
 
 /**
- * How the orders stand that a message places again and that are no longer as they came, by the ORC (or OBR) of their
+ * How the orders stand that a message places again and that are no longer as they came, by the OBR (or ORC) of their
  * groups. A new one that is parked at once is as it came.
  */
 function statesOf(
@@ -258,12 +262,12 @@ function statesOf(
   if (outcome.kind !== "acknowledged") return new Map();
   const { orders, isDuplicate } = outcome;
   const past = orders.filter(({ state }) => state !== "received" && (isDuplicate || state !== "parked"));
-  if (past.length === 0 || tryGroups(message).length === 0) return new Map();
+  if (past.length === 0 || tryGroups(message, profile).length === 0) return new Map();
   const groupsByNumber = orderGroupsByNumber(message, profile);
   return new Map(
     past.flatMap(({ placerOrderNumber: number, state }) => {
       const groups = number === undefined ? undefined : groupsByNumber.get(number);
-      return (groups ?? []).map(({ orc, obrs }) => [orc ?? obrs[0], state] as const);
+      return (groups ?? []).map((group) => [keyOf(group), state] as const);
     }),
   );
 }

@@ -90,7 +90,7 @@ function scopeOf(
 ): readonly Segment[] {
   if (order?.operation === "MERGE") return findMergeSegments(message, profile, order) ?? message.all("MSH");
   try {
-    const groups = orderGroups(message);
+    const groups = orderGroups(message, profile.ordersEach);
     if (groups.length <= 1) return message.segments;
     const number = order?.placerOrderNumber;
     const own = number === undefined ? [] : (orderGroupsByNumber(message, profile).get(number) ?? []);

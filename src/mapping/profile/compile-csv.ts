@@ -24,6 +24,7 @@ const HL7_KEYS = [
   "processingId",
   "controlId",
   "processingModes",
+  "orders",
 ] as const;
 
 /** A row that is torn or cut short is known by the columns of its values, and a part of a number is another number. */

@@ -11,7 +11,7 @@ import { compileControls, parseMessageType } from "./message-type.ts";
 import { readSiteModule, type SiteModule } from "./module.ts";
 import type { CompiledProfile, ContainerKind, CsvProfile, Hl7Profile } from "./profile.ts";
 import type { ProfileDefinition } from "./schema.ts";
-import { placesOf, type ValueRule } from "./value.ts";
+import { placesOf, type Source, type ValueRule } from "./value.ts";
 
 interface CompileDeps {
   /** What `extends` may name besides the built-in profiles: the others of the configuration, by name. */
@@ -96,7 +96,14 @@ function compileHl7(
   const each = compileEach(whole.containers?.each, complain);
   if (whole.containers?.each === undefined)
     complain("containers.each", "is missing; builtin/hl7-orders brings it");
-  const rules = compileRules<FieldPath>(whole, { parsePlace: parsePath, dateFormats: undefined }, complain);
+  const compiled = compileRules<FieldPath>(
+    whole,
+    { parsePlace: parsePath, dateFormats: undefined },
+    complain,
+  );
+  const ordersEach = whole.orders?.each ?? "ORC";
+  const rules =
+    ordersEach === "OBR" ? { ...compiled, placerOrderNumber: ofObr(compiled.placerOrderNumber) } : compiled;
   return {
     format: "hl7",
     accept: (whole.accept ?? []).map(parseMessageType),
@@ -111,6 +118,7 @@ function compileHl7(
     processingModes: whole.processingModes ?? [],
     encoding: whole.encoding,
     rules,
+    ordersEach,
     specimenLabel: ofSpecimen(rules.label),
     each,
     valueSegments: listValueSegments(rules, each),
@@ -129,6 +137,17 @@ function ofSpecimen(label: ValueRule<FieldPath>): ValueRule<FieldPath> {
     (_, i) => own === -1 || i < own || (segments[i] !== "OBR" && segments[i] !== "OBX"),
   );
   return { ...label, sources, places: placesOf(sources) };
+}
+
+/**
+ * Where each OBR is an order, the number that ORC has is that of all of them: places that would have to agree are read in OBR
+ * first, and in ORC of a request without any OBR.
+ */
+function ofObr(number: ValueRule<FieldPath>): ValueRule<FieldPath> {
+  if (!number.mustAgree) return number;
+  const isOfObr = (source: Source<FieldPath>) => source.kind === "place" && source.path.segment === "OBR";
+  const sources = number.sources.toSorted((one, other) => Number(isOfObr(other)) - Number(isOfObr(one)));
+  return { ...number, sources, places: placesOf(sources), mustAgree: false };
 }
 
 function compileEach(each: string | readonly string[] | undefined, complain: Complain): ContainerKind[] {

@@ -2,6 +2,7 @@ import type { Problem } from "../../core/failures.ts";
 import type { Control } from "../../core/order-control.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { CsvReading } from "../../formats/csv/dialect.ts";
+import type { OrderSegment } from "../../formats/hl7/groups.ts";
 import type { FieldPath, PathSelector } from "../../formats/hl7/path.ts";
 import type { CsvResultSettings } from "../outbound/csv-cells.ts";
 import type { FieldOverride } from "../outbound/field-overrides.ts";
@@ -100,6 +101,8 @@ export interface Hl7Profile extends ProfileBase {
   /** Overrides MSH-18 when the bytes are decoded. */
   readonly encoding: string | undefined;
   readonly rules: OrderRules<FieldPath>;
+  /** What is an order of its own: an ORC with its OBRs, or each OBR. */
+  readonly ordersEach: OrderSegment;
   /** The label of what is a specimen's (SAC, SPM). */
   readonly specimenLabel: ValueRule<FieldPath>;
   readonly each: readonly ContainerKind[];

@@ -302,6 +302,17 @@ export const profileSchema = z.strictObject({
   facility: valueSchema.optional(),
   placerOrderNumber: valueSchema.optional(),
   subject: subjectSchema.optional(),
+  orders: z
+    .strictObject({
+      each: z
+        .enum(["ORC", "OBR"])
+        .optional()
+        .describe(
+          "HL7: what is an order of its own: an ORC with all OBRs below it, or each OBR, with its own number, specimens and containers, and the values of ORC; ORC unless set.",
+        ),
+    })
+    .optional()
+    .describe("HL7: how a message is taken apart into orders."),
   containers: containersSchema.optional(),
   module: z
     .string()

@@ -1,12 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { type OrderGroup, orderGroups, sharedSegments } from "../../../src/formats/hl7/groups.ts";
+import {
+  type OrderGroup,
+  type OrderSegment,
+  orderGroups,
+  sharedSegments,
+} from "../../../src/formats/hl7/groups.ts";
 import { Hl7Message } from "../../../src/formats/hl7/message.ts";
 import { failureOf } from "./failure-of.ts";
 import { messageOf } from "./sample.ts";
 
-const groupsOf = (type: string, ...segments: string[]) =>
-  orderGroups(Hl7Message.parse(messageOf(type, "PID|1||A17", "NTE|1||about the patient", ...segments)));
+const groupsOf = (type: string, ...segments: string[]) => groupsBy("ORC", type, ...segments);
+const groupsBy = (each: OrderSegment, type: string, ...segments: string[]) =>
+  orderGroups(Hl7Message.parse(messageOf(type, "PID|1||A17", "NTE|1||about the patient", ...segments)), each);
 
 /** A group in short: first field of ORC and OBRs, specimens with their containers, the names of the rest. */
 const inShort = ({ orc, obrs, specimens, others }: OrderGroup) => ({
@@ -146,7 +152,10 @@ describe("the orders of a message", () => {
     const message = Hl7Message.parse(
       messageOf("OML^O21", "PID|1||A17", "ORC|NW|A", "OBR|1", "ORC|NW|B", "OBR|2"),
     );
-    expect(orderGroups(message).map((group) => message.get("OBR-1", group.segments))).toEqual(["1", "2"]);
+    expect(orderGroups(message, "ORC").map((group) => message.get("OBR-1", group.segments))).toEqual([
+      "1",
+      "2",
+    ]);
   });
 });
 
@@ -156,15 +165,62 @@ test("each segment is shared by all orders or belongs to one at least, in whatev
     maxLength: 12,
   });
   fc.assert(
-    fc.property(type, segments, (messageType, body) => {
+    fc.property(type, segments, fc.constantFrom("ORC", "OBR"), (messageType, body, each) => {
       const message = Hl7Message.parse(messageOf(messageType, "PID|1||A17", ...body));
       let groups: OrderGroup[] = [];
-      if (failureOf(() => (groups = orderGroups(message))) !== undefined) return;
+      if (failureOf(() => (groups = orderGroups(message, each))) !== undefined) return;
       const owned = new Set(groups.flatMap((group) => group.segments));
       expect(message.segments.filter((segment) => !owned.has(segment))).toEqual(sharedSegments(message));
+      for (const group of groups) {
+        const { obrs, specimens } = group;
+        if (each === "OBR") expect(obrs.length).toBeLessThanOrEqual(1);
+        // What stands for a container is among the segments of its group, once.
+        const listed = specimens.flatMap(({ spm, containers }) => [...(spm ? [spm] : []), ...containers]);
+        const stand = group.segments.filter(({ name }) => name === "SPM" || name === "SAC");
+        expect(new Set(listed)).toEqual(new Set(stand));
+        expect(listed).toHaveLength(stand.length);
+      }
     }),
     { numRuns: 500 },
   );
+});
+
+describe("the orders of a message where each OBR is one", () => {
+  it("have the ORC, what stands before the first OBR, and what follows their own", () => {
+    const segments = [
+      "ORC|NW|A",
+      "NTE|1",
+      "OBR|1",
+      "OBX|1",
+      "SPM|1",
+      "SAC|||V1",
+      "OBR|2",
+      "SAC|||V2",
+      "ORC|NW|B",
+      "OBR|3",
+    ];
+    expect(groupsBy("OBR", "OML^O21", ...segments).map(inShort)).toEqual([
+      { orc: "A", obrs: ["1"], specimens: [["1", ["V1"]]], others: ["NTE", "OBX"] },
+      { orc: "A", obrs: ["2"], specimens: [[undefined, ["V2"]]], others: ["NTE"] },
+      { orc: "B", obrs: ["3"], specimens: [], others: [] },
+    ]);
+  });
+
+  it("share the specimen that stands before them in OML^O33", () => {
+    const segments = ["SPM|1", "SAC|||V1", "ORC|NW|A", "OBR|1", "OBR|2"];
+    const specimens = [["1", ["V1"]]];
+    expect(groupsBy("OBR", "OML^O33", ...segments).map(inShort)).toEqual([
+      { orc: "A", obrs: ["1"], specimens, others: [] },
+      { orc: "A", obrs: ["2"], specimens, others: [] },
+    ]);
+  });
+
+  it("are refused where more OBRs share an ORC than can be listed", () => {
+    const notes = new Array<string>(2_000).fill("NTE|1");
+    const obrs = new Array<string>(2_000).fill("OBR|1");
+    const failure = failureOf(() => groupsBy("OBR", "ORM^O01", "ORC|NW|A", ...notes, ...obrs));
+    expect(failure).toMatchObject({ code: "HL7_STRUCTURE", place: expect.stringMatching(/^OBR/) });
+  });
 });
 
 describe("orders that cannot be distinguished for certain", () => {
@@ -193,7 +249,7 @@ describe("orders that cannot be distinguished for certain", () => {
     ["ADD", messageOf("OML^O21", "ORC|NW|A", "OBR|1", "SPM|1|VIAL-00", "ADD|12||SEM")],
     ["MSH-14", messageOf("ORM^O01", "ORC|NW|A").replace("|2.5\r", "|2.5||more\r")],
   ])("are refused: a part of a longer message, shown by %s", (place, text) => {
-    const failure = failureOf(() => orderGroups(Hl7Message.parse(text)));
+    const failure = failureOf(() => orderGroups(Hl7Message.parse(text), "ORC"));
     expect(failure).toMatchObject({ code: "HL7_CONTINUED", place });
   });
 

@@ -74,7 +74,7 @@ describe("odd messages that are read", () => {
       "",
     );
     const text = `${HEADER.replace("ORU^R01", "ORM^O01")}\rPID|1||A17\r${orders}`;
-    const groups = orderGroups(Hl7Message.parse(text));
+    const groups = orderGroups(Hl7Message.parse(text), "ORC");
     expect(groups.map(({ orc, others }) => [orc?.get(2), others[0]?.get(5)])).toEqual(
       Array.from({ length: 30 }, (_, n) => [`P${n}`, `${n}`]),
     );
