@@ -27,6 +27,7 @@ import {
   StructureCheck,
   withColumnNames,
 } from "./structure.ts";
+import { TrailerCheck } from "./trailer.ts";
 
 const DEFAULT_MAX_BYTES = 2 * 1024 * 1024 * 1024;
 /** One commit each: enough orders to share its cost, few enough to keep it short. */
@@ -135,6 +136,7 @@ async function surveyRows(source: Source): Promise<Survey> {
   const problems: Problem[] = [];
   const scatter = new ScatterFinder();
   const keys = new RowKeys(reading.identify);
+  const trailer = new TrailerCheck(reading);
   let header: CsvHeader | undefined;
   let structure: StructureCheck | undefined;
   let last: CsvRowItem | undefined;
@@ -145,7 +147,7 @@ async function surveyRows(source: Source): Promise<Survey> {
       header = item;
       structure = new StructureCheck(item, reading);
       problems.push(...columnProblems(item, reading));
-    } else {
+    } else if (!trailer.add(item)) {
       last = item;
       const problem = structure?.problemOf(item);
       if (problem) problems.push(problem);
@@ -164,6 +166,7 @@ async function surveyRows(source: Source): Promise<Survey> {
   if (isWhole) {
     const cut = structure?.lastLineProblem(last);
     if (cut) problems.push(cut);
+    problems.push(...trailer.end());
     if (scattered.isTooMuch) problems.push(tooScattered(reading));
     if (foreign && !isGuess && reading.isEncodingForced !== true)
       problems.unshift(utf8Problem(foreign, encoding));
@@ -187,10 +190,11 @@ async function* inBatches(
   orders: OrderAssembler,
 ): AsyncGenerator<readonly IncomingMessage[]> {
   const keys = new RowKeys(source.reading.identify);
+  const trailer = new TrailerCheck(source.reading);
   let batch: IncomingMessage[] = [];
   let bytes = 0;
   for await (const item of rowsOf(source)) {
-    if (item.kind === "header") continue;
+    if (item.kind === "header" || trailer.add(item)) continue;
     // The first pass found none, so the file is another one by now.
     if (item.kind === "bad-row") throwProblem(item.problem);
     for (const message of orders.add(keys.add(item.row))) {

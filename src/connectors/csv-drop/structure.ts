@@ -77,6 +77,11 @@ function simplified(name: string): string {
 
 export type CsvRowItem = Exclude<CsvItem, { kind: "header" }>;
 
+/** Where a row begins, or stands. */
+export function placeOfItem(item: CsvRowItem): string {
+  return item.kind === "row" ? `line ${item.row.line}` : item.problem.place;
+}
+
 /** A narrower file has rows that any text could look like. */
 const FEWEST_COLUMNS = 4;
 /** A pattern of the site costs little on that many characters. */
@@ -86,18 +91,26 @@ const LONGEST_NO_ROW = 100;
  * Whether a line is no row: one that the profile says is none (and that does not say what is to be done), or the header once
  * more, as where files were joined.
  */
-export function noRowTest(
-  columns: readonly string[],
-  { noRow, identify, header }: CsvReading,
-): (item: CsvRowItem) => boolean {
+export function noRowTest(columns: readonly string[], reading: CsvReading): (item: CsvRowItem) => boolean {
+  const isNamed = isLineOf(reading.noRow, reading);
   return (item) => {
-    if (item.kind === "row" && header !== false) {
+    if (item.kind === "row" && reading.header !== false) {
       const { values } = item.row;
       if (columns.every((name) => headingOf(values.get(name)?.trim() ?? "") === name)) return true;
     }
-    if (noRow.length === 0) return false;
+    return isNamed(item);
+  };
+}
+
+/** Whether a line is one that a pattern of the profile describes, and says nothing of what is to be done. */
+export function isLineOf(
+  patterns: readonly RegExp[],
+  { identify }: Pick<CsvReading, "identify">,
+): (item: CsvRowItem) => boolean {
+  return (item) => {
+    if (patterns.length === 0) return false;
     const text = trimBlanks(item.kind === "row" ? item.row.raw : item.raw);
-    if (text.length > LONGEST_NO_ROW || !noRow.some((pattern) => pattern.test(text))) return false;
+    if (text.length > LONGEST_NO_ROW || !patterns.some((pattern) => pattern.test(text))) return false;
     return item.kind === "bad-row" || !identify(item.row.values).hasOperation;
   };
 }
@@ -152,7 +165,7 @@ export class StructureCheck {
     if (last === undefined || lastLineEnd === "optional") return undefined;
     const raw = last.kind === "row" ? last.row.raw : last.raw;
     if (/[\r\n]$/.test(raw)) return undefined;
-    const place = last.kind === "row" ? `line ${last.row.line}` : last.problem.place;
+    const place = placeOfItem(last);
     if (last.kind === "bad-row") {
       const message = "the file ends within this row, without a line end: it may have been cut short";
       return { code: "CSV_ROW_UNFINISHED", place, message };

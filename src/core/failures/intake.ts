@@ -183,7 +183,7 @@ export const INTAKE_FAILURES = {
   CSV_ROW_RAGGED: {
     class: "permanent",
     meaning: "A CSV row has more or fewer columns than the header, or values in the wrong columns.",
-    hint: "Correct the row (quote values that hold the delimiter) and drop the file again. For lines that are not rows, such as a trailer, set `noRow` in the profile.",
+    hint: "Correct the row (quote values that hold the delimiter) and drop the file again. For lines that are not rows set `noRow` in the profile, for the last line `trailer`.",
   },
   CSV_ROW_QUOTES: {
     class: "permanent",
@@ -194,6 +194,17 @@ export const INTAKE_FAILURES = {
     class: "permanent",
     meaning: "The CSV file ends within a row, or its last line has no line end: it may be cut short.",
     hint: "Drop the whole file again. For a sender that never ends the last line, set `lastLineEnd: optional` in the profile.",
+  },
+  CSV_TRAILER_MISSING: {
+    class: "permanent",
+    meaning:
+      "The CSV file does not end with the trailer that the profile names: it may be cut short, or several files in one.",
+    hint: "Drop the whole file again. For files that need none, set `required: false` below `trailer` in the profile.",
+  },
+  CSV_TRAILER_COUNT: {
+    class: "permanent",
+    meaning: "The trailer of the CSV file counts other rows than stand above it: the file may be cut short.",
+    hint: "Drop the whole file again. If the number is not that of the rows without header and trailer, leave `trailer.count` out of the profile.",
   },
   CSV_ROW_TOO_LONG: {
     class: "permanent",

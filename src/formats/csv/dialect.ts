@@ -45,6 +45,8 @@ export interface CsvReading {
   readonly wholeColumns: readonly string[];
   /** Lines that are no rows, such as a trailer; tested on lines of bounded length, without blanks around. */
   readonly noRow: readonly RegExp[];
+  /** The last line, where it is no row. */
+  readonly trailer?: CsvTrailer | undefined;
   /** `optional` where the sender never ends the last line, which is no sign of a cut then. */
   readonly lastLineEnd: "required" | "optional";
   /**
@@ -54,6 +56,16 @@ export interface CsvReading {
   readonly controlListLacks?:
     | { readonly all: readonly (readonly string[])[]; readonly any: readonly (readonly string[])[] }
     | undefined;
+}
+
+/** A line that ends a file. */
+export interface CsvTrailer {
+  /** Matches the whole line, without blanks around it; tested on lines of bounded length. */
+  readonly line: RegExp;
+  /** The group of `line` that says how many rows stand above; undefined where none does. */
+  readonly countGroup: number | undefined;
+  /** Whether a file without it is refused. */
+  readonly isRequired: boolean;
 }
 
 /** Throws CSV_DIALECT_INVALID unless the quote is one ASCII punctuation mark that is no delimiter, or empty, and the encoding is known. */

@@ -65,7 +65,8 @@ export function compileCsv(
       requiredColumns: listRequiredColumns(rules),
       optionalColumns: listOptionalColumns(rules),
       wholeColumns: listWholeColumns(rules),
-      noRow: compileNoRow(whole.noRow ?? [], complain),
+      noRow: (whole.noRow ?? []).flatMap((source) => compileLine(source, "noRow", complain) ?? []),
+      trailer: compileTrailer(whole.trailer, complain),
       lastLineEnd: whole.lastLineEnd ?? "required",
       controlListLacks: listControlLacks(rules),
     },
@@ -100,13 +101,28 @@ function checkGroupBy(
 }
 
 /** A pattern has to match a whole line: a part of one stands in many a row. */
-function compileNoRow(sources: readonly string[], complain: Complain): RegExp[] {
-  return sources.flatMap((source) => {
-    const pattern = compileBoundedRegex(`^(?:${source})$`);
-    if (typeof pattern !== "string") return [pattern];
-    complain("noRow", pattern);
-    return [];
-  });
+function compileLine(source: string, place: string, complain: Complain): RegExp | undefined {
+  const pattern = compileBoundedRegex(`^(?:${source})$`);
+  if (typeof pattern !== "string") return pattern;
+  complain(place, pattern);
+  return undefined;
+}
+
+function compileTrailer(trailer: ProfileDefinition["trailer"], complain: Complain): CsvReading["trailer"] {
+  if (trailer === undefined) return undefined;
+  const { count: countGroup, required: isRequired = true } = trailer;
+  const line = compileLine(trailer.line, "trailer.line", complain);
+  if (line === undefined) return undefined;
+  // With an empty alternative the pattern matches, and gives as many groups as it has.
+  const groups = (new RegExp(`${line.source}|`, "u").exec("")?.length ?? 1) - 1;
+  if (countGroup !== undefined && countGroup > groups) {
+    const words = groups === 0 ? "has no group in parentheses" : `has only ${groups} groups in parentheses`;
+    complain(
+      "trailer.count",
+      `trailer.line ${words}; expected one around the number of rows, as in 'FIN;(\\d+)'`,
+    );
+  }
+  return { line, countGroup, isRequired };
 }
 
 /** The columns that a value is read from. */

@@ -77,6 +77,7 @@ const CSV_KEYS = [
   "wholeFile",
   "lastLineEnd",
   "noRow",
+  "trailer",
 ] as const;
 
 function compileHl7(

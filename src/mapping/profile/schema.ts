@@ -285,8 +285,29 @@ export const profileSchema = z.strictObject({
     .array(z.string().min(1))
     .optional()
     .describe(
-      "CSV: regexes for whole lines of at most 100 characters that are no rows and are passed over, such as EOF or [-,]+; a row with an operation is never one.",
+      "CSV: regexes for whole lines of at most 100 characters that are no rows and are passed over, such as [-,]+; a row with an operation is never one. For the last line: `trailer`.",
     ),
+  trailer: z
+    .strictObject({
+      line: z
+        .string()
+        .min(1)
+        .describe("A regex for the whole line, of at most 100 characters, such as 'FIN;(\\d+)'."),
+      count: z
+        .int()
+        .min(1)
+        .max(9)
+        .optional()
+        .describe(
+          "Which group in parentheses is the number of rows above; it must be right. Not checked unless set.",
+        ),
+      required: z
+        .boolean()
+        .optional()
+        .describe("Whether a file without the line is refused, since it may be cut; true unless set."),
+    })
+    .optional()
+    .describe("CSV: the last line of each file, where that is no row. A file with rows below it is refused."),
   lastLineEnd: z
     .enum(["required", "optional"])
     .optional()

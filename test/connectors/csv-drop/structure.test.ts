@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { csvFileFormat } from "../../../src/connectors/csv-drop/csv-drop.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
 import { chunksOf } from "../../formats/csv/source.ts";
-import { csvProfile, mapOne } from "../../mapping/mapped.ts";
+import { csvProfile, mapOne, problemsOf } from "../../mapping/mapped.ts";
 
 const HEADER =
   "order_number,operation,facility,subject_code,first_name,last_name,date_of_birth,container_label,container_description\n";
@@ -358,6 +358,91 @@ describe("a line that the profile says is no row", () => {
   test("is no line of which the pattern matches a part", async () => {
     expect(await outcomeOf(`${header}${rows}O-1,EOF\n`, { noRow: ["EOF"] })).toEqual([
       "file refused: CSV_ROW_RAGGED line 4",
+    ]);
+  });
+});
+
+describe("a trailer that the profile names", () => {
+  const header = "order_number,operation,facility,subject_code,container_label\n";
+  const rows = "O-1,STORE,NORTH,P-1,V-1\nO-2,STORE,NORTH,P-2,V-2\n";
+  const taken = ["line 2 accepted: O-1 V-1", "line 3 accepted: O-2 V-2"];
+  const trailer = { line: "FIN,(\\d+)", count: 1 };
+
+  test.each(["FIN,2\n", "FIN,2", "FIN,0002\r\n", "FIN,2\n\n", "FIN,2\n-----\n"])(
+    "is no row, as %j",
+    async (last) => {
+      expect(await outcomeOf(header + rows + last, { trailer, noRow: ["-+"] })).toEqual(taken);
+    },
+  );
+
+  test("is no row where it has as many columns as one", async () => {
+    const line = "FIN,(\\d+),,,";
+    expect(await outcomeOf(`${header}${rows}FIN,2,,,\n`, { trailer: { line, count: 1 } })).toEqual(taken);
+  });
+
+  test("may stand alone below the header", async () => {
+    expect(await outcomeOf(`${header}FIN,0\n`, { trailer })).toEqual([]);
+  });
+
+  test.each([
+    ["counts more rows than the file has, as where it is cut", `${rows}FIN,3\n`, "CSV_TRAILER_COUNT line 4"],
+    ["counts fewer", `${rows}FIN,1\n`, "CSV_TRAILER_COUNT line 4"],
+    ["is missing, as where the file is cut between two rows", rows, "CSV_TRAILER_MISSING line 3"],
+    ["is missing below the header", "", "CSV_TRAILER_MISSING header"],
+    ["has rows below it", `${rows}FIN,2\n${rows}`, "CSV_TRAILER_MISSING line 5"],
+    [
+      "comes twice, as where two files were joined",
+      `${rows}FIN,2\n${header}${rows}FIN,2\n`,
+      "CSV_TRAILER_MISSING line 6",
+    ],
+  ])("refuses the whole file when it %s", async (_, body, problem) => {
+    expect(await outcomeOf(header + body, { trailer })).toEqual([`file refused: ${problem}`]);
+  });
+
+  test("is refused in words that say both numbers", async () => {
+    const { reading } = await csvProfile({ trailer });
+    const bytes = Buffer.from(`${header}${rows}FIN,3\n`);
+    const source = { sizeBytes: bytes.length, chunks: () => chunksOf(bytes) };
+    expect((await csvFileFormat({ reading }).examine(source)).problems).toMatchObject([
+      { place: "line 4", message: expect.stringContaining("counts 3 rows, and 2 rows stand above it") },
+    ]);
+  });
+
+  test("cut short within itself refuses the file", async () => {
+    expect(await outcomeOf(`${header}${rows}FI`, { trailer })).toContain(
+      "file refused: CSV_TRAILER_MISSING line 4",
+    );
+    const many = Array.from({ length: 12 }, (_, n) => `O-${n},STORE,NORTH,P-1,V-${n}\n`).join("");
+    expect(await outcomeOf(`${header}${many}FIN,1`, { trailer })).toEqual([
+      "file refused: CSV_TRAILER_COUNT line 14",
+    ]);
+  });
+
+  test("may be missing where the profile says so, and counts where it is there", async () => {
+    const optional = { trailer: { ...trailer, required: false } };
+    expect(await outcomeOf(header + rows, optional)).toEqual(taken);
+    expect(await outcomeOf(`${header}${rows}FIN,3\n`, optional)).toEqual([
+      "file refused: CSV_TRAILER_COUNT line 4",
+    ]);
+  });
+
+  test("is not counted without count", async () => {
+    expect(await outcomeOf(`${header}${rows}FIN,7\n`, { trailer: { line: "FIN,\\d+" } })).toEqual(taken);
+  });
+
+  test("is never a row that says what is to be done", async () => {
+    expect(await outcomeOf(header + rows, { trailer: { line: ".*" } })).toEqual([
+      "file refused: CSV_TRAILER_MISSING line 3",
+    ]);
+  });
+
+  test("has to have the group that counts", async () => {
+    const csv = { extends: "builtin/csv-orders" };
+    expect(await problemsOf({ ...csv, trailer: { line: "FIN,\\d+", count: 1 } })).toEqual([
+      "trailer.count: trailer.line has no group in parentheses; expected one around the number of rows, as in 'FIN;(\\d+)'",
+    ]);
+    expect(await problemsOf({ ...csv, trailer: { line: "(a+)+" } })).toMatchObject([
+      expect.stringMatching(/^trailer.line: /),
     ]);
   });
 });
