@@ -141,6 +141,25 @@ describe("check --offline", () => {
     });
   });
 
+  it("warns of labels and descriptions that are looked for where containers have none", async () => {
+    await withFolder(async (folder) => {
+      const profiles = `profiles:
+  note: { extends: builtin/hl7-orders, containers: { each: "OBX[3.1=VIAL]", label: OBX-5.1, description: NTE-3 } }
+  lost: { extends: builtin/hl7-orders, containers: { label: ZVL-2.1 } }
+  tube: { extends: builtin/hl7-orders, containers: { each: SPM, label: SAC-3.1, description: { value: Vial } } }
+  fine: { extends: builtin/hl7-orders, containers: { each: ZVL, label: ZVL-2.1 } }`;
+      const { status, stdout } = await check(folder, configText(undefined, profiles), "--offline");
+      expect(status).toBe(0);
+      for (const words of [
+        "profile note: containers.description is read from NTE-3, which is never read below an order: containers.each is OBX",
+        "profile lost: containers.label is read from ZVL-2.1, which is never read below an order: containers.each is SAC or SPM or OBX or OBR",
+        "profile tube: containers.label is read from SAC-3.1,",
+      ])
+        expect(stdout).toContain(`! ${words}`);
+      expect(stdout.match(/is never read below an order/g)).toHaveLength(3);
+    });
+  });
+
   it("asks no lab system with --offline", async () => {
     await withFolder(async (folder) => {
       const text = configText(undefined).replace(

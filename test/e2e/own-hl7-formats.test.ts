@@ -155,3 +155,32 @@ async function exchange(port: number, text: string): Promise<string> {
   socket.destroy();
   return answer;
 }
+
+test("a lab that numbers each OBR below one ORC gets a result for each, and cancels one of them", () => {
+  const profiles = {
+    obr: { extends: "builtin/hl7-orders", orders: { each: "OBR" }, results: { controlAnswers: "result" } },
+  };
+  const connectors = [{ name: "hl7", type: "hl7-drop", directory: "hl7", profile: "obr", ...times }];
+  const message = (id: string, ...segments: string[]) =>
+    [`MSH|^~\\&|LIMS|NORTH|CRYO|BANK|20261120101500||ORM^O01|${id}|P|2.5`, ...segments, ""].join("\r");
+  const obr = (n: number) => `OBR|${n}|LAB-${n}||CRYO-STORE|||||||||||SEM&Semen^^STRAW-${n}`;
+  return withSite({ config: { profiles, connectors } }, async (site) => {
+    await site.start();
+    const patient = "PID|1||4711^^^NORTH^MR||Beispiel^Anna||19840229|F";
+    await site.drop("hl7", "order.hl7", message("M-1", patient, "ORC|NW|GRP-1", obr(1), obr(2)));
+    await site.waitForOrders(2);
+    const common = { operation: "STORE", facility: "NORTH", subject: "4711", state: "completed" };
+    expect(await ordersOf(site)).toEqual([
+      { ...common, number: "LAB-1", containers: ["STRAW-1: Semen"] },
+      { ...common, number: "LAB-2", containers: ["STRAW-2: Semen"] },
+    ]);
+    await site.drop("hl7", "cancel.hl7", message("M-2", patient, "ORC|CA|GRP-1", "OBR|1|LAB-2"));
+    const texts = await eventually(async () => {
+      const found = [...(await site.results("hl7")).values()].filter((text) => text.includes("|ORU^R01^"));
+      return found.length === 3 ? found : undefined;
+    });
+    const seen = texts.map((text) => lineOf(text, "ORC|").split("|").slice(1, 3).join(" "));
+    expect(seen.toSorted()).toEqual(["RE LAB-1", "RE LAB-2", "UC LAB-2"]);
+    expect(texts.join()).not.toContain("GRP-1");
+  });
+});

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Config } from "../../config/config.ts";
 import { isConfigFailure } from "../../config/problems.ts";
+import { findUnreached } from "../../mapping/inbound/containers-hl7.ts";
 import type { Profile } from "../../mapping/profile/profile.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
@@ -39,6 +40,7 @@ async function* checks(session: Session, isOffline: boolean): Findings {
     yield* checkConnectors(config, profiles, session, { isRunning: running.has("intake"), isOffline });
   if (profiles) yield* checkUnsent(config, profiles);
   if (profiles) yield* checkUnansweredControl(config, profiles);
+  if (profiles) yield* checkContainerPlaces(profiles);
   yield* checkConsole(config, running.has("console"));
   if (isOffline) return;
   yield* checkDatabaseAndQueue(config, session);
@@ -114,6 +116,21 @@ function* checkUnansweredControl(
       `results.controlAnswers of profile ${settings.profile} is none: the lab is not told what was decided of a request about an earlier order (ORC-1 ${codes}), nor that the request was refused or its order unknown; a granted cancellation shows by the result of the cancelled order alone`,
       "Set controlAnswers: result for a lab that takes only results, or watch cryobridge tasks.",
     );
+  }
+}
+
+/** Warns of labels and descriptions that are looked for where containers have none. */
+function* checkContainerPlaces(profiles: ReadonlyMap<string, Profile>): Generator<Finding> {
+  for (const [name, profile] of profiles) {
+    // A module may read them from anywhere.
+    if (profile.format !== "hl7" || profile.module !== undefined) continue;
+    for (const value of findUnreached(profile)) {
+      yield warning(
+        `profile ${name}`,
+        `${value.name} is read from ${value.places}, which is never read below an order: containers.each is ${profile.containerPlace}`,
+        "Name the segment in containers.each, with a condition where only some of its name are containers, such as NTE[3^=LABEL=]; or read the value from one that each names, its OBR or ORC.",
+      );
+    }
   }
 }
 

@@ -39,7 +39,7 @@ export const MAPPING_FAILURES = {
   MAPPING_NO_CONTAINER: {
     class: "permanent",
     meaning: "An order to store or retrieve names no container.",
-    hint: "Have the sender name each container, or correct `containers` of the profile.",
+    hint: "Have the sender name each container, or correct `containers` of the profile: a label is read from the segments that `containers.each` names, and from OBR and ORC. `cryobridge check` warns of one that never is.",
   },
   MAPPING_TOO_MANY_LABELS: {
     class: "permanent",

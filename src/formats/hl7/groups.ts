@@ -282,14 +282,14 @@ function containerFirst(segments: readonly Segment[]): OrderGroup[] {
   let group: Draft | undefined;
   for (const segment of segments) {
     if (segment.name === "SPM") {
-      requireOrdered(shared, group);
+      requireOrdered(shared, group, lastContainer(shared));
       specimen = emptyDraft();
       specimen.specimens.push({ spm: segment, containers: [] });
       specimen.segments.push(segment);
       shared = specimen;
       group = undefined;
     } else if (segment.name === "SAC") {
-      if (shared !== specimen) requireOrdered(shared, group);
+      if (shared !== specimen) requireOrdered(shared, group, lastContainer(shared));
       const spm = specimen.specimens[0]?.spm;
       shared = copyDraft(specimen);
       shared.specimens = [{ ...(spm ? { spm } : {}), containers: [segment] }];
@@ -299,7 +299,7 @@ function containerFirst(segments: readonly Segment[]): OrderGroup[] {
       group = continueOrder(segment, group, shared, groups);
     }
   }
-  requireOrdered(shared, group);
+  requireOrdered(shared, group, lastContainer(shared));
   return groups;
 }
 
@@ -329,14 +329,23 @@ function add(group: Draft, segment: Segment): void {
   else if (segment.name !== "SPM" && segment.name !== "SAC") group.others.push(segment);
 }
 
-function requireOrdered(shared: Draft, group: Draft | undefined): void {
-  const first = shared.segments[0];
-  if (first && group === undefined) {
-    throw structureFailure(
-      shared.segments.at(-1) ?? first,
-      "a specimen or container without an ORC or OBR below it",
-    );
-  }
+/** @param lacking what has no order; by default what the shared segments begin with, the specimen */
+function requireOrdered(
+  shared: Draft,
+  group: Draft | undefined,
+  lacking: Segment | undefined = shared.segments[0],
+): void {
+  if (lacking === undefined || group !== undefined) return;
+  const rule =
+    lacking.name === "SPM"
+      ? "a specimen without an ORC or OBR below it; the orders that follow belong to the next specimen alone, expected an ORC for each"
+      : "a container without an ORC or OBR below it";
+  throw structureFailure(lacking, rule);
+}
+
+/** In OML^O35 an order is that of a container. */
+function lastContainer({ segments }: Draft): Segment | undefined {
+  return segments.findLast(({ name }) => name === "SAC" || name === "SPM");
 }
 
 function structureFailure(segment: Segment, rule: string): Failure {

@@ -185,6 +185,49 @@ export function findSeveral(split: Split | undefined): FinderOfSeveral<FieldPath
   };
 }
 
+/**
+ * Finds labels, which come whole: a path without a component means the first, and where others are filled too, none of them is
+ * left out without a word.
+ */
+export function findLabels(split: Split | undefined): FinderOfSeveral<FieldPath, readonly Segment[]> {
+  const find = findSeveral(split);
+  return (path, isOnly, scope) => {
+    const found = find(path, isOnly, scope);
+    if (found === undefined || "code" in found) return found;
+    return findMoreParts(path, firstValued(scope, path)) ?? found;
+  };
+}
+
+/** More components or subcomponents than a sender writes. */
+const MOST_PARTS = 100;
+
+/** Where a field, or a component, has more filled parts than the first, and the path does not say which is meant. */
+function findMoreParts(path: FieldPath, segment: Segment | undefined): Misfit | undefined {
+  const { field, whichRepetition, component, subcomponent } = path;
+  if (segment === undefined || subcomponent !== undefined) return undefined;
+  const count = segment.repetitions(field);
+  for (let n = 1; n <= count; n++) {
+    if (whichRepetition?.kind === "nth" && whichRepetition.n !== n) continue;
+    if (whichRepetition?.kind === "where" && !fitsRepetition(segment, field, n, whichRepetition.conditions))
+      continue;
+    // Nearly every field is one part.
+    if (component === undefined && segment.text(field, n) === segment.get(field, n)) continue;
+    const isFilled = (part: number, sub: number) => (segment.get(field, n, part, sub)?.trim() ?? "") !== "";
+    for (let i = 2; i <= MOST_PARTS; i++) {
+      const isComponent = component === undefined && isFilled(i, 1);
+      if (!isComponent && !isFilled(component ?? 1, i)) continue;
+      const whole = placeOf(path, segment, n);
+      const first = isComponent ? ".1" : component === undefined ? ".1.1" : ".1";
+      return {
+        place: whole,
+        code: "MAPPING_VALUE_INVALID",
+        trouble: `has several ${isComponent ? "components" : "subcomponents"}, and the profile does not say which is meant; expected one, or a path such as ${path.path}${first}`,
+      };
+    }
+  }
+  return undefined;
+}
+
 function splitRepetitions(path: FieldPath, segment: Segment, split: Split): readonly Found[] | Misfit {
   const { field, whichRepetition, component, subcomponent } = path;
   const all: Found[] = [];

@@ -13,6 +13,7 @@ import { type Draft, missingOf, OPERATION_BY_TYPE, pairContainers } from "./draf
 import {
   eachHint,
   findIn,
+  findLabels,
   findSeveral,
   findSingle,
   findSubjectCode,
@@ -324,7 +325,7 @@ function readLabels(
   scope: readonly Segment[],
   profile: Hl7Profile,
 ): readonly (readonly Reading[])[] {
-  const labels = readSeveral(rule, findSeveral(rule.split), scope);
+  const labels = readSeveral(rule, findLabels(rule.split), scope);
   const all = labels.flat();
   const [only] = all;
   if (only?.status !== "absent" || all.length > 1) return labels;

@@ -333,16 +333,29 @@ export function readSeveral<P, S>(
   return [[{ status: "found", value: rule.fallback, place: "default of the profile" }]];
 }
 
+function findEach<P, S>(
+  source: Source<P>,
+  find: FinderOfSeveral<P, S>,
+  scope: S,
+): readonly Found[] | Misfit | undefined {
+  if (source.kind === "constant") return [{ value: source.value, place: "constant of the profile" }];
+  if (source.joined === undefined) return find(source.path, source.isOnly, scope);
+  // What is joined is not split, so that each place has one value.
+  const findOne: Finder<P, S> = (path, isOnly, from) => {
+    const found = find(path, isOnly, from);
+    return found === undefined || "code" in found ? found : found[0];
+  };
+  const joined = findJoined(source.path, source.joined, findOne, scope);
+  return joined === undefined || "code" in joined ? joined : [joined];
+}
+
 function readSource<P, S>(
   source: Source<P>,
   rule: ValueRule<P>,
   find: FinderOfSeveral<P, S>,
   scope: S,
 ): readonly Reading[] {
-  const found =
-    source.kind === "constant"
-      ? [{ value: source.value, place: "constant of the profile" }]
-      : find(source.path, source.isOnly, scope);
+  const found = findEach(source, find, scope);
   if (found === undefined) return [];
   if ("code" in found) return [{ status: "bad", ...found }];
   if (found.every(({ value }) => value.trim() === "")) return [];

@@ -235,7 +235,9 @@ describe("orders that cannot be distinguished for certain", () => {
       ["ORC|NW|A", "OBR|1", "SPM|1", "ORC|NW|B"],
       "SPM",
     ],
-    ["a specimen without order inside OML^O33", "OML^O33", ["SPM|1", "SAC|||V1", "SPM|2", "ORC|NW|A"], "SAC"],
+    ["a specimen without order inside OML^O33", "OML^O33", ["SPM|1", "SAC|||V1", "SPM|2", "ORC|NW|A"], "SPM"],
+    ["a specimen with a note without order", "OML^O33", ["SPM|1", "NTE|1", "SPM|2", "ORC|NW|A"], "SPM"],
+    ["a container with a note without order", "OML^O35", ["SPM|1", "SAC|||V1", "NTE|1", "SPM|2"], "SAC"],
     ["a container without order in OML^O35", "OML^O35", ["SPM|1", "SAC|||V1", "SAC|||V2", "ORC|NW|A"], "SAC"],
   ])("are refused: %s", (_, type, segments, named) => {
     const failure = failureOf(() => groupsOf(type, ...segments));

@@ -119,3 +119,59 @@ describe("containers in segments of the sender's own", () => {
     );
   });
 });
+
+describe("a label in a field of several parts", () => {
+  const of = (label: unknown) =>
+    ({ each: "OBX[3.1=VIAL]", label, description: "OBR-13" }) as ProfileDefinition["containers"];
+  const vial = (value: string) => `OBX|1|ST|VIAL||${value}`;
+
+  test.each([
+    ["OBX-5", "AB-1^AB-2", "several components", "OBX-5.1"],
+    ["OBX-5", "AB-1^^AB-2", "several components", "OBX-5.1"],
+    ["OBX-5", "^AB-2", undefined, ""],
+    ["OBX-5", "AB-1&AB-2", "several subcomponents", "OBX-5.1.1"],
+    ["OBX-5.1", "AB-1&AB-2", "several subcomponents", "OBX-5.1.1"],
+    [{ from: "OBX-5", split: "repetitions" }, "AB-1~AB-2^AB-3", "several components", "OBX-5.1"],
+  ])(
+    "is not cut: %j of %s is refused, and a path that does is named",
+    async (label, value, several, path) => {
+      const { orders, problems } = await map(of(label), ...ORDER, vial(value));
+      expect(orders).toEqual([]);
+      if (several === undefined) expect(problems).toMatchObject([{ code: "MAPPING_VALUE_MISSING" }]);
+      else
+        expect(problems).toMatchObject([
+          {
+            code: "MAPPING_VALUE_INVALID",
+            message: expect.stringMatching(`has ${several}.* such as ${path}$`),
+          },
+        ]);
+    },
+  );
+
+  test.each([
+    ["OBX-5.1", "AB-1^AB-2"],
+    ["OBX-5.1.1", "AB-1&LAB^AB-2"],
+    ["OBX-5", "AB-1^^"],
+    ["OBX-5", "AB-1"],
+  ])("is taken where the path names the part, or the others are empty: %s of %s", async (label, value) => {
+    expect(labelsOf(await map(of(label), ...ORDER, vial(value)))).toEqual([["AB-1: "]]);
+  });
+
+  test("is read with an escaped delimiter as it stands", async () => {
+    expect(labelsOf(await map(of("OBX-5"), ...ORDER, vial("AB\\S\\1")))).toEqual([["AB^1: "]]);
+  });
+
+  test("behind a mark in NTE is refused like any other", async () => {
+    const nte = {
+      each: "NTE[3^=LABEL=]",
+      label: { from: "NTE-3", as: [{ regex: { match: "^LABEL=(.+)$", replace: "$1" } }] },
+    };
+    const { problems } = await map(nte, ...ORDER, "NTE|1||LABEL=AB-1^AB-2");
+    expect(problems).toMatchObject([{ place: "message 1, NTE-3", code: "MAPPING_VALUE_INVALID" }]);
+  });
+
+  test("is the whole of what a profile joins", async () => {
+    const joined = of({ from: [{ join: ["OBX-5.1", "OBX-5.2"], with: "-" }] });
+    expect(labelsOf(await map(joined, ...ORDER, vial("AB^1")))).toEqual([["AB-1: "]]);
+  });
+});
