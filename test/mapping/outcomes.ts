@@ -1,4 +1,4 @@
-import type { Outcome, OutcomeOrder } from "../../src/core/outcome.ts";
+import type { ControlAnswer, Outcome, OutcomeOrder } from "../../src/core/outcome.ts";
 import { phi } from "../../src/core/phi.ts";
 import { composeHl7 } from "../../src/mapping/outbound/result-hl7.ts";
 import type { Profile } from "../../src/mapping/profile/profile.ts";
@@ -98,4 +98,33 @@ function answered(text: string | undefined): Outcome["message"] {
 export function segmentsOf(outcome: Outcome, profile: Profile): string[] | undefined {
   const text = composeHl7(outcome, profile)?.bytes.toString("utf8");
   return text?.split("\r").slice(0, -1);
+}
+
+/** An ORM^O01 that cancels the order of {@link ORIGINAL}. */
+export const CANCEL = hl7Text("ORM^O01^ORM_O01", [
+  "PID|1||MRN-4711^^^NORTH^MR||Beispiel^Anna||19840229|F",
+  "ORC|CA|LAB-1^NORTHLAB||GRP-7",
+  "OBR|1|LAB-1^NORTHLAB||X",
+]);
+/** Answers to it: done, too late, and to one that names another order. */
+export const GRANTED: ControlAnswer = {
+  control: "cancel",
+  placerOrderNumber: "LAB-1",
+  order: outcomeOrder({ state: "cancelled" }),
+};
+export const REFUSED: ControlAnswer = {
+  control: "cancel",
+  placerOrderNumber: "LAB-1",
+  refusal: { code: "CANCEL_TOO_LATE", text: "the order was completed before it could be cancelled" },
+  order: outcomeOrder({ state: "completed" }),
+};
+export const UNKNOWN: ControlAnswer = {
+  control: "cancel",
+  placerOrderNumber: "LAB-9",
+  refusal: { code: "CANCEL_ORDER_UNKNOWN", text: "there is no such order" },
+};
+
+/** An answer to requests of a message. */
+export function controlled(answers: readonly ControlAnswer[], text: string | undefined = CANCEL): Outcome {
+  return { ...BASE, message: answered(text), kind: "control", answers };
 }

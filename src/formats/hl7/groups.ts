@@ -338,8 +338,8 @@ function requireOrdered(
   if (lacking === undefined || group !== undefined) return;
   const rule =
     lacking.name === "SPM"
-      ? "a specimen without an ORC or OBR below it; the orders that follow belong to the next specimen alone, expected an ORC for each"
-      : "a container without an ORC or OBR below it";
+      ? "a specimen without an ORC or OBR of its own below it"
+      : "a container without an ORC or OBR of its own below it";
   throw structureFailure(lacking, rule);
 }
 

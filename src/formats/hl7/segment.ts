@@ -19,6 +19,8 @@ export interface Segment {
    * `SMITH&VAN^JOHN` is `SMITH`, since a sender may always add deeper parts (HL7 chapter 2.8.3).
    */
   get(n: number, repetition?: number, component?: number, subcomponent?: number): string | undefined;
+  /** Which parts besides the first are filled that {@link get} leaves out of a repetition, or of one of its components. */
+  partsLeftOut(n: number, repetition: number, component?: number): "components" | "subcomponents" | undefined;
   /** The decoded text of a whole repetition, whose inner delimiters stay where they are: for free text fields. */
   text(n: number, repetition?: number): string | undefined;
 }
@@ -85,6 +87,22 @@ export class TextSegment implements Segment {
       subcomponent,
     );
     return part === "" ? undefined : this.#decode(part);
+  }
+
+  partsLeftOut(
+    n: number,
+    repetition: number,
+    component?: number,
+  ): "components" | "subcomponents" | undefined {
+    const whole = this.#repetition(n, repetition);
+    if (this.#isVerbatim(n)) return undefined;
+    const { component: between, subcomponent } = this.#reading.delimiters;
+    const first = nthPart(whole, between, component ?? 1);
+    const isFilled = (text: string) =>
+      text.replaceAll(between, "").replaceAll(subcomponent, "").trim() !== "";
+    if (component === undefined && isFilled(whole.slice(first.length))) return "components";
+    const value = nthPart(first, subcomponent, 1);
+    return isFilled(first.slice(value.length)) ? "subcomponents" : undefined;
   }
 
   text(n: number, repetition = 1): string | undefined {

@@ -198,9 +198,6 @@ export function findLabels(split: Split | undefined): FinderOfSeveral<FieldPath,
   };
 }
 
-/** More components or subcomponents than a sender writes. */
-const MOST_PARTS = 100;
-
 /** Where a field, or a component, has more filled parts than the first, and the path does not say which is meant. */
 function findMoreParts(path: FieldPath, segment: Segment | undefined): Misfit | undefined {
   const { field, whichRepetition, component, subcomponent } = path;
@@ -210,20 +207,14 @@ function findMoreParts(path: FieldPath, segment: Segment | undefined): Misfit | 
     if (whichRepetition?.kind === "nth" && whichRepetition.n !== n) continue;
     if (whichRepetition?.kind === "where" && !fitsRepetition(segment, field, n, whichRepetition.conditions))
       continue;
-    // Nearly every field is one part.
-    if (component === undefined && segment.text(field, n) === segment.get(field, n)) continue;
-    const isFilled = (part: number, sub: number) => (segment.get(field, n, part, sub)?.trim() ?? "") !== "";
-    for (let i = 2; i <= MOST_PARTS; i++) {
-      const isComponent = component === undefined && isFilled(i, 1);
-      if (!isComponent && !isFilled(component ?? 1, i)) continue;
-      const whole = placeOf(path, segment, n);
-      const first = isComponent ? ".1" : component === undefined ? ".1.1" : ".1";
-      return {
-        place: whole,
-        code: "MAPPING_VALUE_INVALID",
-        trouble: `has several ${isComponent ? "components" : "subcomponents"}, and the profile does not say which is meant; expected one, or a path such as ${path.path}${first}`,
-      };
-    }
+    const more = segment.partsLeftOut(field, n, component);
+    if (more === undefined) continue;
+    const first = component === undefined && more === "subcomponents" ? ".1.1" : ".1";
+    return {
+      place: placeOf(path, segment, n),
+      code: "MAPPING_VALUE_INVALID",
+      trouble: `has several ${more}, and the profile does not say which is meant; expected one, or a path such as ${path.path}${first}`,
+    };
   }
   return undefined;
 }

@@ -104,9 +104,11 @@ export function controlNumbers(
   const numbers = order?.sharesNumber ? NO_NUMBERS : numberFields(group, placerOrderNumber, echo, profile);
   const named = fillerNumber && `${fillerNumber.kind === "request" ? "R" : "P"}${fillerNumber.id}`;
   const own = (order && fillerOrderNumber(order)) ?? named;
+  // Where each OBR is an order, ORC has what is of several.
+  const asked = profile.ordersEach === "OBR" ? (group?.obrs[0] ?? group?.orc) : group?.orc;
   const filler =
     numbers.filler ??
-    echo.field(group?.orc, 3) ??
+    echo.field(asked, 3) ??
     (own === undefined ? undefined : [own, profile.results.namespace]);
   return { numbers, filler };
 }

@@ -175,3 +175,11 @@ describe("a label in a field of several parts", () => {
     expect(labelsOf(await map(joined, ...ORDER, vial("AB^1")))).toEqual([["AB-1: "]]);
   });
 });
+
+test("a label of a sender without subcomponents is whole", async () => {
+  const text = hl7Text("ORM^O01", [PID, ...ORDER, "OBX|1|ST|VIAL||AB&1"]).replace("^~\\&", "^~\\");
+  const profile = await hl7Profile({
+    containers: { each: "OBX[3.1=VIAL]", label: "OBX-5", description: "OBR-13" },
+  });
+  expect(labelsOf(mapOne(profile, hl7Message(text)))).toEqual([["AB&1: "]]);
+});

@@ -1,41 +1,27 @@
 import { describe, expect, test } from "vitest";
-import type { ControlAnswer, Outcome } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
 import { csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
 import { csvProfile, hl7Profile, hl7Text } from "../mapped.ts";
-import { acknowledged, outcomeOrder, refused, segmentsOf, withoutText } from "../outcomes.ts";
+import {
+  acknowledged,
+  CANCEL,
+  controlled,
+  GRANTED,
+  outcomeOrder,
+  REFUSED,
+  refused,
+  segmentsOf,
+  UNKNOWN,
+  withoutText,
+} from "../outcomes.ts";
 
 const PID = "PID|1||MRN-4711^^^NORTH^MR||Beispiel^Anna||19840229|F";
-const CANCEL = hl7Text("ORM^O01^ORM_O01", [PID, "ORC|CA|LAB-1^NORTHLAB||GRP-7", "OBR|1|LAB-1^NORTHLAB||X"]);
-const GRANTED: ControlAnswer = {
-  control: "cancel",
-  placerOrderNumber: "LAB-1",
-  order: outcomeOrder({ state: "cancelled" }),
-};
-const REFUSED: ControlAnswer = {
-  control: "cancel",
-  placerOrderNumber: "LAB-1",
-  refusal: { code: "CANCEL_TOO_LATE", text: "the order was completed before it could be cancelled" },
-  order: outcomeOrder({ state: "completed" }),
-};
-const UNKNOWN: ControlAnswer = {
-  control: "cancel",
-  placerOrderNumber: "LAB-9",
-  refusal: { code: "CANCEL_ORDER_UNKNOWN", text: "there is no such order" },
-};
-
-/** An answer to requests of a message. */
-function answered(answers: readonly ControlAnswer[], text: string = CANCEL): Outcome {
-  const { message, outcomeId, controlId, occurredAt } = acknowledged([], text);
-  return { message, outcomeId, controlId, occurredAt, kind: "control", answers };
-}
-
 const fieldsOf = (segments: readonly string[] | undefined, name: string) =>
   segments?.filter((segment) => segment.startsWith(`${name}|`)).map((segment) => segment.split("|"));
 
 describe("a request that was granted", () => {
   test("is answered by ORR^O02 with CR and the order's own groups", async () => {
-    const segments = segmentsOf(answered([GRANTED]), await hl7Profile());
+    const segments = segmentsOf(controlled([GRANTED]), await hl7Profile());
     expect(segments?.map((segment) => segment.slice(0, 3))).toEqual(["MSH", "MSA", "PID", "ORC", "OBR"]);
     expect(segments?.[0]).toContain("|ORR^O02^ORR_O02|CB0000000005|");
     expect(segments?.[1]).toMatch(/^MSA\|AA\|MSG-1/);
@@ -50,30 +36,30 @@ describe("a request that was granted", () => {
     ["OML^O33^OML_O33", "ORL^O34^ORL_O34"],
   ])("of %s is answered by %s", async (type, expected) => {
     const text = hl7Text(type, [PID, "ORC|CA|LAB-1"]);
-    expect(segmentsOf(answered([GRANTED], text), await hl7Profile())?.[0]).toContain(`|${expected}|`);
+    expect(segmentsOf(controlled([GRANTED], text), await hl7Profile())?.[0]).toContain(`|${expected}|`);
   });
 
   test("is sent even where the profile sends nothing else", async () => {
     const profile = await hl7Profile({ results: { send: [] } });
-    expect(segmentsOf(answered([GRANTED]), profile)).toHaveLength(5);
+    expect(segmentsOf(controlled([GRANTED]), profile)).toHaveLength(5);
   });
 
   test("is sent with its number alone once the message is pruned, and names the order that we numbered", async () => {
-    const segments = segmentsOf(withoutText(answered([GRANTED])), await hl7Profile());
+    const segments = segmentsOf(withoutText(controlled([GRANTED])), await hl7Profile());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "CR", 2: "LAB-1", 3: "R123^CRYOBRIDGE" }]);
   });
 
   test("that named our number alone gets it back", async () => {
     const text = hl7Text("ORM^O01", [PID, "ORC|CA||P77^CRYOBRIDGE"]);
     const fillerNumber = { kind: "procedure", id: 77 } as const;
-    const segments = segmentsOf(answered([{ control: "cancel", fillerNumber }], text), await hl7Profile());
+    const segments = segmentsOf(controlled([{ control: "cancel", fillerNumber }], text), await hl7Profile());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "CR", 2: "", 3: "P77^CRYOBRIDGE" }]);
   });
 });
 
 describe("a request that was refused", () => {
   test("is answered by UC with how the order stands and the reason, for machines and for people", async () => {
-    const segments = segmentsOf(answered([REFUSED]), await hl7Profile());
+    const segments = segmentsOf(controlled([REFUSED]), await hl7Profile());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "UC", 5: "CM" }]);
     expect(fieldsOf(segments, "ORC")?.[0]?.[16]).toBe(
       "CANCEL_TOO_LATE^the order was completed before it could be cancelled^L",
@@ -86,13 +72,13 @@ describe("a request that was refused", () => {
 
   test("for want of the order says so in ORC-5 too (table 0038)", async () => {
     const text = hl7Text("ORM^O01", [PID, "ORC|CA|LAB-9"]);
-    const segments = segmentsOf(answered([UNKNOWN], text), await hl7Profile());
+    const segments = segmentsOf(controlled([UNKNOWN], text), await hl7Profile());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "UC", 2: "LAB-9", 5: "ER" }]);
   });
 
   test("stands beside one that was granted, each with its own ORC", async () => {
     const text = hl7Text("ORM^O01", [PID, "ORC|CA|LAB-1", "ORC|NW|LAB-2", "OBR|1|LAB-2", "ORC|CA|LAB-9"]);
-    const segments = segmentsOf(answered([GRANTED, UNKNOWN], text), await hl7Profile());
+    const segments = segmentsOf(controlled([GRANTED, UNKNOWN], text), await hl7Profile());
     expect(fieldsOf(segments, "ORC")?.map(([, control, number]) => [control, number])).toEqual([
       ["CR", "LAB-1"],
       ["UC", "LAB-9"],
@@ -114,7 +100,7 @@ describe("the answer to another request", () => {
       { control, placerOrderNumber: "LAB-1", order: outcomeOrder({ state: "received" }) },
       { ...UNKNOWN, control, refusal: { code: "CONTROL_ORDER_UNKNOWN", text: "there is no such order" } },
     ] as const;
-    const segments = segmentsOf(answered(answers, text), await hl7Profile());
+    const segments = segmentsOf(controlled(answers, text), await hl7Profile());
     expect(fieldsOf(segments, "ORC")?.map((fields) => [fields[1], fields[2], fields[5]])).toEqual([
       [granted, "LAB-1", control === "discontinue" ? "DC" : "SC"],
       [refusedBy, "LAB-9", "ER"],
@@ -132,7 +118,7 @@ describe("the answer to another request", () => {
   ] as const)("says how an order stands: %j is %s", async (order, status) => {
     const text = hl7Text("ORM^O01", [PID, "ORC|SS|LAB-1"]);
     const answer = { control: "status", placerOrderNumber: "LAB-1", order: outcomeOrder(order) } as const;
-    const segments = segmentsOf(answered([answer], text), await hl7Profile());
+    const segments = segmentsOf(controlled([answer], text), await hl7Profile());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "SR", 5: status }]);
   });
 
@@ -144,7 +130,7 @@ describe("the answer to another request", () => {
       placerOrderNumber: "LAB-1",
       order: outcomeOrder({ state: "submitted" }),
     } as const;
-    expect(fieldsOf(segmentsOf(answered([answer], text), profile), "ORC")).toMatchObject([{ 5: "A" }]);
+    expect(fieldsOf(segmentsOf(controlled([answer], text), profile), "ORC")).toMatchObject([{ 5: "A" }]);
   });
 
   test.each([
@@ -192,7 +178,7 @@ describe("the row that answers a CSV row", () => {
     ["release", "RELEASE", "released", "release_refused"],
   ] as const)("to %s says so, or why not", async (control, operation, granted, refused) => {
     const rows = csvResultRows(
-      answered([
+      controlled([
         { ...GRANTED, control },
         { ...REFUSED, control },
       ]),
@@ -218,7 +204,7 @@ describe("the row that answers a CSV row", () => {
       },
       { ...UNKNOWN, control: "status" },
     ] as const;
-    expect(csvResultRows(answered(asked), await csvProfile())).toMatchObject([
+    expect(csvResultRows(controlled(asked), await csvProfile())).toMatchObject([
       { operation: "STATUS", status: "completed", container_label: "STRAW-1", canister: "3", cane: "7" },
       { operation: "STATUS", status: "completed", container_label: "STRAW-2", canister: "" },
       { operation: "STATUS", status: "held" },
@@ -233,7 +219,7 @@ describe("the row that answers a CSV row", () => {
 
   test("says cancelled, or cancel_refused and why", async () => {
     const rows = csvResultRows(
-      answered([GRANTED, REFUSED, UNKNOWN]),
+      controlled([GRANTED, REFUSED, UNKNOWN]),
       await csvProfile({ results: { send: [] } }),
     );
     expect(rows).toMatchObject([
@@ -257,7 +243,7 @@ describe("the row that answers a CSV row", () => {
 
 test("the same answer gives the same bytes", async () => {
   const profile = await hl7Profile();
-  const outcome = answered([REFUSED]);
+  const outcome = controlled([REFUSED]);
   const again = { ...outcome, message: { ...outcome.message, text: phi(CANCEL) } };
   expect(segmentsOf(again, profile)).toEqual(segmentsOf(outcome, profile));
 });

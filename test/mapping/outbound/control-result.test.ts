@@ -1,37 +1,19 @@
 import { describe, expect, test } from "vitest";
-import type { ControlAnswer, Outcome } from "../../../src/core/outcome.ts";
+import type { ControlAnswer } from "../../../src/core/outcome.ts";
 import { phi } from "../../../src/core/phi.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
-import { acknowledged, outcomeOrder, segmentsOf } from "../outcomes.ts";
+import {
+  acknowledged,
+  CANCEL,
+  controlled,
+  GRANTED,
+  outcomeOrder,
+  REFUSED,
+  segmentsOf,
+  UNKNOWN,
+} from "../outcomes.ts";
 
 const PID = "PID|1||MRN-4711^^^NORTH^MR||Beispiel^Anna||19840229|F";
-const CANCEL = hl7Text("ORM^O01^ORM_O01", [
-  PID,
-  "ORC|CA|LAB-1^NORTHLAB||GRP-7",
-  "OBR|1|LAB-1^NORTHLAB||X^Freeze",
-]);
-const GRANTED: ControlAnswer = {
-  control: "cancel",
-  placerOrderNumber: "LAB-1",
-  order: outcomeOrder({ state: "cancelled" }),
-};
-const REFUSED: ControlAnswer = {
-  control: "cancel",
-  placerOrderNumber: "LAB-1",
-  refusal: { code: "CANCEL_TOO_LATE", text: "the order was completed before it could be cancelled" },
-  order: outcomeOrder({ state: "completed" }),
-};
-const UNKNOWN: ControlAnswer = {
-  control: "cancel",
-  placerOrderNumber: "LAB-9",
-  refusal: { code: "CANCEL_ORDER_UNKNOWN", text: "there is no such order" },
-};
-
-function answered(answers: readonly ControlAnswer[], text: string = CANCEL): Outcome {
-  const { message, outcomeId, controlId, occurredAt } = acknowledged([], text);
-  return { message, outcomeId, controlId, occurredAt, kind: "control", answers };
-}
-
 const asResult = (results: Record<string, unknown> = {}) =>
   hl7Profile({ results: { controlAnswers: "result", ...results } });
 
@@ -42,7 +24,7 @@ const namesOf = (segments: readonly string[] | undefined) => segments?.map((segm
 
 describe("the answer to a request about an earlier order, as a result", () => {
   test("is ORU^R01 with the order's number, the reason and the decision in words", async () => {
-    const segments = segmentsOf(answered([REFUSED]), await asResult());
+    const segments = segmentsOf(controlled([REFUSED]), await asResult());
     expect(namesOf(segments)).toEqual(["MSH", "PID", "ORC", "OBR", "NTE", "OBX", "OBX", "OBX"]);
     expect(segments?.[0]).toContain("|ORU^R01^ORU_R01|CB0000000005|");
     expect(segments?.[1]).toBe(PID);
@@ -51,7 +33,7 @@ describe("the answer to a request about an earlier order, as a result", () => {
     ]);
     expect(fieldsOf(segments, "ORC")?.[0]?.[16]).toMatch(/^CANCEL_TOO_LATE\^/);
     expect(fieldsOf(segments, "OBR")).toMatchObject([
-      { 1: "1", 2: "LAB-1^NORTHLAB", 3: "R123^CRYOBRIDGE", 4: "X^Freeze", 25: "F" },
+      { 1: "1", 2: "LAB-1^NORTHLAB", 3: "R123^CRYOBRIDGE", 4: "X", 25: "F" },
     ]);
     expect(fieldsOf(segments, "OBX")).toMatchObject([
       {
@@ -67,7 +49,7 @@ describe("the answer to a request about an earlier order, as a result", () => {
   });
 
   test("says that the order is cancelled when it is", async () => {
-    const segments = segmentsOf(answered([GRANTED]), await asResult());
+    const segments = segmentsOf(controlled([GRANTED]), await asResult());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "CR", 5: "CA" }]);
     expect(fieldsOf(segments, "OBR")).toMatchObject([{ 25: "X" }]);
     expect(fieldsOf(segments, "NTE")).toEqual([]);
@@ -90,7 +72,7 @@ describe("the answer to a request about an earlier order, as a result", () => {
 
   test("of an order that there is not says so, also without OBR in the request", async () => {
     const text = hl7Text("ORM^O01", [PID, "ORC|CA|LAB-9"]);
-    const segments = segmentsOf(answered([UNKNOWN], text), await asResult());
+    const segments = segmentsOf(controlled([UNKNOWN], text), await asResult());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "UC", 2: "LAB-9", 5: "ER" }]);
     expect(fieldsOf(segments, "OBR")).toMatchObject([
       { 2: "LAB-9", 4: "CANCEL^Cancellation of an order^L", 25: "Y" },
@@ -102,7 +84,7 @@ describe("the answer to a request about an earlier order, as a result", () => {
 
   test("has an ORC and an OBR for each order of the request", async () => {
     const text = hl7Text("ORM^O01", [PID, "ORC|CA|LAB-1", "OBR|1|LAB-1", "ORC|CA|LAB-9", "OBR|2|LAB-9"]);
-    const segments = segmentsOf(answered([GRANTED, UNKNOWN], text), await asResult());
+    const segments = segmentsOf(controlled([GRANTED, UNKNOWN], text), await asResult());
     expect(fieldsOf(segments, "ORC")?.map(([, code, number]) => [code, number])).toEqual([
       ["CR", "LAB-1"],
       ["UC", "LAB-9"],
@@ -117,7 +99,7 @@ describe("the answer to a request about an earlier order, as a result", () => {
     const text = hl7Text("ORM^O01", ["ORC|CA|LAB-1", "ORC|CA|LAB-2", "ORC|CA|LAB-9"]);
     const other = outcomeOrder({ orderId: "o18", placerOrderNumber: "LAB-2", subjectCode: phi("MRN-2") });
     const answers = [GRANTED, { ...GRANTED, placerOrderNumber: "LAB-2", order: other }, UNKNOWN];
-    const segments = segmentsOf(answered(answers, text), await asResult());
+    const segments = segmentsOf(controlled(answers, text), await asResult());
     const seen = segments?.flatMap((segment) => {
       const [name, , number, id] = segment.split("|");
       return name === "PID" ? [id] : name === "ORC" ? [number] : [];
@@ -128,7 +110,7 @@ describe("the answer to a request about an earlier order, as a result", () => {
   test("to a question for the state has what is known of the containers", async () => {
     const text = hl7Text("ORM^O01", [PID, "ORC|SS|LAB-1"]);
     const answer = { control: "status", placerOrderNumber: "LAB-1", order: outcomeOrder() } as const;
-    const segments = segmentsOf(answered([answer], text), await asResult());
+    const segments = segmentsOf(controlled([answer], text), await asResult());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "SR", 5: "CM" }]);
     const codes = fieldsOf(segments, "OBX")?.map((fields) => fields[3]?.split("^")[0]);
     expect(codes).toContain("CRYO-CONTAINER");
@@ -139,13 +121,13 @@ describe("the answer to a request about an earlier order, as a result", () => {
     ["orm", "ORM^O01^ORM_O01"],
     ["ssu", "ORU^R01^ORU_R01"],
   ])("with results in format %s is %s", async (format, type) => {
-    const segments = segmentsOf(answered([GRANTED]), await asResult({ format }));
+    const segments = segmentsOf(controlled([GRANTED]), await asResult({ format }));
     expect(segments?.[0]).toContain(`|${type}|`);
   });
 
   test("carries no number that another order has", async () => {
     const order = outcomeOrder({ state: "cancelled", sharesNumber: true });
-    const segments = segmentsOf(answered([{ ...GRANTED, order }]), await asResult());
+    const segments = segmentsOf(controlled([{ ...GRANTED, order }]), await asResult());
     expect(segments?.join()).not.toContain("LAB-1");
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 3: "R123^CRYOBRIDGE" }]);
   });
@@ -154,7 +136,7 @@ describe("the answer to a request about an earlier order, as a result", () => {
 describe("a profile with controlAnswers: none", () => {
   test("sends nothing about requests, and its acknowledgement promises no answer", async () => {
     const profile = await hl7Profile({ results: { controlAnswers: "none" } });
-    expect(segmentsOf(answered([GRANTED]), profile)).toBeUndefined();
+    expect(segmentsOf(controlled([GRANTED]), profile)).toBeUndefined();
     const note = fieldsOf(segmentsOf(acknowledged([], CANCEL), profile), "NTE")?.[0];
     expect(note?.[3]).toBe("What is wanted of earlier orders is recorded.");
   });
@@ -178,7 +160,7 @@ describe("the fields of an answer to a request", () => {
     async (controlAnswers) => {
       const profile = await hl7Profile({ results: { controlAnswers, fields } });
       const orc = (answers: readonly ControlAnswer[]) =>
-        fieldsOf(segmentsOf(answered(answers), profile), "ORC");
+        fieldsOf(segmentsOf(controlled(answers), profile), "ORC");
       expect(orc([GRANTED])).toMatchObject([{ 16: "YES", 20: "cancelled", 21: "LAB-1: " }]);
       expect(orc([REFUSED])).toMatchObject([
         { 16: expect.stringMatching(/^NO\^/), 20: "cancel_refused", 21: "LAB-1: CANCEL_TOO_LATE" },
@@ -192,7 +174,7 @@ describe("the fields of an answer to a request", () => {
   test("have none where the message decides several requests differently", async () => {
     const text = hl7Text("ORM^O01", [PID, "ORC|CA|LAB-1", "ORC|CA|LAB-9"]);
     const profile = await hl7Profile({ results: { fields } });
-    const [orc] = fieldsOf(segmentsOf(answered([GRANTED, UNKNOWN], text), profile), "ORC") ?? [];
+    const [orc] = fieldsOf(segmentsOf(controlled([GRANTED, UNKNOWN], text), profile), "ORC") ?? [];
     expect(orc?.[20]).toBe("");
   });
 });
