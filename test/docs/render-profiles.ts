@@ -165,9 +165,11 @@ function findValueSchema(): JsonSchema | undefined {
 }
 
 function renderSettings(): string {
-  const { subject, containers, results, ...whole } = schema.properties ?? {};
+  const { subject, containers, results, orders, ...whole } = schema.properties ?? {};
   const rows = [
     ...described({ properties: whole }),
+    ...described(whole.trailer, "trailer."),
+    ...described(orders, "orders."),
     ...described(subject, "subject."),
     ...described(containers, "containers."),
     ...described(results, "results."),
