@@ -63,7 +63,7 @@ describe("the answer to a request about an earlier order, as a result", () => {
       CANCEL_TOO_LATE: "zu spät",
     };
     const decision = async (answer: ControlAnswer) => {
-      const segments = segmentsOf(answered([answer]), await asResult({ reasons }));
+      const segments = segmentsOf(controlled([answer]), await asResult({ reasons }));
       return fieldsOf(segments, "OBX")?.[0]?.[5];
     };
     expect(await decision(GRANTED)).toBe("Storniert");
