@@ -70,6 +70,8 @@ export interface OutcomeMessage {
   readonly messageControlId?: string | undefined;
   /** Name of the file it came in. */
   readonly fileName?: string | undefined;
+  /** Where it stands there, such as `lines 3-5`. */
+  readonly place?: string | undefined;
   /** How that file is written; undefined for HL7. */
   readonly dialect?: FileDialect | undefined;
   readonly receivedAt: Date;
@@ -79,11 +81,24 @@ export interface OutcomeMessage {
   readonly encoding?: string | undefined;
 }
 
+/**
+ * What rows say of an order that is not made of them, for good or for now, as far as it could be read; nothing is guessed. The
+ * ledger keeps it as plain JSON, with the subject code in clear.
+ */
+export interface OrderAsRead<Code = Phi> {
+  readonly operation?: string | undefined;
+  readonly facilityCode?: string | undefined;
+  readonly subjectCode?: Code | undefined;
+  readonly labels: readonly string[];
+}
+
 /** Why no order was made of a message, for good or for now. */
 interface WithProblems {
   readonly problems: readonly Problem[];
   /** The order number as far as it could be read, and where no other order has it. */
   readonly placerOrderNumber?: string | undefined;
+  /** CSV only. */
+  readonly asRead?: OrderAsRead | undefined;
 }
 
 /**

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { builtinProfiles } from "../../src/mapping/profile/builtin.ts";
+import { RESULT_COLUMNS } from "../../src/mapping/profile/results-schema.ts";
 import { ROOT, readDocument, sectionOf } from "./markdown.ts";
 import { renderProfiles } from "./render-profiles.ts";
 
@@ -36,6 +37,13 @@ test("each transform has its row", () => {
   expect(sectionOf(readDocument(PATH), "Transforms").filter((line) => line.startsWith("| `"))).toHaveLength(
     12,
   );
+});
+
+test("each column of CSV results has its row", () => {
+  const rows = sectionOf(readDocument(PATH), "Columns of CSV results").filter((line) =>
+    line.startsWith("| `"),
+  );
+  expect(rows.map((line) => line.split("`")[1])).toEqual(RESULT_COLUMNS);
 });
 
 test("no setting is without words", () => {

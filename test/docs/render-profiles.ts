@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { builtinProfiles } from "../../src/mapping/profile/builtin.ts";
+import { csvResultColumns, WORDS_BY_COLUMN } from "../../src/mapping/profile/results-schema.ts";
 import {
   type ProfileDefinition,
   profileSchema,
@@ -17,7 +18,13 @@ whole examples. This page is generated from \`src/mapping/profile/\`. A test kee
 /** The text of `docs/guide/profile-reference.md`. */
 export function renderProfiles(): string {
   const profiles = Object.entries(builtinProfiles).map(([name, profile]) => renderProfile(name, profile));
-  const sections = [...profiles, renderValueSettings(), renderTransforms(), renderSettings()];
+  const sections = [
+    ...profiles,
+    renderValueSettings(),
+    renderTransforms(),
+    renderSettings(),
+    renderColumns(),
+  ];
   return [INTRODUCTION, ...sections].join("\n");
 }
 
@@ -175,6 +182,23 @@ function renderSettings(): string {
     ...described(results, "results."),
   ];
   return ["## Settings of a profile", "", table(["setting", ""], rows), ""].join("\n");
+}
+
+/** What the columns of CSV results can hold. */
+function renderColumns(): string {
+  const rows = Object.entries(WORDS_BY_COLUMN).map(([column, words]) => [
+    code(column),
+    words,
+    csvResultColumns.some((each) => each === column) ? "yes" : "",
+  ]);
+  return [
+    "## Columns of CSV results",
+    "",
+    "What `results.columns` can name. A column without a value is empty.",
+    "",
+    table(["column", "holds", "there unless set"], rows),
+    "",
+  ].join("\n");
 }
 
 function described(of: JsonSchema | undefined, prefix = ""): string[][] {

@@ -211,6 +211,7 @@ export function toRecord(mapper: Mapper, message: IncomingMessage): MessageRecor
     sender: header && senderOf(header),
     messageType: header && messageTypeOf(header),
     placerOrderNumber: mapped.placerOrderNumber,
+    asRead: mapped.asRead,
     verdict: mapped.verdict,
     problems: mapped.problems,
     orders: mapped.orders,

@@ -75,7 +75,7 @@ export async function insertAnswers(
     // That it waits was reported when it came.
     if (draft.verdict === "waiting" && draft.record.waitedAs !== undefined) return [];
     if (draft.verdict === "refused" || draft.verdict === "waiting") {
-      const { placerOrderNumber, orders } = draft.record;
+      const { placerOrderNumber, asRead, orders } = draft.record;
       return [
         {
           ...answer,
@@ -86,6 +86,7 @@ export async function insertAnswers(
             placerOrderNumber: isNumberTaken(draft.problems)
               ? undefined
               : (placerOrderNumber ?? orders[0]?.placerOrderNumber),
+            asRead: asRead && { ...asRead, subjectCode: asRead.subjectCode?.reveal() },
           },
         },
       ];

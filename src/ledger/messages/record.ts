@@ -2,6 +2,7 @@ import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { IncomingMessage, MessageVerdict, Verdict } from "../../core/intake.ts";
 import type { Order } from "../../core/order.ts";
 import type { ControlRequest } from "../../core/order-control.ts";
+import type { OrderAsRead } from "../../core/outcome.ts";
 import type { Phi } from "../../core/phi.ts";
 import type { ReplyTo } from "../../core/reply.ts";
 import { type OrderSnapshot, snapshotOrder } from "../orders/row.ts";
@@ -16,6 +17,8 @@ export interface MessageRecord {
   readonly messageType?: string | undefined;
   /** ORC-2 or the CSV's order number, as far as a refused message could be read. */
   readonly placerOrderNumber?: string | undefined;
+  /** What the rows of a table say of their order. */
+  readonly asRead?: OrderAsRead | undefined;
   readonly verdict: Exclude<Verdict, "duplicate">;
   readonly problems: readonly Problem[];
   readonly orders: readonly Order[];

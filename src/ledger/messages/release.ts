@@ -182,9 +182,9 @@ function toReleased(
   };
 }
 
-/** The order number of a message that waits, as far as it could be read; $1 id. Index: outcomes_message. */
-const NUMBER_OF = `
-select t.payload ->> 'placerOrderNumber' as number
+/** What the lab was sent about a message that waits; $1 id. Index: outcomes_message. */
+const WAITING_PAYLOAD = `
+select t.payload
   from outcomes t
  where t.message_id = $1
    and t.kind = 'waiting'
@@ -219,14 +219,15 @@ export async function discardMessage(pool: pg.Pool, messageId: number, act: Act)
     const { rowCount } = await client.query(DISCARD, [messageId, JSON.stringify(problems)]);
     if (rowCount === 0) return false;
     await forgetWaitingKeys(client, [messageId]);
-    const [waiting] = (await client.query<{ number: string | null }>(NUMBER_OF, [messageId])).rows;
+    const [waiting] = (await client.query<{ payload: object }>(WAITING_PAYLOAD, [messageId])).rows;
     await recordOutcomes(client, [
       {
         connector: message.connector,
         message_id: messageId,
         order_ids: [],
         kind: "refused",
-        payload: { problems, placerOrderNumber: waiting?.number ?? undefined },
+        // Its number and what else was read of it are those that the lab was sent when it came.
+        payload: { ...waiting?.payload, problems },
       },
     ]);
     const target = { target: formatId("m", messageId), detail: { reason: act.reason } };

@@ -2,7 +2,7 @@ import type pg from "pg";
 import { encodeCrockfordNumber } from "../../core/crockford.ts";
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { FileDialect } from "../../core/intake.ts";
-import type { ControlAnswer, Outcome, OutcomeOrder } from "../../core/outcome.ts";
+import type { ControlAnswer, OrderAsRead, Outcome, OutcomeOrder } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
 import { run } from "../database.ts";
 import { formatId } from "../ids.ts";
@@ -37,7 +37,7 @@ export interface ComposedDelivery {
 const OPEN_OUTCOMES = `
 select t.id, t.kind, t.payload, t.occurred_at, t.message_id, m.connector, m.message_control_id,
        case when m.format = 'hl7' then octet_length(m.raw) end as raw_bytes, m.encoding,
-       m.format, m.file_id, m.received_at, f.file_name, f.dialect, l.instance_code, t.delivery_id
+       m.format, m.file_id, m.place, m.received_at, f.file_name, f.dialect, l.instance_code, t.delivery_id
   from outcomes t
   join messages m on m.id = t.message_id
   left join messages first on first.id = m.replay_of
@@ -85,6 +85,7 @@ interface OutcomeRow {
     order?: OrderSnapshot;
     problems?: Problem[];
     placerOrderNumber?: string;
+    asRead?: OrderAsRead<string>;
     isDuplicate?: boolean;
     answers?: (Omit<ControlAnswer, "order"> & { order?: OrderSnapshot })[];
   };
@@ -96,12 +97,15 @@ interface OutcomeRow {
   encoding: string | null;
   format: "hl7" | "csv" | "unreadable";
   file_id: number | null;
+  place: string;
   received_at: Date;
   file_name: string | null;
   dialect: FileDialect | null;
   instance_code: string;
   delivery_id: number | null;
 }
+
+const toPhi = (code: string | undefined) => (code === undefined ? undefined : phi(code));
 
 const toOrder = ({ priorSubjectCode, ...snapshot }: OrderSnapshot): OutcomeOrder => ({
   ...snapshot,
@@ -120,6 +124,7 @@ function toOutcome(row: OutcomeRow): Outcome {
       messageControlId: row.message_control_id ?? undefined,
       fileName: row.file_name ?? undefined,
       dialect: row.dialect ?? undefined,
+      place: row.place,
       receivedAt: row.received_at,
     },
   };
@@ -139,6 +144,7 @@ function toOutcome(row: OutcomeRow): Outcome {
         kind: row.kind,
         problems: payload.problems ?? [],
         placerOrderNumber: payload.placerOrderNumber,
+        asRead: payload.asRead && { ...payload.asRead, subjectCode: toPhi(payload.asRead.subjectCode) },
       };
     case "changed":
       if (!payload.order) throw new TypeError(`outcome ${row.id} has no order`);

@@ -2,6 +2,7 @@ import type { Problem } from "../../core/failures.ts";
 import type { Verdict } from "../../core/intake.ts";
 import type { Order } from "../../core/order.ts";
 import type { ControlRequest } from "../../core/order-control.ts";
+import type { OrderAsRead } from "../../core/outcome.ts";
 import { type Phi, phi } from "../../core/phi.ts";
 import type { HeaderCodes } from "../../formats/hl7/message.ts";
 import { type MessageView, runSiteModule, type SiteModule } from "../profile/module.ts";
@@ -41,6 +42,8 @@ export interface MappedMessage {
   readonly header?: MessageName | undefined;
   /** The order number of the rows, where they have one, even when they are refused. CSV only. */
   readonly placerOrderNumber?: string | undefined;
+  /** What the rows say of their order, even when they are refused. CSV only. */
+  readonly asRead?: OrderAsRead | undefined;
   /** Empty unless accepted. */
   readonly orders: readonly Order[];
   /** What it wants of earlier orders; absent unless it was accepted and there is something. */

@@ -1,6 +1,8 @@
 import type { FailureCode, Problem } from "../../core/failures.ts";
 import type { CsvRow } from "../../core/intake.ts";
+import type { Order } from "../../core/order.ts";
 import type { Control, ControlRequest } from "../../core/order-control.ts";
+import type { OrderAsRead } from "../../core/outcome.ts";
 import { phi } from "../../core/phi.ts";
 import { type ControlOperation, isControlOperation } from "../profile/message-type.ts";
 import { viewCsv } from "../profile/module.ts";
@@ -45,9 +47,27 @@ function mapOrderRows(rows: readonly CsvRow[], profile: CsvProfile, settings: Ma
   const finish = { ...settings, messagePlace: "" };
   const place = rows.length === 1 ? `line ${first.line}` : `lines ${first.line}-${rows.at(-1)?.line}`;
   const mapped = finishAll([draft], profile, () => viewCsv(rows), finish, place);
-  const read = draft.placerOrderNumber;
-  const number = read.status === "found" ? keptIfFit(read.value, "code") : undefined;
-  return number === undefined ? mapped : { ...mapped, placerOrderNumber: number };
+  const number = fitValue(draft.placerOrderNumber);
+  const asRead = readAs(draft, mapped.orders);
+  return number === undefined ? { ...mapped, asRead } : { ...mapped, asRead, placerOrderNumber: number };
+}
+
+/** What was read of an order, for the rows that say what becomes of it; labels are those that the site's module leaves. */
+function readAs({ operation, facility, subject, containers }: Draft, orders: readonly Order[]): OrderAsRead {
+  const code = fitValue(subject.code);
+  const taken = orders.flatMap((order) => order.containers.map(({ label }) => label));
+  const read = containers.flatMap(({ label }) => fitValue(label) ?? []);
+  return {
+    operation: fitValue(operation),
+    facilityCode: fitValue(facility),
+    subjectCode: code === undefined ? undefined : phi(code),
+    labels: [...new Set(orders.length > 0 ? taken : read)],
+  };
+}
+
+/** A value as it was read, where one was found that can be kept. */
+function fitValue(reading: Reading): string | undefined {
+  return reading.status === "found" ? keptIfFit(reading.value, "code") : undefined;
 }
 
 /** Reads the one order that a group of rows makes up; every row is a container, or several. */

@@ -1,14 +1,19 @@
 import type { FileDialect } from "../../core/intake.ts";
 import { type Encoding, findEncoding, isWide } from "../../formats/encoding.ts";
 import type { ResultColumn, ResultsDefinition } from "../profile/results-schema.ts";
+import type { Transform } from "../profile/transforms.ts";
 import type { FileNamePattern } from "./file-name.ts";
 import type { ResultEncoding } from "./result-charset.ts";
 import { formatDate } from "./timestamp.ts";
 
-/** One column of a file: what it holds and its heading, or a constant. */
-export type CsvColumn =
-  | { readonly column: ResultColumn; readonly header: string }
-  | { readonly value: string; readonly header: string };
+/** One column of a file: the first of its sources that has a value after the transforms, else a constant. */
+export interface CsvColumn {
+  readonly header: string;
+  readonly from: readonly ResultColumn[];
+  readonly transforms: readonly Transform[];
+  /** Where no source has a value; empty unless the profile gives one. */
+  readonly fallback: string;
+}
 
 /** How CSV results are written; defaults filled in, but for what the input file decides. */
 export interface CsvResultSettings {
@@ -33,7 +38,7 @@ const TIMES: ReadonlySet<ResultColumn> = new Set<ResultColumn>(["stored_at", "up
 const ISO_WITH_OFFSET = "yyyy-MM-ddTHH:mm:ssXXX";
 
 /** A value as the lab writes it: its word for a status, operation or facility, its date and its decimal mark. */
-export function labCell(
+function labCell(
   column: ResultColumn,
   value: string,
   { words, dateFormat, decimal }: CsvResultSettings,
@@ -51,6 +56,40 @@ export function labCell(
   return decimal === "," && PLACES.has(column) && /^-?\d+\.\d+$/.test(value)
     ? value.replace(".", ",")
     : value;
+}
+
+/** A cell as it is written, and what it was made of; undefined for the column's constant. */
+export interface CsvCell {
+  readonly value: string;
+  readonly source: ResultColumn | undefined;
+}
+
+/**
+ * The cell of a column. A source whose value a transform doesn't take, such as a place that is written otherwise than the
+ * profile's pattern, counts as empty: a result is not kept back for a part of it that could not be formed.
+ */
+export function cellOf(
+  { from, transforms, fallback }: CsvColumn,
+  row: Readonly<Record<ResultColumn, string>>,
+  settings: CsvResultSettings,
+  timeZone: string,
+): CsvCell {
+  for (const source of from) {
+    const value = transformed(labCell(source, row[source], settings, timeZone), transforms);
+    if (value !== "") return { value, source };
+  }
+  return { value: fallback, source: undefined };
+}
+
+function transformed(value: string, transforms: readonly Transform[]): string {
+  if (value === "") return value;
+  let result = value;
+  for (const transform of transforms) {
+    const next = transform(result);
+    if (typeof next !== "string") return "";
+    result = next;
+  }
+  return result;
 }
 
 /** What of a file's form the profile and the input file decide together. */

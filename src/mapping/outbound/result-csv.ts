@@ -8,12 +8,12 @@ import type { ControlOperation } from "../profile/message-type.ts";
 import { isReported, type Profile, type ResultSettings } from "../profile/profile.ts";
 import { RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts";
 import { controlEnd } from "./control-end.ts";
-import { csvFormOf, labCell } from "./csv-cells.ts";
+import { cellOf, csvFormOf } from "./csv-cells.ts";
 import { fileNameOf } from "./file-name.ts";
 import { inLabWords, labPlace, labWords, problemInWords } from "./reasons.ts";
 
-/** A row by its columns, written as the lab has it: those that the profile names. */
-export type CsvResultRow = Readonly<Partial<Record<ResultColumn, string>>>;
+/** A row by its headings, written as the lab has it. */
+export type CsvResultRow = Readonly<Record<string, string>>;
 
 /**
  * The rows that report an outcome to the lab: one per container, and one for an order or message without any. Empty when
@@ -37,6 +37,7 @@ function toRows(original: Outcome, results: ResultSettings): PlainRow[] {
   const common = {
     ...EMPTY,
     input_file: outcome.message.fileName ?? "",
+    line: lineOf(outcome.message.place),
     updated_at: outcome.occurredAt.toISOString(),
   };
   // A request about an earlier order is always answered.
@@ -46,15 +47,7 @@ function toRows(original: Outcome, results: ResultSettings): PlainRow[] {
   switch (outcome.kind) {
     case "refused":
     case "waiting":
-      return [
-        {
-          ...common,
-          order_number: outcome.placerOrderNumber ?? "",
-          status: outcome.kind,
-          error: reasonsOf(outcome.problems, results.reasons),
-          error_code: outcome.problems[0]?.code ?? "",
-        },
-      ];
+      return unmadeRows(outcome, common, results);
     case "acknowledged":
       return outcome.orders.flatMap((order) =>
         orderRows(order, outcome.isDuplicate ? "duplicate" : order.state, common, results),
@@ -91,9 +84,7 @@ export function csvResultFile(
 ): { fileName: string; bytes: Buffer } {
   const { delimiter, encoding, hasByteOrderMark } = csvFormOf(wanted, csv, target.dialect);
   const headers = csv.columns.map(({ header }) => header);
-  const cells = rows.map((row) =>
-    csv.columns.map((each) => ("value" in each ? each.value : (row[each.column] ?? ""))),
-  );
+  const cells = rows.map((row) => headers.map((header) => row[header]));
   const text = encodeCsv(csv.hasHeader ? headers : undefined, cells, { delimiter, quote: csv.quote });
   const encoded = encodeText(`${hasByteOrderMark ? "\ufeff" : ""}${text}`, encoding);
   if (encoded.ok) {
@@ -112,11 +103,45 @@ const OPERATION_BY_CONTROL: Readonly<Partial<Record<Control, ControlOperation>>>
   status: "STATUS",
 };
 
-/** An order may have thousands of bad rows, and many readers take no more than 32,000 characters in a cell. */
+/**
+ * Of an order, among all of its rows: it may have thousands of bad ones, and many readers take no more than 32,000 characters
+ * in a cell.
+ */
 const MOST_REASONS = 50;
 
-function reasonsOf(problems: readonly Problem[], reasons: ResultSettings["reasons"]): string {
-  const listed = problems.slice(0, MOST_REASONS).map((problem) => problemInWords(problem, reasons));
+/** The line on which what stands at `lines 3-5` begins. */
+function lineOf(place: string | undefined): string {
+  return /^lines? (\d+)/.exec(place ?? "")?.[1] ?? "";
+}
+
+/** What no order is made of, for good or for now: a row for each label that was read, or one where none was. */
+function unmadeRows(
+  {
+    kind,
+    problems,
+    placerOrderNumber = "",
+    asRead,
+  }: Extract<Outcome, { kind: "refused" } | { kind: "waiting" }>,
+  common: PlainRow,
+  { reasons }: ResultSettings,
+): PlainRow[] {
+  const labels = asRead === undefined || asRead.labels.length === 0 ? [""] : asRead.labels;
+  const error = reasonsOf(problems, reasons, Math.max(1, Math.floor(MOST_REASONS / labels.length)));
+  return labels.map((label) => ({
+    ...common,
+    order_number: placerOrderNumber,
+    operation: asRead?.operation ?? "",
+    facility: asRead?.facilityCode ?? "",
+    subject_code: asRead?.subjectCode?.reveal() ?? "",
+    container_label: label,
+    status: kind,
+    error,
+    error_code: problems[0]?.code ?? "",
+  }));
+}
+
+function reasonsOf(problems: readonly Problem[], reasons: ResultSettings["reasons"], most: number): string {
+  const listed = problems.slice(0, most).map((problem) => problemInWords(problem, reasons));
   const more = problems.length - listed.length;
   return [...listed, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
@@ -201,20 +226,15 @@ function errorOf(
  * @throws Failure RESULT_NOT_ENCODABLE where any other column has one
  */
 function fitRow(row: PlainRow, { csv, timeZone }: ResultSettings, encoding: Encoding): CsvResultRow {
-  const fitted: Partial<Record<ResultColumn, string>> = {};
-  for (const each of csv.columns) {
-    if (csv.hasHeader && !isEncodable(each.header, encoding))
-      throw unfit(`the heading ${each.header}`, encoding);
-    if ("value" in each) {
-      if (!isEncodable(each.value, encoding)) throw unfit(`the constant of ${each.header}`, encoding);
-      continue;
-    }
-    const { column } = each;
-    const value = labCell(column, row[column], csv, timeZone);
-    if (column !== "error" && !isEncodable(value, encoding)) throw unfit(`column ${column}`, encoding);
-    fitted[column] = isEncodable(value, encoding) ? value : spellOut(value, encoding);
-  }
-  return fitted;
+  const cells = csv.columns.map((column) => {
+    const { header } = column;
+    if (csv.hasHeader && !isEncodable(header, encoding)) throw unfit(`the heading ${header}`, encoding);
+    const { value, source } = cellOf(column, row, csv, timeZone);
+    if (isEncodable(value, encoding)) return [header, value];
+    if (source === "error") return [header, spellOut(value, encoding)];
+    throw unfit(source === undefined ? `the constant of ${header}` : `column ${source}`, encoding);
+  });
+  return Object.fromEntries(cells);
 }
 
 function unfit(place: string, encoding: Encoding): Failure {

@@ -8,8 +8,15 @@ import { dateFormatMistake, isTimeZone } from "../outbound/timestamp.ts";
 import type { Complain } from "./compile-rules.ts";
 import { delimiterOf } from "./delimiter.ts";
 import type { ResultSettings } from "./profile.ts";
-import { csvResultColumns, RESULT_COLUMNS, type ResultsDefinition } from "./results-schema.ts";
+import {
+  csvResultColumns,
+  type FormedColumn,
+  RESULT_COLUMNS,
+  type ResultColumn,
+  type ResultsDefinition,
+} from "./results-schema.ts";
 import type { ProfileDefinition } from "./schema.ts";
+import { compileTransform, tableTransform } from "./transforms.ts";
 
 const HL7_KEYS = [
   "format",
@@ -117,7 +124,7 @@ function checkTexts(
   complain: Complain,
 ): void {
   const { columns: _, fileName: __, ...texts } = given;
-  const columns = compileColumns(given).map((column) => Object.values(column).join(""));
+  const columns = (given.columns ?? csvResultColumns).map(columnText);
   for (const [path, text] of textsOf({ ...texts, columns })) {
     if (isEncodable(text, encoding)) continue;
     const lacking = new Set([...text].filter((character) => !isEncodable(character, encoding)));
@@ -139,7 +146,9 @@ function nameOfCharacter(character: string): string {
 function textsOf(value: unknown, path = ""): [path: string, text: string][] {
   if (typeof value === "string") return [[path, value]];
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, each]) => textsOf(each, path === "" ? key : `${path}.${key}`));
+  const below = (key: string) =>
+    Array.isArray(value) ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`;
+  return Object.entries(value).flatMap(([key, each]) => textsOf(each, below(key)));
 }
 
 /** A marker by the name of the file itself would be the file. */
@@ -188,28 +197,56 @@ function compileCsvResults(
   };
 }
 
+/** What of a column the profile writes into files by itself. */
+function columnText(entry: NonNullable<ResultsDefinition["columns"]>[number]): string {
+  if (typeof entry === "string") return entry;
+  if (isFormed(entry)) return [entry.header, entry.default, ...Object.values(entry.table ?? {})].join("");
+  return Object.values(entry).join("");
+}
+
+function isFormed(entry: Readonly<Record<string, unknown>>): entry is FormedColumn {
+  return "from" in entry;
+}
+
 /** The columns that are named; each has its own name for its heading unless it has another. */
-function compileColumns({ columns }: ResultsDefinition, complain: Complain = () => {}): CsvColumn[] {
+function compileColumns({ columns }: ResultsDefinition, complain: Complain): CsvColumn[] {
   return (columns ?? csvResultColumns).flatMap((entry, index): CsvColumn[] => {
     const refuse = (message: string): CsvColumn[] => {
       complain(`results.columns[${index}]`, message);
       return [];
     };
+    if (typeof entry !== "string" && isFormed(entry)) return compileFormed(entry, refuse);
     const { value, header: heading, ...named } = typeof entry === "string" ? { [entry]: entry } : entry;
     if (value !== undefined && heading !== undefined && Object.keys(named).length === 0)
-      return [{ value, header: heading }];
+      return [{ header: heading, from: [], transforms: [], fallback: value }];
     const [[name, header] = [], ...more] = Object.entries(named);
     if (name === undefined || value !== undefined || heading !== undefined || more.length > 0)
       return refuse(
-        "expected a column, { COLUMN: its heading }, or { value: a constant, header: its heading }",
+        "expected a column, { COLUMN: its heading }, { from: COLUMN, header: its heading }, or { value: a constant, header: its heading }",
       );
-    const column = RESULT_COLUMNS.find((known) => known === name);
-    if (column === undefined)
-      return refuse(`there is no column ${name}; expected one of ${RESULT_COLUMNS.join(", ")}`);
-    if (header === undefined || header.trim() === "")
-      return refuse(`${name}: expected the words of its heading`);
-    return [{ column, header: header.trim() }];
+    return compileFormed({ from: name, header }, refuse);
   });
+}
+
+/** One column of others; mistakes go to `refuse`. */
+function compileFormed(
+  { from, as = [], table, caseSensitive, default: fallback = "", header = "" }: FormedColumn,
+  refuse: (message: string) => CsvColumn[],
+): CsvColumn[] {
+  const names = [from].flat();
+  const unknown = names.find((name) => !isResultColumn(name));
+  if (unknown !== undefined)
+    return refuse(`there is no column ${unknown}; expected one of ${RESULT_COLUMNS.join(", ")}`);
+  if (header.trim() === "") return refuse(`${names.join(", ")}: expected the words of its heading`);
+  const settings = { mayQuote: false, complain: refuse };
+  const transforms = [as].flat().map((step) => compileTransform(step, settings));
+  if (table !== undefined) transforms.push(tableTransform({ table, caseSensitive }, settings));
+  else if (caseSensitive !== undefined) refuse("caseSensitive is for a table; expected table beside it");
+  return [{ header: header.trim(), from: names.filter(isResultColumn), transforms, fallback }];
+}
+
+function isResultColumn(name: string): name is ResultColumn {
+  return RESULT_COLUMNS.some((known) => known === name);
 }
 
 function compileFields(

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { FAILURES, type FailureCode } from "../../core/failures.ts";
 import { ORDER_STATES, type OrderState } from "../../core/order-state.ts";
 import { delimiterSchema } from "./delimiter.ts";
+import { pipelineSchema, tableSchema } from "./transform-schema.ts";
 
 /** The three answers to a message. */
 export const ANSWERS = ["acknowledged", "refused", "waiting"] as const;
@@ -45,37 +46,58 @@ const fieldValueSchema = z.union([z.string(), z.partialRecord(fieldStateSchema, 
 
 const partySchema = z.strictObject({ application: z.string().optional(), facility: z.string().optional() });
 
+/** What each column of a CSV results file holds, in the words of the documentation. */
+export const WORDS_BY_COLUMN = {
+  order_number: "the lab's number of the order; empty where another order has that number",
+  operation: "what the order or the row asks for: `STORE`, `RETRIEVAL`, `CANCEL` and the like",
+  subject_code: "the patient's number",
+  container_label: "the container's label",
+  status: "what is reported: the order's state, or the answer to a file, an order or a request",
+  request_id: "the service's number of the procedure request; request surface",
+  procedure_id: "the service's number of the procedure",
+  procedure_code: "the service's code of the procedure",
+  storage: "the name of the tank or other storage",
+  canister: "the canister; external surface",
+  cane: "the cane; external surface",
+  position: "the place within the storage as a text of the service, which may name canister, cane and slot",
+  stored_at: "when the container was stored, by the service",
+  error: "why it was not done, with the line and column where that is known",
+  updated_at: "when it happened",
+  error_code: "the code of the first reason",
+  facility: "the name of the facility under `facilities`",
+  container_id: "the service's number of the container",
+  container_description: "what is in the container, as the lab named it",
+  input_file: "the name of the file that the order or row came in",
+  line: "the line of that file on which the order begins, or the row",
+} as const;
+
+export type ResultColumn = keyof typeof WORDS_BY_COLUMN;
+
 /** What a column of a CSV results file can hold; a profile that names no columns gets the first fifteen. */
-export const RESULT_COLUMNS = [
-  "order_number",
-  "operation",
-  "subject_code",
-  "container_label",
-  "status",
-  "request_id",
-  "procedure_id",
-  "procedure_code",
-  "storage",
-  "canister",
-  "cane",
-  "position",
-  "stored_at",
-  "error",
-  "updated_at",
-  "error_code",
-  "facility",
-  "container_id",
-  "container_description",
-  "input_file",
-] as const;
-export type ResultColumn = (typeof RESULT_COLUMNS)[number];
+export const RESULT_COLUMNS = Object.keys(WORDS_BY_COLUMN) as readonly ResultColumn[];
 
 /** The columns of a results file, in their order, where the profile names none. */
 export const csvResultColumns = RESULT_COLUMNS.slice(0, RESULT_COLUMNS.indexOf("error_code"));
 
+const formedColumnSchema = z.strictObject({
+  from: z
+    .union([z.string(), z.array(z.string()).min(1)])
+    .describe("A column, or a list of them: the first that has a value counts."),
+  as: pipelineSchema.optional(),
+  table: tableSchema.optional(),
+  caseSensitive: z.boolean().optional(),
+  default: z.string().optional(),
+  header: z.string().optional(),
+});
+
+/** A column that is formed of others, as a value of an order is of what came. */
+export type FormedColumn = z.infer<typeof formedColumnSchema>;
+
 /** A column's name, or one with its heading; {@link compileResults} says more of a wrong one than a union could. */
-const columnEntrySchema = z.union([z.string(), z.record(z.string(), z.string())], {
-  error: "expected the name of a column, or { COLUMN: its heading }",
+const namedColumnSchema = z.record(z.string(), z.string()).refine((entry) => !("from" in entry));
+const columnEntrySchema = z.union([z.string(), formedColumnSchema, namedColumnSchema], {
+  error:
+    "expected the name of a column, { COLUMN: its heading }, or { from: COLUMN, header: its heading } with as, table, caseSensitive or default",
 });
 
 /** The words of the column `operation`. */
@@ -195,7 +217,7 @@ export const resultsSchema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      `CSV: the columns in their order, each by its name, as { order_number: Auftrag } with a heading of its own, or as { value: LAB-7, header: Quelle } for a constant. There are ${RESULT_COLUMNS.join(", ")}.`,
+      "CSV: the columns in their order, each by its name, as { order_number: Auftrag } with a heading of its own, as { value: LAB-7, header: Quelle } for a constant, or formed, as { from: [stored_at, updated_at], header: Datum } says, with `as`, `table`, `caseSensitive` and `default` of a value. What there is: see the columns of CSV results below.",
     ),
   header: z.boolean().optional().describe("CSV: whether the first line has the headings; true unless set."),
   words: wordsSchema

@@ -2,56 +2,10 @@ import { z } from "zod";
 import { readDelimiterSchema } from "./delimiter.ts";
 import { CONTROL_CODES } from "./message-type.ts";
 import { resultsSchema } from "./results-schema.ts";
+import { pipelineSchema } from "./transform-schema.ts";
 
-/** The transforms without settings. */
-const plainSchema = z.enum(["trim", "upper", "lower", "collapse", "digits", "date"], {
-  error: "expected trim, upper, lower, collapse, digits or date, or an object with one transform",
-});
-
-/**
- * One transform of a pipeline, as profiles write it.
- *
- * - `trim`, `upper`, `lower`; `collapse` makes one blank of each run of white space; `digits` keeps only 0-9.
- * - `date`: an HL7 or ISO date (in a CSV profile: one of `dateFormats`) to `YYYY-MM-DD`.
- * - `{ date: [ … ] }`: the formats that are tried, such as `dd.MM.yyyy`, `d-MMM-yyyy` or `excel` (a serial number).
- * - `{ pad: { length, with, side } }`: fills up to a length, with zeros on the left unless set otherwise.
- * - `{ regex: { match, replace, expected } }`: replaces the first match, `$1` for groups; no match is an error, which says what
- *   was `expected` in those words, and the pattern to operators alone.
- * - `{ table: { … } }`: translates; a value that is not listed is an error. Upper and lower case are the same unless
- *   `caseSensitive` is true, and blanks around a code don't count.
- * - `{ prefix: X }`, `{ suffix: X }`: put around the value unless they are there already.
- * - `{ decimal: "," }`: turns that decimal sign into a point and refuses what is no number.
- */
-const transformSchema = z.union(
-  [
-    plainSchema,
-    z.strictObject({ date: z.union([z.string(), z.array(z.string()).min(1)]) }),
-    z.strictObject({
-      pad: z.strictObject({
-        length: z.int().min(1).max(200),
-        with: z.string().length(1).optional(),
-        side: z.enum(["left", "right"]).optional(),
-      }),
-    }),
-    z.strictObject({
-      regex: z.strictObject({
-        match: z.string().min(1).max(200),
-        replace: z.string().max(200),
-        expected: z.string().min(1).max(200).optional(),
-      }),
-    }),
-    z.strictObject({ table: z.record(z.string(), z.string()), caseSensitive: z.boolean().optional() }),
-    z.strictObject({ prefix: z.string().min(1) }),
-    z.strictObject({ suffix: z.string().min(1) }),
-    z.strictObject({ decimal: z.enum([",", "."]) }),
-  ],
-  {
-    error:
-      "expected a transform: trim, upper, lower, collapse, digits, date, or { date | pad | regex | table | prefix | suffix | decimal: … }",
-  },
-);
-
-export type TransformDefinition = z.infer<typeof transformSchema>;
+/** Null takes out a code of the profile below. */
+const tableSchema = z.record(z.string(), z.string().nullable());
 
 /** A field path (`PID-3[5=MR].1`) or, in a CSV profile, a column name. */
 const placeSchema = z.string().trim().min(1, "expected a field path or a column name");
@@ -81,9 +35,6 @@ const sourcesSchema = z.union([sourceSchema, z.array(sourceSchema).min(1)], {
   error: "expected a field path or column name, or a list of them (the first that has a value counts)",
 });
 
-/** Null takes out a code of the profile below. */
-const tableSchema = z.record(z.string(), z.string().nullable());
-
 const splitterSchema = z.union(
   [z.enum(["lines", "repetitions"]), z.string().regex(/^[^\p{L}\p{N}]{1,3}$/u)],
   {
@@ -103,12 +54,7 @@ const valueObjectSchema = z.strictObject({
       "Where to look; the first place of a list that has a value counts. For a label, a number, a subject code or a date: the first whose segment or column is there, were it empty.",
     ),
   value: z.string().optional().describe("A constant instead of `from`."),
-  as: z
-    .union([transformSchema, z.array(transformSchema)], {
-      error: "expected a transform such as trim, upper or date, or a list of transforms",
-    })
-    .optional()
-    .describe("Transforms, applied in turn."),
+  as: pipelineSchema.optional().describe("Transforms, applied in turn."),
   table: tableSchema
     .optional()
     .describe(

@@ -1,7 +1,7 @@
 import type { FailureCode } from "../../core/failures.ts";
 import { parseHl7Date } from "../../formats/hl7/time.ts";
 import { compileBoundedRegex, REGEX_MAX_RESULT_LENGTH, REGEX_MAX_VALUE_LENGTH } from "./bounded-regex.ts";
-import type { TransformDefinition } from "./schema.ts";
+import type { TransformDefinition } from "./transform-schema.ts";
 
 /** What a transform makes of a value: the new one, or what is wrong, in words that do not repeat it. */
 type Transformed =

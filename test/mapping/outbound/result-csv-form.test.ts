@@ -134,6 +134,46 @@ describe("a CSV file of results", () => {
     expect((await rowsOf(order, CELLS, EXCEL))[1]).toBe("LAB-1;1.5;1.5;A 1.5;");
   });
 
+  it("has a part of a place, by a pattern of the profile, and nothing where that does not fit", async () => {
+    const part = (name: string) => ({
+      ...{ from: ["canister", "position"], header: name, default: "?" },
+      as: { regex: { match: "^\\D*([0-9]{1,4}).*$", replace: "$1" } },
+    });
+    const results: Results = { columns: [part("Kanister"), "position"] };
+    expect((await rowsOf(stored({ position: "canister 12, cane 3" }), results))[1]).toBe(
+      '12,"canister 12, cane 3"',
+    );
+    expect((await rowsOf(stored({ canister: "7", position: "slot 2" }), results))[1]).toBe("7,slot 2");
+    expect((await rowsOf(stored({ position: "shelf A" }), results))[1]).toBe("?,shelf A");
+  });
+
+  it("has the first date that there is, and codes of the lab's own for its words", async () => {
+    const results: Results = {
+      dateFormat: "dd.MM.yyyy",
+      words: { status: { completed: "erledigt" } },
+      columns: [
+        { from: ["stored_at", "updated_at"], header: "Datum" },
+        { from: "status", table: { erledigt: "2", failed: "9" }, default: "0", header: "Code" },
+        { from: "order_number", as: [{ prefix: "N-" }], header: "Nummer" },
+      ],
+    };
+    expect(await rowsOf(stored({ storedAt: "2026-11-19T10:00:00Z" }), results)).toEqual([
+      "Datum,Code,Nummer",
+      "19.11.2026,2,N-LAB-1",
+    ]);
+    expect((await rowsOf({ ...stored({}), state: "parked" }, results))[1]).toBe("20.11.2026,0,N-LAB-1");
+  });
+
+  it("says of each row on which line of its file the order begins", async () => {
+    const at = async (outcome: Outcome, place: string | undefined) => {
+      const about = { ...outcome, message: { ...outcome.message, place } } as Outcome;
+      return (await write(about, { columns: ["status", "line"] })).text.split("\r\n")[1];
+    };
+    expect(await at(changed(), "lines 12-14")).toBe("completed,12");
+    expect(await at(refused([]), "line 3")).toBe("refused,3");
+    expect(await at(changed(), undefined)).toBe("completed,");
+  });
+
   it("has the failure's code and the lab's words for it", async () => {
     const results: Results = {
       columns: ["error", "error_code"],
@@ -212,6 +252,19 @@ describe("a mistake in the settings of CSV results", () => {
       "results.columns[1]: expected a column, { COLUMN: its heading }",
     ],
     [{ columns: [{ order_number: "A", status: "B" }] }, "results.columns[0]: expected a column, { COLUMN"],
+    [
+      { columns: [{ from: ["status", "colour"], header: "A" }] },
+      "results.columns[0]: there is no column colour",
+    ],
+    [{ columns: [{ from: "status" }] }, "results.columns[0]: status: expected the words of its heading"],
+    [
+      { columns: [{ from: "status", header: "A", as: { regex: { match: "(a+)+", replace: "" } } }] },
+      "results.columns[0]: regex (a+)+: a quantifier on a group that holds a quantifier",
+    ],
+    [
+      { encoding: "windows-1252", columns: [{ from: "status", header: "A", default: "Łódź" }] },
+      "results.columns[0]: holds Ł that windows-1252 of results.encoding does not have",
+    ],
     [{ columns: [{ status: " " }] }, "results.columns[0]: status: expected the words of its heading"],
     [{ suffix: ".txt" }, "results.suffix: is for HL7 profiles"],
   ] as [Results, string][])("%j is refused with its place and what is expected", async (results, words) => {
@@ -243,6 +296,7 @@ describe("a mistake in the settings of CSV results", () => {
 
   test.each([
     { columns: [7] },
+    { columns: [{ from: "status", header: "A", colour: "red" }] },
     { words: { status: { done: "x" } } },
     { reasons: { NO_SUCH_CODE: "x" } },
     { marker: "ok" },

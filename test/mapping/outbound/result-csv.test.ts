@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import type { FileDialect } from "../../../src/core/intake.ts";
+import { phi } from "../../../src/core/phi.ts";
 import { csvResultFile, csvResultRows } from "../../../src/mapping/outbound/result-csv.ts";
 import { csvResultColumns } from "../../../src/mapping/profile/results-schema.ts";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
@@ -49,6 +50,23 @@ describe("CSV results", () => {
         updated_at: "2026-11-20T13:06:07.000Z",
       },
     ]);
+  });
+
+  test("have a row for each label of a refused order, and all that was read of it", async () => {
+    const problems = Array.from({ length: 60 }, (_, i) => ({
+      code: "MAPPING_VALUE_MISSING" as const,
+      place: `line ${i + 2}`,
+      message: "is empty",
+    }));
+    const asRead = { operation: "STORE", subjectCode: phi("P-7"), labels: ["V-1", "V-2"] };
+    const outcome = { ...refused(problems), placerOrderNumber: "A-1", asRead };
+    const rows = csvResultRows(outcome, await csvProfile());
+    expect(rows).toMatchObject([
+      { order_number: "A-1", container_label: "V-1", subject_code: "P-7", operation: "STORE", storage: "" },
+      { order_number: "A-1", container_label: "V-2", subject_code: "P-7", status: "refused" },
+    ]);
+    // The reasons are the order's, so its rows share how many are listed.
+    for (const { error } of rows) expect(error).toMatch(/; line 26: is empty; and 35 more$/);
   });
 
   test("list the first fifty reasons, so that the cell stays one that readers take", async () => {

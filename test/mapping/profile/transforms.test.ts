@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { LABELS_PER_ORDER } from "../../../src/mapping/inbound/draft.ts";
 import { compileBoundedRegex, REGEX_MAX_VALUE_LENGTH } from "../../../src/mapping/profile/bounded-regex.ts";
-import type { TransformDefinition } from "../../../src/mapping/profile/schema.ts";
+import type { TransformDefinition } from "../../../src/mapping/profile/transform-schema.ts";
 import {
   areAmbiguous,
   compileDateFormat,
