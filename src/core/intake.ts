@@ -21,7 +21,7 @@ export interface IncomingFile {
    */
   readonly sha256: string;
   readonly sizeBytes: number;
-  /** Absent for HL7, and for a file that was not read to its end. */
+  /** Absent for HL7. */
   readonly dialect?: FileDialect | undefined;
 }
 

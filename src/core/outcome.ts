@@ -64,7 +64,7 @@ export interface ControlAnswer {
 
 /** The message an outcome answers; what a reply must echo. */
 export interface OutcomeMessage {
-  /** The ledger's id, such as `m12`. */
+  /** The ledger's id, such as `m12`; empty for a file as a whole. */
   readonly messageId: string;
   readonly connector: string;
   readonly messageControlId?: string | undefined;
@@ -94,6 +94,8 @@ export interface OrderAsRead<Code = Phi> {
 
 /** Why no order was made of a message, for good or for now. */
 interface WithProblems {
+  /** A whole file, of which no message was taken. CSV only. */
+  readonly isFile?: boolean | undefined;
   readonly problems: readonly Problem[];
   /** The order number as far as it could be read, and where no other order has it. */
   readonly placerOrderNumber?: string | undefined;

@@ -61,8 +61,18 @@ export function csvFileFormat({ maxBytes, reading, limits = {} }: CsvFileSetting
     type: "csv-drop",
     maxBytes: maxBytes ?? DEFAULT_MAX_BYTES,
     isWholeFile: reading.wholeFile,
+    dialect: expectedDialect(dialect),
     examine: (file) => examine({ file, reading, dialect, limits }),
     check: () => [checkDialect(dialect)],
+  };
+}
+
+/** How a file is taken to be written of which nothing is known: what is found out from files is a comma and UTF-8. */
+function expectedDialect({ delimiter, encoding }: CsvDialect): FileDialect {
+  return {
+    delimiter: delimiter === "auto" ? "," : delimiter,
+    encoding: encoding === "auto" ? "utf-8" : encoding,
+    hasByteOrderMark: false,
   };
 }
 
@@ -78,7 +88,7 @@ async function examine(source: Source): Promise<FileContent> {
   try {
     const { sha256, problems, dialect, hasControl, batches } = await surveyFile(source);
     return problems.length > 0
-      ? { sha256, problems, batches: noBatches }
+      ? { sha256, problems, dialect, batches: noBatches }
       : { sha256, problems, dialect, isRepeatable: hasControl, batches };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;

@@ -54,7 +54,7 @@ export async function decideFile(claim: Claim, expected: string, deps: DecideDep
       fileName: claim.name,
       sha256,
       sizeBytes: size,
-      dialect: content.dialect,
+      dialect: content.dialect ?? deps.format.dialect,
     };
     const fate = await offer(claim, file, content, assertUnchanged, deps);
     if (fate.folder !== "archive" || fate.fileId === undefined) return fate;
@@ -196,8 +196,10 @@ function closing(result: "refused" | "partly-refused", fileId: string, about: Ab
 /** The ledger knows of it, too, so that a person who never looks into the folders sees that it was refused. */
 async function refuseUnread(claim: Claim, problem: Problem, deps: DecideDeps): Promise<Fate> {
   const { connector } = deps;
+  const { dialect } = deps.format;
   const sha256 = hash("sha256", `not read ${claim.id}`);
-  const { fileId } = await deps.intake.openFile({ connector, fileName: claim.name, sha256, sizeBytes: 0 });
+  const file = { connector, fileName: claim.name, sha256, sizeBytes: 0, dialect };
+  const { fileId } = await deps.intake.openFile(file);
   const tally = new Tally();
   tally.addProblem(problem);
   return closing("refused", fileId, { claim, connector, tally });

@@ -109,6 +109,8 @@ export interface FileFormat {
   readonly maxBytes: number;
   /** Whether one mistake refuses the whole file. */
   readonly isWholeFile: boolean;
+  /** CSV: how a file is written as far as the settings say, for one that can't be read. */
+  readonly dialect?: FileDialect | undefined;
   /** Reads the file once. Throws only what the file system throws; what is wrong with the content stands in the result. */
   examine(file: ReadableFile): Promise<FileContent>;
   /** Lines of `cryobridge check` about the format's own settings. */

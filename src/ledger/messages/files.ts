@@ -51,6 +51,20 @@ update files
  where id = $1
    and status = 'reading'`;
 
+/**
+ * The same for a file that may be refused: a table of which no message was taken has no other answer than the row that says
+ * so. $1 to $3 as above. Indexes: the primary key, messages (file_id, ordinal).
+ */
+const CLOSE_AND_REPORT = `
+with closed as (${CLOSE_FILE}
+  returning id, connector, dialect)
+insert into outcomes (connector, file_id, kind, payload, occurred_at)
+select c.connector, c.id, 'refused', jsonb_build_object('problems', $3::jsonb), clock_timestamp()
+  from closed c
+ where $2 = 'refused'
+   and c.dialect is not null
+   and not exists (select 1 from messages m where m.file_id = c.id)`;
+
 interface FileRow {
   id: number;
   status: "reading" | "taken";
@@ -100,7 +114,7 @@ export interface FileEnd {
 
 /**
  * Records how a file ended: taken, or refused as a whole for these reasons; in the same transaction what answers it as
- * a whole, so that it is answered exactly once.
+ * a whole, so that it is answered exactly once. A table that was refused is reported to the lab, as results are.
  */
 export async function closeFile(
   pool: pg.Pool,
@@ -110,7 +124,7 @@ export async function closeFile(
 ): Promise<void> {
   const values = [requireFileId(fileId), end.status, JSON.stringify(end.problems)];
   if (answer === undefined) {
-    await run(pool, CLOSE_FILE, values);
+    await run(pool, CLOSE_AND_REPORT, values);
     return;
   }
   await inTransaction(pool, async (client) => {

@@ -35,13 +35,14 @@ export interface ComposedDelivery {
 
 /** Open outcomes of a connector, oldest first; $1 connector, $2 how many. Index: outcomes_open. */
 const OPEN_OUTCOMES = `
-select t.id, t.kind, t.payload, t.occurred_at, t.message_id, m.connector, m.message_control_id,
-       case when m.format = 'hl7' then octet_length(m.raw) end as raw_bytes, m.encoding,
-       m.format, m.file_id, m.place, m.received_at, f.file_name, f.dialect, l.instance_code, t.delivery_id
+select t.id, t.kind, t.payload, t.occurred_at, t.message_id, coalesce(m.connector, f.connector) as connector,
+       m.message_control_id, case when m.format = 'hl7' then octet_length(m.raw) end as raw_bytes, m.encoding,
+       m.file_id, m.place, coalesce(m.received_at, f.received_at) as received_at, f.file_name, f.dialect,
+       l.instance_code, t.delivery_id
   from outcomes t
-  join messages m on m.id = t.message_id
+  left join messages m on m.id = t.message_id
   left join messages first on first.id = m.replay_of
-  left join files f on f.id = coalesce(m.file_id, first.file_id)
+  left join files f on f.id = coalesce(t.file_id, m.file_id, first.file_id)
   cross join ledger l
  where t.connector = $1
    and not t.is_composed
@@ -90,14 +91,13 @@ interface OutcomeRow {
     answers?: (Omit<ControlAnswer, "order"> & { order?: OrderSnapshot })[];
   };
   occurred_at: Date;
-  message_id: number;
+  message_id: number | null;
   connector: string;
   message_control_id: string | null;
   raw_bytes: number | null;
   encoding: string | null;
-  format: "hl7" | "csv" | "unreadable";
   file_id: number | null;
-  place: string;
+  place: string | null;
   received_at: Date;
   file_name: string | null;
   dialect: FileDialect | null;
@@ -119,12 +119,12 @@ function toOutcome(row: OutcomeRow): Outcome {
     controlId: `CB${row.instance_code}${encodeCrockfordNumber(row.id).padStart(8, "0")}`,
     occurredAt: row.occurred_at,
     message: {
-      messageId: formatId("m", row.message_id),
+      messageId: row.message_id === null ? "" : formatId("m", row.message_id),
       connector: row.connector,
       messageControlId: row.message_control_id ?? undefined,
       fileName: row.file_name ?? undefined,
       dialect: row.dialect ?? undefined,
-      place: row.place,
+      place: row.place ?? undefined,
       receivedAt: row.received_at,
     },
   };
@@ -142,6 +142,7 @@ function toOutcome(row: OutcomeRow): Outcome {
       return {
         ...common,
         kind: row.kind,
+        isFile: row.message_id === null,
         problems: payload.problems ?? [],
         placerOrderNumber: payload.placerOrderNumber,
         asRead: payload.asRead && { ...payload.asRead, subjectCode: toPhi(payload.asRead.subjectCode) },
@@ -171,11 +172,11 @@ export async function listOpenOutcomes(
   limit: number,
 ): Promise<OpenOutcome[]> {
   const rows = withinBytes(await run<OutcomeRow>(pool, OPEN_OUTCOMES, [connector, limit]));
-  const ids = new Set(rows.flatMap((row) => (row.raw_bytes === null ? [] : [row.message_id])));
+  const ids = new Set(rows.flatMap((row) => (row.raw_bytes === null ? [] : (row.message_id ?? []))));
   const raws = ids.size === 0 ? [] : await run<{ id: number; raw: Buffer }>(pool, FIND_RAWS, [[...ids]]);
   const rawById = new Map(raws.map(({ id, raw }) => [id, raw]));
   return rows.map((row) => {
-    const raw = rawById.get(row.message_id);
+    const raw = row.message_id === null ? undefined : rawById.get(row.message_id);
     return {
       id: row.id,
       outcome: toOutcome(row),
@@ -191,7 +192,7 @@ function withinBytes(rows: readonly OutcomeRow[]): readonly OutcomeRow[] {
   const seen = new Set<number>();
   let bytes = 0;
   const end = rows.findIndex(({ message_id: id, raw_bytes: more }, n) => {
-    if (more === null || seen.has(id)) return false;
+    if (id === null || more === null || seen.has(id)) return false;
     seen.add(id);
     bytes += more;
     return n > 0 && bytes > MOST_BYTES;

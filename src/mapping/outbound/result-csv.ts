@@ -16,7 +16,7 @@ import { inLabWords, labPlace, labWords, problemInWords } from "./reasons.ts";
 export type CsvResultRow = Readonly<Record<string, string>>;
 
 /**
- * The rows that report an outcome to the lab: one per container, and one for an order or message without any. Empty when
+ * The rows that report an outcome to the lab: one per container, and one for an order, a message or a file without any. Empty when
  * the profile does not send it. `status` is the order's state, or `refused`, or `waiting` for one that no order
  * could be made of yet, or `duplicate` for a repeat that was recognised; all of it in the profile's words. The file makes
  * values safe for spreadsheets. In `error`, which people read, characters that the file's character set doesn't have are
@@ -47,7 +47,7 @@ function toRows(original: Outcome, results: ResultSettings): PlainRow[] {
   switch (outcome.kind) {
     case "refused":
     case "waiting":
-      return unmadeRows(outcome, common, results);
+      return outcome.isFile ? [fileRow(outcome, common, results)] : unmadeRows(outcome, common, results);
     case "acknowledged":
       return outcome.orders.flatMap((order) =>
         orderRows(order, outcome.isDuplicate ? "duplicate" : order.state, common, results),
@@ -116,12 +116,7 @@ function lineOf(place: string | undefined): string {
 
 /** What no order is made of, for good or for now: a row for each label that was read, or one where none was. */
 function unmadeRows(
-  {
-    kind,
-    problems,
-    placerOrderNumber = "",
-    asRead,
-  }: Extract<Outcome, { kind: "refused" } | { kind: "waiting" }>,
+  { kind, problems, placerOrderNumber = "", asRead }: Unmade,
   common: PlainRow,
   { reasons }: ResultSettings,
 ): PlainRow[] {
@@ -140,18 +135,34 @@ function unmadeRows(
   }));
 }
 
+/** A file of which nothing was taken: the lab hears of none of its orders otherwise. */
+function fileRow({ kind, problems }: Unmade, common: PlainRow, { reasons }: ResultSettings): PlainRow {
+  const lines = problems.map(({ place }) => lineOf(place));
+  return {
+    ...common,
+    line: lines.find((line) => line !== "") ?? "",
+    status: kind,
+    error: `the file ${common.input_file} was refused, and nothing of it was taken: ${reasonsOf(problems, reasons, MOST_REASONS)}`,
+    error_code: problems[0]?.code ?? "",
+  };
+}
+
+type Unmade = Extract<Outcome, { kind: "refused" } | { kind: "waiting" }>;
+
 function reasonsOf(problems: readonly Problem[], reasons: ResultSettings["reasons"], most: number): string {
   const listed = problems.slice(0, most).map((problem) => problemInWords(problem, reasons));
   const more = problems.length - listed.length;
   return [...listed, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
-/** One row a request, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
+/** One row a request, such as `cancel_granted`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
 function controlRows(answer: ControlAnswer, common: PlainRow, results: ResultSettings): PlainRow[] {
   const { control, placerOrderNumber, refusal, order } = answer;
   const operation = OPERATION_BY_CONTROL[control];
   if (operation === undefined) throw new TypeError(`no row of a CSV file asks to ${control} an order`);
-  const status = controlEnd(answer);
+  // The order has rows of its own where its end is sent, with the status `cancelled`.
+  const end = controlEnd(answer);
+  const status = control === "cancel" && refusal === undefined ? "cancel_granted" : end;
   if (control === "status" && order !== undefined && refusal === undefined) {
     return orderRows(order, status, common, results).map((row) => ({ ...row, operation }));
   }

@@ -104,7 +104,14 @@ const columnEntrySchema = z.union([z.string(), formedColumnSchema, namedColumnSc
 const CSV_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER", "CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
 
 /** The words of the column `status`. */
-const CSV_STATUSES = [...ORDER_STATES, "refused", "waiting", "duplicate", ...CONTROL_ENDS] as const;
+const CSV_STATUSES = [
+  ...ORDER_STATES,
+  "refused",
+  "waiting",
+  "duplicate",
+  "cancel_granted",
+  ...CONTROL_ENDS,
+] as const;
 
 const wordSchema = z.string().min(1);
 

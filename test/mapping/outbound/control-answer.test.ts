@@ -217,7 +217,7 @@ describe("the row that answers a CSV row", () => {
     ]);
   });
 
-  test("says cancelled, or cancel_refused and why", async () => {
+  test("says that it is granted, or refused and why", async () => {
     const rows = csvResultRows(
       controlled([GRANTED, REFUSED, UNKNOWN]),
       await csvProfile({ results: { send: [] } }),
@@ -227,7 +227,7 @@ describe("the row that answers a CSV row", () => {
         order_number: "LAB-1",
         operation: "CANCEL",
         subject_code: "MRN-4711",
-        status: "cancelled",
+        status: "cancel_granted",
         error: "",
       },
       {
