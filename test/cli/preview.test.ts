@@ -142,6 +142,29 @@ describe("preview of an HL7 file", () => {
     expect(stdout).not.toContain("POST");
   });
 
+  it("shows the result that follows, with an invented place that says so", async () => {
+    const { stdout } = await preview(HL7, "--show-phi");
+    const [, result = ""] = stdout.split(
+      "Result once order P-1 is completed P-1_CBPREVIEW0000002.hl7 (example",
+    );
+    expect(result).toMatch(/^ {4}MSH\|.*\|ORU\^R01/m);
+    expect(result).toMatch(/OBX\|\d\|ST\|CRYO-STORAGE\^Storage\^L\|1\|EXAMPLE TANK\|/);
+    expect(result).toContain("|Canister 1, Cane 2, Slot 3 (EXAMPLE)|");
+  });
+
+  it("says what the lab is sent no word of", async () => {
+    const profile = "site: { extends: builtin/hl7-orders, results: { send: [refused, waiting] } }";
+    const text = configText(undefined, `profiles: { ${profile} }`).replace(
+      "./hl7 }",
+      "./hl7, profile: site }",
+    );
+    const { stdout } = await preview({ ...HL7, text });
+    expect(stdout).not.toMatch(/Answer to the lab|Result once/);
+    expect(stdout).toContain(
+      "The lab is sent no word of acknowledged, completed: results.send of the profile lacks them.",
+    );
+  });
+
   it("shows one answer to a batch that is answered as a whole, with the patient hidden", async () => {
     const content = `BHS|^~\\&|LIMS|NORTH|||||||BATCH-1\r${hl7Text()}BTS|1\r`;
     const profile = "site: { extends: builtin/hl7-orders, results: { batchResponse: all } }";
@@ -150,7 +173,7 @@ describe("preview of an HL7 file", () => {
       "./hl7, profile: site }",
     );
     const { stdout } = await preview({ ...HL7, content, text });
-    const [shown = "", answer = ""] = stdout.split("One answer to the lab for the batches order.hl7_CH");
+    const [shown = "", answer = ""] = stdout.split("One answer to the lab for the whole file order.hl7_CH");
     expect(shown).not.toContain("MSA");
     expect(answer).toMatch(/ {2}BHS\|.*\|BATCH-1\n {2}MSH.*\n {2}MSA\|AA\|MSG0001\n/);
     expect(answer).toContain("  BTS|1\n");
@@ -198,6 +221,46 @@ describe("preview of a CSV file", () => {
     });
     expect(document.messages[1]).toMatchObject({ place: "line 3", verdict: "waiting", orders: [] });
     for (const secret of Object.values(PATIENT)) expect(stdout).not.toContain(secret);
+  });
+
+  it("shows the lines that the lab would get, with its headings, delimiter and words", async () => {
+    const columns =
+      "[{ order_number: Auftrag }, { subject_code: Patient }, { status: Stand }, position, error_code]";
+    const words = "{ status: { completed: erledigt, waiting: wartet } }";
+    const profile = `site: { extends: builtin/csv-orders, results: { columns: ${columns}, delimiter: ";", words: ${words} } }`;
+    const text = configText(undefined, `profiles: { ${profile} }`).replace(
+      "./csv }",
+      "./csv, profile: site }",
+    );
+    const lines = [HEADER, row("C-1").replace("RETRIEVAL", "STORE"), row("C-2", "NOWHERE"), ""];
+    const { stdout } = await preview({ ...CSV, content: lines.join("\n"), text });
+    const shown = (...rows: string[]) =>
+      ["", "Auftrag;Patient;Stand;position;error_code", ...rows, ""].join("\n    ");
+    expect(stdout).toContain(
+      `Answer to the lab orders.csv.results-1.csv:${shown("C-1;••••;received;;")}`.trim(),
+    );
+    expect(stdout).toContain(shown("C-1;••••;erledigt;Canister 1, Cane 2, Slot 3 (EXAMPLE);").trim());
+    expect(stdout).toContain("C-2;••••;wartet;;MAPPING_FACILITY_UNKNOWN");
+    for (const secret of Object.values(PATIENT)) expect(stdout).not.toContain(secret);
+  });
+
+  it("shows the row about a table that is refused whole, and no other", async () => {
+    const damaged = { ...CSV, content: `${HEADER}\n${row("C-1")}\nC-2,STORE\n` };
+    const { status, stdout } = await preview(damaged, "--json");
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout).fileAnswer.rows).toMatchObject([{ status: "refused", order_number: "" }]);
+    expect((await preview(damaged)).stdout).toContain(
+      "the file orders.csv was refused, and nothing of it was taken: line 3: expected 9 columns",
+    );
+    const text = configText(
+      undefined,
+      "profiles: { site: { extends: builtin/csv-orders, wholeFile: true } }",
+    ).replace("./csv }", "./csv, profile: site }");
+    const whole = JSON.parse((await preview({ ...CSV, text }, "--json")).stdout);
+    expect(whole.fileAnswer.rows).toMatchObject([
+      { error: expect.stringContaining("1 of 3 messages have mistakes") },
+    ]);
+    expect(whole.messages.map(({ answer }: { answer: unknown }) => answer)).toEqual([null, null, null]);
   });
 
   it("shows as many messages as asked for and counts them all", async () => {

@@ -1,12 +1,14 @@
 import type { Command } from "commander";
 import type { Order } from "../../core/order.ts";
 import { DONE } from "../../core/order-control.ts";
+import { encodeCsv } from "../../formats/csv/encode.ts";
 import type { PlannedCall } from "../../service/plan-calls.ts";
 import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { numberJson, PAINT_BY_VERDICT, subjectJson } from "../output/order-columns.ts";
 import {
   clean,
+  cleanLines,
   counted,
   countsInWords,
   hideBody,
@@ -49,10 +51,15 @@ const MOST_BATCH_LINES = 200;
 
 type View = ReturnType<typeof viewOf>;
 type OrderView = ReturnType<typeof viewOfOrder>;
-type AnswerView = ReturnType<typeof viewOfAnswer>;
+type AnswerView = ReturnType<typeof showAnswer>;
 
 /** A preview as programs read it and people are shown, with patients' values masked. */
-export function viewOf({ messages, problems, batchAnswer, ...preview }: Preview, session: Session) {
+export function viewOf(
+  { messages, problems, fileAnswer, personalHeadings, ...preview }: Preview,
+  session: Session,
+) {
+  const viewOfAnswer = (answer: Answer | undefined) =>
+    answer ? showAnswer(answer, personalHeadings, session.mayShowPhi) : null;
   const hide = (value: PlannedCall["query"] | PlannedCall["body"]) =>
     hideBody(value, session.mayShowPhi) as Readonly<Record<string, unknown>> | undefined;
   return {
@@ -70,20 +77,21 @@ export function viewOf({ messages, problems, batchAnswer, ...preview }: Preview,
         fillerNumber,
         content: content ? viewOfOrder(content, session) : null,
       })),
-      orders: message.orders.map(({ order, calls }) => ({
+      orders: message.orders.map(({ order, calls, result }) => ({
         ...viewOfOrder(order, session),
+        result: viewOfAnswer(result),
         calls: calls.map(({ method, path, query, body, condition = null }) => ({
           ...{ method, path, query: hide(query) ?? null, body: hide(body) ?? null, condition },
         })),
       })),
-      answer: message.answer ? viewOfAnswer(message.answer, session) : null,
+      answer: viewOfAnswer(message.answer),
       controlAnswers: message.controlAnswers.map((sample) => ({
         case: sample.case,
-        answer: viewOfAnswer(sample.answer, session),
+        answer: showAnswer(sample.answer, personalHeadings, session.mayShowPhi),
       })),
       resultProblem: message.resultProblem ? withHint(message.resultProblem) : null,
     })),
-    batchAnswer: batchAnswer ? viewOfAnswer(batchAnswer, session) : null,
+    fileAnswer: viewOfAnswer(fileAnswer),
   };
 }
 
@@ -97,36 +105,41 @@ function viewOfOrder(order: Order, session: Session) {
   return { operation, ...numberJson(order), facilityCode, facilityId, subject, containers, sources };
 }
 
-function viewOfAnswer(answer: Answer, { mayShowPhi }: Session) {
-  if (answer.kind === "hl7") {
-    const { kind, fileName = null, text } = answer;
-    return { kind, fileName, text: hideHl7(text, mayShowPhi).join("\n") };
-  }
-  const hide = (row: (typeof answer.rows)[number]) => ({
-    ...row,
-    ...(row.subject_code === undefined ? {} : { subject_code: hideText(row.subject_code, mayShowPhi) }),
-  });
-  return { kind: answer.kind, rows: answer.rows.map(hide) };
+/** An answer or result: HL7 as its text, CSV as cells by their headings and as the lines of its file. */
+function showAnswer(answer: Answer, personal: ReadonlySet<string>, mayShowPhi: boolean) {
+  const { kind, fileName = null } = answer;
+  if (kind === "hl7") return { kind, fileName, text: hideHl7(answer.text, mayShowPhi).join("\n") };
+  const { headings, hasHeader, ...form } = answer.form;
+  const hide = ([heading, value]: [string, string]) =>
+    [heading, personal.has(heading) ? hideText(value, mayShowPhi) : value] as const;
+  const rows = answer.rows.map((row) => Object.fromEntries(Object.entries(row).map(hide)));
+  const cells = rows.map((row) => headings.map((heading) => row[heading]));
+  const text = encodeCsv(hasHeader ? headings : undefined, cells, form);
+  return { kind, fileName, rows, lines: text.split("\r\n").slice(0, -1) };
 }
 
 /** A preview for people. */
 function print(view: View, session: Session): void {
-  const { fileName, connector, profile, problems, counts, messages, batchAnswer } = view;
+  const { fileName, connector, profile, problems, counts, messages, fileAnswer } = view;
   session.line(`${clean(fileName)} as connector ${connector} would read it (profile ${profile})`);
   if (problems.length > 0) {
     session.line(session.paint("red", "Nothing of the file would be taken:"));
     session.lines(problemLines(problems), 2);
-    if (batchAnswer) printBatchAnswer(batchAnswer, session);
+    if (fileAnswer) printFileAnswer(fileAnswer, session);
     return;
   }
   for (const message of messages) printMessage(message, session);
-  if (batchAnswer) printBatchAnswer(batchAnswer, session);
+  if (fileAnswer) printFileAnswer(fileAnswer, session);
   const more = Object.values(counts).reduce((sum, count) => sum + count, 0) - messages.length;
   session.line();
   if (more > 0) session.line(`… and ${counted(more, "more message")}: --limit shows more.`);
   session.line(`In all: ${countsInWords(counts, "no messages")}. Nothing was sent or stored.`);
   if (view.isWholeFile && counts.refused > 0)
     session.line("The profile takes a file whole or not at all, so nothing of this one would be taken.");
+  if (view.unsent.length > 0)
+    session.line(
+      `The lab is sent no word of ${view.unsent.join(", ")}: results.send of the profile lacks them.`,
+    );
 }
 
 function printMessage(message: View["messages"][number], session: Session): void {
@@ -157,6 +170,13 @@ function printMessage(message: View["messages"][number], session: Session): void
     session.lines([`${SAMPLE_TITLE[sample.case]}${placeOf(sample.answer)}:`], 2);
     session.lines(answerLines(sample.answer), 4);
   }
+  for (const { result, ...order } of message.orders) {
+    if (!result) continue;
+    const name = numberOf(order);
+    const what = name === "" ? "the order" : `order ${clean(name)}`;
+    session.lines([`Result once ${what} is completed${placeOf(result)} (${INVENTED}):`], 2);
+    session.lines(answerLines(result), 4);
+  }
 }
 
 const SAMPLE_TITLE = {
@@ -164,18 +184,20 @@ const SAMPLE_TITLE = {
   unknown: "Answer when there are no such orders",
 } as const;
 
-function printBatchAnswer(answer: AnswerView, session: Session): void {
+/** What no preview can know. */
+const INVENTED = "example; what only the service knows is invented";
+
+function printFileAnswer(answer: AnswerView, session: Session): void {
   const lines = answerLines(answer);
   session.line();
-  session.line(`One answer to the lab for the batches${placeOf(answer)}:`);
+  session.line(`One answer to the lab for the whole file${placeOf(answer)}:`);
   session.lines(lines.slice(0, MOST_BATCH_LINES), 2);
   const more = lines.length - MOST_BATCH_LINES;
   if (more > 0) session.line(`  … and ${counted(more, "more segment")}: --json shows all.`);
 }
 
-function placeOf(answer: AnswerView): string {
-  if (answer.kind !== "hl7") return "";
-  return answer.fileName === null ? ", over the connection" : ` ${clean(answer.fileName)}`;
+function placeOf({ fileName }: AnswerView): string {
+  return fileName === null ? ", over the connection" : ` ${clean(fileName)}`;
 }
 
 type Numbered = Pick<OrderView, "placerOrderNumber" | "placerAuthority">;
@@ -214,9 +236,6 @@ function callLines(call: View["messages"][number]["orders"][number]["calls"][num
 }
 
 function answerLines(answer: AnswerView): string[] {
-  if (answer.kind === "hl7") return answer.text.split("\n").filter((line) => line !== "");
-  return answer.rows.map((row) => {
-    const values = Object.entries(row).filter(([, value]) => value !== "");
-    return clean(values.map(([column, value]) => `${column}=${value}`).join("  "));
-  });
+  if (answer.kind === "csv") return answer.lines.flatMap(cleanLines);
+  return answer.text.split("\n").filter((line) => line !== "");
 }

@@ -126,9 +126,7 @@ async function inspectAll(content: FileContent, tally: Tally, deps: DecideDeps):
     deps.signal.throwIfAborted();
     tally.add(deps.intake.inspect(deps.connector, batch));
   }
-  if (tally.counts.refused === 0) return;
-  const message = `${tally.counts.refused} of ${tally.total} messages have mistakes, and the profile takes a file whole or not at all`;
-  tally.problems.unshift({ code: "FILE_WHOLE_REFUSED", place: "file", message });
+  if (tally.counts.refused > 0) tally.refuseWhole();
 }
 
 /** A file as the ledger knows it. */

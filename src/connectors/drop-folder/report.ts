@@ -46,6 +46,12 @@ export class Tally {
     else this.moreProblems += 1;
   }
 
+  /** Says first that the file is refused for the mistakes that were found in some of its messages. */
+  refuseWhole(): void {
+    const message = `${this.counts.refused} of ${this.total} messages have mistakes, and the profile takes a file whole or not at all`;
+    this.problems.unshift({ code: "FILE_WHOLE_REFUSED", place: "file", message });
+  }
+
   /** All messages seen. */
   get total(): number {
     return Object.values(this.counts).reduce((sum, count) => sum + count, 0);

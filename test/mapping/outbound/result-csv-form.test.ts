@@ -263,7 +263,7 @@ describe("a mistake in the settings of CSV results", () => {
     ],
     [
       { encoding: "windows-1252", columns: [{ from: "status", header: "A", default: "Łódź" }] },
-      "results.columns[0]: holds Ł (U+0141), ó",
+      "results.columns[0]: holds Ł (U+0141), ź",
     ],
     [{ columns: [{ status: " " }] }, "results.columns[0]: status: expected the words of its heading"],
     [{ suffix: ".txt" }, "results.suffix: is for HL7 profiles"],

@@ -1,9 +1,11 @@
 import type { ConnectorConfig } from "../../../config/config.ts";
 import { Failure, type Problem } from "../../../core/failures.ts";
 import type { BatchOutline, FileDialect, IncomingMessage } from "../../../core/intake.ts";
+import { movesContainers } from "../../../core/order.ts";
 import { type ControlRequest, decideControl, isCancelling } from "../../../core/order-control.ts";
 import type { ControlAnswer, Outcome, OutcomeMessage, OutcomeOrder } from "../../../core/outcome.ts";
 import { phi } from "../../../core/phi.ts";
+import type { Surface } from "../../../core/surface.ts";
 import { decodeHl7 } from "../../../formats/hl7/charset.ts";
 import {
   ANSWER_BY_VERDICT,
@@ -15,13 +17,20 @@ import {
 import type { MappedMessage } from "../../../mapping/inbound/mapper.ts";
 import type { MessageAnswer } from "../../../mapping/outbound/answer-hl7.ts";
 import { type BatchedAnswer, composeBatchResponse } from "../../../mapping/outbound/batch-hl7.ts";
+import { csvFormOf } from "../../../mapping/outbound/csv-cells.ts";
 import { createReplier } from "../../../mapping/outbound/reply-hl7.ts";
-import { type CsvResultRow, csvResultRows } from "../../../mapping/outbound/result-csv.ts";
+import { type CsvResultRow, csvResultFile, csvResultRows } from "../../../mapping/outbound/result-csv.ts";
 import { composeHl7 } from "../../../mapping/outbound/result-hl7.ts";
 import { formatHl7Timestamp } from "../../../mapping/outbound/timestamp.ts";
-import type { Hl7Profile, Profile } from "../../../mapping/profile/profile.ts";
+import {
+  type Hl7Profile,
+  isReported,
+  type Profile,
+  type ReportedState,
+} from "../../../mapping/profile/profile.ts";
+import { ANSWERS } from "../../../mapping/profile/results-schema.ts";
 
-/** What the lab would be sent at once: an HL7 message or batch, or rows of a CSV result file. */
+/** What the lab would be sent: an HL7 message or batch, or a CSV file of results. */
 export type Answer =
   | {
       readonly kind: "hl7";
@@ -29,11 +38,26 @@ export type Answer =
       readonly fileName: string | undefined;
       readonly text: string;
     }
-  | { readonly kind: "csv"; readonly rows: readonly CsvResultRow[] };
+  | {
+      readonly kind: "csv";
+      readonly fileName: string;
+      readonly rows: readonly CsvResultRow[];
+      readonly form: CsvText;
+    };
+
+/** How rows become lines. */
+export interface CsvText {
+  /** All headings, whether they are written or not. */
+  readonly headings: readonly string[];
+  readonly hasHeader: boolean;
+  readonly delimiter: string;
+  readonly quote: string;
+}
 
 /** As long as real ones, and plainly none. */
 const SAMPLE_CONTROL_ID = "CBPREVIEW0000001";
 const SAMPLE_LATER_CONTROL_ID = "CLPREVIEW0000001";
+const SAMPLE_RESULT_CONTROL_ID = "CBPREVIEW0000002";
 
 /** Stands for the ledger's own in control ids. */
 const SAMPLE_INSTANCE = "SAMPLE";
@@ -49,10 +73,20 @@ export interface Answers {
    * profile answers none.
    */
   controlAnswers(message: IncomingMessage, mapped: MappedMessage): readonly ControlSample[];
-  /** Why a message's results would be parked: the character set of the results can't hold what they repeat. */
-  findUnwritable(message: IncomingMessage, mapped: MappedMessage): Problem | undefined;
+  /**
+   * What each of its orders would be reported with once it is done, with an invented end; undefined where the profile doesn't
+   * send that. Or why its results would be parked: the character set of the results can't hold what they repeat.
+   */
+  resultsOf(
+    message: IncomingMessage,
+    mapped: MappedMessage,
+  ): { readonly results: readonly (Answer | undefined)[] } | { readonly problem: Problem };
   /** The one answer to batches; undefined where there is none, or the senders of all messages want none. */
   batchAnswer(problems: readonly Problem[]): Answer | undefined;
+  /** The row about a table that is refused whole. */
+  refusal(problems: readonly Problem[]): Answer | undefined;
+  /** Answers and states that the lab would hear of, if `results.send` had them. */
+  readonly unsent: readonly ReportedState[];
 }
 
 /** An answer to requests about earlier orders, in one case. */
@@ -69,29 +103,33 @@ export function createAnswers(
     now,
     outline,
     dialect,
+    surfaceOf,
   }: {
     fileName: string;
     now: Date;
     outline: BatchOutline | undefined;
     dialect: FileDialect | undefined;
+    surfaceOf: (facilityId: number) => Surface;
   },
 ): Answers {
   const mllp = connector.type === "mllp" ? connector : undefined;
   const { batchResponse = mllp ? "all" : "none" } = profile.results;
   const response = profile.format === "hl7" && outline ? batchResponse : "none";
   const batched: BatchedAnswer[] = [];
-  const about = (message: OutcomeMessage) => ({
-    ...{ outcomeId: "t1", controlId: SAMPLE_CONTROL_ID, occurredAt: now, message },
+  const about = (message: OutcomeMessage, controlId = SAMPLE_CONTROL_ID) => ({
+    ...{ outcomeId: "t1", controlId, occurredAt: now, message },
   });
+  const isAnsweredAtOnce = mllp !== undefined || response !== "none";
 
   /** The message as an answer refers to it. The header of one whose characters can't be read is ASCII. */
-  function answered({ content, raw }: IncomingMessage, { header }: MappedMessage): OutcomeMessage {
+  function answered({ content, raw, place }: IncomingMessage, { header }: MappedMessage): OutcomeMessage {
     const text = content.kind === "hl7" ? content.text.reveal() : raw.reveal().toString("latin1");
     return {
       messageId: "m1",
       connector: "",
       messageControlId: header?.messageControlId,
       fileName: mllp ? undefined : fileName,
+      place,
       dialect,
       receivedAt: now,
       text: content.kind === "csv" ? undefined : phi(text),
@@ -103,10 +141,26 @@ export function createAnswers(
   function compose(outcome: Outcome): Answer | undefined {
     if (profile.format === "csv") {
       const rows = csvResultRows(outcome, profile);
-      return rows.length === 0 ? undefined : { kind: "csv", rows };
+      return rows.length === 0 ? undefined : toTable(rows, outcome.kind === "changed" ? 2 : 1);
     }
     const file = composeHl7(outcome, profile);
-    return file && { kind: "hl7", fileName: file.fileName, text: readText(file.bytes) };
+    const fileName = mllp && !("directory" in mllp.results) ? undefined : file?.fileName;
+    return file && { kind: "hl7", fileName, text: readText(file.bytes) };
+  }
+
+  /** Rows as they would stand in a file: answers in the first about this input, results in a later one. */
+  function toTable(rows: readonly CsvResultRow[], number: number): Answer {
+    const { results } = profile;
+    const target = { inputName: fileName, dialect, connector: connector.name, at: now };
+    const { delimiter } = csvFormOf(results.encoding, results.csv, dialect);
+    const { columns, hasHeader, quote } = results.csv;
+    const headings = columns.map(({ header }) => header);
+    return {
+      kind: "csv",
+      fileName: csvResultFile(target, number, rows, results).fileName,
+      rows,
+      form: { headings, hasHeader, delimiter, quote },
+    };
   }
 
   /** What would go back over the connection that a message comes by; empty where its sender wants nothing there. */
@@ -162,22 +216,26 @@ export function createAnswers(
       // The daemon has no text either of a message that it can't read, and answers it in a batch or connection only.
       const isReadable = message.content.kind !== "unreadable";
       const common = about(isReadable ? original : { ...original, text: undefined });
-      if (verdict !== "accepted") return compose({ ...common, kind: verdict, problems });
+      if (verdict !== "accepted") {
+        const placerOrderNumber = mapped.placerOrderNumber ?? mapped.orderNumbers?.[0];
+        return compose({ ...common, kind: verdict, problems, placerOrderNumber, asRead: mapped.asRead });
+      }
       const accepted = orders.map(toOutcomeOrder);
       return compose({ ...common, kind: "acknowledged", orders: accepted, isDuplicate: false });
     },
     controlAnswers: controlSamples,
-    findUnwritable: (message, mapped) => {
-      const common = about({ ...answered(message, mapped), fileName });
+    resultsOf: (message, mapped) => {
+      const common = about({ ...answered(message, mapped), fileName }, SAMPLE_RESULT_CONTROL_ID);
       try {
-        // What is reported sooner or later of every order that goes well.
-        for (const order of mapped.orders.map(toOutcomeOrder))
-          compose({ ...common, kind: "changed", order: { ...order, state: "completed" } });
+        const results = mapped.orders.map((order, index) => {
+          const example = exampleEnd(order, toOutcomeOrder(order, index), surfaceOf(order.facilityId), now);
+          return compose({ ...common, kind: "changed", order: example });
+        });
         controlSamples(message, mapped);
-        return undefined;
+        return { results };
       } catch (error) {
         if (!(error instanceof Failure) || error.code !== "RESULT_NOT_ENCODABLE") throw error;
-        return { code: error.code, place: message.place, message: error.message };
+        return { problem: { code: error.code, place: message.place, message: error.message } };
       }
     },
     batchAnswer: (problems) => {
@@ -200,6 +258,41 @@ export function createAnswers(
       const name = mllp ? undefined : batchFileName(fileName, SAMPLE_INSTANCE, 1, profile.results.suffix);
       return { kind: "hl7", fileName: name, text: readText(bytes) };
     },
+    refusal: (problems) => {
+      if (profile.format !== "csv") return undefined;
+      const file = { messageId: "", connector: connector.name, fileName, dialect, receivedAt: now };
+      return compose({ ...about(file), kind: "refused", isFile: true, problems });
+    },
+    unsent: ([...(isAnsweredAtOnce ? [] : ANSWERS), "completed"] as const).filter(
+      (state) => !isReported(profile, state),
+    ),
+  };
+}
+
+/** An order as it might end: what only the service says is invented, and says so wherever it is text. */
+function exampleEnd(
+  { operation }: MappedMessage["orders"][number],
+  order: OutcomeOrder,
+  surface: Surface,
+  now: Date,
+): OutcomeOrder {
+  if (!movesContainers(operation)) return { ...order, state: "completed" };
+  const place =
+    surface === "external"
+      ? { canister: "1 (EXAMPLE)", cane: "2 (EXAMPLE)" }
+      : { position: "Canister 1, Cane 2, Slot 3 (EXAMPLE)" };
+  const location = { storageId: 900_004, storageName: "EXAMPLE TANK", ...place, storedAt: now.toISOString() };
+  return {
+    ...order,
+    state: "completed",
+    requestId: surface === "request" ? 900_001 : undefined,
+    procedureId: 900_002,
+    procedureCode: "EXAMPLE",
+    containers: order.containers.map((container, index) => ({
+      ...container,
+      containerId: 900_101 + index,
+      location: operation === "STORE" ? location : undefined,
+    })),
   };
 }
 

@@ -6,6 +6,7 @@ import { compileProfiles } from "../../../app/profiles.ts";
 import { serviceSettings } from "../../../app/service.ts";
 import { type Config, type ConnectorConfig, wayOfFacility } from "../../../config/config.ts";
 import { readChunks } from "../../../connectors/drop-folder/file-ops.ts";
+import { Tally } from "../../../connectors/drop-folder/report.ts";
 import type { ReadableFile } from "../../../connectors/drop-folder/settings.ts";
 import { Failure, type Problem } from "../../../core/failures.ts";
 import { openGivenFile } from "../../../core/given-file.ts";
@@ -14,6 +15,7 @@ import type { Order } from "../../../core/order.ts";
 import type { ControlRequest } from "../../../core/order-control.ts";
 import type { Mapper } from "../../../mapping/inbound/mapper.ts";
 import type { Profile } from "../../../mapping/profile/profile.ts";
+import type { ResultColumn } from "../../../mapping/profile/results-schema.ts";
 import { type PlannedCall, planCalls } from "../../../service/plan-calls.ts";
 import { readStandardInput, STANDARD_INPUT } from "../../io.ts";
 import { readConfig, requireConnector } from "../../open.ts";
@@ -22,6 +24,14 @@ import { type Answer, type ControlSample, createAnswers } from "./answers.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 
+/** An order, what would be done for it, and how the lab would hear of its end. */
+interface PreviewOrder {
+  readonly order: Order;
+  readonly calls: readonly PlannedCall[];
+  /** With an invented end; undefined when the profile sends nothing then, or the results would be parked. */
+  readonly result: Answer | undefined;
+}
+
 /** A message of the file and what would become of it. */
 export interface PreviewMessage {
   readonly place: string;
@@ -29,7 +39,7 @@ export interface PreviewMessage {
   readonly messageType: string | undefined;
   readonly verdict: Exclude<Verdict, "duplicate">;
   readonly problems: readonly Problem[];
-  readonly orders: readonly { readonly order: Order; readonly calls: readonly PlannedCall[] }[];
+  readonly orders: readonly PreviewOrder[];
   /** What it wants of earlier orders. */
   readonly controlRequests: readonly ControlRequest[];
   /** What the lab would be sent at once about it alone; undefined when the profile sends nothing. */
@@ -49,8 +59,12 @@ export interface Preview {
   readonly problems: readonly Problem[];
   /** The first messages, as many as were asked for. */
   readonly messages: readonly PreviewMessage[];
-  /** The one answer to all of its messages, where batches are answered as a whole. */
-  readonly batchAnswer: Answer | undefined;
+  /** The one answer to the file: where batches are answered as a whole, or a table is refused whole. */
+  readonly fileAnswer: Answer | undefined;
+  /** Answers and states that the lab does not hear of, since `results.send` lacks them. */
+  readonly unsent: readonly string[];
+  /** Headings of CSV results under which a patient's values stand. */
+  readonly personalHeadings: ReadonlySet<string>;
   readonly counts: Record<PreviewMessage["verdict"], number>;
   /** One mistake refuses all of it, by the profile. */
   readonly isWholeFile: boolean;
@@ -103,17 +117,23 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
   const counts = { accepted: 0, refused: 0, ignored: 0, waiting: 0 };
   const messages: PreviewMessage[] = [];
   const now = new Date(session.clock.now());
-  const { batch: outline, dialect } = content;
-  const answers = createAnswers(connector, profile, { fileName, now, outline, dialect });
+  const { batch: outline } = content;
+  const dialect = content.dialect ?? format.dialect;
+  const surfaceOf = (facilityId: number) => wayOfFacility(config, facilityId).surface;
+  const answers = createAnswers(connector, profile, { fileName, now, outline, dialect, surfaceOf });
+  const tally = new Tally();
+  for (const problem of content.problems) tally.addProblem(problem);
   const batches = content.problems.length > 0 ? [] : content.batches();
   for await (const batch of batches) {
     for (const message of batch) {
       const mapped = mapper.map(message);
       counts[mapped.verdict] += 1;
+      if (format.isWholeFile) tally.add([{ ...message, ...mapped, orders: [] }]);
       answers.add(message, mapped);
       if (messages.length >= limit) continue;
       const { header, orders, controlRequests = [] } = mapped;
-      const resultProblem = answers.findUnwritable(message, mapped);
+      const later = answers.resultsOf(message, mapped);
+      const resultProblem = "problem" in later ? later.problem : undefined;
       // Rows have no other character set to go out in, as answers in HL7 have.
       const isParked = profile.format === "csv" && resultProblem !== undefined;
       messages.push({
@@ -123,26 +143,45 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
         verdict: mapped.verdict,
         problems: mapped.problems,
         controlRequests,
-        orders: orders.map((order) => ({
+        orders: orders.map((order, n) => ({
           order,
           calls: planCalls(order, service, wayOfFacility(config, order.facilityId)),
+          result: "results" in later ? later.results[n] : undefined,
         })),
         answer: isParked ? undefined : answers.answerTo(message, mapped),
-        controlAnswers: isParked ? [] : answers.controlAnswers(message, mapped),
+        controlAnswers: resultProblem ? [] : answers.controlAnswers(message, mapped),
         resultProblem,
       });
     }
   }
+  const isRefusedWhole = content.problems.length > 0 || (format.isWholeFile && counts.refused > 0);
+  if (isRefusedWhole && content.problems.length === 0) tally.refuseWhole();
   return {
     fileName,
     connector: connector.name,
     profile: profile.name,
     problems: content.problems,
-    messages,
-    batchAnswer: answers.batchAnswer(content.problems),
+    messages: isRefusedWhole ? messages.map(withoutAnswers) : messages,
+    fileAnswer:
+      (isRefusedWhole ? answers.refusal(tally.problems) : undefined) ?? answers.batchAnswer(content.problems),
+    unsent: answers.unsent,
+    personalHeadings: personalHeadings(profile),
     counts,
     isWholeFile: format.isWholeFile,
   };
+}
+
+/** Nothing would be made of it, since all of its file is refused. */
+function withoutAnswers(message: PreviewMessage): PreviewMessage {
+  const orders = message.orders.map((order) => ({ ...order, calls: [], result: undefined }));
+  return { ...message, orders, answer: undefined };
+}
+
+const PERSONAL: ReadonlySet<string> = new Set<ResultColumn>(["subject_code", "container_description"]);
+
+function personalHeadings({ results }: Profile): ReadonlySet<string> {
+  const personal = results.csv.columns.filter(({ from }) => from.some((column) => PERSONAL.has(column)));
+  return new Set(personal.map(({ header }) => header));
 }
 
 /** Kept in memory, since it comes once and files are read twice. */

@@ -95,41 +95,49 @@ function isSample(name: string): boolean {
 
 async function testOne(session: Session, sample: Sample, mayWrite: boolean): Promise<Tested> {
   const { file, expectedFile, connector } = sample;
-  const found = await readFound(session, sample);
+  const { found, personal } = await readFound(session, sample);
   const expected = await readExpected(expectedFile);
   const differences = expected === undefined ? [] : compare(expected, found, "");
   if (expected !== undefined && differences.length === 0)
     return { file, connector, result: "as-expected", differences };
   if (!mayWrite) {
     const result = expected === undefined ? "without-expectation" : "different";
-    return { file, connector, result, differences: differences.map((each) => masked(each, session)) };
+    return {
+      file,
+      connector,
+      result,
+      differences: differences.map((each) => masked(each, personal, session)),
+    };
   }
   await writeFile(expectedFile, `${JSON.stringify(found, null, 2)}\n`);
   return { file, connector, result: "written", differences: [] };
 }
 
 /** What a file gives, as the files with expectations have it: without hints and calls, which are not the profile's. */
-async function readFound(session: Session, { file, connector }: Sample): Promise<unknown> {
+async function readFound(
+  session: Session,
+  { file, connector }: Sample,
+): Promise<{ readonly found: unknown; readonly personal: ReadonlySet<string> }> {
   const clock = { ...session.clock, now: () => NOW_MS };
   const inClear = { ...session, clock, mayShowPhi: true };
   const preview = await readPreview(file, { connector, limit: MOST_MESSAGES }, inClear);
-  const { problems, messages, batchAnswer, counts } = viewOf(preview, inClear);
+  const { problems, messages, fileAnswer, counts } = viewOf(preview, inClear);
   const found = {
     counts,
     problems: problems.map(withoutHint),
     messages: messages.map(({ place, verdict, problems: own, orders, orderControls, answer }) => ({
       ...{ place, verdict, problems: own.map(withoutHint) },
-      orders: orders.map(({ calls: _, sources: __, ...order }) => order),
+      orders: orders.map(({ calls: _, sources: __, result: ___, ...order }) => order),
       orderControls: orderControls.map(({ content, ...request }) => ({
         ...request,
         content: content && { ...content, sources: undefined },
       })),
       answer: answer && inLines(answer),
     })),
-    batchAnswer: batchAnswer && inLines(batchAnswer),
+    fileAnswer: fileAnswer && inLines(fileAnswer),
   };
   // As it is read back from a file.
-  return JSON.parse(JSON.stringify(found));
+  return { found: JSON.parse(JSON.stringify(found)), personal: preview.personalHeadings };
 }
 
 function withoutHint({ code, place, message }: { code: string; place: string; message: string }) {
@@ -137,8 +145,8 @@ function withoutHint({ code, place, message }: { code: string; place: string; me
 }
 
 /** A message a line for each segment, so that a difference is in one of them. */
-function inLines(answer: NonNullable<ReturnType<typeof viewOf>["batchAnswer"]>) {
-  if (answer.kind === "csv") return answer;
+function inLines(answer: NonNullable<ReturnType<typeof viewOf>["fileAnswer"]>) {
+  if (answer.kind === "csv") return { ...answer, lines: undefined };
   const { text, ...rest } = answer;
   return { ...rest, lines: text.split("\n") };
 }
@@ -177,12 +185,17 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** Without what may be a patient's, unless that may be shown: a whole object may have some as well. */
-function masked({ place, expected, found }: Difference, { mayShowPhi }: Session): Difference {
+function masked(
+  { place, expected, found }: Difference,
+  personal: ReadonlySet<string>,
+  { mayShowPhi }: Session,
+): Difference {
   const mask = (value: unknown): unknown => {
     if (mayShowPhi || value === undefined || value === null) return value;
     if (typeof value === "string" && /nswer\.lines\[\d+\]$/.test(place))
       return hideHl7(value, false).join("");
-    return typeof value === "object" || /\.(?:subject|description|subject_code)\b/.test(place)
+    const heading = /\.rows\[\d+\]\.(.+)$/s.exec(place)?.[1] ?? "";
+    return typeof value === "object" || personal.has(heading) || /\.(?:subject|description)\b/.test(place)
       ? HIDDEN
       : value;
   };
