@@ -130,6 +130,32 @@ describe("the rows of an order", () => {
       ]);
     }));
 
+  test("that waits stand in the report about a file that was taken in part", () =>
+    withTables({}, async (site) => {
+      const content = [
+        HEADINGS,
+        row("A-1"),
+        row("A-2", { born: "1980-13-04" }),
+        row("A-3", { facility: "WEST" }),
+      ];
+      await site.drop("csv", "orders.csv", [...content, ""].join("\n"));
+      const report = (form: string) =>
+        readFile(join(site.folder, "csv", "error", `orders.csv.error.${form}`), "utf8").catch(
+          () => undefined,
+        );
+      const { problems, waiting } = JSON.parse((await eventually(() => report("json"))) ?? "");
+      expect(problems).toMatchObject([
+        {
+          place: "line 3, column date_of_birth",
+          message: "expected a day that exists, written as yyyy-MM-dd",
+        },
+      ]);
+      expect(waiting).toMatchObject([{ place: "line 4, column facility", code: "MAPPING_FACILITY_UNKNOWN" }]);
+      const text = (await report("txt")) ?? "";
+      expect(text).toContain("What is named below was not taken, or waits; all the rest was taken.");
+      expect(text).toMatch(/These wait\. .*\n\n1\. line 4, column facility\n {3}Waits, since: +holds "WEST"/);
+    }));
+
   test("whose number another order has are known by line and label, and have no number", () =>
     withTables({}, async (site) => {
       await site.drop("csv", "first.csv", `${HEADINGS}\n${row("A-1")}\n`);

@@ -213,6 +213,7 @@ function reportOf(result: FileReport["result"], { claim, connector, sha256, tall
     sha256,
     counts: tally.counts,
     problems: tally.problems,
+    waiting: tally.waiting,
     moreProblems: tally.moreProblems,
   };
 }

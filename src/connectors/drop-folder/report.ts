@@ -18,6 +18,8 @@ export interface FileReport {
   readonly sha256?: string | undefined;
   readonly counts: VerdictCounts;
   readonly problems: readonly Problem[];
+  /** What messages wait for that have no mistakes. */
+  readonly waiting: readonly Problem[];
   readonly moreProblems: number;
   readonly duplicateOf?: { readonly fileName: string; readonly receivedAt: Date } | undefined;
 }
@@ -26,23 +28,28 @@ export interface FileReport {
 export class Tally {
   readonly counts: VerdictCounts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0, waiting: 0 };
   readonly problems: Problem[] = [];
+  /** Nothing is wrong with a message that waits, so the file is not at fault; the lab gets an answer. */
+  readonly waiting: Problem[] = [];
   moreProblems = 0;
 
   /** Adds the verdicts of a batch. */
   add(verdicts: readonly MessageVerdict[]): void {
     for (const verdict of verdicts) {
       this.counts[verdict.verdict] += 1;
-      // Nothing is wrong with a message that waits, so the file is not at fault; the lab gets an answer.
-      if (verdict.verdict === "waiting") continue;
+      const list = verdict.verdict === "waiting" ? this.waiting : this.problems;
       for (const problem of verdict.problems) {
-        this.addProblem({ ...problem, place: placeInFile(verdict.place, problem.place) });
+        this.#keep({ ...problem, place: placeInFile(verdict.place, problem.place) }, list);
       }
     }
   }
 
   /** Adds one problem that no message has. */
   addProblem(problem: Problem): void {
-    if (this.problems.length < MOST_PROBLEMS) this.problems.push(problem);
+    this.#keep(problem, this.problems);
+  }
+
+  #keep(problem: Problem, list: Problem[]): void {
+    if (list.length < MOST_PROBLEMS) list.push(problem);
     else this.moreProblems += 1;
   }
 
@@ -70,6 +77,7 @@ export function reportAsJson(report: FileReport): string {
       sha256: report.sha256,
       counts: report.counts,
       problems: report.problems.map((problem) => ({ ...problem, hint: hintOf(problem) })),
+      waiting: report.waiting.map((problem) => ({ ...problem, hint: hintOf(problem) })),
       moreProblems: report.moreProblems,
       duplicateOf: report.duplicateOf && {
         file: report.duplicateOf.fileName,
@@ -103,22 +111,32 @@ export function reportAsText(report: FileReport): string {
       "",
     );
   }
-  for (const [index, problem] of report.problems.entries()) {
+  lines.push(...describe(report.problems, "What is wrong:"));
+  if (report.waiting.length > 0) {
     lines.push(
-      `${index + 1}. ${problem.place}`,
-      `   What is wrong: ${problem.message}`,
-      `   What to do:    ${hintOf(problem)}`,
-      `   Code:          ${problem.code}`,
+      "These wait. Nothing is wrong with them, and they are taken once what they wait for is there:",
       "",
     );
+    lines.push(...describe(report.waiting, "Waits, since:"));
   }
   if (report.moreProblems > 0) lines.push(`… and ${report.moreProblems} more problems of this kind.`, "");
   return `${lines.map(printable).join("\n")}`;
 }
 
+function describe(problems: readonly Problem[], why: string): string[] {
+  return problems.flatMap((problem, index) => [
+    `${index + 1}. ${problem.place}`,
+    `   ${why.padEnd(14)} ${problem.message}`,
+    `   What to do:    ${hintOf(problem)}`,
+    `   Code:          ${problem.code}`,
+    "",
+  ]);
+}
+
 const HEADINGS = {
   refused: "Cryobridge did not take this file. It lies beside this report, unchanged.",
-  "partly-refused": "Cryobridge took this file in part. What is named below was not taken; all the rest was.",
+  "partly-refused":
+    "Cryobridge took this file in part. What is named below was not taken, or waits; all the rest was taken.",
   duplicate: "Cryobridge has had this file before, and took nothing of it again.",
 } as const;
 

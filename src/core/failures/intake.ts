@@ -96,7 +96,7 @@ export const INTAKE_FAILURES = {
   RESULT_NOT_ENCODABLE: {
     class: "permanent",
     meaning: "The character set of the results lacks a character that this result needs.",
-    hint: "Set `results.encoding` of the profile to `utf-8` (for HL7 also `as-received`), restart, then `cryobridge queue retry ID`.",
+    hint: "Set `results.encoding` of the profile to `utf-8`, for HL7 also to `as-received`, restart, then `cryobridge queue retry ID`. CSV results are written in the character set of the dropped file unless it is set.",
   },
   HL7_CHARSET_UNKNOWN: {
     class: "permanent",

@@ -118,6 +118,7 @@ function dateTransform(formats: readonly string[] | undefined, settings: Transfo
   const clash = formats.flatMap((one, i) =>
     formats.slice(i + 1).flatMap((other) => (areAmbiguous(one, other) ? [`${one} and ${other}`] : [])),
   );
+  const written = formats.map((each) => (each === "excel" ? "Excel's serial number" : each)).join(" or ");
   for (const pair of clash) settings.complain(`date formats ${pair} read the same text as different days`);
   return (value) => {
     for (const { parse } of compiled) {
@@ -126,7 +127,7 @@ function dateTransform(formats: readonly string[] | undefined, settings: Transfo
     }
     return {
       code: "MAPPING_DATE_INVALID",
-      trouble: `is no full and real date, expected ${formats.join(" or ")}`,
+      trouble: `expected a day that exists, written as ${written}`,
     };
   };
 }
