@@ -1,6 +1,6 @@
 import type { FileDialect } from "../../core/intake.ts";
 import { type Encoding, findEncoding, isWide } from "../../formats/encoding.ts";
-import type { ResultColumn, ResultsDefinition } from "../profile/results-schema.ts";
+import type { ResultColumn, ResultWords } from "../profile/results-schema.ts";
 import type { Transform } from "../profile/transforms.ts";
 import type { FileNamePattern } from "./file-name.ts";
 import type { ResultEncoding } from "./result-charset.ts";
@@ -25,11 +25,16 @@ export interface CsvResultSettings {
   readonly quote: string;
   /** As the input file where undefined and the character set is the input's. */
   readonly byteOrderMark: boolean | undefined;
-  readonly words: NonNullable<ResultsDefinition["words"]>;
   /** Undefined: ISO 8601. */
   readonly dateFormat: string | undefined;
   readonly decimal: "." | ",";
   readonly fileName: FileNamePattern;
+}
+
+/** What cells need of the settings that all results have. */
+interface LabTerms {
+  readonly words: ResultWords;
+  readonly timeZone: string;
 }
 
 const PLACES: ReadonlySet<ResultColumn> = new Set<ResultColumn>(["canister", "cane", "position"]);
@@ -41,8 +46,8 @@ const ISO_WITH_OFFSET = "yyyy-MM-ddTHH:mm:ssXXX";
 function labCell(
   column: ResultColumn,
   value: string,
-  { words, dateFormat, decimal }: CsvResultSettings,
-  timeZone: string,
+  { dateFormat, decimal }: CsvResultSettings,
+  { words, timeZone }: LabTerms,
 ): string {
   if (column === "status" || column === "operation" || column === "facility") {
     const table: Readonly<Partial<Record<string, string>>> = words[column] ?? {};
@@ -72,10 +77,10 @@ export function cellOf(
   { from, transforms, fallback }: CsvColumn,
   row: Readonly<Record<ResultColumn, string>>,
   settings: CsvResultSettings,
-  timeZone: string,
+  lab: LabTerms,
 ): CsvCell {
   for (const source of from) {
-    const value = transformed(labCell(source, row[source], settings, timeZone), transforms);
+    const value = transformed(labCell(source, row[source], settings, lab), transforms);
     if (value !== "") return { value, source };
   }
   return { value: fallback, source: undefined };

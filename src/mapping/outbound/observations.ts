@@ -2,6 +2,7 @@ import { movesContainers } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import type { OutcomeContainer, OutcomeOrder } from "../../core/outcome.ts";
 import { isVersionFrom } from "../../formats/hl7/segment.ts";
+import type { ResultWords } from "../profile/results-schema.ts";
 import type { OutSegment } from "./original.ts";
 import { formatReadableTime, formatServiceTimestamp } from "./timestamp.ts";
 
@@ -12,6 +13,8 @@ interface ObservationSettings {
   readonly at: string;
   /** MSH-10 of the order's message. */
   readonly messageControlId: string | undefined;
+  /** The lab's own by the order's state. */
+  readonly words: ResultWords;
 }
 
 /** OBX-3 with its text; `L` is HL7's word for a local code (table 0396). */
@@ -36,7 +39,8 @@ export class Observations {
 
   /** What holds for the order: its status in words, what it merges, and its procedure. */
   addOrder(): void {
-    this.#add("TX", STATUS, undefined, describeStatus(this.#order));
+    const word = this.#settings.words.status?.[this.#order.state];
+    this.#add("TX", STATUS, undefined, word ?? describeStatus(this.#order));
     this.#add("ST", PRIOR_ID, undefined, this.#order.priorSubjectCode?.reveal());
     this.#add("ST", PROCEDURE, undefined, this.#order.procedureCode ?? procedureNumber(this.#order));
     // An order whose number another one has is named by its message.

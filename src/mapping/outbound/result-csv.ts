@@ -236,11 +236,12 @@ function errorOf(
  *
  * @throws Failure RESULT_NOT_ENCODABLE where any other column has one
  */
-function fitRow(row: PlainRow, { csv, timeZone }: ResultSettings, encoding: Encoding): CsvResultRow {
+function fitRow(row: PlainRow, results: ResultSettings, encoding: Encoding): CsvResultRow {
+  const { csv } = results;
   const cells = csv.columns.map((column) => {
     const { header } = column;
     if (csv.hasHeader && !isEncodable(header, encoding)) throw unfit(`the heading ${header}`, encoding);
-    const { value, source } = cellOf(column, row, csv, timeZone);
+    const { value, source } = cellOf(column, row, csv, results);
     if (isEncodable(value, encoding)) return [header, value];
     if (source === "error") return [header, spellOut(value, encoding)];
     throw unfit(source === undefined ? `the constant of ${header}` : `column ${source}`, encoding);

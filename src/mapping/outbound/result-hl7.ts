@@ -119,7 +119,7 @@ function wantsApplicationAck({ header }: Original): boolean {
 export function orderStatus(context: StatusContext): OutSegment[] {
   const { outcome, original, profile, format, version, at, groups } = context;
   const { order } = outcome;
-  const { timeZone, namespace } = profile.results;
+  const { timeZone, words, namespace } = profile.results;
   const { echo } = original;
   const pid = findPid(context);
   const codes = statusCodes(order.state, { ...profile.results, format });
@@ -157,7 +157,7 @@ export function orderStatus(context: StatusContext): OutSegment[] {
       service: echo.field(obr, 4) ?? SERVICE_BY_OPERATION[order.operation],
     }),
     ...notes.map((note, index) => ["NTE", index + 1, "L", note] as const),
-    ...observe(order, { timeZone, version, at, messageControlId: outcome.message.messageControlId }),
+    ...observe(order, { timeZone, words, version, at, messageControlId: outcome.message.messageControlId }),
   ];
 }
 

@@ -21,7 +21,7 @@ export function specimenStatus(context: StatusContext): OutSegment[] {
   const { outcome, original, profile, version, at, groups, format } = context;
   const { order } = outcome;
   const { echo } = original;
-  const { timeZone } = profile.results;
+  const { timeZone, words } = profile.results;
   const codes = statusCodes(order.state, { ...profile.results, format });
   const segments: OutSegment[] = [statusHeader(context), ["EQU", equipmentOf(context), at]];
   for (const [i, container] of order.containers.entries()) {
@@ -44,7 +44,7 @@ export function specimenStatus(context: StatusContext): OutSegment[] {
       ...placeFields(location, order.facilityCode),
     ]);
     const { messageControlId } = outcome.message;
-    const observations = new Observations(order, { timeZone, version, at, messageControlId });
+    const observations = new Observations(order, { timeZone, words, version, at, messageControlId });
     observations.addOrder();
     observations.addOrderNumber();
     observations.addContainer(container, i + 1, { isPlaceInParts: false });

@@ -11,9 +11,11 @@ import type { ResultSettings } from "./profile.ts";
 import {
   csvResultColumns,
   type FormedColumn,
+  REPORTED_STATES,
   RESULT_COLUMNS,
   type ResultColumn,
   type ResultsDefinition,
+  type ResultWords,
 } from "./results-schema.ts";
 import type { ProfileDefinition } from "./schema.ts";
 import { compileTransform, tableTransform } from "./transforms.ts";
@@ -38,7 +40,6 @@ const CSV_KEYS = [
   "quote",
   "columns",
   "header",
-  "words",
   "dateFormat",
   "decimal",
   "fileName",
@@ -76,6 +77,7 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
     namespace: given.namespace ?? "CRYOBRIDGE",
     send,
     timeZone,
+    words: compileWords(whole.format, given, complain),
     encoding,
     marker: compileMarker(whole.format, given, complain),
     reasons: given.reasons,
@@ -86,6 +88,23 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
     receiver: given.receiver,
     statusMap: given.statusMap,
   };
+}
+
+/** HL7 has codes for operations and facilities, and a text for the status of an order alone. */
+function compileWords(
+  format: ProfileDefinition["format"],
+  { words = {} }: ResultsDefinition,
+  complain: Complain,
+): ResultWords {
+  if (format === "csv") return words;
+  const { status = {}, ...others } = words;
+  for (const name of Object.keys(others)) complain(`results.words.${name}`, "is for CSV profiles");
+  const known: readonly string[] = REPORTED_STATES;
+  for (const name of Object.keys(status)) {
+    if (!known.includes(name))
+      complain(`results.words.status.${name}`, `is for CSV profiles; HL7 results have ${known.join(", ")}`);
+  }
+  return words;
 }
 
 /** Undefined for one that can't be. */
@@ -190,7 +209,6 @@ function compileCsvResults(
     // A character set of its own has nothing to do with the input's mark.
     byteOrderMark: byteOrderMark ?? (encoding === "as-received" ? undefined : false),
     hasHeader: given.header ?? true,
-    words: given.words ?? {},
     dateFormat,
     decimal: given.decimal ?? ".",
     fileName: typeof named === "string" ? (parseFileName(DEFAULT_FILE_NAME) as FileNamePattern) : named,

@@ -9,7 +9,7 @@ import type { FieldOverride } from "../outbound/field-overrides.ts";
 import type { ResultEncoding } from "../outbound/result-charset.ts";
 import type { MessageTypePattern } from "./message-type.ts";
 import type { SiteModule } from "./module.ts";
-import type { ResultState, ResultsDefinition } from "./results-schema.ts";
+import type { ResultState, ResultsDefinition, ResultWords } from "./results-schema.ts";
 import type { ValueRule } from "./value.ts";
 
 /** The values every order is made of; `P` is a field path or a column name. */
@@ -57,6 +57,7 @@ export interface ResultSettings {
   readonly namespace: string;
   readonly send: ReadonlySet<ResultState>;
   readonly timeZone: string;
+  readonly words: ResultWords;
   /** Unless set UTF-8 for HL7, and as received for CSV. */
   readonly encoding?: ResultEncoding | undefined;
   /** What is written behind a file in a folder: `.ok`, or `{stem}.ok` in the place of its ending. */

@@ -11,6 +11,8 @@ export const ANSWERS = ["acknowledged", "refused", "waiting"] as const;
 const INTERNAL_STATES = ["received", "queued", "submitting"] as const satisfies readonly OrderState[];
 
 const stateSchema = z.enum(ORDER_STATES).exclude(INTERNAL_STATES);
+/** The states of an order that a result may report. */
+export const REPORTED_STATES = stateSchema.options;
 const resultStateSchema = z.enum([...ANSWERS, ...stateSchema.options]);
 
 const statusSchema = z.strictObject({
@@ -229,7 +231,9 @@ export const resultsSchema = z.strictObject({
   header: z.boolean().optional().describe("CSV: whether the first line has the headings; true unless set."),
   words: wordsSchema
     .optional()
-    .describe("CSV: the lab's words in the columns status, operation and facility."),
+    .describe(
+      "The lab's words: CSV in the columns status, operation and facility; HL7 of the status alone, in the OBX CRYO-STATUS.",
+    ),
   dateFormat: z
     .string()
     .optional()
@@ -279,5 +283,6 @@ export const resultsSchema = z.strictObject({
 });
 
 export type ResultsDefinition = z.infer<typeof resultsSchema>;
+export type ResultWords = z.infer<typeof wordsSchema>;
 /** What can be sent to the lab: an answer to a message, or a state that an order reached. */
 export type ResultState = z.infer<typeof resultStateSchema>;

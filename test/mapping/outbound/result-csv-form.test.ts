@@ -273,7 +273,7 @@ describe("a mistake in the settings of CSV results", () => {
     expect(more).toEqual([]);
   });
 
-  test.each(["delimiter", "quote", "columns", "header", "words", "dateFormat", "decimal", "fileName"])(
+  test.each(["delimiter", "quote", "columns", "header", "dateFormat", "decimal", "fileName"])(
     "%s is refused for HL7",
     async (key) => {
       const values: Record<string, unknown> = {
@@ -282,7 +282,6 @@ describe("a mistake in the settings of CSV results", () => {
           quote: "'",
           columns: ["status"],
           header: true,
-          words: {},
           dateFormat: "yyyy-MM-dd",
         },
         ...{ decimal: ",", fileName: "{number}.csv" },
@@ -293,6 +292,16 @@ describe("a mistake in the settings of CSV results", () => {
       ]);
     },
   );
+
+  test("words that HL7 results have no place for are refused for HL7", async () => {
+    const words = { status: { completed: "fait", duplicate: "double" }, facility: { NORTH: "Nord" } };
+    expect(await problemsOf({ extends: "builtin/hl7-orders", results: { words } })).toEqual([
+      "results.words.facility: is for CSV profiles",
+      expect.stringMatching(
+        /^results\.words\.status\.duplicate: is for CSV profiles; HL7 results have submitted,/,
+      ),
+    ]);
+  });
 
   test.each([
     { columns: [7] },

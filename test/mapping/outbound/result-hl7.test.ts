@@ -10,6 +10,18 @@ function named(segments: readonly string[] | undefined, name: string): string[] 
 }
 
 describe("a stored order", () => {
+  test("has its status in the lab's words, where the profile has some, in each format", async () => {
+    const words = { status: { completed: "Terminé" } };
+    for (const format of ["oru", "ssu"] as const) {
+      const profile = await hl7Profile({ results: { words, format, send: ["completed", "failed"] } });
+      expect(named(segmentsOf(changed(), profile), "OBX|1|")[0]).toContain(
+        "|TX|CRYO-STATUS^Order status^L||Terminé|",
+      );
+      const failed = segmentsOf(changed({ state: "failed" }), profile);
+      expect(named(failed, "OBX|1|")[0]).toContain("|TX|CRYO-STATUS^Order status^L||Failed|");
+    }
+  });
+
   test("goes back as ORU^R01 with a group of OBX for its container", async () => {
     expect(segmentsOf(changed(), await hl7Profile())).toEqual([
       "MSH|^~\\&|CRYO|STORE|LIMS|NORTH|20261120130607+0000||ORU^R01^ORU_R01|CB0000000005|P|2.5.1||||||UNICODE UTF-8",
