@@ -93,6 +93,27 @@ profiles: { site-csv: { extends: builtin/csv-orders, results: { words: { operati
     });
   });
 
+  it("says so of the row about a refused order, and about a table that is refused whole", async () => {
+    const refused = row("C-1").replace(PATIENT.dateOfBirth, "1980").replace("V-1", "Ł-1");
+    const csv = {
+      name: "o.csv",
+      content: `${HEADER}\n${refused}\n`,
+      connector: "bench",
+      ...inSet("windows-1252"),
+    };
+    const { stdout, stderr } = await preview(csv);
+    expect(stderr).toBe("");
+    expect(stdout).toContain("column container_label holds a character that windows-1252 does not have");
+    const text = csv.text.replace(
+      "csv-orders, results: {",
+      "csv-orders, results: { columns: [status, input_file],",
+    );
+    const damaged = { ...csv, name: "Ł.csv", text, content: `${HEADER}\nC-1\n` };
+    expect((await preview(damaged)).stdout).toContain(
+      "column input_file holds a character that windows-1252",
+    );
+  });
+
   it("names a setting that no result can be written by, with status 3", async () => {
     const { status, stderr } = await preview({ ...HL7, ...inSet("utf-16le") });
     expect(status).toBe(3);

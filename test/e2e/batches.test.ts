@@ -49,8 +49,8 @@ async function previewed(site: Site, content: string) {
   const file = join(site.folder, "previewed.hl7");
   await writeFile(file, content);
   const argv = ["--config", site.configFile, "--json", "preview", file, "--connector", "hl7", "--show-phi"];
-  const { batchAnswer, messages } = JSON.parse((await runCli(argv)).stdout);
-  return { batchAnswer, single: messages.map(({ answer }: { answer: unknown }) => answer) };
+  const { fileAnswer, messages } = JSON.parse((await runCli(argv)).stdout);
+  return { fileAnswer, single: messages.map(({ answer }: { answer: unknown }) => answer) };
 }
 
 /** Lines without what no preview can know: the time, and our control ids. */
@@ -65,45 +65,45 @@ describe("a preview of a batch", () => {
 
   test.each(["all", "errors"] as const)("shows the batch that a drop folder answers with (%s)", (response) =>
     withFolderSite(response, async (site) => {
-      const { batchAnswer, single } = await previewed(site, content);
+      const { fileAnswer, single } = await previewed(site, content);
       expect(single).toEqual([null, null]);
-      expect(batchAnswer.fileName).toMatch(/^previewed\.hl7_CH/);
+      expect(fileAnswer.fileName).toMatch(/^previewed\.hl7_CH/);
       await site.start();
       await site.drop("hl7", "day.hl7", content);
       const { text } = await responseTo(site, "day.hl7");
-      expect(comparable(`${batchAnswer.text}\n`)).toEqual(comparable(text));
+      expect(comparable(`${fileAnswer.text}\n`)).toEqual(comparable(text));
     }),
   );
 
   test("that is refused as a whole shows that answer", () =>
     withFolderSite("all", async (site) => {
       const cut = batchOf([order("A-1")], 2);
-      const { batchAnswer } = await previewed(site, cut);
+      const { fileAnswer } = await previewed(site, cut);
       await site.start();
       await site.drop("hl7", "cut.hl7", cut);
       const { text } = await responseTo(site, "cut.hl7");
-      expect(comparable(`${batchAnswer.text}\n`)).toEqual(comparable(text));
+      expect(comparable(`${fileAnswer.text}\n`)).toEqual(comparable(text));
     }));
 
   test("shows single answers where the profile wants those", () =>
     withFolderSite(undefined, async (site) => {
-      const { batchAnswer, single } = await previewed(site, content);
-      expect(batchAnswer).toBeNull();
+      const { fileAnswer, single } = await previewed(site, content);
+      expect(fileAnswer).toBeNull();
       expect(single).toMatchObject([{ kind: "hl7" }, { kind: "hl7" }]);
     }));
 
   test("shows the frame that a connection answers with", () =>
     withMllpSite(undefined, async (port, site) => {
-      const { batchAnswer } = await previewed(site, content);
-      expect(batchAnswer.fileName).toBeNull();
+      const { fileAnswer } = await previewed(site, content);
+      expect(fileAnswer.fileName).toBeNull();
       const [answer = ""] = await exchange(port, content);
-      expect(comparable(`${batchAnswer.text}\n`)).toEqual(comparable(answer));
+      expect(comparable(`${fileAnswer.text}\n`)).toEqual(comparable(answer));
     }));
 
   test("shows what a connection answers to a message outside of any batch", () =>
     withMllpSite(undefined, async (port, site) => {
-      const { batchAnswer, single } = await previewed(site, order("A-1"));
-      expect(batchAnswer).toBeNull();
+      const { fileAnswer, single } = await previewed(site, order("A-1"));
+      expect(fileAnswer).toBeNull();
       const [answer = ""] = await exchange(port, order("A-1"));
       expect(comparable(`${single[0].text}\n`)).toEqual(comparable(answer));
     }));

@@ -55,7 +55,7 @@ type AnswerView = ReturnType<typeof showAnswer>;
 
 /** A preview as programs read it and people are shown, with patients' values masked. */
 export function viewOf(
-  { messages, problems, fileAnswer, personalHeadings, ...preview }: Preview,
+  { messages, problems, fileAnswer, fileProblem, personalHeadings, ...preview }: Preview,
   session: Session,
 ) {
   const viewOfAnswer = (answer: Answer | undefined) =>
@@ -92,6 +92,7 @@ export function viewOf(
       resultProblem: message.resultProblem ? withHint(message.resultProblem) : null,
     })),
     fileAnswer: viewOfAnswer(fileAnswer),
+    fileProblem: fileProblem ? withHint(fileProblem) : null,
   };
 }
 
@@ -120,16 +121,16 @@ function showAnswer(answer: Answer, personal: ReadonlySet<string>, mayShowPhi: b
 
 /** A preview for people. */
 function print(view: View, session: Session): void {
-  const { fileName, connector, profile, problems, counts, messages, fileAnswer } = view;
+  const { fileName, connector, profile, problems, counts, messages } = view;
   session.line(`${clean(fileName)} as connector ${connector} would read it (profile ${profile})`);
   if (problems.length > 0) {
     session.line(session.paint("red", "Nothing of the file would be taken:"));
     session.lines(problemLines(problems), 2);
-    if (fileAnswer) printFileAnswer(fileAnswer, session);
+    printFileAnswer(view, session);
     return;
   }
   for (const message of messages) printMessage(message, session);
-  if (fileAnswer) printFileAnswer(fileAnswer, session);
+  printFileAnswer(view, session);
   const more = Object.values(counts).reduce((sum, count) => sum + count, 0) - messages.length;
   session.line();
   if (more > 0) session.line(`… and ${counted(more, "more message")}: --limit shows more.`);
@@ -158,10 +159,7 @@ function printMessage(message: View["messages"][number], session: Session): void
     session.lines(["Calls:"], 4);
     session.lines(order.calls.flatMap(callLines), 6);
   }
-  if (resultProblem) {
-    session.lines([session.paint("red", "Its results would be parked:")], 2);
-    session.lines(problemLines([resultProblem]), 4);
-  }
+  if (resultProblem) printParked(resultProblem, session);
   if (answer) {
     session.lines([`Answer to the lab${placeOf(answer)}:`], 2);
     session.lines(answerLines(answer), 4);
@@ -187,7 +185,14 @@ const SAMPLE_TITLE = {
 /** What no preview can know. */
 const INVENTED = "example; what only the service knows is invented";
 
-function printFileAnswer(answer: AnswerView, session: Session): void {
+function printParked(problem: NonNullable<View["fileProblem"]>, session: Session): void {
+  session.lines([session.paint("red", "Its results would be parked:")], 2);
+  session.lines(problemLines([problem]), 4);
+}
+
+function printFileAnswer({ fileAnswer: answer, fileProblem }: View, session: Session): void {
+  if (fileProblem) printParked(fileProblem, session);
+  if (!answer) return;
   const lines = answerLines(answer);
   session.line();
   session.line(`One answer to the lab for the whole file${placeOf(answer)}:`);

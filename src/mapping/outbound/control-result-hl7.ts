@@ -99,7 +99,8 @@ function reportAnswer(
 /** How the order stands; what is known of its containers answers only a question for that. */
 function observeOrder({ control, order }: ControlAnswer, { profile, version, at }: Context): OutSegment[] {
   if (order === undefined) return [];
-  const settings = { timeZone: profile.results.timeZone, version, at, messageControlId: undefined };
+  const { timeZone, words } = profile.results;
+  const settings = { timeZone, words, version, at, messageControlId: undefined };
   if (control === "status") return observe(order, settings);
   const observations = new Observations(order, settings);
   observations.addOrder();

@@ -66,7 +66,11 @@ const SAMPLE_INSTANCE = "SAMPLE";
 export interface Answers {
   /** Each message, in their order, for the answer to batches as a whole. */
   add(message: IncomingMessage, mapped: MappedMessage): void;
-  /** What a message would get by itself; undefined when the profile sends nothing then, or batches are answered as a whole. */
+  /**
+   * What a message would get by itself; undefined when the profile sends nothing then, or batches are answered as a whole.
+   *
+   * @throws Failure RESULT_NOT_ENCODABLE where the character set of the results can't hold what it repeats; so do others
+   */
   answerTo(message: IncomingMessage, mapped: MappedMessage): Answer | undefined;
   /**
    * What its requests about earlier orders would get: when all are granted, and when there are no such orders. None where the
@@ -75,12 +79,9 @@ export interface Answers {
   controlAnswers(message: IncomingMessage, mapped: MappedMessage): readonly ControlSample[];
   /**
    * What each of its orders would be reported with once it is done, with an invented end; undefined where the profile doesn't
-   * send that. Or why its results would be parked: the character set of the results can't hold what they repeat.
+   * send that.
    */
-  resultsOf(
-    message: IncomingMessage,
-    mapped: MappedMessage,
-  ): { readonly results: readonly (Answer | undefined)[] } | { readonly problem: Problem };
+  resultsOf(message: IncomingMessage, mapped: MappedMessage): readonly (Answer | undefined)[];
   /** The one answer to batches; undefined where there is none, or the senders of all messages want none. */
   batchAnswer(problems: readonly Problem[]): Answer | undefined;
   /** The row about a table that is refused whole. */
@@ -217,8 +218,8 @@ export function createAnswers(
       const isReadable = message.content.kind !== "unreadable";
       const common = about(isReadable ? original : { ...original, text: undefined });
       if (verdict !== "accepted") {
-        const placerOrderNumber = mapped.placerOrderNumber ?? mapped.orderNumbers?.[0];
-        return compose({ ...common, kind: verdict, problems, placerOrderNumber, asRead: mapped.asRead });
+        const { placerOrderNumber, asRead } = mapped;
+        return compose({ ...common, kind: verdict, problems, placerOrderNumber, asRead });
       }
       const accepted = orders.map(toOutcomeOrder);
       return compose({ ...common, kind: "acknowledged", orders: accepted, isDuplicate: false });
@@ -226,17 +227,10 @@ export function createAnswers(
     controlAnswers: controlSamples,
     resultsOf: (message, mapped) => {
       const common = about({ ...answered(message, mapped), fileName }, SAMPLE_RESULT_CONTROL_ID);
-      try {
-        const results = mapped.orders.map((order, index) => {
-          const example = exampleEnd(order, toOutcomeOrder(order, index), surfaceOf(order.facilityId), now);
-          return compose({ ...common, kind: "changed", order: example });
-        });
-        controlSamples(message, mapped);
-        return { results };
-      } catch (error) {
-        if (!(error instanceof Failure) || error.code !== "RESULT_NOT_ENCODABLE") throw error;
-        return { problem: { code: error.code, place: message.place, message: error.message } };
-      }
+      return mapped.orders.map((order, index) => {
+        const example = exampleEnd(order, toOutcomeOrder(order, index), surfaceOf(order.facilityId), now);
+        return compose({ ...common, kind: "changed", order: example });
+      });
     },
     batchAnswer: (problems) => {
       if (profile.format !== "hl7" || !outline || response === "none") return undefined;

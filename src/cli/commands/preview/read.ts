@@ -61,6 +61,8 @@ export interface Preview {
   readonly messages: readonly PreviewMessage[];
   /** The one answer to the file: where batches are answered as a whole, or a table is refused whole. */
   readonly fileAnswer: Answer | undefined;
+  /** Why that would be parked. */
+  readonly fileProblem: Problem | undefined;
   /** Answers and states that the lab does not hear of, since `results.send` lacks them. */
   readonly unsent: readonly string[];
   /** Headings of CSV results under which a patient's values stand. */
@@ -132,10 +134,9 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
       answers.add(message, mapped);
       if (messages.length >= limit) continue;
       const { header, orders, controlRequests = [] } = mapped;
-      const later = answers.resultsOf(message, mapped);
-      const resultProblem = "problem" in later ? later.problem : undefined;
-      // Rows have no other character set to go out in, as answers in HL7 have.
-      const isParked = profile.format === "csv" && resultProblem !== undefined;
+      const later = orParked(message.place, () => answers.resultsOf(message, mapped));
+      const decided = orParked(message.place, () => answers.controlAnswers(message, mapped));
+      const atOnce = orParked(message.place, () => answers.answerTo(message, mapped));
       messages.push({
         place: message.place,
         messageControlId: header?.messageControlId,
@@ -146,29 +147,40 @@ async function previewOf(source: Source, limit: number, session: Session): Promi
         orders: orders.map((order, n) => ({
           order,
           calls: planCalls(order, service, wayOfFacility(config, order.facilityId)),
-          result: "results" in later ? later.results[n] : undefined,
+          result: later.made?.[n],
         })),
-        answer: isParked ? undefined : answers.answerTo(message, mapped),
-        controlAnswers: resultProblem ? [] : answers.controlAnswers(message, mapped),
-        resultProblem,
+        answer: atOnce.made,
+        controlAnswers: decided.made ?? [],
+        resultProblem: atOnce.problem ?? later.problem ?? decided.problem,
       });
     }
   }
   const isRefusedWhole = content.problems.length > 0 || (format.isWholeFile && counts.refused > 0);
   if (isRefusedWhole && content.problems.length === 0) tally.refuseWhole();
+  const refusal = orParked("file", () => (isRefusedWhole ? answers.refusal(tally.problems) : undefined));
   return {
     fileName,
     connector: connector.name,
     profile: profile.name,
     problems: content.problems,
     messages: isRefusedWhole ? messages.map(withoutAnswers) : messages,
-    fileAnswer:
-      (isRefusedWhole ? answers.refusal(tally.problems) : undefined) ?? answers.batchAnswer(content.problems),
+    fileAnswer: refusal.made ?? answers.batchAnswer(content.problems),
+    fileProblem: refusal.problem,
     unsent: answers.unsent,
     personalHeadings: personalHeadings(profile),
     counts,
     isWholeFile: format.isWholeFile,
   };
+}
+
+/** What was made for the lab, or why it would be parked: the character set of the results can't hold what it repeats. */
+function orParked<T>(place: string, make: () => T): { readonly made?: T; readonly problem?: Problem } {
+  try {
+    return { made: make() };
+  } catch (error) {
+    if (!(error instanceof Failure) || error.code !== "RESULT_NOT_ENCODABLE") throw error;
+    return { problem: { code: error.code, place, message: error.message } };
+  }
 }
 
 /** Nothing would be made of it, since all of its file is refused. */
