@@ -10,7 +10,7 @@ import type { CsvProfile } from "../profile/profile.ts";
 import type { Reading, ValueRule } from "../profile/value.ts";
 import type { ReadControl } from "./control-hl7.ts";
 import { readCode, readContainers, readDate, readName, readRow } from "./csv-codes.ts";
-import type { Draft } from "./draft.ts";
+import { type Draft, LABELS_PER_ORDER } from "./draft.ts";
 import { finishAll, type MappedMessage, type MapperSettings, refuse } from "./mapped-message.ts";
 import { findUnfit, keptIfFit } from "./unfit.ts";
 
@@ -48,20 +48,29 @@ function mapOrderRows(rows: readonly CsvRow[], profile: CsvProfile, settings: Ma
   const place = rows.length === 1 ? `line ${first.line}` : `lines ${first.line}-${rows.at(-1)?.line}`;
   const mapped = finishAll([draft], profile, () => viewCsv(rows), finish, place);
   const number = fitValue(draft.placerOrderNumber);
-  const asRead = readAs(draft, mapped.orders);
+  const asRead = readAs(draft, mapped.orders, settings);
   return number === undefined ? { ...mapped, asRead } : { ...mapped, asRead, placerOrderNumber: number };
 }
 
-/** What was read of an order, for the rows that say what becomes of it; labels are those that the site's module leaves. */
-function readAs({ operation, facility, subject, containers }: Draft, orders: readonly Order[]): OrderAsRead {
-  const code = fitValue(subject.code);
+/**
+ * What was read of an order, for the rows that say what becomes of it; labels are those that the site's module leaves. What
+ * its rows disagree about is nobody's, and labels that are too many are a list that was taken for an order.
+ */
+function readAs(
+  { operation, facility, subject, containers, problems }: Draft,
+  orders: readonly Order[],
+  { labelsPerOrder = LABELS_PER_ORDER }: MapperSettings,
+): OrderAsRead {
+  const agreed = (reading: Reading) => (problems.length === 0 ? fitValue(reading) : undefined);
+  const code = agreed(subject.code);
   const taken = orders.flatMap((order) => order.containers.map(({ label }) => label));
-  const read = containers.flatMap(({ label }) => fitValue(label) ?? []);
+  const read = containers.length > labelsPerOrder ? [] : containers.map(({ label }) => fitValue(label));
+  const labels = (orders.length > 0 ? taken : read).filter((label) => label !== undefined);
   return {
-    operation: fitValue(operation),
-    facilityCode: fitValue(facility),
+    operation: agreed(operation),
+    facilityCode: agreed(facility),
     subjectCode: code === undefined ? undefined : phi(code),
-    labels: [...new Set(orders.length > 0 ? taken : read)],
+    labels: [...new Set(labels)],
   };
 }
 

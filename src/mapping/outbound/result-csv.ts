@@ -16,8 +16,8 @@ import { inLabWords, labPlace, labWords, problemInWords } from "./reasons.ts";
 export type CsvResultRow = Readonly<Record<string, string>>;
 
 /**
- * The rows that report an outcome to the lab: one per container, and one for an order, a message or a file without any. Empty when
- * the profile does not send it. `status` is the order's state, or `refused`, or `waiting` for one that no order
+ * The rows that report an outcome to the lab: one per container, and one for an order, a message or a file without any.
+ * Empty when the profile does not send it. `status` is the order's state, or `refused`, or `waiting` for one that no order
  * could be made of yet, or `duplicate` for a repeat that was recognised; all of it in the profile's words. The file makes
  * values safe for spreadsheets. In `error`, which people read, characters that the file's character set doesn't have are
  * spelled.

@@ -89,6 +89,23 @@ describe("the rows of a CSV order", () => {
     expect(mapped).toMatchObject({ verdict: "refused", placerOrderNumber: "A-1" });
   });
 
+  test("say what was read of an order that is refused, and nothing that they disagree about", async () => {
+    const wrong = { ...ROW, date_of_birth: "1980" };
+    const read = async (...rows: Readonly<Record<string, string>>[]) => {
+      const { asRead } = mapOne(await csvProfile(), csvMessage(rows));
+      return { ...asRead, subjectCode: asRead?.subjectCode?.reveal() };
+    };
+    const both = [wrong, { ...wrong, container_label: "V-2" }, { ...wrong, container_label: "" }] as const;
+    const known = { operation: "STORE", facilityCode: "NORTH", subjectCode: "S-1" };
+    expect(await read(...both)).toEqual({ ...known, labels: ["V-1", "V-2"] });
+    expect(await read(both[0], { ...both[1], subject_code: "S-2" })).toEqual({
+      ...{ operation: undefined, facilityCode: undefined, subjectCode: undefined },
+      labels: ["V-1", "V-2"],
+    });
+    const list = Array.from({ length: 501 }, (_, n) => ({ ...ROW, container_label: `V-${n}` }));
+    expect(await read(...list)).toEqual({ ...known, labels: [] });
+  });
+
   test("are no input for an HL7 profile, nor the reverse", async () => {
     const mapped = mapOne(await csvProfile(), hl7Message("MSH|^~\\&|"));
     expect(mapped.problems[0]).toMatchObject({
