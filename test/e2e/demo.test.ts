@@ -71,7 +71,9 @@ describe("cryobridge demo --exit-when-done", () => {
 
   test("says at the end what waits for a code, and doesn't wait for it", () => {
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}waiting +1 for the facility EAST /));
-    expect([...results.values()].filter((text) => text.includes("BX-921,STORE,B-9921,BX-921-1,waiting,"))).toHaveLength(1);
+    expect(
+      [...results.values()].filter((text) => text.includes("BX-921,STORE,B-9921,BX-921-1,waiting,")),
+    ).toHaveLength(1);
   });
 
   test("leaves a result of each sample order in the folder out", async () => {
