@@ -224,6 +224,19 @@ describe("a claim", () => {
       expect(await claimBatch(pool, second?.batch as number, ME)).toHaveLength(1);
     }));
 
+  test("of a job that comes again takes no lost call that was not handed over since", () =>
+    withLedger(async ({ pool }) => {
+      const [id] = await commitOrders(pool, ["S"]);
+      const [due] = await handOver(pool);
+      const batch = due?.batch as number;
+      const [order] = await claimBatch(pool, batch, DEAD);
+      await intend(pool, id as number, order?.fence as number);
+      await loseWorker(pool, DEAD);
+      expect(await claimBatch(pool, batch, ME)).toEqual([]);
+      const again = await handOverUnreconciled(pool);
+      expect(await claimBatch(pool, again?.batch as number, ME)).toHaveLength(1);
+    }));
+
   test("is given to one of many workers", () =>
     withLedger(async ({ pool }) => {
       await commitOrders(pool, ["S"]);

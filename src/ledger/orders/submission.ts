@@ -6,7 +6,8 @@ import { insertOrderOutcomes } from "./change.ts";
 import { type Intent, type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "./row.ts";
 
 /**
- * $1 batch, $2 the worker. Nothing is returned for a stale job or orders in other hands. To look for a lost call
+ * $1 batch, $2 the worker. Nothing is returned for a stale job or orders in other hands: an order whose lost call is looked for
+ * is there only where it was handed over again, since its lane may have another one in hand by now. To look for a lost call
  * is no further attempt: what is tried after it has failed no more often. Index: orders_batch.
  */
 const CLAIM = `
@@ -17,7 +18,7 @@ update orders o
        handed_over_at = null,
        attempts = o.attempts + case when o.intent is null then 1 else 0 end
  where o.batch = $1
-   and (o.state = 'queued' or (o.state = 'submitting' and o.owner is null))
+   and (o.state = 'queued' or (o.state = 'submitting' and o.owner is null and o.handed_over_at is not null))
 returning ${ORDER_COLUMNS}`;
 
 /**

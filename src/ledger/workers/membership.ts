@@ -256,6 +256,8 @@ class Member implements Membership {
       options: SESSION,
       connectionTimeoutMillis: ANSWER_WITHIN_MS,
       query_timeout: ANSWER_WITHIN_MS,
+      // A heartbeat and the locks of several connectors may be asked for at the same time.
+      pipeline: true,
     });
     client.on("error", () => undefined);
     try {
