@@ -57,14 +57,19 @@ function openPostgres(pool: pg.Pool): QueuePlace {
     name: string,
     options: object,
     { withBlockingConnection = false }: { readonly withBlockingConnection?: boolean } = {},
-  ) => new PostgresQueueBackend(connection, name, options as never, withBlockingConnection);
+  ) => {
+    const made = new PostgresQueueBackend(connection, name, options as never, withBlockingConnection);
+    // A worker that ended would close the session of all: those that still listen on it would wait for ever.
+    made.close = () => made.disconnectBlocking();
+    return made;
+  };
   return {
     options: { connection: pool },
     backend: create,
     // It is the ledger's server: what is wrong with it is said of the ledger.
     isUp: () => true,
     findRisks: async () => [],
-    close: () => {},
+    close: () => void connection.close(),
   };
 }
 

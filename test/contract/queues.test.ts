@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
 import type { QueueBackend } from "../../src/jobs/queue-place.ts";
-import { type JobQueues, openQueues } from "../../src/jobs/queues.ts";
+import { type JobQueues, openQueues, QUEUE_NAMES } from "../../src/jobs/queues.ts";
 import { openPool } from "../../src/ledger/database.ts";
 import { eventually } from "../support/eventually.ts";
 import { machineHas } from "../support/needs.ts";
@@ -270,6 +270,20 @@ describe.concurrent.each(SERVERS)("job queues on $name", ({ isThere, withServer,
       await begun.promise;
       await queues.close(60_000);
       expect(isDone).toBe(true);
+    }),
+  );
+
+  test.runIf(isThere)("end by themselves when nothing is in hand, and don't use the deadline up", () =>
+    withServer(async ({ open }) => {
+      const queues = await open(["lims", "bench"]);
+      for (const name of QUEUE_NAMES) await queues.work(name, 1, async () => undefined);
+      const over = new AbortController();
+      const late = systemClock.sleep(30_000, over.signal).then(
+        () => "late",
+        () => "late",
+      );
+      expect(await Promise.race([queues.close(60_000).then(() => "ended"), late])).toBe("ended");
+      over.abort();
     }),
   );
 
