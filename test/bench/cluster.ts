@@ -66,6 +66,7 @@ export async function benchCluster(count: number): Promise<BenchReport> {
           "simulator",
           "all but it",
           "cores",
+          "idle ms/s",
         ],
         ...runs.map((each) => [
           ...[each.queue, each.workers, each.perSecond, each.daemons, each.postgres, each.redis],
@@ -85,8 +86,8 @@ export async function benchCluster(count: number): Promise<BenchReport> {
 const costOf = ({ daemons, postgres, redis }: Run) => daemons + postgres + redis;
 
 /**
- * What other machines can do at most, by the costs of the run with the most workers, with the service elsewhere: orders/s are
- * the cores' time by the cost of an order, and no worker does more than one core gives it.
+ * What other machines can do at most, by the costs of the run with the most workers (of one worker: its own), with the service
+ * elsewhere: orders/s are the cores' time by the cost of an order, and no worker does more than one core gives it.
  */
 function modelOf(runs: readonly Run[]): (string | number)[][] {
   const most = runs.filter(({ workers }) => workers === Math.max(...WORKERS));
@@ -95,9 +96,10 @@ function modelOf(runs: readonly Run[]): (string | number)[][] {
     ...most.flatMap((each) =>
       CORES.map((cores) => {
         const share = each.daemons / costOf(each);
+        const alone = runs.find(({ queue, workers }) => queue === each.queue && workers === 1) ?? each;
         return [
           ...[each.queue, cores, (cores * 1_000) / costOf(each), Math.ceil(cores * share)],
-          Math.min(1_000 / each.daemons, (cores * 1_000) / costOf(each)),
+          Math.min(1_000 / alone.daemons, (cores * 1_000) / costOf(alone)),
         ];
       }),
     ),
