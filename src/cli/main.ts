@@ -4,6 +4,9 @@ import { EXIT } from "./exit-status.ts";
 import { flush, type Io, type Output } from "./io.ts";
 import { run } from "./run.ts";
 
+// What a package is going to drop some day is for whoever updates it; a daemon's log has one JSON document a line.
+process.noDeprecation = true;
+
 process.exit(await main());
 
 async function main(): Promise<number> {
