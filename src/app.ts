@@ -236,6 +236,7 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
     ...{ pool: ledger.pool, logger, worker: membership },
     onWentBack: options.onFatal,
   });
+  membership.watch(epoch);
 
   const service = openService(
     config,

@@ -6,13 +6,7 @@ import type { Logger } from "../core/logger.ts";
 import { compareDue } from "../jobs/reconcile/compare.ts";
 import { WORD } from "../jobs/reconcile/reconcile.ts";
 import { findLastCall, findWithoutCall } from "../ledger/restored/comparisons.ts";
-import {
-  compareAlone,
-  decideWentBack,
-  type Epoch,
-  findLedgerEpoch,
-  startEpoch,
-} from "../ledger/restored/epoch.ts";
+import { decideWentBack, type Epoch, findLedgerEpoch, startEpoch } from "../ledger/restored/epoch.ts";
 import { readEpochFile } from "../ledger/restored/epoch-file.ts";
 import { enterRestored, isUncompared } from "../ledger/restored/restore.ts";
 import type { Membership } from "../ledger/workers/membership.ts";
@@ -26,7 +20,7 @@ import { startLoop } from "./side-loops.ts";
  *
  * @throws Failure LEDGER_EPOCH_UNUSABLE
  */
-export function openEpoch(
+export async function openEpoch(
   { epochFile }: Config,
   deps: {
     readonly pool: pg.Pool;
@@ -36,27 +30,31 @@ export function openEpoch(
     readonly onWentBack: (failure: Failure) => void;
   },
 ): Promise<Epoch> {
-  const { pool, logger, worker } = deps;
-  return compareAlone(pool, async () => {
-    const file = await readEpochFile(epochFile);
-    const found = await findLedgerEpoch(pool);
-    const wentBack = decideWentBack(found, file, await hasAnotherCompared(pool, worker.id));
+  const { pool, worker } = deps;
+  const file = await readEpochFile(epochFile);
+  const found = await findLedgerEpoch(pool);
+  const wentBack = decideWentBack(found, file, await hasAnotherCompared(pool, worker.id));
+  if (wentBack) {
     const epoch = file?.ledger === found.ledger ? file.epoch : 0;
-    const entered =
-      wentBack && (await enterRestored(pool, { ...wentBack, epoch, restores: file?.restores ?? 0 }));
-    if (entered) {
-      logger.warn(
-        { why: wentBack.text, openOrders: entered.open },
-        "the ledger is an older copy (restored): nothing is submitted until each open order was compared with the service",
-      );
-    }
-    const now = { ...found, ...(entered && { epoch: entered.epoch, restores: entered.restores }) };
-    const counting = startEpoch({ ...deps, file: epochFile, now });
-    // A copy that was made while nothing worked is known by this start already.
-    await counting.advance();
-    await noteCompared(pool, worker.id);
-    return counting;
-  });
+    await enter({ ...wentBack, epoch, restores: file?.restores ?? 0, after: found.restores }, deps);
+  }
+  const counting = startEpoch({ ...deps, file: epochFile, now: await findLedgerEpoch(pool) });
+  // A copy that was made while nothing worked is known by this start already.
+  await counting.advance();
+  await noteCompared(pool, worker.id);
+  return counting;
+}
+
+async function enter(
+  noticed: Parameters<typeof enterRestored>[1],
+  { pool, logger }: { readonly pool: pg.Pool; readonly logger: Logger },
+): Promise<void> {
+  const entered = await enterRestored(pool, noticed);
+  if (!entered) return;
+  logger.warn(
+    { why: noticed.text, openOrders: entered.open },
+    "the ledger is an older copy (restored): nothing is submitted until each open order was compared with the service",
+  );
 }
 
 export interface RestoredDeps {
@@ -86,8 +84,9 @@ export interface RestoredWatch {
   /** False while open orders are still to be compared with the service. */
   maySubmit(): Promise<boolean>;
   /**
-   * Has the service's newest requests checked, once in a run and before the first order is submitted: what was made there by
-   * a call that the ledger doesn't know of shows that it went back, though the file beside it went back as well.
+   * Has the service's newest requests checked, before the first order that is submitted under the worker's number: what was
+   * made there by a call that the ledger doesn't know of shows that it went back, though the file beside it went back as well. A
+   * worker has another number once its database was restarted, or is another one that may lack the latest commits.
    *
    * @throws Failure LEDGER_WENT_BACK when that was just found; those of the reads while the service can't be read
    */
@@ -97,7 +96,7 @@ export interface RestoredWatch {
 
 /** Begins to compare a ledger that may be an older copy with the service. */
 export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch {
-  const { clock, logger, pool, epoch } = deps;
+  const { clock, pool, epoch, worker } = deps;
   const stopping = new AbortController();
   const { signal } = stopping;
   const settings = {
@@ -105,24 +104,23 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
     wayOf: (facilityId: number) => wayOfFacility(config, facilityId),
     firstPollMs: config.service.polling.firstMs,
   };
-  let isChecked = false;
+  /** The worker's number when it was checked, and when it was noted that the ledger is no older copy. */
+  let checkedAs: number | undefined;
+  let notedAs = worker.id;
   let checking: Promise<void> | undefined;
   let checkedAt = Number.NEGATIVE_INFINITY;
   let countedAt = clock.monotonic();
 
   const check = async () => {
     checkedAt = clock.monotonic();
+    const { id } = worker;
+    const { restores: after } = await findLedgerEpoch(pool);
     const text = await findForgottenCall(config, deps, signal);
     if (text !== undefined) {
-      const entered = await enterRestored(pool, { text, epoch: 0, restores: 0 });
-      logger.warn(
-        { why: text, openOrders: entered.open },
-        "the ledger is an older copy (restored): nothing is submitted until each open order was compared with the service",
-      );
-      epoch.noteRestores(entered.restores);
+      await enter({ text, epoch: 0, restores: 0, after }, deps);
       await epoch.advance();
     }
-    isChecked = true;
+    checkedAs = id;
     deps.onProgress();
     if (text !== undefined)
       throw new Failure(
@@ -132,21 +130,24 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
   };
 
   const requireNewestKnown = async () => {
-    if (isChecked) return;
-    checking ??= check().finally(() => {
-      checking = undefined;
-    });
-    await checking;
+    while (checkedAs !== worker.id) {
+      checking ??= check().finally(() => {
+        checking = undefined;
+      });
+      await checking;
+    }
   };
 
   const round = async (signal: AbortSignal) => {
     if (clock.monotonic() - countedAt >= COUNT_EVERY_MS) {
       countedAt = clock.monotonic();
       await epoch.advance();
-      await noteCompared(pool, deps.worker.id);
     }
+    const { id } = worker;
+    if (notedAs !== id) await noteCompared(pool, id);
+    notedAs = id;
     if (!deps.mayCall()) return false;
-    if (!isChecked && clock.monotonic() - checkedAt >= CHECK_AGAIN_MS) await requireNewestKnown();
+    if (checkedAs !== id && clock.monotonic() - checkedAt >= CHECK_AGAIN_MS) await requireNewestKnown();
     if ((await compareDue({ ...deps, settings }, signal)) > 0) deps.onProgress();
     return false;
   };

@@ -250,6 +250,26 @@ describe.concurrent("after the ledger was restored from an older copy", () => {
       await fourth.stop();
     }));
 
+  test("it is noticed so by a worker that enters anew while it runs, though others have raised the ledger's number since", () =>
+    withSite({}, async (site) => {
+      await site.start();
+      const { tables, sequences } = await copyLedger(site.pool);
+      await site.drop("hl7", "a.hl7", order("A"));
+      await isAt(site, "A", ["completed"]);
+      const change = (table: string, values: Readonly<Record<string, unknown>>) => {
+        const rows: object[] = JSON.parse(tables.get(table) ?? "[]");
+        return [table, JSON.stringify(rows.map((row) => ({ ...row, ...values })))] as const;
+      };
+      const raised = change("ledger", { epoch: 1_000_000 });
+      const ended = change("workers", { ended_at: new Date(), ended_as: "lost" });
+      await restoreLedger(site.pool, { tables: new Map([...tables, raised, ended]), sequences });
+      await site.drop("hl7", "b.hl7", order("B"));
+      const restored = await eventually(() => findRestored(site.pool));
+      expect(restored?.by).toContain("and the ledger knows of no such call");
+      await isAt(site, "B", ["completed"]);
+      expect(made(site, "S-B")).toHaveLength(1);
+    }));
+
   test.each(WAYS)(
     "an order that was open in the copy and is at the service by now is not sent again where the file beside it went back as well: %s %s %s",
     (surface, operation, correlation) =>

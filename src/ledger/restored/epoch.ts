@@ -23,8 +23,13 @@ export interface Epoch {
   keep(epoch: number): Promise<void>;
   /** Raises the number by itself and keeps it. @throws Failure those of both, and LEDGER_UNAVAILABLE */
   advance(): Promise<void>;
-  /** How often the ledger was found to be an older copy: the file has it from the next write on. */
-  noteRestores(restores: number): void;
+  /**
+   * Begins a look at the ledger, as a heartbeat takes. What the returned function is given then is compared with what was known
+   * when the look began, and kept: another worker may raise the number of a ledger that was put back past the one known here.
+   *
+   * @throws Failure LEDGER_WENT_BACK, by the returned function
+   */
+  look(): (seen: Pick<EpochRecord, "epoch" | "restores">) => void;
 }
 
 export interface EpochDeps {
@@ -40,7 +45,7 @@ const RAISE = "update ledger set epoch = epoch + 1 returning epoch";
 
 /** Begins to count. */
 export function startEpoch({ pool, file, now, onWentBack }: EpochDeps): Epoch {
-  /** The highest number that was committed for certain. */
+  /** The highest number that was committed for certain, by whichever worker. */
   let committed = now.epoch;
   let restores = now.restores;
   /** The highest number that the file has. */
@@ -54,12 +59,29 @@ export function startEpoch({ pool, file, now, onWentBack }: EpochDeps): Epoch {
     const [row] = rows;
     if (!row) throw new RangeError("the ledger has no identity; its migrations did not run");
     if (row.epoch > before) return row.epoch;
-    const failure = new Failure(
-      "LEDGER_WENT_BACK",
-      `the ledger was at ${before}, and is at ${row.epoch - 1} now`,
-    );
+    throw wentBack(`the ledger was at ${before}, and is at ${row.epoch - 1} now`);
+  };
+
+  const wentBack = (text: string): Failure => {
+    const failure = new Failure("LEDGER_WENT_BACK", text);
     onWentBack(failure);
-    throw failure;
+    return failure;
+  };
+
+  const look = () => {
+    const before = { epoch: committed, restores };
+    return (seen: typeof before) => {
+      if (seen.epoch < before.epoch)
+        throw wentBack(`the ledger was at ${before.epoch}, and is at ${seen.epoch} now`);
+      if (seen.restores < before.restores)
+        throw wentBack(`the ledger knew of ${before.restores} restores, and knows of ${seen.restores} now`);
+      if (seen.restores > restores) {
+        restores = seen.restores;
+        kept = Number.NEGATIVE_INFINITY;
+      }
+      // A file that can't be written keeps the next call from leaving, and says so then.
+      keep(seen.epoch).catch(() => undefined);
+    };
   };
 
   const write = async () => {
@@ -86,10 +108,7 @@ export function startEpoch({ pool, file, now, onWentBack }: EpochDeps): Epoch {
     raise,
     keep,
     advance: async () => keep(await inTransaction(pool, raise)),
-    noteRestores: (count) => {
-      restores = count;
-      kept = Number.NEGATIVE_INFINITY;
-    },
+    look,
   };
 }
 
@@ -100,19 +119,6 @@ export async function findLedgerEpoch(pool: pg.Pool): Promise<EpochRecord> {
   const [found] = await list<EpochRecord>(pool, LEDGER);
   if (!found) throw new RangeError("the ledger has no identity; its migrations did not run");
   return found;
-}
-
-/** Workers compare one after the other, by this lock; what is done meanwhile may take a while. */
-const COMPARE = `
-set local idle_in_transaction_session_timeout = 0;
-select pg_advisory_xact_lock(7264004)`;
-
-/** Does the work while no other worker of the ledger does its own. */
-export function compareAlone<T>(pool: pg.Pool, work: () => Promise<T>): Promise<T> {
-  return inTransaction(pool, async (client) => {
-    await client.query(COMPARE);
-    return work();
-  });
 }
 
 /** How it was noticed that the ledger went back. */
@@ -126,13 +132,14 @@ export interface WentBack {
 /**
  * Compares a ledger with the file beside it. Before a call leaves, the number is raised in the ledger first and in the file
  * then: a ledger with a lower number than the file's lacks what was committed since. One with a higher number has merely
- * outlived its file, by a crash between the two.
+ * outlived its file, by a crash between the two. One that was found to be an older copy since the file was written has been seen
+ * to by another worker: what the file knows of it was before that.
  *
  * @param file undefined where there is none: a ledger that made calls had one
  * @param isKnown whether another worker that lives has compared it: then this one merely comes to it
  */
 export function decideWentBack(
-  ledger: Pick<EpochRecord, "ledger" | "epoch">,
+  ledger: Pick<EpochRecord, "ledger" | "epoch" | "restores">,
   file: EpochRecord | undefined,
   isKnown: boolean,
 ): WentBack | undefined {
@@ -148,6 +155,8 @@ export function decideWentBack(
       forgottenSince: file.since,
     };
   }
-  if (file.epoch <= ledger.epoch) return undefined;
+  if (file.restores > ledger.restores)
+    return { text: `it knows of ${ledger.restores} restores, and its epoch file of ${file.restores}` };
+  if (file.restores < ledger.restores || file.epoch <= ledger.epoch) return undefined;
   return { text: `it is at ${ledger.epoch}, and its epoch file at ${file.epoch}` };
 }

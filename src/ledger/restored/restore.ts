@@ -40,7 +40,7 @@ select l.restored_at as at, l.restored_by as by, l.forgotten_since as "forgotten
 
 /**
  * What the ledger knows last is as old as the copy. $1 epoch at least, $2 restores before, at least, $3 how it was noticed,
- * $4 since when facts are missing at the latest.
+ * $4 since when facts are missing at the latest, $5 restores when that was noticed.
  */
 const ENTER = `
 update ledger
@@ -57,6 +57,7 @@ update ledger
        restore_lifted_at = null,
        -- A mark of ours that no order has then proves that the ledger went back once more.
        mark_prefix = random_code(4)
+ where restores = $5
 returning epoch, restores`;
 
 /** Every id that people and other systems see comes from one of these. $1 by how much. */
@@ -104,8 +105,9 @@ export async function findRestored(pool: pg.Pool): Promise<Restored | undefined>
  * each open order is to be compared with the service before anything is submitted, and what the service is known to have is
  * asked about.
  *
- * @param noticed `epoch` and `restores` as the file has them, 0 without one; the ledger's own, if higher, count
- * @returns the ledger's epoch and count of restores from now on
+ * @param noticed `epoch` and `restores` as the file has them, 0 without one; the ledger's own, if higher, count; and `after` how
+ * many restores the ledger itself knew of when it was noticed
+ * @returns the ledger's epoch and count of restores from now on; undefined when another worker was first, and nothing was done
  */
 export async function enterRestored(
   pool: pg.Pool,
@@ -114,18 +116,20 @@ export async function enterRestored(
     readonly forgottenSince?: Date | undefined;
     readonly epoch: number;
     readonly restores: number;
+    readonly after: number;
   },
-): Promise<{ readonly epoch: number; readonly restores: number; readonly open: number }> {
+): Promise<{ readonly epoch: number; readonly restores: number; readonly open: number } | undefined> {
   return inTransaction(pool, async (client) => {
-    const { epoch, restores, text, forgottenSince } = noticed;
+    const { epoch, restores, text, forgottenSince, after } = noticed;
     const entered = await client.query<{ epoch: number; restores: number }>(ENTER, [
       epoch,
       restores,
       text,
       forgottenSince ?? null,
+      after,
     ]);
     const now = entered.rows[0];
-    if (!now) throw new RangeError("the ledger has no identity; its migrations did not run");
+    if (!now) return undefined;
     await client.query(JUMP_SEQUENCES, [GAP * now.restores]);
     await client.query(JUMP_RESULT_NUMBERS, [FILE_GAP * now.restores]);
     const marked = await client.query<{ restored_open: number }>(MARK_OPEN);

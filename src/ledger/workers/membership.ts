@@ -4,6 +4,7 @@ import type { Logger } from "../../core/logger.ts";
 import type { ServiceNews } from "../../core/service-outage.ts";
 import type { DatabaseConnection } from "../database.ts";
 import { asLedgerFailure } from "../database-failures.ts";
+import type { Epoch } from "../restored/epoch.ts";
 import {
   endWorker,
   HEARTBEAT,
@@ -21,7 +22,10 @@ import {
  * whose lock is gone is dead, and others take over within seconds what it had in hand.
  */
 export interface Membership {
-  /** As the owner of orders in hand. Another one after it was taken for dead. */
+  /**
+   * As the owner of orders in hand. Another one after it was taken for dead, and once the database was restarted or is another
+   * one: what it may have lost of the latest commits, it may give again.
+   */
   readonly id: number;
   /**
    * Whether nobody can have taken over yet: to be asked right before a call or a message leaves. It is not while the database
@@ -34,6 +38,8 @@ export interface Membership {
   readonly workers: number;
   /** From now on it may become the leader: it is ready to do what the leader does. */
   mayLead(): void;
+  /** From now on each heartbeat looks how far the ledger has come. */
+  watch(epoch: Pick<Epoch, "look">): void;
   /** Calls back with what each heartbeat says of the service, and at once with the latest, until the returned function is called. */
   onNews(listener: (news: ServiceNews) => void): () => void;
   /** Tells the leader that something may have become due. Cheap, however often it is called. */
@@ -76,6 +82,11 @@ const WORK_LOCK = 7_264_003;
  */
 const SESSION =
   "-c tcp_keepalives_idle=2 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=2 -c synchronous_commit=off -c search_path=cryobridge,public";
+/** Another one after a restart, a failover, and where the database was made anew. */
+const FIND_RUN = `
+select concat_ws(' ', extract(epoch from pg_postmaster_start_time()), d.oid) as run
+  from pg_database d
+ where d.datname = current_database()`;
 /** Also names the session, so that it is known again when it lives on behind a broken connection; $1 the worker. */
 const TRY_LOCK = `
 select pg_try_advisory_lock(${WORKER_LOCK}, $1) as "isOurs", a.pid, a.backend_start::text as since
@@ -87,6 +98,8 @@ select pg_terminate_backend(a.pid)
   from pg_stat_activity a
  where a.pid = $1
    and a.backend_start = $2::timestamptz`;
+
+const NEVER = { monotonic: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
 
 /** A session of the database server's. */
 interface Session {
@@ -113,11 +126,14 @@ class Member implements Membership {
   readonly #locks = new Set<string>();
   readonly #listeners = new Set<(news: ServiceNews) => void>();
   #id = 0;
+  /** Which run of the server it entered in; undefined where it isn't among the workers (any more). */
+  #run: string | undefined;
+  #epoch: Pick<Epoch, "look"> | undefined;
   #session: Session | undefined;
   #former: Session | undefined;
   #said: Heartbeat | undefined;
   /** When the latest heartbeat that was answered was sent, by both clocks: one stands still while a machine sleeps, one may jump. */
-  #sentAt = { monotonic: Number.NEGATIVE_INFINITY, wall: Number.NEGATIVE_INFINITY };
+  #sentAt = NEVER;
   #beating: Promise<void> = Promise.resolve();
   #endBeat = () => {};
   #wake: NodeJS.Timeout | undefined;
@@ -148,7 +164,6 @@ class Member implements Membership {
   }
 
   async join(): Promise<void> {
-    this.#id = await this.#register();
     try {
       this.#session = await this.#attach();
       await this.#beat(this.#session);
@@ -162,6 +177,10 @@ class Member implements Membership {
   mayLead(): void {
     this.#mayLead = true;
     this.#endBeat();
+  }
+
+  watch(epoch: Pick<Epoch, "look">): void {
+    this.#epoch = epoch;
   }
 
   onNews(listener: (news: ServiceNews) => void): () => void {
@@ -236,15 +255,25 @@ class Member implements Membership {
         await this.#beat(this.#session);
       } catch (error) {
         if (this.#session)
-          logger.warn({ err: error }, "the ledger does not answer; nothing is sent until it does");
+          logger.warn({ err: error }, "no heartbeat goes through; nothing is sent until one does");
         this.#drop();
       }
     }
   }
 
-  #register(): Promise<number> {
-    const { pool, self, connection } = this.#deps;
-    return registerWorker(pool, self, connection.application_name);
+  /** Enters itself, as a new one where it was there before: what it had in hand is free then. */
+  async #enter(run: string): Promise<void> {
+    const { pool, self, connection, logger } = this.#deps;
+    const former = this.#id;
+    if (this.#run !== undefined) await endWorker(pool, former);
+    this.#id = await registerWorker(pool, self, connection.application_name);
+    this.#run = run;
+    this.#former = undefined;
+    if (former !== 0)
+      logger.warn(
+        { worker: this.#id, former },
+        "the database was restarted, or others took this worker's work over; it goes on as a new one",
+      );
   }
 
   /** Opens the session and takes this worker's lock on it. */
@@ -262,6 +291,9 @@ class Member implements Membership {
     client.on("error", () => undefined);
     try {
       await client.connect();
+      const [here] = (await client.query<{ run: string }>(FIND_RUN)).rows;
+      if (!here) throw new RangeError("the database does not know itself");
+      if (here.run !== this.#run) await this.#enter(here.run);
       const { rows } = await client.query<{ isOurs: boolean; pid: number; since: string }>(TRY_LOCK, [
         this.#id,
       ]);
@@ -293,9 +325,15 @@ class Member implements Membership {
   async #beat(session: Session): Promise<void> {
     const { clock, logger, onDrain, onWake } = this.#deps;
     const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
+    const compare = this.#epoch?.look();
     const { rows } = await session.client.query<Heartbeat>(HEARTBEAT, [this.#id, this.#mayLead]);
     const [said] = rows;
-    if (!said) return this.#enterAnew();
+    // The others took this worker for dead, and have what it had in hand.
+    if (!said) {
+      this.#run = undefined;
+      return this.#drop();
+    }
+    compare?.(said);
     const wasLeader = this.#said?.isLeader === true;
     this.#said = said;
     this.#sentAt = sentAt;
@@ -329,22 +367,12 @@ class Member implements Membership {
     else this.wakeLeader();
   }
 
-  /** The others took this worker for dead, and have what it had in hand. It goes on as a new one. */
-  async #enterAnew(): Promise<void> {
-    const former = this.#id;
-    this.#drop();
-    this.#id = await this.#register();
-    this.#former = undefined;
-    this.#deps.logger.warn(
-      { worker: this.#id, former },
-      "this worker was silent for too long and others took its work over; it goes on as a new one",
-    );
-  }
-
   #drop(): void {
     const session = this.#session;
     this.#session = undefined;
     this.#said = undefined;
+    // A new session may be to a ledger that was put back: nothing is sent before its first heartbeat.
+    this.#sentAt = NEVER;
     if (!session) return;
     session.isOver = true;
     // What is under way on it has to fail now, not when the system finds out.

@@ -93,11 +93,13 @@ select me.is_draining as "isDraining",
               where w.ended_at is null
                 and w.id <> $1
                 and ${IS_GONE}) as gone,
+       g.epoch::float8 as epoch, g.restores,
        p.cause, p.text, p.since, p.openings,
        extract(epoch from now() - coalesce(p.failing_since, now()))::float8 * 1000 as "failingMs",
        extract(epoch from greatest(p.until_at, now()) - now())::float8 * 1000 as "leftMs",
        extract(epoch from greatest(p.asked_until, now()) - now())::float8 * 1000 as "pauseMs"
   from me
+ cross join ledger g
  cross join service_pause p`;
 
 /** What a heartbeat says; of the service what {@link newsOf} makes of it. */
@@ -110,6 +112,9 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
   readonly workers: number;
   /** Those that are gone and have left things in hand. */
   readonly gone: readonly number[];
+  /** How far the ledger has come, and how often it was found to be an older copy. */
+  readonly epoch: number;
+  readonly restores: number;
 }
 
 /** What a heartbeat says of the service. */
@@ -210,7 +215,7 @@ select w.id, w.name, w.host, w.pid, w.version, w.roles, w.connectors, w.started_
   from workers w
  where w.ended_at is null
     or w.ended_at > now() - $1 * interval '1 millisecond'
- order by w.ended_at desc nulls first, w.id`;
+ order by w.ended_at desc nulls first, w.started_at, w.id`;
 
 /** The workers that there are, and those that ended at most `endedWithinMs` ago. */
 export function listWorkers(pool: pg.Pool, endedWithinMs: number): Promise<WorkerView[]> {

@@ -9,6 +9,7 @@ import { decideWentBack, findLedgerEpoch, startEpoch } from "../../../src/ledger
 import { readEpochFile, writeEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
 import { enterRestored } from "../../../src/ledger/restored/restore.ts";
 import { takeResultNumber } from "../../../src/ledger/results/outcomes.ts";
+import { eventually } from "../../support/eventually.ts";
 import { claimNext, handOver, lead, ME, recordIntent } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
 import { withFolder } from "../../support/with-folder.ts";
@@ -98,14 +99,59 @@ describe("the epoch", () => {
         expect(kept).toMatchObject({ epoch: now.epoch + 2 });
       }),
     ));
+
+  test("that other workers raised is in the file after a look at it, with the restores that they noticed", () =>
+    withFolder((folder) =>
+      withLedger(async ({ pool }) => {
+        const file = join(folder, "data.epoch");
+        const now = await findLedgerEpoch(pool);
+        const epoch = startEpoch({ pool, file, now, onWentBack: () => undefined });
+        await epoch.advance();
+        epoch.look()({ epoch: now.epoch + 9, restores: 2 });
+        await eventually(async () => (await readEpochFile(file))?.restores === 2);
+        expect((await readEpochFile(file))?.epoch).toBe(now.epoch + 9);
+        await expect(epoch.advance()).rejects.toMatchObject({ code: "LEDGER_WENT_BACK" });
+      }),
+    ));
+
+  test.each([
+    ["a lower number", { epoch: 8, restores: 1 }],
+    ["fewer restores, whoever raised the number since", { epoch: 20, restores: 0 }],
+  ])("stops the daemon when a look at the ledger shows %s", (_words, seen) =>
+    withFolder((folder) =>
+      withLedger(async ({ pool }) => {
+        const codes: string[] = [];
+        const onWentBack = ({ code }: { code: string }) => codes.push(code);
+        const now = { ...(await findLedgerEpoch(pool)), epoch: 9, restores: 1 };
+        const epoch = startEpoch({ pool, file: join(folder, "data.epoch"), now, onWentBack });
+        epoch.look()({ epoch: 9, restores: 1 });
+        expect(() => epoch.look()(seen)).toThrow(expect.objectContaining({ code: "LEDGER_WENT_BACK" }));
+        expect(codes).toEqual(["LEDGER_WENT_BACK"]);
+      }),
+    ),
+  );
+
+  test("that went up while the answer to a look was on its way is no older one", () =>
+    withFolder((folder) =>
+      withLedger(async ({ pool }) => {
+        const now = await findLedgerEpoch(pool);
+        const onWentBack = () => undefined;
+        const epoch = startEpoch({ pool, file: join(folder, "data.epoch"), now, onWentBack });
+        const compare = epoch.look();
+        await epoch.advance();
+        expect(() => compare(now)).not.toThrow();
+      }),
+    ));
 });
 
 describe("a ledger went back", () => {
-  const ledger = { ledger: "ABCDEF", epoch: 7 };
+  const ledger = { ledger: "ABCDEF", epoch: 7, restores: 1 };
   test.each([
     ["when its number is lower than the file's", { ...record, epoch: 8 }, ledger, true],
     ["not when both have the same number", record, ledger, false],
     ["not when a crash came between the ledger and the file", { ...record, epoch: 6 }, ledger, false],
+    ["when it knows of fewer restores than the file", { ...record, epoch: 6, restores: 2 }, ledger, true],
+    ["not when another worker has noticed it since", { ...record, epoch: 9, restores: 0 }, ledger, false],
     ["when the file is another ledger's", { ...record, ledger: "OTHERS" }, ledger, true],
     ["when the file is missing and calls have left", undefined, ledger, true],
     ["not when it is new", undefined, { ...ledger, epoch: 0 }, false],
@@ -128,7 +174,7 @@ test("a ledger that went back gives no number again, however often it goes back 
     await takeResultNumber(pool, "csv", "known.csv");
     const [before] = await listOrders(pool, { limit: 1 });
     const text = "told by the test";
-    const first = await enterRestored(pool, { text, epoch: 40, restores: 0 });
+    const first = await enterRestored(pool, { text, epoch: 40, restores: 0, after: 0 });
     expect(first).toMatchObject({ epoch: 40, restores: 1, open: 1 });
     expect(await takeResultNumber(pool, "csv", "known.csv")).toBe(1_002);
     expect(await takeResultNumber(pool, "csv", "forgotten.csv")).toBe(1_001);
@@ -137,12 +183,25 @@ test("a ledger that went back gives no number again, however often it goes back 
     expect(second?.id).toBeGreaterThan((before?.id ?? 0) + 1_000_000);
     // The copy knows of no restore; the file does.
     await pool.query("update ledger set restores = 0");
-    expect(await enterRestored(pool, { text, epoch: 50, restores: 1 })).toMatchObject({ restores: 2 });
+    expect(await enterRestored(pool, { text, epoch: 50, restores: 1, after: 0 })).toMatchObject({
+      restores: 2,
+    });
     await commit(pool, [aRecord(3, [anOrder({ placerOrderNumber: "A-3" })])]);
     const [third] = await listOrders(pool, { limit: 1 });
     expect(third?.id).toBeGreaterThan((second?.id ?? 0) + 2_000_000);
     const { rows } = await pool.query("select count(*)::integer as count from messages where id < 1000000");
     expect(rows).toEqual([{ count: 1 }]);
+  }));
+
+test("of several workers that notice a restore at once, each by its own file, one has the ledger jump ahead", () =>
+  withLedger(async ({ pool }) => {
+    const noticed = [41, 42, 43].map((epoch) => ({ text: "for a test", epoch, restores: 0, after: 0 }));
+    const entered = await Promise.all(noticed.map((each) => enterRestored(pool, each)));
+    expect(entered.filter((each) => each !== undefined)).toMatchObject([{ restores: 1 }]);
+    const { rows } = await pool.query("select restores from ledger");
+    expect(rows).toEqual([{ restores: 1 }]);
+    const audit = await pool.query("select from audit where action = 'restore-noticed'");
+    expect(audit.rowCount).toBe(1);
   }));
 
 test("a ledger that was restored takes what is in hand back, and hands nothing over that wasn't compared", () =>
@@ -154,7 +213,7 @@ test("a ledger that was restored takes what is in hand back, and hands nothing o
     );
     const inHand = await claimNext(pool);
     const queued = await takeWaiting(pool, { leader: await lead(pool), limit: 1, doesParkedBlock: false });
-    expect(await enterRestored(pool, { text: "for a test", epoch: 1, restores: 0 })).toMatchObject({
+    expect(await enterRestored(pool, { text: "for a test", epoch: 1, restores: 0, after: 0 })).toMatchObject({
       open: 3,
     });
     const { id: orderId, fence } = inHand;

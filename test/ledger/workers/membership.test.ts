@@ -1,13 +1,20 @@
+import { join } from "node:path";
 import pg from "pg";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
+import { openPool } from "../../../src/ledger/database.ts";
+import { migrateLedger } from "../../../src/ledger/migrate.ts";
 import { TAKE_WAITING, takeWaiting } from "../../../src/ledger/orders/handing-over.ts";
+import { findLedgerEpoch, startEpoch } from "../../../src/ledger/restored/epoch.ts";
+import { readEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
 import { joinWorkers, type Membership } from "../../../src/ledger/workers/membership.ts";
 import { drainWorkers, listWorkers, takeOver, WORKER_LOCK } from "../../../src/ledger/workers/roster.ts";
 import { isAwaited, withCutWay } from "../../support/cut-way.ts";
 import { eventually } from "../../support/eventually.ts";
 import { claimNext, lead } from "../../support/hand-over.ts";
 import { anOrder, aRecord, commit } from "../../support/orders.ts";
+import { startTestServer } from "../../support/test-server.ts";
+import { withFolder } from "../../support/with-folder.ts";
 import { silent, type TestLedger, withLedger } from "../../support/with-ledger.ts";
 
 const BY = { actor: "anna" };
@@ -154,6 +161,67 @@ test("so does one whose connection broke without the server's knowing", () =>
     ),
   ));
 
+test("a worker whose database was restarted enters anew, and gives up what it had in hand", () =>
+  withFolder(async (folder) => {
+    const server = await startTestServer(join(folder, "server"));
+    const { connection } = server;
+    const pool = openPool({ connection, schema: "cryobridge", max: 4, applicationName: "test" }, silent);
+    try {
+      await migrateLedger(pool);
+      await withMember({ connection, pool }, "a", async (a) => {
+        await commit(pool, [aRecord(1, [anOrder()])]);
+        const { id } = a;
+        const { fence } = await claimNext(pool, id);
+        await server.crash();
+        await eventually(() => !a.isSure, WITHIN);
+        await server.start();
+        await eventually(() => a.isSure, WITHIN);
+        expect(a.id).not.toBe(id);
+        const { rows } = await pool.query("select state, owner, fence from orders");
+        expect(rows).toEqual([
+          { state: "received", owner: null, fence: expect.toSatisfy((now) => now > fence) },
+        ]);
+        expect((await listWorkers(pool, 60_000)).map((each) => [each.id, each.endedAs])).toEqual([
+          [a.id, undefined],
+          [id, "stopped"],
+        ]);
+      });
+    } finally {
+      await pool.end();
+      await server.remove();
+    }
+  }));
+
+test("each heartbeat looks how far the ledger has come, so that a worker which sends nothing notices that it was put back", () =>
+  withLedger((ledger) =>
+    withFolder(async (folder) => {
+      const { pool } = ledger;
+      const now = await findLedgerEpoch(pool);
+      const codes: string[] = [];
+      const epochOf = (name: string) =>
+        startEpoch({
+          pool,
+          file: join(folder, name),
+          now,
+          onWentBack: ({ code }) => codes.push(`${name} ${code}`),
+        });
+      await withMember(ledger, "idle", (idle) =>
+        withMember(ledger, "busy", async (busy) => {
+          const [seen, raised] = [epochOf("idle"), epochOf("busy")];
+          idle.watch(seen);
+          for (let n = 0; n < 5; n += 1) await raised.advance();
+          const keptBy = async () => (await readEpochFile(join(folder, "idle")))?.epoch;
+          await eventually(async () => (await keptBy()) === now.epoch + 5, WITHIN);
+          expect([idle.isSure, busy.isSure, codes]).toEqual([true, true, []]);
+          // Three calls are lost; the other worker makes one, and would raise the number past the one that is known.
+          await pool.query("update ledger set epoch = epoch - 3");
+          await eventually(() => codes.includes("idle LEDGER_WENT_BACK"), WITHIN);
+          expect([idle.isSure, await keptBy()]).toEqual([false, now.epoch + 5]);
+        }),
+      );
+    }),
+  ));
+
 test("a worker that was frozen for longer than its lease is taken for dead though its lock is held, and goes on as a new one", () =>
   withLedger((ledger) =>
     withMember(ledger, "frozen", async (frozen) => {
@@ -269,8 +337,11 @@ test("the leader is woken by what another worker took in", () =>
       withMember(ledger, "b", async (b) => {
         await eventually(() => a.isLeader, WITHIN);
         const before = heard.length;
-        b.wakeLeader();
-        await eventually(() => heard.length > before, WITHIN);
+        const isHeard = () => {
+          b.wakeLeader();
+          return heard.length > before;
+        };
+        await eventually(isHeard, WITHIN);
       }),
     ),
   ));
