@@ -7,11 +7,9 @@ export interface ServiceOutage {
   readonly text: string;
   /** When calls were first held back. */
   readonly since: Date;
-  /** How often in a row a try failed, by whichever worker. */
-  readonly openings: number;
   /** How long ago the first of these failures was, ms. */
   readonly failingMs: number;
-  /** For how long nobody calls from now on, ms; 0 when it is time for a try. */
+  /** For how long nobody calls from now on, ms; 0 when it is time for each to try. */
   readonly leftMs: number;
 }
 
@@ -24,17 +22,10 @@ export interface ServiceNews {
   readonly pauseMs: number;
 }
 
-/** How a worker reports to the others what it finds of the service. None of it waits or throws, but for the question. */
+/** How a worker reports to the others what it finds of the service. None of it waits or throws. */
 export interface OtherWorkers {
   reportOutage(outage: ServiceOutage): void;
   reportRecovery(): void;
   /** The service asked to be left alone for that long. */
   reportPause(ms: number): void;
-  /**
-   * Whether this worker is the one to try whether the service is back: then no other one calls for `withinMs`. False when another
-   * one tries already, or the time for it has not come, which a try that `isForced` doesn't wait for.
-   */
-  mayProbe(withinMs: number, isForced: boolean): Promise<boolean>;
-  /** The try showed nothing: it is the next one's turn. */
-  yieldProbe(): void;
 }

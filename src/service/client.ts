@@ -131,7 +131,7 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
   const resolved = resolveSettings(settings);
   const { clock, logger, random = Math.random, others, onCall } = deps;
   const wire = createWire(resolved);
-  const breaker = new CircuitBreaker(clock, random, others, resolved.timeoutMs);
+  const breaker = new CircuitBreaker(clock, random, others);
   breaker.onChange((change) => logger.warn(change, "circuit breaker of the service"));
   const limiter = new Limiter(
     { ...resolved, maxWaitMs: Math.max(resolved.timeoutMs, resolved.longestPauseMs) },

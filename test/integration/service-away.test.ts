@@ -78,7 +78,7 @@ const answerWith = (stub: StubService, status: number, headers: Record<string, s
   };
 };
 
-test("what one worker finds holds back the others, one of them tries, and all go on when the service is back", () =>
+test("what one worker finds holds back the others, then each tries once, and all go on when the service is back", () =>
   withWorkers(3, async ({ workers, stub, enter }) => {
     const [finder, ...others] = workers as [Worker, Worker, Worker];
     answerWith(stub, 502);
@@ -93,7 +93,7 @@ test("what one worker finds holds back the others, one of them tries, and all go
     expect(fresh.client.breaker.state).toBe("open");
     expect(stub.seen).toHaveLength(seen);
 
-    // One try for all of them, which fails: they wait on, and longer.
+    // One try of each at most, which fails: they wait on, and longer.
     await eventually(() => others.some(({ client }) => client.breaker.state === "half-open"), WITHIN);
     const everyone = [...workers, fresh];
     const tried: string[] = [];
@@ -102,7 +102,9 @@ test("what one worker finds holds back the others, one of them tries, and all go
       tried.push(...(await Promise.all(everyone.map(callOf))));
       await systemClock.sleep(50);
     }
-    expect(tried.filter((code) => code !== "SERVICE_PAUSED")).toEqual(["SERVICE_UNAVAILABLE"]);
+    const failed = tried.filter((code) => code !== "SERVICE_PAUSED");
+    expect(new Set(failed)).toEqual(new Set(["SERVICE_UNAVAILABLE"]));
+    expect(failed.length).toBeLessThanOrEqual(everyone.length);
     expect(statesOf(everyone).filter((state) => state !== "open")).toEqual([]);
 
     const left = stub.seen.length;
@@ -153,17 +155,15 @@ test("what is left of an earlier outage holds nobody back", () =>
     ]);
   }));
 
-test("a worker that died while it tried holds the others back for some seconds at most", () =>
+test("one that only heard of an outage tries when another one says that it is over; the one that found it keeps to its time", () =>
   withWorkers(2, async ({ workers, stub, ledger }) => {
     const [finder, other] = workers as [Worker, Worker];
-    answerWith(stub, 502);
+    answerWith(stub, 502, { "retry-after": "60" });
     while (finder.client.breaker.state === "closed") await callOf(finder);
+    await eventually(() => other.client.breaker.state === "open", WITHIN);
+    tellOthers(ledger.pool, silent).reportRecovery();
     await eventually(() => other.client.breaker.state === "half-open", WITHIN);
-    expect(await tellOthers(ledger.pool, silent).mayProbe(5_000, false)).toBe(true);
-    const triedAt = performance.now();
+    expect(finder.client.breaker.state).toBe("open");
     stub.intercept = () => false;
-    await eventually(async () => (await callOf(other)) === "SERVICE_NOT_FOUND", WITHIN);
-    const tookMs = performance.now() - triedAt;
-    expect(tookMs).toBeGreaterThan(3_000);
-    expect(tookMs).toBeLessThan(8_000);
+    expect(await callOf(other)).toBe("SERVICE_NOT_FOUND");
   }));

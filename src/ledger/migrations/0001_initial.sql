@@ -172,10 +172,9 @@ create table service_pause (
   cause         text,
   text          text,
   since         timestamptz,
-  -- When the first of the failures in a row was, and how often a try failed since.
+  -- When the first of the failures in a row was.
   failing_since timestamptz,
-  openings      integer not null default 0,
-  -- Nobody calls before. Then one worker tries, and nobody else does until this moment, which it puts off for that.
+  -- Nobody calls before. Then each worker tries, and the first that fails puts it off.
   until_at      timestamptz not null default '-infinity',
   -- Until when the service asked to be left alone.
   asked_until   timestamptz not null default '-infinity'

@@ -94,7 +94,7 @@ select me.is_draining as "isDraining",
                 and w.id <> $1
                 and ${IS_GONE}) as gone,
        g.epoch::float8 as epoch, g.restores,
-       p.cause, p.text, p.since, p.openings,
+       p.cause, p.text, p.since,
        extract(epoch from now() - coalesce(p.failing_since, now()))::float8 * 1000 as "failingMs",
        extract(epoch from greatest(p.until_at, now()) - now())::float8 * 1000 as "leftMs",
        extract(epoch from greatest(p.asked_until, now()) - now())::float8 * 1000 as "pauseMs"
@@ -119,8 +119,8 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
 
 /** What a heartbeat says of the service. */
 export function newsOf(said: Heartbeat): ServiceNews {
-  const { workers, pauseMs, cause, text, since, openings, failingMs, leftMs } = said;
-  const outage = cause === null ? undefined : { cause, text, since, openings, failingMs, leftMs };
+  const { workers, pauseMs, cause, text, since, failingMs, leftMs } = said;
+  const outage = cause === null ? undefined : { cause, text, since, failingMs, leftMs };
   return { workers: Math.max(1, workers), outage, pauseMs };
 }
 

@@ -40,10 +40,6 @@ const THRESHOLD = 5;
 const REPEATS_END_AT = 2;
 const FIRST_OPEN_MS = 5_000;
 const LONGEST_OPEN_MS = 300_000;
-/** For so long the others wait at most for the worker that tries whether the service is back. */
-const LONGEST_PROBE_MS = 5_000;
-/** While another worker tries, until the next heartbeat says more. */
-const ASK_AGAIN_MS = 1_000;
 /** What two looks at the same moment may differ by, since each comes over the network. */
 const SAME_MOMENT_MS = 250;
 
@@ -70,40 +66,35 @@ const HEALTHY: ReadonlySet<FailureCode> = new Set([
  * open for 5 s, then 10 s, 20 s … 5 min (each up to a fifth longer by chance), and after each such time lets a
  * single call through, which closes it or opens it again.
  *
- * Of several workers one finds it out for all: the others open with it, one of them tries, and all close when that succeeds. One
- * that the service has answered since the other's first failure goes on: the trouble is the other's own.
+ * What one of several workers finds opens those of the others for as long; then each lets a call of its own through. One that the
+ * service has answered since the other's first failure goes on: the trouble is the other's own.
  */
 export class CircuitBreaker implements Breaker {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #others: OtherWorkers | undefined;
-  readonly #probeMs: number;
   readonly #listeners = new Set<(change: BreakerChange) => void>();
   readonly #stop = new AbortController();
   #state: BreakerState = "closed";
   #why: Opening | undefined;
   #failures = 0;
-  /** Openings in a row, by whichever worker; each lasts longer than the one before. */
+  /** Openings in a row; each lasts longer than the one before. */
   #openings = 0;
   /** Keeps the timers of different openings apart. */
   #opening = 0;
   #openUntil = 0;
   #isProbing = false;
-  /** A person has fixed what kept calls back: the others' time for a try is not waited for. */
-  #isForced = false;
-  /** Whether the others are known to know of the opening, so that it is over when they say so. */
-  #isShared = false;
+  /** Whether it is open by another worker's finding alone, so that it is over when that is. */
+  #isFollowing = false;
   /** When the first of the failures in a row came. */
   #failingSince = 0;
   /** When the latest call began that the service answered. */
   #answeredAt = Number.NEGATIVE_INFINITY;
 
-  /** @param timeoutMs how long a call takes at most */
-  constructor(clock: Clock, random: () => number, others?: OtherWorkers, timeoutMs = LONGEST_PROBE_MS) {
+  constructor(clock: Clock, random: () => number, others?: OtherWorkers) {
     this.#clock = clock;
     this.#random = random;
     this.#others = others;
-    this.#probeMs = Math.min(timeoutMs, LONGEST_PROBE_MS);
   }
 
   get state(): BreakerState {
@@ -126,7 +117,7 @@ export class CircuitBreaker implements Breaker {
   async guard<T>(call: () => Promise<T>): Promise<T> {
     const isProbe = this.#state === "half-open" && !this.#isProbing;
     if (this.#state !== "closed" && !isProbe) throw this.#heldBack();
-    if (isProbe) await this.#beginProbe();
+    this.#isProbing ||= isProbe;
     const startedAt = this.#clock.monotonic();
     try {
       const result = await call();
@@ -136,33 +127,32 @@ export class CircuitBreaker implements Breaker {
       this.#failed(error, isProbe, startedAt);
       throw error;
     } finally {
-      if (isProbe) this.#endProbe();
+      if (isProbe) this.#isProbing = false;
     }
   }
 
   /**
-   * What the other workers know of the service, with each heartbeat.
+   * What the workers know of the service together, with each heartbeat. One that may try finds out by itself.
    *
    * @param outage undefined while nothing holds calls back
    */
   follow(outage: ServiceOutage | undefined): void {
-    if (this.#isProbing) return;
+    if (this.#state === "half-open") return;
     if (outage === undefined) {
-      if (this.#isShared) this.#close();
+      if (this.#isFollowing) this.#halfOpen();
       return;
     }
-    if (this.#isForced) return;
-    const now = this.#clock.monotonic();
-    const failingSince = now - outage.failingMs;
-    const knowsBetter = this.#state === "closed" && this.#answeredAt > failingSince;
-    if (outage.leftMs <= SAME_MOMENT_MS || knowsBetter) return;
-    const { cause, text, since, openings } = outage;
-    this.#isShared = true;
-    this.#failingSince = failingSince;
-    this.#openings = openings;
-    this.#why = { since, cause, text, nextTryAt: this.#why?.nextTryAt ?? since };
+    if (this.#state === "closed" && this.#answeredAt > this.#clock.monotonic() - outage.failingMs) {
+      this.#others?.reportRecovery();
+      return;
+    }
     const leftMs = Math.min(LONGEST_RETRY_MS, outage.leftMs);
-    if (this.#state === "open" && now + leftMs <= this.#openUntil + SAME_MOMENT_MS) return;
+    const until = this.#clock.monotonic() + leftMs;
+    if (leftMs <= SAME_MOMENT_MS || (this.#state === "open" && until <= this.#openUntil + SAME_MOMENT_MS))
+      return;
+    const { cause, text, since } = outage;
+    this.#isFollowing ||= this.#state === "closed";
+    this.#why ??= { since, cause, text, nextTryAt: since };
     this.#holdFor(leftMs, cause);
   }
 
@@ -181,9 +171,7 @@ export class CircuitBreaker implements Breaker {
 
   /** Lets a call through now instead of later: what kept calls back is said to be fixed. */
   probeNow(): void {
-    if (this.#state !== "open") return;
-    this.#isForced = true;
-    this.#change({ state: "half-open", cause: this.#why?.cause });
+    if (this.#state === "open") this.#halfOpen();
   }
 
   /** Ends the timer of an open breaker; used when the client closes. */
@@ -199,37 +187,16 @@ export class CircuitBreaker implements Breaker {
     });
   }
 
-  /** @throws Failure SERVICE_PAUSED when another worker tries already */
-  async #beginProbe(): Promise<void> {
-    this.#isProbing = true;
-    if (!this.#others || (await this.#others.mayProbe(this.#probeMs, this.#isForced))) return;
-    this.#isProbing = false;
-    this.#holdFor(ASK_AGAIN_MS, this.#why?.cause);
-    throw this.#heldBack();
-  }
-
-  #endProbe(): void {
-    this.#isProbing = false;
-    this.#isForced = false;
-    if (this.#state === "half-open") this.#others?.yieldProbe();
-  }
-
   #succeeded(isProbe: boolean, startedAt: number): void {
     this.#answeredAt = Math.max(this.#answeredAt, startedAt);
     // A late success of a call that began before the opening doesn't close it: only the probe does.
     if (this.#state !== "closed" && !isProbe) return;
-    const wasOpen = this.#state !== "closed";
-    this.#close();
-    if (wasOpen) this.#others?.reportRecovery();
-  }
-
-  #close(): void {
     this.#failures = 0;
+    if (this.#state === "closed") return;
     this.#openings = 0;
     this.#why = undefined;
-    this.#isShared = false;
-    this.#isForced = false;
-    if (this.#state !== "closed") this.#change({ state: "closed" });
+    this.#change({ state: "closed" });
+    this.#others?.reportRecovery();
   }
 
   #failed(error: unknown, isProbe: boolean, startedAt: number): void {
@@ -241,7 +208,7 @@ export class CircuitBreaker implements Breaker {
       return;
     }
     if (!TROUBLE.has(error.code) || (this.#state !== "closed" && !isProbe)) return;
-    if (this.#failures === 0 && this.#state === "closed") this.#failingSince = this.#clock.monotonic();
+    if (this.#failures === 0) this.#failingSince = this.#clock.monotonic();
     this.#failures += 1;
     if (isProbe || this.#failures >= THRESHOLD || error.code === "SERVICE_CREDENTIALS_REFUSED") {
       this.#open(error);
@@ -252,18 +219,15 @@ export class CircuitBreaker implements Breaker {
     const backoffMs = Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** Math.min(this.#openings, 20));
     const openMs = Math.ceil(Math.max(askedMs, backoffMs * (1 + this.#random() * 0.2)));
     this.#openings += 1;
+    this.#isFollowing = false;
     const since = this.#why?.since ?? new Date(this.#clock.now());
     this.#why = { since, cause, text, nextTryAt: since };
     const failingMs = this.#clock.monotonic() - this.#failingSince;
-    this.#others?.reportOutage({
-      ...{ cause, text, since, failingMs },
-      openings: this.#openings,
-      leftMs: openMs,
-    });
+    this.#others?.reportOutage({ cause, text, since, failingMs, leftMs: openMs });
     this.#holdFor(openMs, cause);
   }
 
-  #holdFor(openMs: number, cause: FailureCode | undefined): void {
+  #holdFor(openMs: number, cause: FailureCode): void {
     if (this.#why) this.#why = { ...this.#why, nextTryAt: new Date(this.#clock.now() + openMs) };
     this.#openUntil = this.#clock.monotonic() + openMs;
     if (this.#state !== "open") this.#change({ state: "open", cause, openMs });
@@ -271,10 +235,15 @@ export class CircuitBreaker implements Breaker {
     this.#clock.sleep(openMs, this.#stop.signal).then(
       () => {
         // It may have been probed before, and even have been opened again.
-        if (this.#opening === opening && this.#state === "open") this.#change({ state: "half-open", cause });
+        if (this.#opening === opening && this.#state === "open") this.#halfOpen();
       },
       () => {},
     );
+  }
+
+  #halfOpen(): void {
+    this.#isFollowing = false;
+    this.#change({ state: "half-open", cause: this.#why?.cause });
   }
 
   #change(change: BreakerChange): void {
