@@ -63,7 +63,8 @@ const IS_GONE = `
 
 /**
  * Shows that a worker lives, makes it the leader where there is none, and tells it of the others. No row: it was taken for
- * dead. $1 its id, $2 whether it may lead. Indexes: the primary key, workers_alive.
+ * dead. A hand-over, which holds the leader's row, is not waited for, however long it lasts: the worker would drop its session.
+ * $1 its id, $2 whether it may lead. Indexes: the primary key, workers_alive.
  */
 export const HEARTBEAT = `
 with me as (
@@ -72,18 +73,24 @@ with me as (
    where id = $1
      and ended_at is null
   returning drain_at is not null as is_draining),
+free as (
+  select l.is_only_row
+    from leader l
+   cross join me
+   where $2
+     and not me.is_draining
+     and (l.worker_id = $1 or l.until_at < now())
+     for update of l skip locked),
 led as (
   update leader l
      set worker_id = $1,
          until_at = now() + ${SURE_FOR_MS} * interval '1 millisecond'
-    from me
-   where $2
-     and l.is_only_row
-     and not me.is_draining
-     and (l.worker_id = $1 or l.until_at < now())
+    from free
+   where l.is_only_row = free.is_only_row
   returning l.worker_id)
 select me.is_draining as "isDraining",
-       exists (select 1 from led) as "isLeader",
+       exists (select 1 from led)
+         or exists (select 1 from leader l where l.worker_id = $1 and l.until_at > now() and not me.is_draining) as "isLeader",
        (select count(*)::integer
           from workers w
          where w.ended_at is null

@@ -303,6 +303,30 @@ test("nobody becomes the leader while the former one hands over, so what it hand
     former.release();
   }));
 
+test("a hand-over that takes longer than a heartbeat may makes nobody unsure, and nobody else the leader", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "a", (a) =>
+      withMember(ledger, "b", async (b) => {
+        const { pool } = ledger;
+        await eventually(() => a.isLeader, WITHIN);
+        const handingOver = await pool.connect();
+        await handingOver.query("set idle_in_transaction_session_timeout = 0");
+        await handingOver.query("begin");
+        await handingOver.query(TAKE_WAITING, [10, ["received"], a.id]);
+        const until = performance.now() + 6_000;
+        const seen = new Set<boolean>();
+        while (performance.now() < until) {
+          seen.add(a.isSure && b.isSure && !b.isLeader);
+          await systemClock.sleep(50);
+        }
+        expect(seen).toEqual(new Set([true]));
+        await handingOver.query("commit");
+        handingOver.release(true);
+        await eventually(() => a.isLeader || b.isLeader, WITHIN);
+      }),
+    ),
+  ));
+
 test("what one worker at a time may do ends with its session", () =>
   withLedger((ledger) =>
     withMember(ledger, "a", (a) =>
