@@ -9,6 +9,7 @@ import { startRefills } from "./app/refills.ts";
 import { openEpoch, startRestored } from "./app/restored.ts";
 import { ROLES, type Role } from "./app/roles.ts";
 import { openService, serviceTrouble, shapeTroubles } from "./app/service.ts";
+import { watchService } from "./app/service-watch.ts";
 import { startSideLoops } from "./app/side-loops.ts";
 import { watchEventLoop } from "./app/watch-event-loop.ts";
 import { type Config, type ConnectorConfig, wayOfFacility } from "./config/config.ts";
@@ -31,6 +32,7 @@ import { pollPauseMs, type TrackDeps, trackFacility } from "./jobs/track/track.t
 import { acquireDaemonLock } from "./ledger/embedded/lock.ts";
 import { findInstanceCode } from "./ledger/migrate.ts";
 import { openOrderWriter } from "./ledger/order-writer.ts";
+import { putBack } from "./ledger/orders/handing-over.ts";
 import type { Epoch } from "./ledger/restored/epoch.ts";
 import { takeResultNumber } from "./ledger/results/outcomes.ts";
 import { joinWorkers, type Membership } from "./ledger/workers/membership.ts";
@@ -338,7 +340,8 @@ async function startWorker(context: Context, connectors: readonly Connector[]): 
   );
   const refills = await startRefills(config, { ...side, mayRead: mayCallForAll });
   onClose(() => refills.stop());
-  membership.mayLead();
+  onClose(watchService(config, { service, queues, clock, logger }));
+  membership.mayLead(() => service.breaker.state === "closed");
   return {
     queues,
     service,
@@ -400,10 +403,13 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
   };
   await queues.work("submit", BATCHES_AT_ONCE, async ({ batch }, signal) => {
     if (!membership.isSure) return;
-    await submitBatch(batch, submit, signal);
+    // A job that was given out right when calls began to be held back.
+    if (service.breaker.state === "closed") await submitBatch(batch, submit, signal);
+    else await putBack(pool, [batch]);
     nudge();
   });
   await queues.work("track", Math.max(1, Math.ceil(concurrency / 2)), async ({ facilityId }, signal) => {
+    if (service.breaker.state === "open") return;
     await trackFacility(facilityId, track, signal);
     nudge();
   });

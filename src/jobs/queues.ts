@@ -52,6 +52,8 @@ export interface JobQueues {
     concurrency: number,
     run: (data: JobData[Name], signal: AbortSignal) => Promise<void>,
   ): Promise<void>;
+  /** Has this process take a queue's jobs or leave them to others. Those in hand go on, and one may come that was just given out. */
+  take(queue: QueueName, isTaking: boolean): void;
   /** Settings of the server under which jobs may get lost. @throws Failure QUEUE_UNAVAILABLE */
   findRisks(): Promise<QueueRisk[]>;
   /** Why nothing can be handed out right now. */
@@ -127,7 +129,7 @@ export async function openQueues(
     place.close();
     throw error;
   }
-  const workers: Worker[] = [];
+  const workers: { readonly name: QueueName; readonly worker: Worker }[] = [];
   const stopping = new AbortController();
   let failedAt = Number.NEGATIVE_INFINITY;
   const repaired = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -233,11 +235,15 @@ export async function openQueues(
           place.backend as never,
         );
         worker.on("error", onError);
-        workers.push(worker as Worker);
+        workers.push({ name, worker: worker as Worker });
         // A worker that starts before its connection is ready remembers the failure for good and spins on it.
         await ready(worker);
         void worker.run();
       }
+    },
+    take: (queue, isTaking) => {
+      for (const { name, worker } of workers)
+        if (name === queue) void (isTaking ? worker.resume() : worker.pause(true));
     },
     findRisks: () => reached(inTime(place.findRisks())),
     get trouble() {
@@ -249,7 +255,7 @@ export async function openQueues(
     },
     close: async (deadlineMs) => {
       const giveUp = setTimeout(() => stopping.abort(new Error("stopping")), deadlineMs);
-      const parts = [...workers, ...all];
+      const parts = [...workers.map(({ worker }) => worker), ...all];
       const closed = Promise.allSettled(parts.map((each) => each.close()));
       // BullMQ's close waits without limit for jobs that don't end, and when its server is out of reach.
       const late = new Promise<"late">((resolve) =>

@@ -256,6 +256,27 @@ describe.concurrent.each(SERVERS)("job queues on $name", ({ isThere, withServer,
     }),
   );
 
+  test.runIf(isThere)("leave the jobs to others while they are told to, and take them again", () =>
+    withServer(async ({ open }) => {
+      const [told, other] = [await open(), await open()];
+      const ran: Record<"told" | "other", number[]> = { told: [], other: [] };
+      await told.work("submit", 2, async ({ batch }) => void ran.told.push(batch));
+      told.take("submit", false);
+      const jobs = (from: number) => Array.from({ length: 10 }, (_, n) => job(from + n));
+      await other.add("submit", jobs(1));
+      // One may have been given out to a worker that waited for it.
+      const isLeft = async () => (await other.counts()).submit.waiting === 10 - ran.told.length;
+      await eventually(async () => ran.told.length <= 1 && (await isLeft()));
+      await other.work("submit", 2, async ({ batch }) => void ran.other.push(batch));
+      await eventually(() => ran.told.length + ran.other.length === 10);
+      expect(ran.told.length).toBeLessThanOrEqual(1);
+      await other.close(500);
+      told.take("submit", true);
+      await told.add("submit", jobs(11));
+      await eventually(() => ran.told.length + ran.other.length === 20);
+    }),
+  );
+
   test.runIf(isThere)("wait for the jobs in hand when they are closed", () =>
     withServer(async ({ open }) => {
       const queues = await open();

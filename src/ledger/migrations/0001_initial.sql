@@ -148,6 +148,8 @@ create table workers (
   sessions     text,
   started_at   timestamptz not null default now(),
   heartbeat_at timestamptz not null default now(),
+  -- Whether it is ready to lead, and the service answers it.
+  can_lead     boolean not null default false,
   -- When a person asked it to stop once it has done what it has in hand.
   drain_at     timestamptz,
   ended_at     timestamptz,

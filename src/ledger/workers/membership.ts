@@ -36,8 +36,11 @@ export interface Membership {
   readonly isLeader: boolean;
   /** How many daemons submit from the ledger, this one included if it does; at least 1. */
   readonly workers: number;
-  /** From now on it may become the leader: it is ready to do what the leader does. */
-  mayLead(): void;
+  /**
+   * From now on it may become the leader: it is ready to do what the leader does. While the service does not answer it, it leads
+   * only where no other one can.
+   */
+  mayLead(isAnswered: () => boolean): void;
   /** From now on each heartbeat looks how far the ledger has come. */
   watch(epoch: Pick<Epoch, "look">): void;
   /** Calls back with what each heartbeat says of the service, and at once with the latest, until the returned function is called. */
@@ -138,7 +141,7 @@ class Member implements Membership {
   #endBeat = () => {};
   #wake: NodeJS.Timeout | undefined;
   #isDrainSaid = false;
-  #mayLead = false;
+  #isAnswered: (() => boolean) | undefined;
   #takingOver: Promise<void> | undefined;
 
   constructor(deps: MembershipDeps) {
@@ -174,8 +177,8 @@ class Member implements Membership {
     this.#beating = this.#keepBeating();
   }
 
-  mayLead(): void {
-    this.#mayLead = true;
+  mayLead(isAnswered: () => boolean): void {
+    this.#isAnswered = isAnswered;
     this.#endBeat();
   }
 
@@ -326,7 +329,11 @@ class Member implements Membership {
     const { clock, logger, onDrain, onWake } = this.#deps;
     const sentAt = { monotonic: clock.monotonic(), wall: clock.now() };
     const compare = this.#epoch?.look();
-    const { rows } = await session.client.query<Heartbeat>(HEARTBEAT, [this.#id, this.#mayLead]);
+    const { rows } = await session.client.query<Heartbeat>(HEARTBEAT, [
+      this.#id,
+      this.#isAnswered !== undefined,
+      this.#isAnswered?.() === true,
+    ]);
     const [said] = rows;
     // The others took this worker for dead, and have what it had in hand.
     if (!said) {

@@ -64,12 +64,14 @@ const IS_GONE = `
 /**
  * Shows that a worker lives, makes it the leader where there is none, and tells it of the others. No row: it was taken for
  * dead. A hand-over, which holds the leader's row, is not waited for, however long it lasts: the worker would drop its session.
- * $1 its id, $2 whether it may lead. Indexes: the primary key, workers_alive.
+ * One that the service does not answer leads only while no other one can. $1 its id, $2 whether it may lead, $3 whether the service
+ * answers it. Indexes: the primary key, workers_alive.
  */
 export const HEARTBEAT = `
 with me as (
   update workers
-     set heartbeat_at = now()
+     set heartbeat_at = now(),
+         can_lead = $2 and $3 and drain_at is null
    where id = $1
      and ended_at is null
   returning drain_at is not null as is_draining),
@@ -80,6 +82,14 @@ free as (
    where $2
      and not me.is_draining
      and (l.worker_id = $1 or l.until_at < now())
+     and ($3
+          or not exists (
+            select 1
+              from workers w
+             where w.ended_at is null
+               and w.can_lead
+               and w.id <> $1
+               and w.heartbeat_at > now() - ${SURE_FOR_MS} * interval '1 millisecond'))
      for update of l skip locked),
 led as (
   update leader l

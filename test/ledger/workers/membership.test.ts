@@ -37,7 +37,7 @@ async function withMember(
     onDrain: () => heard.push("drain"),
   });
   try {
-    member.mayLead();
+    member.mayLead(() => true);
     await work(member, heard);
   } finally {
     await member.leave();
@@ -131,7 +131,7 @@ test("a worker that is not ready yet does not lead", () =>
       await ready.leave();
       await systemClock.sleep(1_500, AbortSignal.timeout(5_000));
       expect([starting.isSure, starting.isLeader]).toEqual([true, false]);
-      starting.mayLead();
+      starting.mayLead(() => true);
       await eventually(() => starting.isLeader, WITHIN);
       await starting.leave();
     }),
@@ -276,6 +276,24 @@ test("one whose lock is gone is waited for, since a restart of the database ends
     await silence(pool, gone, 5);
     expect((await takeOver(pool, [gone])).workers).toEqual([{ id: gone, name: "dead" }]);
   }));
+
+test("a worker that the service doesn't answer leads only while no other one can", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "a", async (a) => {
+      await eventually(() => a.isLeader, WITHIN);
+      const answered = { a: false, b: true };
+      a.mayLead(() => answered.a);
+      await withMember(ledger, "b", async (b) => {
+        b.mayLead(() => answered.b);
+        await eventually(() => b.isLeader && !a.isLeader, WITHIN);
+        answered.b = false;
+        await systemClock.sleep(2_500);
+        expect([a.isLeader, b.isLeader]).toEqual([false, true]);
+        answered.a = true;
+        await eventually(() => a.isLeader && !b.isLeader, WITHIN);
+      });
+    }),
+  ));
 
 test("orders are handed over by the leader alone", () =>
   withLedger(async (ledger) => {
