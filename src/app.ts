@@ -401,8 +401,11 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
     targetByConnector: parts.targets,
     parkAfter: config.delivery.parkAfter,
   };
+  const ending = new AbortController();
+  context.onClose(async () => ending.abort());
   await queues.work("submit", BATCHES_AT_ONCE, async ({ batch }, signal) => {
-    if (!membership.isSure) return;
+    // A job that ends without having done anything is missed only after seconds.
+    if (!(await membership.untilSure(AbortSignal.any([signal, ending.signal])))) return;
     // A job that was given out right when calls began to be held back.
     if (service.breaker.state === "closed") await submitBatch(batch, submit, signal);
     else await putBack(pool, [batch]);

@@ -32,6 +32,8 @@ export interface Membership {
    * is away, or after the process was stopped for a while.
    */
   readonly isSure: boolean;
+  /** Resolves once it is, or when the signal is aborted; gives whether it is. */
+  untilSure(signal: AbortSignal): Promise<boolean>;
   /** Whether this one feeds the queues and does what one worker does for all. Never true of two for long. */
   readonly isLeader: boolean;
   /** How many daemons submit from the ledger, this one included if it does; at least 1. */
@@ -72,6 +74,8 @@ export interface MembershipDeps {
 
 const HEARTBEAT_EVERY_MS = 1_000;
 const TRY_AGAIN_MS = 500;
+/** How often one that waits until it is sure looks whether it is. */
+const LOOK_AGAIN_MS = 100;
 /** A connection that doesn't answer a heartbeat within this is given up. */
 const ANSWER_WITHIN_MS = 4_000;
 /** What wakes the leader is gathered this long. */
@@ -156,6 +160,12 @@ class Member implements Membership {
     const { clock } = this.#deps;
     const silentMs = Math.max(clock.monotonic() - this.#sentAt.monotonic, clock.now() - this.#sentAt.wall);
     return this.#session !== undefined && silentMs < SURE_FOR_MS;
+  }
+
+  async untilSure(signal: AbortSignal): Promise<boolean> {
+    while (!this.isSure && !signal.aborted)
+      await this.#deps.clock.sleep(LOOK_AGAIN_MS, signal).catch(() => undefined);
+    return this.isSure;
   }
 
   get isLeader(): boolean {

@@ -148,6 +148,33 @@ test("a worker whose session broke goes on under its number, and acts only once 
     }),
   ));
 
+test("what waits until a worker is sure goes on with it, or when it is asked to stop", () =>
+  withLedger((ledger) =>
+    withMember(ledger, "a", async (a) => {
+      const other = new pg.Client(ledger.connection);
+      await other.connect();
+      try {
+        // Another session takes the lock as soon as it is free, so that the worker can't have it back.
+        const taken = other.query("select pg_advisory_lock($1, $2)", [WORKER_LOCK, a.id]);
+        await isAwaited(ledger.pool);
+        await ledger.pool.query(
+          "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1 and objid = $2 and granted",
+          [WORKER_LOCK, a.id],
+        );
+        await taken;
+        await eventually(() => !a.isSure, WITHIN);
+        const asked = new AbortController();
+        const [goesOn, stops] = [a.untilSure(new AbortController().signal), a.untilSure(asked.signal)];
+        asked.abort();
+        expect(await stops).toBe(false);
+        await other.query("select pg_advisory_unlock($1, $2)", [WORKER_LOCK, a.id]);
+        expect(await goesOn).toBe(true);
+      } finally {
+        await other.end();
+      }
+    }),
+  ));
+
 test("so does one whose connection broke without the server's knowing", () =>
   withLedger((ledger) =>
     withCutWay(ledger, (way) =>
