@@ -18,6 +18,7 @@ import { type Clock, systemClock } from "./core/clock.ts";
 import type { Failure } from "./core/failures.ts";
 import type { MessageVerdict } from "./core/intake.ts";
 import type { Logger } from "./core/logger.ts";
+import type { TerminalState } from "./core/order-state.ts";
 import { VERSION } from "./core/version.ts";
 import type { Backoff } from "./jobs/backoff.ts";
 import { composeMessages, composeTables } from "./jobs/deliver/compose.ts";
@@ -59,6 +60,8 @@ export interface DaemonOptions {
 export interface DaemonObserver {
   serviceCalled(call: ObservedCall): void;
   messagesCommitted(connector: string, verdicts: readonly MessageVerdict[]): void;
+  /** The states in which orders ended, as far as this daemon recorded it. */
+  ordersEnded(states: readonly TerminalState[]): void;
 }
 
 /** A running daemon. */
@@ -120,11 +123,16 @@ export async function startDaemon(
   try {
     const profiles = await compileProfiles(config);
     for (const role of options.roles) onClose(await acquireDaemonLock(config.dataDir, clock, role));
-    const ledger = await openLedger(config, { clock, logger, isDaemon: true });
+    const observers = new Set<DaemonObserver>();
+    const ledger = await openLedger(config, {
+      ...{ clock, logger, isDaemon: true },
+      onOrdersEnded: (states) => {
+        for (const observer of observers) observer.ordersEnded(states);
+      },
+    });
     onClose(ledger.close);
     const watchdog = watchEventLoop(clock, logger);
     onClose(async () => watchdog.stop());
-    const observers = new Set<DaemonObserver>();
     const feeder: { current: Feeder | undefined } = { current: undefined };
     const membership = await join(config, options, ledger, () => feeder.current?.nudge());
     onClose(() => membership.leave());

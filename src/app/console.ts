@@ -117,6 +117,9 @@ function watch({ service, observe }: Daemon, metrics: Metrics): () => void {
     messagesCommitted: (connector, verdicts) => {
       for (const { verdict } of verdicts) metrics.recordMessages(connector, verdict);
     },
+    ordersEnded: (states) => {
+      for (const state of states) metrics.recordOrderEnded(state);
+    },
   });
   if (service) metrics.setBreaker(service.breaker.state);
   const unwatchBreaker = service?.breaker.onChange(({ state }) => metrics.setBreaker(state));
@@ -169,7 +172,9 @@ async function readCounts(pool: pg.Pool): Promise<LedgerCounts> {
       number
     >,
     oldestSecondsByState: Object.fromEntries(
-      orders.map(({ state, oldestSeconds }) => [state, oldestSeconds]),
+      orders.flatMap(({ state, oldestSeconds }) =>
+        oldestSeconds === undefined ? [] : [[state, oldestSeconds]],
+      ),
     ),
     deliveriesPending: deliveries.pending,
     deliveriesParked: deliveries.parked,

@@ -4,7 +4,7 @@ import type { Config } from "../config/config.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { QueueBackend } from "../jobs/queue-place.ts";
-import { type DatabaseConnection, openPool } from "../ledger/database.ts";
+import { type DatabaseConnection, openPool, type PoolSettings } from "../ledger/database.ts";
 import { startEmbeddedPostgres } from "../ledger/embedded/embedded-postgres.ts";
 import { migrateLedger } from "../ledger/migrate.ts";
 
@@ -23,6 +23,7 @@ export interface OpenLedgerOptions {
   readonly logger: Logger;
   /** The daemon keeps the embedded server alive; a command only joins it. */
   readonly isDaemon: boolean;
+  readonly onOrdersEnded?: PoolSettings["onOrdersEnded"];
 }
 
 /**
@@ -54,6 +55,7 @@ export async function openLedger(config: Config, options: OpenLedgerOptions): Pr
       schema: "cryobridge",
       max: options.isDaemon ? 12 : 4,
       applicationName: "cryobridge-cli",
+      onOrdersEnded: options.onOrdersEnded,
     },
     options.logger,
   );

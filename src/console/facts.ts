@@ -13,8 +13,9 @@ export interface Readiness {
 
 /** How much of what the ledger holds. */
 export interface LedgerCounts {
+  /** All that haven't ended; of those that have, the ones of the last 24 hours. */
   readonly byState: Readonly<Record<OrderState, number>>;
-  /** For how long the order that moved longest ago has been in a state, seconds; absent for empty states. */
+  /** For how long the order that moved longest ago has been in a state, seconds; absent for empty states and for ends. */
   readonly oldestSecondsByState: Readonly<Partial<Record<OrderState, number>>>;
   /** Results that the lab doesn't have yet. */
   readonly deliveriesPending: number;

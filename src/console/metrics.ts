@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { ORDER_STATES } from "../core/order-state.ts";
+import { OPEN_STATES, TERMINAL_STATES, type TerminalState } from "../core/order-state.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { LedgerCounts, ListenerRow, RefillOverview, UntakenRow } from "./facts.ts";
@@ -31,6 +31,7 @@ export interface Metrics {
   setBreaker(state: BreakerState): void;
   /** Messages that got a verdict (`accepted`, `duplicate`, `refused`, `ignored`, `waiting`). */
   recordMessages(connector: string, verdict: string, count?: number): void;
+  recordOrderEnded(state: TerminalState): void;
   /** The Prometheus text; `counts` is undefined while the ledger is out of reach. */
   render(now: {
     readonly isReady: boolean;
@@ -68,13 +69,19 @@ export function createMetrics(version: string): Metrics {
   });
   const orders = new Gauge({
     name: "cryobridge_orders",
-    help: "Orders in the ledger, by state.",
+    help: "Orders that haven't ended, by state.",
+    labelNames: ["state"],
+    registers,
+  });
+  const ended = new Counter({
+    name: "cryobridge_orders_ended_total",
+    help: "Orders that ended, by state, as this daemon recorded it since its start; sum it over daemons.",
     labelNames: ["state"],
     registers,
   });
   const oldest = new Gauge({
     name: "cryobridge_order_oldest_age_seconds",
-    help: "For how long the order that moved longest ago has been in a state that orders leave.",
+    help: "For how long the order that moved longest ago has been in a state, of those that haven't ended.",
     labelNames: ["state"],
     registers,
   });
@@ -117,9 +124,9 @@ export function createMetrics(version: string): Metrics {
     ledgerUp.set(counts === undefined ? 0 : 1);
     for (const gauge of [orders, oldest, deliveries]) gauge.reset();
     if (counts === undefined) return;
-    for (const state of ORDER_STATES) {
+    for (const state of OPEN_STATES) {
       orders.set({ state }, counts.byState[state]);
-      if (WAITING.has(state)) oldest.set({ state }, counts.oldestSecondsByState[state] ?? 0);
+      oldest.set({ state }, counts.oldestSecondsByState[state] ?? 0);
     }
     deliveries.set({ state: "pending" }, counts.deliveriesPending);
     deliveries.set({ state: "parked" }, counts.deliveriesParked);
@@ -131,6 +138,8 @@ export function createMetrics(version: string): Metrics {
   const setUntaken = addUntakenMetrics(registers);
   const setListeners = addMllpMetrics(registers);
   setBreaker("closed");
+  // The first that fails is a rise, too.
+  for (const state of TERMINAL_STATES) ended.inc({ state }, 0);
   return {
     recordServiceRequest: ({ route, outcome, seconds }) => {
       const template = withoutValues(route);
@@ -139,6 +148,7 @@ export function createMetrics(version: string): Metrics {
     },
     setBreaker,
     recordMessages: (connector, verdict, count = 1) => messages.inc({ connector, verdict }, count),
+    recordOrderEnded: (state) => ended.inc({ state }),
     render: async ({ isReady, counts, nowMs = 0, ...now }) => {
       ready.set(isReady ? 1 : 0);
       setCounts(counts);
@@ -153,17 +163,6 @@ export function createMetrics(version: string): Metrics {
     contentType: registry.contentType,
   };
 }
-
-/** States that an order should leave: their ages are worth an alert. */
-const WAITING: ReadonlySet<string> = new Set([
-  "received",
-  "queued",
-  "submitting",
-  "submitted",
-  "accepted",
-  "in_progress",
-  "parked",
-]);
 
 /** A second line of defence: numbers in a path become `{id}` and a query is cut off. */
 function withoutValues(route: string): string {

@@ -8,7 +8,6 @@ const PERIOD_MS = 5000;
 const GROUPS = [
   ["Waiting here", ["received", "queued", "submitting"]],
   ["At the storage service", ["submitted", "accepted", "in_progress"]],
-  ["Ended", ["completed", "rejected", "cancelled", "failed", "discarded"]],
 ];
 const WORDS = { received: "Received", queued: "Queued", submitting: "Being submitted", submitted: "Submitted, waits for staff",
   accepted: "Accepted, waits for the device", in_progress: "Device is running", completed: "Completed", rejected: "Rejected by staff",
@@ -95,7 +94,8 @@ function counts(status) {
     if (title === "Waiting here") rows.push(countRow("Results on their way to the lab", pending, null, ""));
     return group(title, rows);
   });
-  box.replaceChildren(person, ...groups);
+  const ended = status.endedLastDay.map(({ state, count }) => countRow(WORDS[state] ?? state, count, null, TONES[state]));
+  box.replaceChildren(person, ...groups, group("Ended in the last 24 hours", ended));
 }
 function stateBadge(state) {
   return el("span", "badge " + (TONES[state] ?? "wait"), WORDS[state] ?? state);

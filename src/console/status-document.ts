@@ -1,6 +1,6 @@
 import type { FailureCode } from "../core/failures.ts";
 import type { Operation } from "../core/order.ts";
-import type { OrderState } from "../core/order-state.ts";
+import type { OrderState, TerminalState } from "../core/order-state.ts";
 import type { UntakenReason } from "../core/untaken-files.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
 import type { RecentRefusals, StillOrders } from "../ledger/operator/attention.ts";
@@ -13,10 +13,12 @@ export interface Status {
   readonly reasons: readonly string[];
   /** All that somebody should know, in words, what needs a person first; empty when all is well. */
   readonly attention: readonly Attention[];
-  /** Every state, in the order in which orders pass them; null while the ledger is out of reach. */
+  /** Orders that haven't ended, by state, in the order in which they pass them; null while the ledger is out of reach. */
   readonly states:
     | readonly { readonly state: OrderState; readonly count: number; readonly oldestSeconds: number | null }[]
     | null;
+  /** Orders that ended in the last 24 hours, by state; null while the ledger is out of reach. */
+  readonly endedLastDay: readonly { readonly state: TerminalState; readonly count: number }[] | null;
   /** Results that the lab doesn't have; null while the ledger is out of reach. */
   readonly deliveries: { readonly pending: number; readonly parked: number } | null;
   /** Things for a person to do; null while the ledger is out of reach. */

@@ -1,5 +1,5 @@
 import { FAILURES, type FailureCode } from "../core/failures.ts";
-import { isTerminal, ORDER_STATES } from "../core/order-state.ts";
+import { OPEN_STATES, TERMINAL_STATES } from "../core/order-state.ts";
 import { type TankAge, tankName } from "../jobs/refills/tanks.ts";
 import type { FailingDeliveries } from "../ledger/operator/attention.ts";
 import type { TaskCount } from "../ledger/operator/tasks.ts";
@@ -70,11 +70,13 @@ export async function readStatus(deps: AskedDeps, version: string): Promise<Stat
     states:
       counts === undefined
         ? null
-        : ORDER_STATES.map((state) => ({
+        : OPEN_STATES.map((state) => ({
             state,
             count: counts.byState[state],
-            oldestSeconds: isTerminal(state) ? null : (counts.oldestSecondsByState[state] ?? null),
+            oldestSeconds: counts.oldestSecondsByState[state] ?? null,
           })),
+    endedLastDay:
+      counts === undefined ? null : TERMINAL_STATES.map((state) => ({ state, count: counts.byState[state] })),
     deliveries:
       counts === undefined
         ? null

@@ -36,6 +36,7 @@ export const TERMINAL_STATES = [
   "failed",
   "discarded",
 ] as const satisfies readonly OrderState[];
+export type TerminalState = (typeof TERMINAL_STATES)[number];
 
 /** Ends that left nothing done. */
 const WITHOUT_EFFECT: ReadonlySet<OrderState> = new Set(["rejected", "cancelled", "failed", "discarded"]);
@@ -68,7 +69,7 @@ export function mayMove(from: OrderState, to: OrderState): boolean {
 }
 
 /** Whether the order has reached its end. */
-export function isTerminal(state: OrderState): boolean {
+export function isTerminal(state: OrderState): state is TerminalState {
   return (TERMINAL_STATES as readonly OrderState[]).includes(state);
 }
 

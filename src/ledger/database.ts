@@ -1,5 +1,6 @@
 import pg from "pg";
 import type { Logger } from "../core/logger.ts";
+import type { TerminalState } from "../core/order-state.ts";
 import { asLedgerFailure, isMissingObject } from "./database-failures.ts";
 
 /** Where the ledger's PostgreSQL is: a URL, or the parts of one (`host` may be a socket folder). */
@@ -23,6 +24,14 @@ export interface PoolSettings {
   readonly applicationName: string;
   /** How long a failed attempt to connect, or a query for what isn't there, is kept back, ms; 0 when not set. */
   readonly pauseAfterFailureMs?: number | undefined;
+  /** Is called with the states of orders that ended in a transaction of this pool, once it is committed. Must not throw. */
+  readonly onOrdersEnded?: ((states: readonly TerminalState[]) => void) | undefined;
+}
+
+/** What hears of a transaction once it is committed. */
+export interface Listener {
+  readonly logger: Logger;
+  readonly ordersEnded: (states: readonly TerminalState[]) => void;
 }
 
 /**
@@ -75,12 +84,12 @@ const TYPES: pg.CustomTypesConfig = {
  * pause, for a user that would try again at once and without end (BullMQ's worker loop, for every error but ECONNREFUSED).
  */
 class PatientPool extends pg.Pool {
-  readonly logger: Logger;
+  readonly listener: Listener;
   readonly #pauseMs: number;
 
-  constructor(config: pg.PoolConfig, pauseMs: number, logger: Logger) {
+  constructor(config: pg.PoolConfig, pauseMs: number, listener: Listener) {
     super(config);
-    this.logger = logger;
+    this.listener = listener;
     this.#pauseMs = pauseMs;
     if (pauseMs > 0) this.query = this.#patientQuery(super.query.bind(this)) as pg.Pool["query"];
   }
@@ -137,7 +146,8 @@ export function openPool(settings: PoolSettings, logger: Logger): pg.Pool {
     pipeline: settings.pauseAfterFailureMs === undefined,
     query_timeout: QUERY_TIMEOUT_MS,
   };
-  const pool = new PatientPool(config, settings.pauseAfterFailureMs ?? 0, logger);
+  const listener = { logger, ordersEnded: settings.onOrdersEnded ?? (() => {}) };
+  const pool = new PatientPool(config, settings.pauseAfterFailureMs ?? 0, listener);
   pool.on("error", (error) => logger.warn({ err: error }, "an idle database connection broke"));
   return pool;
 }
@@ -197,21 +207,23 @@ export function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) =>
     try {
       const result = await work(client);
       await client.query("commit");
-      if (pool instanceof PatientPool) for (const log of logs.get(client) ?? []) log(pool.logger);
+      if (pool instanceof PatientPool) for (const report of reports.get(client) ?? []) report(pool.listener);
       return result;
     } finally {
-      logs.delete(client);
+      reports.delete(client);
     }
   });
 }
 
-/** What the open transaction of a connection is to be logged once it is committed. */
-const logs = new WeakMap<Queryable, ((logger: Logger) => void)[]>();
+type Report = (to: Listener) => void;
 
-/** Logs something of the client's transaction once that is committed, and nothing when it isn't. */
-export function logOnceCommitted(client: Queryable, log: (logger: Logger) => void): void {
-  if (client instanceof PatientPool) log(client.logger);
-  else logs.set(client, [...(logs.get(client) ?? []), log]);
+/** What is to be reported of the open transaction of a connection once it is committed. */
+const reports = new WeakMap<Queryable, Report[]>();
+
+/** Reports something of the client's transaction once that is committed, and nothing when it isn't. */
+export function reportOnceCommitted(client: Queryable, report: Report): void {
+  if (client instanceof PatientPool) report(client.listener);
+  else reports.set(client, [...(reports.get(client) ?? []), report]);
 }
 
 async function onConnection<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {

@@ -7,18 +7,28 @@ async function scrape(url: string): Promise<string> {
 }
 
 describe("/metrics", () => {
-  it("counts the orders of every state, and the age of what waits", async () => {
+  it("counts the orders that haven't ended by state, and the age of what waits", async () => {
     const counts = async () => ({
       ...countsOf({ queued: 3, completed: 40 }),
-      oldestSecondsByState: { queued: 12.5, completed: 9_000 },
+      oldestSecondsByState: { queued: 12.5 },
     });
     await withConsole({ deps: { counts } }, async ({ url }) => {
       const text = await scrape(url);
       expect(text).toContain('cryobridge_orders{state="queued"} 3\n');
       expect(text).toContain('cryobridge_orders{state="parked"} 0\n');
       expect(text).toContain('cryobridge_order_oldest_age_seconds{state="queued"} 12.5\n');
+      expect(text).not.toContain('cryobridge_orders{state="completed"}');
       expect(text).not.toContain('oldest_age_seconds{state="completed"}');
     });
+  });
+
+  it("counts the orders that ended since the start, from zero", async () => {
+    const metrics = createMetrics("1");
+    metrics.recordOrderEnded("completed");
+    metrics.recordOrderEnded("completed");
+    const text = await metrics.render({ isReady: true, counts: countsOf({ completed: 40 }) });
+    expect(text).toContain('cryobridge_orders_ended_total{state="completed"} 2\n');
+    expect(text).toContain('cryobridge_orders_ended_total{state="failed"} 0\n');
   });
 
   it("tells what the lab has not been told", async () => {

@@ -7,7 +7,7 @@ import { countsOf, PARKED, TOKEN, withConsole } from "./console-fixture.ts";
 describe("/api/status", () => {
   it("tells counts, what is stuck and why, and what to do", async () => {
     const deps = {
-      counts: async () => ({ ...countsOf({ parked: 1 }), oldestSecondsByState: { parked: 60 } }),
+      counts: async () => ({ ...countsOf({ parked: 1, rejected: 2 }), oldestSecondsByState: { parked: 60 } }),
       stuckOrders: async () => [PARKED],
       recentOrders: async () => [PARKED],
     };
@@ -35,7 +35,10 @@ describe("/api/status", () => {
         ],
       });
       expect(status.states).toContainEqual({ state: "parked", count: 1, oldestSeconds: 60 });
-      expect(status.states).toContainEqual({ state: "completed", count: 0, oldestSeconds: null });
+      expect(status.endedLastDay?.slice(0, 2)).toEqual([
+        { state: "completed", count: 0 },
+        { state: "rejected", count: 2 },
+      ]);
     });
   });
 

@@ -10,6 +10,8 @@ interface Line {
   readonly order?: string;
 }
 
+/** Hears nothing of what a daemon does. */
+const DEAF = { serviceCalled: () => {}, messagesCommitted: () => {} };
 const INFO = 30;
 const WARN = 40;
 const SENT = "result sent to the lab";
@@ -26,7 +28,9 @@ describe("the log of a site", () => {
   test("tells an order's life, each step with its order, connector and file", () => {
     const { logger, lines, linesOf } = createLog();
     return withSite({ logger }, async (site) => {
-      await site.start();
+      const daemon = await site.start();
+      const ended: string[] = [];
+      daemon.observe({ ...DEAF, ordersEnded: (states) => void ended.push(...states) });
       await site.drop("hl7", "a.hl7", omlO33({ number: "A-1", subject: "S-1", labels: ["V-1"] }));
       await site.waitForOrders(1, ["completed"]);
       const sent = await eventually(() => linesOf("o1").find(({ msg }) => msg === SENT));
@@ -41,6 +45,8 @@ describe("the log of a site", () => {
       const words = steps.map(({ msg }) => msg);
       expect([words[0], words.at(-1)]).toEqual(["order received", "order completed"]);
       expect(words).toContain("order submitted");
+      // The metrics count what was logged.
+      expect(ended).toEqual(["completed"]);
       for (const secret of ["S-1", "V-1"]) expect(JSON.stringify(lines)).not.toContain(secret);
     });
   });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import {
   COUNT_OPEN_DELIVERIES,
   countOpenDeliveries,
+  countOrders,
   FAILING_DELIVERIES,
   MESSAGES_SEARCHED,
   RECENT_REFUSALS,
@@ -64,6 +65,29 @@ test("orders that stand still are counted by why and by failure; those that only
       { kind: "reconciling", count: 2, since },
       { kind: "retrying", code: "SERVICE_UNREACHABLE", text: "refused", count: 1, since },
     ]);
+  }));
+
+test("all orders that have not ended are counted, and those that ended within a day", () =>
+  withLedger(async ({ pool }) => {
+    await addOrders(pool, 8);
+    const set = (state: string, hoursAgo: number, ...positions: number[]) =>
+      pool.query(
+        `update orders set state = $1, failure_code = 'CONFIG_INVALID', changed_at = now() - $2 * interval '1 hour'
+          where position = any ($3)`,
+        [state, hoursAgo, positions],
+      );
+    await set("parked", 100, 1);
+    await set("parked", 10, 2);
+    await set("completed", 23, 3, 4);
+    await set("completed", 25, 5);
+    await set("rejected", 1, 6);
+    await set("failed", 50, 7);
+    const counts = new Map((await countOrders(pool)).map(({ state, ...count }) => [state, count]));
+    expect([...counts.keys()].sort()).toEqual(["completed", "parked", "received", "rejected"]);
+    expect(counts.get("parked")).toEqual({ count: 2, oldestSeconds: expect.closeTo(360_000, -3) });
+    expect(counts.get("completed")).toEqual({ count: 2 });
+    expect(counts.get("rejected")).toEqual({ count: 1 });
+    expect(counts.get("received")).toMatchObject({ count: 1 });
   }));
 
 test("a paused queue is told with who paused it", () =>

@@ -84,7 +84,7 @@ function print(status: Status, isUnknown: boolean, session: Session): void {
   if (needed.length === 0) session.line("  Nobody is needed.");
   for (const each of others) session.lines(linesOf(each, session));
   session.line();
-  session.line(countsInWords(status));
+  session.lines(countsInWords(status));
 }
 
 function linesOf({ level, what, since, hint, command }: Attention, session: Session): string[] {
@@ -97,15 +97,19 @@ function linesOf({ level, what, since, hint, command }: Attention, session: Sess
   ];
 }
 
-function countsInWords({ states, deliveries }: Status): string {
-  if (states === null) return "The ledger does not answer; nothing can be counted.";
+function countsInWords({ states, endedLastDay, deliveries }: Status): string[] {
+  if (states === null || endedLastDay === null)
+    return ["The ledger does not answer; nothing can be counted."];
   const sum = (...wanted: readonly string[]) =>
     states.filter(({ state }) => wanted.includes(state)).reduce((total, { count }) => total + count, 0);
-  return [
+  const open = [
     `Orders: ${sum("received", "queued", "submitting")} waiting here`,
     `${sum("submitted", "accepted", "in_progress")} at the service`,
     `${sum("parked")} parked`,
-    `${sum("completed")} completed`,
-    `${sum("rejected", "failed", "cancelled", "discarded")} ended otherwise. Results on their way to the lab: ${deliveries?.pending ?? 0}.`,
   ].join(", ");
+  const ended = endedLastDay.flatMap(({ state, count }) => (count > 0 ? [`${state} ${count}`] : []));
+  return [
+    `${open}. Results on their way to the lab: ${deliveries?.pending ?? 0}.`,
+    `Ended in the last 24 hours: ${ended.join(", ") || "none"}.`,
+  ];
 }

@@ -119,18 +119,31 @@ export async function readAttention(pool: pg.Pool): Promise<LedgerAttention> {
   return { orders, deliveries, pausedQueues, refusals };
 }
 
-/** Orders by state, with the age of the longest waiting one in seconds. Index: orders_state. */
-const COUNT_ORDERS = `
+/** All orders that haven't ended, and those that ended within a day: never the many that ended before. Index: orders_state. */
+export const COUNT_ORDERS = `
 select o.state, count(*)::integer as count,
        extract(epoch from now() - min(o.changed_at))::double precision as "oldestSeconds"
   from orders o
+ where o.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress', 'parked')
+ group by o.state
+ union all
+select o.state, count(*)::integer, null
+  from orders o
+ where o.state in ('completed', 'rejected', 'cancelled', 'failed', 'discarded')
+   and o.changed_at > now() - interval '1 day'
  group by o.state`;
 
-/** Orders by state, and for how many seconds the one that moved longest ago has been there. */
-export function countOrders(
-  pool: pg.Pool,
-): Promise<{ state: OrderState; count: number; oldestSeconds: number }[]> {
-  return list(pool, COUNT_ORDERS);
+/** How many orders are in a state; of a state in which orders end, those that came to it in the last 24 hours. */
+export interface OrderCount {
+  readonly state: OrderState;
+  readonly count: number;
+  /** For how many seconds the one that moved longest ago has been there; undefined for ends. */
+  readonly oldestSeconds: number | undefined;
+}
+
+/** Orders by state; states without any are left out. */
+export function countOrders(pool: pg.Pool): Promise<OrderCount[]> {
+  return list<OrderCount>(pool, COUNT_ORDERS);
 }
 
 /** However many were delivered, those aren't read. Indexes: deliveries_pending, deliveries_parked. */

@@ -1,6 +1,6 @@
 import type { Logger } from "../../core/logger.ts";
-import type { OrderState } from "../../core/order-state.ts";
-import { logOnceCommitted, prepared, type Queryable } from "../database.ts";
+import { isTerminal, type OrderState } from "../../core/order-state.ts";
+import { prepared, type Queryable, reportOnceCommitted } from "../database.ts";
 import { formatId } from "../ids.ts";
 
 /** An entry of an order's timeline. */
@@ -38,12 +38,16 @@ interface Step {
 }
 
 /**
- * Adds to orders' timelines, in this order. What is added in a transaction is logged once that is committed.
+ * Adds to orders' timelines, in this order. What is added in a transaction is logged, and what ended is counted, once that is
+ * committed.
  */
 export async function recordEvents(client: Queryable, events: readonly NewEvent[]): Promise<void> {
   if (events.length === 0) return;
   const { rows } = await prepared<Step>(client, "insert_events", INSERT_EVENTS, [JSON.stringify(events)]);
-  logOnceCommitted(client, (logger) => logSteps(logger, rows));
+  reportOnceCommitted(client, ({ logger, ordersEnded }) => {
+    logSteps(logger, rows);
+    ordersEnded(rows.flatMap(({ toState }) => (toState !== null && isTerminal(toState) ? [toState] : [])));
+  });
 }
 
 /** Logs steps of orders: what happened, to which order of which connector and file; at warn where a person is needed. */

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { FailureCode } from "../../core/failures.ts";
-import { inTransaction, logOnceCommitted, run } from "../database.ts";
+import { inTransaction, reportOnceCommitted, run } from "../database.ts";
 import { formatId } from "../ids.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 
@@ -146,7 +146,7 @@ export async function findProbe(pool: pg.Pool, connector: string): Promise<DueDe
 export async function recordDelivered(pool: pg.Pool, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return;
   const sent = await run<{ id: number; connector: string; orderId: number | null }>(pool, DELIVERED, [ids]);
-  logOnceCommitted(pool, (logger) => {
+  reportOnceCommitted(pool, ({ logger }) => {
     for (const { id, connector, orderId } of sent) {
       const order = orderId === null ? {} : { order: formatId("o", orderId) };
       logger.info({ ...order, connector, delivery: formatId("d", id) }, "result sent to the lab");
