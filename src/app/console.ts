@@ -82,7 +82,7 @@ const WORKERS_ENDED_WITHIN_MS = 86_400_000;
 /** What the console shows of the ledger alone, with or without a daemon. */
 export function ledgerView(
   pool: pg.Pool,
-  config: Config,
+  config: Pick<Config, "connectors" | "refills">,
   clock: Clock,
 ): Pick<
   ConsoleDeps,

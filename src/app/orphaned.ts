@@ -5,7 +5,7 @@ import type { Logger } from "../core/logger.ts";
 import { listOrphaned, type Orphaned } from "../ledger/results/orphaned.ts";
 
 /** What waits of connectors that the configuration doesn't name. */
-export async function readOrphaned(pool: pg.Pool, config: Config): Promise<Orphaned[]> {
+export async function readOrphaned(pool: pg.Pool, config: Pick<Config, "connectors">): Promise<Orphaned[]> {
   return listOrphaned(
     pool,
     config.connectors.map(({ name }) => name),

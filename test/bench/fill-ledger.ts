@@ -4,7 +4,7 @@ import type pg from "pg";
 const AT_SERVICE_EACH = 2;
 const PARKED_EACH = 100;
 
-/** `:last` is the last id before, `:all` how many orders, `:ended` how many of them have ended, all within 80 days. */
+/** `:last` is the last id before, `:all` how many orders, `:ended` how many of them have ended: evenly over 80 days until now. */
 const FILL = [
   `insert into messages (id, connector, ordinal, place, message_control_id, message_type, sender, sha256, raw, format, verdict,
                          received_at)
@@ -25,7 +25,7 @@ const FILL = [
           case when state in ('completed', 'accepted') then 'CREATED' end,
           case when state = 'accepted' then now() + interval '30 minutes' + random() * interval '30 minutes' else now() end,
           3600000, then_at, case when state in ('completed', 'accepted') then then_at end, then_at
-     from (select n, now() - (1 - n::float8 / :all) * interval '80 days' as then_at,
+     from (select n, now() - (1 - n::float8 / case when n <= :ended then :ended else :all end) * interval '80 days' as then_at,
                   case when n <= :ended then 'completed'
                        when n % ${PARKED_EACH} = 1 then 'parked'
                        when n % ${AT_SERVICE_EACH} = 0 then 'accepted'

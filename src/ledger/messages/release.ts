@@ -16,7 +16,7 @@ const RELEASE_LOCK = 7_264_004;
 /**
  * Waiting messages to be mapped again, oldest first; $1 after this id, $2 connector, $3 code that they wait for, null for
  * any, $4 whether only those that wait for an earlier message, $5 how many. Those always come along.
- * Index: messages_waiting.
+ * Index: messages_unaccepted.
  */
 const FIND_WAITING = `
 select m.id

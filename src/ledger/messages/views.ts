@@ -45,7 +45,10 @@ const VIEW = `
               order by x.id) as "orderIds"`;
 const STORED = `${VIEW}, m.ordinal, m.raw, m.format, m.encoding, m.csv_rows as "csvRows"`;
 
-/** Newest first; $1 connector, $2 verdict, $3 since, $4 limit; null for any. Index: messages_received. */
+/**
+ * Newest first; $1 connector, $2 verdict, $3 since, $4 limit; null for any. Indexes: the primary key, messages_connector,
+ * messages_unaccepted, messages_received.
+ */
 const LIST_MESSAGES = `
 select ${VIEW}
   from messages m

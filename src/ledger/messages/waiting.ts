@@ -18,7 +18,7 @@ export interface WaitingCode {
   readonly hint?: string | undefined;
 }
 
-/** By code, oldest first. Index: messages_waiting. */
+/** By code, oldest first. Index: messages_unaccepted. */
 const WAITING_CODES = `
 select case p.problem ->> 'code'
          when 'MAPPING_FACILITY_UNKNOWN' then 'facility'

@@ -119,7 +119,9 @@ create index messages_control_id on messages (connector, message_control_id, id)
 create index messages_received on messages (received_at);
 -- Retention looks only at messages that still have their bytes.
 create index messages_with_raw on messages (received_at) where raw is not null;
-create index messages_waiting on messages (id) where verdict = 'waiting';
+-- Most are accepted: a list of the others, and what waits, is found without them.
+create index messages_unaccepted on messages (verdict, id) where verdict <> 'accepted';
+create index messages_connector on messages (connector, id);
 
 -- What waiting messages are about: subjects (s:CODE) and order numbers (n:NUMBER). No later message about the same
 -- through the same connector may overtake them.
@@ -318,6 +320,10 @@ create index orders_still on orders (changed_at)
   where state in ('parked', 'received', 'submitting')
     and (state = 'parked' or failure_code is not null or held_at is not null or checks > 0);
 create index orders_connector on orders (connector, id);
+-- Which connectors have open orders, however many have ended.
+create index orders_open on orders (connector)
+  where state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress', 'parked');
+create index orders_received on orders (received_at);
 create index orders_placer on orders (placer_order_number);
 create index orders_subject on orders (subject_code);
 -- Which identifiers were merged, and into which.
@@ -452,6 +458,8 @@ create table deliveries (
 create index deliveries_pending on deliveries (connector, id) where state = 'pending';
 create index deliveries_with_bytes on deliveries (created_at) where bytes is not null;
 create index deliveries_parked on deliveries (connector, id) where state = 'parked';
+create index deliveries_dropped on deliveries (id) where state = 'dropped';
+create index deliveries_created on deliveries (created_at);
 -- What the lab doesn't have of an order, to find what is sent first. A pending list would be read by each search.
 create index deliveries_lanes on deliveries using gin (order_ids) with (fastupdate = off)
   where state in ('pending', 'parked');

@@ -120,7 +120,7 @@ export async function readAttention(pool: pg.Pool): Promise<LedgerAttention> {
 }
 
 /** All orders that haven't ended, and those that ended within a day: never the many that ended before. Index: orders_state. */
-export const COUNT_ORDERS = `
+const COUNT_ORDERS = `
 select o.state, count(*)::integer as count,
        extract(epoch from now() - min(o.changed_at))::double precision as "oldestSeconds"
   from orders o

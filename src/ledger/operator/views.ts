@@ -16,7 +16,10 @@ export interface OrderFilter {
   readonly limit: number;
 }
 
-/** Newest first; $1 text[] states, $2 connector, $3 subject code, $4 since, $5 before id, $6 limit; null for any. */
+/**
+ * Newest first; $1 text[] states, $2 connector, $3 subject code, $4 since, $5 before id, $6 limit; null for any. Indexes: the
+ * primary key, orders_state, orders_connector, orders_subject, orders_received.
+ */
 const LIST_ORDERS = `
 select ${ORDER_COLUMNS}
   from orders o
@@ -78,7 +81,7 @@ export function listLatestOrders(pool: pg.Pool, limit: number): Promise<LedgerOr
   return listOrderRows(pool, LATEST_ORDERS, [limit]);
 }
 
-/** Parked orders, longest waiting first; $1 how many. Index: orders_state. */
+/** Parked orders, longest waiting first; $1 how many. Indexes: orders_still, orders_state. */
 const PARKED_ORDERS = `
 select ${ORDER_COLUMNS}
   from orders o
@@ -195,7 +198,10 @@ export interface DeliveryFilter {
   readonly limit: number;
 }
 
-/** Newest first; $1 state, $2 connector, $3 order id, $4 since, $5 limit; null for any. Index: the primary key. */
+/**
+ * Newest first; $1 state, $2 connector, $3 order id, $4 since, $5 limit; null for any. Indexes: the primary key,
+ * deliveries_pending, deliveries_parked, deliveries_dropped, deliveries_created, deliveries (connector, file_name).
+ */
 const LIST_DELIVERIES = `
 select ${DELIVERY}
   from deliveries d

@@ -1,5 +1,4 @@
 import type pg from "pg";
-import { OPEN_STATES } from "../../core/order-state.ts";
 import { inTransaction, run } from "../database.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 
@@ -16,21 +15,26 @@ export interface Orphaned {
   readonly since: Date;
 }
 
+const IS_OPEN =
+  "o.state in ('received', 'queued', 'submitting', 'submitted', 'accepted', 'in_progress', 'parked')";
+
 /**
- * Goes from one connector's orders to the next one's, and counts those of connectors that aren't configured: a long ledger
- * costs no more than a short one. $1 text[] connectors that are configured, $2 text[] open states. Indexes:
- * orders_connector, outcomes_open, deliveries_pending, deliveries_parked, messages_waiting.
+ * Goes from one connector's open orders to the next one's, and counts those of connectors that aren't configured: a long
+ * ledger costs no more than a short one. $1 text[] connectors that are configured. Indexes: orders_open, outcomes_open,
+ * deliveries_pending, deliveries_parked, messages_unaccepted.
  */
 const ORPHANED = `
 with recursive known(name) as (
   (select o.connector
      from orders o
+    where ${IS_OPEN}
     order by o.connector
     limit 1)
    union all
   select (select o.connector
             from orders o
-           where o.connector > k.name
+           where ${IS_OPEN}
+             and o.connector > k.name
            order by o.connector
            limit 1)
     from known k
@@ -48,12 +52,15 @@ found(connector, results, orders, messages, since) as (
      and d.connector <> all ($1)
    group by d.connector
    union all
-  select o.connector, 0, count(*), 0, min(o.received_at)
+  select k.name, 0, x.orders, 0, x.since
     from known k
-    join orders o on o.connector = k.name
-   where k.name <> all ($1)
-     and o.state = any ($2)
-   group by o.connector
+   cross join lateral (
+         select count(*) as orders, min(o.received_at) as since
+           from orders o
+          where o.connector = k.name
+            and ${IS_OPEN}) x
+   where k.name is not null
+     and k.name <> all ($1)
    union all
   select m.connector, 0, 0, count(*), min(m.received_at)
     from messages m
@@ -68,15 +75,15 @@ select f.connector, sum(f.results)::integer as results, sum(f.orders)::integer a
 
 /** What waits of connectors that aren't among these; those without anything are left out. */
 export function listOrphaned(pool: pg.Pool, configured: readonly string[]): Promise<Orphaned[]> {
-  return run<Orphaned & pg.QueryResultRow>(pool, ORPHANED, [configured, OPEN_STATES]);
+  return run<Orphaned & pg.QueryResultRow>(pool, ORPHANED, [configured]);
 }
 
 /** Kinds of connectors, as far as what came through them shows. */
 export type ConnectorKind = "hl7-drop" | "csv-drop" | "mllp";
 
 /**
- * Of what kind the connector was whose results wait, or whose orders are in work; $1 connector, $2 text[] open states.
- * Indexes: outcomes_open, deliveries_pending, deliveries_parked, outcomes_delivery, orders_connector.
+ * Of what kind the connector was whose results wait, or whose orders are in work; $1 connector. Indexes: outcomes_open,
+ * deliveries_pending, deliveries_parked, outcomes_delivery, orders_open.
  */
 const KINDS = `
 with waiting as (
@@ -94,7 +101,7 @@ with waiting as (
   select o.message_id
     from orders o
    where o.connector = $1
-     and o.state = any ($2))
+     and ${IS_OPEN})
 select distinct case when m.format = 'csv' then 'csv-drop'
                      when coalesce(m.peer, first.peer) is not null then 'mllp'
                      else 'hl7-drop' end as kind
@@ -106,7 +113,7 @@ select distinct case when m.format = 'csv' then 'csv-drop'
 
 /** Of what kind a connector was by what waits of it: none where that doesn't show, several where it changed. */
 export async function findKinds(pool: pg.Pool, connector: string): Promise<ConnectorKind[]> {
-  return (await run<{ kind: ConnectorKind }>(pool, KINDS, [connector, OPEN_STATES])).map(({ kind }) => kind);
+  return (await run<{ kind: ConnectorKind }>(pool, KINDS, [connector])).map(({ kind }) => kind);
 }
 
 /** Names of results of both connectors that are the same; $1 from, $2 to. Index: deliveries (connector, file_name). */

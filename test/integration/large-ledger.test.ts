@@ -1,0 +1,103 @@
+import pg from "pg";
+import { expect, test } from "vitest";
+import { ledgerView } from "../../src/app/console.ts";
+import { readStatus } from "../../src/console/status.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { listMessages } from "../../src/ledger/messages/views.ts";
+import { countQueueWork } from "../../src/ledger/operator/queues.ts";
+import { listOpenTasks } from "../../src/ledger/operator/tasks.ts";
+import {
+  listDeliveries,
+  listOpenDeliveries,
+  listOrders,
+  listWaitingOrders,
+} from "../../src/ledger/operator/views.ts";
+import { fillLedger } from "../bench/fill-ledger.ts";
+import { silent, type TestLedger, withLedger } from "../support/with-ledger.ts";
+
+const OPEN = 300;
+const FEW = 300;
+const MANY = 15_000;
+/** Indexes become a page or two deeper. */
+const BLOCKS_BY_CHANCE = 60;
+
+test("what an operator looks at reads no more of a ledger with many ended orders than of one with few", async () => {
+  const few = await countBlocks(FEW);
+  const many = await countBlocks(MANY);
+  expect([...many.keys()].sort()).toEqual([...few.keys()].sort());
+  const growing = [...many].filter(
+    ([what, blocks]) => blocks > 1.5 * (few.get(what) ?? 0) + BLOCKS_BY_CHANCE,
+  );
+  expect(growing).toEqual([]);
+}, 120_000);
+
+/** How much each statement reads of a ledger with so many ended orders. */
+function countBlocks(ended: number): Promise<Map<string, number>> {
+  return withLedger(async (ledger) => {
+    const superuser = new pg.Client({ ...ledger.connection, user: "postgres" });
+    await superuser.connect();
+    await fillLedger(superuser, { ended, open: OPEN });
+    await superuser.end();
+    const statements = await gatherStatements(ledger);
+    const blocks = new Map<string, number>();
+    for (const { what, text, values } of statements) {
+      const { rows } = await ledger.pool.query(`explain (analyze, buffers, format json) ${text}`, values);
+      const { Plan: plan } = rows[0]["QUERY PLAN"][0];
+      blocks.set(`${what}: ${text.trim()}`, plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]);
+    }
+    return blocks;
+  });
+}
+
+interface Statement {
+  readonly what: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/** Everything that is asked of the ledger for the status, the console and the lists. */
+async function gatherStatements({ pool }: TestLedger): Promise<Statement[]> {
+  const statements: Statement[] = [];
+  const query = pool.query.bind(pool) as (text: string, values?: unknown[]) => Promise<unknown>;
+  const limit = 50;
+  const since = new Date();
+  const looks: Readonly<Record<string, () => Promise<unknown>>> = {
+    status: () => {
+      // The connector of the orders is not configured.
+      const view = ledgerView(pool, { connectors: [], refills: undefined }, systemClock);
+      const readiness = async () => ({ ready: true, reasons: [] });
+      return readStatus({ ...view, readiness, logger: silent, clock: systemClock }, "1");
+    },
+    queue: () => countQueueWork(pool),
+    "queue: orders": () => listWaitingOrders(pool, limit),
+    "queue: results": () => listOpenDeliveries(pool, limit),
+    tasks: () => listOpenTasks(pool, limit),
+    orders: () => listOrders(pool, { limit }),
+    "parked orders": () => listOrders(pool, { limit, states: ["parked"] }),
+    "failed orders": () => listOrders(pool, { limit, states: ["failed", "rejected"] }),
+    "orders of a subject": () => listOrders(pool, { limit, subjectCode: "FILL-7" }),
+    "orders of another connector": () => listOrders(pool, { limit, connector: "csv" }),
+    "orders since": () => listOrders(pool, { limit, since }),
+    messages: () => listMessages(pool, { limit }),
+    "refused messages": () => listMessages(pool, { limit, verdict: "refused" }),
+    "messages of another connector": () => listMessages(pool, { limit, connector: "csv" }),
+    "messages since": () => listMessages(pool, { limit, since }),
+    results: () => listDeliveries(pool, { limit }),
+    "parked results": () => listDeliveries(pool, { limit, state: "parked" }),
+    "dropped results": () => listDeliveries(pool, { limit, state: "dropped" }),
+    "results of another connector": () => listDeliveries(pool, { limit, connector: "csv" }),
+    "results since": () => listDeliveries(pool, { limit, since }),
+    "results of an order": () => listDeliveries(pool, { limit, orderId: 7 }),
+  };
+  for (const [what, look] of Object.entries(looks)) {
+    Object.assign(pool, {
+      query: (text: string, values: unknown[] = []) => {
+        statements.push({ what, text, values });
+        return query(text, values);
+      },
+    });
+    await look();
+  }
+  Object.assign(pool, { query });
+  return statements;
+}
