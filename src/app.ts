@@ -402,7 +402,7 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
     },
   };
   const { polling, concurrency } = config.service;
-  const track: TrackDeps = { ...common, polling, concurrency, wayOf };
+  const track: TrackDeps = { ...common, service: service.following, polling, concurrency, wayOf };
   const deliver: Omit<DeliverDeps, "mayDeliver"> = {
     ...common,
     backoff,

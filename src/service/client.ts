@@ -10,7 +10,7 @@ import { type Breaker, CircuitBreaker } from "./http/breaker.ts";
 import type { ServiceContext } from "./http/context.ts";
 import { Limiter } from "./http/limiter.ts";
 import { OAuthTokens, StaticTokens, type TokenLife } from "./http/token.ts";
-import { type ObservedCall, Transport } from "./http/transport.ts";
+import { following, type ObservedCall, Transport } from "./http/transport.ts";
 import { createWire } from "./http/wire.ts";
 import { Capabilities, type ShapeChange } from "./lists/capabilities.ts";
 import { getInventory, readList, readPage, readRecord } from "./lists/reads.ts";
@@ -85,14 +85,22 @@ function bind<Calls extends Readonly<Record<string, (context: ServiceContext, ..
   return Object.fromEntries(bound) as Bound<Calls>;
 }
 
+/** The calls of both surfaces. */
+export interface ServiceCalls extends Bound<typeof CALLS> {
+  readonly external: Bound<typeof EXTERNAL_CALLS>;
+  /** How far the service's clock is ahead of ours, ms; undefined before the first answer. */
+  readonly clockSkewMs: number | undefined;
+}
+
 /**
  * The Sample Storage Integration Service. Orders go by the request surface through the methods themselves, and by the
  * external one through `external`; subjects and locations exist on the request surface only. Each method may throw the SERVICE_
  * failures of the registry; a transient one means that nothing was done, an ambiguous one that it may have been.
  * What each method promises stands with the function of the same name in this folder.
  */
-export interface ServiceClient extends Bound<typeof CALLS> {
-  readonly external: Bound<typeof EXTERNAL_CALLS>;
+export interface ServiceClient extends ServiceCalls {
+  /** The same calls to follow orders at the service: they take turns with all others, however many of these wait. */
+  readonly following: ServiceCalls;
   /** Takes a token for a surface (by default the request one) without calling the service, for `check`. */
   checkToken(signal: AbortSignal, surface?: Surface): Promise<void>;
   /** How long the current token lives; undefined before the first, and for a static API token. */
@@ -106,8 +114,6 @@ export interface ServiceClient extends Bound<typeof CALLS> {
   follow(news: ServiceNews): void;
   /** Requests sent so far by `METHOD route`; token requests are not among them. */
   readonly requestCounts: ReadonlyMap<string, number>;
-  /** How far the service's clock is ahead of ours, ms; undefined before the first answer. */
-  readonly clockSkewMs: number | undefined;
   /** Cuts what is under way and closes the connections. */
   close(): Promise<void>;
 }
@@ -121,6 +127,16 @@ export interface ServiceDeps {
   readonly others?: OtherWorkers | undefined;
   /** Called after each call, for metrics. */
   readonly onCall?: ((call: ObservedCall) => void) | undefined;
+}
+
+function bindAll(context: ServiceContext): ServiceCalls {
+  return {
+    ...bind(context, CALLS),
+    external: bind(context, EXTERNAL_CALLS),
+    get clockSkewMs() {
+      return context.transport.clockSkewMs;
+    },
+  };
 }
 
 /**
@@ -158,11 +174,11 @@ export function createServiceClient(settings: ServiceSettings, deps: ServiceDeps
     onCall,
   });
   const capabilities = new Capabilities(clock, logger, resolved.filters);
-  const context: ServiceContext = { settings: resolved, transport, capabilities, clock, logger };
+  const context = { settings: resolved, capabilities, clock, logger };
 
   return {
-    ...bind(context, CALLS),
-    external: bind(context, EXTERNAL_CALLS),
+    ...bindAll({ ...context, transport }),
+    following: bindAll({ ...context, transport: following(transport) }),
     checkToken: async (signal, surface = "request") => {
       await (surface === "external" ? (externalTokens ?? tokens) : tokens).get(signal);
     },

@@ -5,6 +5,8 @@ import { FakeClock, settle } from "./fake-clock.ts";
 import { failureOf, never } from "./with-client.ts";
 
 const settings = { maxRequestsPerSecond: 20, concurrency: 4, maxWaitMs: 15_000 };
+/** So many a second that only the limit at once counts. */
+const FAST = { maxRequestsPerSecond: 10_000 };
 const limiter = (clock: FakeClock, given = {}) => new Limiter({ ...settings, ...given }, clock, () => 0);
 
 describe("the rate", () => {
@@ -84,11 +86,11 @@ describe("several workers on a ledger", () => {
   });
 
   it("one that shares with more of them lets no further call begin until enough have ended, and with fewer begins more", async () => {
-    const gate = limiter(new FakeClock());
+    const gate = limiter(new FakeClock(), FAST);
     gate.share(1);
     const ends: (() => void)[] = [];
     for (let call = 0; call < 10; call += 1)
-      gate.run(never, () => new Promise<void>((end) => ends.push(end)));
+      gate.run(never, "other", () => new Promise<void>((end) => ends.push(end)));
     await settle();
     expect(ends).toHaveLength(4);
     gate.share(2);
@@ -139,11 +141,11 @@ describe("a pause that the service asked for", () => {
 
 describe("concurrency", () => {
   it("runs that many at once, and the others in the order in which they came", async () => {
-    const gate = limiter(new FakeClock());
+    const gate = limiter(new FakeClock(), FAST);
     const started: number[] = [];
     const ends: (() => void)[] = [];
     for (let call = 0; call < 7; call += 1) {
-      gate.run(never, () => {
+      gate.run(never, "other", () => {
         started.push(call);
         return new Promise<void>((resolve) => ends.push(resolve));
       });
@@ -156,23 +158,69 @@ describe("concurrency", () => {
   });
 
   it("frees the place of a call that failed and of one that left while waiting", async () => {
-    const gate = limiter(new FakeClock(), { concurrency: 1 });
+    const gate = limiter(new FakeClock(), { ...FAST, concurrency: 1 });
     const stop = new AbortController();
     let end: (error: Error) => void = () => {};
     const first = gate.run(
       never,
+      "other",
       () =>
         new Promise<void>((_resolve, reject) => {
           end = reject;
         }),
     );
-    const leaver = gate.run(stop.signal, async () => "never");
-    const last = gate.run(never, async () => "ran");
+    const leaver = gate.run(stop.signal, "other", async () => "never");
+    const last = gate.run(never, "other", async () => "ran");
     await settle();
     stop.abort(new Failure("SERVICE_STOPPED", "gone"));
     await expect(leaver).rejects.toThrow("gone");
     end(new RangeError("failed"));
     await expect(first).rejects.toThrow("failed");
     expect(await last).toBe("ran");
+  });
+});
+
+describe("calls that follow orders", () => {
+  it("take turns with a backlog of others, and leave them the whole rate when there are none", async () => {
+    const clock = new FakeClock();
+    const gate = limiter(clock, { maxRequestsPerSecond: 1.5 });
+    const left: string[] = [];
+    const call = (purpose: "following" | "other") =>
+      gate.run(never, purpose, async () => {
+        left.push(purpose);
+      });
+    for (let waiting = 0; waiting < 100; waiting += 1) void call("other");
+    // Pages are read one after the other.
+    const readPages = async () => {
+      for (let page = 0; page < 10; page += 1) await call("following");
+    };
+    void readPages();
+    await clock.advance(20_000);
+    const early = left.splice(0);
+    expect(early.filter((purpose) => purpose === "following")).toHaveLength(10);
+    expect(early.length).toBeGreaterThanOrEqual(29);
+    await clock.advance(20_000);
+    expect(left.length).toBeGreaterThanOrEqual(29);
+  });
+
+  it("get every second place while the service answers slowly", async () => {
+    const gate = limiter(new FakeClock(), { ...FAST, concurrency: 2 });
+    const ends: (() => void)[] = [];
+    const left: string[] = [];
+    const call = (purpose: "following" | "other") =>
+      gate.run(never, purpose, () => {
+        left.push(purpose);
+        return new Promise<void>((end) => ends.push(end));
+      });
+    for (let waiting = 0; waiting < 5; waiting += 1) void call("other");
+    void call("following");
+    await settle();
+    expect(left).toEqual(["other", "following"]);
+    void call("following");
+    ends[0]?.();
+    await settle();
+    ends[1]?.();
+    await settle();
+    expect(left).toEqual(["other", "following", "other", "following"]);
   });
 });

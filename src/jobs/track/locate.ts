@@ -7,7 +7,7 @@ import type { FacilityWay, Surface } from "../../core/surface.ts";
 import { formatId } from "../../ledger/ids.ts";
 import type { OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerContainer, LedgerOrder } from "../../ledger/orders/row.ts";
-import type { ServiceClient } from "../../service/client.ts";
+import type { ServiceCalls } from "../../service/client.ts";
 import type { NamedContainer, ServiceContainer } from "../../service/shapes.ts";
 import { isPlace } from "../../service/shapes.ts";
 import { containersOf, idsByLabelOf, isOneSubjects } from "../submit/guard.ts";
@@ -55,7 +55,7 @@ export interface LocationLook {
 
 export interface LocateDeps {
   readonly service: Pick<
-    ServiceClient,
+    ServiceCalls,
     "findSubject" | "listSubjectContainers" | "getLocation" | "external" | "clockSkewMs"
   >;
   /** How many orders are looked at at once. */

@@ -1,5 +1,5 @@
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import type { ServiceClient } from "../../service/client.ts";
+import type { ServiceCalls } from "../../service/client.ts";
 import type { BatchRead } from "../../service/lists/batch-reader.ts";
 import type { ProcedureStatus, RequestStatus } from "../../service/shapes.ts";
 
@@ -18,7 +18,7 @@ export interface News {
   readonly reads: readonly BatchRead<unknown>[];
 }
 
-type Reader = Pick<ServiceClient, "readRequests" | "readProcedures" | "external">;
+type Reader = Pick<ServiceCalls, "readRequests" | "readProcedures" | "external">;
 
 /**
  * Reads the state of a facility's orders, each on the surface that it went to: the two number their procedures each in

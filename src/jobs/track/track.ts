@@ -6,7 +6,7 @@ import type { FacilityWay } from "../../core/surface.ts";
 import { changeOrders, type OrderChange } from "../../ledger/orders/change.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findDueTracked, postponeTracked, postponeUnread } from "../../ledger/orders/tracking.ts";
-import type { ServiceClient } from "../../service/client.ts";
+import type { ServiceCalls } from "../../service/client.ts";
 import type { BatchRead } from "../../service/lists/batch-reader.ts";
 import { describeUnlocated, type LocationLook, type Look, lookForLocations } from "./locate.ts";
 import { type RemoteProcedure, readTracked, type Tracked } from "./news.ts";
@@ -38,7 +38,7 @@ export function pollPauseMs(polling: Polling): number {
 /** What the track job is given. */
 export interface TrackDeps {
   readonly pool: pg.Pool;
-  readonly service: ServiceClient;
+  readonly service: ServiceCalls;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly polling: Polling;

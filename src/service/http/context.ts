@@ -6,12 +6,12 @@ import type { Capabilities } from "../lists/capabilities.ts";
 import type { ResolvedSettings } from "../settings.ts";
 import type { RawObject, ServiceWords } from "../values.ts";
 import { unwrapObject } from "./answer.ts";
-import type { Transport } from "./transport.ts";
+import type { Caller } from "./transport.ts";
 
 /** What each function of this folder that calls the service is given. */
 export interface ServiceContext {
   readonly settings: ResolvedSettings;
-  readonly transport: Transport;
+  readonly transport: Caller;
   readonly capabilities: Capabilities;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -8,6 +8,9 @@ export interface LimiterSettings {
   readonly maxWaitMs: number;
 }
 
+/** What a call is for: to see how orders stand that the service has, or anything else. */
+export type CallPurpose = "following" | "other";
+
 /** Within this each worker has heard that another one has come, and keeps to a smaller share. */
 const MAKE_ROOM_MS = 1_500;
 /** After a pause the rate starts at this share and rises to the whole over {@link RAMP_MS}. */
@@ -16,15 +19,21 @@ const RAMP_MS = 20_000;
 
 /**
  * One gate for all calls to a service: a limit at once, a limit a second, and a pause that everybody keeps. Of several workers
- * each takes its share of the limits, and at least one call at once.
- * First come, first served. Requests are spaced evenly with a burst of at most a tenth of a second's worth.
+ * each takes its share of the limits, and at least one call at once. Requests are spaced evenly with a burst of at most a tenth
+ * of a second's worth.
+ * First come, first served; but calls that follow orders at the service and all others take turns. The orders of a batch each
+ * have a call waiting, while pages are read one after the other: behind a backlog of thousands of orders, which a low rate makes
+ * last for hours, nobody would see what staff and devices did meanwhile.
  */
 export class Limiter {
   readonly #settings: LimiterSettings;
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: Readonly<Record<CallPurpose, (() => void)[]>> = { following: [], other: [] };
+  #latest: CallPurpose = "other";
   #running = 0;
+  /** Whether a call that got its place waits for its turn: the next one is only chosen when that has left. */
+  #isOneLeaving = false;
   #workers: number | undefined;
   #nextAt = Number.NEGATIVE_INFINITY;
   #pausedUntil = Number.NEGATIVE_INFINITY;
@@ -50,10 +59,17 @@ export class Limiter {
     this.#admit();
   }
 
-  /** Runs `work` once there is room for one more call. Rejects with the signal's reason while waiting. */
-  async run<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    await this.#enter(signal);
+  /**
+   * Runs `work` once there is room for one more call and it is its {@link turn}. Rejects with the signal's reason while waiting.
+   * @throws Failure SERVICE_BUSY when a pause lasts longer than a caller should wait.
+   */
+  async run<T>(signal: AbortSignal, purpose: CallPurpose, work: () => Promise<T>): Promise<T> {
+    await this.#enter(signal, purpose);
     try {
+      await this.turn(signal).finally(() => {
+        this.#isOneLeaving = false;
+        this.#admit();
+      });
       return await work();
     } finally {
       this.#running -= 1;
@@ -62,7 +78,7 @@ export class Limiter {
   }
 
   /**
-   * Waits until one more request may leave.
+   * Waits until one more request may leave, such as the repetition of one.
    * @throws Failure SERVICE_BUSY when a pause lasts longer than a caller should wait.
    */
   async turn(signal: AbortSignal): Promise<void> {
@@ -106,31 +122,32 @@ export class Limiter {
   }
 
   #admit(): void {
-    while (this.#running < this.atOnce) {
-      const admit = this.#waiting.shift();
-      if (!admit) return;
-      admit();
-    }
+    if (this.#isOneLeaving || this.#running >= this.atOnce) return;
+    const next = this.#latest === "other" ? "following" : "other";
+    const purpose = this.#waiting[next].length > 0 ? next : this.#latest;
+    const admit = this.#waiting[purpose].shift();
+    if (!admit) return;
+    this.#latest = purpose;
+    this.#isOneLeaving = true;
+    this.#running += 1;
+    admit();
   }
 
-  async #enter(signal: AbortSignal): Promise<void> {
+  async #enter(signal: AbortSignal, purpose: CallPurpose): Promise<void> {
     signal.throwIfAborted();
-    if (this.#running < this.atOnce) {
-      this.#running += 1;
-      return;
-    }
+    const waiting = this.#waiting[purpose];
     await new Promise<void>((resolve, reject) => {
       const admit = () => {
         signal.removeEventListener("abort", leave);
-        this.#running += 1;
         resolve();
       };
       const leave = () => {
-        this.#waiting.splice(this.#waiting.indexOf(admit), 1);
+        waiting.splice(waiting.indexOf(admit), 1);
         reject(signal.reason);
       };
-      this.#waiting.push(admit);
+      waiting.push(admit);
       signal.addEventListener("abort", leave, { once: true });
+      this.#admit();
     });
   }
 }

@@ -8,7 +8,7 @@ import { type Answer, parseAnswer, parseRetryAfter, serviceTime } from "./answer
 import type { CircuitBreaker } from "./breaker.ts";
 import { type CallKind, classify, type Seen, type Verdict } from "./classify.ts";
 import { keepAnswer, personalValues } from "./kept-answer.ts";
-import type { Limiter } from "./limiter.ts";
+import type { CallPurpose, Limiter } from "./limiter.ts";
 import { describeRefusal, type KnownCodes } from "./refusal.ts";
 import { readPauseMs } from "./retry.ts";
 import type { TokenSource } from "./token.ts";
@@ -55,6 +55,19 @@ export interface TransportParts {
   readonly random: () => number;
   readonly logger: Logger;
   readonly onCall?: ((call: ObservedCall) => void) | undefined;
+}
+
+/** What functions that make calls need of a {@link Transport}. */
+export type Caller = Pick<Transport, "call" | "clockSkewMs">;
+
+/** A transport for calls that follow orders at the service; see `Limiter`. */
+export function following(transport: Transport): Caller {
+  return {
+    call: (call, signal) => transport.call(call, signal, "following"),
+    get clockSkewMs() {
+      return transport.clockSkewMs;
+    },
+  };
 }
 
 /** A call that was made, for metrics. */
@@ -104,14 +117,11 @@ export class Transport {
    * token that is refused, and a new one was taken; SERVICE_PAUSED, SERVICE_STOPPED, SERVICE_BUSY and the token's failures
    * when nothing was sent, or (`isAnswered`) after such a refusal; whatever `beforeSend` or `read` throws.
    */
-  async call<T>(call: Call<T>, signal: AbortSignal): Promise<T> {
+  async call<T>(call: Call<T>, signal: AbortSignal, purpose: CallPurpose = "other"): Promise<T> {
     const { breaker, limiter } = this.#parts;
     breaker.refuseIfOpen();
     try {
-      return await limiter.run(signal, async () => {
-        await limiter.turn(signal);
-        return breaker.guard(() => this.#send(call, signal));
-      });
+      return await limiter.run(signal, purpose, () => breaker.guard(() => this.#send(call, signal)));
     } catch (error) {
       if (error instanceof Failure || !signal.aborted) throw error;
       // The signal's own reason: it was stopped while it waited, so nothing had left.
