@@ -421,7 +421,8 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
   });
   await queues.work("track", Math.max(1, Math.ceil(concurrency / 2)), async ({ facilityId }, signal) => {
     if (service.breaker.state === "open") return;
-    await trackFacility(facilityId, track, signal);
+    // What a former leader handed over may still run: two that read the same would take twice as long.
+    await membership.exclusively(`track ${facilityId}`, () => trackFacility(facilityId, track, signal));
     nudge();
   });
   await queues.work("deliver", 1, async ({ connector }, signal) => {
