@@ -31,6 +31,7 @@ export interface Metrics {
   setBreaker(state: BreakerState): void;
   /** Messages that got a verdict (`accepted`, `duplicate`, `refused`, `ignored`, `waiting`). */
   recordMessages(connector: string, verdict: string, count?: number): void;
+  /** An order came to its end by what this daemon recorded. */
   recordOrderEnded(state: TerminalState): void;
   /** The Prometheus text; `counts` is undefined while the ledger is out of reach. */
   render(now: {

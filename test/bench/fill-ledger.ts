@@ -75,4 +75,6 @@ export async function fillLedger(
     );
   // As autovacuum leaves a ledger that grew over months.
   await superuser.query("vacuum (analyze)");
+  // What was filled is on disk before anything is measured.
+  await superuser.query("checkpoint");
 }
