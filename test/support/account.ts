@@ -26,6 +26,8 @@ export interface Account {
   readonly mistaken: readonly string[];
   /** The lab has no result with the order's last state. */
   readonly unreported: readonly string[];
+  /** The lab has several results with the order's last state. */
+  readonly repeated: readonly string[];
 }
 
 /** Table 0038, as the built-in profile fills ORC-5. */
@@ -54,6 +56,7 @@ export function account(evidence: Evidence): Account {
   const lost: string[] = [];
   const mistaken: string[] = [];
   const unreported: string[] = [];
+  const repeated: string[] = [];
   const several: string[] = doubled.map((order) => order.key);
   for (const plan of planned) {
     const orders = kept.get(plan.number) ?? [];
@@ -71,18 +74,22 @@ export function account(evidence: Evidence): Account {
     if (!isLinked(order, requests[0]) && !isUncertain) {
       mistaken.push(`${plan.number}: request ${order.requestId}, procedure ${order.procedureId}`);
     }
-    const isReported =
+    const results =
       plan.connector === "hl7"
-        ? isToldByHl7(plan.number, order.state, evidence.hl7Results)
-        : rowsByNumber.get(plan.number)?.has(order.state) === true;
-    if (!isReported) unreported.push(`${plan.number}: ${order.state}`);
+        ? countHl7Results(plan.number, order.state, evidence.hl7Results)
+        : Math.ceil(countRows(rowsByNumber.get(plan.number), order.state) / plan.labels.length);
+    if (results === 0) unreported.push(`${plan.number}: ${order.state}`);
+    if (results > 1) repeated.push(`${plan.number}: ${order.state} ${results} times`);
   }
   const invented = [...made.keys()].filter((key) => !plannedKeys.has(key));
-  return { lost, doubled: several, invented, mistaken, unreported };
+  return { lost, doubled: several, invented, mistaken, unreported, repeated };
 }
 
 /** The account of a run in which all went well. */
-export const ALL_WELL: Account = { lost: [], doubled: [], invented: [], mistaken: [], unreported: [] };
+export const ALL_WELL: Account = {
+  ...{ lost: [], doubled: [], invented: [], mistaken: [] },
+  ...{ unreported: [], repeated: [] },
+};
 
 /** Whether an order is at its end, or where only a person can take it on: a retrieval that left no proof. */
 export function isAtItsEnd(order: LedgerOrder): boolean {
@@ -111,24 +118,25 @@ function labelsIn(made: Creation, labelById: ReadonlyMap<number, string>): strin
     : made.sampleContainerIds.map((id) => labelById.get(id) ?? `container ${id}`);
 }
 
-function isToldByHl7(number: string, state: OrderState, results: ReadonlyMap<string, string>): boolean {
+function countHl7Results(number: string, state: OrderState, results: ReadonlyMap<string, string>): number {
   const files = [...results].filter(([name]) => name.startsWith(`${number}_`));
-  return files.some(([, text]) =>
+  return files.filter(([, text]) =>
     text.split("\r").some((segment) => {
       const fields = segment.split("|");
       return fields[0] === "ORC" && fields[2]?.split("^")[0] === number && fields[5] === ORDER_STATUS[state];
     }),
+  ).length;
+}
+
+/** The rows of the CSV results, by order number; a result has one for each label. */
+function reportedRows(results: ReadonlyMap<string, string>): Map<string, string[][]> {
+  const rows = [...results.values()].flatMap((text) => text.split("\r\n").slice(1));
+  return Map.groupBy(
+    rows.map((row) => row.split(",")),
+    ([number = ""]) => number,
   );
 }
 
-/** The states that the CSV results tell of each order number. */
-function reportedRows(results: ReadonlyMap<string, string>): Map<string, Set<string>> {
-  const reported = new Map<string, Set<string>>();
-  for (const text of results.values()) {
-    for (const row of text.split("\r\n").slice(1)) {
-      const [number = "", , , , status = ""] = row.split(",");
-      if (number !== "") reported.set(number, (reported.get(number) ?? new Set()).add(status));
-    }
-  }
-  return reported;
+function countRows(rows: readonly (readonly string[])[] = [], state: OrderState): number {
+  return rows.filter(([, , , , status]) => status === state).length;
 }
