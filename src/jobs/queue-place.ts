@@ -64,7 +64,7 @@ function openPostgres(pool: pg.Pool): QueuePlace {
     return made;
   };
   return {
-    options: { connection: pool },
+    options: { connection: pool, drainDelay: 5 },
     backend: create,
     // It is the ledger's server: what is wrong with it is said of the ledger.
     isUp: () => true,
@@ -77,7 +77,10 @@ function openRedisPlace(backend: RedisBackend): QueuePlace {
   const redis = openRedis(backend);
   return {
     // In braces: all keys of a ledger's queues are in one slot of a cluster, as BullMQ's scripts need it.
-    options: { connection: redis, prefix: `{${backend.prefix}}`, skipVersionCheck: true },
+    options: {
+      ...{ connection: redis, prefix: `{${backend.prefix}}`, skipVersionCheck: true },
+      drainDelay: WAIT_FOR_JOB_S,
+    },
     backend: createRestingBackend(backend.cluster !== undefined),
     isUp: () => redis.status === "ready",
     findRisks: () => findEvictingNodes(backend, redis),
@@ -119,14 +122,25 @@ function createRestingBackend(isCluster: boolean): typeof createRedisBackend {
   };
 }
 
-/** A server that doesn't take a connection within this is tried again, ms. */
-const CONNECT_WITHIN_MS = 4_000;
+/** How long a worker waits for a job with one command, s. */
+const WAIT_FOR_JOB_S = 2;
+/**
+ * A server that doesn't take a connection, or answers nothing, within this is tried again, ms: it froze, its machine is gone, or
+ * another one took its place. Longer than a worker waits for a job.
+ */
+const ANSWER_WITHIN_MS = 4_000;
+/** A sentinel that answers nothing within this is passed over, ms. */
+const SENTINEL_ANSWERS_WITHIN_MS = 2_000;
+/** The longest pause before a server is tried again, ms. */
+const LONGEST_PAUSE_MS = 1_000;
 
 function openRedis(backend: RedisBackend): Redis | Cluster {
   const { username, password, tls } = backend;
   const options = {
     maxRetriesPerRequest: null,
-    connectTimeout: CONNECT_WITHIN_MS,
+    connectTimeout: ANSWER_WITHIN_MS,
+    socketTimeout: ANSWER_WITHIN_MS,
+    retryStrategy: (times: number) => Math.min(times * 100, LONGEST_PAUSE_MS),
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     ...(tls ? { tls: {} } : {}),
@@ -138,8 +152,8 @@ function openRedis(backend: RedisBackend): Redis | Cluster {
     const { name, nodes } = backend.sentinels;
     return new Redis({
       ...{ ...options, reconnectOnError, name, sentinels: [...nodes] },
-      // Else a server that froze would be waited for after another one took its place.
-      failoverDetector: true,
+      // ioredis's own failoverDetector may end a connection for good that just looks for the new server.
+      sentinelCommandTimeout: SENTINEL_ANSWERS_WITHIN_MS,
       ...(tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
     });
   }

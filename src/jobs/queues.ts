@@ -229,7 +229,6 @@ export async function openQueues(
             runRetryDelay: RETRY_CONNECTION_MS,
             removeOnComplete: { count: 0 },
             removeOnFail: { count: 0 },
-            drainDelay: 5,
             autorun: false,
           } as WorkerOptions,
           place.backend as never,
