@@ -64,6 +64,8 @@ export interface JobQueues {
 
 /** The queue must answer within this; neither of ioredis's own settings bounds a lost reply. */
 const ANSWER_WITHIN_MS = 15_000;
+/** When the queues are opened nothing is under way, and whoever waits is to hear soon that the server is away. */
+const OPEN_WITHIN_MS = 5_000;
 /** For how long a failure to add jobs is trouble when no more were added, ms: others may have done what was to be done. */
 const FAILURE_LASTS_MS = 30_000;
 /** Jobs whose process died are run again however often that happens: the ledger's counts decide when to stop. */
@@ -302,7 +304,7 @@ async function migrate(pool: pg.Pool): Promise<void> {
 }
 
 async function ready(part: { waitUntilReady(): Promise<unknown> }): Promise<void> {
-  await reached(inTime(part.waitUntilReady()));
+  await reached(inTime(part.waitUntilReady(), OPEN_WITHIN_MS));
 }
 
 async function reached<T>(work: Promise<T>): Promise<T> {
@@ -317,12 +319,12 @@ async function reached<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-async function inTime<T>(work: Promise<T>): Promise<T> {
+async function inTime<T>(work: Promise<T>, withinMs = ANSWER_WITHIN_MS): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(
       () => reject(new Failure("QUEUE_UNAVAILABLE", "the job queue does not answer")),
-      ANSWER_WITHIN_MS,
+      withinMs,
     );
   });
   try {

@@ -54,6 +54,8 @@ export interface TestRedisGroup {
   readonly way: Way;
   /** Those that hold data. */
   readonly nodes: readonly TestRedis[];
+  /** Those that watch them. */
+  readonly sentinels: readonly TestRedis[];
   /** Kills those that hold data, which is gone then. */
   crash(): Promise<void>;
   start(): Promise<void>;
@@ -61,7 +63,9 @@ export interface TestRedisGroup {
 export type WithRedisGroup = <T>(test: (group: TestRedisGroup) => Promise<T>) => Promise<T>;
 
 export const withOneRedis: WithRedisGroup = (test) =>
-  withRedis((node) => test({ way: { url: node.url }, nodes: [node], crash: node.crash, start: node.start }));
+  withRedis((node) =>
+    test({ way: { url: node.url }, nodes: [node], sentinels: [], crash: node.crash, start: node.start }),
+  );
 
 /** A server, its replica, and three sentinels that make the replica the server within a second or two. */
 export const withSentinels: WithRedisGroup = (test) =>
@@ -104,7 +108,7 @@ export const withSentinels: WithRedisGroup = (test) =>
         sentinels: { name: "jobs", nodes: sentinels.map(({ port }) => ({ host: "127.0.0.1", port })) },
       };
       const crash = async () => void (await Promise.all(nodes.map((node) => node.crash())));
-      return await test({ way, nodes, crash, start });
+      return await test({ way, nodes, sentinels, crash, start });
     } finally {
       await Promise.all([...nodes, ...sentinels].map((server) => server.crash()));
     }
@@ -145,7 +149,7 @@ export const withCluster: WithRedisGroup = (test) =>
       const way = { cluster: nodes.map(({ port }) => ({ host: "127.0.0.1", port })) };
       const crash = async () => void (await Promise.all(nodes.map((node) => node.crash())));
       return await test({
-        ...{ way, nodes, crash },
+        ...{ way, nodes, sentinels: [], crash },
         start: async () => {
           await start();
           await whole();

@@ -1,0 +1,91 @@
+import { describe, expect, test } from "vitest";
+import { eventually } from "../support/eventually.ts";
+import { machineHas } from "../support/needs.ts";
+import { type TestRedis, withOneRedis } from "../support/redis-server.ts";
+import { job } from "./queues.ts";
+import { addEach, addUntilRun, describeRedisContract, onRedis, withRunningQueues } from "./redis-queues.ts";
+
+describeRedisContract("one Redis", withOneRedis);
+
+describe.runIf(machineHas("redis-server")).concurrent("job queues on Redis", () => {
+  test("go on when everything is flushed, with workers that wait for a job", () =>
+    withRunningQueues(withOneRedis, async (running) => {
+      const { node } = running;
+      await addUntilRun(running, 1);
+      await node.run("flushall");
+      await addUntilRun(running, 2);
+      await node.run("flushall");
+      await node.run("script", "flush");
+      await addUntilRun(running, 3);
+    }));
+
+  test("go on when any single key of theirs was thrown away", () =>
+    withOneRedis((group) =>
+      onRedis(group, async ({ open }) => {
+        const [node] = group.nodes as [TestRedis];
+        const queues = await open(["lims"]);
+        await addEach(queues, 1);
+        const keys = (await node.run("keys", "*")) as string[];
+        expect(keys.length).toBeGreaterThan(6);
+        for (const key of keys) {
+          await node.run("del", key);
+          // What has no place in a queue is no job, so its orders are handed over anew.
+          const isThere = (await queues.findExisting(["submit-b1"])).size === 1;
+          expect([key, isThere]).toEqual([key, !key.endsWith("submit:wait")]);
+          await addEach(queues, 1);
+        }
+        const ran: string[] = [];
+        await queues.work("submit", 2, async ({ batch }) => void ran.push(`b${batch}`));
+        await queues.work("track", 1, async ({ facilityId }) => void ran.push(`f${facilityId}`));
+        await queues.work("deliver", 1, async ({ connector }) => void ran.push(connector));
+        await eventually(() => ["b1", "f12", "lims"].every((name) => ran.includes(name)));
+        expect(ran.filter((name) => name.includes("undefined"))).toEqual([]);
+        await addUntilRun({ queues, ran }, 2);
+      }),
+    ));
+
+  test("say that they take no jobs while their server is full, rest meanwhile, and go on afterwards", () =>
+    withRunningQueues(withOneRedis, async (running) => {
+      const { queues, node } = running;
+      await addUntilRun(running, 1);
+      expect(await queues.findRisks()).toEqual([]);
+      await node.run("config", "set", "maxmemory", "1mb");
+      await expect(queues.add("submit", [job(2)])).rejects.toThrow(/OOM/);
+      expect(queues.trouble).toContain("takes no jobs");
+      await node.run("config", "set", "maxmemory", "0");
+      await addUntilRun(running, 2);
+      expect(queues.trouble).toBeUndefined();
+    }));
+
+  test("say which setting of their server would let it throw jobs away, and the command that changes it", () =>
+    withRunningQueues(withOneRedis, async ({ queues, node }) => {
+      await node.run("config", "set", "maxmemory-policy", "allkeys-lru");
+      const [risk] = await queues.findRisks();
+      expect(risk?.message).toContain("maxmemory-policy allkeys-lru");
+      expect(risk?.hint).toContain(
+        `redis-cli -h 127.0.0.1 -p ${node.port} config set maxmemory-policy noeviction`,
+      );
+    }));
+
+  test("say that their server is away", () =>
+    withRunningQueues(withOneRedis, async (running) => {
+      const { queues, node } = running;
+      await addUntilRun(running, 1);
+      await node.crash();
+      await eventually(() => queues.trouble?.includes("can't be reached"));
+      await node.start();
+      await eventually(() => queues.trouble === undefined);
+    }));
+  test("go on after their server was frozen for a while", () =>
+    withRunningQueues(withOneRedis, async (running) => {
+      const { queues, node } = running;
+      await addUntilRun(running, 1);
+      node.freeze(true);
+      const counted = queues.counts();
+      await eventually(() => queues.trouble?.includes("can't be reached"));
+      node.freeze(false);
+      expect((await counted).submit.waiting).toBe(0);
+      await addUntilRun(running, 2);
+      expect(queues.trouble).toBeUndefined();
+    }));
+});
