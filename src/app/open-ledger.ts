@@ -110,7 +110,10 @@ export function openQueueBackend(
         kind: "redis",
         prefix: `cryobridge-${options.instanceCode}`,
         url: url?.reveal(),
-        sentinels: sentinels && { name: sentinels.master, nodes: sentinels.nodes },
+        sentinels: sentinels && {
+          ...{ name: sentinels.master, nodes: sentinels.nodes, username: sentinels.username },
+          ...{ password: sentinels.password?.reveal(), tls: sentinels.tls ?? tls },
+        },
         cluster,
         username,
         password: password?.reveal(),

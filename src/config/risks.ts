@@ -10,6 +10,7 @@ const SECRETS: readonly Path[] = [
   ["service", "externalAuth", "clientSecret"],
   ["service", "externalAuth", "apiToken"],
   ["queue", "password"],
+  ["queue", "sentinels", "password"],
   ["console", "token"],
 ];
 const URLS_WITH_SECRETS: readonly Path[] = [

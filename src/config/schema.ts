@@ -7,7 +7,8 @@ import { serviceSchema } from "./service-schema.ts";
 const POSTGRES = ["postgres:", "postgresql:"] as const;
 const REDIS = ["redis:", "rediss:"] as const;
 
-const node = z.strictObject({ host: host("Host name or address."), port: port("TCP port.").default(6379) });
+const node = (usualPort: number) =>
+  z.strictObject({ host: host("Host name or address."), port: port("TCP port.").default(usualPort) });
 
 const redisQueue = z.strictObject({
   backend: z.literal("redis").describe("Redis or Valkey, for several machines and high rates."),
@@ -15,13 +16,25 @@ const redisQueue = z.strictObject({
   sentinels: z
     .strictObject({
       master: z.string().min(1).describe("Name of the group that the sentinels watch."),
-      nodes: z.array(node).min(1).describe("The sentinels."),
+      nodes: z.array(node(26_379)).min(1).describe("The sentinels."),
+      username: z.string().min(1).optional().describe("User name at the sentinels."),
+      password: secret(`Password of the sentinels, which have their own; write it as \${NAME}.`).optional(),
+      tls: z
+        .boolean()
+        .optional()
+        .describe("TLS to the sentinels, where it is not as to the server that they name."),
     })
     .optional()
     .describe("Sentinels that know the server, instead of url."),
-  cluster: z.array(node).min(1).optional().describe("Some nodes of a cluster, instead of url."),
-  username: z.string().min(1).optional().describe("User name, with sentinels or cluster."),
-  password: secret(`Password, with sentinels or cluster; write it as \${NAME}.`).optional(),
+  cluster: z.array(node(6379)).min(1).optional().describe("Some nodes of a cluster, instead of url."),
+  username: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("User name at the server that sentinels name, or of a cluster."),
+  password: secret(
+    `Password of the server that sentinels name, or of a cluster; write it as \${NAME}.`,
+  ).optional(),
   tls: z
     .boolean()
     .default(false)

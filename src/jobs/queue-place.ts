@@ -8,6 +8,15 @@ interface Node {
   readonly port: number;
 }
 
+/** Those that know which server has the jobs; their user, password and TLS are their own. */
+interface Sentinels {
+  readonly name: string;
+  readonly nodes: readonly Node[];
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly tls?: boolean | undefined;
+}
+
 /** Where BullMQ keeps its jobs. */
 export type QueueBackend =
   /** A pool whose search path begins with `bullmq`; the caller ends it. */
@@ -17,11 +26,11 @@ export type QueueBackend =
       /** Begins every key. Several ledgers may share a server, so it must be this ledger's own. */
       readonly prefix: string;
       readonly url?: string | undefined;
-      readonly sentinels?: { readonly name: string; readonly nodes: readonly Node[] } | undefined;
+      readonly sentinels?: Sentinels | undefined;
       readonly cluster?: readonly Node[] | undefined;
       readonly username?: string | undefined;
       readonly password?: string | undefined;
-      /** TLS to sentinels, to the server that they name, and to cluster nodes; a url says so itself. */
+      /** TLS to the server that sentinels name, and to cluster nodes; a url says so itself. */
       readonly tls?: boolean | undefined;
     };
 type RedisBackend = Extract<QueueBackend, { kind: "redis" }>;
@@ -149,12 +158,15 @@ function openRedis(backend: RedisBackend): Redis | Cluster {
   // A server that became a replica takes no jobs: the sentinels know the new one.
   const reconnectOnError = ({ message }: Error) => message.startsWith("READONLY") && (2 as const);
   if (backend.sentinels) {
-    const { name, nodes } = backend.sentinels;
+    const { name, nodes, ...own } = backend.sentinels;
     return new Redis({
       ...{ ...options, reconnectOnError, name, sentinels: [...nodes] },
       // ioredis's own failoverDetector may end a connection for good that just looks for the new server.
       sentinelCommandTimeout: SENTINEL_ANSWERS_WITHIN_MS,
-      ...(tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+      ...(own.username === undefined ? {} : { sentinelUsername: own.username }),
+      ...(own.password === undefined ? {} : { sentinelPassword: own.password }),
+      ...(own.tls ? { sentinelTLS: {} } : {}),
+      ...(tls ? { enableTLSForSentinelMode: true } : {}),
     });
   }
   return new Redis(backend.url ?? "redis://127.0.0.1:6379", { ...options, reconnectOnError });

@@ -83,6 +83,8 @@ const RETRY_CONNECTION_MS = 1_000;
 const SAY_AGAIN_MS = 10_000;
 /** SQLSTATE of a missing table, function or schema: somebody dropped the queues' schema. */
 const SCHEMA_GONE = new Set(["42P01", "42883", "3F000"]);
+/** How a Redis that answers says that it lets nobody in. */
+const REFUSED_LOGIN = /\b(WRONGPASS|NOAUTH|NOPERM)\b/;
 /** What a job that has to stop gets to end in. */
 const AFTER_ABORT_MS = 2_000;
 const JOB_STATES = ["waiting", "active", "delayed", "prioritized", "completed", "failed"] as const;
@@ -129,7 +131,11 @@ export async function openQueues(
     await Promise.all(all.map(ready));
   } catch (error) {
     place.close();
-    throw error;
+    if (!REFUSED_LOGIN.test(said.message)) throw error;
+    throw new Failure(
+      "QUEUE_UNAVAILABLE",
+      `the job queue's server${backend.kind === "redis" && backend.sentinels ? ", or a sentinel," : ""} refuses the user or the password`,
+    );
   }
   const workers: { readonly name: QueueName; readonly worker: Worker }[] = [];
   const stopping = new AbortController();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { machineHas } from "../support/needs.ts";
-import { withSentinels } from "../support/redis-server.ts";
-import { addUntilRun, describeRedisContract, withRunningQueues } from "./redis-queues.ts";
+import { type TestRedisGroup, withGuardedSentinels, withSentinels } from "../support/redis-server.ts";
+import { addUntilRun, describeRedisContract, onRedis, withRunningQueues } from "./redis-queues.ts";
 
 describeRedisContract("a Redis with sentinels", withSentinels);
 
@@ -17,6 +17,20 @@ describe.runIf(machineHas("redis-server")).concurrent("job queues whose server o
       node.freeze(false);
     }),
   );
+
+  test("ask sentinels with a password of their own, and say when it is refused", () =>
+    withGuardedSentinels("sesame", async (group) => {
+      await onRedis(group, async ({ open }) => {
+        expect((await (await open()).counts()).submit.waiting).toBe(0);
+      });
+      for (const password of [undefined, "wrong"]) {
+        const sentinels = { ...(group.way.sentinels as object), password };
+        const other = { ...group, way: { sentinels } } as TestRedisGroup;
+        await onRedis(other, ({ open }) =>
+          expect(open()).rejects.toThrow("a sentinel, refuses the user or the password"),
+        );
+      }
+    }));
 
   test("pass over a sentinel that doesn't answer", () =>
     withRunningQueues(withSentinels, async (running) => {

@@ -68,8 +68,14 @@ export const withOneRedis: WithRedisGroup = (test) =>
   );
 
 /** A server, its replica, and three sentinels that make the replica the server within a second or two. */
-export const withSentinels: WithRedisGroup = (test) =>
-  withFolder(async (folder) => {
+export const withSentinels: WithRedisGroup = (test) => withGuardedSentinels(undefined, test);
+
+/** The same with sentinels that ask for a password; the servers don't. */
+export function withGuardedSentinels<T>(
+  password: string | undefined,
+  test: (group: TestRedisGroup) => Promise<T>,
+): Promise<T> {
+  return withFolder(async (folder) => {
     const main = await prepare(["--repl-diskless-sync-delay", "0"]);
     const replica = await prepare([
       ...["--replicaof", `127.0.0.1 ${main.port}`],
@@ -79,8 +85,8 @@ export const withSentinels: WithRedisGroup = (test) =>
     const sentinels = await Promise.all(
       [1, 2, 3].map(async (number) => {
         const file = join(folder, `sentinel-${number}.conf`);
-        await writeFile(file, "");
-        return await prepare([file, "--sentinel"]);
+        await writeFile(file, password === undefined ? "" : `requirepass ${password}\n`);
+        return await prepare([file, "--sentinel"], password);
       }),
     );
     const start = async () => {
@@ -105,7 +111,10 @@ export const withSentinels: WithRedisGroup = (test) =>
         what: "sentinels that know each other",
       });
       const way = {
-        sentinels: { name: "jobs", nodes: sentinels.map(({ port }) => ({ host: "127.0.0.1", port })) },
+        sentinels: {
+          ...{ name: "jobs", nodes: sentinels.map(({ port }) => ({ host: "127.0.0.1", port })) },
+          password,
+        },
       };
       const crash = async () => void (await Promise.all(nodes.map((node) => node.crash())));
       return await test({ way, nodes, sentinels, crash, start });
@@ -113,6 +122,7 @@ export const withSentinels: WithRedisGroup = (test) =>
       await Promise.all([...nodes, ...sentinels].map((server) => server.crash()));
     }
   });
+}
 
 /** Three servers with a third of the slots each. */
 export const withCluster: WithRedisGroup = (test) =>
@@ -161,13 +171,20 @@ export const withCluster: WithRedisGroup = (test) =>
   });
 
 /** A server that was not started yet; `words` are further ones of its command line. */
-async function prepare(words: readonly string[]): Promise<TestRedis & { readonly busPort?: number }> {
+async function prepare(
+  words: readonly string[],
+  password?: string,
+): Promise<TestRedis & { readonly busPort?: number }> {
   const port = await findPort();
   const bus = words.indexOf("--cluster-port");
   const url = `redis://127.0.0.1:${port}`;
   let child: ChildProcess | undefined;
   const run = async (command: string, ...given: readonly (string | number)[]) => {
-    const client = new Redis(url, { lazyConnect: true, enableReadyCheck: false });
+    const client = new Redis(url, {
+      lazyConnect: true,
+      enableReadyCheck: false,
+      ...(password === undefined ? {} : { password }),
+    });
     client.on("error", () => undefined);
     try {
       return await client.call(command, ...given);
