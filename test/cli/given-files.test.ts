@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { machineHas } from "../support/needs.ts";
 import { withFolder } from "../support/with-folder.ts";
 import { hl7Text } from "./with-lab.ts";
 
-const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
+const CHILD = join(import.meta.dirname, "given-files-child.ts");
 
 const config = (service = "", connector = "") => `
 service: { baseUrl: "https://storage.example.org", auth: { apiToken: "\${TOKEN}" }${service} }
@@ -18,7 +18,7 @@ ${connector}`;
 const MLLP = (cert: string) =>
   `  - { name: net, type: mllp, listen: { port: 0, tls: { cert: ${cert}, key: ./x } }, results: { directory: ./net } }\n`;
 
-/** Each way in which a file is named: the command and the configuration for it, the file being `x`. */
+/** Each way in which a file is named: the command and the configuration `c` for it, the file being `x`. */
 const WAYS: Readonly<
   Record<string, readonly [readonly string[], string?, Readonly<Record<string, string>>?]>
 > = {
@@ -43,63 +43,80 @@ const WAYS: Readonly<
   ],
 };
 
-/** Runs the command in the folder, for so long that only one that waits for something doesn't end. */
-function run(folder: string, way: string): { status: number | null; stderr: string } {
-  const [argv, text, env] = WAYS[way] ?? [[]];
-  if (text !== undefined) writeFileSync(join(folder, "c"), text);
-  writeFileSync(join(folder, "good"), hl7Text());
-  execFileSync("mkdir", ["-p", join(folder, "own")]);
-  symlinkSync("../x", join(folder, "own/x.yaml"));
-  const { status, stderr, stdout } = spawnSync(process.execPath, [MAIN, ...argv], {
-    cwd: folder,
-    env: { ...process.env, TOKEN: "t", NO_COLOR: "1", ...env },
-    timeout: 20_000,
-    encoding: "utf8",
-  });
-  return { status, stderr: stderr + stdout };
+interface End {
+  readonly way: string;
+  readonly status: number;
+  readonly text: string;
 }
 
-describe.runIf(machineHas("linux"))("a file that the program is given", () => {
-  it.each(Object.keys(WAYS))("is refused at once when it is a named pipe: %s", (way) =>
+/**
+ * Runs the commands of these ways in a process of their own, one after the other, for so long that only one that waits for
+ * something doesn't end: that one has no end.
+ */
+function run(folder: string, ways: readonly string[] = Object.keys(WAYS)): End[] {
+  writeFileSync(join(folder, "good"), hl7Text());
+  mkdirSync(join(folder, "own"));
+  symlinkSync("../x", join(folder, "own/x.yaml"));
+  const commands = ways.map((way, n) => {
+    const [argv, text, env] = WAYS[way] ?? [[]];
+    if (text !== undefined) writeFileSync(join(folder, `c${n}`), text);
+    return JSON.stringify({
+      argv: argv.map((word) => (word === "c" ? `c${n}` : word)),
+      env: { TOKEN: "t", ...env },
+    });
+  });
+  const { stdout } = spawnSync(process.execPath, [CHILD, ...commands], {
+    cwd: folder,
+    timeout: 150_000,
+    encoding: "utf8",
+  });
+  const ends = stdout.trim().split("\n");
+  return ends.filter(Boolean).map((line, n) => ({ way: ways[n] ?? "", ...JSON.parse(line) }));
+}
+
+const refused = (text: RegExp) =>
+  Object.keys(WAYS).map((way) => ({
+    way,
+    status: expect.toSatisfy((status: number) => status > 0),
+    text: expect.stringMatching(text),
+  }));
+
+describe.runIf(machineHas("linux"))("a file that the program is given, in whichever way", () => {
+  it("is refused at once when it is a named pipe", () =>
     withFolder(async (folder) => {
       execFileSync("mkfifo", [join(folder, "x")]);
-      const { status, stderr } = run(folder, way);
-      expect(status).toBeGreaterThan(0);
-      expect(stderr).toMatch(/x\b.*: this is a pipe; write its content to a file, and name that/);
-    }),
-  );
+      expect(run(folder)).toEqual(
+        refused(/x\b.*: this is a pipe; write its content to a file, and name that/),
+      );
+    }));
 
-  it.each(Object.keys(WAYS))("is refused at once when it is a device: %s", (way) =>
+  it("is refused at once when it is a device", () =>
     withFolder(async (folder) => {
       symlinkSync("/dev/zero", join(folder, "x"));
-      const { status, stderr } = run(folder, way);
-      expect(status).toBeGreaterThan(0);
-      expect(stderr).toMatch(/x\b.*: this is no regular file; name a file/);
-    }),
-  );
+      expect(run(folder)).toEqual(refused(/x\b.*: this is no regular file; name a file/));
+    }));
 
-  it.each(Object.keys(WAYS))("is refused unread when it is far too large: %s", (way) =>
+  it("is refused unread when it is far too large", () =>
     withFolder(async (folder) => {
       writeFileSync(join(folder, "x"), "");
       truncateSync(join(folder, "x"), 2 ** 40);
-      const { status, stderr } = run(folder, way);
-      expect(status).toBeGreaterThan(0);
-      expect(stderr).toMatch(
-        /x\b.* (?:has more than \d+ bytes, which is too large|has 1099511627776 bytes; the connector takes at most)/,
+      expect(run(folder)).toEqual(
+        refused(
+          /x\b.* (?:has more than \d+ bytes, which is too large|has 1099511627776 bytes; the connector takes at most)/,
+        ),
       );
-    }),
-  );
+    }));
 
   it("is refused in words when it is a socket", () =>
     withFolder(async (folder) => {
       const server = createServer().listen(join(folder, "x"));
-      expect(run(folder, "the configuration").stderr).toContain("x:1:1: this is a socket, not a file");
+      expect(run(folder, ["the configuration"])[0]?.text).toContain("x:1:1: this is a socket, not a file");
       await new Promise((resolve) => server.close(resolve));
     }));
 
   it("is read through a link, and where the system doesn't say how large it is", () =>
     withFolder(async (folder) => {
       symlinkSync("/proc/self/status", join(folder, "x"));
-      expect(run(folder, "an HL7 file to show").stderr).toContain("HL7_NO_MSH");
+      expect(run(folder, ["an HL7 file to show"])[0]?.text).toContain("HL7_NO_MSH");
     }));
 });
