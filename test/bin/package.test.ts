@@ -75,20 +75,16 @@ describe.runIf(machineHas("linux"))("the package that npm pack makes", () => {
     async () => {
       const cwd = join(folder, "somewhere");
       await mkdir(cwd);
-      const options = [
-        "--exit-when-done",
-        "--within",
-        "3m",
-        "--speed",
-        "240",
-        "--port",
-        "0",
-        "--simulator-port",
-        "0",
-      ];
-      const { stdout } = await run(program, ["demo", ...options], { cwd });
-      expect(stdout).toContain("orders are at their end and written back");
-      expect(stdout).toContain("  cryobridge orders list --config demo/cryobridge.yaml");
+      const times = ["--exit-when-done", "--within", "3m", "--speed", "240"];
+      const ports = ["--port", "0", "--simulator-port", "0"];
+      const { stdout } = await run(program, ["demo", ...times, ...ports, "--json"], { cwd });
+      const { orders, files } = JSON.parse(stdout) as {
+        orders: { state: string }[];
+        files: { problems: unknown[] }[];
+      };
+      expect(orders.length).toBeGreaterThan(20);
+      expect(orders.filter(({ state }) => !["completed", "rejected", "failed"].includes(state))).toEqual([]);
+      expect(files.filter(({ problems }) => problems.length > 0)).toHaveLength(5);
       expect(await readdir(cwd)).toEqual(["demo"]);
     },
     LONG_MS,
