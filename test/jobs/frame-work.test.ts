@@ -30,7 +30,7 @@ const CANDIDATES: Record<string, (count: number) => string> = {
   "empty batches": (count) => many(count, (n) => [`BHS|^~\\&|L|N|||||||B${n}`, "BTS|0"]).join("\r"),
   "batch trailers": (count) => many(count, () => "BTS|0").join("\r"),
   "file headers": (count) => many(count, () => "FHS|^~\\&|L|N").join("\r"),
-  "empty headers": (count) => many(count, () => "MSH").join("\r"),
+  "empty headers": (count) => many(count, () => "MSH|^~\\&|LIMS|NORTH").join("\r"),
   "line ends": (count) => `${MSH("OML^O21")}${"\n".repeat(count)}`,
   "end blocks": (count) => `${MSH("OML^O21")}${"\x1c".repeat(count)}`,
   "lines of a space": (count) => `${MSH("OML^O21")}\r${" \r".repeat(count)}`,

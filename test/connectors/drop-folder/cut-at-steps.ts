@@ -18,7 +18,7 @@ const RESULTS = ["first.hl7", "second.hl7"].map((fileName) => ({
   fileName,
   bytes: Buffer.from(`MSH|${fileName}\r${"OBX|1|TX|result||of some length\r".repeat(200)}`),
 }));
-const MEGABYTES = 24;
+const MEGABYTES = 8;
 
 /** What was there when the power went at one point. */
 interface Cut {

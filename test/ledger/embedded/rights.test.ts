@@ -8,6 +8,7 @@ import { findAccount, findObstacle, runAs } from "../../../src/ledger/embedded/h
 import { findPostgresPackage, openPrograms } from "../../../src/ledger/embedded/programs.ts";
 import { machineHas } from "../../support/needs.ts";
 import { startProcess } from "../../support/process.ts";
+import { layDatabase } from "../../support/test-server.ts";
 import { withFolder } from "../../support/with-folder.ts";
 import { query } from "./with-data-dir.ts";
 
@@ -56,7 +57,7 @@ describe.runIf(machineHas("root", "linux"))(
     test("data that became unreachable are not abandoned for an empty database", () =>
       withFolder(async (folder) => {
         const dataDir = join(folder, "data");
-        await (await start(dataDir)).stop();
+        await layDatabase(dataDir);
         await chmod(folder, 0o700);
         await expect(start(dataDir)).rejects.toMatchObject(unreachable(folder));
         expect((await lstat(join(dataDir, "postgres"))).isDirectory()).toBe(true);
@@ -70,7 +71,7 @@ describe.skipIf(process.platform === "win32")(
     test.each(["postgres", "postgres/data", "postgres/data/pg_wal"])("is refused: %s", (part) =>
       withFolder(async (folder) => {
         const dataDir = join(folder, "data");
-        await (await start(dataDir)).stop();
+        await layDatabase(dataDir);
         await rename(join(dataDir, part), join(folder, "elsewhere"));
         await symlink(join(folder, "elsewhere"), join(dataDir, part));
         const linked = {
@@ -102,7 +103,7 @@ describe.runIf(machineHas("root", "linux", "a checkout that all users can reach"
 
   test("is told that a database was made by another user", () =>
     withFolder(async (folder) => {
-      await (await start(join(folder, "data"))).stop();
+      await layDatabase(join(folder, "data"));
       const script = join(import.meta.dirname, "server-process.ts");
       const started = startProcess(process.execPath, [script, join(folder, "data")], {
         uid: 12345,
