@@ -185,7 +185,10 @@ describe.concurrent("a service that somebody else wrote", () => {
       }),
     ));
 
-  test.each([SERVICES[1], SERVICES[6]] as const)(
+  test.each([
+    ["Birch", "request", startBirch],
+    ["Cedar", "external", startCedar],
+  ] as const)(
     "%s shows nothing of an organisation to another one on its %s surface",
     (_name, surface, start) =>
       withService(start, UNDISTURBED, async (service) => {
