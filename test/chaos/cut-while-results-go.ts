@@ -1,4 +1,5 @@
 import { systemClock } from "../../src/core/clock.ts";
+import { listOrders } from "../../src/ledger/operator/views.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import { createRandom, drawMs, type Spread } from "../../src/simulator/chance.ts";
 import { type Account, account, isAtItsEnd } from "../support/account.ts";
@@ -131,20 +132,20 @@ async function news(lab: ResultLab, more: number): Promise<void> {
 }
 
 /** The orders, when all are at their end and nothing is left to send, or when the time is over. */
-async function waitForEnd(site: ChildSite, plan: ResultsPlan): Promise<readonly LedgerOrder[]> {
-  const isToldAll = () =>
-    withPool(site.dataDir, async (pool) => {
+function waitForEnd(site: ChildSite, plan: ResultsPlan): Promise<readonly LedgerOrder[]> {
+  return withPool(site.dataDir, async (pool) => {
+    const list = () => listOrders(pool, { limit: 100_000 });
+    const isOver = async () => {
+      const orders = await list();
+      if (orders.length < plan.orders || !orders.every(isAtItsEnd)) return false;
       const { rows } = await pool.query(
         `select 1 from outcomes where not is_composed union all select 1 from deliveries where state = 'pending'`,
       );
       return rows.length === 0;
-    });
-  const isOver = async () => {
-    const orders = await site.orders();
-    return orders.length >= plan.orders && orders.every(isAtItsEnd) && (await isToldAll());
-  };
-  await eventually(isOver, { withinMs: plan.endWithinMs }).catch(() => undefined);
-  return await site.orders();
+    };
+    await eventually(isOver, { withinMs: plan.endWithinMs }).catch(() => undefined);
+    return await list();
+  });
 }
 
 /** As the account wants them: by the order's number (ORC-2) and the control id. */

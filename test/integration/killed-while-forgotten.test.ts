@@ -55,7 +55,7 @@ test("a daemon that is killed between its cancel call and the check answers the 
     const { simulator, dataDir } = site;
     const first = await cancel(site);
     const isTaken = "select from control_requests where call = 'sent' and failure_code is null";
-    await eventually(() => withPool(dataDir, async (pool) => (await pool.query(isTaken)).rowCount === 1));
+    await withPool(dataDir, (pool) => eventually(async () => (await pool.query(isTaken)).rowCount === 1));
     await first.end("SIGKILL");
     expect((await site.orders())[0]?.state).toBe("submitted");
     simulator.control.setFaults([CALLS]);

@@ -12,8 +12,8 @@ import { type ChildSite, endServer, withChildSite, withPool } from "../support/w
 const run = promisify(execFile);
 
 const isAt = (site: ChildSite, number: string, states: readonly string[]) =>
-  eventually(() =>
-    withPool(site.dataDir, async (pool) => {
+  withPool(site.dataDir, (pool) =>
+    eventually(async () => {
       const [found] = await findOrders(pool, number);
       return found && states.includes(found.state) ? found : undefined;
     }),

@@ -10,12 +10,13 @@ import { listOrders } from "../../src/ledger/operator/views.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
 import type { SimulatorOptions } from "../../src/simulator/options.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
-import { type Account, account, isAtItsEnd } from "./account.ts";
+import type { Account } from "./account.ts";
 import { type ChildDaemon, startChildDaemon } from "./child-daemon.ts";
 import { eventually } from "./eventually.ts";
 import { type LabFolder, openLabFolder } from "./lab-folder.ts";
 import type { PlannedOrder } from "./lab-load.ts";
 import { layDatabase } from "./test-server.ts";
+import { waitForEnd } from "./wait-for-end.ts";
 import { withFolder } from "./with-folder.ts";
 
 /** A site whose daemon is a process of its own with its embedded database, so that it can be killed. */
@@ -85,22 +86,8 @@ export async function withChildSite<T>(
         daemons.push(daemon);
         return daemon;
       },
-      waitForEnd: async (planned, withinMs) => {
-        const startedAt = performance.now();
-        for (;;) {
-          const ledger = await orders();
-          const isOver = performance.now() - startedAt > withinMs;
-          if (isOver || (ledger.length >= planned.length && ledger.every(isAtItsEnd))) {
-            const [hl7Results, csvResults] = await Promise.all([
-              lab.read("hl7", "out"),
-              lab.read("csv", "out"),
-            ]);
-            const result = account({ planned, ledger, simulator, hl7Results, csvResults });
-            if (isOver || result.unreported.length === 0) return result;
-          }
-          await systemClock.sleep(250);
-        }
-      },
+      waitForEnd: (planned, withinMs) =>
+        withPool(dataDir, (pool) => waitForEnd({ pool, simulator, lab }, planned, withinMs)),
     };
     try {
       return await test(site);
@@ -149,7 +136,9 @@ function childConfig(disk: string, serviceUrl: string, options: ChildSiteOptions
   };
 }
 
-/** Joins the server that the daemon runs, for one look. */
+/**
+ * Joins the server that the daemon runs, which starts some programs: to look again and again is the work of one pool.
+ */
 export async function withPool<T>(
   dataDir: string,
   work: (pool: ReturnType<typeof openPool>) => Promise<T>,
