@@ -38,11 +38,13 @@ const order = (operation: Operation, number = "A-1", subject = "S-1") =>
 const STATUSES = [429, 500, 502, 503, 504];
 const BODIES: readonly FaultRule["body"][] = [undefined, "html", "empty"];
 const answers = STATUSES.flatMap((status) => BODIES.map((body) => ({ status, body })));
-const ways = (["request", "external"] as const).flatMap((surface) =>
-  (["CRYO-STORE", "CRYO-RETRIEVE"] as const).flatMap((operation) =>
-    (["token", "labels"] as const).map((correlation) => ({ surface, operation, correlation })),
-  ),
-);
+/** Any two of surface, operation and correlation come together. */
+const ways = [
+  { surface: "request", operation: "CRYO-STORE", correlation: "token" },
+  { surface: "request", operation: "CRYO-RETRIEVE", correlation: "labels" },
+  { surface: "external", operation: "CRYO-STORE", correlation: "labels" },
+  { surface: "external", operation: "CRYO-RETRIEVE", correlation: "token" },
+] as const;
 
 const configOf = (surface: Surface, service: Record<string, unknown>) => ({
   service: { surface, timeout: "3s", reconcile: RECONCILE, ...service },

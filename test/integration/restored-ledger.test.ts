@@ -63,13 +63,12 @@ async function stopped<T>(daemon: Daemon, then: () => Promise<T>): Promise<T> {
 /** Staff who do nothing, so that what was made stays as it is. */
 const BY_HAND = { simulator: { staff: { auto: false } } } as const;
 
+/** Any two of surface, operation and correlation come together. */
 const WAYS = [
-  ["request", "CRYO-STORE", "token"],
   ["request", "CRYO-STORE", "labels"],
   ["request", "CRYO-RETRIEVE", "token"],
   ["external", "CRYO-STORE", "token"],
-  ["external", "CRYO-STORE", "labels"],
-  ["external", "CRYO-RETRIEVE", "token"],
+  ["external", "CRYO-RETRIEVE", "labels"],
 ] as const satisfies readonly (readonly [Surface, Operation, string])[];
 
 const optionsOf = (surface: Surface, correlation: string): SiteOptions => ({
@@ -394,8 +393,6 @@ describe.concurrent("three restores in a row, of copies made at moments of a bus
   test.each([
     [1, "request"],
     [2, "external"],
-    [3, "request"],
-    [4, "external"],
   ] as const)(
     "double nothing and give no number again (%i, %s)",
     async (seedNumber, surface) => {
@@ -408,8 +405,8 @@ describe.concurrent("three restores in a row, of copies made at moments of a bus
       ] as const;
       const options = {
         config: { service: { surface, timeout: "2s", reconcile } },
-        // In the later runs staff do nothing, so that what was made is not in storage yet, where it would be noticed.
-        simulator: { faults, seed: seedNumber, staff: { auto: seedNumber <= 2 } },
+        // In the second run staff do nothing, so that what was made is not in storage yet, where it would be noticed.
+        simulator: { faults, seed: seedNumber, staff: { auto: seedNumber === 1 } },
       };
       await withSite(options, async (site) => {
         const numbers: string[] = [];

@@ -49,12 +49,10 @@ const rechecked = (site: Site) =>
 
 describe.concurrent("an order that was sent again because nothing was found", () => {
   test.each([
-    ["request", "CRYO-STORE", "token"],
     ["request", "CRYO-STORE", "labels"],
     ["request", "CRYO-RETRIEVE", "token"],
     ["external", "CRYO-STORE", "token"],
-    ["external", "CRYO-STORE", "labels"],
-    ["external", "CRYO-RETRIEVE", "token"],
+    ["external", "CRYO-RETRIEVE", "labels"],
   ] as const)(
     "opens a task with both ids when its first call shows late: %s %s %s",
     (surface, operation, correlation) =>
