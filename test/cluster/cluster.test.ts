@@ -17,7 +17,7 @@ const SIMULATOR = {
 
 /** Drops a load and waits until the service has made some of it. */
 async function begin({ simulator, lab }: Cluster, seed: number) {
-  const load = planLoad(seed, 60);
+  const load = planLoad(seed, 30);
   seedRetrievals(simulator, load);
   for (const { connector, name, content } of load.files) await lab.drop(connector, name, content);
   await eventually(() => simulator.tally().journal.length >= 5, { what: "the first requests" });

@@ -115,7 +115,7 @@ test("a daemon that is killed again and again lists each refill once", () =>
     async (site) => {
       const configFile = join(site.folder, "cryobridge.yaml");
       const ids: number[] = [];
-      for (const calls of [1, 2, 3]) {
+      for (const calls of [1, 3]) {
         const daemon = site.start();
         await daemon.running;
         for (let count = 0; count < 5; count += 1)

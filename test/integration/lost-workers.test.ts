@@ -5,10 +5,10 @@ import { ALL_WELL } from "../support/account.ts";
 /** Its blows: a daemon is cut off from the service, one is killed, cut off from the ledger, and frozen for longer than its lease. */
 const SEED = 20_261_137;
 
-test("three daemons that are killed, frozen and cut off submit each of thirty orders once and tell the lab", async () => {
+test("three daemons that are killed, frozen and cut off submit each of twenty orders once and tell the lab", async () => {
   const plan = {
     seed: SEED,
-    orders: 30,
+    orders: 20,
     blows: 4,
     workers: 3,
     queue: "postgres",

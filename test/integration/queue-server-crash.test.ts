@@ -5,13 +5,13 @@ import { eventually } from "../support/eventually.ts";
 import { planLoad, seedRetrievals } from "../support/lab-load.ts";
 import { withServerSite } from "../support/with-server-site.ts";
 
-const ORDERS = 200;
+const ORDERS = 80;
 const SIMULATOR = {
   staff: { reviewAfterMs: [50, 500] },
   device: { startAfterMs: [20, 50], runMs: [50, 500] },
 } as const;
 const SERVICE = {
-  maxRequestsPerSecond: 120,
+  maxRequestsPerSecond: 50,
   timeout: "2s",
   reconcile: { checks: ["200ms", "1s"], giveUpAfter: "4s" },
 };
@@ -25,7 +25,7 @@ describe.concurrent("while orders are under way", () => {
       seedRetrievals(site.simulator, load);
       await site.start();
       for (const { connector, name, content } of load.files) await site.lab.drop(connector, name, content);
-      for (let times = 0; times < 3; times++) {
+      for (let times = 0; times < 2; times++) {
         await systemClock.sleep(1_500);
         await site.server.crash();
         await systemClock.sleep(1_000);

@@ -6,7 +6,7 @@ import { eventually } from "../support/eventually.ts";
 import { planLoad, seedRetrievals } from "../support/lab-load.ts";
 import { withServerSite } from "../support/with-server-site.ts";
 
-const ORDERS = 200;
+const ORDERS = 80;
 const END_WITHIN_MS = 120_000;
 const SIMULATOR = {
   staff: { reviewAfterMs: [50, 500] },
@@ -14,7 +14,7 @@ const SIMULATOR = {
 } as const;
 /** Slow enough that the load lasts for as long as the trouble does. */
 const SERVICE = {
-  maxRequestsPerSecond: 120,
+  maxRequestsPerSecond: 50,
   timeout: "2s",
   reconcile: { checks: ["200ms", "1s"], giveUpAfter: "4s" },
 };
@@ -39,7 +39,7 @@ describe.concurrent("while orders are under way", () => {
       seedRetrievals(site.simulator, load);
       await site.start();
       for (const { connector, name, content } of load.files) await site.lab.drop(connector, name, content);
-      for (let times = 0; times < 6; times++) {
+      for (let times = 0; times < 4; times++) {
         await systemClock.sleep(1_000);
         await wipeQueues(site.pool);
       }
