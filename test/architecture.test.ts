@@ -14,7 +14,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   service: ["core"],
   connectors: ["core", "formats"],
   jobs: ["core", "formats", "mapping", "ledger", "service"],
-  console: ["core", "ledger", "jobs"],
+  operator: ["core", "formats", "ledger"],
+  console: ["core", "formats", "ledger", "jobs", "operator"],
   simulator: ["core"],
 };
 

@@ -1,7 +1,7 @@
 import { Failure } from "../core/failures.ts";
 import { formatId, parseId } from "../ledger/ids.ts";
+import { clean } from "../operator/text.ts";
 import { EXIT, type ExitStatus } from "./exit-status.ts";
-import { clean } from "./output/text.ts";
 import type { Session } from "./session.ts";
 
 /**

@@ -4,11 +4,9 @@ import type { Command } from "commander";
 import { type Clock, systemClock } from "../core/clock.ts";
 import { createLogger, type Logger } from "../core/logger.ts";
 import type { SecretMask } from "../core/secret-mask.ts";
+import type { Paint } from "../operator/column.ts";
 import type { ExitStatus } from "./exit-status.ts";
 import type { Io } from "./io.ts";
-
-/** A colour or weight of `util.styleText`. */
-export type Paint = Extract<Parameters<typeof styleText>[0], string>;
 
 /** The options that every command takes. */
 export interface GlobalOptions {

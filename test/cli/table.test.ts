@@ -2,11 +2,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { fields, printDetails, table } from "../../src/cli/output/details.ts";
 import { printList } from "../../src/cli/output/list.ts";
-import { type Column, recordJson, renderFields, renderTable } from "../../src/cli/output/table.ts";
+import { renderFields, renderTable } from "../../src/cli/output/table.ts";
 import type { Session } from "../../src/cli/session.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { phi } from "../../src/core/phi.ts";
 import { SecretMask } from "../../src/core/secret-mask.ts";
+import { type Column, recordJson } from "../../src/operator/column.ts";
 import { silent } from "../support/with-ledger.ts";
 
 interface Row {

@@ -13,16 +13,16 @@ import { isTerminal } from "../../core/order-state.ts";
 import { VERSION } from "../../core/version.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { profileSchema } from "../../mapping/profile/schema.ts";
+import { recordJson } from "../../operator/column.ts";
+import { ORDER_COLUMNS, PAINT_BY_STATE } from "../../operator/order-columns.ts";
+import { clean, counted } from "../../operator/text.ts";
+import { nameOf } from "../../operator/why-waiting.ts";
 import { createSimulator, type Simulator } from "../../simulator/simulator.ts";
 import { duration, positiveNumber, wholeNumber } from "../arguments.ts";
 import { prepareFolder } from "../demo/folder.ts";
 import { type LedgerView, listUnfinished, readLedger } from "../demo/progress.ts";
 import { dropSample, listSamples, playStaff, type Sample, writeConfiguration } from "../demo/samples.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { ORDER_COLUMNS, PAINT_BY_STATE } from "../output/order-columns.ts";
-import { recordJson } from "../output/table.ts";
-import { clean, counted } from "../output/text.ts";
-import { nameOf } from "../output/why-waiting.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge demo`: what `npm start` runs. */

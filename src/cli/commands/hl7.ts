@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { Failure } from "../../core/failures.ts";
+import { counted, countsInWords, problemLines, withHint } from "../../operator/text.ts";
 import { wholeNumber } from "../arguments.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { readConfig } from "../open.ts";
-import { counted, countsInWords, problemLines, withHint } from "../output/text.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { diffHl7 } from "./hl7/diff.ts";
 import { listenHl7 } from "./hl7/listen.ts";

@@ -1,31 +1,18 @@
-import type pg from "pg";
-import { createMappers, profileOf } from "../../app/connectors.ts";
-import { releaseWaiting, toIncoming } from "../../app/intake.ts";
-import { compileProfiles } from "../../app/profiles.ts";
-import type { Config } from "../../config/config.ts";
-import { Failure, type Problem } from "../../core/failures.ts";
-import { toRecord } from "../../jobs/intake/intake.ts";
-import { commitMessages } from "../../ledger/messages/commit.ts";
-import { discardMessage } from "../../ledger/messages/release.ts";
+import {
+  createReplay,
+  discardMessages as discardWaiting,
+  type Mapped,
+  releaseMessages as releaseWaitingMessages,
+} from "../../app/acts/messages.ts";
 import { findMessage, type StoredMessage } from "../../ledger/messages/views.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
-import { recordAudit } from "../../ledger/operator/audit.ts";
-import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
-import { type ActOptions, actOnEach, getAllNamed, printDone, requireId, requireReason } from "../acting.ts";
+import { ageColumn, type Column, recordJson } from "../../operator/column.ts";
+import { clean, problemLines, withHint } from "../../operator/text.ts";
+import { type ActOptions, actOnEach, getAllNamed, printDone, requireReason } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type OpenSite, readConfig, requireConnector, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
-import { ageColumn, type Column, recordJson } from "../output/table.ts";
-import { clean, problemLines, withHint } from "../output/text.ts";
 import type { Session } from "../session.ts";
-
-/** A message that was mapped again. */
-interface Mapped {
-  readonly messageId: string;
-  readonly verdict: "accepted" | "duplicate" | "refused" | "ignored" | "waiting";
-  readonly orderIds: readonly string[];
-  readonly problems: readonly Problem[];
-}
 
 /** `messages replay`: status 1 when one of the messages is refused again. */
 export async function replayMessages(
@@ -54,44 +41,6 @@ export async function replayMessages(
 }
 
 const idOf = ({ messageId }: StoredMessage) => messageId;
-
-type Replay = (
-  pool: pg.Pool,
-  act: { readonly actor: string; readonly reason: string | undefined },
-) => Promise<Mapped>;
-
-/** Makes a stored message ready to be mapped by the configuration as it is now. */
-async function createReplay(config: Config<ProfileDefinition>): Promise<(stored: StoredMessage) => Replay> {
-  const profiles = await compileProfiles(config);
-  const mappers = createMappers(config, profiles);
-  return (stored) => {
-    const { messageId, connector: name } = stored;
-    const connector = config.connectors.find((each) => each.name === name);
-    const mapper = mappers.get(name);
-    if (!connector || !mapper) {
-      const why = `${messageId} came through connector ${name}, which the configuration doesn't have any more`;
-      throw new Failure("CLI_NOT_APPLICABLE", why);
-    }
-    // As a message of its own it would become orders, and the one that waits would become them once more.
-    if (stored.verdict === "waiting") {
-      const why = `${messageId} waits; cryobridge messages release maps it as soon as its codes are known`;
-      throw new Failure("CLI_NOT_APPLICABLE", why);
-    }
-    const incoming = toIncoming(stored, connector, profileOf(connector, profiles));
-    return async (pool, act) => {
-      await recordAudit(pool, act, "replay", [{ target: messageId, detail: { reason: act.reason } }]);
-      const [made] = await commitMessages(pool, {
-        fileId: null,
-        connector: name,
-        replayOf: requireId("m", messageId),
-        records: [toRecord(mapper, incoming)],
-      });
-      if (!made) throw new TypeError(`the ledger gave no verdict for ${messageId}`);
-      const { verdict, orders, problems } = made;
-      return { messageId, verdict, orderIds: orders.map(({ orderId }) => orderId), problems };
-    };
-  };
-}
 
 function mappedJson({ problems, ...mapped }: Mapped) {
   return { ...mapped, problems: problems.map(withHint) };
@@ -150,20 +99,12 @@ export async function releaseMessages(
   const config = readConfig(session);
   const { code, connector } = filter;
   if (connector !== undefined) requireConnector(config, "--connector", connector);
-  const profiles = await compileProfiles(config);
-  const work = async ({ pool }: OpenSite) => {
-    const before = (await listWaitingCodes(pool)).filter(isMeant);
-    const audited = [{ target: "messages", detail: filter }];
-    await recordAudit(pool, { actor: session.actor }, "release", audited);
-    const released = await releaseWaiting(pool, config, profiles, filter);
-    return { before, released, left: await listWaitingCodes(pool) };
-  };
-  function isMeant(each: WaitingCode): boolean {
-    return (
-      (code === undefined || each.code === code) && (connector === undefined || each.connector === connector)
-    );
-  }
-  const { before, released, left } = await withLedger(session, work, config);
+  const act = { actor: session.actor };
+  const { before, released, left } = await withLedger(
+    session,
+    (site) => releaseWaitingMessages(site, filter, act),
+    config,
+  );
   session.result(
     {
       released: released.map(mappedJson),
@@ -217,28 +158,11 @@ export async function discardMessages(
   { reason, yes }: ActOptions,
 ): Promise<ExitStatus | undefined> {
   const act = { actor: session.actor, reason: requireReason("messages discard", reason) };
-  const done = await withLedger(session, async ({ pool, config }) => {
-    const profiles = await compileProfiles(config);
-    const messages = await getAllNamed("m", words, (id) => findMessage(pool, id));
-    const results = await actOnEach(session, messages, {
-      ...{ ask: ["Discard", "message"], yes, idOf },
-      change: async ({ messageId, verdict, connector }) => {
-        const isDone = await discardMessage(pool, requireId("m", messageId), act);
-        if (!isDone) return [false, `can't be discarded: it doesn't wait (${verdict})`];
-        const settings = config.connectors.find(({ name }) => name === connector);
-        const isSent =
-          settings === undefined || profiles.get(settings.profile)?.results.send.has("refused") === true;
-        return [
-          true,
-          isSent
-            ? "is discarded; a refusal will be sent to the lab"
-            : "is discarded; the lab gets no word of it, since results.send of its profile lacks refused: see cryobridge tasks list",
-        ];
-      },
-    });
-    // What waited for them has nothing before it any more.
-    if (results) await releaseWaiting(pool, config, profiles, { isEarlierOnly: true });
-    return results;
+  const done = await withLedger(session, async (site) => {
+    const messages = await getAllNamed("m", words, (id) => findMessage(site.pool, id));
+    return discardWaiting(site, act, (discard) =>
+      actOnEach(session, messages, { ...{ ask: ["Discard", "message"], yes, idOf }, change: discard }),
+    );
   });
   return printDone(session, done);
 }

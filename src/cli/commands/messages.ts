@@ -6,15 +6,15 @@ import {
   type MessageView,
   type StoredMessage,
 } from "../../ledger/messages/views.ts";
+import { ageColumn, type Column } from "../../operator/column.ts";
+import { PAINT_BY_VERDICT } from "../../operator/order-columns.ts";
+import { cleanLines, HIDDEN, problemLines, withHint } from "../../operator/text.ts";
+import { parseSince } from "../../operator/times.ts";
 import { getNamed } from "../acting.ts";
 import { wholeNumber } from "../arguments.ts";
 import { recordShown, withLedger } from "../open.ts";
 import { fields, printDetails, type Section } from "../output/details.ts";
 import { printList } from "../output/list.ts";
-import { PAINT_BY_VERDICT } from "../output/order-columns.ts";
-import { ageColumn, type Column } from "../output/table.ts";
-import { cleanLines, HIDDEN, problemLines, withHint } from "../output/text.ts";
-import { parseSince } from "../output/times.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import { discardMessages, listWaiting, releaseMessages, replayMessages } from "./messages-act.ts";
 

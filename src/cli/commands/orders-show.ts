@@ -18,20 +18,20 @@ import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { type KeptOrderAnswer, listOrderAnswers } from "../../ledger/orders/service-answers.ts";
 import { isUncompared } from "../../ledger/restored/restore.ts";
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
-import { type OpenSite, recordShown, withLedger } from "../open.ts";
-import { detailsJson, fields, printSections, type Section, table } from "../output/details.ts";
+import { type Column, forPrograms, recordJson } from "../../operator/column.ts";
 import {
   DELIVERY_COLUMNS,
   ORDER_COLUMNS,
   PAINT_BY_STATE,
   subjectJson,
   TASK_COLUMNS,
-} from "../output/order-columns.ts";
-import { type Column, forPrograms, recordJson } from "../output/table.ts";
-import { clean, counted, hideBody } from "../output/text.ts";
-import { describeEvent } from "../output/timeline.ts";
-import { localTime, timeWithAge } from "../output/times.ts";
-import { nameOf, needsLaneHolder, whyWaiting } from "../output/why-waiting.ts";
+} from "../../operator/order-columns.ts";
+import { clean, counted, hideBody } from "../../operator/text.ts";
+import { describeEvent } from "../../operator/timeline.ts";
+import { localTime, timeWithAge } from "../../operator/times.ts";
+import { nameOf, needsLaneHolder, whyWaiting } from "../../operator/why-waiting.ts";
+import { type OpenSite, recordShown, withLedger } from "../open.ts";
+import { detailsJson, fields, printSections, type Section, table } from "../output/details.ts";
 import type { Session } from "../session.ts";
 
 /** `orders show`. A placer order number that several orders carry shows all of them. */

@@ -2,10 +2,7 @@ import type { Command } from "commander";
 import type { Order } from "../../core/order.ts";
 import { DONE } from "../../core/order-control.ts";
 import { encodeCsv } from "../../formats/csv/encode.ts";
-import type { PlannedCall } from "../../service/plan-calls.ts";
-import { wholeNumber } from "../arguments.ts";
-import { EXIT, type ExitStatus } from "../exit-status.ts";
-import { numberJson, PAINT_BY_VERDICT, subjectJson } from "../output/order-columns.ts";
+import { numberJson, PAINT_BY_VERDICT, subjectJson } from "../../operator/order-columns.ts";
 import {
   clean,
   cleanLines,
@@ -16,7 +13,10 @@ import {
   hideText,
   problemLines,
   withHint,
-} from "../output/text.ts";
+} from "../../operator/text.ts";
+import type { PlannedCall } from "../../service/plan-calls.ts";
+import { wholeNumber } from "../arguments.ts";
+import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 import type { Answer } from "./preview/answers.ts";
 import { type Preview, type PreviewOptions, readPreview } from "./preview/read.ts";

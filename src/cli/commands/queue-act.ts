@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { dropResult, retryResult } from "../../app/acts/results.ts";
 import { readOrphaned } from "../../app/orphaned.ts";
 import type { Config, ConnectorConfig } from "../../config/config.ts";
 import { countOrphaned } from "../../console/orphaned.ts";
@@ -7,12 +8,11 @@ import type { QueueName } from "../../jobs/queues.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { pauseQueue, resumeQueue } from "../../ledger/operator/queues.ts";
 import { type DeliveryDetails, findDelivery } from "../../ledger/operator/views.ts";
-import { dropDelivery, retryDelivery } from "../../ledger/results/deliveries.ts";
 import { findKinds, type Move, moveResults, type Orphaned } from "../../ledger/results/orphaned.ts";
-import { type ActOptions, actOnEach, confirm, getAllNamed, printDone, requireId } from "../acting.ts";
+import { counted } from "../../operator/text.ts";
+import { type ActOptions, actOnEach, confirm, getAllNamed, printDone } from "../acting.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type OpenSite, readConfig, requireConnector, withLedger } from "../open.ts";
-import { counted } from "../output/text.ts";
 import type { Act, Session } from "../session.ts";
 
 /** `queue retry`: due now. */
@@ -22,16 +22,10 @@ export async function retry(
   { reason }: ActOptions,
 ): Promise<ExitStatus | undefined> {
   const act = { actor: session.actor, reason };
-  const done = await withLedger(session, async ({ pool }) =>
-    actOnEach(session, await getDeliveries(pool, words, "retry"), {
+  const done = await withLedger(session, async (site) =>
+    actOnEach(session, await getDeliveries(site.pool, words, "retry"), {
       idOf,
-      change: async ({ deliveryId, state }) => {
-        const id = requireId("d", deliveryId);
-        if (!(await retryDelivery(pool, id, act))) return [false, `can't be delivered again: it is ${state}`];
-        const before = (await findDelivery(pool, id))?.waitsBehind;
-        const words = before === undefined ? "is due now" : `is due once ${before} is delivered or given up`;
-        return [true, words];
-      },
+      change: (result) => retryResult(site, result, act),
     }),
   );
   return printDone(session, done);
@@ -44,13 +38,10 @@ export async function remove(
   { reason, yes }: ActOptions,
 ): Promise<ExitStatus | undefined> {
   const act = { actor: session.actor, reason };
-  const done = await withLedger(session, async ({ pool }) =>
-    actOnEach(session, await getDeliveries(pool, words, "discard"), {
+  const done = await withLedger(session, async (site) =>
+    actOnEach(session, await getDeliveries(site.pool, words, "discard"), {
       ...{ ask: ["Give up", "result"], yes, idOf },
-      change: async ({ deliveryId, state }) => {
-        const isDone = await dropDelivery(pool, requireId("d", deliveryId), act);
-        return [isDone, isDone ? "is given up" : `can't be given up: it is ${state}`];
-      },
+      change: (result) => dropResult(site, result, act),
     }),
   );
   return printDone(session, done);

@@ -3,11 +3,11 @@ import type { Config } from "../../config/config.ts";
 import { isEndedRefill } from "../../core/refill.ts";
 import { readTankAges, type TankAge, tankName } from "../../jobs/refills/tanks.ts";
 import { type LedgerRefill, listRefills } from "../../ledger/refills.ts";
+import { ageColumn, type Column, forPrograms } from "../../operator/column.ts";
+import { parseSince, roundToUnit, serviceTime } from "../../operator/times.ts";
 import { wholeNumber } from "../arguments.ts";
 import { facilityIdOf, readConfig, withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
-import { ageColumn, type Column, forPrograms } from "../output/table.ts";
-import { parseSince, roundToUnit, serviceTime } from "../output/times.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge refills …`. */

@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type pg from "pg";
-import type { Config } from "../../config/config.ts";
+import { resendResult } from "../../app/acts/results.ts";
 import { Failure, type FailureCode } from "../../core/failures.ts";
 import { decodeHl7 } from "../../formats/hl7/charset.ts";
 import {
@@ -14,16 +14,16 @@ import {
   listOrderDeliveries,
 } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { findBytes, resendDelivery } from "../../ledger/results/resend.ts";
+import { findBytes } from "../../ledger/results/resend.ts";
+import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../../operator/order-columns.ts";
+import { cleanLines, HIDDEN, problemLines } from "../../operator/text.ts";
+import { parseSince } from "../../operator/times.ts";
 import { type ActOptions, actOnEach, getAllNamed, getNamed, printDone, requireId } from "../acting.ts";
 import { wholeNumber } from "../arguments.ts";
 import type { ExitStatus } from "../exit-status.ts";
 import { type OpenSite, recordShown, withLedger } from "../open.ts";
 import { fields, printDetails, type Section } from "../output/details.ts";
 import { printList } from "../output/list.ts";
-import { DELIVERY_COLUMNS, DELIVERY_DETAILS } from "../output/order-columns.ts";
-import { cleanLines, HIDDEN, problemLines } from "../output/text.ts";
-import { parseSince } from "../output/times.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge results …`. */
@@ -155,16 +155,7 @@ async function resend(
     const chosen = await choose(site, words, order);
     return actOnEach<DeliveryView>(session, chosen, {
       ...{ ask: ["Send", "result"], yes, idOf: ({ deliveryId }) => deliveryId },
-      change: async (result) => {
-        const refusal = refuse(result, site.config);
-        if (refusal !== undefined) return [false, refusal];
-        const id = requireId("d", result.deliveryId);
-        if (!(await resendDelivery(site.pool, id, act)))
-          return [false, "can't be sent again: its bytes are not kept any more (retention.messages)"];
-        const before = (await findDelivery(site.pool, id))?.waitsBehind;
-        const turn = before === undefined ? "" : `, once ${before} is delivered or given up`;
-        return [true, `is sent again as ${result.fileName}${turn}`];
-      },
+      change: (result) => resendResult(site, result, act),
     });
   });
   return printDone(session, done);
@@ -180,14 +171,4 @@ async function choose(
   const sent = (await listOrderDeliveries(pool, order.id)).filter(({ state }) => state === "delivered");
   if (sent.length > 0) return sent;
   throw new Failure("CLI_NOT_APPLICABLE", `nothing was sent about order ${word} yet`);
-}
-
-/** Why a result isn't sent again, with what to do instead. */
-function refuse({ deliveryId, state, connector }: DeliveryView, config: Config): string | undefined {
-  if (state === "pending") return `isn't sent yet; to try it now: cryobridge queue retry ${deliveryId}`;
-  if (state === "parked")
-    return `isn't sent yet; once its cause is fixed: cryobridge queue retry ${deliveryId}`;
-  if (state === "dropped") return "can't be sent again: it was given up before the lab had it";
-  if (config.connectors.some(({ name }) => name === connector)) return undefined;
-  return `can't be sent again: the configuration has no connector ${connector} any more`;
 }

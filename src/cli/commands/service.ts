@@ -1,11 +1,12 @@
 import { Command } from "commander";
 import { SURFACES, type Surface } from "../../core/surface.ts";
+import type { Column } from "../../operator/column.ts";
+import { clean } from "../../operator/text.ts";
 import { pathOfList, type ReadableList, type ReadableRecord } from "../../service/lists/reads.ts";
 import type { RawObject } from "../../service/values.ts";
 import { collect, oneOf, serviceId, wholeNumber } from "../arguments.ts";
 import { readConfig, recordRead, withService } from "../open.ts";
-import { type Column, renderFields } from "../output/table.ts";
-import { clean } from "../output/text.ts";
+import { renderFields } from "../output/table.ts";
 import { type Act, type Cli, type Session, toAction } from "../session.ts";
 import { columnsOf, otherFields, type Shown } from "./service/columns.ts";
 import { hideRecord, OWNERS } from "./service/hidden.ts";

@@ -5,11 +5,11 @@ import type { Attention, Status } from "../../console/status-document.ts";
 import { Failure } from "../../core/failures.ts";
 import { VERSION } from "../../core/version.ts";
 import { isWorkerThere } from "../../ledger/workers/roster.ts";
+import { clean } from "../../operator/text.ts";
+import { timeWithAge } from "../../operator/times.ts";
 import { askDaemon } from "../ask-daemon.ts";
 import { EXIT, type ExitStatus } from "../exit-status.ts";
 import { type OpenSite, readConfig, withLedger } from "../open.ts";
-import { clean } from "../output/text.ts";
-import { timeWithAge } from "../output/times.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge status`. */

@@ -1,12 +1,12 @@
 import type { Command } from "commander";
 import { formatId } from "../../ledger/ids.ts";
 import { closeTask, findTask, listOpenTasks } from "../../ledger/operator/tasks.ts";
+import { TASK_COLUMNS } from "../../operator/order-columns.ts";
 import { type ActOptions, actOnEach, getAllNamed, printDone } from "../acting.ts";
 import { wholeNumber } from "../arguments.ts";
 import type { ExitStatus } from "../exit-status.ts";
 import { withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
-import { TASK_COLUMNS } from "../output/order-columns.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** `cryobridge tasks …`. */

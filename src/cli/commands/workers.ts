@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { Failure } from "../../core/failures.ts";
 import { drainWorkers, listWorkers, type WorkerView } from "../../ledger/workers/roster.ts";
+import { ageColumn, type Column, forPrograms } from "../../operator/column.ts";
 import type { ExitStatus } from "../exit-status.ts";
 import { withLedger } from "../open.ts";
 import { printList } from "../output/list.ts";
-import { ageColumn, type Column, forPrograms } from "../output/table.ts";
 import { type Cli, type Session, toAction } from "../session.ts";
 
 /** Of those that ended, the ones that did within this time are shown, ms. */

@@ -5,7 +5,7 @@ import { run } from "../../ledger/database.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
 import { listOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import { nameOf, whyWaiting } from "../output/why-waiting.ts";
+import { nameOf, whyWaiting } from "../../operator/why-waiting.ts";
 import type { Sample } from "./samples.ts";
 
 /** A file that came in through a connector. */

@@ -1,5 +1,6 @@
+import { type Column, recordJson } from "../../operator/column.ts";
 import type { Session } from "../session.ts";
-import { type Column, recordJson, renderFields, renderTable } from "./table.ts";
+import { renderFields, renderTable } from "./table.ts";
 
 /** A part of what is known of one thing. */
 export interface Section {

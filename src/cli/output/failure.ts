@@ -2,9 +2,9 @@ import { styleText } from "node:util";
 import { isConfigFailure } from "../../config/problems.ts";
 import { asFailure, FAILURES, type Failure } from "../../core/failures.ts";
 import { asRefusal } from "../../ledger/database-failures.ts";
+import { clean } from "../../operator/text.ts";
 import { type ExitStatus, exitStatusOf } from "../exit-status.ts";
 import type { Io } from "../io.ts";
-import { clean } from "./text.ts";
 
 /** Any error as a Failure. A database that lets nobody in comes as the driver's own error. */
 export function toFailure(error: unknown): Failure {

@@ -1,6 +1,7 @@
+import { type Column, cellText, recordJson } from "../../operator/column.ts";
 import type { Session } from "../session.ts";
 import type { Section } from "./details.ts";
-import { type Column, cellText, recordJson, renderTable } from "./table.ts";
+import { renderTable } from "./table.ts";
 
 /** Ids of a group that are named; the others are counted. */
 const MOST_NAMED = 3;

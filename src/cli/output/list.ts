@@ -1,7 +1,8 @@
 import type { Failure } from "../../core/failures.ts";
+import { type Column, recordJson } from "../../operator/column.ts";
 import type { Session } from "../session.ts";
 import { failureJson } from "./failure.ts";
-import { type Column, layOutTable, recordJson, type TableLayout } from "./table.ts";
+import { layOutTable, type TableLayout } from "./table.ts";
 
 /** One JSON document with a long list, written while it grows. */
 export class JsonDocument {

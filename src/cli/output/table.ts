@@ -1,77 +1,14 @@
-import { Phi } from "../../core/phi.ts";
-import type { Paint, Session } from "../session.ts";
-import { clean, HIDDEN, reveal } from "./text.ts";
-import { localTime, relativeTime, timeWithAge } from "./times.ts";
-
-/**
- * One value of a record, for people and for programs: a column of a list and a line of the details. A time is shown as
- * local time, an array with blanks between its values; programs are given values as they are, null for undefined.
- */
-export type Column<Row> = Look<Row> &
-  (
-    | { readonly key: Extract<keyof Row, string>; readonly value?: undefined }
-    | { readonly key?: string; readonly value: (row: Row) => unknown }
-    | { readonly key?: undefined; readonly value?: undefined; readonly show: Show<Row> }
-  );
-
-interface Look<Row> {
-  /** What people read as its name; without one it is for programs alone, as without a key it is for people alone. */
-  readonly title?: string;
-  /** What people see where that is not the value. */
-  readonly show?: Show<Row>;
-  readonly paint?: (row: Row) => Paint | readonly Paint[] | undefined;
-  /** A text that may identify a patient, masked without `--show-phi` as a {@link Phi} always is. */
-  readonly isPhi?: boolean;
-  /** Where people see it; in both unless said. */
-  readonly only?: "list" | "details";
-  /** Numbers stand better at the right. */
-  readonly isRight?: boolean;
-  /** May be cut to fit the screen. */
-  readonly isFlexible?: boolean;
-}
-
-type Show<Row> = (row: Row, session: Session) => unknown;
+import { type Column, cellText, detailTexts, type Look, listColumns } from "../../operator/column.ts";
+import type { Session } from "../session.ts";
 
 const GAP = 2;
 const NARROWEST = 8;
 
-/** Columns for programs alone, with the record's own values. */
-export function forPrograms<Row>(...keys: Extract<keyof Row, string>[]): Column<Row>[] {
-  return keys.map((key) => ({ key }));
-}
-
-/** A column with how long ago something was, or how soon it will be. */
-export function ageColumn<Row>(of: (row: Row) => Date, title = "age"): Column<Row> {
-  return {
-    title,
-    only: "list",
-    isRight: true,
-    show: (row, session) => relativeTime(of(row), session.clock.now()),
-  };
-}
-
-/** A record for programs. */
-export function recordJson<Row>(columns: readonly Column<Row>[], row: Row, session: Session) {
-  return Object.fromEntries(
-    columns.flatMap((column) => {
-      if (column.key === undefined) return [];
-      const value = rawValue(column, row) ?? null;
-      const shown = value instanceof Phi ? reveal(value, session.mayShowPhi) : hide(value, column, session);
-      return [[column.key, shown] as const];
-    }),
-  );
-}
-
 /** A record for people: lines of `title  value`, aligned, without those that have no value. */
 export function renderFields<Row>(columns: readonly Column<Row>[], row: Row, session: Session): string[] {
-  const now = session.clock.now();
-  const fields = columns.flatMap((column) => {
-    if (column.title === undefined || column.only === "list") return [];
-    const text = textOf(column, row, session, (time) => timeWithAge(time, now));
-    return text === "" ? [] : [[column.title, text] as const];
-  });
-  const width = Math.max(0, ...fields.map(([title]) => title.length));
-  return fields.map(([title, text]) => `${title.padEnd(width + GAP)}${text}`);
+  const fields = detailTexts(columns, row, session);
+  const width = Math.max(0, ...fields.map(({ title }) => title.length));
+  return fields.map(({ title, text }) => `${title.padEnd(width + GAP)}${text}`);
 }
 
 /** The lines of a table, titles first. */
@@ -101,9 +38,9 @@ export function layOutTable<Row>(
   rows: readonly Row[],
   session: Session,
 ): TableLayout<Row> {
-  const columns = all.filter(({ title, only }) => title !== undefined && only !== "details");
+  const columns = listColumns(all);
   const titles = columns.map(({ title = "" }) => title.toUpperCase());
-  const textsOf = (row: Row) => columns.map((column) => textOf(column, row, session, localTime));
+  const textsOf = (row: Row) => columns.map((column) => cellText(column, row, session));
   const texts = rows.map(textsOf);
   const widths = titles.map((title, index) =>
     texts.reduce((most, row) => Math.max(most, lengthOf(row[index] ?? "")), title.length),
@@ -119,35 +56,6 @@ export function layOutTable<Row>(
       .join(" ".repeat(GAP))
       .replace(/ +$/, "");
   return { header: layOut(titles), lines: (more) => more.map((row) => layOut(textsOf(row), row)) };
-}
-
-function rawValue<Row>({ key, value }: Column<Row>, row: Row): unknown {
-  return value === undefined ? row[key as keyof Row] : value(row);
-}
-
-function hide(value: unknown, { isPhi }: Look<never>, { mayShowPhi }: Session): unknown {
-  return isPhi && !mayShowPhi && value !== "" && value !== null ? HIDDEN : value;
-}
-
-function textOf<Row>(
-  column: Column<Row>,
-  row: Row,
-  session: Session,
-  timeOf: (time: Date) => string,
-): string {
-  const inWords = (value: unknown): string => {
-    if (value === undefined || value === null) return "";
-    if (value instanceof Phi) return reveal(value, session.mayShowPhi) ?? "";
-    if (value instanceof Date) return timeOf(value);
-    return Array.isArray(value) ? value.map(inWords).join(" ") : String(value);
-  };
-  const value = column.show ? column.show(row, session) : rawValue(column, row);
-  return clean(inWords(hide(value, column, session)));
-}
-
-/** What people see of a row in one column of a list. */
-export function cellText<Row>(column: Column<Row>, row: Row, session: Session): string {
-  return textOf(column, row, session, localTime);
 }
 
 function lengthOf(text: string): number {

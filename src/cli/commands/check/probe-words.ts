@@ -1,6 +1,6 @@
+import { roundToUnit } from "../../../operator/times.ts";
 import type { TokenLife } from "../../../service/http/token.ts";
 import type { ListFacts, UnknownId } from "../../../service/probe/probe.ts";
-import { roundToUnit } from "../../output/times.ts";
 import { type Finding, failed, warning } from "./report.ts";
 
 /** What the configuration says already, so that only what would change is suggested. */

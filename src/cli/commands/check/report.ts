@@ -1,6 +1,6 @@
+import { clean } from "../../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
 import { toFailure } from "../../output/failure.ts";
-import { clean } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 
 /** One thing that was checked. */

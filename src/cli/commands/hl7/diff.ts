@@ -2,9 +2,9 @@ import { Failure } from "../../../core/failures.ts";
 import type { Hl7FilePart } from "../../../formats/hl7/file.ts";
 import type { Hl7Message } from "../../../formats/hl7/message.ts";
 import { type Difference, diffMessages } from "../../../formats/hl7/tree.ts";
+import { clean, counted } from "../../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
 import { nameOfInput as nameOf, STANDARD_INPUT } from "../../io.ts";
-import { clean, counted } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import { type FileMessage, readHl7File, readMessage, shownValue } from "./messages.ts";
 

@@ -3,8 +3,8 @@ import type { Encoding } from "../../../formats/encoding.ts";
 import { decodeHl7 } from "../../../formats/hl7/charset.ts";
 import { type Hl7FilePart, splitHl7File } from "../../../formats/hl7/file.ts";
 import { Hl7Message } from "../../../formats/hl7/message.ts";
+import { HIDDEN } from "../../../operator/text.ts";
 import { nameOfInput, readInput } from "../../io.ts";
-import { HIDDEN } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 
 /** An HL7 file that can be taken apart. */

@@ -3,10 +3,10 @@ import { type Dictionary, loadDictionary } from "../../../formats/hl7/dictionary
 import type { Hl7FilePart } from "../../../formats/hl7/file.ts";
 import type { Hl7Message, Segment } from "../../../formats/hl7/message.ts";
 import { type Leaf, leavesOf } from "../../../formats/hl7/tree.ts";
+import { clean } from "../../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
 import { nameOfInput } from "../../io.ts";
 import { JsonDocument } from "../../output/list.ts";
-import { clean } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import { readHl7File, readMessage, shownValue, typeOf } from "./messages.ts";
 

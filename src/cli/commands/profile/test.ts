@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, join, parse, resolve } from "node:path";
 import { Failure } from "../../../core/failures.ts";
+import { clean, counted, HIDDEN, hideHl7 } from "../../../operator/text.ts";
 import { EXIT, type ExitStatus } from "../../exit-status.ts";
-import { clean, counted, HIDDEN, hideHl7 } from "../../output/text.ts";
 import type { Session } from "../../session.ts";
 import { readPreview } from "../preview/read.ts";
 import { viewOf } from "../preview.ts";

@@ -1,8 +1,8 @@
 import type { Config } from "../../../config/config.ts";
 import type { Surface } from "../../../core/surface.ts";
+import type { Column } from "../../../operator/column.ts";
+import { serviceTime } from "../../../operator/times.ts";
 import { isObject, linkedId, type RawObject, subjectCodeOf } from "../../../service/values.ts";
-import type { Column } from "../../output/table.ts";
-import { serviceTime } from "../../output/times.ts";
 
 /** What can be shown of the service. */
 export type Shown = "subjects" | "requests" | "procedures" | "containers" | "storage" | "location";

@@ -1,4 +1,4 @@
-import { HIDDEN } from "../../output/text.ts";
+import { HIDDEN } from "../../../operator/text.ts";
 
 /** Whose values an object of the service holds. */
 type Owner = "person" | "procedure" | "container" | "place" | "order" | "unknown";

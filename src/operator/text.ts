@@ -1,5 +1,5 @@
-import { hintOf, type Problem } from "../../core/failures.ts";
-import type { Phi } from "../../core/phi.ts";
+import { hintOf, type Problem } from "../core/failures.ts";
+import type { Phi } from "../core/phi.ts";
 
 /** Text from outside as one harmless line: a terminal must not be commanded by a label or a file name. */
 export function clean(text: string): string {

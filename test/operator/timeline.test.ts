@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeEvent } from "../../src/cli/output/timeline.ts";
+import { describeEvent } from "../../src/operator/timeline.ts";
 
 describe("an entry of the timeline in words", () => {
   it.each([

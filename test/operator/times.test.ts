@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { localTime, parseSince, relativeTime } from "../../src/cli/output/times.ts";
 import { systemClock } from "../../src/core/clock.ts";
+import { localTime, parseSince, relativeTime } from "../../src/operator/times.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 const AT = { clock: { ...systemClock, now: () => NOW } };

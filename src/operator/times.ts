@@ -1,7 +1,7 @@
-import { parseDuration } from "../../core/duration.ts";
-import { Failure } from "../../core/failures.ts";
-import { isZoneTold } from "../../core/service-time.ts";
-import type { Session } from "../session.ts";
+import type { Clock } from "../core/clock.ts";
+import { parseDuration } from "../core/duration.ts";
+import { Failure } from "../core/failures.ts";
+import { isZoneTold } from "../core/service-time.ts";
 
 /** Local time as ISO 8601 without its zone: `2026-11-21 16:28:05`. */
 export function localTime(date: Date): string {
@@ -41,7 +41,7 @@ export function roundToUnit(ms: number): string {
  * The time that `--since` names: a while ago (`2h`, `3d`), or an ISO 8601 date or time; undefined without it.
  * @throws Failure CLI_USAGE
  */
-export function parseSince(text: string | undefined, { clock }: Pick<Session, "clock">): Date | undefined {
+export function parseSince(text: string | undefined, { clock }: { readonly clock: Clock }): Date | undefined {
   if (text === undefined) return undefined;
   const ago = parseDuration(text);
   if (ago !== undefined) return new Date(clock.now() - ago);

@@ -1,13 +1,14 @@
-import { type AssigningAuthority, formatAuthority } from "../../core/assigning-authority.ts";
-import type { OrderSubject } from "../../core/order.ts";
-import type { OrderState } from "../../core/order-state.ts";
-import { formatId } from "../../ledger/ids.ts";
-import type { MessageView } from "../../ledger/messages/views.ts";
-import type { Task } from "../../ledger/operator/tasks.ts";
-import type { DeliveryDetails, DeliveryView } from "../../ledger/operator/views.ts";
-import type { LedgerOrder } from "../../ledger/orders/row.ts";
-import type { Paint, Session } from "../session.ts";
-import { ageColumn, type Column, forPrograms, recordJson } from "./table.ts";
+import { type AssigningAuthority, formatAuthority } from "../core/assigning-authority.ts";
+import type { OrderSubject } from "../core/order.ts";
+import type { OrderState } from "../core/order-state.ts";
+import { formatId } from "../ledger/ids.ts";
+import type { MessageView } from "../ledger/messages/views.ts";
+import type { Task } from "../ledger/operator/tasks.ts";
+import type { DeliveryDetails, DeliveryView } from "../ledger/operator/views.ts";
+import type { LedgerOrder } from "../ledger/orders/row.ts";
+
+import type { Paint } from "./column.ts";
+import { ageColumn, type Column, forPrograms, recordJson, type Viewer } from "./column.ts";
 import { withHint } from "./text.ts";
 import { relativeTime, timeWithAge } from "./times.ts";
 import { waitsFor } from "./why-waiting.ts";
@@ -158,7 +159,7 @@ export const DELIVERY_DETAILS: readonly Column<DeliveryDetails>[] = [
   },
 ];
 
-function whenOf(delivery: DeliveryView, { clock }: Session): string {
+function whenOf(delivery: DeliveryView, { clock }: Viewer): string {
   const now = clock.now();
   if (delivery.deliveredAt) return timeWithAge(delivery.deliveredAt, now);
   if (delivery.state !== "pending") return "";
@@ -201,8 +202,8 @@ export const TASK_COLUMNS: readonly Column<Task>[] = [
 ];
 
 /** The subject of an order for programs. */
-export function subjectJson({ subject }: { readonly subject: OrderSubject }, session: Session) {
-  return recordJson(SUBJECT, subject, session);
+export function subjectJson({ subject }: { readonly subject: OrderSubject }, viewer: Viewer) {
+  return recordJson(SUBJECT, subject, viewer);
 }
 
 const SUBJECT = forPrograms<OrderSubject>("code", "firstName", "lastName", "dateOfBirth");

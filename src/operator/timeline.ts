@@ -1,5 +1,5 @@
-import { DONE } from "../../core/order-control.ts";
-import type { OrderEvent } from "../../ledger/operator/views.ts";
+import { DONE } from "../core/order-control.ts";
+import type { OrderEvent } from "../ledger/operator/views.ts";
 import { roundToUnit } from "./times.ts";
 
 type Detail = OrderEvent["detail"];

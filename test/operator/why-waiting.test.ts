@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type Surroundings, whyWaiting } from "../../src/cli/output/why-waiting.ts";
 import { ORDER_STATES, TERMINAL_STATES } from "../../src/core/order-state.ts";
 import { phi } from "../../src/core/phi.ts";
 import type { LedgerOrder } from "../../src/ledger/orders/row.ts";
+import { type Surroundings, whyWaiting } from "../../src/operator/why-waiting.ts";
 
 const NOW = Date.parse("2026-11-21T10:00:00Z");
 const inMs = (ms: number) => new Date(NOW + ms);

@@ -1,7 +1,7 @@
-import { FAILURES } from "../../core/failures.ts";
-import { isTerminal, type OrderState } from "../../core/order-state.ts";
-import { formatId } from "../../ledger/ids.ts";
-import { type LedgerOrder, linkOf } from "../../ledger/orders/row.ts";
+import { FAILURES } from "../core/failures.ts";
+import { isTerminal, type OrderState } from "../core/order-state.ts";
+import { formatId } from "../ledger/ids.ts";
+import { type LedgerOrder, linkOf } from "../ledger/orders/row.ts";
 import { localTime, relativeTime, roundToUnit } from "./times.ts";
 
 /** What matters for an order's waiting and is not in its own row. */

@@ -1,0 +1,134 @@
+import type pg from "pg";
+import type { Config } from "../../config/config.ts";
+import { Failure, type Problem } from "../../core/failures.ts";
+import { toRecord } from "../../jobs/intake/intake.ts";
+import { parseId } from "../../ledger/ids.ts";
+import { commitMessages } from "../../ledger/messages/commit.ts";
+import { discardMessage } from "../../ledger/messages/release.ts";
+import type { StoredMessage } from "../../ledger/messages/views.ts";
+import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
+import { type Act, recordAudit } from "../../ledger/operator/audit.ts";
+import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
+import { createMappers, profileOf } from "../connectors.ts";
+import { releaseWaiting, toIncoming } from "../intake.ts";
+import { compileProfiles } from "../profiles.ts";
+import type { Acted } from "./orders.ts";
+
+interface MessageSite {
+  readonly pool: pg.Pool;
+  readonly config: Config<ProfileDefinition>;
+}
+
+/** A message that was mapped again. */
+export interface Mapped {
+  readonly messageId: string;
+  readonly verdict: "accepted" | "duplicate" | "refused" | "ignored" | "waiting";
+  readonly orderIds: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** Maps a stored message once more and commits what comes of it. */
+export type Replay = (pool: pg.Pool, act: Act) => Promise<Mapped>;
+
+/**
+ * Makes stored messages ready to be mapped by the configuration as it is now.
+ *
+ * @returns a function that throws Failure CLI_NOT_APPLICABLE for a message that can't be replayed
+ */
+export async function createReplay(
+  config: Config<ProfileDefinition>,
+): Promise<(stored: StoredMessage) => Replay> {
+  const profiles = await compileProfiles(config);
+  const mappers = createMappers(config, profiles);
+  return (stored) => {
+    const { messageId, connector: name } = stored;
+    const connector = config.connectors.find((each) => each.name === name);
+    const mapper = mappers.get(name);
+    if (!connector || !mapper) {
+      const why = `${messageId} came through connector ${name}, which the configuration doesn't have any more`;
+      throw new Failure("CLI_NOT_APPLICABLE", why);
+    }
+    // As a message of its own it would become orders, and the one that waits would become them once more.
+    if (stored.verdict === "waiting") {
+      const why = `${messageId} waits; cryobridge messages release maps it as soon as its codes are known`;
+      throw new Failure("CLI_NOT_APPLICABLE", why);
+    }
+    const incoming = toIncoming(stored, connector, profileOf(connector, profiles));
+    return async (pool, act) => {
+      await recordAudit(pool, act, "replay", [{ target: messageId, detail: { reason: act.reason } }]);
+      const [made] = await commitMessages(pool, {
+        fileId: null,
+        connector: name,
+        replayOf: numberOf(messageId),
+        records: [toRecord(mapper, incoming)],
+      });
+      if (!made) throw new TypeError(`the ledger gave no verdict for ${messageId}`);
+      const { verdict, orders, problems } = made;
+      return { messageId, verdict, orderIds: orders.map(({ orderId }) => orderId), problems };
+    };
+  };
+}
+
+/** Which waiting messages are released. */
+export interface ReleaseFilter {
+  readonly code?: string | undefined;
+  readonly connector?: string | undefined;
+}
+
+/** What a release found and did. */
+export interface Released {
+  /** What was meant to be released, as it waited before. */
+  readonly before: readonly WaitingCode[];
+  readonly released: readonly Mapped[];
+  /** All that waits afterwards. */
+  readonly left: readonly WaitingCode[];
+}
+
+/** Maps what waits again, by the configuration as it is now, in the order in which it was received. */
+export async function releaseMessages(
+  { pool, config }: MessageSite,
+  filter: ReleaseFilter,
+  act: Act,
+): Promise<Released> {
+  const { code, connector } = filter;
+  const isMeant = (each: WaitingCode) =>
+    (code === undefined || each.code === code) && (connector === undefined || each.connector === connector);
+  const profiles = await compileProfiles(config);
+  const before = (await listWaitingCodes(pool)).filter(isMeant);
+  const detail = { code, connector };
+  await recordAudit(pool, act, "release", [{ target: "messages", detail }]);
+  const released = await releaseWaiting(pool, config, profiles, filter);
+  return { before, released, left: await listWaitingCodes(pool) };
+}
+
+/** Gives up messages that wait; what waited for them may go on. */
+export async function discardMessages<T>(
+  { pool, config }: MessageSite,
+  act: Act,
+  work: (discard: (message: StoredMessage) => Promise<Acted>) => Promise<T>,
+): Promise<T> {
+  const profiles = await compileProfiles(config);
+  let hasDiscarded = false;
+  const done = await work(async ({ messageId, verdict, connector }) => {
+    const isDone = await discardMessage(pool, numberOf(messageId), act);
+    if (!isDone) return [false, `can't be discarded: it doesn't wait (${verdict})`];
+    hasDiscarded = true;
+    const settings = config.connectors.find(({ name }) => name === connector);
+    const isSent =
+      settings === undefined || profiles.get(settings.profile)?.results.send.has("refused") === true;
+    return [
+      true,
+      isSent
+        ? "is discarded; a refusal will be sent to the lab"
+        : "is discarded; the lab gets no word of it, since results.send of its profile lacks refused: see cryobridge tasks list",
+    ];
+  });
+  if (hasDiscarded) await releaseWaiting(pool, config, profiles, { isEarlierOnly: true });
+  return done;
+}
+
+function numberOf(messageId: string): number {
+  const id = parseId("m", messageId);
+  if (id === undefined) throw new TypeError(`${messageId} is no id of a message`);
+  return id;
+}

@@ -1,0 +1,216 @@
+import type pg from "pg";
+import { type Config, wayOfFacility } from "../../config/config.ts";
+import { Failure } from "../../core/failures.ts";
+import { movesContainers } from "../../core/order.ts";
+import { SURFACES } from "../../core/surface.ts";
+import { formatId } from "../../ledger/ids.ts";
+import type { Act } from "../../ledger/operator/audit.ts";
+import {
+  type ActResult,
+  discardOrder,
+  overrideOrder,
+  releaseOrder,
+  resolveOrder,
+  retryOrder,
+} from "../../ledger/orders/acts.ts";
+import { type CancelResult, cancelOrder } from "../../ledger/orders/cancellations.ts";
+import { endReconciling, isUnreconciled } from "../../ledger/orders/end-reconciling.ts";
+import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
+import { roundToUnit } from "../../operator/times.ts";
+import { nameOf } from "../../operator/why-waiting.ts";
+import type { ServiceClient } from "../../service/client.ts";
+import { differences } from "../../service/new-request.ts";
+
+/** What acts on orders work with. */
+export interface ActSite {
+  readonly pool: pg.Pool;
+  readonly config: Config;
+  /** Gives the client of the service for the time of the work. */
+  withService<T>(work: (service: ServiceClient) => Promise<T>): Promise<T>;
+}
+
+/** Whether it was done, and what became of the record, in words that follow its name. */
+export type Acted = readonly [isDone: boolean, words: string];
+
+const SERVICE_WITHIN_MS = 60_000;
+
+/** Has an order tried now. */
+export async function retry({ pool, config }: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
+  const words = isUnreconciled(order) ? searchWords(order, config) : "will be tried again";
+  return actedOf(order, await retryOrder(pool, order, act), words);
+}
+
+/** Decides that an order is not carried out. */
+export async function discard({ pool }: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
+  const words = "is discarded; it will be reported to the lab";
+  return actedOf(order, await discardOrder(pool, order, act), words);
+}
+
+/** Lets an order go on that the lab put on hold. */
+export async function release({ pool }: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
+  return actedOf(order, await releaseOrder(pool, order, act), "is on hold no more and goes on");
+}
+
+/** Lets an order go on that is parked because it matches another one. */
+export async function override({ pool }: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
+  const result = await overrideOrder(pool, order, act);
+  return result === "not applicable"
+    ? [false, "is not parked because it matches another order; nothing was done"]
+    : actedOf(order, result, "goes past the other order and will be tried again");
+}
+
+/** Cancels an order: at once where nothing was sent of it, at the service where its cancel call is configured. */
+export async function cancel({ pool, config }: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
+  const offered = new Set(SURFACES.filter((surface) => config.service.cancel[surface] !== undefined));
+  const result = await cancelOrder(pool, order.id, act, offered);
+  return [result.kind !== "unable", cancelWords(result)];
+}
+
+function cancelWords(result: CancelResult): string {
+  switch (result.kind) {
+    case "cancelled":
+      return "is cancelled; it will be reported to the lab";
+    case "asked":
+      return "is at the storage service, which is asked to cancel it; cryobridge orders show has the outcome";
+    case "waits":
+      return "has a call under way or needs a person first; it is cancelled as soon as it is known what the service has of it";
+    case "unable":
+      return `can't be cancelled: ${result.refusal.text} (${result.refusal.code})`;
+  }
+}
+
+/** What a person found at the service for an order. */
+export interface FoundAtService {
+  readonly requestId?: number | undefined;
+  readonly procedureId?: number | undefined;
+  /** Link it without asking the service whose it is. */
+  readonly isUnchecked?: boolean | undefined;
+}
+
+/**
+ * Links an order to what a person found at the service.
+ *
+ * @throws Failure CLI_USAGE when it was named as something that its surface doesn't make of orders, CLI_NOT_APPLICABLE when
+ *   the service doesn't have it under the order's subject, and those of the service
+ */
+export async function resolve(
+  site: ActSite,
+  order: LedgerOrder,
+  found: FoundAtService,
+  act: Act,
+): Promise<Acted> {
+  const link = toLink(order, found, site.config);
+  if (found.isUnchecked !== true) await requireLinkOf(order, link, site);
+  const result = await resolveOrder(site.pool, order, link, act);
+  return actedOf(order, result, "is linked to what was found at the service and followed from there");
+}
+
+/** Ends the search for a lost call, after a last look at the service. */
+export async function sendAgain(site: ActSite, order: LedgerOrder, act: Act): Promise<Acted> {
+  const { pool } = site;
+  const { service } = site.config;
+  const id = formatId("o", order.id);
+  if (!isUnreconciled(order)) {
+    return [false, `has no call of which the effect is unknown; it is ${order.state}, and nothing was done`];
+  }
+  if ((order.intentAgeMs ?? 0) < service.timeoutMs) {
+    const ago = roundToUnit(order.intentAgeMs ?? 0);
+    return [false, `was sent only ${ago} ago, so its call may be under way still; nothing was done`];
+  }
+  const { findTraces } = await import("../../jobs/reconcile/reconcile.ts");
+  const settings = { correlation: service.correlation };
+  const found = await site.withService((client) =>
+    findTraces(order, { pool, service: client, settings }, AbortSignal.timeout(SERVICE_WITHIN_MS)),
+  );
+  if (found !== undefined) {
+    const link = order.surface === "external" ? "--procedure-id N" : "--request-id N";
+    const remedy =
+      order.intent === "subject"
+        ? `cryobridge orders retry ${id} goes on with it`
+        : `it goes on by itself where that is proved to be its own; once it is parked: cryobridge orders resolve ${id} ${link}, or orders retry ${id}`;
+    return [false, `may be at the service: a last check found ${found} there. Nothing was done; ${remedy}`];
+  }
+  const result = await endReconciling(pool, order, act, service.reconcile.recheckMs);
+  if (result === "done") return [true, "is sent again; a last check found nothing of it at the service"];
+  if (result === "still on hold")
+    return [true, "is sent again once it is released: it stays on hold (cryobridge orders release)"];
+  return [
+    false,
+    "is in a worker's hands right now, or has moved on; nothing was done, see cryobridge orders show",
+  ];
+}
+
+/** What trying an order now means whose call was not answered. */
+function searchWords({ id, intent }: LedgerOrder, { service }: Config): string {
+  const what = intent === "subject" ? "the registration of its subject" : "it";
+  const until = roundToUnit(service.reconcile.giveUpAfterMs);
+  return `may have reached the service: the service is searched for ${what} now, and the order is sent again only when nothing shows up until ${until} after its call. If you have looked there yourself: cryobridge orders retry ${formatId("o", id)} --not-at-service --reason TEXT`;
+}
+
+function actedOf(order: LedgerOrder, result: ActResult, doneWords: string): Acted {
+  const words = {
+    done: doneWords,
+    "still on hold": `${doneWords} once it is released: it stays on hold (cryobridge orders release)`,
+    "not applicable":
+      order.state === "submitting"
+        ? "is in a worker's hands right now, and tried already; see cryobridge orders show"
+        : `can't be changed that way: it is ${order.state}${order.heldAt ? " and on hold" : ""}`,
+    "reason wanted": "may be at the storage service, so discarding it wants a reason (--reason)",
+  };
+  return [result === "done" || result === "still on hold", words[result]];
+}
+
+/** The surface that the order's call went to decides, or before any call the one of its facility. */
+function toLink(order: LedgerOrder, { requestId, procedureId }: FoundAtService, config: Config): ServiceLink {
+  const surface = order.surface ?? wayOfFacility(config, order.facilityId).surface;
+  if (surface === "request" && requestId !== undefined) return { surface, requestId };
+  if (surface === "external" && procedureId !== undefined) return { surface, procedureId };
+  const words =
+    surface === "external"
+      ? "goes by the external surface, where an order becomes a procedure: name that one with --procedure-id N"
+      : "goes by the request surface, where an order becomes a procedure request: name that one with --request-id N";
+  throw new Failure("CLI_USAGE", `${nameOf(order)} ${words}; nothing was done`);
+}
+
+/**
+ * A mistyped number would report another patient's outcome to the lab: the service must have the request or procedure
+ * under the order's subject, facility and operation.
+ */
+async function requireLinkOf(order: LedgerOrder, link: ServiceLink, site: ActSite): Promise<void> {
+  const { facilityId, subject, operation } = order;
+  if (!movesContainers(operation)) return;
+  const signal = AbortSignal.timeout(SERVICE_WITHIN_MS);
+  const isTheirs = await site.withService(async (service) => {
+    if (link.surface === "external") return isProcedureOf(order, link.procedureId, service, signal);
+    const ids = await service.snapshotRequestIds(facilityId, subject.code, operation, signal);
+    return ids.includes(link.requestId);
+  });
+  if (isTheirs) return;
+  const what = link.surface === "request" ? `request ${link.requestId}` : `procedure ${link.procedureId}`;
+  const words = `the service lists no ${operation} ${what} for the order's subject and facility`;
+  throw new Failure("CLI_NOT_APPLICABLE", `${words}; nothing was done (--unchecked links it without asking)`);
+}
+
+async function isProcedureOf(
+  { facilityId, subject, operation, containers }: LedgerOrder,
+  procedureId: number,
+  service: ServiceClient,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const procedure = await service.external.getProcedure(procedureId, signal).catch((error: unknown) => {
+    if (error instanceof Failure && error.code === "SERVICE_NOT_FOUND") return undefined;
+    throw error;
+  });
+  // Without a subject it could be anybody's.
+  if (procedure?.subjectCode === undefined) return false;
+  const common = { facilityId, subjectCode: subject.code };
+  const containerIds = containers.flatMap((each) => each.containerId ?? []);
+  const asked =
+    operation === "RETRIEVAL"
+      ? ({ ...common, type: "RETRIEVAL", containerIds } as const)
+      : ({ ...common, type: "STORE", containers } as const);
+  // Before the labels of a retrieval were looked up, its containers have no ids to compare.
+  const isComparable = operation === "STORE" || containerIds.length === containers.length;
+  const found = isComparable ? procedure : { ...procedure, containerIds: undefined };
+  return differences(asked, found).length === 0;
+}
