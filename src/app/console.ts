@@ -5,7 +5,7 @@ import { listSecrets } from "../config/secret.ts";
 import type { Connector } from "../connectors/connector.ts";
 import type { MllpConnector } from "../connectors/mllp/mllp.ts";
 import { describeRestored } from "../console/attention.ts";
-import type { ConsoleDeps } from "../console/deps.ts";
+import type { ConsoleDeps, ConsoleUser } from "../console/deps.ts";
 import type { LedgerCounts, ListenerRow, OrderRow, Readiness } from "../console/facts.ts";
 import { createMetrics, type Metrics } from "../console/metrics.ts";
 import { type RunningConsole, startConsole } from "../console/server.ts";
@@ -24,8 +24,11 @@ import { listLatestOrders, listParkedOrders } from "../ledger/operator/views.ts"
 import type { LedgerOrder } from "../ledger/orders/row.ts";
 import { findRestored } from "../ledger/restored/restore.ts";
 import { isWorkerThere, listWorkers } from "../ledger/workers/roster.ts";
+import type { ServiceClient } from "../service/client.ts";
+import { createActs } from "./acts/acts.ts";
 import { readOrphaned } from "./orphaned.ts";
 import { refillOverviewOf } from "./refills.ts";
+import { openService } from "./service.ts";
 
 export interface OpenConsoleDeps {
   readonly version: string;
@@ -54,13 +57,22 @@ export async function openConsole(
         untaken.map((files) => ({ ...files, connector: name })),
       ),
     listeners: () => daemon.connectors.flatMap(toListenerRow),
+    records: {
+      pool,
+      acts: createActs({ pool, config, withService: (work) => withServiceOf(daemon, clock, logger, work) }),
+      connectors: config.connectors.map(({ name }) => name),
+      doesParkedBlock: config.lanes.parkedBlocks,
+    },
     metrics,
     logger,
     clock,
     mask: (text) => secrets.mask(text),
   };
-  const { host, port, token, trustedProxies } = config.console;
-  const running = await startConsole({ host, port, token: token?.reveal(), trustedProxies, version }, deps);
+  const { host, port, trustedProxies } = config.console;
+  const running = await startConsole(
+    { host, port, users: consoleUsers(config), trustedProxies, version },
+    deps,
+  );
   return {
     url: running.url,
     close: async () => {
@@ -68,6 +80,34 @@ export async function openConsole(
       await running.close();
     },
   };
+}
+
+/** Who may use the console. */
+export function consoleUsers({ console: { token, users } }: Config): ConsoleUser[] {
+  const own =
+    token === undefined ? [] : [{ name: "operator", token: token.reveal(), role: "operator" as const }];
+  const named = Object.entries(users).map(([name, each]) => ({
+    name,
+    token: each.token.reveal(),
+    role: each.role,
+  }));
+  return [...own, ...named];
+}
+
+/** The service by the daemon's own client, or, where the daemon has none, by one for the time of the work. */
+async function withServiceOf<T>(
+  { service, config }: Daemon,
+  clock: Clock,
+  logger: Logger,
+  work: (service: ServiceClient) => Promise<T>,
+): Promise<T> {
+  if (service) return work(service);
+  const own = openService(config, { clock, logger });
+  try {
+    return await work(own);
+  } finally {
+    await own.close();
+  }
 }
 
 function secretsOf(config: Config): SecretMask {

@@ -1,3 +1,4 @@
+import { consoleUsers } from "../app/console.ts";
 import type { Config } from "../config/config.ts";
 import type { Status } from "../console/status-document.ts";
 import { bareHost } from "../core/loopback.ts";
@@ -17,7 +18,7 @@ export async function askDaemon(
   // Where the folder may not be read, the console still knows.
   if (!(await isDaemonThere(config.dataDir, "console").catch(() => true))) return { why: undefined };
   const url = addressOf(config);
-  const token = config.console.token?.reveal();
+  const token = consoleUsers(config)[0]?.token;
   try {
     const answer = await fetch(`${url}/api/status`, {
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
@@ -25,7 +26,7 @@ export async function askDaemon(
     });
     if (answer.status === 401)
       return {
-        why: `${url} refuses the console.token of this configuration: was it changed since the start?`,
+        why: `${url} refuses the token of this configuration: was it changed since the start?`,
       };
     const status = answer.ok ? ((await answer.json()) as Partial<Status>) : {};
     // An older release has no such list.

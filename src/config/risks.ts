@@ -37,7 +37,9 @@ export function riskFindings(value: unknown, isFromEnvironment: (path: Path) => 
 
 function clearTextFindings(value: unknown, isFromEnvironment: (path: Path) => boolean): Finding[] {
   const withPassword = URLS_WITH_SECRETS.filter((path) => (urlAt(value, path)?.password ?? "") !== "");
-  return [...SECRETS, ...withPassword]
+  const users = Object.keys(valueAt(value, ["console", "users"]) ?? {});
+  const tokens = users.map((name): Path => ["console", "users", name, "token"]);
+  return [...SECRETS, ...tokens, ...withPassword]
     .filter((path) => typeof valueAt(value, path) === "string" && !isFromEnvironment(path))
     .map((path) => ({
       path,

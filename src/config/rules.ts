@@ -123,9 +123,11 @@ function timeFindings(value: unknown): Finding[] {
 
 function consoleFindings(value: unknown): Finding[] {
   const host = valueAt(value, ["console", "host"]);
-  const token = valueAt(value, ["console", "token"]);
-  if (typeof host !== "string" || isLoopbackHost(host) || (token !== undefined && token !== null)) return [];
-  const message = `other machines can reach this address, so console.token is needed; expected token: \${CONSOLE_TOKEN}`;
+  const token = valueAt(value, ["console", "token"]) ?? undefined;
+  const users = valueAt(value, ["console", "users"]) ?? {};
+  const hasUsers = token !== undefined || Object.keys(users).length > 0;
+  if (typeof host !== "string" || isLoopbackHost(host) || hasUsers) return [];
+  const message = `other machines can reach this address, so console.token or console.users is needed; expected token: \${CONSOLE_TOKEN}`;
   return [{ path: ["console", "host"], message }];
 }
 

@@ -51,9 +51,22 @@ const consoleSection = z.strictObject({
   ).default("127.0.0.1"),
   port: z.int().min(0).max(65_535).default(8088).describe("TCP port; 0 takes any free one."),
   token: secret(
-    `Token for the console and its API, at least 16 characters; write it as \${NAME}.`,
+    `Token of a user called operator, who may act, and of programs; at least 16 characters; write it as \${NAME}.`,
     16,
   ).optional(),
+  users: z
+    .record(
+      z.string().regex(/^[\w.@-]{1,64}$/, "expected a name of letters, digits, dots, - and _"),
+      z.strictObject({
+        token: secret(`The user's own token, at least 16 characters; write it as \${NAME}.`, 16),
+        role: z
+          .enum(["viewer", "operator"])
+          .default("viewer")
+          .describe("A viewer looks and sees nothing of patients; an operator acts, too."),
+      }),
+    )
+    .default({})
+    .describe("Who may use the console, by name: the audit has the name with everything that somebody did."),
   trustedProxies: z
     .array(address)
     .default([])

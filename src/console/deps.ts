@@ -1,3 +1,4 @@
+import type pg from "pg";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import type { WaitingCode } from "../ledger/messages/waiting.ts";
@@ -5,6 +6,7 @@ import type { LedgerAttention } from "../ledger/operator/attention.ts";
 import type { Restored } from "../ledger/restored/restore.ts";
 import type { Orphaned } from "../ledger/results/orphaned.ts";
 import type { WorkerView } from "../ledger/workers/roster.ts";
+import type { Acts } from "../operator/acts.ts";
 import type { LedgerCounts, ListenerRow, OrderRow, Readiness, RefillOverview, UntakenRow } from "./facts.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -34,21 +36,41 @@ export interface ConsoleDeps {
   readonly orphaned?: (() => Promise<readonly Orphaned[]>) | undefined;
   /** Connectors that listen for messages. */
   readonly listeners?: (() => readonly ListenerRow[]) | undefined;
+  /** Absent where there are no pages to show them. */
+  readonly records?: Records | undefined;
   readonly metrics: Metrics;
   readonly logger: Logger;
   readonly clock: Clock;
 }
 
 /** All that can be asked how things stand, with or without a daemon. */
-export type AskedDeps = Omit<ConsoleDeps, "metrics" | "listeners">;
+export type AskedDeps = Omit<ConsoleDeps, "metrics" | "listeners" | "records">;
+
+/** A person, or a program, that may use the console. */
+export interface ConsoleUser {
+  readonly name: string;
+  readonly token: string;
+  /** A viewer looks and sees nothing of patients; an operator acts, too. */
+  readonly role: "viewer" | "operator";
+}
+
+/** The ledger's records, for the pages, and what a person does to them. */
+export interface Records {
+  readonly pool: pg.Pool;
+  readonly acts: Acts;
+  /** Names of the connectors that are configured. */
+  readonly connectors: readonly string[];
+  /** Whether a parked order keeps later ones of its subject back (`lanes.parkedBlocks`). */
+  readonly doesParkedBlock: boolean;
+}
 
 /** Where the console listens and who may look. */
 export interface ConsoleSettings {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
-  /** Wanted of everybody when set; has to be set when other machines can reach `host`. */
-  readonly token?: string | undefined;
+  /** Who may sign in; there has to be one when other machines can reach `host`. */
+  readonly users: readonly ConsoleUser[];
   /** Addresses and networks of proxies whose word of who asks, and over TLS or not, is taken; none by default. */
   readonly trustedProxies?: readonly string[] | undefined;
   /** Shown on the page and in the metrics. */

@@ -2,8 +2,9 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Clock } from "../core/clock.ts";
 import type { Logger } from "../core/logger.ts";
 import { isLoopbackHost } from "../core/loopback.ts";
+import type { ConsoleUser } from "./deps.ts";
 import { peerKey } from "./peer.ts";
-import { cookieOf, isEqual, SESSION_COOKIE, Sessions } from "./session.ts";
+import { cookieOf, isEqual, SESSION_COOKIE, type Session, Sessions } from "./session.ts";
 
 /** Why a request is turned away. */
 export type Refusal = "host" | "cross-site" | "token" | "too many";
@@ -16,18 +17,27 @@ export interface GuardedRequest {
   readonly headers: IncomingHttpHeaders;
   /** The address of the one who asks. */
   readonly address: string;
+  /** Whether a page refreshes itself, without a person. */
+  readonly isRefresh: boolean;
 }
 
 /** What the guard holds requests against. */
 export interface GuardSettings {
   readonly host: string;
-  readonly token?: string | undefined;
+  /** Nobody has to sign in when there are none; then everybody may look and nobody act. */
+  readonly users: readonly ConsoleUser[];
 }
 
-/** Without it these can be asked for: one is for monitors, the others begin and end what stands for it. */
-const WITHOUT_TOKEN = new Set(["/login", "/logout"]);
+/** What a request may do, or why it is turned away. */
+export type Admission =
+  | { readonly refusal: Refusal }
+  | { readonly refusal?: undefined; readonly session: Session | undefined };
 
-/** Who may look: by the token, or by the session that it was exchanged for. Wrong tokens are counted, however they come. */
+/** Without it these can be asked for: assets are no secret, and the others begin and end what stands for the token. */
+const WITHOUT_TOKEN = /^\/(?:login|logout|assets\/[\w.-]+)$/;
+const ANYBODY: Admission = { session: undefined };
+
+/** Who may look: by a token, or by the session that it was exchanged for. Wrong tokens are counted, however they come. */
 export class Guard {
   readonly #settings: GuardSettings;
   readonly #logger: Logger;
@@ -45,47 +55,64 @@ export class Guard {
   }
 
   /**
-   * Decides whether a request may be answered; undefined when it may.
+   * Decides whether a request may be answered.
    *
    * - On loopback the Host header must name this machine: a web page that rebinds its own name to 127.0.0.1 would
    *   otherwise read the console through the visitor's browser.
    * - A form that another site sends is refused.
-   * - With a token, everything but `/healthz`, signing in and signing out wants it: as bearer, or the session it was
-   *   exchanged for. Never in the URL, where it would end up in histories and proxy logs.
+   * - With users, everything but `/healthz`, the assets, signing in and signing out wants a token: as bearer, or the session
+   *   it was exchanged for. Never in the URL, where it would end up in histories and proxy logs.
    */
-  refuse({ method, path, headers, address }: GuardedRequest): Refusal | undefined {
-    const { host, token } = this.#settings;
-    if (path === "/healthz") return undefined;
-    if (isLoopbackHost(host) && !isOwnHost(headers.host)) return "host";
-    if (headers["sec-fetch-site"] === "cross-site" && method !== "GET") return "cross-site";
-    if (token === undefined || WITHOUT_TOKEN.has(path)) return undefined;
+  admit({ method, path, headers, address, isRefresh }: GuardedRequest): Admission {
+    const { host, users } = this.#settings;
+    if (path === "/healthz") return ANYBODY;
+    if (isLoopbackHost(host) && !isOwnHost(headers.host)) return { refusal: "host" };
+    if (method !== "GET" && isFromElsewhere(headers)) return { refusal: "cross-site" };
+    if (users.length === 0 || WITHOUT_TOKEN.test(path)) return ANYBODY;
     const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
-    if (bearer !== undefined) return this.#compare(bearer, token, address);
-    const session = sessionOf(headers);
-    return session !== undefined && this.#sessions.isOpen(session) ? undefined : "token";
+    if (bearer !== undefined) {
+      const found = this.#compare(bearer, address);
+      return "refusal" in found ? found : ANYBODY;
+    }
+    const number = sessionOf(headers);
+    const session = number === undefined ? undefined : this.#sessions.find(number, !isRefresh);
+    return session === undefined ? { refusal: "token" } : { session };
   }
 
-  /** Exchanges the token for a session. */
+  /** Exchanges a token for a session. */
   signIn(given: string, address: string): { readonly session: string } | { readonly refusal: Refusal } {
-    const { token } = this.#settings;
-    const refusal = token === undefined ? "token" : this.#compare(given, token, address);
-    return refusal === undefined ? { session: this.#sessions.begin() } : { refusal };
+    const found = this.#compare(given, address);
+    return "refusal" in found ? found : { session: this.#sessions.begin(found.user) };
   }
 
   /** Ends the session of a request, for every copy of its cookie. */
   signOut(headers: IncomingHttpHeaders): void {
-    const session = sessionOf(headers);
-    if (session !== undefined) this.#sessions.end(session);
+    const number = sessionOf(headers);
+    if (number !== undefined) this.#sessions.end(number);
   }
 
   /** Whoever has guessed too often doesn't learn either that a guess was right. */
-  #compare(given: string, token: string, address: string): Refusal | undefined {
-    if (this.#attempts.isBlocked(address)) return "too many";
-    if (isEqual(given, token)) return undefined;
+  #compare(
+    given: string,
+    address: string,
+  ): { readonly user: ConsoleUser } | { readonly refusal: "too many" | "token" } {
+    if (this.#attempts.isBlocked(address)) return { refusal: "too many" };
+    // All are compared, so that the time shows nothing either.
+    const [user] = this.#settings.users.filter(({ token }) => isEqual(given, token));
+    if (user !== undefined) return { user };
     this.#attempts.recordFailure(address);
     this.#logger.warn({ peer: address }, "console: a wrong token was given");
-    return "token";
+    return { refusal: "token" };
   }
+}
+
+/** Browsers say where a form comes from in one way or the other; what is no browser has no cookies to abuse. */
+function isFromElsewhere(headers: IncomingHttpHeaders): boolean {
+  const site = headers["sec-fetch-site"];
+  if (site !== undefined) return site !== "same-origin" && site !== "none";
+  const { origin, host } = headers;
+  if (origin === undefined) return false;
+  return !URL.canParse(origin) || new URL(origin).host !== host;
 }
 
 function sessionOf(headers: IncomingHttpHeaders): string | undefined {

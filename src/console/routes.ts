@@ -1,10 +1,11 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 import { askCounts, askOrphaned, askReadiness, askRefills, askWaiting } from "./ask.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import type { Guard } from "./guard.ts";
-import { CONTENT_SECURITY_POLICY, loginPage, statusPage } from "./pages.ts";
+import { loginPage } from "./layout.ts";
 import type { Peer } from "./peer.ts";
 import { SESSION_COOKIE, SESSION_SECONDS } from "./session.ts";
+import { sendHtml } from "./site.ts";
 import { readStatus } from "./status.ts";
 
 /** What an error answer holds, in JSON. */
@@ -51,20 +52,14 @@ export interface Doors {
 
 export const TOO_MANY_TRIES = "Too many tries. Wait a minute.";
 
-/** The page and its login: what people open. */
-export function addPageRoutes(
-  app: FastifyInstance,
-  { token, version }: ConsoleSettings,
-  { guard, whoAsks }: Doors,
-): void {
-  app.get("/", (_request, reply) => sendPage(reply, statusPage({ version, hasLogin: token !== undefined })));
-  if (token === undefined) return;
-
+/** Signing in and out. */
+export function addSignIn(app: FastifyInstance, { guard, whoAsks }: Doors): void {
   app.addContentTypeParser(
     "application/x-www-form-urlencoded",
     { parseAs: "string" },
     (_request, body, done) => done(null, new URLSearchParams(String(body))),
   );
+  app.get("/login", (_request, reply) => sendHtml(reply, loginPage()));
   app.post("/login", (request: FastifyRequest, reply) => {
     const { address, isSecure } = whoAsks(request);
     const given = request.body instanceof URLSearchParams ? request.body.get("token") : null;
@@ -74,23 +69,15 @@ export function addPageRoutes(
       return reply.header("set-cookie", cookie).redirect("/", 303);
     }
     if (answer.refusal === "too many") {
-      return sendPage(reply.code(429).header("retry-after", "60"), loginPage(TOO_MANY_TRIES));
+      return sendHtml(reply.code(429).header("retry-after", "60"), loginPage(TOO_MANY_TRIES));
     }
-    return sendPage(reply.code(401), loginPage("That is not the token."));
+    return sendHtml(reply.code(401), loginPage("That is not a token of the console."));
   });
   app.post("/logout", (request, reply) => {
     guard.signOut(request.headers);
     const cookie = sessionCookie("", { seconds: 0, isSecure: whoAsks(request).isSecure });
-    return reply.header("set-cookie", cookie).redirect("/", 303);
+    return reply.header("set-cookie", cookie).redirect("/login", 303);
   });
-}
-
-/** Sends a page with its security policy. */
-export function sendPage(reply: FastifyReply, html: string): FastifyReply {
-  return reply
-    .type("text/html; charset=utf-8")
-    .header("content-security-policy", CONTENT_SECURITY_POLICY)
-    .send(html);
 }
 
 /** Where the browser speaks TLS it never sends the session without it. */

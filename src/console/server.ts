@@ -4,19 +4,16 @@ import { type AddressList, readAddressList } from "../core/address-list.ts";
 import { asFailure, Failure } from "../core/failures.ts";
 import { bareHost, isLoopbackHost } from "../core/loopback.ts";
 import { askOnceAtATime } from "./ask.ts";
+import { addAssets } from "./assets.ts";
 import { limitConnections } from "./connections.ts";
 import type { ConsoleDeps, ConsoleSettings } from "./deps.ts";
 import { Guard, type Refusal } from "./guard.ts";
-import { loginPage } from "./pages.ts";
+import { loginPage } from "./layout.ts";
+import { addOrderPages } from "./pages/orders.ts";
+import { addOverview } from "./pages/overview.ts";
 import { peerOf } from "./peer.ts";
-import {
-  addPageRoutes,
-  addProgramRoutes,
-  type Doors,
-  errorBody,
-  sendPage,
-  TOO_MANY_TRIES,
-} from "./routes.ts";
+import { addProgramRoutes, addSignIn, type Doors, errorBody, TOO_MANY_TRIES } from "./routes.ts";
+import { openSite, REFRESH_HEADER, sendHtml } from "./site.ts";
 
 /** A console that is listening. */
 export interface RunningConsole {
@@ -44,7 +41,7 @@ const SILENCE_TIMEOUT_MS = 30_000;
  * @throws Failure CONSOLE_TOKEN_MISSING, CONSOLE_PORT_TAKEN or CONSOLE_NOT_LISTENING
  */
 export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps): Promise<RunningConsole> {
-  if (settings.token === undefined && !isLoopbackHost(settings.host)) {
+  if (settings.users.length === 0 && !isLoopbackHost(settings.host)) {
     throw new Failure(
       "CONSOLE_TOKEN_MISSING",
       `console.host ${settings.host} can be reached by other machines`,
@@ -65,11 +62,19 @@ export async function startConsole(settings: ConsoleSettings, deps: ConsoleDeps)
     perPeer: MAX_CONNECTIONS_PER_PEER,
     isProxy: (address) => proxies?.includes(address) === true,
   });
+  app.decorateRequest("session", undefined);
   const guard = new Guard(settings, deps);
   const whoAsks = ({ socket, headers }: FastifyRequest) => peerOf(socket.remoteAddress, headers, proxies);
   addSafety(app, { guard, whoAsks }, deps);
-  addProgramRoutes(app, settings, askOnceAtATime(deps));
-  addPageRoutes(app, settings, { guard, whoAsks });
+  const asked = askOnceAtATime(deps);
+  addProgramRoutes(app, settings, asked);
+  addAssets(app);
+  addSignIn(app, { guard, whoAsks });
+  const site = openSite(app, { version: settings.version, hasUsers: settings.users.length > 0 }, asked);
+  addOverview(site, asked, settings);
+  if (asked.records) {
+    addOrderPages(site, asked.records);
+  }
   try {
     await app.listen({ host: bareHost(settings.host), port: settings.port });
   } catch (error) {
@@ -103,8 +108,10 @@ function addSafety(app: FastifyInstance, { guard, whoAsks }: Doors, deps: Consol
     });
     const { method, headers } = request;
     const { address } = whoAsks(request);
-    const refusal = guard.refuse({ method, path: pathOf(request), headers, address });
-    return refusal === undefined ? undefined : turnAway(refusal, request, reply);
+    const isRefresh = REFRESH_HEADER in headers;
+    const admission = guard.admit({ method, path: pathOf(request), headers, address, isRefresh });
+    if (admission.refusal !== undefined) return turnAway(admission.refusal, request, reply);
+    request.session = admission.session;
   });
   const { mask } = deps;
   if (mask !== undefined) {
@@ -139,13 +146,18 @@ function turnAway(refusal: Refusal, request: FastifyRequest, reply: FastifyReply
       return reply.code(403).send(errorBody("CROSS_SITE", "the form was sent by another site"));
     case "too many":
       reply.code(429).header("retry-after", "60");
-      if (pathOf(request) === "/") return sendPage(reply, loginPage(TOO_MANY_TRIES));
+      if (isForPeople(request)) return sendHtml(reply, loginPage(TOO_MANY_TRIES));
       return reply.send(errorBody("TOO_MANY_TRIES", TOO_MANY_TRIES));
     case "token":
       reply.code(401).header("www-authenticate", 'Bearer realm="cryobridge"');
-      if (pathOf(request) === "/") return sendPage(reply, loginPage());
+      if (isForPeople(request)) return sendHtml(reply, loginPage());
       return reply.send(errorBody("TOKEN_NEEDED", "send the console's token: Authorization: Bearer TOKEN"));
   }
+}
+
+/** A browser that opens a page, not a program or a page that refreshes itself. */
+function isForPeople({ headers }: FastifyRequest): boolean {
+  return headers.accept?.includes("text/html") === true && !(REFRESH_HEADER in headers);
 }
 
 function pathOf(request: FastifyRequest): string {

@@ -31,6 +31,8 @@ export interface Look<Row> {
   /** What people see where that is not the value. */
   readonly show?: Show<Row>;
   readonly paint?: (row: Row) => Paint | readonly Paint[] | undefined;
+  /** The console's page about it, such as `/orders/o17`. */
+  readonly link?: (row: Row) => string | undefined;
   /** A text that may identify a patient, masked without `--show-phi` as a {@link Phi} always is. */
   readonly isPhi?: boolean;
   /** Where people see it; in both unless said. */

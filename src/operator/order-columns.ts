@@ -78,7 +78,13 @@ export const PAINT_BY_STATE: Readonly<Partial<Record<OrderState, Paint>>> = {
 
 /** The values of an order that lists show too. */
 export const ORDER_COLUMNS: readonly Column<LedgerOrder>[] = [
-  { key: "orderId", title: "id", only: "list", value: ({ id }) => formatId("o", id) },
+  {
+    key: "orderId",
+    title: "id",
+    only: "list",
+    value: ({ id }) => formatId("o", id),
+    link: ({ id }) => `/orders/${formatId("o", id)}`,
+  },
   { key: "placerOrderNumber", title: "order number", only: "list", isFlexible: true, show: showNumber },
   { key: "placerAuthority", title: "numbered by", only: "details", value: authorityOf },
   { key: "operation", title: "operation", only: "list" },
@@ -131,7 +137,12 @@ export const ORDER_COLUMNS: readonly Column<LedgerOrder>[] = [
 
 /** The values of a result for the lab, in lists and in its details. */
 export const DELIVERY_COLUMNS: readonly Column<DeliveryView>[] = [
-  { key: "deliveryId", title: "id", only: "list" },
+  {
+    key: "deliveryId",
+    title: "id",
+    only: "list",
+    link: ({ deliveryId }) => `/results/${deliveryId}`,
+  },
   { key: "connector", title: "connector" },
   { key: "fileName", title: "file", isFlexible: true },
   { key: "state", title: "state", only: "list" },

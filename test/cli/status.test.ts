@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import type { ConsoleDeps } from "../../src/console/deps.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { acquireDaemonLock } from "../../src/ledger/embedded/lock.ts";
-import { TOKEN, withConsole } from "../console/console-fixture.ts";
+import { TOKEN, USERS, withConsole } from "../console/console-fixture.ts";
 import { standIn } from "../support/worker.ts";
 import { csvMessage, type Lab, PATIENT, withLab } from "./with-lab.ts";
 
@@ -77,7 +77,7 @@ test("says with status 0 that nobody is needed", () =>
   }));
 
 test("shows the configuration's token to the console, and says when that is not the daemon's", () =>
-  withConsole({ settings: { token: TOKEN } }, ({ url }) =>
+  withConsole({ settings: { users: USERS } }, ({ url }) =>
     withLab(async (lab) => {
       const { port } = new URL(url);
       await setPort(lab, `${port}, token: ${TOKEN}`);
@@ -91,7 +91,7 @@ test("shows the configuration's token to the console, and says when that is not 
         const submitter = await standIn(lab.pool);
         const { stdout, status } = await lab.cli(["status"]);
         await submitter.leave();
-        expect(stdout).toContain("refuses the console.token of this configuration");
+        expect(stdout).toContain("refuses the token of this configuration");
         expect(stdout).toContain("It is not known whether orders are taken.");
         expect(status).toBe(1);
       } finally {

@@ -5,8 +5,12 @@ describe("exposure", () => {
   it("to the network needs a token for the console", () => {
     using folder = new ConfigFolder();
     expect(folder.mistakes(`${MINIMAL}console: { host: 0.0.0.0 }`)).toEqual([
-      `7:18 console.host: other machines can reach this address, so console.token is needed; expected token: \${CONSOLE_TOKEN}`,
+      `7:18 console.host: other machines can reach this address, so console.token or console.users is needed; expected token: \${CONSOLE_TOKEN}`,
     ]);
+    expect(
+      folder.load(`${MINIMAL}console: { host: 0.0.0.0, users: { anna: { token: "0123456789abcdef" } } }`)
+        .console.users.anna?.role,
+    ).toBe("viewer");
   });
 
   it.each(["localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]"])(

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { RunningConsole } from "../../src/console/server.ts";
-import { TOKEN, withConsole } from "./console-fixture.ts";
+import { USERS, withConsole } from "./console-fixture.ts";
 
-const LOCKED = { settings: { token: TOKEN } };
+const LOCKED = { settings: { users: USERS } };
 
 /** Opens connections one after the other, each with the same beginning of a request, or nothing. */
 async function open({ url }: RunningConsole, count: number, text = ""): Promise<Socket[]> {
@@ -76,7 +76,7 @@ describe("connections that ask for nothing", () => {
   });
 
   it("are counted together only where they come through a trusted proxy", async () => {
-    const settings = { token: TOKEN, trustedProxies: ["127.0.0.1"] };
+    const settings = { users: USERS, trustedProxies: ["127.0.0.1"] };
     await withConsole({ settings }, async (running) => {
       const sockets = await open(running, 60);
       expect(await health(running)).toBe(200);

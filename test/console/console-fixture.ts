@@ -9,6 +9,9 @@ import { ORDER_STATES, type OrderState } from "../../src/core/order-state.ts";
 
 export const TOKEN = "a-token-for-the-tests";
 
+/** Who may sign in with it. */
+export const USERS = [{ name: "operator", token: TOKEN, role: "operator" }] as const;
+
 /** Counts of zero but for those given. */
 export function countsOf(given: Partial<Record<OrderState, number>> = {}): LedgerCounts {
   const zeros = Object.fromEntries(ORDER_STATES.map((state) => [state, 0])) as Record<OrderState, number>;
@@ -53,7 +56,7 @@ export async function withConsole(
   given: { readonly settings?: Partial<ConsoleSettings>; readonly deps?: Partial<ConsoleDeps> },
   body: (running: RunningConsole) => Promise<void>,
 ): Promise<void> {
-  const settings = { host: "127.0.0.1", port: 0, version: "1.2.3", ...given.settings };
+  const settings = { host: "127.0.0.1", port: 0, users: [], version: "1.2.3", ...given.settings };
   const running = await startConsole(settings, depsOf(given.deps));
   try {
     await body(running);

@@ -1,11 +1,11 @@
 import { pino } from "pino";
 import { describe, expect, it } from "vitest";
 import { Guard } from "../../src/console/guard.ts";
-import { SESSION_SECONDS, Sessions } from "../../src/console/session.ts";
+import { IDLE_SECONDS, SESSION_SECONDS, Sessions } from "../../src/console/session.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { depsOf, statusWithHost, TOKEN, withConsole } from "./console-fixture.ts";
+import { depsOf, statusWithHost, TOKEN, USERS, withConsole } from "./console-fixture.ts";
 
-const LOCKED = { settings: { token: TOKEN } };
+const LOCKED = { settings: { users: USERS } };
 const PATHS = ["/", "/readyz", "/metrics", "/api/status", "/nothing"];
 
 async function login(url: string, token: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -157,8 +157,14 @@ describe("without a token, on this machine alone", () => {
   });
 
   it("a request that names no host is refused", () => {
-    const request = { method: "GET", path: "/api/status", headers: {}, address: "127.0.0.1" };
-    expect(new Guard({ host: "127.0.0.1" }, depsOf()).refuse(request)).toBe("host");
+    const request = {
+      method: "GET",
+      path: "/api/status",
+      headers: {},
+      address: "127.0.0.1",
+      isRefresh: false,
+    };
+    expect(new Guard({ host: "127.0.0.1", users: [] }, depsOf()).admit(request)).toEqual({ refusal: "host" });
   });
 
   it("no other site is allowed to read", async () => {
@@ -176,31 +182,47 @@ describe("a session", () => {
     return { clock: { ...systemClock, monotonic: () => nowMs }, pass: (ms: number) => (nowMs += ms) };
   };
 
-  it("lasts for a working day", () => {
+  const user = { name: "anna", token: TOKEN, role: "operator" } as const;
+
+  it("lasts for a working day, while a person uses it", () => {
     const time = clock();
     const sessions = new Sessions(time.clock);
-    const session = sessions.begin();
-    time.pass((SESSION_SECONDS - 1) * 1_000);
-    expect(sessions.isOpen(session)).toBe(true);
-    time.pass(1_000);
-    expect(sessions.isOpen(session)).toBe(false);
+    const session = sessions.begin(user);
+    for (let used = 0; used < SESSION_SECONDS - 60; used += 60) {
+      expect(sessions.find(session, true)?.user).toBe(user);
+      time.pass(60_000);
+    }
+    time.pass(60_000);
+    expect(sessions.find(session, true)).toBeUndefined();
+  });
+
+  it("ends when nobody has used it for half an hour, though its page refreshes itself", () => {
+    const time = clock();
+    const sessions = new Sessions(time.clock);
+    const session = sessions.begin(user);
+    for (let open = 0; open < IDLE_SECONDS; open += 5) {
+      expect(sessions.find(session, false)).toBeDefined();
+      time.pass(5_000);
+    }
+    expect(sessions.find(session, false)).toBeUndefined();
   });
 
   it("is one of a thousand, of which the oldest ends for a new one", () => {
     const sessions = new Sessions(clock().clock);
-    const [first = "", second = ""] = Array.from({ length: 1_001 }, () => sessions.begin());
-    expect([sessions.isOpen(first), sessions.isOpen(second)]).toEqual([false, true]);
+    const [first = "", second = ""] = Array.from({ length: 1_001 }, () => sessions.begin(user));
+    expect(sessions.find(first, true)).toBeUndefined();
+    expect(sessions.find(second, true)).toBeDefined();
   });
 
   it.each(["", ".", "9999999999", "A".repeat(43), "__proto__"])("can't be made up (%j)", (forged) => {
     const sessions = new Sessions(clock().clock);
-    sessions.begin();
-    expect(sessions.isOpen(forged)).toBe(false);
+    sessions.begin(user);
+    expect(sessions.find(forged, true)).toBeUndefined();
   });
 });
 
 describe("behind a proxy with TLS", () => {
-  const PROXIED = { settings: { token: TOKEN, trustedProxies: ["127.0.0.0/8", "::1"] } };
+  const PROXIED = { settings: { users: USERS, trustedProxies: ["127.0.0.0/8", "::1"] } };
   const cookieAfter = async (url: string, headers: Record<string, string>) =>
     (await login(url, TOKEN, headers)).headers.get("set-cookie") ?? "";
 
@@ -214,7 +236,7 @@ describe("behind a proxy with TLS", () => {
   it.each([{ trustedProxies: [] }, { trustedProxies: ["10.0.0.0/8"] }])(
     "nobody's word is taken who is none of the proxies (%j)",
     async ({ trustedProxies }) => {
-      await withConsole({ settings: { token: TOKEN, trustedProxies } }, async ({ url }) => {
+      await withConsole({ settings: { users: USERS, trustedProxies } }, async ({ url }) => {
         expect(await cookieAfter(url, { "x-forwarded-proto": "https" })).not.toContain("Secure");
         for (let guess = 0; guess < 10; guess++)
           await login(url, "wrong", { "x-forwarded-for": `10.9.9.${guess}` });
@@ -235,7 +257,7 @@ describe("behind a proxy with TLS", () => {
   });
 
   it("an entry that is no address keeps the console from starting", async () => {
-    const settings = { token: TOKEN, trustedProxies: ["10.0.0.0/64"] };
+    const settings = { users: USERS, trustedProxies: ["10.0.0.0/64"] };
     await expect(withConsole({ settings }, async () => undefined)).rejects.toMatchObject({
       code: "CONFIG_INVALID",
       message: expect.stringContaining("console.trustedProxies"),

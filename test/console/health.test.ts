@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { startConsole } from "../../src/console/server.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { Failure } from "../../src/core/failures.ts";
-import { depsOf, withConsole } from "./console-fixture.ts";
+import { depsOf, USERS, withConsole } from "./console-fixture.ts";
 
 describe("/healthz", () => {
   it("answers even when nothing else does", async () => {
@@ -61,7 +61,9 @@ describe("starting the console", () => {
   it("on a port that is taken fails with words", async () => {
     await withConsole({}, async ({ url }) => {
       const port = Number(new URL(url).port);
-      await expect(startConsole({ host: "127.0.0.1", port, version: "1" }, depsOf())).rejects.toThrow(
+      await expect(
+        startConsole({ host: "127.0.0.1", port, version: "1", users: [] }, depsOf()),
+      ).rejects.toThrow(
         expect.objectContaining({
           code: "CONSOLE_PORT_TAKEN",
           message: `127.0.0.1:${port} is in use by another program`,
@@ -71,14 +73,16 @@ describe("starting the console", () => {
   });
 
   it("on an address of another machine fails with words", async () => {
-    const settings = { host: "192.0.2.1", port: 0, version: "1", token: "x".repeat(16) };
+    const settings = { host: "192.0.2.1", port: 0, version: "1", users: USERS };
     await expect(startConsole(settings, depsOf())).rejects.toMatchObject({ code: "CONSOLE_NOT_LISTENING" });
   });
 
   it.each(["0.0.0.0", "::", "192.0.2.1", "lab.example.org"])(
     "on %s without a token is refused",
     async (host) => {
-      await expect(startConsole({ host, port: 0, version: "1" }, depsOf())).rejects.toBeInstanceOf(Failure);
+      await expect(startConsole({ host, port: 0, version: "1", users: [] }, depsOf())).rejects.toBeInstanceOf(
+        Failure,
+      );
     },
   );
 

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import type { Config } from "../../config/config.ts";
-import { Failure, type Problem } from "../../core/failures.ts";
+import { Failure } from "../../core/failures.ts";
 import { toRecord } from "../../jobs/intake/intake.ts";
 import { parseId } from "../../ledger/ids.ts";
 import { commitMessages } from "../../ledger/messages/commit.ts";
@@ -9,22 +9,14 @@ import type { StoredMessage } from "../../ledger/messages/views.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
 import { type Act, recordAudit } from "../../ledger/operator/audit.ts";
 import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
+import type { Acted, Mapped, Released, ReleaseFilter } from "../../operator/acts.ts";
 import { createMappers, profileOf } from "../connectors.ts";
 import { releaseWaiting, toIncoming } from "../intake.ts";
 import { compileProfiles } from "../profiles.ts";
-import type { Acted } from "./orders.ts";
 
 interface MessageSite {
   readonly pool: pg.Pool;
   readonly config: Config<ProfileDefinition>;
-}
-
-/** A message that was mapped again. */
-export interface Mapped {
-  readonly messageId: string;
-  readonly verdict: "accepted" | "duplicate" | "refused" | "ignored" | "waiting";
-  readonly orderIds: readonly string[];
-  readonly problems: readonly Problem[];
 }
 
 /** Maps a stored message once more and commits what comes of it. */
@@ -67,21 +59,6 @@ export async function createReplay(
       return { messageId, verdict, orderIds: orders.map(({ orderId }) => orderId), problems };
     };
   };
-}
-
-/** Which waiting messages are released. */
-export interface ReleaseFilter {
-  readonly code?: string | undefined;
-  readonly connector?: string | undefined;
-}
-
-/** What a release found and did. */
-export interface Released {
-  /** What was meant to be released, as it waited before. */
-  readonly before: readonly WaitingCode[];
-  readonly released: readonly Mapped[];
-  /** All that waits afterwards. */
-  readonly left: readonly WaitingCode[];
 }
 
 /** Maps what waits again, by the configuration as it is now, in the order in which it was received. */

@@ -16,6 +16,7 @@ import {
 import { type CancelResult, cancelOrder } from "../../ledger/orders/cancellations.ts";
 import { endReconciling, isUnreconciled } from "../../ledger/orders/end-reconciling.ts";
 import type { LedgerOrder, ServiceLink } from "../../ledger/orders/row.ts";
+import type { Acted, FoundAtService } from "../../operator/acts.ts";
 import { roundToUnit } from "../../operator/times.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import type { ServiceClient } from "../../service/client.ts";
@@ -28,9 +29,6 @@ export interface ActSite {
   /** Gives the client of the service for the time of the work. */
   withService<T>(work: (service: ServiceClient) => Promise<T>): Promise<T>;
 }
-
-/** Whether it was done, and what became of the record, in words that follow its name. */
-export type Acted = readonly [isDone: boolean, words: string];
 
 const SERVICE_WITHIN_MS = 60_000;
 
@@ -77,14 +75,6 @@ function cancelWords(result: CancelResult): string {
     case "unable":
       return `can't be cancelled: ${result.refusal.text} (${result.refusal.code})`;
   }
-}
-
-/** What a person found at the service for an order. */
-export interface FoundAtService {
-  readonly requestId?: number | undefined;
-  readonly procedureId?: number | undefined;
-  /** Link it without asking the service whose it is. */
-  readonly isUnchecked?: boolean | undefined;
 }
 
 /**

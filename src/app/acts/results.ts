@@ -5,7 +5,7 @@ import type { Act } from "../../ledger/operator/audit.ts";
 import { type DeliveryView, findDelivery } from "../../ledger/operator/views.ts";
 import { dropDelivery, retryDelivery } from "../../ledger/results/deliveries.ts";
 import { resendDelivery } from "../../ledger/results/resend.ts";
-import type { Acted } from "./orders.ts";
+import type { Acted } from "../../operator/acts.ts";
 
 interface ResultSite {
   readonly pool: pg.Pool;

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { join, relative, resolve, sep } from "node:path";
@@ -134,9 +135,11 @@ async function runDemo(session: Session, options: DemoOptions): Promise<ExitStat
     closers.unshift(() => simulator.close());
     playStaff(simulator);
     const isUsual = dataDir === join(folder, "data");
+    const consoleToken = randomBytes(12).toString("base64url");
     const configFile = await writeConfiguration(folder, {
       serviceUrl: simulator.url,
       consolePort: await findFreePort(options.port),
+      consoleToken,
       dataDir: isUsual ? "./data" : dataDir,
     });
     const config = loadConfig(configFile, { env: io.env, profileSchema });
@@ -152,7 +155,7 @@ async function runDemo(session: Session, options: DemoOptions): Promise<ExitStat
     const elsewhere = isUsual ? "" : ` in ${dataDir}, since its account may not enter ${folder}`;
     screen.field("", `the Cryobridge daemon, with a database of its own${elsewhere}`);
     screen.field("settings", `${shownPath(configFile)}, log in ${shownPath(logFile)}`);
-    screen.field("console", console.url);
+    screen.field("console", `${console.url} (token ${consoleToken})`);
     screen.field("simulator", `${simulator.url} (play the facility's staff and device there)`);
     screen.field("drop HL7", inboxesOf(config, "hl7-drop"));
     screen.field("drop CSV", inboxesOf(config, "csv-drop"));

@@ -1,11 +1,11 @@
 import {
   createReplay,
   discardMessages as discardWaiting,
-  type Mapped,
   releaseMessages as releaseWaitingMessages,
 } from "../../app/acts/messages.ts";
 import { findMessage, type StoredMessage } from "../../ledger/messages/views.ts";
 import { listWaitingCodes, type WaitingCode } from "../../ledger/messages/waiting.ts";
+import type { Mapped } from "../../operator/acts.ts";
 import { ageColumn, type Column, recordJson } from "../../operator/column.ts";
 import { clean, problemLines, withHint } from "../../operator/text.ts";
 import { type ActOptions, actOnEach, getAllNamed, printDone, requireReason } from "../acting.ts";

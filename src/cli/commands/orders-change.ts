@@ -1,6 +1,5 @@
 import type pg from "pg";
 import {
-  type Acted,
   type ActSite,
   cancel,
   discard,
@@ -17,6 +16,7 @@ import type { Act } from "../../ledger/operator/audit.ts";
 import { findOrders, listOrders } from "../../ledger/operator/views.ts";
 import type { LedgerOrder } from "../../ledger/orders/row.ts";
 import { findRestored, liftRestored } from "../../ledger/restored/restore.ts";
+import type { Acted } from "../../operator/acts.ts";
 import { nameOf } from "../../operator/why-waiting.ts";
 import { type ActOptions, actOnEach, confirm, printDone, requireReason } from "../acting.ts";
 import { askDaemon } from "../ask-daemon.ts";

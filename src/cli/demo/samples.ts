@@ -51,14 +51,19 @@ export async function dropSample(folder: string, { path, fileName, sender }: Sam
  */
 export async function writeConfiguration(
   folder: string,
-  settings: { readonly serviceUrl: string; readonly consolePort: number; readonly dataDir: string },
+  settings: {
+    readonly serviceUrl: string;
+    readonly consolePort: number;
+    readonly consoleToken: string;
+    readonly dataDir: string;
+  },
 ): Promise<string> {
   const file = join(folder, "cryobridge.yaml");
   const text = await readFile(join(SAMPLES_FOLDER, "cryobridge.yaml"), "utf8");
   await cp(join(SAMPLES_FOLDER, "profiles"), join(folder, "profiles"), { recursive: true });
   const own = text
     .replaceAll("http://127.0.0.1:4711", settings.serviceUrl)
-    .replace("port: 8088", `port: ${settings.consolePort}`)
+    .replace("port: 8088", `port: ${settings.consolePort}, token: ${settings.consoleToken}`)
     .replace("dataDir: ./data", `dataDir: ${settings.dataDir}`);
   await writeFile(file, own);
   return file;

@@ -61,7 +61,7 @@ export const COMMAND_FAILURES = {
   CONSOLE_TOKEN_MISSING: {
     class: "permanent",
     meaning: "The console would be open to other machines without a token.",
-    hint: "Set `console.token`, or `console.host: 127.0.0.1`.",
+    hint: "Set `console.token` or `console.users`, or `console.host: 127.0.0.1`.",
   },
   CONSOLE_LEDGER_SILENT: {
     class: "transient",

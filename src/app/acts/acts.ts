@@ -1,0 +1,39 @@
+import type pg from "pg";
+import type { Config } from "../../config/config.ts";
+import type { ProfileDefinition } from "../../mapping/profile/schema.ts";
+import type { Acted, Acts, Mapped } from "../../operator/acts.ts";
+import type { ServiceClient } from "../../service/client.ts";
+import { createReplay, discardMessages, releaseMessages } from "./messages.ts";
+import { type ActSite, cancel, discard, override, release, resolve, retry, sendAgain } from "./orders.ts";
+import { dropResult, resendResult, retryResult } from "./results.ts";
+
+const ORDER_ACTS = { retry, discard, release, override, cancel, sendAgain };
+const RESULT_ACTS = { retry: retryResult, drop: dropResult, resend: resendResult };
+
+/** What a person does in the console of a daemon. */
+export function createActs(site: {
+  readonly pool: pg.Pool;
+  readonly config: Config<ProfileDefinition>;
+  readonly withService: <T>(work: (service: ServiceClient) => Promise<T>) => Promise<T>;
+}): Acts {
+  const orders: ActSite = site;
+  return {
+    order: (name, order, act) => ORDER_ACTS[name](orders, order, act),
+    resolve: (order, found, act) => resolve(orders, order, found, act),
+    result: (name, result, act) => RESULT_ACTS[name](site, result, act),
+    replay: async (messages, act) => {
+      const prepare = await createReplay(site.config);
+      const ready = messages.map(prepare);
+      const mapped: Mapped[] = [];
+      for (const replay of ready) mapped.push(await replay(site.pool, act));
+      return mapped;
+    },
+    releaseMessages: (filter, act) => releaseMessages(site, filter, act),
+    discardMessages: (messages, act) =>
+      discardMessages(site, act, async (discardOne) => {
+        const done: Acted[] = [];
+        for (const message of messages) done.push(await discardOne(message));
+        return done;
+      }),
+  };
+}

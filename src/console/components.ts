@@ -1,0 +1,128 @@
+import {
+  type Column,
+  cellText,
+  detailTexts,
+  listColumns,
+  type Paint,
+  type Viewer,
+} from "../operator/column.ts";
+import { localTime, relativeTime } from "../operator/times.ts";
+import { type Content, type Html, html } from "./html.ts";
+import type { Visit } from "./site.ts";
+
+// What pages are made of.
+
+/** How the colours of a terminal look here; each has words or a sign beside it, too. */
+const TONES: Readonly<Partial<Record<Paint, string>>> = {
+  green: "good",
+  red: "bad",
+  yellow: "wait",
+  dim: "dim",
+};
+
+/** The class of a colour that a terminal would use. */
+export function toneOf(paint: Paint | readonly Paint[] | undefined): string {
+  const [first] = typeof paint === "string" || paint === undefined ? [paint] : paint;
+  return (first && TONES[first]) ?? "";
+}
+
+/** A few words that stand out: a state, a verdict. */
+export function badge(words: string, paint: Paint | readonly Paint[] | undefined): Html {
+  return html`<span class="badge ${toneOf(paint)}">${words}</span>`;
+}
+
+/** A time as an age, with the time itself where a mouse rests on it. */
+export function age(at: Date, { clock }: Viewer): Html {
+  return html`<time datetime="${at.toISOString()}" title="${localTime(at)}">${relativeTime(at, clock.now())}</time>`;
+}
+
+/** A list as a table, of the columns that a command shows; on a small window each row is a card. */
+export function listTable<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  viewer: Viewer,
+  options: {
+    /** What stands in place of an empty list. */
+    readonly nothing: string;
+    /** Stands before each row, such as a box to choose it by. */
+    readonly before?: { readonly title: string; readonly cell: (row: Row) => Content };
+  },
+): Html {
+  if (rows.length === 0) return html`<p class="nothing">${options.nothing}</p>`;
+  const { before } = options;
+  const filled = listColumns(columns)
+    .map((column) => ({ column, texts: rows.map((row) => cellText(column, row, viewer)) }))
+    // A column that says nothing of any row only takes room.
+    .filter(({ texts }) => texts.some((text) => text !== ""));
+  const body = rows.map((row, index) => {
+    const cells = filled.map(({ column, texts }) => cell(column, row, texts[index] ?? ""));
+    return html`<tr>${before && html`<td class="choose">${before.cell(row)}</td>`}${cells}</tr>`;
+  });
+  return html`<div class="table"><table><thead><tr>${before && html`<th scope="col">${before.title}</th>`}${filled.map(
+    ({ column }) => html`<th scope="col"${column.isRight ? html` class="right"` : ""}>${column.title}</th>`,
+  )}</tr></thead><tbody>${body}</tbody></table></div>`;
+}
+
+function cell<Row>(column: Column<Row>, row: Row, text: string): Html {
+  const paint = column.paint?.(row);
+  const to = column.link?.(row);
+  const words = paint === undefined || text === "" ? text : badge(text, paint);
+  const shown = to === undefined ? words : html`<a href="${to}">${words}</a>`;
+  return html`<td data-head="${column.title}"${column.isRight ? html` class="right"` : ""}>${shown}</td>`;
+}
+
+/** The values of a record, each under its title. */
+export function details<Row>(columns: readonly Column<Row>[], row: Row, viewer: Viewer): Html {
+  return html`<dl class="details">${detailTexts(columns, row, viewer).map(
+    ({ title, text }) => html`<div><dt>${title}</dt><dd>${text}</dd></div>`,
+  )}</dl>`;
+}
+
+/** A part of a page under its heading; nothing without content. */
+export function section(title: string, content: Content): Html {
+  if (content === "" || content === undefined) return html``;
+  return html`<section><h2>${title}</h2>${content}</section>`;
+}
+
+/** Commands in a text stand between backticks. */
+export function withCommands(text: string): Content {
+  return text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
+}
+
+/** A form of one button, and a reason where that is kept. */
+export interface ActForm {
+  readonly action: string;
+  readonly label: string;
+  /** What the act does, before somebody does it. */
+  readonly explains?: string;
+  readonly reason?: "optional" | "required";
+  readonly fields?: Readonly<Record<string, string>>;
+  /** Further inputs. */
+  readonly inputs?: Content;
+  readonly isDangerous?: boolean;
+}
+
+/** A form that acts, for those who may; opened by a click where it asks for more than the click. */
+export function actForm(
+  { action, label, explains, reason, fields = {}, inputs, isDangerous }: ActForm,
+  { mayAct, formToken }: Visit,
+): Html {
+  if (!mayAct) return html``;
+  const hidden = Object.entries({ ...fields, formToken }).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  );
+  const why =
+    reason &&
+    html`<label>Why${reason === "required" ? "" : " (may be left out)"}<input name="reason" maxlength="500"${reason === "required" ? html` required` : ""}></label>`;
+  const button = html`<button class="small${isDangerous ? " danger" : ""}">${label}</button>`;
+  if (reason === undefined && inputs === undefined && explains === undefined)
+    return html`<form method="post" action="${action}" class="act">${hidden}${button}</form>`;
+  return html`<details class="act" hx-morph-skip><summary class="small">${label}</summary><form method="post" action="${action}">${hidden}${explains && html`<p class="note">${explains}</p>`}${inputs}${why}${button}</form></details>`;
+}
+
+/** The link to the next page of a list that was cut. */
+export function nextPage(query: URLSearchParams, path: string, before: string): Html {
+  const next = new URLSearchParams(query);
+  next.set("before", before);
+  return html`<p class="more"><a href="${path}?${next.toString()}">Older ones</a></p>`;
+}

@@ -1,0 +1,60 @@
+import type { Problem } from "../core/failures.ts";
+import type { StoredMessage } from "../ledger/messages/views.ts";
+import type { WaitingCode } from "../ledger/messages/waiting.ts";
+import type { Act } from "../ledger/operator/audit.ts";
+import type { DeliveryView } from "../ledger/operator/views.ts";
+import type { LedgerOrder } from "../ledger/orders/row.ts";
+
+/** Whether it was done, and what became of the record, in words that follow its name. */
+export type Acted = readonly [isDone: boolean, words: string];
+
+/** What can be done to an order: see `src/app/acts/orders.ts`. */
+export type OrderAct = "retry" | "discard" | "release" | "override" | "cancel" | "sendAgain";
+
+/** What can be done to a result for the lab. */
+export type ResultAct = "retry" | "drop" | "resend";
+
+/** What a person found at the service for an order. */
+export interface FoundAtService {
+  readonly requestId?: number | undefined;
+  readonly procedureId?: number | undefined;
+  /** Link it without asking the service whose it is. */
+  readonly isUnchecked?: boolean | undefined;
+}
+
+/** A message that was mapped again. */
+export interface Mapped {
+  readonly messageId: string;
+  readonly verdict: "accepted" | "duplicate" | "refused" | "ignored" | "waiting";
+  readonly orderIds: readonly string[];
+  readonly problems: readonly Problem[];
+}
+
+/** Which waiting messages are released. */
+export interface ReleaseFilter {
+  readonly code?: string | undefined;
+  readonly connector?: string | undefined;
+}
+
+/** What a release found and did. */
+export interface Released {
+  /** What was meant to be released, as it waited before. */
+  readonly before: readonly WaitingCode[];
+  readonly released: readonly Mapped[];
+  /** All that waits afterwards. */
+  readonly left: readonly WaitingCode[];
+}
+
+/** What a person does to records that needs more than the ledger: the configuration, its profiles, or the service. */
+export interface Acts {
+  order(name: OrderAct, order: LedgerOrder, act: Act): Promise<Acted>;
+  /** @throws Failure CLI_USAGE, CLI_NOT_APPLICABLE, and those of the service */
+  resolve(order: LedgerOrder, found: FoundAtService, act: Act): Promise<Acted>;
+  result(name: ResultAct, result: DeliveryView, act: Act): Promise<Acted>;
+  /** In the order given. @throws Failure CLI_NOT_APPLICABLE before anything is done, when one of them can't be replayed */
+  replay(messages: readonly StoredMessage[], act: Act): Promise<readonly Mapped[]>;
+  /** Maps what waits again, by the configuration as it is now, in the order in which it was received. */
+  releaseMessages(filter: ReleaseFilter, act: Act): Promise<Released>;
+  /** Gives up messages that wait, one result for each. */
+  discardMessages(messages: readonly StoredMessage[], act: Act): Promise<readonly Acted[]>;
+}
