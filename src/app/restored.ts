@@ -106,7 +106,7 @@ export function startRestored(config: Config, deps: RestoredDeps): RestoredWatch
   };
   /** The worker's number when it was checked, and when it was noted that the ledger is no older copy. */
   let checkedAs: number | undefined;
-  let notedAs = worker.id;
+  let notedAs: number | undefined;
   let checking: Promise<void> | undefined;
   let checkedAt = Number.NEGATIVE_INFINITY;
   let countedAt = clock.monotonic();

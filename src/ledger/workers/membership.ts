@@ -157,9 +157,7 @@ class Member implements Membership {
   }
 
   get isSure(): boolean {
-    const { clock } = this.#deps;
-    const silentMs = Math.max(clock.monotonic() - this.#sentAt.monotonic, clock.now() - this.#sentAt.wall);
-    return this.#session !== undefined && silentMs < SURE_FOR_MS;
+    return this.#session !== undefined && this.#silentMs() < SURE_FOR_MS;
   }
 
   async untilSure(signal: AbortSignal): Promise<boolean> {
@@ -169,7 +167,7 @@ class Member implements Membership {
   }
 
   get isLeader(): boolean {
-    return this.isSure && this.#said?.isLeader === true;
+    return this.isSure && this.#silentMs() < (this.#said?.leadsForMs ?? 0);
   }
 
   get workers(): number {
@@ -351,11 +349,11 @@ class Member implements Membership {
       return this.#drop();
     }
     compare?.(said);
-    const wasLeader = this.#said?.isLeader === true;
+    const wasLeader = (this.#said?.leadsForMs ?? 0) > 0;
     this.#said = said;
     this.#sentAt = sentAt;
     for (const listener of this.#listeners) listener(newsOf(said));
-    if (said.isLeader && !wasLeader) {
+    if (said.leadsForMs > 0 && !wasLeader) {
       logger.info({ worker: this.#id }, "this worker is the leader: it hands out the work");
       onWake();
     }
@@ -382,6 +380,11 @@ class Member implements Membership {
     this.#deps.logger.warn({ orders }, "orders whose worker is gone were taken over");
     if (this.isLeader) this.#deps.onWake();
     else this.wakeLeader();
+  }
+
+  #silentMs(): number {
+    const { clock } = this.#deps;
+    return Math.max(clock.monotonic() - this.#sentAt.monotonic, clock.now() - this.#sentAt.wall);
   }
 
   #drop(): void {

@@ -99,8 +99,14 @@ led as (
    where l.is_only_row = free.is_only_row
   returning l.worker_id)
 select me.is_draining as "isDraining",
-       exists (select 1 from led)
-         or exists (select 1 from leader l where l.worker_id = $1 and l.until_at > now() and not me.is_draining) as "isLeader",
+       case
+         when exists (select 1 from led) then ${SURE_FOR_MS}
+         else coalesce((select extract(epoch from l.until_at - now())::float8 * 1000
+                          from leader l
+                         where l.worker_id = $1
+                           and l.until_at > now()
+                           and not me.is_draining), 0)
+       end as "leadsForMs",
        (select count(*)::integer
           from workers w
          where w.ended_at is null
@@ -124,7 +130,8 @@ export interface Heartbeat extends Omit<ServiceOutage, "cause">, Pick<ServiceNew
   /** Null while nothing holds calls back. */
   readonly cause: ServiceOutage["cause"] | null;
   readonly isDraining: boolean;
-  readonly isLeader: boolean;
+  /** For how long it leads, ms since the heartbeat was sent; 0 where it doesn't. */
+  readonly leadsForMs: number;
   /** How many daemons with the role `worker` there are, this one included. */
   readonly workers: number;
   /** Those that are gone and have left things in hand. */
