@@ -7,6 +7,9 @@ import type { QueueBackend } from "../jobs/queue-place.ts";
 import { type DatabaseConnection, openPool, type PoolSettings } from "../ledger/database.ts";
 import { startEmbeddedPostgres } from "../ledger/embedded/embedded-postgres.ts";
 import { migrateLedger } from "../ledger/migrate.ts";
+import { assertOwnSessions } from "../ledger/sessions.ts";
+
+const SCHEMA = "cryobridge";
 
 /** The ledger, open for this process. */
 export interface OpenLedger {
@@ -52,7 +55,7 @@ export async function openLedger(config: Config, options: OpenLedgerOptions): Pr
   const pool = openPool(
     {
       connection,
-      schema: "cryobridge",
+      schema: SCHEMA,
       max: options.isDaemon ? 12 : 4,
       applicationName: "cryobridge-cli",
       onOrdersEnded: options.onOrdersEnded,
@@ -65,6 +68,7 @@ export async function openLedger(config: Config, options: OpenLedgerOptions): Pr
     await embedded?.stop();
   };
   try {
+    if (!embedded) await assertOwnSessions(pool, SCHEMA);
     await migrateLedger(pool);
   } catch (error) {
     await close();

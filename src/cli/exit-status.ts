@@ -25,6 +25,7 @@ const BY_CODE: Readonly<Partial<Record<FailureCode, ExitStatus>>> = {
   LEDGER_NEWER: EXIT.failed,
   LEDGER_OLDER: EXIT.failed,
   LEDGER_SERVER_UNFIT: EXIT.failed,
+  LEDGER_POOLER_UNFIT: EXIT.failed,
   SERVICE_REFUSED: EXIT.failed,
   SERVICE_NOT_FOUND: EXIT.notFound,
   MLLP_UNREACHABLE: EXIT.unreachable,

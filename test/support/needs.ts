@@ -24,6 +24,8 @@ const NEEDS = {
   "a checkout that all users can reach": () => isReachable(import.meta.dirname),
   /** A sender of another project, in Debian's package python3-hl7, and with it the library python-hl7. */
   mllp_send: () => findProgram("mllp_send") !== undefined,
+  /** A pooler for PostgreSQL, of Debian's package of that name. */
+  pgbouncer: () => findProgram("pgbouncer") !== undefined,
   /** A converter of character sets of another project, which comes with the C library. */
   iconv: () => findProgram("iconv") !== undefined,
   /** A limit for a process that runs, of Debian's package util-linux. */

@@ -95,6 +95,12 @@ export const LEDGER_FAILURES = {
     meaning: "The database server is older than version 13, or the database is not in UTF-8.",
     hint: "Create one with `createdb --encoding=UTF8 --template=template0` on PostgreSQL 13 or newer, or leave `database.url` out for the embedded one.",
   },
+  LEDGER_POOLER_UNFIT: {
+    class: "permanent",
+    meaning:
+      "A connection pooler before the database does not give each connection a session of its own, or drops the options that Cryobridge connects with.",
+    hint: "Name the host and port of the PostgreSQL server itself in `database.url`. Cryobridge keeps a pool of its own.",
+  },
   LEDGER_CONTENDED: {
     class: "transient",
     meaning: "Two processes did the same work on the ledger, and one gave way.",

@@ -44,7 +44,7 @@ async function checkDatabase({ pool, isEmbedded }: OpenSite): Promise<Finding[]>
   const values = DURABILITY_SETTINGS.map(async (name) => [name, await show(name)] as const);
   const unsafe = unsafeSettings(new Map(await Promise.all(values)));
   const why = `${unsafe.join(", ")} is switched off: a power cut would lose what was acknowledged`;
-  const hint = "Switch it on in the server's configuration; a pooler between must pass start-up options on.";
+  const hint = "Switch it on in the server's configuration.";
   return [
     ok("database", `${place} answers, and the ledger's tables are up to date`),
     unsafe.length === 0
