@@ -93,7 +93,10 @@ const MOST_ORDERS_A_BATCH = 64;
 const BACKOFF: Backoff = { firstMs: 2_000, maxMs: 300_000 };
 /** Files that are put into a folder at the same time; over MLLP each result waits for its acknowledgement. */
 const FILES_AT_ONCE = 8;
-/** A lab system that acknowledges a result and then refuses it does so within this, or over a connection that is kept. */
+/**
+ * For so long the connection stays whole after the last result: a lab system may refuse what it acknowledged, and say nothing more
+ * once we have hung up. One that still speaks then is heard.
+ */
 const LATE_ANSWER_MS = 300;
 const TICK_MS = 1_000;
 /** A feeder that has not read the ledger for this long hangs. */

@@ -28,6 +28,8 @@ interface SenderDeps {
 
 /** Acknowledgements are small; a peer that sends more talks of something else. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
+/** How long a peer is heard over a connection that was hung up, where it doesn't close its side, ms. */
+const HEAR_AFTER_HANG_UP_MS = 60_000;
 
 interface Waiting {
   /** Takes a frame that came; false when it is not for who waits. */
@@ -46,6 +48,8 @@ export class MllpSender {
   readonly #answered: Answered;
   readonly #closing = new AbortController();
   #socket: Socket | undefined;
+  /** Those that were hung up, over which the peer may still take back what it had acknowledged. */
+  readonly #hungUp = new WeakSet<Socket>();
   #oddities = new Oddities();
   #waiting: Waiting | undefined;
   /** Whether anything came since the last message was written. */
@@ -122,12 +126,23 @@ export class MllpSender {
     );
   }
 
-  /** Closes the connection once what is under way is done; the next message opens another one. */
+  /**
+   * Ends our side of the connection once what is under way is done; the next message opens another one. Until the peer ends its
+   * side, it is heard when it answers a message with an error that it had acknowledged before.
+   */
   hangUp(): Promise<void> {
     return this.#inTurn(async () => {
       const socket = this.#socket;
       this.#socket = undefined;
-      socket?.destroySoon();
+      if (!socket) return;
+      this.#hungUp.add(socket);
+      socket.end();
+      const closed = new AbortController();
+      socket.once("close", () => closed.abort());
+      this.#deps.clock
+        .sleep(HEAR_AFTER_HANG_UP_MS, AbortSignal.any([closed.signal, this.#closing.signal]))
+        .catch(() => undefined)
+        .finally(() => socket.destroy());
     });
   }
 
@@ -263,8 +278,12 @@ export class MllpSender {
     const socket = await dial(this.#settings, this.#deps.clock, this.#closing.signal);
     const reader = new FrameReader(this.#settings.maxAnswerBytes ?? MAX_ANSWER_BYTES);
     socket.on("data", (chunk: Buffer) => {
-      this.#hasHeard = true;
       const events = reader.push(chunk);
+      if (this.#hungUp.has(socket)) {
+        for (const event of events) if (event.kind === "frame") this.#hearLate(event.bytes);
+        return;
+      }
+      this.#hasHeard = true;
       this.#oddities.read(chunk, events, reader.openLength);
       for (const event of events) {
         if (event.kind === "frame") this.#hear(event.bytes);
@@ -314,6 +333,12 @@ export class MllpSender {
         ? "an acknowledgement came that names no message (MSA-2 is empty)"
         : "another message was acknowledged";
     this.#hangUp(new Failure("MLLP_NO_ANSWER", `${this.#peer}: ${what}`));
+  }
+
+  /** Takes what the peer says over a connection that was hung up: it is for nobody who waits. */
+  #hearLate(bytes: Buffer): void {
+    const answer = readAcknowledgment(bytes);
+    if (answer) this.#answered.hear(answer);
   }
 
   /** Ends the connection, and with it the waiting. */

@@ -72,6 +72,52 @@ it("sends nothing once another daemon sends, and goes on over a new connection a
     expect(connections).toHaveLength(2);
   }));
 
+it("hears over a connection that it hung up that a result is taken back, while it sends over the next one", () => {
+  const [takenBack, refuses] = [[] as string[], Promise.withResolvers<void>()];
+  return withLab(
+    (frame, socket, nth) => {
+      socket.allowHalfOpen = true;
+      socket.write(ack(nth === 1 ? "CA" : "AA", idOf(frame)), "latin1");
+      if (nth === 1) void refuses.promise.then(() => socket.end(ack("AR", "1"), "latin1"));
+    },
+    async ({ sender, connections }) => {
+      await sender.send(message("1"), "1", { onTakenBack: (answer) => takenBack.push(answer) });
+      await sender.hangUp();
+      await sender.send(message("2"), "2");
+      refuses.resolve();
+      await eventually(() => takenBack.length > 0, { what: "the refusal" });
+      expect(takenBack).toEqual([expect.stringContaining("AR")]);
+      await eventually(() => connections[0]?.destroyed, { what: "the end of the first connection" });
+      await sender.send(message("3"), "3");
+      expect(connections).toHaveLength(2);
+    },
+  );
+});
+
+it("closes a connection that it hung up when the lab system leaves it open for a minute", () => {
+  const clock = new FakeClock();
+  return withLab(
+    (frame, socket) => {
+      socket.allowHalfOpen = true;
+      accepts(frame, socket, 1);
+    },
+    async ({ sender, connections }) => {
+      await sender.send(message("1"), "1");
+      await sender.hangUp();
+      const [first] = connections;
+      expect(first?.destroyed).toBe(false);
+      await clock.advance(60_000);
+      // What it still says is met by a reset.
+      await eventually(() => {
+        first?.write("?");
+        return first?.destroyed;
+      });
+    },
+    {},
+    clock,
+  );
+});
+
 describe("an MLLP sender", () => {
   it("takes a message for delivered once its own control id is acknowledged, over one connection for all", () =>
     withLab(accepts, async ({ sender, heard, connections }) => {
