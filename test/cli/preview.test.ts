@@ -277,11 +277,14 @@ describe("preview of a CSV file", () => {
       undefined,
       "profiles: { site: { extends: builtin/csv-orders, wholeFile: true } }",
     ).replace("./csv }", "./csv, profile: site }");
-    const whole = JSON.parse((await preview({ ...CSV, text }, "--json")).stdout);
+    const withCancel = { ...CSV, content: `${content}\n${row("C-4").replace("RETRIEVAL", "CANCEL")}`, text };
+    const whole = JSON.parse((await preview(withCancel, "--json")).stdout);
     expect(whole.fileAnswer.rows).toMatchObject([
-      { error: expect.stringContaining("1 of 3 messages have mistakes") },
+      { error: expect.stringContaining("1 of 4 messages have mistakes") },
     ]);
-    expect(whole.messages.map(({ answer }: { answer: unknown }) => answer)).toEqual([null, null, null]);
+    expect(whole.messages).toMatchObject(
+      Array.from({ length: 4 }, () => ({ answer: null, controlAnswers: [] })),
+    );
   });
 
   it("shows as many messages as asked for and counts them all", async () => {

@@ -186,7 +186,7 @@ function orParked<T>(place: string, make: () => T): { readonly made?: T; readonl
 /** Nothing would be made of it, since all of its file is refused. */
 function withoutAnswers(message: PreviewMessage): PreviewMessage {
   const orders = message.orders.map((order) => ({ ...order, calls: [], result: undefined }));
-  return { ...message, orders, answer: undefined };
+  return { ...message, orders, answer: undefined, controlAnswers: [], resultProblem: undefined };
 }
 
 const PERSONAL: ReadonlySet<string> = new Set<ResultColumn>(["subject_code", "container_description"]);
