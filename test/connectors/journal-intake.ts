@@ -28,7 +28,7 @@ export interface JournalMessage {
 
 /**
  * The other side of the connector's port, kept in a file of lines: what a line says is committed, and a process that
- * is killed loses nothing. An HL7 message with the word REFUSE, or a CSV row with that value, is refused.
+ * is killed loses nothing. An HL7 message with the word REFUSE, or a CSV row with that value, is refused; with WAIT it waits.
  */
 export class JournalIntake implements Intake {
   readonly #path: string;
@@ -95,6 +95,14 @@ export class JournalIntake implements Intake {
               .reveal()
               .flatMap((row) => [...row.values.values()])
               .join();
+      if (text.includes("WAIT")) {
+        const waiting = {
+          code: "MAPPING_OPERATION_UNKNOWN",
+          place,
+          message: "no table has the word",
+        } as const;
+        return { ...verdict, verdict: "waiting", problems: [waiting] };
+      }
       if (!text.includes("REFUSE")) return { ...verdict, verdict: "accepted", problems: [] };
       const problem = { code: "HL7_STRUCTURE", place, message: "expected another word" } as const;
       return { ...verdict, verdict: "refused", problems: [problem] };

@@ -7,6 +7,8 @@ const MOST_PROBLEMS = 10_000;
 /** How many messages of a file met which verdict. */
 type VerdictCounts = Record<MessageVerdict["verdict"], number>;
 
+const NO_COUNTS: Readonly<VerdictCounts> = { accepted: 0, duplicate: 0, refused: 0, ignored: 0, waiting: 0 };
+
 /** What a report says about a file. */
 export interface FileReport {
   readonly result: "refused" | "partly-refused" | "duplicate";
@@ -26,7 +28,7 @@ export interface FileReport {
 
 /** Counts verdicts and keeps what is wrong, up to a bound. */
 export class Tally {
-  readonly counts: VerdictCounts = { accepted: 0, duplicate: 0, refused: 0, ignored: 0, waiting: 0 };
+  readonly counts: VerdictCounts = { ...NO_COUNTS };
   readonly problems: Problem[] = [];
   /** Nothing is wrong with a message that waits, so the file is not at fault; the lab gets an answer. */
   readonly waiting: Problem[] = [];
@@ -53,10 +55,16 @@ export class Tally {
     else this.moreProblems += 1;
   }
 
-  /** Says first that the file is refused for the mistakes that were found in some of its messages. */
+  /**
+   * Says first that the file is refused for the mistakes that were found in some of its messages. None of them is taken
+   * then, and none waits: a code that no table knows has to be added before the file is dropped again.
+   */
   refuseWhole(): void {
-    const message = `${this.counts.refused} of ${this.total} messages have mistakes, and the profile takes a file whole or not at all`;
+    const { total, counts } = this;
+    const message = `${counts.refused + counts.waiting} of ${total} messages have mistakes, and the profile takes a file whole or not at all`;
+    for (const problem of this.waiting.splice(0)) this.addProblem(problem);
     this.problems.unshift({ code: "FILE_WHOLE_REFUSED", place: "file", message });
+    Object.assign(counts, { ...NO_COUNTS, refused: total });
   }
 
   /** All messages seen. */

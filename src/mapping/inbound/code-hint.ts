@@ -6,8 +6,12 @@ type AskedProfile = Pick<Profile, "name" | "declaredIn"> & {
   readonly rules: { readonly facility: { readonly hasTable?: boolean | undefined } };
 };
 
-const THEN_RELEASE = "Then restart the daemon; waiting messages are then processed.";
-const THEN_REPLAY = "Then restart the daemon, and `cryobridge messages replay ID`.";
+/** What follows once the code is in its table: the message waits, or was refused alone, or with all of its file. */
+const THEN = {
+  release: "Then restart the daemon; waiting messages are then processed.",
+  replay: "Then restart the daemon, and `cryobridge messages replay ID`.",
+  drop: "Then restart the daemon, and drop the file again.",
+} as const;
 
 /** A longer code is no example to copy. */
 const MOST_EXAMPLE = 40;
@@ -17,16 +21,15 @@ const MOST_EXAMPLE = 40;
  * other problem as it is.
  *
  * @param facilityIdByCode the configuration's `facilities`
- * @param waits whether the message waits for the code; a refused one is mapped again by a person
  */
 export function withCodeHint(
   problem: Problem,
   profile: AskedProfile,
   facilityIdByCode: ReadonlyMap<string, number>,
-  waits: boolean,
+  then: keyof typeof THEN,
 ): Problem {
   const hint = hintForCode(problem, profile, facilityIdByCode);
-  return hint === undefined ? problem : { ...problem, hint: `${hint} ${waits ? THEN_RELEASE : THEN_REPLAY}` };
+  return hint === undefined ? problem : { ...problem, hint: `${hint} ${THEN[then]}` };
 }
 
 function hintForCode(

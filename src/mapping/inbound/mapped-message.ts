@@ -101,7 +101,9 @@ export function finishAll(
   }
   const found = withoutRepeats(problems);
   const waits = found.length > 0 && finish.unknownCodes !== "refuse" && found.every(isUnknownCode);
-  const unique = found.map((problem) => withCodeHint(problem, profile, finish.facilityIdByCode, waits));
+  const isWholeFile = profile.format === "csv" && profile.reading.wholeFile;
+  const then = waits ? "release" : isWholeFile ? "drop" : "replay";
+  const unique = found.map((problem) => withCodeHint(problem, profile, finish.facilityIdByCode, then));
   if (waits) {
     const judged = runs.flatMap((one) => one.drafts);
     return {

@@ -174,6 +174,23 @@ describe("a CSV file", () => {
       expect(codes).toEqual(["FILE_WHOLE_REFUSED", "HL7_STRUCTURE"]);
     }));
 
+  test("is reported with nothing as accepted or waiting when it is refused whole", () =>
+    withDropWorld(async (world) => {
+      await world.start(csv(world, { wholeFile: true }));
+      await world.drop("o.csv", `${HEADER}1,STORE,L1\n2,REFUSE,L2\n3,WAIT,L3\n`);
+      await world.settled();
+      expect(world.intake.summary()).toMatchObject([{ status: "refused", messages: [] }]);
+      const report = JSON.parse(await world.read("error", "o.csv.error.json"));
+      expect(report.counts).toEqual({ accepted: 0, duplicate: 0, refused: 3, ignored: 0, waiting: 0 });
+      expect(report.waiting).toEqual([]);
+      expect(report.problems).toMatchObject([
+        { place: "file", message: expect.stringContaining("2 of 3 messages have mistakes") },
+        { code: "HL7_STRUCTURE", place: "line 3" },
+        { code: "MAPPING_OPERATION_UNKNOWN", place: "line 4", hint: expect.any(String) },
+      ]);
+      expect(await world.read("error", "o.csv.error.txt")).not.toContain("These wait");
+    }));
+
   test("without a needed column is refused whole, and a near name is pointed out", () =>
     withDropWorld(async (world) => {
       await world.start(csv(world));

@@ -181,6 +181,12 @@ describe("the hint for an unknown code", () => {
     ]);
   });
 
+  test("has the file dropped again where all of it was refused", async () => {
+    expect(await hintsOf({ wholeFile: true }, { operation: "frz" })).toEqual([
+      expect.stringMatching(/Then restart the daemon, and drop the file again\.$/),
+    ]);
+  });
+
   test("has the message mapped again by a person where it was refused, for another mistake or by the setting", async () => {
     const again = /Then restart the daemon, and `cryobridge messages replay ID`\.$/;
     const [hint] = await hintsOf({}, { operation: "frz", subject_code: "" });
