@@ -4,11 +4,10 @@ import type pg from "pg";
 import { encodeCrockford } from "../core/crockford.ts";
 import { Failure } from "../core/failures.ts";
 import { inTransaction, run } from "./database.ts";
+import { MIGRATION_LOCK } from "./locks.ts";
 
 const SCHEMA = "cryobridge";
 const FOLDER = new URL("./migrations/", import.meta.url);
-/** Serialises processes that start at the same time; any number of our own. */
-const MIGRATION_LOCK = 7_264_001;
 /** The oldest PostgreSQL that every statement of the ledger and the queue runs on. */
 const OLDEST_POSTGRES = 13;
 const FITNESS = `

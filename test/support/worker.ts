@@ -1,5 +1,6 @@
 import type pg from "pg";
-import { registerWorker, WORKER_LOCK } from "../../src/ledger/workers/roster.ts";
+import { WORKER_LOCK } from "../../src/ledger/locks.ts";
+import { registerWorker } from "../../src/ledger/workers/roster.ts";
 import { eventually } from "./eventually.ts";
 
 /** Someone who is there as a daemon with the role `worker` is, and does nothing. */

@@ -3,15 +3,13 @@ import { isNumberTaken, type Problem } from "../../core/failures.ts";
 import type { MessageVerdict, Verdict } from "../../core/intake.ts";
 import { inTransaction } from "../database.ts";
 import { formatId, parseId } from "../ids.ts";
+import { RELEASE_LOCK } from "../locks.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { recordOutcomes } from "../results/outcomes.ts";
 import { type Insert, withInsert } from "./commit.ts";
 import type { MessageRecord } from "./record.ts";
 import { findMessage, listStoredMessages, type StoredMessage } from "./views.ts";
 import { forgetWaitingKeys } from "./waiting.ts";
-
-/** One release at a time: two would lock the same messages in turn; any number of our own. */
-const RELEASE_LOCK = 7_264_004;
 
 /**
  * Waiting messages to be mapped again, oldest first; $1 after this id, $2 connector, $3 code that they wait for, null for

@@ -133,8 +133,8 @@ create table waiting_keys (
 );
 create index waiting_keys_message on waiting_keys (message_id);
 
--- The daemons that work with this ledger, and those that did. Each holds an advisory lock of its own, (7264002, id), as long as
--- it lives; see src/ledger/workers.
+-- The daemons that work with this ledger, and those that did. Each holds an advisory lock of its own as long as it lives; see
+-- src/ledger/workers.
 create table workers (
   -- By chance, so that a ledger that was put back gives none again: orders in hand belong to it.
   id           integer primary key default 1 + floor(random() * 999999999)::integer,

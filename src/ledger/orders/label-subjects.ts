@@ -2,6 +2,7 @@ import type { Operation } from "../../core/order.ts";
 import type { OrderState } from "../../core/order-state.ts";
 import { type Queryable, run } from "../database.ts";
 import { nameOrder } from "../ids.ts";
+import { LABEL_LOCK } from "../locks.ts";
 
 /** An order of another subject of the same facility that has one of an order's labels, open or in storage. */
 export interface LabelHolder {
@@ -143,7 +144,7 @@ export async function findLabelHolders(
  * primary key.
  */
 const LOCK_LABELS = `
-select pg_advisory_xact_lock(7264011, l.bucket)
+select pg_advisory_xact_lock(${LABEL_LOCK}, l.bucket)
   from (select distinct hashtext(c.label) & 63 as bucket
           from order_containers c
          where c.order_id = any ($1)

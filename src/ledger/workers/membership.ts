@@ -5,6 +5,7 @@ import type { ServiceNews } from "../../core/service-outage.ts";
 import type { DatabaseConnection } from "../database.ts";
 import { asLedgerFailure } from "../database-failures.ts";
 import type { Epoch } from "../restored/epoch.ts";
+import { WORK_LOCK, WORKER_LOCK } from "../locks.ts";
 import {
   endWorker,
   HEARTBEAT,
@@ -14,7 +15,6 @@ import {
   registerWorker,
   SURE_FOR_MS,
   takeOver,
-  WORKER_LOCK,
 } from "./roster.ts";
 
 /**
@@ -81,8 +81,6 @@ const ANSWER_WITHIN_MS = 4_000;
 /** What wakes the leader is gathered this long. */
 const GATHER_WAKES_MS = 20;
 const CHANNEL = "cryobridge_due";
-/** First key of the locks of {@link Membership.exclusively}. */
-const WORK_LOCK = 7_264_003;
 /**
  * A machine that is gone is noticed within 4 s, ignored where the connection is a Unix socket; and a heartbeat that a crash of
  * the database forgets does no harm.

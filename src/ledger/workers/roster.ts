@@ -1,11 +1,10 @@
 import type pg from "pg";
 import type { ServiceNews, ServiceOutage } from "../../core/service-outage.ts";
 import { inTransaction, list, run } from "../database.ts";
+import { WORKER_LOCK } from "../locks.ts";
 import { type Act, recordAudit } from "../operator/audit.ts";
 import { releaseAbandoned } from "../orders/submission.ts";
 
-/** First key of the advisory locks that show which workers live; any number of our own. The second is the worker's id. */
-export const WORKER_LOCK = 7_264_002;
 /** A worker whose lock is held but that was silent for longer than this is taken for dead: it is frozen, or cut off. */
 const LEASE_MS = 15_000;
 

@@ -2,10 +2,16 @@ import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { releaseMessages } from "../../../src/ledger/messages/release.ts";
 import { listOrders } from "../../../src/ledger/operator/views.ts";
 import { takeWaiting } from "../../../src/ledger/orders/handing-over.ts";
 import { claimBatch } from "../../../src/ledger/orders/submission.ts";
-import { decideWentBack, findLedgerEpoch, startEpoch } from "../../../src/ledger/restored/epoch.ts";
+import {
+  compareAlone,
+  decideWentBack,
+  findLedgerEpoch,
+  startEpoch,
+} from "../../../src/ledger/restored/epoch.ts";
 import { readEpochFile, writeEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
 import { enterRestored } from "../../../src/ledger/restored/restore.ts";
 import { takeResultNumber } from "../../../src/ledger/results/outcomes.ts";
@@ -50,6 +56,11 @@ describe("the epoch file", () => {
           code: "LEDGER_EPOCH_UNUSABLE",
         });
       }
+    }));
+
+  test("is compared while waiting messages are released", () =>
+    withLedger(async ({ pool }) => {
+      expect(await compareAlone(pool, () => releaseMessages(pool, () => undefined))).toEqual([]);
     }));
 
   test("that can't be written keeps calls from leaving", () =>
