@@ -5,8 +5,9 @@ import { asFailure } from "../core/failures.ts";
 import type { Logger } from "../core/logger.ts";
 import { SURFACES } from "../core/surface.ts";
 import { cancelDue } from "../jobs/cancel.ts";
-import { pruneLedger } from "../jobs/prune.ts";
 import { recheckDue } from "../jobs/reconcile/recheck.ts";
+import { forgetOld } from "../ledger/prune.ts";
+import { forgetRefills } from "../ledger/refills.ts";
 import type { ServiceClient } from "../service/client.ts";
 
 /** What is done rarely, and so in loops of their own beside the three jobs. */
@@ -25,6 +26,8 @@ export interface SideLoopDeps {
 
 const EVERY_MS = 1_000;
 const PRUNE_EVERY_MS = 3_600_000;
+/** Records that are pruned at once. */
+const PRUNE_BATCH = 1_000;
 const CANCEL_BACKOFF = { firstMs: 2_000, maxMs: 300_000 };
 
 /**
@@ -41,6 +44,7 @@ export function startSideLoops(config: Config, deps: SideLoopDeps): () => Promis
     offered: new Set(SURFACES.filter((surface) => cancel[surface] !== undefined)),
   };
   const rechecking = { pool, service, logger, settings: { correlation } };
+  let pruneAtMs = clock.monotonic();
   const stops = [
     startLoop(deps, EVERY_MS, "orders could not be cancelled at the service", async (signal) => {
       const isDone = mayCall() && (await cancelDue(cancelling, signal)) > 0;
@@ -51,14 +55,33 @@ export function startSideLoops(config: Config, deps: SideLoopDeps): () => Promis
       if (mayCall()) await recheckDue(rechecking, signal);
       return false;
     }),
-    startLoop(deps, PRUNE_EVERY_MS, "old records could not be pruned", async (signal) => {
-      if (mayPrune()) await pruneLedger(pool, config.retention, logger, signal);
+    startLoop(deps, EVERY_MS, "old records could not be pruned", async (signal) => {
+      if (!mayPrune() || clock.monotonic() < pruneAtMs) return false;
+      pruneAtMs = clock.monotonic() + PRUNE_EVERY_MS;
+      await pruneLedger(pool, config.retention, logger, signal);
       return false;
     }),
   ];
   return async () => {
     await Promise.all(stops.map((stop) => stop()));
   };
+}
+
+/** Forgets all that retention allows, a batch at a time. */
+async function pruneLedger(
+  pool: pg.Pool,
+  retention: Config["retention"],
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const pruned = await forgetOld(pool, retention, PRUNE_BATCH);
+    const most = Math.max(pruned.messages, pruned.deliveries, pruned.orders);
+    if (most > 0) logger.info(pruned, "old personal data was pruned");
+    const refills = await forgetRefills(pool, retention.ordersMs, PRUNE_BATCH);
+    if (refills > 0) logger.info({ refills }, "old refills were pruned");
+    if (Math.max(most, refills) < PRUNE_BATCH) return;
+  }
 }
 
 /**

@@ -2,16 +2,16 @@ import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import type { Order } from "../../src/core/order.ts";
 import { phi } from "../../src/core/phi.ts";
-import { pruneLedger } from "../../src/jobs/prune.ts";
 import type { MessageRecord } from "../../src/ledger/messages/record.ts";
 import { discardMessage, type ReleaseFilter, releaseMessages } from "../../src/ledger/messages/release.ts";
 import { listMessages, type StoredMessage } from "../../src/ledger/messages/views.ts";
 import { listWaitingCodes } from "../../src/ledger/messages/waiting.ts";
 import { listOrders } from "../../src/ledger/operator/views.ts";
+import { forgetOld } from "../../src/ledger/prune.ts";
 import { listOpenOutcomes } from "../../src/ledger/results/outcomes.ts";
 import { eventually } from "../support/eventually.ts";
 import { aMessage, anOrder, aRecord, commit } from "../support/orders.ts";
-import { silent, withLedger } from "../support/with-ledger.ts";
+import { withLedger } from "../support/with-ledger.ts";
 
 const ACT = { actor: "ada", reason: "sent anew" };
 
@@ -84,12 +84,7 @@ describe("a message with an unknown code", () => {
       await commit(pool, [waiting(1, "S-1"), aRecord(2, [], { verdict: "ignored" })]);
       await pool.query("update messages set received_at = now() - interval '900 days'");
       await pool.query("update outcomes set is_composed = true");
-      await pruneLedger(
-        pool,
-        { messagesMs: 86_400_000, ordersMs: 86_400_000 },
-        silent,
-        new AbortController().signal,
-      );
+      await forgetOld(pool, { messagesMs: 86_400_000, ordersMs: 86_400_000 }, 10);
       const { rows } = await pool.query(
         "select verdict, raw is not null as has_text from messages order by id",
       );
