@@ -11,7 +11,5 @@ export const WORKER_LOCK = 7_264_002;
 export const WORK_LOCK = 7_264_003;
 /** One release of waiting messages at a time: two would lock the same messages in turn. */
 export const RELEASE_LOCK = 7_264_004;
-/** One worker at a time compares the ledger with its epoch file. */
-export const EPOCH_LOCK = 7_264_005;
 /** No two orders pass the guard for one label at a time; the second key is the label's group. */
-export const LABEL_LOCK = 7_264_006;
+export const LABEL_LOCK = 7_264_005;

@@ -441,9 +441,9 @@ test("a lane of many orders costs the feeder no more than many lanes", () =>
       [id],
     );
     await pool.query("analyze orders");
-    const question = TAKE_WAITING.replace("$1", "1000")
-      .replaceAll("$2", "'{received,queued,submitting}'")
-      .replace("$3", "1");
+    const question = TAKE_WAITING.replace("$1", "1")
+      .replace("$2", "1000")
+      .replaceAll("$3", "'{received,queued,submitting}'");
     const { rows } = await pool.query(`explain (analyze, format json) ${question}`);
     const plan = JSON.stringify(rows[0]["QUERY PLAN"]);
     expect(plan).not.toContain("Anti");
@@ -465,9 +465,9 @@ test("the feeder's question is answered from its indexes among many ended orders
       [id],
     );
     await pool.query("analyze orders");
-    const question = TAKE_WAITING.replace("$1", "1000")
-      .replaceAll("$2", "'{received,queued,submitting}'")
-      .replace("$3", "1");
+    const question = TAKE_WAITING.replace("$1", "1")
+      .replace("$2", "1000")
+      .replaceAll("$3", "'{received,queued,submitting}'");
     const { rows } = await pool.query(`explain ${question}`);
     const plan = rows.map((row) => row["QUERY PLAN"]).join("\n");
     expect(plan).not.toContain("Seq Scan");

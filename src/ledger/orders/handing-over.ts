@@ -11,25 +11,30 @@ export interface Batch {
 }
 
 /**
+ * How an order is handed over: by the leader alone, since two that handed over at once could hand over two orders of a lane,
+ * and under a new batch number. $1 the worker.
+ */
+const AS_LEADER = `
+with leads as materialized (
+  select l.worker_id
+    from leader l
+   where l.is_only_row
+     and l.worker_id = $1
+     and l.until_at > now()
+     for update),
+fresh as materialized (select nextval('batches') as batch)`;
+
+/**
  * Hands over waiting orders, oldest first, one at a time in each lane (facility and subject). An order waits while an
  * earlier one of its lane is not past its submission, and while any other one, such as a later order that overtook it
  * while it was parked, is in hand or may have a call under way. One that the lab has on hold isn't handed over, and
  * holds its lane as little as a parked one. A merge also waits for the earlier merges into the subject that it does away
  * with, so that of A into B and B into C the first is reported first.
- * $1 how many, $2 text[] states in which an earlier order holds the lane, $3 the worker, which has to be the leader: two that
- * handed over at once could hand over two orders of a lane.
+ * $1 as in {@link AS_LEADER}, $2 how many, $3 text[] states in which an earlier order holds the lane.
  * The subqueries take the first row of an index so that a lane of many orders costs no more than a lane of one.
  * Indexes: orders_waiting, orders_lane.
  */
-export const TAKE_WAITING = `
-with leads as materialized (
-  select l.worker_id
-    from leader l
-   where l.is_only_row
-     and l.worker_id = $3
-     and l.until_at > now()
-     for update),
-fresh as materialized (select nextval('batches') as batch),
+export const TAKE_WAITING = `${AS_LEADER},
 due as (
   select o.id
     from orders o
@@ -44,8 +49,8 @@ due as (
            where e.lane = o.lane
              and e.id < o.id
              and e.state in ('received', 'queued', 'submitting', 'parked')
-             and e.state = any ($2)
-             and (e.held_at is null or 'parked' = any ($2))
+             and e.state = any ($3)
+             and (e.held_at is null or 'parked' = any ($3))
            order by e.id
            limit 1) is null
      and (select e.id
@@ -61,12 +66,12 @@ due as (
              and e.id < o.id
              and e.operation = 'MERGE'
              and e.state in ('received', 'queued', 'submitting', 'parked')
-             and e.state = any ($2)
-             and (e.held_at is null or 'parked' = any ($2))
+             and e.state = any ($3)
+             and (e.held_at is null or 'parked' = any ($3))
            order by e.id
            limit 1) is null)
    order by o.id
-   limit $1
+   limit $2
      for update of o skip locked)
 update orders o
    set state = 'queued',
@@ -77,19 +82,11 @@ update orders o
 returning o.id, o.batch`;
 
 /**
- * Hands over orders whose lost call is to be looked for, one at a time in each lane: the earliest of those that may have
- * a call under way, so that two of them never take each other's request for their own. $1 how many, $2 the worker, which has to
- * be the leader. Index: orders_in_hand.
+ * Hands over orders that are to be reconciled, one at a time in each lane: the earliest of those that may have
+ * a call under way, so that two of them never take each other's request for their own.
+ * $1 as in {@link AS_LEADER}, $2 how many. Index: orders_in_hand.
  */
-const TAKE_UNRECONCILED = `
-with leads as materialized (
-  select l.worker_id
-    from leader l
-   where l.is_only_row
-     and l.worker_id = $2
-     and l.until_at > now()
-     for update),
-fresh as materialized (select nextval('batches') as batch),
+const TAKE_UNRECONCILED = `${AS_LEADER},
 due as (
   select o.id
     from orders o
@@ -109,7 +106,7 @@ due as (
            order by e.id
            limit 1) is null
    order by o.next_at
-   limit $1
+   limit $2
      for update of o skip locked)
 update orders o
    set batch = fresh.batch,
@@ -159,15 +156,15 @@ export async function takeWaiting(
   options: { readonly leader: number; readonly limit: number; readonly doesParkedBlock: boolean },
 ): Promise<Batch | undefined> {
   const { leader, limit, doesParkedBlock } = options;
-  return toBatch(await run<HandedOver>(pool, TAKE_WAITING, [limit, statesThatHold(doesParkedBlock), leader]));
+  return toBatch(await run<HandedOver>(pool, TAKE_WAITING, [leader, limit, statesThatHold(doesParkedBlock)]));
 }
 
-/** Hands over orders whose lost call is due to be looked for; they stay as they are until a worker takes them. */
+/** Hands over orders that are due to be reconciled; they stay as they are until a worker takes them. */
 export async function takeUnreconciled(
   pool: pg.Pool,
   { leader, limit }: { readonly leader: number; readonly limit: number },
 ): Promise<Batch | undefined> {
-  return toBatch(await run<HandedOver>(pool, TAKE_UNRECONCILED, [limit, leader]));
+  return toBatch(await run<HandedOver>(pool, TAKE_UNRECONCILED, [leader, limit]));
 }
 
 /** How many orders are queued right now. */

@@ -1,7 +1,6 @@
 import type pg from "pg";
 import { Failure } from "../../core/failures.ts";
 import { inTransaction, list, type Queryable } from "../database.ts";
-import { EPOCH_LOCK } from "../locks.ts";
 import { type EpochRecord, writeEpochFile } from "./epoch-file.ts";
 
 /**
