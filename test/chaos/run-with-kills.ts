@@ -6,6 +6,7 @@ import type { Simulator } from "../../src/simulator/simulator.ts";
 import type { Account } from "../support/account.ts";
 import { planLoad, seedRetrievals } from "../support/lab-load.ts";
 import { withChildSite } from "../support/with-child-site.ts";
+import { slowService } from "./slow-service.ts";
 
 /** A run in which the daemon is killed again and again while orders are under way. */
 export interface KillPlan {
@@ -38,14 +39,6 @@ const SINCE_CREATION_MS: Spread = [0, 400];
 /** When nothing is left to create, the kill hits what else is under way. */
 const CREATION_WITHIN_MS = 8_000;
 
-/** A service that is slow to answer keeps calls in the dangerous moment, executed and not yet known, for longer. */
-const SLOW_ANSWERS: FaultRule = {
-  name: "slow answer",
-  method: "POST",
-  path: "/api/**",
-  answerAfterMs: [50, 700],
-};
-
 /**
  * Drops the load in as many parts as there are kills, so that each kill meets fresh orders and old ones, kills the
  * daemon without warning at moments that the seed chooses, starts it again each time, and lets it end its work.
@@ -53,12 +46,7 @@ const SLOW_ANSWERS: FaultRule = {
 export async function runWithKills(plan: KillPlan): Promise<KillReport> {
   const random = createRandom(plan.seed);
   const load = planLoad(plan.seed, plan.orders);
-  const simulator = {
-    seed: plan.seed,
-    staff: { reviewAfterMs: [100, 4_000] },
-    device: { startAfterMs: [50, 1_000], runMs: [100, 3_000] },
-    faults: [...(plan.faults ?? []), SLOW_ANSWERS],
-  } as const;
+  const simulator = slowService(plan);
   const service = { maxRequestsPerSecond: 60, surface: plan.surface ?? "request" };
   return await withChildSite({ simulator, service }, async (site) => {
     seedRetrievals(site.simulator, load);

@@ -7,6 +7,7 @@ import type { ClusterDaemon } from "../cluster/daemon.ts";
 import type { Account } from "../support/account.ts";
 import type { CuttableLink } from "../support/cuttable-link.ts";
 import { planLoad, seedRetrievals } from "../support/lab-load.ts";
+import { slowService } from "./slow-service.ts";
 
 /** A run in which several daemons share the work, and bad things happen to them one after the other. */
 export interface WorkersPlan {
@@ -34,13 +35,6 @@ export interface WorkersReport {
   readonly recoveryMs: number;
 }
 
-/** Calls that are executed and not answered yet are the dangerous ones: a slow service has more of them. */
-const SLOW_ANSWERS: FaultRule = {
-  name: "slow answer",
-  method: "POST",
-  path: "/api/**",
-  answerAfterMs: [50, 700],
-};
 const BETWEEN_BLOWS_MS: Spread = [200, 2_500];
 /** Some are shorter than the lease of 15 s, some longer. */
 const FROZEN_MS: Spread = [1_000, 22_000];
@@ -51,12 +45,7 @@ const DOWN_MS: Spread = [0, 3_000];
 export async function runWithWorkers(plan: WorkersPlan): Promise<WorkersReport> {
   const random = createRandom(plan.seed);
   const load = planLoad(plan.seed, plan.orders);
-  const simulator = {
-    seed: plan.seed,
-    staff: { reviewAfterMs: [100, 4_000] },
-    device: { startAfterMs: [50, 1_000], runMs: [100, 3_000] },
-    faults: [...(plan.faults ?? []), SLOW_ANSWERS],
-  } as const;
+  const simulator = slowService(plan);
   const service = {
     timeout: "1s",
     maxRequestsPerSecond: 120,
