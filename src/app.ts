@@ -405,7 +405,14 @@ async function runJobs(context: Context, parts: JobParts): Promise<void> {
     },
   };
   const { polling, concurrency } = config.service;
-  const track: TrackDeps = { ...common, service: service.following, polling, concurrency, wayOf };
+  const track: TrackDeps = {
+    ...common,
+    service: service.following,
+    worker: membership,
+    polling,
+    concurrency,
+    wayOf,
+  };
   const deliver: Omit<DeliverDeps, "mayDeliver"> = {
     ...common,
     backoff,

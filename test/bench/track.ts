@@ -59,7 +59,7 @@ export async function benchTrack(count: number): Promise<BenchReport> {
       const endsAt = performance.now() + INTERVAL_MS;
       while (performance.now() < endsAt) {
         for (const facilityId of await findDueFacilities(pool)) {
-          await trackFacility(facilityId, { ...deps, wayOf: byRequest }, signal);
+          await trackFacility(facilityId, { ...deps, wayOf: byRequest, worker: { isSure: true } }, signal);
         }
         await systemClock.sleep(pollPauseMs(polling));
       }

@@ -45,6 +45,7 @@ async function withLab<T>(
       polling,
       concurrency: 2,
       wayOf,
+      worker: { isSure: true },
     };
     const track = async () => {
       await pool.query("update orders set next_at = now()");

@@ -1,8 +1,10 @@
 import type pg from "pg";
 import { describe, expect, test } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
+import { phi } from "../../src/core/phi.ts";
 import { type TrackDeps, trackFacility } from "../../src/jobs/track/track.ts";
 import { findOrders, listEvents } from "../../src/ledger/operator/views.ts";
+import { retryOrder } from "../../src/ledger/orders/acts.ts";
 import { changeOrders } from "../../src/ledger/orders/change.ts";
 import { createServiceClient, type ServiceClient } from "../../src/service/client.ts";
 import { createSimulator, type Simulator } from "../../src/simulator/simulator.ts";
@@ -10,12 +12,15 @@ import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { byRequest } from "../support/ways.ts";
 import { silent, withLedger } from "../support/with-ledger.ts";
 
+const never = new AbortController().signal;
+
 const POLLING = { firstMs: 60_000, maxMs: 900_000, factor: 1.5 };
 
 interface Lab {
   readonly pool: pg.Pool;
   readonly simulator: Simulator;
   readonly service: ServiceClient;
+  readonly deps: TrackDeps;
   track(signal?: AbortSignal): Promise<void>;
 }
 
@@ -34,12 +39,14 @@ async function withLab<T>(run: (lab: Lab) => Promise<T>): Promise<T> {
       polling: POLLING,
       concurrency: 2,
       wayOf: byRequest,
+      worker: { isSure: true },
     };
     try {
       return await run({
         pool,
         simulator,
         service,
+        deps: track,
         track: (signal = new AbortController().signal) => trackFacility(12, track, signal),
       });
     } finally {
@@ -95,7 +102,27 @@ const link = (pool: pg.Pool, orderId: number, requestId: number) =>
     },
   ]);
 
+/** The service with something that happens whenever procedures have been read, before anybody hears of them. */
+function withLateProcedures(service: ServiceClient, meanwhile: () => Promise<unknown>): ServiceClient {
+  return new Proxy(service, {
+    get: (target, name) => {
+      if (name !== "readProcedures") return Reflect.get(target, name);
+      return async (...given: Parameters<ServiceClient["readProcedures"]>) => {
+        const read = await target.readProcedures(...given);
+        await meanwhile();
+        return read;
+      };
+    },
+  });
+}
+
 const due = (pool: pg.Pool) => pool.query("update orders set next_at = now()");
+
+/** How often the lab was sent that an order failed. */
+async function countFailed(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query("select from outcomes where payload->'order'->>'state' = 'failed'");
+  return rows.length;
+}
 
 async function theOrder(pool: pg.Pool) {
   const [order] = await findOrders(pool, "A-1");
@@ -192,6 +219,7 @@ describe("following orders", () => {
         polling: POLLING,
         concurrency: 1,
         wayOf: byRequest,
+        worker: { isSure: true },
       };
       await trackFacility(12, deps, new AbortController().signal);
       expect(recorded.indexOf("A-2")).toBeLessThan(40);
@@ -236,6 +264,7 @@ describe("following orders", () => {
         polling: POLLING,
         concurrency: 1,
         wayOf: byRequest,
+        worker: { isSure: true },
       };
       await trackFacility(12, deps, new AbortController().signal);
       await fresh.close();
@@ -259,6 +288,52 @@ describe("following orders", () => {
         locatingSince: expect.any(Date),
       });
       expect((await listEvents(lab.pool, orderId)).map((event) => event.kind)).toContain("locating");
+    }));
+
+  test("records nothing for a request that a retry led to of what was read of the one before", () =>
+    withLab(async (lab) => {
+      const { pool, simulator, service, deps } = lab;
+      const { orderId, requestId } = await submitted(lab);
+      const { id } = simulator.control.acceptRequest(requestId);
+      simulator.control.startProcedure(id);
+      simulator.control.failProcedure(id);
+      const { requestId: second } = await service.createRequest(
+        {
+          type: "STORE",
+          facilityId: 12,
+          subjectCode: phi("SUBJ-1"),
+          containers: [{ label: "V-1", description: "vial" }],
+        },
+        never,
+      );
+      const late = withLateProcedures(service, async () => {
+        // Another worker records it, and a person has the order sent again.
+        await lab.track();
+        expect((await theOrder(pool)).state).toBe("failed");
+        await retryOrder(pool, { id: orderId }, { actor: "ada", reason: "" });
+        await link(pool, orderId, second);
+      });
+      await trackFacility(12, { ...deps, service: late }, never);
+      expect(await theOrder(pool)).toMatchObject({
+        state: "submitted",
+        requestId: second,
+        failure: undefined,
+      });
+      expect(await countFailed(pool)).toBe(1);
+    }));
+
+  test("records nothing while another worker may have taken over", () =>
+    withLab(async (lab) => {
+      const { requestId } = await submitted(lab);
+      const { id } = lab.simulator.control.acceptRequest(requestId);
+      const worker = { isSure: true };
+      const late = withLateProcedures(lab.service, async () => {
+        worker.isSure = false;
+      });
+      await trackFacility(12, { ...lab.deps, service: late, worker }, never);
+      expect(await theOrder(lab.pool)).toMatchObject({ state: "submitted", pollIntervalMs: undefined });
+      await lab.track();
+      expect(await theOrder(lab.pool)).toMatchObject({ state: "accepted", procedureId: id });
     }));
 
   test("asks nothing once it is told to stop", () =>

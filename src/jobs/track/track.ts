@@ -4,8 +4,9 @@ import { groupCommit } from "../../core/group-commit.ts";
 import type { Logger } from "../../core/logger.ts";
 import type { FacilityWay } from "../../core/surface.ts";
 import { changeOrders, type OrderChange } from "../../ledger/orders/change.ts";
-import type { LedgerOrder } from "../../ledger/orders/row.ts";
+import { type LedgerOrder, linkOf } from "../../ledger/orders/row.ts";
 import { findDueTracked, postponeTracked, postponeUnread } from "../../ledger/orders/tracking.ts";
+import type { Membership } from "../../ledger/workers/membership.ts";
 import type { ServiceCalls } from "../../service/client.ts";
 import type { BatchRead } from "../../service/lists/batch-reader.ts";
 import { describeUnlocated, type LocationLook, type Look, lookForLocations } from "./locate.ts";
@@ -41,6 +42,8 @@ export interface TrackDeps {
   readonly service: ServiceCalls;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** This worker: while it is not sure, another one may have recorded newer news, so it records none. */
+  readonly worker: Pick<Membership, "isSure">;
   readonly polling: Polling;
   /** How many containers are looked up at once when orders complete. */
   readonly concurrency: number;
@@ -86,6 +89,7 @@ async function trackBatch(
 ): Promise<{ readonly found: number; readonly isWhole: boolean }> {
   const news = await readNews(facilityId, due, deps, signal);
   reportUnread(facilityId, news.reads, deps.logger);
+  if (!deps.worker.isSure) return { found: 0, isWhole: false };
   const quiet: { orderId: number; intervalMs: number }[] = [];
   const unread: number[] = [];
   const changes: OrderChange[] = [];
@@ -105,7 +109,7 @@ async function trackBatch(
   await changeOrders(deps.pool, changes);
   const record = groupCommit(
     async (ended: readonly OrderChange[]) => {
-      await changeOrders(deps.pool, ended);
+      if (deps.worker.isSure) await changeOrders(deps.pool, ended);
       return ended.map(() => undefined);
     },
     { items: COMPLETED_BATCH, bytes: Number.POSITIVE_INFINITY },
@@ -148,13 +152,16 @@ function isNews(order: LedgerOrder, tracked: Tracked): boolean {
   );
 }
 
+/** Somebody may have acted on the order since it was read. */
+function sinceRead(order: LedgerOrder): Pick<OrderChange, "orderId" | "from" | "about"> {
+  return { orderId: order.id, from: [order.state], about: linkOf(order) };
+}
+
 function toChange(order: LedgerOrder, tracked: Tracked, polling: Polling): OrderChange {
   const pollIntervalMs = nextPollMs(order.pollIntervalMs, true, polling);
   const detail = { status: tracked.remoteStatus, procedureId: tracked.procedureId, ...tracked.reason };
   return {
-    orderId: order.id,
-    // Somebody may have acted on the order since it was read.
-    from: [order.state],
+    ...sinceRead(order),
     to: tracked.to,
     failure: tracked.reason,
     answer: tracked.answer,
@@ -184,7 +191,7 @@ function completionChange(
   deps: TrackDeps,
 ): OrderChange {
   const { containers, unlocated, next } = look;
-  if (next === "go_on") return { orderId: order.id, from: [order.state], containers, nextInMs: 0 };
+  if (next === "go_on") return { ...sinceRead(order), containers, nextInMs: 0 };
   const since = order.locatingSince;
   const isLongAgo = since !== undefined && deps.clock.now() - since.getTime() > MISSING_TOO_LONG_MS;
   if (next === "report" || isLongAgo) {
@@ -195,8 +202,7 @@ function completionChange(
     return { ...change, containers, event };
   }
   return {
-    orderId: order.id,
-    from: [order.state],
+    ...sinceRead(order),
     containers,
     attempts: next === "look_again" ? order.attempts + 1 : undefined,
     isMissing: false,
@@ -215,8 +221,7 @@ function missing(order: LedgerOrder, polling: Polling, nowMs: number): OrderChan
   if (isTooLong) {
     const failure = { code: "REQUEST_GONE", text } as const;
     return {
-      orderId: order.id,
-      from: [order.state],
+      ...sinceRead(order),
       to: "parked",
       failure,
       event: { kind: "parked", detail: failure },
@@ -224,8 +229,7 @@ function missing(order: LedgerOrder, polling: Polling, nowMs: number): OrderChan
     };
   }
   return {
-    orderId: order.id,
-    from: [order.state],
+    ...sinceRead(order),
     isMissing: true,
     pollIntervalMs,
     nextInMs: pollIntervalMs,

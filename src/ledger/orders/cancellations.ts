@@ -180,7 +180,7 @@ export async function postponeCancel(
  */
 export async function recordCancelled(
   pool: pg.Pool,
-  { orderId }: Pick<DueCancel, "orderId">,
+  { orderId, surface, serviceId }: Pick<DueCancel, "orderId" | "surface" | "serviceId">,
   remoteStatus: string | undefined,
 ): Promise<void> {
   const text = "cancelled at the storage service, as asked";
@@ -192,6 +192,7 @@ export async function recordCancelled(
     {
       orderId,
       from: TRACKED_STATES,
+      about: surface === "request" ? { surface, requestId: serviceId } : { surface, procedureId: serviceId },
       to: "cancelled",
       failure,
       remoteStatus,

@@ -28,6 +28,11 @@ export interface OrderChange {
   readonly fence?: number | undefined;
   /** Refused unless the order is in one of these states; by default, those from which it may move to `to`. */
   readonly from?: readonly OrderState[] | undefined;
+  /**
+   * Refused unless this is what the service has made of the order: news of a request that failed must not be recorded for
+   * the one that a person's retry has led to since.
+   */
+  readonly about?: ServiceLink | undefined;
   readonly to?: OrderState | undefined;
   /** Why; `null` forgets an earlier failure. */
   readonly failure?: { readonly code: FailureCode; readonly text: string } | null | undefined;
@@ -138,10 +143,13 @@ update orders o
          "failedChecks" integer, "isReleased" boolean, "isTakenBack" boolean, "isHeld" boolean,
          "isIntentCleared" boolean, "isIntentReopened" boolean, "isRepostApproved" boolean, "isRefused" boolean,
          "isUnsent" boolean, "isMissing" boolean, "isLocating" boolean, "isRechecked" boolean,
-         "recheckInMs" double precision, "isCompared" boolean)
+         "recheckInMs" double precision, "isCompared" boolean, about jsonb)
  where o.id = x."orderId"
    and (x.fence is null or o.fence = x.fence)
    and (x."from" is null or o.state = any (x."from"))
+   and (x.about is null
+        or o.request_id = (x.about->>'requestId')::bigint
+        or (o.surface = 'external' and o.procedure_id = (x.about->>'procedureId')::bigint))
 returning o.id`;
 
 /** What became known of containers; $1 is a JSON array of {order_id, position, container_id, location, forgets}. Index: the primary key. */

@@ -300,12 +300,20 @@ describe("a request to cancel an order that the service has", () => {
             isReported: true,
           },
         ]),
-        recordCancelled(pool, { orderId }, "CANCELLED"),
+        recordCancelled(pool, { orderId, surface: "request", serviceId: 5 }, "CANCELLED"),
       ]);
       expect((await only(pool)).state).toBe("cancelled");
       expect(await answers(pool)).toEqual([["CR"]]);
       const ends = (await reportedKinds(pool)).filter((kind) => kind === "changed cancelled");
       expect(ends).toHaveLength(1);
+    }));
+
+  test("is not granted by what the service shows of a former request of the order", () =>
+    withLedger(async ({ pool }) => {
+      const orderId = await orderedAndSubmitted(pool);
+      await recordCancelled(pool, { orderId, surface: "request", serviceId: 4 }, "CANCELLED");
+      await recordCancelled(pool, { orderId, surface: "external", serviceId: 5 }, "CANCELLED");
+      expect((await only(pool)).state).toBe("submitted");
     }));
 
   test("comes too late when the order is completed first, and a person gets one task", () =>
