@@ -23,7 +23,7 @@ import { createMapper, type Mapper } from "../mapping/inbound/mapper.ts";
 import { type CsvProfile, type Hl7Profile, isReported, type Profile } from "../mapping/profile/profile.ts";
 import { ANSWERS } from "../mapping/profile/results-schema.ts";
 
-export interface ConnectorDeps {
+interface ConnectorDeps {
   readonly intake: Intake;
   /** Absent where no files are archived. */
   readonly archiveWatch?: ArchiveWatch | undefined;
@@ -204,7 +204,7 @@ function readingOf(
 }
 
 /** Called when a lab system answered a result with an error though it had acknowledged it before. Must not throw. */
-export type TakenBack = (connector: string, fileName: string, answer: string) => void;
+type TakenBack = (connector: string, fileName: string, answer: string) => void;
 
 /** Opens a task for each result that a lab takes back. One that can't be kept now is in the log. */
 export function keepTakenBack(pool: pg.Pool, logger: Logger): TakenBack {

@@ -30,7 +30,7 @@ import { readOrphaned } from "./orphaned.ts";
 import { refillOverviewOf } from "./refills.ts";
 import { openService } from "./service.ts";
 
-export interface OpenConsoleDeps {
+interface OpenConsoleDeps {
   readonly version: string;
   readonly logger: Logger;
   readonly clock: Clock;

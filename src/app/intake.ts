@@ -16,7 +16,7 @@ import { findInstanceCode } from "../ledger/migrate.ts";
 import type { Profile } from "../mapping/profile/profile.ts";
 import { charsetOf, createMappers, profileOf } from "./connectors.ts";
 
-export interface IntakeParts {
+interface IntakeParts {
   readonly pool: pg.Pool;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -21,7 +21,7 @@ export interface OpenLedger {
   close(): Promise<void>;
 }
 
-export interface OpenLedgerOptions {
+interface OpenLedgerOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** The daemon keeps the embedded server alive; a command only joins it. */
@@ -90,7 +90,7 @@ async function atMost(ms: number, work: Promise<void>, clock: Clock): Promise<vo
 const PAUSE_MS = 500;
 
 /** A queue backend and what has to be ended after the queues are closed. */
-export interface OpenBackend {
+interface OpenBackend {
   readonly backend: QueueBackend;
   readonly close: () => Promise<void>;
 }

@@ -11,7 +11,7 @@ import { forgetRefills } from "../ledger/refills.ts";
 import type { ServiceClient } from "../service/client.ts";
 
 /** What is done rarely, and so in loops of their own beside the three jobs. */
-export interface SideLoopDeps {
+interface SideLoopDeps {
   readonly pool: pg.Pool;
   readonly service: ServiceClient;
   readonly clock: Clock;

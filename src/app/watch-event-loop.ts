@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 250;
 const REPORTED_FOR_MS = 60_000;
 
 /** Watches whether the event loop goes round. */
-export interface EventLoopWatch {
+interface EventLoopWatch {
   /** That it stood lately, for people; empty when it didn't. */
   troubles(): string[];
   stop(): void;

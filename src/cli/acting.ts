@@ -34,7 +34,7 @@ export interface ActOptions {
 }
 
 /** What is done to records, and what it is called: `["Retry", "order"]` asks `Retry 2 orders (o1, o2)?`. */
-export interface Acting<Row> {
+interface Acting<Row> {
   /** Asked before more than one; absent where nobody is asked. */
   readonly ask?: readonly [verb: string, noun: string];
   readonly yes?: boolean | undefined;

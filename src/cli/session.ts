@@ -9,7 +9,7 @@ import type { ExitStatus } from "./exit-status.ts";
 import type { Io } from "./io.ts";
 
 /** The options that every command takes. */
-export interface GlobalOptions {
+interface GlobalOptions {
   readonly config?: string;
   readonly json?: boolean;
   readonly showPhi?: boolean;

@@ -51,7 +51,7 @@ export interface Config<P = unknown> {
 
 type FileService = FileConfig["service"];
 
-export interface ServiceConfig
+interface ServiceConfig
   extends Omit<
     FileService,
     | "auth"
@@ -95,14 +95,14 @@ export type AuthConfig =
   | { readonly kind: "apiToken"; readonly apiToken: Secret };
 
 /** The folders of a drop connector, absolute. */
-export type ConnectorDirectories = Readonly<Record<DirectoryRole, string>>;
+type ConnectorDirectories = Readonly<Record<DirectoryRole, string>>;
 
 /** `work` holds files between being claimed and being archived. */
 export const DIRECTORY_ROLES = ["in", "out", "archive", "error", "work"] as const;
 export type DirectoryRole = (typeof DIRECTORY_ROLES)[number];
 
 /** The connectors that exchange files. */
-export type FolderConnectorConfig = Exclude<ConnectorConfig, { readonly type: "mllp" }>;
+type FolderConnectorConfig = Exclude<ConnectorConfig, { readonly type: "mllp" }>;
 
 /** Whether a connector exchanges files. */
 export function isFolderConnector(connector: ConnectorConfig): connector is FolderConnectorConfig {
@@ -130,7 +130,7 @@ export type ConnectorConfig =
   | (DropConnectorConfig & { readonly type: "csv-drop"; readonly resultsEveryMs: number })
   | MllpConnectorConfig;
 
-export type QueueConfig = FileConfig["queue"];
+type QueueConfig = FileConfig["queue"];
 
 /** The folders of a drop connector, absolute. Also used before validation, hence the loose input. */
 export function connectorDirectories(

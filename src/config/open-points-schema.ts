@@ -19,7 +19,7 @@ export const listEnvelopeSchema = envelope
   );
 
 /** The service's lists, by the names that the configuration has for them. */
-export const LIST_NAMES = [
+const LIST_NAMES = [
   "subjects",
   "requests",
   "procedures",

@@ -47,7 +47,7 @@ export function isConfigFailure(error: unknown): error is ConfigFailure {
 }
 
 /** `connectors[1].type`; keys that are no plain word stand in quotes: `facilities["NORTH 1"]`. */
-export function formatPath(path: Path): string {
+function formatPath(path: Path): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === "number") return `${text}[${part}]`;
     if (!/^[A-Za-z_][\w-]*$/.test(part)) return `${text}[${JSON.stringify(part)}]`;
@@ -55,6 +55,6 @@ export function formatPath(path: Path): string {
   }, "");
 }
 
-export function compareText(a: string, b: string): number {
+function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

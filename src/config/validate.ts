@@ -5,7 +5,7 @@ import type { Source } from "./source.ts";
 import { type Leaf, leafIssues, wordsFor } from "./words.ts";
 
 /** What a value of the file became: the schema's output, or the mistakes in it. */
-export type Validation<T> =
+type Validation<T> =
   | { readonly isValid: true; readonly value: T }
   | { readonly isValid: false; readonly problems: readonly ConfigProblem[] };
 

@@ -12,7 +12,7 @@ import type { KeptAnswer } from "./kept-answer.ts";
  * - `permanent`: it will be refused every time; a person must change something.
  * - `ambiguous`: it may have happened; the service is asked before anything is sent again.
  */
-export type FailureClass = "transient" | "permanent" | "ambiguous";
+type FailureClass = "transient" | "permanent" | "ambiguous";
 
 /** What the registry says of a failure. */
 interface FailureEntry {
@@ -52,7 +52,7 @@ export function isNumberTaken(problems: readonly Pick<Problem, "code">[]): boole
   return problems.some(({ code }) => NUMBER_FAILURES.has(code));
 }
 
-export interface FailureDetails {
+interface FailureDetails {
   /** The place and the rule ("PID-3.1 is empty"), never a patient's value. */
   readonly message: string;
   /** Where in a message, as problems name it (`SAC[2]`), for those who answer it. */

@@ -18,7 +18,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Why a file is not read, in words that follow its name and a colon. */
-export interface UnreadableFile {
+interface UnreadableFile {
   readonly problem: string;
   readonly isMissing: boolean;
 }

@@ -55,7 +55,7 @@ export interface ControlFacts {
 export type ControlAct = "cancel" | "hold" | "release" | "change";
 
 /** What follows a request. */
-export type ControlDecision =
+type ControlDecision =
   /** Nothing was sent of the order: what is asked for is done here. */
   | { readonly kind: "act"; readonly act: ControlAct }
   /** A cancellation: a call may be under way, or a person looks into what it did. Decided once that is known. */
@@ -68,7 +68,7 @@ export type ControlDecision =
   | { readonly kind: "unable"; readonly refusal: ControlRefusal };
 
 /** A control that would change something. */
-export type ChangingControl = Exclude<Control, "status">;
+type ChangingControl = Exclude<Control, "status">;
 
 export const ACT_BY_CONTROL = {
   cancel: "cancel",

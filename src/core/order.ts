@@ -5,7 +5,7 @@ import type { Phi } from "./phi.ts";
  * What an order asks for. STORE and RETRIEVAL become procedure requests; REGISTER only makes the subject known. UPDATE
  * and MERGE are the lab's news about a subject: what the service has is compared with them, and never changed.
  */
-export const OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER", "UPDATE", "MERGE"] as const;
+const OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER", "UPDATE", "MERGE"] as const;
 export type Operation = (typeof OPERATIONS)[number];
 
 /** Whether it moves containers; the others are about a subject alone. */

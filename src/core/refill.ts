@@ -7,7 +7,7 @@ export const REFILL_STATUSES = [
   "CANCELLED",
   "FAILED",
 ] as const;
-export type RefillStatus = (typeof REFILL_STATUSES)[number];
+type RefillStatus = (typeof REFILL_STATUSES)[number];
 
 /** Statuses that a refill never leaves. */
 const ENDED_REFILL = ["COMPLETED", "CANCELLED", "FAILED"] as const satisfies readonly RefillStatus[];

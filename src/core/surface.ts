@@ -10,7 +10,7 @@ export type Surface = (typeof SURFACES)[number];
  * missing. `look`: looked up only. `none`: nothing, so that nobody compares names and birth dates.
  */
 export const SUBJECT_MODES = ["register", "look", "none"] as const;
-export type SubjectMode = (typeof SUBJECT_MODES)[number];
+type SubjectMode = (typeof SUBJECT_MODES)[number];
 
 /** How the orders of one facility go to the service. */
 export interface FacilityWay {

@@ -6,7 +6,7 @@
  * - `changing`: it is written to again and again.
  * - `folder`: a folder, in which nobody looks, with a name that says "not done" or without a marker.
  */
-export const UNTAKEN_REASONS = ["name", "marker", "lone_marker", "changing", "folder"] as const;
+const UNTAKEN_REASONS = ["name", "marker", "lone_marker", "changing", "folder"] as const;
 export type UntakenReason = (typeof UNTAKEN_REASONS)[number];
 
 /** Files that a drop folder does not take, for one reason, and for longer than the site lets pass. No names: they may be a patient's. */

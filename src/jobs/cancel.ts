@@ -22,7 +22,7 @@ import { planCheck } from "./reconcile/reconcile.ts";
 import type { ReconcileTimes } from "./submit/deps.ts";
 
 /** What the cancel job is given. */
-export interface CancelDeps {
+interface CancelDeps {
   readonly pool: pg.Pool;
   readonly service: Pick<ServiceClient, "cancelAtService" | "lookForCancel">;
   readonly clock: Clock;
@@ -148,7 +148,7 @@ async function look(
 const MOST_CALLS_WITHOUT_EFFECT = 3;
 
 /** What a cancel call that failed means. */
-export type AfterCall =
+type AfterCall =
   /** Nothing was done: once more, later. */
   | { readonly kind: "again"; readonly nextInMs: number }
   /** It may have been done, or was refused for good: look how the order stands. */
@@ -189,7 +189,7 @@ export interface UncancelledLook extends Pick<DueCancel, "unanswered" | "failure
 }
 
 /** What follows a look that did not find the order cancelled. */
-export type AfterLook =
+type AfterLook =
   | { readonly kind: "checkAgain"; readonly nextInMs: number }
   | { readonly kind: "callAgain" }
   /** A call of ours took the request away: it is cancelled as much as one that the service shows so. */

@@ -42,7 +42,7 @@ export interface QueueRisk {
 }
 
 /** An open connection to where BullMQ keeps its jobs, for its queues and workers. */
-export interface QueuePlace {
+interface QueuePlace {
   /** What BullMQ's classes are constructed with. */
   readonly options: Readonly<Record<string, unknown>>;
   readonly backend: unknown;

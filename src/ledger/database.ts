@@ -15,7 +15,7 @@ export interface DatabaseConnection {
   readonly application_name?: string;
 }
 
-export interface PoolSettings {
+interface PoolSettings {
   readonly connection: DatabaseConnection;
   /** First schema of the search path: `cryobridge` for the ledger, `bullmq` for the queue. */
   readonly schema: string;
@@ -43,7 +43,7 @@ const TIMEOUTS = "-c statement_timeout=120s -c lock_timeout=60s -c idle_in_trans
  * The server checks whether we are still there: a session whose connection broke unnoticed, and what it has locked, is over
  * after some 75 s and not after the two hours of the system. Ignored where the connection is a Unix socket.
  */
-export const LIVENESS = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=5";
+const LIVENESS = "-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=5";
 /**
  * All of our statements are short. But where the planner knows a table little yet, it takes the recursive ones for endless, and
  * a server that compiles what costs much (`jit`, on by default) then does so each time, for a second or two.
@@ -272,7 +272,7 @@ export type WithNulls<T> = {
 };
 
 /** A row's type with undefined where the database has null. */
-export type WithoutNulls<Row> = {
+type WithoutNulls<Row> = {
   readonly [Key in keyof Row]: null extends Row[Key] ? Exclude<Row[Key], null> | undefined : Row[Key];
 };
 

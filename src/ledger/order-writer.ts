@@ -15,7 +15,7 @@ interface Step {
 }
 
 /** What became of an intent. */
-export type IntentResult =
+type IntentResult =
   /** It is on disk, since `at` by the database's clock, and a copy of the ledger without it would be known: the call may leave. */
   | { readonly kind: "recorded"; readonly at: Date }
   /** The order is no longer this worker's. Nothing may be sent. */

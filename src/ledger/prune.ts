@@ -86,7 +86,7 @@ delete from workers
                limit $2)`;
 
 /** What one round of forgetting did. */
-export interface Pruned {
+interface Pruned {
   readonly messages: number;
   readonly deliveries: number;
   readonly orders: number;

@@ -54,7 +54,7 @@ export interface RefillChange {
 }
 
 /** Which refills to list; all conditions hold together. */
-export interface RefillFilter {
+interface RefillFilter {
   readonly facilityId?: number | undefined;
   /** Changed since. */
   readonly since?: Date | undefined;

@@ -48,7 +48,7 @@ export function readProcedures(
 }
 
 /** Procedures of the external surface of one facility and type. */
-export interface ExternalBatch {
+interface ExternalBatch {
   readonly facilityId: number;
   readonly type: "STORE" | "RETRIEVAL";
   readonly ids: readonly number[];

@@ -51,7 +51,7 @@ export interface RefillHints {
 }
 
 /** What a reading found. */
-export interface RefillReading {
+interface RefillReading {
   /** The status of an entry that shows none is `NO_STATUS`. */
   readonly refills: readonly Refill[];
   readonly pages: number;

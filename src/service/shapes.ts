@@ -238,7 +238,7 @@ export function parseLocation(raw: RawObject): ContainerLocation {
 }
 
 /** The location that an entry carries; undefined when it shows no place, since a time alone is none. */
-export function findLocation(raw: RawObject): ContainerLocation | undefined {
+function findLocation(raw: RawObject): ContainerLocation | undefined {
   const location = parseLocation(raw);
   return isPlace(location) ? location : undefined;
 }

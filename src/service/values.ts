@@ -33,7 +33,7 @@ const SENSELESS = /[^\P{Cc}\t\n\r\x7f-\x9f]/gu;
  * A text as JSON may hold it, made fit for a database, which takes neither NUL nor half a surrogate pair. Such
  * characters become U+FFFD and are not dropped: a damaged code, label or status must never turn into another one.
  */
-export function keepableText(text: string): string {
+function keepableText(text: string): string {
   return text.toWellFormed().replace(SENSELESS, "\ufffd");
 }
 
@@ -87,7 +87,7 @@ export function normalizeStatus(text: string, words: ServiceWords = NO_WORDS): s
 }
 
 /** Stands for a status or type that is no word but a text: nobody knows what it says of whom. */
-export const NO_WORD = "(not a word)";
+const NO_WORD = "(not a word)";
 
 /** A word that nobody knows, in upper case, where it looks like one: it is kept and shown to anybody. */
 function plainWord(text: string): string {
@@ -169,7 +169,7 @@ export function theirStatusWords(status: string, words: ServiceWords): readonly 
 }
 
 /** A word in upper case with underscores between its parts: `IN_PROGRESS` from `in progress` or `In-Progress`. */
-export function upperWord(text: string): string {
+function upperWord(text: string): string {
   return text
     .trim()
     .toUpperCase()

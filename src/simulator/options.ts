@@ -152,7 +152,7 @@ export interface Settings {
 }
 
 /** The options with every default filled in. */
-export interface ResolvedOptions {
+interface ResolvedOptions {
   readonly clock: Clock;
   readonly seed: number;
   readonly firstId: number;

@@ -19,7 +19,7 @@ export interface Creation {
 }
 
 /** What came for one order: the same type, facility, subject and labels or ids. */
-export interface OrderTally {
+interface OrderTally {
   /** `STORE 12 S-001 V1,V2`: type, facility, subject code, labels or ids in order of the alphabet. */
   readonly key: string;
   readonly type: OrderType;
@@ -41,7 +41,7 @@ export interface OrderTally {
   readonly calls: Readonly<Record<string, number>>;
 }
 
-export interface RouteTally {
+interface RouteTally {
   /** Calls that arrived, whatever became of them. */
   readonly received: number;
   /** How many were answered with each status; calls that got no answer are missing here. */
@@ -81,7 +81,7 @@ interface OpenOrder extends OrderTally {
 }
 
 /** Gives the ids of the request and the procedure that a row belongs to. */
-export type FindOrderIds = (
+type FindOrderIds = (
   kind: "request" | "procedure" | "container",
   id: number,
 ) => { readonly requestId: number | null; readonly procedureId: number | null };

@@ -19,7 +19,7 @@ Without this file it would refuse to.
 const ELSEWHERE = "/var/lib/cryobridge-demo";
 
 /** A folder that one demonstration has to itself. */
-export interface DemoFolder {
+interface DemoFolder {
   /** For the ledger; it need not exist. */
   readonly dataDir: string;
   readonly release: () => Promise<void>;

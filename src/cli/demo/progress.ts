@@ -9,7 +9,7 @@ import { nameOf, whyWaiting } from "../../operator/why-waiting.ts";
 import type { Sample } from "./samples.ts";
 
 /** A file that came in through a connector. */
-export interface FileView {
+interface FileView {
   readonly connector: string;
   readonly fileName: string;
   readonly status: "reading" | "taken" | "refused" | "duplicate";

@@ -33,7 +33,7 @@ export class JsonDocument {
 }
 
 /** How a list is called and shown. */
-export interface ListForm<Row> {
+interface ListForm<Row> {
   /** The key of the list in JSON. */
   readonly key: string;
   readonly columns: readonly Column<Row>[];
@@ -44,7 +44,7 @@ export interface ListForm<Row> {
 }
 
 /** What is said at the end of a list. */
-export interface ListEnd {
+interface ListEnd {
   /** Whether it was cut at its limit. */
   readonly hasMore?: boolean | undefined;
   /** The options that show more. */

@@ -1,6 +1,6 @@
 import { stringify } from "csv-stringify/sync";
 
-export type CsvValue = string | number | undefined;
+type CsvValue = string | number | undefined;
 
 /** What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection), full-width forms included. */
 const FORMULA_STARTS = "=+-@\t\r\n＝＋－＠";

@@ -134,7 +134,7 @@ function answerMessage(
 }
 
 /** What became of a message of a batch, and what its answer refers to. */
-export interface BatchedMessage {
+interface BatchedMessage {
   readonly verdict: Verdict;
   readonly problems: readonly Problem[];
   /** False for one of whose characters no text could be made. */

@@ -253,7 +253,7 @@ function logVerdicts(logger: Logger, connector: string, verdicts: readonly Messa
 }
 
 /** Messages that were mapped without a break. */
-export interface Piece {
+interface Piece {
   readonly records: readonly MessageRecord[];
   /** Of the messages as they came. */
   readonly bytes: number;

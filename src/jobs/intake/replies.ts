@@ -20,7 +20,7 @@ export interface ConnectionReplies extends ReplySettings {
 }
 
 /** A message with where and when it came. */
-export interface Incoming {
+interface Incoming {
   readonly connector: string;
   readonly message: IncomingMessage;
   readonly peer: Peer;

@@ -247,7 +247,7 @@ export interface Forgetful {
   readonly hasMarks: boolean;
 }
 
-export type ForgottenDecision =
+type ForgottenDecision =
   | { readonly kind: "adopt"; readonly id: number }
   | { readonly kind: "park"; readonly ids: readonly number[]; readonly isMarked: boolean }
   /** The service has nothing that could be the order's. */

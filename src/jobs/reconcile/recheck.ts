@@ -9,7 +9,7 @@ import { type LedgerOrder, linkOf } from "../../ledger/orders/row.ts";
 import type { ServiceClient } from "../../service/client.ts";
 import { findCreated, WORD, WORDS } from "./reconcile.ts";
 
-export interface RecheckDeps {
+interface RecheckDeps {
   readonly pool: pg.Pool;
   readonly service: ServiceClient;
   readonly logger: Logger;

@@ -331,7 +331,7 @@ function decideNew(
  * A service that was put back to an older state gives the same ids again. A refill that was created after the ledger had already seen
  * its id can't be the one that the ledger has under it.
  */
-export function isAnotherRefill(known: LedgerRefill, shown: Refill): boolean {
+function isAnotherRefill(known: LedgerRefill, shown: Refill): boolean {
   const before = serviceTimeMs(known.refill.createdAt);
   const createdMs = serviceTimeMs(shown.createdAt);
   if (before === undefined || createdMs === undefined) return false;

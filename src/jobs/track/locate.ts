@@ -34,7 +34,7 @@ export interface Completed {
 }
 
 /** A container whose place the service did not show, and why, in words for the timeline. */
-export interface Unlocated {
+interface Unlocated {
   readonly position: number;
   readonly text: string;
 }
@@ -67,7 +67,7 @@ export interface LocateDeps {
 }
 
 /** One round of looks. */
-export interface LocateRound<T extends Completed> {
+interface LocateRound<T extends Completed> {
   /** For how long calls are begun, ms; the news of other orders wait for the end of the round. */
   readonly forMs: number;
   /** Looks that the round before left unfinished, by order id; afterwards those of this round. */

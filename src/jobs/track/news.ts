@@ -9,7 +9,7 @@ import type { NamedContainer } from "../../service/shapes.ts";
 import { isOtherType } from "../../service/values.ts";
 
 /** What the service shows of a procedure request, as far as tracking needs it. */
-export interface RemoteRequest {
+interface RemoteRequest {
   /** The service's word, as it came. */
   readonly status: string;
   readonly procedureId?: number | undefined;

@@ -4,7 +4,7 @@ import type { BatchRead } from "../../service/lists/batch-reader.ts";
 import type { ProcedureStatus, RequestStatus } from "../../service/shapes.ts";
 
 /** What the service showed of one order. */
-export interface OrderNews {
+interface OrderNews {
   readonly request: RequestStatus | undefined;
   readonly procedure: ProcedureStatus | undefined;
   /** The service doesn't know what it made of the order, or doesn't let it be read. */

@@ -17,7 +17,7 @@ import {
 
 export type { EmbeddedConnection } from "./client.ts";
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   /** The server lives in `<dataDir>/postgres`. Made if missing. */
   readonly dataDir: string;
   readonly logger: Logger;
@@ -27,7 +27,7 @@ export interface EmbeddedOptions {
 }
 
 /** What a use of the server ended with: it was the last one, or others still work with it. */
-export type Departure = "stopped" | "left-running";
+type Departure = "stopped" | "left-running";
 
 /** A running PostgreSQL server of our own. */
 export interface EmbeddedPostgres {

@@ -142,7 +142,7 @@ export async function findAccount(): Promise<Account> {
 }
 
 /** What became of a program that was run to its end. */
-export interface ProgramResult {
+interface ProgramResult {
   /** Its exit status, or -1 when a signal ended it or it could not be started. */
   readonly status: number;
   readonly output: string;

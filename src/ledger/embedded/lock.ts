@@ -8,12 +8,12 @@ import { Failure } from "../../core/failures.ts";
 import { isCode, openDataDir, unusable } from "./home.ts";
 
 /** A lock that this process holds until it releases it or dies. */
-export interface HeldLock {
+interface HeldLock {
   release(): Promise<void>;
 }
 
 /** Either the lock, or who has it, in words (`process 4711 on host lab1`). */
-export type LockAttempt = { readonly lock: HeldLock } | { readonly holder: string };
+type LockAttempt = { readonly lock: HeldLock } | { readonly holder: string };
 
 /** How long a socket file that replaced a dead one must stay ours before we believe in it. */
 const REPLACED_FOR_MS = 50;

@@ -26,7 +26,7 @@ export const SUPERUSER = "postgres";
 export const OWNER = "cryobridge";
 
 /** PostgreSQL's programs as the registry's package for this platform brings them. */
-export interface PostgresPackage {
+interface PostgresPackage {
   /** Folder with `bin`, `lib`, `share`. */
   readonly native: string;
   /** As PostgreSQL spells it: `18.4`. */

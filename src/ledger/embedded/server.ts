@@ -12,13 +12,13 @@ export interface ServerPlace {
 }
 
 /** A server process that was just started. It belongs to nobody: it lives on when this process dies. */
-export interface Launch extends ServerPlace {
+interface Launch extends ServerPlace {
   /** The server's own words once it has ended, such as why it could not start; undefined while it runs. */
   findEnd(): Promise<string | undefined>;
 }
 
 /** What a server writes about itself while it runs, in `postmaster.pid`. */
-export interface Postmaster extends ServerPlace {
+interface Postmaster extends ServerPlace {
   readonly pid: number;
 }
 

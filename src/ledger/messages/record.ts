@@ -77,7 +77,7 @@ export interface NumberConflict {
 }
 
 /** An order that a message brings, with its id and what is to become of it. */
-export interface OrderDraft {
+interface OrderDraft {
   readonly order: Order;
   readonly orderId: number;
   readonly businessKey: string | null;

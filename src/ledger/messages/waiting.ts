@@ -4,7 +4,7 @@ import { list, prepared } from "../database.ts";
 import type { MessageRecord } from "./record.ts";
 
 /** What waiting messages wait for: a code of a facility or an operation, or an earlier message of the same subject. */
-export type WaitingKind = "facility" | "operation" | "earlier";
+type WaitingKind = "facility" | "operation" | "earlier";
 
 /** Messages of one connector that wait for the same. A message with two unknown codes is counted with each. */
 export interface WaitingCode {

@@ -33,7 +33,7 @@ export interface StillOrders {
 }
 
 /** A queue that an operator has paused. */
-export interface PausedQueue {
+interface PausedQueue {
   readonly queue: string;
   readonly pausedAt: Date;
   readonly actor: string;

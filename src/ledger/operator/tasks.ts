@@ -21,7 +21,7 @@ export const TASK_KINDS = [
   "duplicate",
   "late_write",
 ] as const;
-export type TaskKind = (typeof TASK_KINDS)[number];
+type TaskKind = (typeof TASK_KINDS)[number];
 
 /** What a person is to do about an order, a message, a result or a file. */
 export interface Task {

@@ -6,7 +6,7 @@ import { type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "../orders/row.ts
 import { WAITS_BEHIND } from "../results/deliveries.ts";
 
 /** Which orders to list; all conditions hold together. */
-export interface OrderFilter {
+interface OrderFilter {
   readonly states?: readonly OrderState[] | undefined;
   readonly connector?: string | undefined;
   readonly subjectCode?: string | undefined;

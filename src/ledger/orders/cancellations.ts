@@ -145,7 +145,7 @@ export async function recordCancelCall(
 }
 
 /** How a cancellation goes on that is not decided yet. */
-export interface CancelStep {
+interface CancelStep {
   readonly call: CancelCallState;
   readonly checks: number;
   readonly nextInMs: number;

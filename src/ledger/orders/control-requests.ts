@@ -80,7 +80,7 @@ select c.control, c.actor, c.reason, c.state, c.attempts, c.asked_at as "askedAt
  order by c.id`;
 
 /** A decided request: what is reported to the lab, and of which order and message. */
-export type DecidedRequest = Pick<
+type DecidedRequest = Pick<
   NewControlRequest,
   "connector" | "messageId" | "orderId" | "control" | "placerOrderNumber" | "fillerNumber" | "refusal"
 >;

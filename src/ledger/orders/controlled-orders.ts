@@ -105,7 +105,7 @@ export interface ControlledOrder extends Pick<ControlFacts, "state" | "isAtServi
 }
 
 /** A request with the order that it is about. */
-export interface ChosenRequest extends PlacedRequest {
+interface ChosenRequest extends PlacedRequest {
   /** Undefined where there is none; the first one where nothing shows which is meant. */
   readonly order: ControlledOrder | undefined;
   /** Why it is refused for what it says, whatever the state of the order. */

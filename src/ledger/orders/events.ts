@@ -4,7 +4,7 @@ import { prepared, type Queryable, reportOnceCommitted } from "../database.ts";
 import { formatId } from "../ids.ts";
 
 /** An entry of an order's timeline. */
-export interface NewEvent {
+interface NewEvent {
   readonly orderId: number;
   readonly kind: string;
   readonly toState?: OrderState | undefined;

@@ -4,7 +4,7 @@ import { type Phi, phi } from "../../core/phi.ts";
 import { list } from "../database.ts";
 
 /** An answer of the service to a call of an order. */
-export interface OrderAnswer {
+interface OrderAnswer {
   readonly orderId: number;
   /** What the answer was taken to mean. */
   readonly failureCode: string;

@@ -79,7 +79,7 @@ export function listOrphaned(pool: pg.Pool, configured: readonly string[]): Prom
 }
 
 /** Kinds of connectors, as far as what came through them shows. */
-export type ConnectorKind = "hl7-drop" | "csv-drop" | "mllp";
+type ConnectorKind = "hl7-drop" | "csv-drop" | "mllp";
 
 /**
  * Of what kind the connector was whose results wait, or whose orders are in work; $1 connector. Indexes: outcomes_open,

@@ -5,7 +5,7 @@ import { type NamedContainer, type ProcedureStatus, parseProcedure } from "../sh
 export const EXTERNAL_PROCEDURES = "/api/v1/external/procedures";
 
 /** A procedure that the service has certainly created. */
-export interface CreatedProcedure {
+interface CreatedProcedure {
   readonly procedureId: number;
   /** As answered, `PENDING` when the answer doesn't say. */
   readonly status: string;

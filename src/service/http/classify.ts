@@ -185,7 +185,7 @@ export function classify(call: CallKind, seen: Seen, policy: ErrorPolicy): Verdi
  * - `credentials`: the token or the client was not accepted; nothing was done.
  * - `notFound`: there is no such record; nothing was done.
  */
-export type Meaning = "refused" | "notExecuted" | "unknown" | "credentials" | "notFound";
+type Meaning = "refused" | "notExecuted" | "unknown" | "credentials" | "notFound";
 
 /**
  * A site's own word about error answers, which the specification leaves open (Errors 3 and 4). It is about answers

@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/clock.ts";
 import { Failure } from "../../core/failures.ts";
 
-export interface LimiterSettings {
+interface LimiterSettings {
   readonly maxRequestsPerSecond: number;
   readonly concurrency: number;
   /** Longest wait for the end of a pause before a call is refused for now instead, ms. */

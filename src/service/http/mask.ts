@@ -16,7 +16,7 @@ const HARMLESS = new Set(
 );
 
 /** Whether a word is a field or value of the specification, in any case, and so says nothing about a patient. */
-export function isHarmless(word: string): boolean {
+function isHarmless(word: string): boolean {
   return HARMLESS.has(word.toLowerCase());
 }
 

@@ -181,7 +181,7 @@ const LONGEST_LIFE_MS = 86_400_000;
  * A token's life from `expires_in`, ms: whole or fractional seconds as a number or as digits; undefined when it is
  * missing, zero, negative or anything else. Held within 1 s and a day: a longer promise is not relied upon.
  */
-export function parseExpiresIn(value: unknown): number | undefined {
+function parseExpiresIn(value: unknown): number | undefined {
   const seconds = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   if (typeof seconds !== "number" || !Number.isFinite(seconds) || seconds <= 0) return undefined;
   return Math.min(LONGEST_LIFE_MS, Math.max(SHORTEST_LIFE_MS, seconds * 1_000));

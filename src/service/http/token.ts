@@ -34,7 +34,7 @@ export interface TokenLife {
 }
 
 /** What every source of tokens is given. */
-export interface TokenDeps {
+interface TokenDeps {
   readonly clock: Clock;
   /** Where its settings stand in the configuration, such as `service.auth`, for messages. */
   readonly key: string;

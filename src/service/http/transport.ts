@@ -41,7 +41,7 @@ export interface Call<T> {
   readonly beforeSend?: (() => void | Promise<void>) | undefined;
 }
 
-export interface TransportParts {
+interface TransportParts {
   readonly settings: ResolvedSettings;
   readonly wire: Wire;
   readonly tokens: TokenSource;

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Agent, type Dispatcher } from "undici";
 
 /** One HTTP exchange as it is put on the wire. */
-export interface WireRequest {
+interface WireRequest {
   readonly method: Method;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export interface Wire {
   close(): Promise<void>;
 }
 
-export interface WireSettings {
+interface WireSettings {
   readonly timeoutMs: number;
   readonly concurrency: number;
   readonly maxBodyBytes: number;

@@ -129,7 +129,7 @@ export function isDocumented(endpoint: string, name: string): boolean {
 }
 
 /** The filters that the specification names for a list; all others, and forms, fall under "most endpoints accept". */
-export const DOCUMENTED: Readonly<Record<string, readonly string[]>> = {
+const DOCUMENTED: Readonly<Record<string, readonly string[]>> = {
   "/api/procedure-requests": ["status"],
   "/api/procedures": ["facilityId"],
   "/api/sample-containers": ["subjectCode"],

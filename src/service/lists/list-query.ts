@@ -10,7 +10,7 @@ export const DEFAULT_PER_PAGE = 10;
 const MODEST_PER_PAGE = 100;
 
 /** One page of a list, as the reader would like to ask for it. */
-export interface PageQuestion {
+interface PageQuestion {
   readonly endpoint: string;
   readonly filters: Query;
   readonly page: number;

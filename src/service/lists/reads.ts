@@ -219,7 +219,7 @@ const FORMS = ["like", "from", "to"] as const;
 type Form = "is" | (typeof FORMS)[number];
 
 /** One filter of a list, to be looked at again in each entry. */
-export interface EntryFilter {
+interface EntryFilter {
   /** As it is sent: `lastName_like`. */
   readonly name: string;
   readonly field: string;

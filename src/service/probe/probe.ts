@@ -10,10 +10,10 @@ import { KNOWN_ENTRIES, NOBODY, PROBED_LISTS, type ProbedList } from "./known-li
 import { observeEntries, type SeenEntries } from "./seen-entries.ts";
 
 /** What the service does with a filter whose value nothing can match. */
-export type ProbedFilter = "honoured" | "ignored" | "refused";
+type ProbedFilter = "honoured" | "ignored" | "refused";
 
 /** The largest page, as far as it shows. */
-export type PageCap =
+type PageCap =
   | { readonly kind: "cap"; readonly size: number }
   | { readonly kind: "none up to"; readonly size: number }
   /** The list is too short to show it. */
@@ -42,7 +42,7 @@ export interface ListFacts extends SeenEntries {
 export type UnknownId = Pick<KeptAnswer, "status" | "shape" | "errorCode"> | { readonly failure: Failure };
 
 /** What is probed and how gently. */
-export interface ProbePlan {
+interface ProbePlan {
   readonly surfaces: ReadonlySet<Surface>;
   /** A facility of the site, by surface; some lists are asked for one. */
   readonly facilityIdBySurface: ReadonlyMap<Surface, number>;
@@ -53,7 +53,7 @@ export interface ProbePlan {
 /** Asked for, to see where a page ends. */
 const LARGE_PAGE = 1_000;
 /** The largest id of most databases; nothing is expected there. */
-export const UNLIKELY_ID = 2_147_483_647;
+const UNLIKELY_ID = 2_147_483_647;
 /** One list takes at most: itself, a second page, a large page and the one after it, and its filters. */
 const MOST_REQUESTS_A_LIST = 9;
 

@@ -9,7 +9,7 @@ import {
 import type { KnownEntry } from "./known-lists.ts";
 
 /** The order of a list, as its first page shows it. */
-export type SeenOrder =
+type SeenOrder =
   | "by id"
   | "by id, newest first"
   | "by creation"

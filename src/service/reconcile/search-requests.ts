@@ -7,7 +7,7 @@ import { NO_STATUS, parseRequest, type RequestStatus } from "../shapes.ts";
 import { isOtherType, theirStatusWords } from "../values.ts";
 
 /** What the requests of one subject and type are searched by. */
-export interface RequestSearch {
+interface RequestSearch {
   readonly facilityId: number;
   readonly subjectCode: Phi;
   readonly type: "STORE" | "RETRIEVAL";

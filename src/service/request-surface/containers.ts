@@ -22,7 +22,7 @@ export function containersPath(surface: Surface): string {
 }
 
 /** A subject, as one of the surfaces knows it. */
-export interface SubjectOnSurface {
+interface SubjectOnSurface {
   readonly surface: Surface;
   readonly subjectCode: Phi;
 }

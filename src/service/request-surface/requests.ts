@@ -5,7 +5,7 @@ import { type ProcedureStatus, parseProcedure, parseRequest, type RequestStatus 
 export const REQUESTS = "/api/procedure-requests";
 
 /** A request that the service has certainly created. */
-export interface CreatedRequest {
+interface CreatedRequest {
   readonly requestId: number;
   /** As answered, `PENDING` when the answer doesn't say. */
   readonly status: string;

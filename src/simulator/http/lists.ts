@@ -27,7 +27,7 @@ export interface Listing<Row extends ListedRow> {
   readonly shows?: (row: Row, behaviour: Behaviour) => boolean;
 }
 
-export interface ListContext {
+interface ListContext {
   readonly behaviour: Behaviour;
   /** Whether the caller may see rows of this facility. */
   readonly maySee: (facilityId: number) => boolean;

@@ -34,7 +34,7 @@ export function shortRequestView(request: ProcedureRequest) {
  * The specification's sample writes `storage` for a STORE; the others follow its lower case, `register storage` with
  * a space.
  */
-export function procedureType({ type }: Pick<Procedure, "type">): string {
+function procedureType({ type }: Pick<Procedure, "type">): string {
   return type === "STORE" ? "storage" : type.toLowerCase().replaceAll("_", " ");
 }
 

@@ -5,7 +5,7 @@ import type { Schedule } from "./schedule.ts";
 import type { SimulatorEvent, State } from "./state.ts";
 import type { Transitions } from "./transitions.ts";
 
-export interface LifecycleParts {
+interface LifecycleParts {
   readonly state: State;
   /** Asked for with each act: the hand that acts holds this lifecycle. */
   readonly transitions: () => Transitions;

@@ -57,7 +57,7 @@ export interface NamedContainer {
 export type OrderType = "STORE" | "RETRIEVAL";
 
 /** An integration orders the first two; web-app users the others as well, and devices refills. */
-export type ProcedureType = OrderType | "TRANSFER" | "REGISTER_STORAGE" | "REFILL";
+type ProcedureType = OrderType | "TRANSFER" | "REGISTER_STORAGE" | "REFILL";
 
 /** An order as it comes in, by either surface or by a web-app user. */
 export interface NewOrder {

@@ -25,7 +25,7 @@ export interface SimulatorEvent {
   readonly at: string;
 }
 
-export interface StateOptions {
+interface StateOptions {
   readonly clock: Clock;
   readonly firstId: number;
   readonly organizations: readonly OrganizationOptions[];
