@@ -66,7 +66,7 @@ const section = z
   });
 
 /** `service.cancel`: `none`, one call, or a call for each surface. */
-export const cancelSchema = z.union([z.literal("none"), section]);
+const cancelSchema = z.union([z.literal("none"), section]);
 
 /** The configured call of each surface. */
 export function toCancelCalls(given: z.infer<typeof cancelSchema>): CancelCalls {
@@ -142,15 +142,13 @@ function isSuccess(status: number | string): boolean {
 }
 
 /** The key `service.errors`: a site's own rules for error answers, in the order in which they are tried. */
-export const errorRulesSchema = z
+const errorRulesSchema = z
   .array(errorRule)
   .max(100)
   .default([])
   .describe(
     "What error answers of this service mean, where it is not what the built-in table says; the first rule that fits decides.",
   );
-
-export type ErrorRuleConfig = z.output<typeof errorRulesSchema>[number];
 
 const oauth = z.strictObject({
   tokenUrl: httpUrl(
@@ -199,7 +197,7 @@ const reconcile = z.strictObject({
     .array(duration("Time since the call was sent."))
     .min(1)
     .prefault(["5s", "30s"])
-    .describe("When to look for what an unanswered call may have done, counted from the call."),
+    .describe("When to check what a call without an answer may have done, counted from the call."),
   giveUpAfter: duration(
     "When a last look that finds nothing is believed; longer than the service or a gateway can hold a call.",
     {

@@ -49,7 +49,7 @@ export interface Status {
         readonly latestAt: string;
       }[]
     | null;
-  /** The restore of the ledger from an older copy that is seen to; null when there is none, or while that can't be told. */
+  /** The restore of the ledger from an older copy that is seen to; null when there is none, or while that is unknown. */
   readonly restored: StatusRestored | null;
   /** What waits of connectors that aren't configured; null while that is not known. */
   readonly orphaned: readonly StatusOrphaned[] | null;

@@ -13,7 +13,7 @@ export interface AssigningAuthority {
 
 /**
  * Whether two numbers are known to be of two authorities: then they are two numbers, however they look alike. One that is
- * left out, or told in another way, is taken to be the same, as senders do leave it out at times. Case doesn't count.
+ * left out, or given in another way, is taken to be the same, as senders do leave it out at times. Case doesn't count.
  */
 export function areOfTwoAuthorities(
   one: AssigningAuthority | undefined,

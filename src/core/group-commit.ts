@@ -1,5 +1,5 @@
 /** Bounds of one group. */
-export interface GroupLimits {
+interface GroupLimits {
   /** Items of one commit at most. */
   readonly items: number;
   /** Bytes of one commit at most; a single larger item goes alone. */
@@ -26,7 +26,7 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
  *
  * @param commit gives a result for each item, in order, or commits nothing
  * @param mayBeOnesFault whether a failed commit may be the fault of one of its items: then each is committed by itself,
- * and only the caller of the faulty one is told; otherwise each caller of the group is
+ * and only the caller of the faulty one gets the failure; otherwise each caller of the group does
  */
 export function groupCommit<T, R>(
   commit: (items: readonly T[]) => Promise<readonly R[]>,

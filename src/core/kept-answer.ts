@@ -11,7 +11,7 @@ export interface KeptAnswer {
   readonly route: string;
   readonly status: number;
   readonly shape: "json" | "html" | "empty" | "other";
-  /** The media type without its parameters, when the answer told one. */
+  /** The media type without its parameters, when the answer had one. */
   readonly contentType?: string | undefined;
   /** The service's own error code, such as `VALIDATION_ERROR`, where it is made of the words of errors alone. */
   readonly errorCode?: string | undefined;

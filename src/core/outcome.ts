@@ -5,7 +5,7 @@ import type { Control, ControlRefusal, FillerNumber } from "./order-control.ts";
 import type { OrderState } from "./order-state.ts";
 import type { Phi } from "./phi.ts";
 
-/** Where a container stands, as far as the service told. Parts that it did not tell are undefined. */
+/** Where a container stands, as far as the service shows it. Parts that it does not show are undefined. */
 export interface ContainerLocation {
   readonly storageId?: number | undefined;
   readonly storageName?: string | undefined;
@@ -104,12 +104,12 @@ interface WithProblems {
 }
 
 /**
- * A fact that the lab is to be told.
+ * A fact that is to be sent to the lab.
  * `acknowledged`, `refused` and `waiting` answer a message as a whole, and one that waits gets a second answer once it
  * doesn't any more; `changed` reports an order that reached a new state.
  */
 export type Outcome = {
-  /** The ledger's number for it; outcomes of one order are told in this order. */
+  /** The ledger's number for it; outcomes of one order are sent in this order. */
   readonly outcomeId: string;
   /** MSH-10 of what is sent: the same for every repeat, unique among ledgers, at most 20 characters. */
   readonly controlId: string;

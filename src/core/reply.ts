@@ -9,7 +9,7 @@ export interface ReplyTo {
   readonly reusedControlId: "refuse" | "take";
   /** The answer, of one message or two; undefined where the sender wants none. */
   compose(decided: Decided): Buffer | undefined;
-  /** Whether the answer on the connection is all that the sender is told of the message as a whole. */
+  /** Whether the answer on the connection is all that the sender gets about the message as a whole. */
   isWhole(decided: Pick<Decided, "verdict" | "problems">): boolean;
 }
 

@@ -2,7 +2,7 @@
 const MASK = "[secret]";
 /** Below it a credential is masked only where it stands as a word of its own, or half of all words would go. */
 const SHORT = 8;
-/** What is shorter is none, and can't be told from the text around it. */
+/** What is shorter is none, and can't be distinguished from the text around it. */
 const SHORTEST = 3;
 
 /**

@@ -1,7 +1,7 @@
 import type { Clock } from "../core/clock.ts";
 import { parseDuration } from "../core/duration.ts";
 import { Failure } from "../core/failures.ts";
-import { isZoneTold } from "../core/service-time.ts";
+import { hasZone } from "../core/service-time.ts";
 
 /** Local time as ISO 8601 without its zone: `2026-11-21 16:28:05`. */
 export function localTime(date: Date): string {
@@ -13,7 +13,7 @@ export function localTime(date: Date): string {
 /** A time of the service as local time; what is no time, or one without a zone, stays as it came. */
 export function serviceTime(text: string): string {
   const time = new Date(text);
-  return isZoneTold(text) && !Number.isNaN(time.getTime()) ? localTime(time) : text;
+  return hasZone(text) && !Number.isNaN(time.getTime()) ? localTime(time) : text;
 }
 
 /** How far a time is from now: `3m ago`, `in 45s`, `now` within a second. */

@@ -23,14 +23,12 @@ import type { SimulatorEvent, State } from "./world/state.ts";
 import { Transitions } from "./world/transitions.ts";
 
 /** What a test puts into a row over the head of the service's rules. */
-export type RequestChange = Partial<
-  Pick<ProcedureRequest, "status" | "procedureId" | "acceptedAt" | "acceptedBy">
->;
-export type ProcedureChange = Partial<
+type RequestChange = Partial<Pick<ProcedureRequest, "status" | "procedureId" | "acceptedAt" | "acceptedBy">>;
+type ProcedureChange = Partial<
   Pick<Procedure, "status" | "createdAt" | "startedAt" | "completedAt" | "performedBy" | "error">
 >;
 
-export interface ControlParts {
+interface ControlParts {
   readonly state: State;
   readonly schedule: Schedule;
   readonly lifecycle: Lifecycle;

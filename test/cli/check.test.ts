@@ -135,7 +135,7 @@ describe("check --offline", () => {
       const { status, stdout } = await check(folder, text, "--offline");
       expect(status).toBe(0);
       expect(stdout).toContain(
-        "! connector lims: results.controlAnswers of profile quiet is none: the lab is not told what was decided of a request about an earlier order (ORC-1 CA, DC, HD, RL, RP, SS, XO)",
+        "! connector lims: results.controlAnswers of profile quiet is none: the lab is not sent what was decided of a request about an earlier order (ORC-1 CA, DC, HD, RL, RP, SS, XO)",
       );
       expect(stdout).not.toContain("! connector bench: results.controlAnswers");
     });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { isZoneTold, serviceTimeMs } from "../../src/core/service-time.ts";
+import { hasZone, serviceTimeMs } from "../../src/core/service-time.ts";
 import { formatServiceTimestamp } from "../../src/mapping/outbound/timestamp.ts";
 
 const NINE = Date.parse("2026-11-22T09:00:00Z");
@@ -37,7 +37,7 @@ describe.each(["Asia/Tokyo", "America/St_Johns", "UTC"])("a time of the service,
 
 test("tells its zone as Z or as an offset", () => {
   const told = ["2026-11-22T09:00:00Z", "2026-11-22 09:00+0100", "2026-11-22T09:00:00.5-05:00"];
-  expect([...told, "2026-11-22T09:00:00", "2026-11-22"].map(isZoneTold)).toEqual([
+  expect([...told, "2026-11-22T09:00:00", "2026-11-22"].map(hasZone)).toEqual([
     true,
     true,
     true,

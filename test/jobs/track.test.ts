@@ -167,13 +167,13 @@ describe("following orders", () => {
       await lab.pool.query("update orders set attempts = 4");
       await due(lab.pool);
       await lab.track();
-      const failure = { code: "ORDER_PLACE_NOT_TOLD", text: expect.stringContaining("not every location") };
+      const failure = { code: "ORDER_PLACE_UNKNOWN", text: expect.stringContaining("not every location") };
       expect(await theOrder(lab.pool)).toMatchObject({ state: "completed", failure });
       const { rows } = await lab.pool.query<{ payload: unknown }>(
         "select payload from outcomes where order_id = $1 order by id desc limit 1",
         [orderId],
       );
-      expect(JSON.stringify(rows)).toContain("ORDER_PLACE_NOT_TOLD");
+      expect(JSON.stringify(rows)).toContain("ORDER_PLACE_UNKNOWN");
     }));
 
   test("records the ends of other orders while the many locations of a large one are still being read, each once", () =>

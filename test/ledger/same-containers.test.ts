@@ -5,10 +5,10 @@ import { FIND_MATCHES, findMatches, type Matches } from "../../src/ledger/orders
 import { anOrder, aRecord, commit } from "../support/orders.ts";
 import { withLedger } from "../support/with-ledger.ts";
 
-async function findLikeness(pool: pg.Pool, orderId: number): Promise<Matches> {
-  const likeness = (await findMatches(pool, [orderId])).get(orderId);
-  if (!likeness) throw new Error(`no order ${orderId}`);
-  return likeness;
+async function matchesOf(pool: pg.Pool, orderId: number): Promise<Matches> {
+  const matches = (await findMatches(pool, [orderId])).get(orderId);
+  if (!matches) throw new Error(`no order ${orderId}`);
+  return matches;
 }
 
 const store = (n: number, parts: Parameters<typeof anOrder>[0] = {}) =>
@@ -23,7 +23,7 @@ test("finds the orders of the same facility and subject that name the same label
       store(4, { containers: [{ label: "V-9", description: "" }] }),
     ]);
     const [mine] = await commit(pool, [store(5)], "bench");
-    const { sameContainers } = await findLikeness(pool, mine as number);
+    const { sameContainers } = await matchesOf(pool, mine as number);
     expect(sameContainers).toEqual([
       {
         position: 1,
@@ -50,7 +50,7 @@ test("leaves out orders that ended without effect, and puts completed ones first
         ago,
       ]);
     }
-    const { sameContainers } = await findLikeness(pool, ids.at(-1) as number);
+    const { sameContainers } = await matchesOf(pool, ids.at(-1) as number);
     expect(sameContainers.map(({ otherId }) => otherId)).toEqual([ids[5], ids[0], ids[6]]);
   }));
 
@@ -59,7 +59,7 @@ test("leaves out an order that was refused for its number until a person has it 
     const vial = { containers: [{ label: "V-2", description: "" }] };
     const [, refused] = await commit(pool, [store(1), store(2, { ...vial, placerOrderNumber: "A-1" })]);
     const [anew] = (await commit(pool, [store(3, vial)])) as [number];
-    const others = async () => (await findLikeness(pool, anew)).sameContainers.map(({ otherId }) => otherId);
+    const others = async () => (await matchesOf(pool, anew)).sameContainers.map(({ otherId }) => otherId);
     expect(await others()).toEqual([]);
     await overrideOrder(pool, { id: refused as number }, { actor: "kim", reason: "two vials" });
     expect(await others()).toEqual([refused]);

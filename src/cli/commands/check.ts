@@ -113,7 +113,7 @@ function* checkUnansweredControl(
     const codes = [...profile.controls.keys()].sort().join(", ");
     yield warning(
       `connector ${settings.name}`,
-      `results.controlAnswers of profile ${settings.profile} is none: the lab is not told what was decided of a request about an earlier order (ORC-1 ${codes}), nor that the request was refused or its order unknown; a granted cancellation shows by the result of the cancelled order alone`,
+      `results.controlAnswers of profile ${settings.profile} is none: the lab is not sent what was decided of a request about an earlier order (ORC-1 ${codes}), nor that the request was refused or its order unknown; a granted cancellation shows by the result of the cancelled order alone`,
       "Set controlAnswers: result for a lab that takes only results, or watch cryobridge tasks.",
     );
   }

@@ -220,7 +220,7 @@ export const ORDER_FAILURES = {
     meaning: "The request or its procedure was cancelled at the service.",
     hint: "Ask the facility why. The lab may send the order again under a new number.",
   },
-  ORDER_PLACE_NOT_TOLD: {
+  ORDER_PLACE_UNKNOWN: {
     class: "permanent",
     meaning: "The storage is completed, but the service did not show where each container is.",
     hint: "Ask the facility where the containers are. If the service lists containers without labels, set `service.containerLabelFields`.",

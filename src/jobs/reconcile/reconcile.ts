@@ -22,7 +22,7 @@ import { requireSameSubject } from "../submit/subject.ts";
  * after `reconcile.giveUpAfter`, found nothing is the call believed to have had no effect, and the order sent again. What
  * can't be known is parked for a person.
  *
- * A call is looked for on the surface that it went to, whatever the configuration says by now. On the external surface
+ * A call is reconciled on the surface that it went to, whatever the configuration says by now. On the external surface
  * a retrieval is treated like a storage: each procedure shows the exact set of its containers, so one with just these
  * containers that is new is this order's, and the absence of any such procedure is as good a sign as the absence of a
  * correlation token. On the request surface a retrieval shows nothing of the kind, so its absence proves less.
@@ -197,7 +197,7 @@ export const WORDS = { request: "requests", external: "procedures" } as const sa
 >;
 
 /**
- * Looks for what the latest call of an order made that asks for something else since: the call was refused, but a gateway may
+ * Checks what the latest call of an order made that asks for something else since: the call was refused, but a gateway may
  * have said so after it had passed the call on.
  *
  * @throws Failure SUBMIT_UNCERTAIN when the service has something that may be of that call; those of the reads
@@ -217,7 +217,7 @@ export async function guardChanged(order: LedgerOrder, deps: SubmitDeps, signal:
 }
 
 /**
- * Looks once for what a lost call of an order may have made, for a person who says that it made nothing.
+ * Checks once what a lost call of an order may have made, for a person who says that it made nothing.
  *
  * @returns what there is, in words: also what nothing proves to be this order's, or another order has; undefined for nothing
  */
@@ -289,7 +289,7 @@ const FEWEST_CHECKS = 3;
 
 /**
  * What follows an empty look: another one after some ms, or the belief that the call had no effect. With looks at 5 s
- * and 30 s and `giveUpAfter` of 15 min, an untouched order is looked for at 5 s, 30 s and 15 min.
+ * and 30 s and `giveUpAfter` of 15 min, an untouched order is checked at 5 s, 30 s and 15 min.
  *
  * @param looksDone empty looks so far, this one included
  * @param ageMs time since the call

@@ -7,7 +7,7 @@ import { type Backoff, backoffMs } from "../backoff.ts";
 import type { SubmitDeps } from "./deps.ts";
 
 /**
- * Records what a failed step means for its order: try again, look for what a lost call did, or ask a person. A call that was
+ * Records what a failed step means for its order: try again, reconcile, or ask a person. A call that was
  * answered is never simply made again, though the answer says that nothing was done: a gateway may have said so after it had
  * passed the call on. Its intent stays, and the service is looked at before the next call.
  *
@@ -27,7 +27,7 @@ export async function recordSubmitFailure(
 }
 
 /**
- * A look for a lost call that failed is repeated at least this often, whatever the order has been through: its lane waits,
+ * A check for a lost call that failed is repeated at least this often, whatever the order has been through: its lane waits,
  * and during an outage the circuit breaker holds the calls back anyway.
  */
 const LONGEST_CHECK_PAUSE_MS = 15_000;
@@ -56,7 +56,7 @@ async function recordDecision(order: LedgerOrder, error: unknown, deps: SubmitDe
   const isRefused = intent === "request" && !mayHaveLeft && failure.isAnswered;
   const change = ((): OrderChange => {
     if (isRefused && decision.kind === "again") {
-      // One look decides, so it comes no earlier than the first look for a call without an answer: lists lag.
+      // One check decides, so it comes no earlier than the first one for a call without an answer: lists lag.
       const nextInMs = Math.max(decision.nextInMs, deps.settings.reconcile.checksMs[0] ?? 0);
       return {
         ...common,
@@ -125,7 +125,7 @@ function isDefinite(failure: Failure, order: LedgerOrder): boolean {
 export type RetryDecision =
   /** Nothing happened: once more, later. */
   | { readonly kind: "again"; readonly nextInMs: number }
-  /** A call may have had an effect: look for it. */
+  /** A call may have had an effect: reconcile. */
   | { readonly kind: "reconcile" }
   /** A person is needed. */
   | { readonly kind: "park" };

@@ -16,7 +16,7 @@ import type { SubmitDeps, SubmitSettings } from "./deps.ts";
  * order's turn in its lane has come, right before the first call: the lane has one order in hand at a time, so nobody
  * else can pass the same point with the same container meanwhile, whatever connector or batch the two came by.
  *
- * @param likeness of the order, read since it was claimed, as `labelHolder`: an order of another subject with one of its labels
+ * @param matches of the order, read since it was claimed, as `labelHolder`: an order of another subject with one of its labels
  * @returns "wait" when an earlier order still moves one of the containers the other way
  * @throws Failure ORDER_NUMBER_REUSED, ORDER_NUMBER_OTHER_AUTHORITY, ORDER_CONTAINER_IN_OPEN_ORDER,
  *   ORDER_CONTAINER_STORED_ALREADY, ORDER_CONTAINER_RETRIEVED_ALREADY or ORDER_LABEL_OF_OTHER_SUBJECT, naming the other
@@ -24,21 +24,21 @@ import type { SubmitDeps, SubmitSettings } from "./deps.ts";
  */
 export async function guardOrder(
   order: LedgerOrder,
-  likeness: Matches,
+  matches: Matches,
   labelHolder: LabelHolder | undefined,
   { pool, settings }: Pick<SubmitDeps, "pool" | "settings">,
 ): Promise<"pass" | "wait"> {
-  if (likeness.numberHolder !== undefined && !likeness.overrides.has("number")) {
-    throw numberTaken(likeness.numberHolder);
+  if (matches.numberHolder !== undefined && !matches.overrides.has("number")) {
+    throw numberTaken(matches.numberHolder);
   }
-  const isGuarded = settings.sameContainer === "park" && !likeness.overrides.has("containers");
-  const decision = isGuarded ? decideDuplicate(order, likeness.sameContainers) : undefined;
+  const isGuarded = settings.sameContainer === "park" && !matches.overrides.has("containers");
+  const decision = isGuarded ? decideDuplicate(order, matches.sameContainers) : undefined;
   if (decision?.kind === "park") {
-    if (likeness.sameContainers.some(({ hasSameNumber }) => hasSameNumber))
+    if (matches.sameContainers.some(({ hasSameNumber }) => hasSameNumber))
       await recordSharedNumber(pool, order.id);
     throw new Failure(decision.code, decision.text);
   }
-  if (labelHolder && needsFreeLabels(order, likeness, settings)) throw labelTaken(labelHolder);
+  if (labelHolder && needsFreeLabels(order, matches, settings)) throw labelTaken(labelHolder);
   return decision?.kind === "wait" ? "wait" : "pass";
 }
 
@@ -128,17 +128,17 @@ const UNLOOKABLE = [
 export async function guardStored(
   order: LedgerOrder,
   subject: SubjectAtService,
-  likeness: Matches,
+  matches: Matches,
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<void> {
   if (order.operation !== "STORE" || subject === "new") return;
-  if (likeness.overrides.has("containers") || deps.settings.sameContainer === "allow") return;
+  if (matches.overrides.has("containers") || deps.settings.sameContainer === "allow") return;
   const { surface } = deps.settings.wayOf(order.facilityId);
   const calls = surface === "external" ? deps.service.external : deps.service;
   const listed = await unlessUnlookable(() => calls.listSubjectContainers(order.subject.code, signal), []);
   const takenOut = new Set(
-    likeness.sameContainers.flatMap(({ operation, state, containerId }) =>
+    matches.sameContainers.flatMap(({ operation, state, containerId }) =>
       operation === "RETRIEVAL" && state === "completed" && containerId !== undefined ? [containerId] : [],
     ),
   );
@@ -181,7 +181,7 @@ async function unlessUnlookable<T>(look: () => Promise<T>, otherwise: T): Promis
 }
 
 /** Whether an order would be done although the same was asked for before. */
-export type DoubledDecision =
+type DuplicateDecision =
   | { readonly kind: "go" }
   /** An earlier order still moves one of its containers the other way. */
   | { readonly kind: "wait" }
@@ -199,7 +199,7 @@ export type DoubledDecision =
 export function decideDuplicate(
   order: { readonly id: number; readonly operation: Operation },
   same: readonly SameContainer[],
-): DoubledDecision {
+): DuplicateDecision {
   const { operation } = order;
   const isOpen = ({ state }: SameContainer) => state !== "completed";
   const isFirst = ({ otherId, isAtService }: SameContainer) => otherId < order.id || isAtService;

@@ -19,14 +19,14 @@ const MOST_NUMBERS = 10;
  */
 export async function takeNews(
   order: LedgerOrder,
-  likeness: Matches,
+  matches: Matches,
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<void> {
   const changes =
     order.operation === "MERGE"
       ? await merge(order, deps, signal)
-      : [await update(order, likeness, deps, signal)];
+      : [await update(order, matches, deps, signal)];
   await changeOrders(deps.pool, changes);
 }
 

@@ -71,7 +71,7 @@ async function claim(batch: number, deps: SubmitDeps): Promise<Step[]> {
     return orders.map((order) => ({
       order,
       workerId,
-      likeness: matches.get(order.id),
+      matches: matches.get(order.id),
       labelHolder: labelHolders.get(order.id),
       restored,
     }));
@@ -86,8 +86,8 @@ interface Step {
   readonly order: LedgerOrder;
   /** The worker as it was when it took the order: one that was taken for dead goes on under another id. */
   readonly workerId: number;
-  /** Read since the order was claimed; absent where a lost call is looked for. */
-  readonly likeness: Matches | undefined;
+  /** Read since the order was claimed; absent where the order is reconciled. */
+  readonly matches: Matches | undefined;
   /** Read together with it. */
   readonly labelHolder: LabelHolder | undefined;
   /** Set while a restore of the ledger is seen to. */
@@ -95,13 +95,13 @@ interface Step {
 }
 
 async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): Promise<void> {
-  const { order, likeness } = step;
-  if (likeness === undefined) throw new TypeError(`order o${order.id} is not in the ledger`);
+  const { order, matches } = step;
+  if (matches === undefined) throw new TypeError(`order o${order.id} is not in the ledger`);
   await deps.requireNewestKnown();
-  if (isSubjectNews(order.operation)) return takeNews(order, likeness, deps, signal);
-  if ((await guardOrder(order, likeness, step.labelHolder, deps)) === "wait") return putOff(order, deps);
+  if (isSubjectNews(order.operation)) return takeNews(order, matches, deps, signal);
+  if ((await guardOrder(order, matches, step.labelHolder, deps)) === "wait") return putOff(order, deps);
   if (order.isChanged && !order.isRepostApproved) await guardChanged(order, deps, signal);
-  const subject = await ensureSubject(step, likeness, deps, signal);
+  const subject = await ensureSubject(step, matches, deps, signal);
   // Recorded together with the intent that follows, where nothing in between can fail.
   const registered: OrderChange | undefined =
     subject === "new"
@@ -129,8 +129,8 @@ async function submitFresh(step: Step, deps: SubmitDeps, signal: AbortSignal): P
   const containerIds =
     order.operation === "RETRIEVAL" ? await resolveContainers(order, subject, deps, signal) : [];
   if (containerIds === "not yet stored") return putOff(order, deps);
-  await guardStored(order, subject, likeness, deps, signal);
-  await createRequest(step, { containerIds, registered, likeness }, deps, signal);
+  await guardStored(order, subject, matches, deps, signal);
+  await createRequest(step, { containerIds, registered, matches }, deps, signal);
 }
 
 /** Gives the order back until the earlier one may have ended. */
@@ -149,7 +149,7 @@ async function putOff(order: LedgerOrder, deps: SubmitDeps): Promise<void> {
 /** Finds or registers the subject; undefined where the service is not asked about subjects. */
 async function ensureSubject(
   step: Step,
-  likeness: Matches,
+  matches: Matches,
   deps: SubmitDeps,
   signal: AbortSignal,
 ): Promise<SubjectAtService> {
@@ -164,7 +164,7 @@ async function ensureSubject(
     requireSameSubject(order.subject, known);
     return known;
   }
-  if (likeness.isSubjectJustRegistered) {
+  if (matches.isSubjectJustRegistered) {
     throw new Failure(
       "SUBJECT_NOT_LISTED_YET",
       "the subject was registered, but the service doesn't list it yet",
@@ -257,7 +257,7 @@ async function createRequest(
   prepared: {
     readonly containerIds: readonly number[];
     readonly registered: OrderChange | undefined;
-    readonly likeness: Matches;
+    readonly matches: Matches;
   },
   deps: SubmitDeps,
   signal: AbortSignal,
@@ -271,7 +271,7 @@ async function createRequest(
   const isUncalled = order.calledAt === undefined || order.isChanged;
   const isFirst = isUncalled || order.surface !== surface;
   const needsSnapshot = isFirst && surface === "request" && request.ref === undefined;
-  const { overrides } = prepared.likeness;
+  const { overrides } = prepared.matches;
   const restored = isUncalled && !overrides.has("restored") ? step.restored : undefined;
   // Reading may fail, and a registration that isn't recorded could be made twice.
   const isRecordedFirst = needsSnapshot || restored !== undefined;
@@ -290,7 +290,7 @@ async function createRequest(
       knownRequestIds,
       body,
       surface,
-      needsFreeLabels: needsFreeLabels(order, prepared.likeness, deps.settings),
+      needsFreeLabels: needsFreeLabels(order, prepared.matches, deps.settings),
     },
     deps,
     isRecordedFirst ? undefined : prepared.registered,

@@ -14,7 +14,7 @@ import { type RemoteProcedure, readTracked, type Tracked } from "./news.ts";
 import { readNews } from "./read-news.ts";
 
 /** How often an order is asked about; all in ms. */
-export interface Polling {
+interface Polling {
   /** After its submission and after each news. The specification suggests about 60 s (Events 2). */
   readonly firstMs: number;
   readonly maxMs: number;
@@ -196,7 +196,7 @@ function completionChange(
   const isLongAgo = since !== undefined && deps.clock.now() - since.getTime() > MISSING_TOO_LONG_MS;
   if (next === "report" || isLongAgo) {
     const text = describeUnlocated(unlocated);
-    const reason = text === undefined ? undefined : ({ code: "ORDER_PLACE_NOT_TOLD", text } as const);
+    const reason = text === undefined ? undefined : ({ code: "ORDER_PLACE_UNKNOWN", text } as const);
     const change = toChange(order, { ...tracked, reason }, deps.polling);
     const event = { kind: "completed", detail: { ...change.event?.detail, text } };
     return { ...change, containers, event };

@@ -92,7 +92,7 @@ export async function act(
 
 /**
  * Has the machine try an order again at once, from where it stands: an order that waits goes on now; a parked one that
- * the service has is followed again; one whose call may have left is looked for first, and sent again when there is
+ * the service has is followed again; one whose call may have left is reconciled first, and sent again when there is
  * nothing; a failed one is sent as a new request. One that the lab has on hold stays so, and is sent once it is released.
  */
 export async function retryOrder(
@@ -118,12 +118,12 @@ export async function retryOrder(
     if (order.state !== "parked") return "runNow";
     if (linkOf(order) !== undefined)
       return { ...common, from: ["parked"], to: "submitted", isMissing: false, isLocating: false };
-    // What its call asked for is looked for when its turn comes; a person who has seen what was found goes past it.
+    // What its call made is checked when its turn comes; a person who has seen what was found goes past it.
     if (order.intent === undefined && order.isChanged) {
       const isRepostApproved = order.failure?.code === "SUBMIT_UNCERTAIN";
       return { ...common, from: ["parked"], to: "received", isRepostApproved };
     }
-    // A call that was refused is looked for too, before another one leaves: the refusal may have been a gateway's.
+    // A call that was refused is checked too, before another one leaves: the refusal may have been a gateway's.
     if (order.intent === undefined && order.calledAt !== undefined) {
       const reopened = { isIntentReopened: true, isRefused: true };
       return { ...common, ...reopened, from: ["parked"], to: "submitting", isReleased: true };
@@ -183,7 +183,7 @@ export async function overrideOrder(
     if (state !== "parked" || !failure || override === undefined) return "not applicable";
     if ((by.reason ?? "").trim() === "") return "reason wanted";
     await client.query(OVERRIDE, [id, override]);
-    // What its own call did is still looked for.
+    // What its own call did is still reconciled.
     const onward =
       intent === undefined
         ? ({ to: "received" } as const)

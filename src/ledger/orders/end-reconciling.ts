@@ -12,7 +12,7 @@ export function isUnreconciled({ state, intent }: Pick<LedgerOrder, "state" | "i
 }
 
 /**
- * Ends the search for what a lost call did by a person's word that it did nothing: the order is sent again, and looked for
+ * Ends the reconciling by a person's word that the lost call did nothing: the order is sent again, and looked for
  * once more afterwards. The caller has just searched the service.
  *
  * @param seen the order as it was before that look: nothing is done where it has moved on since, or a worker has it in hand

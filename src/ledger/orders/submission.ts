@@ -6,8 +6,8 @@ import { insertOrderOutcomes } from "./change.ts";
 import { type Intent, type LedgerOrder, listOrderRows, ORDER_COLUMNS } from "./row.ts";
 
 /**
- * $1 batch, $2 the worker. Nothing is returned for a stale job or orders in other hands: an order whose lost call is looked for
- * is there only where it was handed over again, since its lane may have another one in hand by now. To look for a lost call
+ * $1 batch, $2 the worker. Nothing is returned for a stale job or orders in other hands: an order that is to be reconciled
+ * is there only where it was handed over again, since its lane may have another one in hand by now. To reconcile
  * is no further attempt: what is tried after it has failed no more often. Index: orders_batch.
  */
 const CLAIM = `
@@ -111,7 +111,7 @@ export interface NewIntent {
   readonly knownRequestIds: readonly number[];
   /** What is sent, for the record; undefined for a subject. */
   readonly body: unknown;
-  /** Where a request goes; a lost call is looked for there, whatever the configuration says by then. */
+  /** Where a request goes; a lost call is reconciled there, whatever the configuration says by then. */
   readonly surface?: Surface | undefined;
   /** When an order that is sent again is looked for once more, ms from now. */
   readonly recheckMs?: number | undefined;
@@ -149,7 +149,7 @@ interface Released {
 
 /**
  * Takes back what a worker's jobs gave up, and what workers that ended left in hand, within a transaction of the caller's; gives
- * how many orders. Those whose call may have left are looked for at the service; the others wait for their turn again.
+ * how many orders. Those whose call may have left are reconciled; the others wait for their turn again.
  */
 export async function releaseAbandoned(
   client: pg.PoolClient,

@@ -1,4 +1,4 @@
-import { inUtcUnlessTold } from "../../core/service-time.ts";
+import { inUtcUnlessZoned } from "../../core/service-time.ts";
 
 /** Whether the runtime knows a zone: an IANA name or an offset such as `+02:00`. */
 export function isTimeZone(name: string): boolean {
@@ -60,7 +60,7 @@ function formatterOf(timeZone: string): Intl.DateTimeFormat {
 
 /** The same from an ISO 8601 text of the service; a text that is no moment is given back as it is. */
 export function formatServiceTimestamp(text: string, timeZone: string): string {
-  const moment = new Date(inUtcUnlessTold(text));
+  const moment = new Date(inUtcUnlessZoned(text));
   return Number.isNaN(moment.getTime()) ? text : formatHl7Timestamp(moment, timeZone);
 }
 

@@ -9,7 +9,7 @@ type Transformed =
   | {
       readonly code: FailureCode;
       readonly trouble: string;
-      /** The pattern that it does not match, for operators: a lab is told what was expected in words. */
+      /** The pattern that it does not match, for operators: a lab is sent what was expected in words. */
       readonly pattern?: string;
     };
 
