@@ -15,7 +15,7 @@ export interface DatabaseConnection {
   readonly application_name?: string;
 }
 
-interface PoolSettings {
+export interface PoolSettings {
   readonly connection: DatabaseConnection;
   /** First schema of the search path: `cryobridge` for the ledger, `bullmq` for the queue. */
   readonly schema: string;

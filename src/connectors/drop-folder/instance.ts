@@ -15,6 +15,9 @@ const LEASE_MS = 10_000;
 /**
  * This daemon's own folder under `work/`. Several daemons may share a drop folder: each keeps what it claimed apart,
  * shows by a heartbeat that it lives, and takes over what a dead one left.
+ *
+ * The ledger's list of workers is no proof of that: a worker's number ends whenever the ledger is away for some seconds,
+ * while the process goes on with the files that it has in hand; and files may be left by a daemon of another ledger.
  */
 export class WorkInstance {
   readonly #workFolder: string;

@@ -4,8 +4,8 @@ import type { Logger } from "../../core/logger.ts";
 import type { ServiceNews } from "../../core/service-outage.ts";
 import type { DatabaseConnection } from "../database.ts";
 import { asLedgerFailure } from "../database-failures.ts";
-import type { Epoch } from "../restored/epoch.ts";
 import { WORK_LOCK, WORKER_LOCK } from "../locks.ts";
+import type { Epoch } from "../restored/epoch.ts";
 import {
   endWorker,
   HEARTBEAT,

@@ -2,16 +2,10 @@ import { execFileSync } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { releaseMessages } from "../../../src/ledger/messages/release.ts";
 import { listOrders } from "../../../src/ledger/operator/views.ts";
 import { takeWaiting } from "../../../src/ledger/orders/handing-over.ts";
 import { claimBatch } from "../../../src/ledger/orders/submission.ts";
-import {
-  compareAlone,
-  decideWentBack,
-  findLedgerEpoch,
-  startEpoch,
-} from "../../../src/ledger/restored/epoch.ts";
+import { decideWentBack, findLedgerEpoch, startEpoch } from "../../../src/ledger/restored/epoch.ts";
 import { readEpochFile, writeEpochFile } from "../../../src/ledger/restored/epoch-file.ts";
 import { enterRestored } from "../../../src/ledger/restored/restore.ts";
 import { takeResultNumber } from "../../../src/ledger/results/outcomes.ts";
@@ -56,11 +50,6 @@ describe("the epoch file", () => {
           code: "LEDGER_EPOCH_UNUSABLE",
         });
       }
-    }));
-
-  test("is compared while waiting messages are released", () =>
-    withLedger(async ({ pool }) => {
-      expect(await compareAlone(pool, () => releaseMessages(pool, () => undefined))).toEqual([]);
     }));
 
   test("that can't be written keeps calls from leaving", () =>
@@ -179,6 +168,62 @@ describe("a ledger went back", () => {
   });
 });
 
+test("a ledger that went back gives no number again, however often it goes back to the same copy", () =>
+  withLedger(async ({ pool }) => {
+    await commit(pool, [aRecord(1, [anOrder()])]);
+    await takeResultNumber(pool, "csv", "known.csv");
+    const [before] = await listOrders(pool, { limit: 1 });
+    const text = "told by the test";
+    const first = await enterRestored(pool, { text, epoch: 40, restores: 0, after: 0 });
+    expect(first).toMatchObject({ epoch: 40, restores: 1, open: 1 });
+    expect(await takeResultNumber(pool, "csv", "known.csv")).toBe(1_002);
+    expect(await takeResultNumber(pool, "csv", "forgotten.csv")).toBe(1_001);
+    await commit(pool, [aRecord(2, [anOrder({ placerOrderNumber: "A-2" })])]);
+    const [second] = await listOrders(pool, { limit: 1 });
+    expect(second?.id).toBeGreaterThan((before?.id ?? 0) + 1_000_000);
+    // The copy knows of no restore; the file does.
+    await pool.query("update ledger set restores = 0");
+    expect(await enterRestored(pool, { text, epoch: 50, restores: 1, after: 0 })).toMatchObject({
+      restores: 2,
+    });
+    await commit(pool, [aRecord(3, [anOrder({ placerOrderNumber: "A-3" })])]);
+    const [third] = await listOrders(pool, { limit: 1 });
+    expect(third?.id).toBeGreaterThan((second?.id ?? 0) + 2_000_000);
+    const { rows } = await pool.query("select count(*)::integer as count from messages where id < 1000000");
+    expect(rows).toEqual([{ count: 1 }]);
+  }));
+
+test("of several workers that notice a restore at once, each by its own file, one has the ledger jump ahead", () =>
+  withLedger(async ({ pool }) => {
+    const noticed = [41, 42, 43].map((epoch) => ({ text: "for a test", epoch, restores: 0, after: 0 }));
+    const entered = await Promise.all(noticed.map((each) => enterRestored(pool, each)));
+    expect(entered.filter((each) => each !== undefined)).toMatchObject([{ restores: 1 }]);
+    const { rows } = await pool.query("select restores from ledger");
+    expect(rows).toEqual([{ restores: 1 }]);
+    const audit = await pool.query("select from audit where action = 'restore-noticed'");
+    expect(audit.rowCount).toBe(1);
+  }));
+
+test("a ledger that was restored takes what is in hand back, and hands nothing over that wasn't compared", () =>
+  withLedger(async ({ pool }) => {
+    const numbers = ["A-1", "A-2", "A-3"];
+    await commit(
+      pool,
+      numbers.map((number, n) => aRecord(n + 1, [anOrder({ placerOrderNumber: number, code: number })])),
+    );
+    const inHand = await claimNext(pool);
+    const queued = await takeWaiting(pool, { leader: await lead(pool), limit: 1, doesParkedBlock: false });
+    expect(await enterRestored(pool, { text: "for a test", epoch: 1, restores: 0, after: 0 })).toMatchObject({
+      open: 3,
+    });
+    const { id: orderId, fence } = inHand;
+    const intent = { orderId, fence, intent: "request", surface: "request" } as const;
+    expect(await recordIntent(pool, { ...intent, knownRequestIds: [], body: {} })).toBeUndefined();
+    expect(await claimBatch(pool, queued?.batch ?? 0, ME)).toEqual([]);
+    expect(await handOver(pool)).toEqual([]);
+    await pool.query("update orders set compare_at = null where placer_order_number = 'A-1'");
+    expect(await handOver(pool)).toMatchObject([{ orderId }]);
+  }));
 test("a ledger that went back gives no number again, however often it goes back to the same copy", () =>
   withLedger(async ({ pool }) => {
     await commit(pool, [aRecord(1, [anOrder()])]);
