@@ -250,7 +250,7 @@ function utf8Problem({ line, offset }: ForeignUtf8, encoding: string | undefined
   return {
     code: "CSV_ENCODING_UTF8",
     place: `line ${line}`,
-    message: `is UTF-8 (byte ${offset} of the file), and the configured encoding is ${encoding}; expected encoding: auto or utf-8, or encoding: { name: ${encoding}, forced: true } for the connector`,
+    message: `is UTF-8 (byte ${offset} of the file), and ${encoding} was agreed for this interface; expected one character set`,
   };
 }
 

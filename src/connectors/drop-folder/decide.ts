@@ -265,6 +265,6 @@ function notRegular(what: string): Problem {
 
 function tooLarge(sizeBytes: bigint, maxBytes: number): Problem | undefined {
   if (sizeBytes <= maxBytes) return undefined;
-  const message = `the file has ${sizeBytes} bytes; this connector takes at most ${maxBytes}`;
+  const message = `the file has ${sizeBytes} bytes; expected at most ${maxBytes}`;
   return { code: "FILE_TOO_LARGE", place: "file", message };
 }

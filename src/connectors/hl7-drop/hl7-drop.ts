@@ -82,6 +82,12 @@ async function* inBatches(
   if (batch.length > 0) yield batch;
 }
 
+/** A line of a message counts in its file. */
+function placeInFile({ line }: Hl7FilePart, { place }: Failure): string {
+  const within = /^line (\d+)$/.exec(place ?? "line 1")?.[1];
+  return within === undefined ? (place ?? "") : `line ${line + Number(within) - 1}`;
+}
+
 /** A part of a file as the intake takes it; one whose characters don't fit is kept with the reason. */
 export function toMessage(part: Hl7FilePart, charset: CharsetOptions): IncomingMessage {
   const { ordinal, raw } = part;
@@ -91,8 +97,9 @@ export function toMessage(part: Hl7FilePart, charset: CharsetOptions): IncomingM
     return { ordinal, place, raw: phi(raw), content: { kind: "hl7", text: phi(text), encoding } };
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
-    const where = `${place}, line ${part.line}`;
-    const problems = [{ code: error.code, place: where, message: error.message }];
+    const problems = [
+      { code: error.code, place: `${place}, ${placeInFile(part, error)}`, message: error.message },
+    ];
     return { ordinal, place, raw: phi(raw), content: { kind: "unreadable", problems } };
   }
 }

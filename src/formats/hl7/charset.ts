@@ -27,7 +27,10 @@ export function decodeHl7(raw: Buffer, options: CharsetOptions = {}): { text: st
   const decoded = decodeBytes(markLength === 0 ? raw : raw.subarray(markLength), encoding);
   if (decoded.ok) return { text: decoded.text, encoding };
   const offset = decoded.offset + markLength;
-  throw new Failure("HL7_CHARSET_BYTES", `byte ${offset} of the message is not ${encoding}`);
+  throw new Failure("HL7_CHARSET_BYTES", {
+    message: `byte ${offset} of the message is not ${encoding}`,
+    ...(isWide(encoding) ? {} : { place: `line ${lineAt(raw, offset)}` }),
+  });
 }
 
 /**
@@ -42,14 +45,19 @@ export function decodeIncoming(
     const encoding = chooseEncoding(raw, options);
     const foreign = findForeignUtf8(raw, encoding);
     if (foreign !== undefined) {
-      const by = options.override ? "the configured encoding" : "MSH-18";
-      throw new Failure(
-        "HL7_CHARSET_UTF8",
-        `line ${foreign.line} of the message (byte ${foreign.offset}) is UTF-8, and ${by} says ${encoding}; expected one of them to be corrected, or encoding: { name: ${encoding}, forced: true } for the connector`,
-      );
+      const by = options.override ? "what was agreed for this interface" : "MSH-18";
+      throw new Failure("HL7_CHARSET_UTF8", {
+        place: `line ${foreign.line}`,
+        message: `is UTF-8 (byte ${foreign.offset} of the message), and ${by} says ${encoding}; expected one character set`,
+      });
     }
   }
   return decodeHl7(raw, options);
+}
+
+/** The line of a message on which a byte stands, from 1. */
+function lineAt(raw: Buffer, offset: number): number {
+  return raw.toString("latin1", 0, offset).split(/\r\n|\r|\n/).length;
 }
 
 /** UTF-16 without a byte order mark, in the form of one: the first letter of MSH, FHS or BHS beside a zero byte. */
@@ -64,29 +72,28 @@ function isFirstLetter(byte: number | undefined): boolean {
 }
 
 function chooseEncoding(raw: Buffer, options: CharsetOptions): Encoding {
-  if (options.override) return requireEncoding(options.override, "the configured character set");
+  if (options.override) return requireEncoding(options.override);
   const names = readCharacterSets(raw);
   const declared = names[0] ?? "";
   if (names.length > 1 && names.some((name, n) => n > 0 && name !== "") && raw.includes(ESCAPE_BYTE)) {
-    throw new Failure(
-      "HL7_CHARSET_UNKNOWN",
-      "MSH-18: switching between character sets within a message is not supported",
-    );
+    throw new Failure("HL7_CHARSET_UNKNOWN", {
+      place: "MSH-18",
+      message: "switching between character sets within a message is not supported",
+    });
   }
   if (declared !== "") return requireEncoding(declared, "MSH-18");
-  if (options.fallback) return requireEncoding(options.fallback, "the configured fallback character set");
+  if (options.fallback) return requireEncoding(options.fallback);
   return "utf-8";
 }
 
-function requireEncoding(name: string, place: string): Encoding {
+/** @param place where the message says so; undefined for what the site says */
+function requireEncoding(name: string, place?: string): Encoding {
   const encoding = findEncoding(name);
   // A UTF-16 message was recognised by its zero bytes already: one that is readable byte by byte is none.
   if (encoding !== undefined && !isWide(encoding)) return encoding;
   const shown = JSON.stringify(name.slice(0, 32));
-  throw new Failure(
-    "HL7_CHARSET_UNKNOWN",
-    `${place}: ${shown} is no character set that these bytes can be read in`,
-  );
+  const message = `${shown} is no character set that these bytes can be read in`;
+  throw new Failure("HL7_CHARSET_UNKNOWN", { message, place });
 }
 
 /**

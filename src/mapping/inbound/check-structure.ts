@@ -25,15 +25,16 @@ export function checkEnd(
   if (last === undefined || /[\r\n]$/.test(text)) return [];
   const isRead = module !== undefined || valueSegments.has(last.name);
   if (unterminated === "accept" && !isRead) return [];
-  const why =
+  const hint =
     unterminated === "accept"
-      ? `values of the order are read from ${last.name}, expected a carriage return after it`
-      : "expected a carriage return after it; for a sender that never ends the last segment, unterminated: accept for the connector";
+      ? `Have the sender end ${last.name} with a carriage return, or put another segment last: values of the order are read from ${last.name}.`
+      : undefined;
   return [
     {
       code: "HL7_UNTERMINATED",
       place: `${messagePlace}, ${nameOf(last)}`,
-      message: `the message ends inside this segment, it may be cut; ${why}`,
+      message: "the message ends inside this segment, it may be cut; expected a carriage return after it",
+      hint,
     },
   ];
 }
@@ -65,14 +66,10 @@ export function listValueSegments(
  * Why a group that is to place an order places none: it asks for something else, or it reports an order that has ended
  * already, and to carry that out would do again what was done.
  */
-export function checkPlacing(
-  { orc, obrs }: OrderGroup,
-  { controls }: Hl7Profile,
-  messagePlace: string,
-): Problem[] {
+export function checkPlacing({ orc, obrs }: OrderGroup, { controls }: Hl7Profile): Problem[] {
   const complain = (segment: Segment, field: number, message: string): Problem => ({
     code: "MAPPING_ORDER_CONTROL_UNSUPPORTED",
-    place: `${messagePlace}, ${nameOf(segment)}-${field}`,
+    place: `${nameOf(segment)}-${field}`,
     message,
   });
   const code = orc?.get(1);

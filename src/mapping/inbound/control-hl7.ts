@@ -44,7 +44,7 @@ export function readControl(parts: OrderParts, profile: Hl7Profile, messagePlace
     problems.push({ ...problem, place: `${messagePlace}, ${problem.place}` });
   const subject = readStrictly(profile.rules.subject.code, findSubjectCode, parts.segments);
   if (subject.status === "bad") {
-    complain({ code: subject.code, place: subject.place, message: subject.trouble });
+    complain({ code: subject.code, place: subject.place, message: subject.trouble, hint: subject.hint });
   }
   compareAuthorities(groups, parts, profile).forEach(complain);
   const controlRequests = groups.flatMap(({ group, control }): ControlRequest[] => {
@@ -103,14 +103,15 @@ function readNames(
   const [first, ...others] = readNumber(group, parts, profile);
   const bad = [first, ...others].find((reading) => reading?.status === "bad");
   if (bad?.status === "bad") {
-    const hint = bad.code === "MAPPING_VALUES_DISAGREE" ? eachHint(group, profile) : "";
-    complain({ code: bad.code, place: bad.place, message: `${bad.trouble}${hint}` });
+    const hint = bad.code === "MAPPING_VALUES_DISAGREE" ? eachHint(group, profile) : undefined;
+    complain({ code: bad.code, place: bad.place, message: bad.trouble, hint: hint ?? bad.hint });
     return undefined;
   }
   const odd = others.find((reading) => foundIn(reading) !== foundIn(first));
   if (odd) {
-    const text = `one order must have one placer order number${eachHint(group, profile)}`;
-    complain({ code: "MAPPING_VALUES_DISAGREE", place: odd.place, message: text });
+    const message = "one order must have one placer order number";
+    const hint = eachHint(group, profile);
+    complain({ code: "MAPPING_VALUES_DISAGREE", place: odd.place, message, hint });
     return undefined;
   }
   const placerOrderNumber = foundIn(first);

@@ -68,8 +68,8 @@ export function guardCode(text: string, place: string): Reading {
   return trouble === undefined ? { status: "found", value, place } : invalid(place, trouble);
 }
 
-function invalid(place: string, trouble: string): Reading {
-  return { status: "bad", place, code: "MAPPING_VALUE_INVALID", trouble };
+function invalid(place: string, trouble: string, hint?: string): Reading {
+  return { status: "bad", place, code: "MAPPING_VALUE_INVALID", trouble, hint };
 }
 
 /**
@@ -130,7 +130,8 @@ function withoutList(reading: Reading): Reading {
   if (reading.status !== "found" || !isList(reading.value)) return reading;
   return invalid(
     reading.place,
-    "seems to hold several labels, expected one for each container; split in containers.label of the profile takes them apart",
+    "seems to hold several labels, expected one for each container",
+    "Have the sender write a row for each container, or set `split` of `containers.label` in the profile.",
   );
 }
 
@@ -173,8 +174,7 @@ const DAMAGES: readonly { readonly pattern: RegExp; readonly trouble: string }[]
   },
   {
     pattern: /^['"`´‘’‚‛“”„‟«»‹›]/u,
-    trouble:
-      "begins with a quotation mark or an apostrophe, expected the code alone; take it off with a regex in the profile, or in the export",
+    trouble: "begins with a quotation mark or an apostrophe, expected the code alone",
   },
   {
     pattern: /^\d+[.,]0+$/,

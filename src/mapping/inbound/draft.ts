@@ -31,7 +31,11 @@ export interface Draft {
   readonly containers: readonly DraftContainer[];
   /** Where containers were looked for: `SAC or SPM`. */
   readonly containerPlace: string;
-  /** What does not fit together, found while reading. */
+  /** HL7: the segment with which the order begins, such as `OBR[2]`. */
+  readonly head?: string | undefined;
+  /** A place as it is reported of this order; as it is unless a message has several orders. */
+  readonly placeOf?: ((place: string) => string) | undefined;
+  /** What does not fit together, found while reading; without {@link FinishSettings.messagePlace}. */
   readonly problems: readonly Problem[];
 }
 
@@ -78,7 +82,7 @@ export function finishDraft(
   draft: Draft,
   settings: FinishSettings,
 ): { readonly order: Order } | { readonly problems: readonly Problem[] } {
-  const judge = new Judge(draft.problems, settings.messagePlace);
+  const judge = new Judge(draft, settings.messagePlace);
   const operation = judge.operation(draft.operation);
   const facilityCode = judge.value(withCode(draft.facility, "MAPPING_FACILITY_UNKNOWN"), "the facility");
   const facilityId = judge.facility(facilityCode, draft.facility, settings.facilityIdByCode);
@@ -121,11 +125,11 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 class Judge {
   readonly problems: Problem[];
-  readonly #prefix: string;
+  readonly #placeOf: (place: string) => string;
 
-  constructor(found: readonly Problem[], messagePlace: string) {
-    this.problems = [...found];
-    this.#prefix = messagePlace === "" ? "" : `${messagePlace}, `;
+  constructor({ problems, placeOf = (place) => place }: Draft, messagePlace: string) {
+    this.#placeOf = (place) => (messagePlace === "" ? place : `${messagePlace}, ${placeOf(place)}`);
+    this.problems = problems.map((problem) => ({ ...problem, place: this.#placeOf(problem.place) }));
   }
 
   #complain(
@@ -134,7 +138,7 @@ class Judge {
     message: string,
     missing?: Pick<Problem, "unknownCode" | "table" | "hint">,
   ): undefined {
-    this.problems.push({ code, place: this.#prefix + place, message, ...missing });
+    this.problems.push({ code, place: this.#placeOf(place), message, ...missing });
   }
 
   /** The value; undefined when it is not there or unfit. `needed` names it where the order can't do without. */
@@ -178,7 +182,7 @@ class Judge {
     return this.#complain(
       "MAPPING_OPERATION_UNKNOWN",
       reading.place,
-      `holds ${quote(value)}, expected ${TABLE_OPERATIONS.join(", ")} or a code of the profile's table`,
+      `holds ${quote(value)}, expected one of ${TABLE_OPERATIONS.join(", ")}`,
       { unknownCode: value, table: "operation.table" },
     );
   }
@@ -192,7 +196,7 @@ class Judge {
     const id = idByCode.get(code);
     if (id !== undefined) return id;
     const known = [...idByCode.keys()].join(", ") || "none";
-    const message = `holds ${quote(code)}, which is not among the configured facilities (${known})`;
+    const message = `names facility ${quote(code)}, which is not known here; expected one of ${known}`;
     const missing = { unknownCode: code, table: "facilities" };
     return this.#complain("MAPPING_FACILITY_UNKNOWN", reading.place, message, missing);
   }
@@ -209,23 +213,25 @@ class Judge {
   date(reading: Reading, isNeeded: boolean): string | undefined {
     const value = this.value(reading, isNeeded ? "the date of birth" : undefined);
     if (value === undefined || /^\d{4}-\d{2}-\d{2}$/.test(value)) return value;
-    const message = "is not YYYY-MM-DD once transformed; the profile should say `as: date` with the format";
-    return this.#complain("MAPPING_DATE_INVALID", reading.place, message);
+    const hint = "It is not YYYY-MM-DD once transformed: the profile should say `as: date` with the format.";
+    return this.#complain("MAPPING_DATE_INVALID", reading.place, "is no date that can be read", { hint });
   }
 
   /** Said once, instead of what may be wrong with each of them. */
-  tooManyLabels({ containers, containerPlace }: Draft, most: number): boolean {
+  tooManyLabels({ containers, containerPlace, head = containerPlace }: Draft, most: number): boolean {
     if (containers.length <= most) return false;
-    const message = `the order has ${containers.length} labels, expected at most ${most}; guards.labelsPerOrder allows more`;
-    this.#complain("MAPPING_TOO_MANY_LABELS", containerPlace, message);
+    const message = `the order has ${containers.length} labels, expected at most ${most}`;
+    this.#complain("MAPPING_TOO_MANY_LABELS", head, message);
     return true;
   }
 
   containerCount(draft: Draft, operation: Operation): void {
     if (movesContainers(operation)) {
-      if (draft.containers.length > 0) return;
-      const message = `no container in the order, expected at least one for ${operation}`;
-      this.#complain("MAPPING_NO_CONTAINER", draft.containerPlace, message);
+      const { containers, containerPlace, head } = draft;
+      if (containers.length > 0) return;
+      const what = head === undefined ? "no container" : `no container (${containerPlace})`;
+      const message = `${what} in the order, expected at least one for ${operation}`;
+      this.#complain("MAPPING_NO_CONTAINER", head ?? containerPlace, message);
       return;
     }
     for (const { label } of draft.containers) {

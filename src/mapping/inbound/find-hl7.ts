@@ -46,7 +46,8 @@ export function findIn(
   return {
     place: `${nameOf(segment)}-${path.field}`,
     code: "MAPPING_VALUE_INVALID",
-    trouble: "repeats, and the profile does not say which repetition is meant",
+    trouble: "repeats, expected one value",
+    hint: `Have the sender fill in one value, or name the repetition that is meant in the profile, such as ${path.segment}-${path.field}[1].`,
   };
 }
 
@@ -162,8 +163,8 @@ export function findSingle(
     return {
       place: `${found.place} and ${nameOf(segment)}-${field}[${n}]${component === undefined ? "" : `.${component}`}`,
       code: "MAPPING_VALUE_INVALID",
-      trouble:
-        "are different values in one field, expected one; the sender writes a segment for each, or the profile says which repetition is meant (for labels: split: repetitions takes all)",
+      trouble: "are different values in one field, expected one",
+      hint: `Have the sender write a segment for each, or name the repetition that is meant in the profile, such as ${path.segment}-${field}[1]. Of labels, \`split: repetitions\` reads all.`,
     };
   }
   return found;
@@ -213,7 +214,8 @@ function findMoreParts(path: FieldPath, segment: Segment | undefined): Misfit | 
     return {
       place: placeOf(path, segment, n),
       code: "MAPPING_VALUE_INVALID",
-      trouble: `has several ${more}, and the profile does not say which is meant; expected one, or a path such as ${path.path}${first}`,
+      trouble: `has several ${more}, expected one`,
+      hint: `Have the sender fill in one, or name the one that is meant in the profile, such as ${path.path}${first}.`,
     };
   }
   return undefined;
@@ -245,7 +247,8 @@ function otherValued(scope: readonly Segment[], path: FieldPath, found: Found): 
     return {
       place: `${found.place} and ${other.place}`,
       code: "MAPPING_VALUE_INVALID",
-      trouble: "are different values of one thing, expected one; the profile may say which segment is meant",
+      trouble: "are different values of one thing, expected one",
+      hint: "Correct one of the values, or name the segment that is meant in the profile.",
     };
   }
   return undefined;
@@ -284,7 +287,8 @@ export function findSubjectCode(
     return {
       place: `${found.place} and ${nameOf(segment)}-${path.field}[${n}].${path.component ?? 1}`,
       code: "MAPPING_SUBJECT_AMBIGUOUS",
-      trouble: `are different identifiers that both fit ${path.path}; name the assigning authority too`,
+      trouble: "are different identifiers of one kind, expected one",
+      hint: `Both fit ${path.path} of the profile: name the assigning authority too, such as PID-3[4.1=LAB&5=MR].1.`,
     };
   }
   return found;
@@ -294,11 +298,11 @@ function firstOf(scope: readonly Segment[], path: FieldPath): Segment | undefine
   return scope.find(({ name }) => name === path.segment);
 }
 
-/** What may be meant by several OBRs below one ORC that have different numbers. */
-export function eachHint({ obrs }: OrderGroup, { name }: { readonly name: string }): string {
+/** What to do about several OBRs below one ORC that have different numbers; undefined where there is one. */
+export function eachHint({ obrs }: OrderGroup, { name }: { readonly name: string }): string | undefined {
   return obrs.length > 1
-    ? `; where each OBR is an order of its own, orders: { each: OBR } in profile ${name}`
-    : "";
+    ? `Correct the wrong number. Where each OBR is an order of its own, set \`orders: { each: OBR }\` in profile ${name}.`
+    : undefined;
 }
 
 /** `PID`, or `PID[2]` for a later one. */

@@ -31,7 +31,7 @@ export function mapControl(
   const controlRequests: ControlRequest[] = [...read.controlRequests];
   const contents: MappedMessage[] = [];
   for (const control of ["change", "replace"] as const) {
-    const drafts = readOrders(parts, profile, place, control);
+    const drafts = readOrders(parts, profile, control);
     if (drafts.length === 0) continue;
     const mapped = finish(drafts);
     contents.push(mapped);

@@ -95,7 +95,7 @@ function mapWhole(
   const subjectOperation = subjectOperationOf(message, profile);
   if (subjectOperation === "MERGE") {
     // Each pair of PID and MRG is a merge of its own; all of them are taken, or none.
-    const merges = readMerges(message, profile, place);
+    const merges = readMerges(message, profile);
     const viewOf = (n: number) => viewHl7(message, merges[n]?.segments);
     return finishWhole(
       merges.map(({ draft }) => draft),
@@ -107,10 +107,10 @@ function mapWhole(
     return refuse([{ code: "MAPPING_SECOND_PATIENT", place: `${place}, PID[2]`, message: text }]);
   }
   if (subjectOperation !== undefined) {
-    return finishWhole([readSubjectOrder(message, profile, place, subjectOperation)]);
+    return finishWhole([readSubjectOrder(message, profile, subjectOperation)]);
   }
   const parts = orderParts(message, profile.ordersEach);
-  const drafts = readOrders(parts, profile, place);
+  const drafts = readOrders(parts, profile);
   const controlRequests = mapControl(parts, profile, place, finishWhole);
   if (drafts.length === 0 && controlRequests === undefined) {
     const text = "neither ORC nor OBR, expected an order";
@@ -176,7 +176,7 @@ function checkHeader(
     problems.push({
       code: "MAPPING_PROCESSING_ID",
       place: `${messagePlace}, MSH-11`,
-      message: `${found}; this connector takes ${expected} only`,
+      message: `${found}, expected ${expected}`,
     });
   }
   const mode = header.processingMode;
@@ -209,7 +209,8 @@ function checkControlId(
     {
       code: "MAPPING_VALUE_MISSING",
       place: `${messagePlace}, MSH-10`,
-      message: `is empty; a control id is expected; for a sender that never has one, controlId: optional in profile ${name}`,
+      message: "is empty; a control id is expected",
+      hint: `Have the sender give each message a control id. For a sender that never has one, set \`controlId: optional\` in profile ${name}.`,
     },
   ];
 }

@@ -5,7 +5,7 @@ import type { ControlRequest } from "../../core/order-control.ts";
 import type { OrderAsRead } from "../../core/outcome.ts";
 import { type Phi, phi } from "../../core/phi.ts";
 import type { HeaderCodes } from "../../formats/hl7/message.ts";
-import { type MessageView, runSiteModule, type SiteModule } from "../profile/module.ts";
+import { type MessageView, moduleFailure, runSiteModule, type SiteModule } from "../profile/module.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { Reading } from "../profile/value.ts";
 import { withCodeHint } from "./code-hint.ts";
@@ -87,7 +87,7 @@ export function finishAll(
 ): MappedMessage {
   const { module } = profile;
   const runs: readonly Run[] = module
-    ? drafts.map((draft, n) => run(module, draft, viewOf(n), place))
+    ? drafts.map((draft, n) => run(module, draft, viewOf(n), placeOf(draft, place)))
     : [{ drafts }];
   const orders: Order[] = [];
   const problems: Problem[] = [];
@@ -116,8 +116,13 @@ export function finishAll(
   if (unique.length > 0) return refuse(unique);
   const clash = findSharedNumber(orders);
   if (clash === undefined) return { verdict: "accepted", orders, problems: [] };
-  const message = `the module made two orders with the number ${clash}; each needs its own`;
-  return refuse([{ code: "MAPPING_MODULE_FAILED", place, message }]);
+  const twice = `it made two orders with the number ${clash}; each needs its own`;
+  return refuse([moduleFailure(module?.specifier ?? "", place, twice)]);
+}
+
+/** The place of a whole order. */
+function placeOf({ head, placeOf: within }: Draft, messagePlace: string): string {
+  return head === undefined || within === undefined ? messagePlace : `${messagePlace}, ${within(head)}`;
 }
 
 /** What the site's module left of some drafts, if there is one, and what is wrong with it. */

@@ -18,9 +18,9 @@ interface ReadMerge {
  *
  * @throws Failure HL7_STRUCTURE
  */
-export function readMerges(message: Hl7Message, profile: Hl7Profile, messagePlace: string): ReadMerge[] {
+export function readMerges(message: Hl7Message, profile: Hl7Profile): ReadMerge[] {
   return mergeGroups(message).map((segments) => {
-    const draft = readSubjectOrder(message, profile, messagePlace, "MERGE", segments);
+    const draft = readSubjectOrder(message, profile, "MERGE", segments);
     const { subject, facility, priorCode } = draft;
     const place = (reading: Reading) => withOrdinals(reading, segments);
     return {
@@ -53,7 +53,7 @@ export function findMergeSegments(
     reading?.status === "found" && reading.value === value;
   if (message.all("PID").length <= 1) return message.segments;
   try {
-    return readMerges(message, profile, "").find(
+    return readMerges(message, profile).find(
       ({ draft }) =>
         same(draft.subject.code, subjectCode.reveal()) && same(draft.priorCode, priorSubjectCode?.reveal()),
     )?.segments;

@@ -24,6 +24,7 @@ import {
   readStrictly,
 } from "./find-hl7.ts";
 import { authorityOf, disagreementOnAuthority } from "./number-authority.ts";
+import { headOf, orderPlaces } from "./order-place.ts";
 
 /** One ORC with its OBRs, and the values by which it is put together with others of the same order. */
 interface Unit {
@@ -40,21 +41,24 @@ interface Unit {
  *
  * @param control what the groups want of an earlier order; undefined for new ones
  */
-export function readOrders(
-  parts: OrderParts,
-  profile: Hl7Profile,
-  messagePlace: string,
-  control?: "change" | "replace",
-): Draft[] {
+export function readOrders(parts: OrderParts, profile: Hl7Profile, control?: "change" | "replace"): Draft[] {
   const placing = parts.groups.filter((group) => controlOf(group, profile) === control);
   if (placing.length === 0) return [];
-  const units = placing.map((group) => readUnit(group, control, parts, profile, messagePlace));
+  const units = placing.map((group) => readUnit(group, control, parts, profile));
   const subject = readSubject(parts.segments, profile);
-  const strays = complainOfStrays(placing, parts, profile, messagePlace);
+  const strays = complainOfStrays(placing, parts, profile);
   const drafts: Draft[] = [];
-  for (const same of groupByNumber(units)) {
+  const orders = [...groupByNumber(units)];
+  const placed = orders.map((same) => ({
+    number: numberOf(same[0]),
+    groups: same.map(({ group }) => group),
+  }));
+  const placeIn = orderPlaces(placed, parts.shared, profile.ordersEach);
+  for (const [index, same] of orders.entries()) {
     const first = same[0] as Unit;
     const own = same.length === 1 ? first.problems : same.flatMap(({ problems }) => problems);
+    const head = headOf(first.group, profile.ordersEach);
+    const isAmongOthers = same.length < parts.groups.length;
     drafts.push({
       operation: first.operation,
       facility: first.facility,
@@ -63,10 +67,12 @@ export function readOrders(
       subject,
       containers: readContainers(same, parts, profile),
       containerPlace: profile.containerPlace,
+      head: head && nameOf(head),
+      ...(isAmongOthers ? { placeOf: (place: string) => placeIn(index, place) } : {}),
       problems: [
         ...own,
-        ...compareUnits(same, messagePlace),
-        ...compareNames(subject, messagePlace),
+        ...compareUnits(same),
+        ...compareNames(subject),
         ...(drafts.length === 0 ? strays : []),
       ],
     });
@@ -90,7 +96,6 @@ function groupByNumber(units: readonly Unit[]): Iterable<readonly Unit[]> {
 export function readSubjectOrder(
   message: Hl7Message,
   profile: Hl7Profile,
-  messagePlace: string,
   operation: "REGISTER" | "UPDATE" | "MERGE",
   scope: readonly Segment[] = message.segments,
 ): Draft {
@@ -104,7 +109,7 @@ export function readSubjectOrder(
     subject,
     containers: [],
     containerPlace: "",
-    problems: compareNames(subject, messagePlace),
+    problems: compareNames(subject),
   };
 }
 
@@ -116,8 +121,8 @@ function readPriorCode(scope: readonly Segment[], { rules }: Hl7Profile): Readin
     status: "bad",
     place: "MRG-1",
     code: "MAPPING_VALUE_MISSING",
-    trouble:
-      "is not read: the profile doesn't say in subject.priorCode where the identifier that goes stands",
+    trouble: "is not read: where the identifier that goes stands was not agreed for this interface",
+    hint: "Name the place of the identifier that goes as `subject.priorCode` in the profile.",
   };
 }
 
@@ -128,7 +133,7 @@ export function orderGroupsByNumber(message: Hl7Message, profile: Hl7Profile): M
   for (const group of parts.groups) {
     const control = controlOf(group, profile);
     if (control !== undefined && !isChanging(control)) continue;
-    const { number } = readUnit(group, undefined, parts, profile, "");
+    const { number } = readUnit(group, undefined, parts, profile);
     if (number.status !== "found") continue;
     const same = byNumber.get(number.value);
     if (same === undefined) byNumber.set(number.value, [group]);
@@ -156,15 +161,15 @@ function readUnit(
   control: Control | undefined,
   { shared }: OrderParts,
   profile: Hl7Profile,
-  messagePlace: string,
 ): Unit {
   const { rules } = profile;
-  const problems = isChanging(control) ? [] : checkPlacing(group, profile, messagePlace);
+  const problems = isChanging(control) ? [] : checkPlacing(group, profile);
   const scopes = groupScopes(group, shared);
   const read = (
     rule: ValueRule<FieldPath>,
     what: string,
     readOne: typeof readStrictly = readThere,
+    hint?: string,
   ): Reading => {
     let first: Reading | undefined;
     let bad: Reading | undefined;
@@ -172,19 +177,17 @@ function readUnit(
       const reading = readOne(rule, findSingle, scope, () => [...group.segments, ...shared]);
       if (reading.status === "bad") bad ??= reading;
       const disagreement = first === undefined ? undefined : disagree(first, reading, what);
-      if (disagreement) problems.push({ ...disagreement, place: `${messagePlace}, ${disagreement.place}` });
+      if (disagreement) problems.push(hint === undefined ? disagreement : { ...disagreement, hint });
       first ??= reading;
     }
     return (bad ?? first) as Reading;
   };
   const hint = eachHint(group, profile);
-  const number = read(rules.placerOrderNumber, `placer order number${hint}`, readStrictly);
+  const number = read(rules.placerOrderNumber, "placer order number", readStrictly, hint);
   return {
     group,
     number:
-      number.status === "bad" && number.code === "MAPPING_VALUES_DISAGREE"
-        ? { ...number, trouble: `${number.trouble}${hint}` }
-        : number,
+      number.status === "bad" && number.code === "MAPPING_VALUES_DISAGREE" ? { ...number, hint } : number,
     operation: read(rules.operation, "operation"),
     facility: read(rules.facility, "facility"),
     problems,
@@ -198,8 +201,12 @@ function readThere(rule: ValueRule<FieldPath>, find: typeof findSingle, scope: r
   return { status: "absent", place: missingAt(rule, scope) ?? reading.place };
 }
 
+function numberOf(unit: Unit | undefined): string | undefined {
+  return unit?.number.status === "found" ? unit.number.value : undefined;
+}
+
 /** What the groups of one order must say alike. */
-function compareUnits(units: readonly Unit[], messagePlace: string): Problem[] {
+function compareUnits(units: readonly Unit[]): Problem[] {
   const [first, ...others] = units;
   if (first === undefined || others.length === 0) return [];
   const found = others.flatMap((other) => [
@@ -209,9 +216,7 @@ function compareUnits(units: readonly Unit[], messagePlace: string): Problem[] {
     troubleOf(other.operation, "MAPPING_OPERATION_UNKNOWN"),
     troubleOf(other.facility, "MAPPING_FACILITY_UNKNOWN"),
   ]);
-  return [...found, disagreementOnAuthority(units)].flatMap((problem) =>
-    problem ? [{ ...problem, place: `${messagePlace}, ${problem.place}` }] : [],
-  );
+  return [...found, disagreementOnAuthority(units)].filter((problem) => problem !== undefined);
 }
 
 function troubleOf(reading: Reading, whenUnknown: FailureCode): Problem | undefined {
@@ -238,7 +243,7 @@ function readSubject(scope: readonly Segment[], { rules }: Hl7Profile): Draft["s
 }
 
 /** PID-5 repeats (legal, maiden, alias); a given name of one and a family name of another would be nobody's. */
-function compareNames({ firstName, lastName }: Draft["subject"], messagePlace: string): Problem[] {
+function compareNames({ firstName, lastName }: Draft["subject"]): Problem[] {
   if (firstName.status !== "found" || lastName.status !== "found") return [];
   // Nearly always both are components of one repetition.
   if (fieldOf(firstName.place) === fieldOf(lastName.place)) return [];
@@ -249,7 +254,7 @@ function compareNames({ firstName, lastName }: Draft["subject"], messagePlace: s
   return [
     {
       code: "MAPPING_VALUES_DISAGREE",
-      place: `${messagePlace}, ${firstName.place} and ${lastName.place}`,
+      place: `${firstName.place} and ${lastName.place}`,
       message: "the first and last name come from different repetitions, expected both in one",
     },
   ];
@@ -265,11 +270,10 @@ function complainOfStrays(
   groups: readonly OrderGroup[],
   { shared }: OrderParts,
   { each }: Hl7Profile,
-  messagePlace: string,
 ): Problem[] {
   return strayContainers(groups, shared, each).map((segment) => ({
     code: "MAPPING_CONTAINER_UNEXPECTED",
-    place: `${messagePlace}, ${nameOf(segment)}`,
+    place: nameOf(segment),
     message:
       "names a container before its OBR or beside specimens, expected it below an OBR and without them",
   }));

@@ -1,4 +1,5 @@
 import type { Problem } from "../../core/failures.ts";
+import { builtinProfiles } from "./builtin.ts";
 import { CONTROL_OPERATIONS, isControlOperation, isOperation, TABLE_OPERATIONS } from "./message-type.ts";
 import type { OrderRules } from "./profile.ts";
 import type { ProfileDefinition, ValueDefinition } from "./schema.ts";
@@ -23,6 +24,7 @@ export function compileRules<P>(
       mayQuote,
       name: place,
       maySplit: place.startsWith("containers."),
+      shipped: place === "operation" ? shippedOperations(whole.format) : undefined,
       complain: (trouble) => complain(place, trouble),
     });
   const require = (
@@ -53,6 +55,12 @@ export function compileRules<P>(
     label: require("containers.label", containers?.label),
     description: optional("containers.description", containers?.description),
   };
+}
+
+/** The codes of the built-in profiles; no other table of them has any. */
+function shippedOperations(format: ProfileDefinition["format"]): Readonly<Record<string, string | null>> {
+  const shipped = builtinProfiles[`builtin/${format}-orders`]?.operation;
+  return shipped === undefined ? {} : (toValueObject(shipped).table ?? {});
 }
 
 /** A rule that finds nothing. */

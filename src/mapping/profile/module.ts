@@ -67,9 +67,8 @@ export function runSiteModule(
   message: MessageView,
   place: string,
 ): { readonly drafts: readonly Draft[] } | { readonly problem: Problem } {
-  const refuse = (code: "MAPPING_MODULE_REFUSED" | "MAPPING_MODULE_FAILED", text: string) => ({
-    problem: { code, place, message: `${module.specifier}: ${text}` },
-  });
+  const { specifier } = module;
+  const fail = (what: string) => ({ problem: moduleFailure(specifier, place, what) });
   const given = toModuleOrder(draft);
   let returned: unknown;
   try {
@@ -78,20 +77,29 @@ export function runSiteModule(
     if (!(error instanceof Error) || MISTAKES.includes(error.name)) {
       // The text of a mistake often quotes a value, and values may be a patient's.
       const kind = error instanceof Error ? error.name : typeof error;
-      return refuse("MAPPING_MODULE_FAILED", `its order function threw a ${kind}`);
+      return fail(`its order function threw a ${kind}`);
     }
-    return refuse("MAPPING_MODULE_REFUSED", error.message);
+    const hint = `Read the reason: the rule is in module ${specifier}, which the profile names.`;
+    return { problem: { code: "MAPPING_MODULE_REFUSED", place, message: error.message, hint } };
   }
   const orders: unknown[] = returned === undefined ? [given] : [returned].flat();
   if (!orders.every(isModuleOrder)) {
-    return refuse("MAPPING_MODULE_FAILED", "it returned something that is no order, whose values are texts");
+    return fail("it returned something that is no order, whose values are texts");
   }
-  const [first, ...others] = orders.map((order) => fromModuleOrder(order, draft, module.specifier));
-  if (first === undefined) {
-    return refuse("MAPPING_MODULE_FAILED", "it returned no order; to refuse one, throw an Error");
-  }
+  const [first, ...others] = orders.map((order) => fromModuleOrder(order, draft, specifier));
+  if (first === undefined) return fail("it returned no order; to refuse one, throw an Error");
   // What was found to disagree is reported once, however many orders the module makes of it.
   return { drafts: [first, ...others.map((other) => ({ ...other, problems: [] }))] };
+}
+
+/** A mistake of the module: the sender reads that it is none of the message. */
+export function moduleFailure(specifier: string, place: string, what: string): Problem {
+  return {
+    code: "MAPPING_MODULE_FAILED",
+    place,
+    message: "can't be processed: an error of the receiver, not of the message",
+    hint: `Module ${specifier}: ${what}. Correct the module, restart the daemon, then \`cryobridge messages replay ID\`.`,
+  };
 }
 
 function toModuleOrder(draft: Draft): ModuleOrder {

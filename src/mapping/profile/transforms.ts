@@ -21,6 +21,8 @@ export interface TransformSettings {
   readonly dateFormats?: readonly string[] | undefined;
   /** Whether an error may quote the value: true for codes (operation, facility), false for what may be a patient's. */
   readonly mayQuote: boolean;
+  /** The table of the shipped profile below. */
+  readonly shipped?: Readonly<Record<string, string | null>> | undefined;
   /** Receives, in words, each mistake of the definition. */
   readonly complain: (trouble: string) => void;
 }
@@ -67,10 +69,13 @@ export function tableKey(code: string, caseSensitive: boolean | undefined): stri
   return caseSensitive === true ? plain : plain.toUpperCase().toLowerCase();
 }
 
-/** Translates by a table; a value that is not listed is an error that names the known ones. */
+/**
+ * Translates by a table; a value that is not listed is an error that names the known ones. A shipped code is among them only
+ * where the site has none of its own for the same.
+ */
 export function tableTransform(
   { table, caseSensitive }: TableDefinition,
-  settings: Pick<TransformSettings, "mayQuote" | "complain">,
+  settings: Pick<TransformSettings, "mayQuote" | "shipped" | "complain">,
 ): Transform {
   const byCode = new Map<string, string>();
   const codeByKey = new Map<string, string>();
@@ -87,7 +92,10 @@ export function tableTransform(
     byCode.set(key, translated);
     codeByKey.set(key, code);
   }
+  const isShipped = (code: string) => settings.shipped?.[code] === table[code];
+  const ownValues = new Set(Object.keys(table).flatMap((code) => (isShipped(code) ? [] : [table[code]])));
   const known = Object.keys(table)
+    .filter((code) => !isShipped(code) || !ownValues.has(table[code]))
     .map((code) => code.trim())
     .join(", ");
   // Nearly every code is written as the table has it, and a file may have a million.
@@ -95,7 +103,7 @@ export function tableTransform(
   return (value) => {
     const translated = asWritten.get(value) ?? byCode.get(tableKey(value, caseSensitive));
     if (translated !== undefined) return translated;
-    const holds = settings.mayQuote ? `holds ${quote(value)}` : "holds a value that is not in the table";
+    const holds = settings.mayQuote ? `holds ${quote(value)}` : "holds an unknown code";
     return { code: "MAPPING_CODE_UNKNOWN", trouble: `${holds}, expected one of ${known}` };
   };
 }
@@ -167,7 +175,7 @@ function regexTransform(
     if (value.length > REGEX_MAX_VALUE_LENGTH) {
       return {
         code: "MAPPING_VALUE_INVALID",
-        trouble: `is longer than the ${REGEX_MAX_VALUE_LENGTH} characters that a regex transform looks at`,
+        trouble: `is longer than ${REGEX_MAX_VALUE_LENGTH} characters`,
       };
     }
     if (!pattern.test(value)) {
@@ -181,7 +189,7 @@ function regexTransform(
     if (result.length <= REGEX_MAX_RESULT_LENGTH) return result;
     return {
       code: "MAPPING_VALUE_INVALID",
-      trouble: `becomes longer than ${REGEX_MAX_RESULT_LENGTH} characters by the profile's transforms`,
+      trouble: `becomes too long, expected at most ${REGEX_MAX_RESULT_LENGTH} characters`,
       pattern: match,
     };
   };

@@ -74,6 +74,8 @@ export interface Misfit {
   readonly place: string;
   readonly code: FailureCode;
   readonly trouble: string;
+  /** What an operator does about it, where that names more than the hint of its code. */
+  readonly hint?: string | undefined;
 }
 
 /**

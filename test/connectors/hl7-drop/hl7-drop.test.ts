@@ -43,8 +43,19 @@ describe("an HL7 file", () => {
         "refused",
       ]);
       const report = JSON.parse(await world.read("error", "o.hl7.error.json"));
-      expect(report.problems).toMatchObject([{ code: "HL7_CHARSET_BYTES", place: "message 2, line 4" }]);
+      expect(report.problems).toMatchObject([{ code: "HL7_CHARSET_BYTES", place: "message 2, line 6" }]);
     }));
+
+  test("in UTF-8 where MSH-18 says otherwise is refused with one line, which counts in the file", async () => {
+    const other = hl7Message("B", "Müller").replace(
+      /(MSH[^\r]*)/,
+      (msh) => `${msh.padEnd(1)}${"|".repeat(18 - msh.split("|").length)}8859/1`,
+    );
+    const [batch] = await batchesOf(hl7Message("A") + other);
+    const content = batch?.[1]?.content;
+    expect(content).toMatchObject({ problems: [{ code: "HL7_CHARSET_UTF8", place: "message 2, line 6" }] });
+    expect(content?.kind === "unreadable" && content.problems[0]?.message).not.toContain("line");
+  });
 
   test("is read in the character set that the site sets", () =>
     withDropWorld(async (world) => {

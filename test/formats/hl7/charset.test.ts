@@ -127,8 +127,8 @@ describe("a message that is to be taken in", () => {
       for (const name of ["Müller", "MÜLLER Á", "Łukasz"]) {
         const failure = failureOf(() => decodeIncoming(asUtf8(charset, name)));
         expect(failure?.code).toBe("HL7_CHARSET_UTF8");
-        expect(failure?.message).toMatch(/^line 2 of the message \(byte \d+\) is UTF-8, and MSH-18 says /);
-        expect(failure?.message).toContain("forced: true");
+        expect(failure?.place).toBe("line 2");
+        expect(failure?.message).toMatch(/^is UTF-8 \(byte \d+ of the message\), and MSH-18 says /);
         expect(failure?.message).not.toContain(name);
       }
     },
@@ -139,13 +139,13 @@ describe("a message that is to be taken in", () => {
     (charset) => {
       const failure = failureOf(() => decodeIncoming(asUtf8(charset), { override: "windows-1252" }));
       expect(failure?.code).toBe("HL7_CHARSET_UTF8");
-      expect(failure?.message).toContain("and the configured encoding says windows-1252");
+      expect(failure?.message).toContain("and what was agreed for this interface says windows-1252");
     },
   );
 
   it("is refused when one of its segments is UTF-8 and others are not", () => {
     const mixed = Buffer.concat([bytesOf("8859/1", "Jürgen", "iso-8859-1"), Buffer.from("NTE|1||Müller\r")]);
-    expect(failureOf(() => decodeIncoming(mixed))?.message).toMatch(/^line 3 of the message/);
+    expect(failureOf(() => decodeIncoming(mixed))?.place).toBe("line 3");
   });
 
   it("is read as the site says where that is forced", () => {

@@ -31,15 +31,16 @@ const orcs = (segments: readonly string[] | undefined) =>
   segments?.filter((segment) => segment.startsWith("ORC|")).map((segment) => segment.split("|"));
 
 describe("several OBRs with numbers of their own below one ORC", () => {
-  test("are refused unless the profile says that each is an order, and the refusal names the setting", async () => {
+  test("are refused unless the profile says that each is an order, and the hint names the setting", async () => {
     const obrs = TWO.filter((segment) => !segment.startsWith("ORC"));
     for (const segments of [TWO, [...obrs.slice(0, 2), "ORC|NW", ...obrs.slice(2)]]) {
       const { verdict, problems } = await map(segments, {});
       expect(verdict).toBe("refused");
       expect(problems.map(({ code }) => code)).toContain("MAPPING_VALUES_DISAGREE");
-      expect(problems.map(({ message }) => message).join("\n")).toContain(
-        "where each OBR is an order of its own, orders: { each: OBR } in profile test",
+      expect(problems.map(({ hint }) => hint).join("\n")).toContain(
+        "`orders: { each: OBR }` in profile test",
       );
+      expect(problems.map(({ message }) => message).join("\n")).not.toContain("each: OBR");
     }
   });
 
@@ -75,6 +76,41 @@ describe("several OBRs with numbers of their own below one ORC", () => {
     const { problems } = await map(withoutLabel);
     expect(problems).toHaveLength(1);
     expect(problems[0]?.place).toContain("OBR");
+  });
+
+  test("are named by number and OBR wherever something below them is wrong", async () => {
+    const definition = {
+      ...EACH,
+      containers: {
+        each: "NTE[3^=LABEL=]",
+        label: { from: "NTE-3", as: { regex: { match: "^LABEL=(.+)$", replace: "$1" } } },
+      },
+    };
+    const { problems } = await map(
+      [
+        ...[PID, "PV1|1|O|NORTH", "NTE|1||of the patient", "ORC|NW|GRP-7"],
+        ...["OBR|1|LAB-1||CRYO-STORE", "NTE|1||LABEL=V-1"],
+        ...["OBR|2|LAB-2||CRYO-STORE", "NTE|1||LABEL=V-2", "NTE|2||LABEL="],
+        ...["OBR|3|LAB-3||CRYO-STORE", "NTE|1||no label"],
+        ...["OBR|4|||CRYO-STORE", "NTE|1||LABEL="],
+        ...["OBR|5|LAB-5||CRYO-MOVE", "NTE|1||LABEL=V-5"],
+      ],
+      definition,
+    );
+    expect(problems.map(({ place, message }) => `${place}: ${message}`)).toEqual([
+      "message 1, order LAB-2 (OBR[2]), NTE[4]-3: does not have the expected form",
+      "message 1, order LAB-3, OBR[3]: no container (NTE) in the order, expected at least one for STORE",
+      "message 1, OBR[4]-2.1: is empty; the placer order number is expected",
+      "message 1, OBR[4], NTE[6]-3: does not have the expected form",
+      'message 1, order LAB-5, OBR[5]-4.1: holds "CRYO-MOVE", expected one of CRYO-STORE, CRYO-RETRIEVE',
+    ]);
+  });
+
+  test("are not named where something is wrong that they share", async () => {
+    const { problems } = await map(
+      TWO.map((segment) => segment.replace("NORTH^MR", "NORTH^XX~7^^^NORTH^XX")),
+    );
+    expect(problems.map(({ place }) => place)).toEqual(["message 1, PID-3"]);
   });
 
   test("are one order where they have one number", async () => {

@@ -71,7 +71,7 @@ describe("an HL7 message", () => {
     ];
     const { problems } = await map("ORM^O01", segments);
     expect(problems.map(({ place, code }) => `${code} ${place}`)).toEqual([
-      "MAPPING_VALUE_MISSING message 1, OBR-4.1",
+      "MAPPING_VALUE_MISSING message 1, order A-1 (ORC), OBR-4.1",
     ]);
   });
 
@@ -227,7 +227,7 @@ describe("an HL7 message", () => {
       {
         code: "MAPPING_PROCESSING_ID",
         place: "message 1, MSH-11",
-        message: 'holds "T"; this connector takes P only',
+        message: 'holds "T", expected P',
       },
     ]);
     const lenient = createMapper(await hl7Profile({ processingId: "T" }), {

@@ -101,9 +101,10 @@ describe("several labels in one cell", () => {
     expect(containersOf(mapped)).toEqual(["LAB-1: Sperm", "LAB-2: Sperm"]);
   });
 
-  test("are refused without the setting, which the message names", async () => {
+  test("are refused without the setting, which the hint names", async () => {
     const { problems } = await mapCsv({}, { container_label: "V-1;V-2" });
-    expect(problems[0]?.message).toContain("split in containers.label of the profile");
+    expect(problems[0]?.message).toContain("seems to hold several labels");
+    expect(problems[0]?.hint).toContain("`split` of `containers.label` in the profile");
   });
 });
 

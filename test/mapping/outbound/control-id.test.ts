@@ -24,7 +24,8 @@ describe("a message without a control id", () => {
         {
           code: "MAPPING_VALUE_MISSING",
           place: "message 1, MSH-10",
-          message: expect.stringContaining("controlId: optional in profile test"),
+          message: "is empty; a control id is expected",
+          hint: expect.stringContaining("`controlId: optional` in profile test"),
         },
       ]);
       expect(refusalCode(problems)).toBe("AE");

@@ -61,7 +61,7 @@ describe("a site's module", () => {
     const { problems } = await mapWith((order) => [order, order]);
     expect(problems[0]).toMatchObject({
       code: "MAPPING_MODULE_FAILED",
-      message: expect.stringMatching("A-1"),
+      hint: expect.stringContaining("two orders with the number A-1"),
     });
   });
 
@@ -74,7 +74,8 @@ describe("a site's module", () => {
       {
         code: "MAPPING_MODULE_REFUSED",
         place: "message 1",
-        message: "./our-lab.ts: no retrievals on Sundays",
+        message: "no retrievals on Sundays",
+        hint: "Read the reason: the rule is in module ./our-lab.ts, which the profile names.",
       },
     ]);
   });
@@ -87,7 +88,8 @@ describe("a site's module", () => {
       {
         code: "MAPPING_MODULE_FAILED",
         place: "message 1",
-        message: "./our-lab.ts: its order function threw a TypeError",
+        message: "can't be processed: an error of the receiver, not of the message",
+        hint: expect.stringContaining("Module ./our-lab.ts: its order function threw a TypeError."),
       },
     ]);
   });

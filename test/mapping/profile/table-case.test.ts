@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ProfileDefinition } from "../../../src/mapping/profile/schema.ts";
-import { csvMessage, csvProfile, mapOne, problemsOf } from "../mapped.ts";
+import { csvMessage, csvProfile, hl7Message, hl7Profile, hl7Text, mapOne, problemsOf } from "../mapped.ts";
 
 const ROW = {
   order_number: "A-1",
@@ -74,6 +74,24 @@ describe("null in a table", () => {
     expect(await problemsOf({ extends: "builtin/hl7-orders", operation: { table } })).toEqual([
       "operation: the table has no code left; expected one at least",
     ]);
+  });
+});
+
+describe("a code that no table has", () => {
+  const expectedOf = async (table: Record<string, string | null>) => {
+    const profile = await hl7Profile({ operation: { from: "OBR-4.1", table } });
+    const segments = ["PID|1||M-1^^^N^MR", "ORC|NW|A-1", "OBR|1|A-1||MOVE|||||||||||^^L-1"];
+    return mapOne(profile, hl7Message(hl7Text("ORM^O01", segments))).problems[0]?.message;
+  };
+
+  test("is answered with the codes of the site, and shipped ones only where it has none of its own", async () => {
+    expect(await expectedOf({ FREEZE: "STORE", FRZ: "STORE", THAW: "RETRIEVAL" })).toBe(
+      'holds "MOVE", expected one of FREEZE, FRZ, THAW',
+    );
+    expect(await expectedOf({ THAW: "RETRIEVAL" })).toBe('holds "MOVE", expected one of CRYO-STORE, THAW');
+    expect(await expectedOf({ THAW: "RETRIEVAL", "CRYO-STORE": null })).toBe(
+      'holds "MOVE", expected one of THAW',
+    );
   });
 });
 
