@@ -21,6 +21,8 @@ interface FailureEntry {
   readonly meaning: string;
   /** What the reader does about it. */
   readonly hint: string;
+  /** What a lab reads of it, where the failure's own message is about calls or records that no lab knows. */
+  readonly lab?: string;
 }
 
 /**
@@ -128,6 +130,12 @@ export interface Problem {
   readonly table?: string | undefined;
   /** What to do about this one, where that names more than the hint of its code: the profile and the table to edit. */
   readonly hint?: string | undefined;
+}
+
+/** What a lab reads of a failure whose message is this. */
+export function wordsForLab(code: FailureCode | undefined, message: string): string {
+  const entry: FailureEntry | undefined = code === undefined ? undefined : FAILURES[code];
+  return entry?.lab ?? message;
 }
 
 /** What to do about a problem; null for a code of a later release, which the ledger may hold. */

@@ -245,7 +245,7 @@ describe.concurrent("a CSV file that cancels", () => {
         const text = await rowsOf(site, "cancel.csv");
         return text.includes("A-9") && text.includes("A-1") && text;
       });
-      expect(rows).toMatch(/^A-1,CANCEL,S-A-1,,cancel_granted,/m);
+      expect(rows).toMatch(/^A-1,CANCEL,S-A-1,,cancelled,/m);
       expect(rows).toMatch(/^A-9,CANCEL,,,cancel_refused,.*there is no such order/m);
       await site.simulator.listen(port);
       await site.waitForOrders(2, ["cancelled", "submitted"]);
@@ -263,7 +263,7 @@ describe.concurrent("a CSV file that cancels", () => {
       await eventually(async () => (await site.orders()).length === 1);
       await site.drop("csv", "late.csv", cancel);
       await eventually(async () =>
-        (await rowsOf(site, "late.csv")).includes("A-1,CANCEL,S-A-1,,cancel_granted,"),
+        (await rowsOf(site, "late.csv")).includes("A-1,CANCEL,S-A-1,,cancelled,"),
       );
       await site.waitForOrders(1, ["cancelled"]);
     }));

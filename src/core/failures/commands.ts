@@ -4,6 +4,7 @@ export const COMMAND_FAILURES = {
     class: "ambiguous",
     meaning: "An error that Cryobridge does not know. It counts as a call that may have happened.",
     hint: "Report it with the log lines around it: it is a defect of Cryobridge.",
+    lab: "an error at the receiver; its staff look into it",
   },
   CONFIG_INVALID: {
     class: "permanent",

@@ -37,6 +37,7 @@ export const ORDER_FAILURES = {
     class: "permanent",
     meaning: "A step of the order failed many times for an unknown reason.",
     hint: "Read the timeline with `cryobridge orders show ID`, fix the cause, then `cryobridge orders retry ID`.",
+    lab: "could not be processed; the receiver's staff look into it",
   },
   SUBJECT_MISMATCH: {
     class: "permanent",
@@ -84,6 +85,7 @@ export const ORDER_FAILURES = {
     meaning:
       "The service refused a retrieval with VALIDATION_ERROR: a container is not the subject's. Nothing was done.",
     hint: "Check labels and subject with the lab: it may be another patient's container. `cryobridge orders show ID --show-phi` has the service's answer.",
+    lab: "a container is not this subject's, says the storage service; nothing was done",
   },
   CONTAINER_LABEL_AMBIGUOUS: {
     class: "permanent",
@@ -95,17 +97,20 @@ export const ORDER_FAILURES = {
     meaning:
       "A call got no answer, and the service shows neither its effect nor proof that it had none; or the order was changed after a refused call, and the service has what may be of that call.",
     hint: "Search with `cryobridge service requests` (external surface: `service procedures`). If the request is there, `cryobridge orders resolve ID --request-id N` (`--procedure-id N`); if not, or once that of a changed order is cancelled there, `cryobridge orders retry ID`.",
+    lab: "it is not certain whether the storage service has the order; staff find out",
   },
   SUBMIT_SEVERAL_MATCHES: {
     class: "permanent",
     meaning: "A call got no answer, and several requests at the service could be this order's.",
     hint: "Find the right one with the facility, then `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`).",
+    lab: "the storage service has several requests that may be this order's; staff find out which",
   },
   SUBMIT_FORGOTTEN_REQUEST: {
     class: "permanent",
     meaning:
       "The ledger was restored, and the service has a request that no order knows and that may be this order's. Nothing was sent.",
     hint: "Compare it with the order. If it is this order's, `cryobridge orders resolve ID --request-id N` (external surface: `--procedure-id N`); else `cryobridge orders retry ID --override --reason TEXT`.",
+    lab: "the storage service has a request that may be this order's already; staff find out",
   },
   REQUEST_GONE: {
     class: "permanent",

@@ -4,88 +4,105 @@ export const SERVICE_FAILURES = {
     class: "transient",
     meaning: "No connection to the service (refused, unknown host, time-out, certificate). Nothing was sent.",
     hint: "Check `service.baseUrl`, network and certificate with `cryobridge check`. Orders go on by themselves.",
+    lab: "the storage service can't be reached",
   },
   SERVICE_UNAVAILABLE: {
     class: "transient",
     meaning: "A read got no usable answer: a server error, a gateway's page, a cut or unreadable body.",
     hint: "Wait, or ask the service's operator. Orders go on by themselves.",
+    lab: "the storage service gave no usable answer",
   },
   SERVICE_BUSY: {
     class: "transient",
     meaning: "The service asked for a pause (429, or a status of `service.notExecuted`): nothing was done.",
     hint: "Nothing; after the pause Cryobridge checks the service, then sends again. If it happens often, lower `service.maxRequestsPerSecond`.",
+    lab: "the storage service is busy",
   },
   SERVICE_PAUSED: {
     class: "transient",
     meaning: "Calls pause because several failed in a row. Nothing was sent.",
     hint: "See the failure before it. Cryobridge tries a call from time to time and goes on when one succeeds.",
+    lab: "the storage service can't be reached",
   },
   SERVICE_STOPPED: {
     class: "transient",
     meaning: "Cryobridge stopped a call before it could change anything, such as at shutdown.",
     hint: "Nothing. The call is made again after the start.",
+    lab: "the storage service was not asked yet",
   },
   SERVICE_NO_ANSWER: {
     class: "ambiguous",
     meaning: "A call that creates something got no definite answer, so it may have been carried out.",
     hint: "Nothing. Cryobridge searches the service before it sends anything again.",
+    lab: "the storage service gave no definite answer",
   },
   SERVICE_ANSWER_DIFFERS: {
     class: "ambiguous",
     meaning: "The service's answer does not match what was sent (type, facility, subject or labels).",
     hint: "Compare the order with the service. Cryobridge searches the service before it sends anything again.",
+    lab: "the storage service answered for something else than was ordered; staff find out",
   },
   SERVICE_REFUSED: {
     class: "permanent",
     meaning: "The service refused the call. Nothing was done.",
     hint: "`cryobridge orders show ID --show-phi` has the service's answer. Correct what it names, then `cryobridge orders retry ID`.",
+    lab: "the storage service refused the order; nothing was done",
   },
   SERVICE_NOT_FOUND: {
     class: "permanent",
     meaning: "The service has no record with this id, or none that these credentials may see.",
     hint: "Check the id and the organization of the credentials. If a whole list is not found, check `service.baseUrl`.",
+    lab: "the storage service does not have what the order needs; nothing was done",
   },
   SERVICE_CREDENTIALS_REFUSED: {
     class: "permanent",
     meaning:
       "The service or its token endpoint refused the credentials. Nothing is submitted until they are right.",
     hint: "Correct `service.auth` or `service.externalAuth`, or the secret file, which is read again by itself.",
+    lab: "the storage service lets no order in at the moment",
   },
   SERVICE_TOKEN_REFUSED: {
     class: "transient",
     meaning:
       "The service refused the access token of a call that creates something, and a new token was fetched.",
     hint: "Nothing. Cryobridge searches the service, then sends the call again.",
+    lab: "the storage service lets no order in at the moment",
   },
   SERVICE_TOKEN_UNAVAILABLE: {
     class: "transient",
     meaning: "The token endpoint could not be reached or issued no usable token.",
     hint: "Check `service.auth.tokenUrl` and the authorization server. Cryobridge keeps asking.",
+    lab: "the storage service lets no order in at the moment",
   },
   SERVICE_SUBJECT_AMBIGUOUS: {
     class: "permanent",
     meaning: "The facility has more than one subject with this code.",
     hint: "Have the facility merge or rename the subjects, then `cryobridge orders retry ID`.",
+    lab: "the storage service has more than one subject with this code; nothing was done",
   },
   SERVICE_SHAPE_UNKNOWN: {
     class: "transient",
     meaning: "A read was answered with JSON of an unknown shape, such as an unknown wrapping of a list.",
     hint: "Set `service.listEnvelope` to the key that holds the list; `cryobridge check` shows it. Orders then go on by themselves.",
+    lab: "the storage service gave no usable answer",
   },
   SERVICE_FILTER_IGNORED: {
     class: "permanent",
     meaning:
       "The service lists containers without their subject and does not filter by subject, so a label proves nothing.",
     hint: "Ask the service's operator for the `subjectCode` filter or field. Until then a person handles retrievals.",
+    lab: "the storage service does not show whose containers are whose; staff handle the order",
   },
   SERVICE_LIST_TOO_LONG: {
     class: "permanent",
     meaning: "A list did not end within the limit, probably because the service ignores filters.",
     hint: "`cryobridge check` shows which filters work. Handle the order by hand.",
+    lab: "the storage service can't be searched for what the order needs; staff handle the order",
   },
   SERVICE_LIST_UNSTABLE: {
     class: "transient",
     meaning: "A list kept changing while it was read.",
     hint: "Nothing. It is read again later.",
+    lab: "the storage service gave no usable answer",
   },
 } as const;

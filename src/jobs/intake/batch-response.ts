@@ -23,7 +23,7 @@ import {
 import { type BatchedAnswer, composeBatchResponse } from "../../mapping/outbound/batch-hl7.ts";
 import { safeName } from "../../mapping/outbound/file-name.ts";
 import { readOriginal } from "../../mapping/outbound/original.ts";
-import { inLabWords } from "../../mapping/outbound/reasons.ts";
+import { inLabWords, inOneLanguage } from "../../mapping/outbound/reasons.ts";
 import { encodeAnswer, withSiteFields } from "../../mapping/outbound/site-fields.ts";
 import { formatHl7Timestamp } from "../../mapping/outbound/timestamp.ts";
 import type { BatchResponse, Hl7Profile } from "../../mapping/profile/profile.ts";
@@ -155,14 +155,15 @@ export function answerInBatch(
     kind === "acknowledged"
       ? { ...common, kind, orders: [], isDuplicate: verdict === "duplicate" }
       : { ...common, kind, problems };
-  const answer = inLabWords(fact, profile.results);
-  const original = readOriginal(answer.message, profile.results);
+  const own = inOneLanguage(fact, profile);
+  const answer = inLabWords(fact, own.results);
+  const original = readOriginal(answer.message, own.results);
   const isWhole = original.isAnswerable && isReadable;
   const bytes = encodeAnswer(original, (from) => {
     const text = isWhole
-      ? composeAnswer(answer, from, profile)
-      : composePlainAnswer(answer, from, profile, kind === "refused" ? refusalCode(problems) : "AA");
-    return withSiteFields(text, answer, from, profile);
+      ? composeAnswer(answer, from, own)
+      : composePlainAnswer(answer, from, own, kind === "refused" ? refusalCode(problems) : "AA");
+    return withSiteFields(text, answer, from, own);
   });
   return { verdict, messages: [bytes] };
 }
@@ -208,11 +209,12 @@ export function refuseFile(
     kind: "refused",
     problems: problems.slice(0, MOST_PROBLEMS),
   };
-  const answer = inLabWords(fact, profile.results);
-  const original = readOriginal(answer.message, profile.results);
+  const own = inOneLanguage(fact, profile);
+  const answer = inLabWords(fact, own.results);
+  const original = readOriginal(answer.message, own.results);
   const bytes = encodeAnswer(original, (from) => {
-    const text = composePlainAnswer(answer, from, profile, "AR");
-    return withSiteFields(text, answer, from, profile);
+    const text = composePlainAnswer(answer, from, own, "AR");
+    return withSiteFields(text, answer, from, own);
   });
   return { verdict: "refused", messages: [bytes] };
 }

@@ -39,7 +39,7 @@ async function update(
   const unable = (text: string) => end(order, { code: "SUBJECT_UPDATE_NOT_OFFERED", kind: "update", text });
   if (deps.settings.wayOf(order.facilityId).subjects === "none") {
     return unable(
-      "the storage service is not asked about subjects here (service.subjects: none) and offers no call to change them; nothing was changed there",
+      "the storage service is not asked about subjects here and offers no call to change them; nothing was changed there",
     );
   }
   const known = await deps.service.findSubject(order.facilityId, order.subject.code, signal);

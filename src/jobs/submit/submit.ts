@@ -181,14 +181,14 @@ async function ensureSubject(
 }
 
 const NOT_REGISTERED =
-  "the service has no subject with this code at this facility, and service.subjects keeps Cryobridge from registering it";
+  "the service has no subject with this code at this facility, and subjects are not registered from here";
 
 /** Without the calls for subjects the service itself has to know whom an order is about. */
 function requireNoRegistration(order: LedgerOrder): void {
   if (order.operation !== "REGISTER") return;
   throw new Failure(
     "SUBJECT_NOT_REGISTERED",
-    "the order asks for nothing but the registration of its subject, which service.subjects rules out",
+    "the order asks for nothing but the registration of its subject, and subjects are not registered from here",
   );
 }
 

@@ -1,4 +1,4 @@
-import { type Control, isCancelling } from "../../core/order-control.ts";
+import { type Control, type FillerNumber, isCancelling } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { findControlGroups } from "../inbound/control-hl7.ts";
@@ -129,10 +129,12 @@ function nameOf(
   { placerOrderNumber, fillerNumber, order }: ControlAnswer,
   { results: { reasons } }: Hl7Profile,
 ): string {
-  if (placerOrderNumber !== undefined && !order?.sharesNumber)
-    return `${labPhrase(reasons, "order", "order")} ${placerOrderNumber}`;
+  // In a table of the lab's words that lacks the word, the number says it alone.
+  const named = (word: "order" | FillerNumber["kind"], number: string | number) =>
+    [reasons === undefined ? word : (reasons[word] ?? ""), number].join(" ").trim();
+  if (placerOrderNumber !== undefined && !order?.sharesNumber) return named("order", placerOrderNumber);
   if (fillerNumber === undefined) return labPhrase(reasons, "order", "the order");
-  return `${labPhrase(reasons, fillerNumber.kind, fillerNumber.kind)} ${fillerNumber.id}`;
+  return named(fillerNumber.kind, fillerNumber.id);
 }
 
 /** None where a newer profile reads the message otherwise. */

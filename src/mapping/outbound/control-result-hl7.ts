@@ -130,7 +130,13 @@ function decisionObx(answer: ControlAnswer, { profile, at }: Context): OutSegmen
   if (decision === undefined) return [];
   const done = control === "status" ? "reported" : DONE[control];
   const shipped = refusal === undefined ? `The order is ${done}` : `The order is not ${done}`;
-  const words = [labPhrase(profile.results.reasons, decision, shipped), ...(refusal ? [refusal.text] : [])];
+  const { reasons } = profile.results;
+  // Beside a reason in the lab's words the shipped sentence would be of another language.
+  const said =
+    reasons === undefined || refusal === undefined
+      ? labPhrase(reasons, decision, shipped)
+      : reasons[decision];
+  const words = [...(said === undefined ? [] : [said]), ...(refusal ? [refusal.text] : [])];
   const code = ["CRYO-REQUEST", "Decision on the request", "L"];
   return [["OBX", 1, "TX", code, undefined, words.join(": "), ...NONE, "F", undefined, undefined, at]];
 }

@@ -1,6 +1,6 @@
-import type { FailureCode, Problem } from "../../core/failures.ts";
+import { type FailureCode, type Problem, wordsForLab } from "../../core/failures.ts";
 import type { Outcome, OutcomeOrder } from "../../core/outcome.ts";
-import type { ResultSettings } from "../profile/profile.ts";
+import type { Profile, ResultSettings } from "../profile/profile.ts";
 import type { ReasonWord } from "../profile/results-schema.ts";
 
 type Reasons = ResultSettings["reasons"];
@@ -9,12 +9,50 @@ type Reasons = ResultSettings["reasons"];
 type Answer = Outcome | Extract<Outcome, { kind: "acknowledged" | "refused" | "waiting" }>;
 
 /**
- * An outcome with its reasons in the lab's words, where the profile has some for their failure code. The codes stay, and so
- * do places and the words of people, which have no code.
+ * The profile by which an outcome is put into words: without the lab's own where these lack one of its reasons, so that nobody
+ * reads two languages in one answer. The words of people have no code, and fit any.
+ */
+export function inOneLanguage<P extends Profile>(outcome: Answer, profile: P): P {
+  const { reasons } = profile.results;
+  if (reasons === undefined) return profile;
+  const isWhole = codesOf(outcome).every((code) => PEOPLES_WORDS.has(code) || reasons[code] !== undefined);
+  return isWhole ? profile : { ...profile, results: { ...profile.results, reasons: undefined } };
+}
+
+/** Failures whose message a person of the site has written. */
+const PEOPLES_WORDS: ReadonlySet<FailureCode> = new Set(["MAPPING_MODULE_REFUSED"]);
+
+function codesOf(outcome: Answer): FailureCode[] {
+  switch (outcome.kind) {
+    case "acknowledged":
+      return outcome.orders.flatMap(codesOfOrder);
+    case "changed":
+      return codesOfOrder(outcome.order);
+    case "refused":
+    case "waiting":
+      return outcome.problems.map(({ code }) => code);
+    case "control":
+      return outcome.answers.flatMap(({ refusal, order }) => [
+        ...(refusal === undefined ? [] : [refusal.code]),
+        ...(order === undefined ? [] : codesOfOrder(order)),
+      ]);
+  }
+}
+
+function codesOfOrder({ reason, sharesNumber }: OutcomeOrder): FailureCode[] {
+  return [
+    ...(reason?.code === undefined ? [] : [reason.code]),
+    ...(sharesNumber === true ? (["ORDER_NUMBER_REUSED"] as const) : []),
+  ];
+}
+
+/**
+ * An outcome with its reasons in words for the lab: the profile's where it has some for their failure code. The codes stay, and
+ * so do places and the words of people, which have no code.
  */
 export function inLabWords<T extends Answer>(outcome: T, { reasons }: Pick<ResultSettings, "reasons">): T {
-  if (reasons === undefined) return outcome;
-  const word = (code: FailureCode | undefined, text: string) => labWords(reasons, code, text);
+  const word = (code: FailureCode | undefined, text: string, unknownCode?: string) =>
+    labWords(reasons, code, text, unknownCode);
   const ofOrder = (order: OutcomeOrder): OutcomeOrder =>
     order.reason === undefined
       ? order
@@ -30,7 +68,7 @@ export function inLabWords<T extends Answer>(outcome: T, { reasons }: Pick<Resul
         ...outcome,
         problems: outcome.problems.map((problem) => ({
           ...problem,
-          message: word(problem.code, problem.message),
+          message: word(problem.code, problem.message, problem.unknownCode),
         })),
       };
     case "control":
@@ -59,7 +97,7 @@ export function labPlace(place: string, reasons: Reasons): string {
   const word = (text: string) => labPhrase(reasons, text as ReasonWord, text);
   const [, lead = "", name, part] = /^(.*?)(?:(?<=^|, )column (.*?))?(?:, part (\d+))?$/s.exec(place) ?? [];
   return [
-    lead.replace(/(?<=^|, | )(?:message|lines?|and|or)(?= )|^(?:header|file)$/g, word),
+    lead.replace(/(?<=^|, | )(?:message|lines?|order|and|or)(?= )|^(?:header|file)$/g, word),
     ...(name === undefined ? [] : [`${word("column")} ${name}`]),
     ...(part === undefined ? [] : [`, ${word("part")} ${part}`]),
   ].join("");
@@ -73,8 +111,13 @@ export function problemInWords(
   return `${labPlace(place, reasons)}: ${message}`;
 }
 
-/** A reason in the lab's words where the profile has some for its code. */
-export function labWords(reasons: Reasons, code: FailureCode | undefined, text: string): string {
-  const words = code === undefined || reasons === undefined ? undefined : reasons[code];
-  return words === undefined ? text : words.replaceAll("{text}", () => text);
+/** A reason in words for the lab: the profile's where it has some for its code. */
+export function labWords(
+  reasons: Reasons,
+  code: FailureCode | undefined,
+  text: string,
+  unknownCode = "",
+): string {
+  const words = code === undefined ? undefined : reasons?.[code];
+  return words?.replaceAll("{code}", () => unknownCode) ?? wordsForLab(code, text);
 }

@@ -9,7 +9,7 @@ import {
 import type { Hl7Profile } from "../profile/profile.ts";
 import { composeAnswer, composePlainAnswer, type MessageAnswer, refusalCode } from "./answer-hl7.ts";
 import { isAnswer, type Original, readOriginal } from "./original.ts";
-import { inLabWords } from "./reasons.ts";
+import { inLabWords, inOneLanguage } from "./reasons.ts";
 import { encodeAnswer, withSiteFields } from "./site-fields.ts";
 
 /**
@@ -51,13 +51,14 @@ export function createReplier(
     original: Original,
     more: { readonly wants?: AckWants | undefined; readonly isFollowed?: boolean },
   ): Buffer => {
-    const answer = inLabWords(fact, profile.results);
+    const own = inOneLanguage(fact, profile);
+    const answer = inLabWords(fact, own.results);
     const isOrder = form === "order" && code.startsWith("A") && original.isAnswerable;
     return encodeAnswer(original, (from) => {
       const text = isOrder
-        ? composeAnswer(answer, from, profile, more.wants)
-        : composePlainAnswer(answer, from, profile, code, more);
-      return withSiteFields(text, answer, from, profile);
+        ? composeAnswer(answer, from, own, more.wants)
+        : composePlainAnswer(answer, from, own, code, more);
+      return withSiteFields(text, answer, from, own);
     });
   };
   return {

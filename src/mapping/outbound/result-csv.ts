@@ -10,7 +10,7 @@ import { RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts"
 import { controlEnd } from "./control-end.ts";
 import { cellOf, csvFormOf } from "./csv-cells.ts";
 import { fileNameOf } from "./file-name.ts";
-import { inLabWords, labPlace, labWords, problemInWords } from "./reasons.ts";
+import { inLabWords, inOneLanguage, labPhrase, labPlace, labWords, problemInWords } from "./reasons.ts";
 
 /** A row by its headings, written as the lab has it. */
 export type CsvResultRow = Readonly<Record<string, string>>;
@@ -24,7 +24,8 @@ export type CsvResultRow = Readonly<Record<string, string>>;
  *
  * @throws Failure RESULT_NOT_ENCODABLE where any other column or heading holds one
  */
-export function csvResultRows(outcome: Outcome, { results }: Profile): CsvResultRow[] {
+export function csvResultRows(outcome: Outcome, profile: Profile): CsvResultRow[] {
+  const { results } = inOneLanguage(outcome, profile);
   const { encoding } = csvFormOf(results.encoding, results.csv, outcome.message.dialect);
   return toRows(outcome, results).map((row) => fitRow(row, results, encoding));
 }
@@ -138,11 +139,12 @@ function unmadeRows(
 /** A file of which nothing was taken: the lab hears of none of its orders otherwise. */
 function fileRow({ kind, problems }: Unmade, common: PlainRow, { reasons }: ResultSettings): PlainRow {
   const lines = problems.map(({ place }) => lineOf(place));
+  const whole = labPhrase(reasons, "fileRefused", "the file {file} was refused, and nothing of it was taken");
   return {
     ...common,
     line: lines.find((line) => line !== "") ?? "",
     status: kind,
-    error: `the file ${common.input_file} was refused, and nothing of it was taken: ${reasonsOf(problems, reasons, MOST_REASONS)}`,
+    error: `${whole.replaceAll("{file}", () => common.input_file)}: ${reasonsOf(problems, reasons, MOST_REASONS)}`,
     error_code: problems[0]?.code ?? "",
   };
 }
@@ -152,17 +154,15 @@ type Unmade = Extract<Outcome, { kind: "refused" } | { kind: "waiting" }>;
 function reasonsOf(problems: readonly Problem[], reasons: ResultSettings["reasons"], most: number): string {
   const listed = problems.slice(0, most).map((problem) => problemInWords(problem, reasons));
   const more = problems.length - listed.length;
-  return [...listed, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+  return [...listed, ...(more > 0 ? [`… +${more}`] : [])].join("; ");
 }
 
-/** One row a request, such as `cancel_granted`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
+/** One row a request, such as `cancelled`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */
 function controlRows(answer: ControlAnswer, common: PlainRow, results: ResultSettings): PlainRow[] {
   const { control, placerOrderNumber, refusal, order } = answer;
   const operation = OPERATION_BY_CONTROL[control];
   if (operation === undefined) throw new TypeError(`no row of a CSV file asks to ${control} an order`);
-  // The order has rows of its own where its end is sent, with the status `cancelled`.
-  const end = controlEnd(answer);
-  const status = control === "cancel" && refusal === undefined ? "cancel_granted" : end;
+  const status = controlEnd(answer);
   if (control === "status" && order !== undefined && refusal === undefined) {
     return orderRows(order, status, common, results).map((row) => ({ ...row, operation }));
   }

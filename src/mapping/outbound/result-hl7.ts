@@ -13,7 +13,7 @@ import { composeControlResult } from "./control-result-hl7.ts";
 import { resultFileName } from "./file-name.ts";
 import { observe } from "./observations.ts";
 import { assemble, isAnswer, type Original, type OutSegment, readOriginal } from "./original.ts";
-import { inLabWords } from "./reasons.ts";
+import { inLabWords, inOneLanguage } from "./reasons.ts";
 import {
   blank,
   fillerOrderNumber,
@@ -34,8 +34,9 @@ import { encodeAnswer, withSiteFields } from "./site-fields.ts";
  * @throws Failure RESULT_NOT_ENCODABLE for a result that the character set of the results can't hold; answers to messages
  * go out in another one then
  */
-export function composeHl7(fact: Outcome, profile: Profile): { fileName: string; bytes: Buffer } | undefined {
-  if (profile.format !== "hl7") return undefined;
+export function composeHl7(fact: Outcome, given: Profile): { fileName: string; bytes: Buffer } | undefined {
+  if (given.format !== "hl7") return undefined;
+  const profile = inOneLanguage(fact, given);
   const outcome = inLabWords(fact, profile.results);
   const original = readOriginal(outcome.message, profile.results);
   if (!isComposed(outcome, original, profile)) return undefined;

@@ -80,7 +80,7 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
     words: compileWords(whole.format, given, complain),
     encoding,
     marker: compileMarker(whole.format, given, complain),
-    reasons: given.reasons,
+    reasons: compileReasons(whole.format, given.reasons, complain),
     suffix: given.suffix,
     csv: compileCsvResults(given, encoding, complain),
     version: given.version,
@@ -88,6 +88,39 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
     receiver: given.receiver,
     statusMap: given.statusMap,
   };
+}
+
+/** Failures of messages that wait. */
+const WAITING_CODES = ["MAPPING_FACILITY_UNKNOWN", "MAPPING_OPERATION_UNKNOWN"] as const;
+
+/** An answer to a message that waits begins with a sentence of its own, which no other language may follow. */
+function compileReasons(
+  format: ProfileDefinition["format"],
+  reasons: ResultsDefinition["reasons"],
+  complain: Complain,
+): ResultsDefinition["reasons"] {
+  const waiting: readonly string[] = WAITING_CODES;
+  for (const [name, words = ""] of Object.entries(reasons ?? {})) {
+    const [field] = words.match(/\{\w+\}/g)?.filter((each) => !mayHave(name, each)) ?? [];
+    if (field === undefined) continue;
+    const own = waiting.includes(name) ? "; expected {code} or none" : "";
+    complain(`results.reasons.${name}`, `${field} stands for nothing here${own}`);
+  }
+  const untold = WAITING_CODES.find((code) => reasons?.[code] !== undefined);
+  if (format !== "csv" && untold !== undefined && reasons?.onHold === undefined) {
+    complain(
+      "results.reasons.onHold",
+      `is missing, which stands before ${untold} in the answer to a message that waits`,
+    );
+  }
+  return reasons;
+}
+
+/** Whether words may have something put in. */
+function mayHave(name: string, field: string): boolean {
+  return name === "fileRefused"
+    ? field === "{file}"
+    : field === "{code}" && (WAITING_CODES as readonly string[]).includes(name);
 }
 
 /** HL7 has codes for operations and facilities, and a text for the status of an order alone. */

@@ -106,14 +106,7 @@ const columnEntrySchema = z.union([z.string(), formedColumnSchema, namedColumnSc
 const CSV_OPERATIONS = ["STORE", "RETRIEVAL", "REGISTER", "CANCEL", "HOLD", "RELEASE", "STATUS"] as const;
 
 /** The words of the column `status`. */
-const CSV_STATUSES = [
-  ...ORDER_STATES,
-  "refused",
-  "waiting",
-  "duplicate",
-  "cancel_granted",
-  ...CONTROL_ENDS,
-] as const;
+const CSV_STATUSES = [...ORDER_STATES, "refused", "waiting", "duplicate", ...CONTROL_ENDS] as const;
 
 const wordSchema = z.string().min(1);
 
@@ -142,7 +135,7 @@ const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter((code) => !
 /** What stands before reasons in English: words of places, names of what a request is about, and whole sentences. */
 const REASON_WORDS = [
   ...(["message", "line", "lines", "column", "part", "and", "or", "header", "file"] as const),
-  ...(["order", "request", "procedure", "onHold", "repeated", "recorded"] as const),
+  ...(["order", "request", "procedure", "onHold", "repeated", "recorded", "fileRefused"] as const),
   ...DECISIONS,
 ] as const;
 export type ReasonWord = (typeof REASON_WORDS)[number];
@@ -204,7 +197,7 @@ export const resultsSchema = z.strictObject({
     .partialRecord(z.enum([...LAB_FAILURES, ...REASON_WORDS]), wordSchema)
     .optional()
     .describe(
-      `The lab's words for reasons, by failure code (docs/errors.md); {text} puts in the shipped words; and for what stands before them: ${REASON_WORDS.join(", ")}. For NTE, ERR, MSA-3, ORC-16 and OBX, and the CSV column error.`,
+      `The lab's words for reasons, by failure code (docs/errors.md); {code} puts in an unknown facility or operation code; and for what stands before them: ${REASON_WORDS.join(", ")}. For NTE, ERR, MSA-3, ORC-16 and OBX, and the CSV column error. An answer with a reason that has no words here is sent in English.`,
     ),
   suffix: z
     .string()

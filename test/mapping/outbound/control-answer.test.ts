@@ -227,7 +227,7 @@ describe("the row that answers a CSV row", () => {
         order_number: "LAB-1",
         operation: "CANCEL",
         subject_code: "MRN-4711",
-        status: "cancel_granted",
+        status: "cancelled",
         error: "",
       },
       {

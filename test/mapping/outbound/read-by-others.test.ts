@@ -42,7 +42,7 @@ const ORDER = {
   placerOrderNumber: HARD,
   facilityCode: `NORTH ${HARD}`,
   procedureCode: HARD,
-  reason: { code: "UNCLASSIFIED", text: `First line: ${HARD}\nSecond line` },
+  reason: { code: "REQUEST_REJECTED", text: `First line: ${HARD}\nSecond line` },
   containers: LABELS.map((label) => ({
     label,
     description: HARD,
@@ -202,7 +202,7 @@ describe.runIf(machineHas("mllp_send"))("python-hl7 and node-hl7-client read lik
       "OBR@1@LAB-1*OTHER@@CRYO-STORE",
     ].join("\r");
     const hard = "@ * ! % ? | ^ ~ \\ & Zoë";
-    const reason = { code: "UNCLASSIFIED", text: hard } as const;
+    const reason = { code: "REQUEST_REJECTED", text: hard } as const;
     const order = { placerOrderNumber: "LAB-1", procedureCode: hard, reason };
     const read = await readByAll(await compose(changed(order, text)), python);
     expect(valuesAt(read, "PID-5")).toEqual(["Pipe|@", "A*B!?%"]);
@@ -225,7 +225,7 @@ describe.runIf(machineHas("mllp_send"))("python-hl7 and node-hl7-client read lik
     await fc.assert(
       fc.asyncProperty(value, value, value, async (label, place, words) => {
         const containers = [{ label, description: "", location: { cane: place, storageName: words } }];
-        const reason = { code: "UNCLASSIFIED", text: words } as const;
+        const reason = { code: "REQUEST_REJECTED", text: words } as const;
         const outcome = changed({ containers, reason, procedureCode: place });
         const read = await readByAll(await compose(outcome), python);
         const asText = (text: string) => text.replace(/\r\n|\r|\n/g, "\\.br\\");

@@ -5,10 +5,10 @@ import { labPlace } from "../../../src/mapping/outbound/reasons.ts";
 import { createReplier } from "../../../src/mapping/outbound/reply-hl7.ts";
 import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
 import { resultsSchema } from "../../../src/mapping/profile/results-schema.ts";
-import { hl7Profile } from "../mapped.ts";
+import { hl7Profile, problemsOf } from "../mapped.ts";
 import { acknowledged, changed, ORIGINAL, outcomeOrder, refused, waiting } from "../outcomes.ts";
 
-const reasons = { SUBJECT_MISMATCH: "andere Person", MAPPING_CODE_UNKNOWN: "unbekannt: {text}" };
+const reasons = { SUBJECT_MISMATCH: "andere Person", MAPPING_CODE_UNKNOWN: "unbekannter Schlüssel" };
 const PARKED = { state: "parked", reason: { code: "SUBJECT_MISMATCH", text: "another name" } } as const;
 const PROBLEMS = [{ code: "MAPPING_CODE_UNKNOWN", place: "PV1-3.4", message: 'holds "WEST"' }] as const;
 
@@ -25,7 +25,8 @@ test("a result has its reason in the lab's words in ORC-16 and NTE, beside the c
 
 test("a refusal has its reasons in the lab's words in MSA and ERR", async () => {
   const [err] = await linesOf(refused(PROBLEMS), "ERR");
-  expect(err).toContain('unbekannt: holds "WEST"');
+  expect(err).toContain("unbekannter Schlüssel");
+  expect(err).not.toContain("holds");
 });
 
 test("so has an answer over a connection", async () => {
@@ -34,7 +35,29 @@ test("so has an answer over a connection", async () => {
   const replier = createReplier(message, profile, { form: "plain", applicationAck: "connection" });
   const about = { outcomeId: "1", controlId: "CB1", occurredAt: new Date(0), message };
   const [reply] = replier.compose({ ...about, kind: "refused", problems: PROBLEMS }, "CL1");
-  expect(reply?.toString()).toContain('unbekannt: holds "WEST"');
+  expect(reply?.toString()).toContain("unbekannter Schlüssel");
+});
+
+test("an answer with a reason that the table lacks is in English as a whole", async () => {
+  const other = { code: "MAPPING_DATE_INVALID", place: "PID-7", message: "has only a year" } as const;
+  const lines = (await linesOf(refused([...PROBLEMS, other]), "ERR")).join();
+  expect(lines).toContain('holds "WEST"');
+  expect(lines).toContain("has only a year");
+  expect(lines).not.toContain("Schlüssel");
+  const control = await hl7Profile({ results: { reasons: { ...reasons, order: "Auftrag" } } });
+  const refusal = { code: "CANCEL_TOO_LATE", text: "it is done" } as const;
+  const answers = [{ control: "cancel", placerOrderNumber: "LAB-1", refusal } as const];
+  const { message, outcomeId, controlId, occurredAt } = acknowledged();
+  const outcome = { message, outcomeId, controlId, occurredAt, kind: "control", answers } as const;
+  expect(composeHl7(outcome, control)?.bytes.toString()).toContain("NTE|1|L|order LAB-1: it is done");
+});
+
+test("what only calls of the service are about is said in words that a lab knows", async () => {
+  const text = "POST /api/procedure-requests: status 422 (VALIDATION)";
+  const parked = { state: "parked", reason: { code: "SERVICE_REFUSED", text } } as const;
+  expect((await linesOf(changed(parked), "NTE"))[0]).toBe(
+    "NTE|1|L|the storage service refused the order; nothing was done",
+  );
 });
 
 test("a reason without a code, as staff write it, stays as it is", async () => {
@@ -73,16 +96,30 @@ describe("what stands before a reason", () => {
   });
 
   const inWords = async (outcome: Outcome, name: string) => {
-    const own = { ...words, onHold: "Zurückgestellt", repeated: "Schon da.", order: "Auftrag" };
+    const own = {
+      ...words,
+      ...{ onHold: "Zurückgestellt", repeated: "Schon da.", order: "Auftrag" },
+      MAPPING_FACILITY_UNKNOWN: 'unbekannter Standort "{code}"',
+      CANCEL_TOO_LATE: "schon erledigt",
+    };
     const profile = await hl7Profile({ results: { reasons: own } });
     const text = composeHl7(outcome, profile)?.bytes.toString() ?? "";
     return text.split("\r").filter((line) => line.startsWith(name));
   };
-  const problems = [{ ...PROBLEMS[0], place: "message 1, PV1-3.4" }];
+  const problems = [
+    {
+      code: "MAPPING_FACILITY_UNKNOWN",
+      place: "message 1, order A-1, PV1-3.4",
+      message: "holds",
+      unknownCode: "WEST",
+    },
+  ] as const;
 
   test("is in those words in an answer, and ERR-2 still names the field", async () => {
     const [nte] = await inWords(waiting(problems), "NTE");
-    expect(nte).toBe('NTE|1|L|Zurückgestellt: Nachricht 1, PV1-3.4: holds "WEST"');
+    expect(nte).toBe(
+      'NTE|1|L|Zurückgestellt: Nachricht 1, Auftrag A-1, PV1-3.4: unbekannter Standort "WEST"',
+    );
     const [err] = await inWords(waiting(problems), "ERR");
     expect(err?.split("|")[2]).toBe("PV1^1^3^1^4");
     expect(await inWords(acknowledged([], ORIGINAL, true), "NTE")).toEqual(["NTE|1|L|Schon da."]);
@@ -93,11 +130,24 @@ describe("what stands before a reason", () => {
     const answers = [{ control: "cancel", placerOrderNumber: "LAB-1", refusal } as const];
     const { message, outcomeId, controlId, occurredAt } = acknowledged();
     const control = { message, outcomeId, controlId, occurredAt, kind: "control", answers } as const;
-    expect(await inWords(control, "NTE")).toEqual(["NTE|1|L|Auftrag LAB-1: it is done"]);
+    expect(await inWords(control, "NTE")).toEqual(["NTE|1|L|Auftrag LAB-1: schon erledigt"]);
   });
 });
 
 describe("results.reasons", () => {
+  test("puts in the unknown code alone, and nothing in English", async () => {
+    const problems = await problemsOf({
+      extends: "builtin/hl7-orders",
+      results: {
+        reasons: { SUBJECT_MISMATCH: "autre patient ({text})", MAPPING_FACILITY_UNKNOWN: "inconnu : {code}" },
+      },
+    });
+    expect(problems).toEqual([
+      "results.reasons.SUBJECT_MISMATCH: {text} stands for nothing here",
+      "results.reasons.onHold: is missing, which stands before MAPPING_FACILITY_UNKNOWN in the answer to a message that waits",
+    ]);
+  });
+
   test("knows no code that stays on this side", () => {
     const keys = [
       "CONFIG_INVALID",

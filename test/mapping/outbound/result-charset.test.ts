@@ -65,11 +65,11 @@ describe("a result", () => {
   });
 
   it("spells in its words what the set does not have", async () => {
-    const reason = { code: "UNCLASSIFIED", text: "Kühlraum Łódź" } as const;
+    const reason = { code: "REQUEST_REJECTED", text: "Kühlraum Łódź" } as const;
     const outcome = news(orderOf("Müller"), { state: "rejected", reason });
     const { text } = readBack(composeHl7(outcome, await inSet("iso-8859-1"))?.bytes);
     expect(text).toContain("NTE|1|L|Kühlraum [U+0141]ód[U+017A]\r");
-    expect(text).toContain("|UNCLASSIFIED^Kühlraum [U+0141]ód[U+017A]^L\r");
+    expect(text).toContain("|REQUEST_REJECTED^Kühlraum [U+0141]ód[U+017A]^L\r");
   });
 
   it.each([

@@ -142,14 +142,14 @@ describe("an order that was not done", () => {
   ])(
     "and is %s says so by ORC-1 %s, ORC-5 %s, OBR-25 %s and gives the reason",
     async (state, orc1, orc5, obr25) => {
-      const reason = { code: "UNCLASSIFIED", text: "Label | unknown\nat the site" } as const;
+      const reason = { code: "REQUEST_REJECTED", text: "Label | unknown\nat the site" } as const;
       const containers = [{ label: "STRAW-1", description: "" }];
       const segments = segmentsOf(changed({ state, reason, containers }), await hl7Profile());
       const orc = named(segments, "ORC")[0]?.split("|") ?? [];
       expect([orc[1], orc[5], orc[16]]).toEqual([
         orc1,
         orc5,
-        "UNCLASSIFIED^Label \\F\\ unknown\\.br\\at the site^L",
+        "REQUEST_REJECTED^Label \\F\\ unknown\\.br\\at the site^L",
       ]);
       expect(named(segments, "OBR")[0]?.split("|")[25]).toBe(obr25);
       expect(named(segments, "NTE")).toEqual(["NTE|1|L|Label \\F\\ unknown\\.br\\at the site"]);

@@ -129,7 +129,7 @@ describe("a specimen status update", () => {
   });
 
   test("gives the reason of an order that was not done, since it has no ORC", async () => {
-    const reason = { code: "UNCLASSIFIED", text: "The label is damaged" } as const;
+    const reason = { code: "REQUEST_REJECTED", text: "The label is damaged" } as const;
     const segments = segmentsOf(changed({ state: "rejected", reason }), await ssu());
     expect(segments?.some((segment) => segment.includes("CRYO-REASON^Reason^L||The label is damaged|"))).toBe(
       true,
