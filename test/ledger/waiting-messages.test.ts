@@ -107,10 +107,9 @@ describe("a later message", () => {
           code: "MAPPING_EARLIER_WAITS",
           place: "message 2",
           message: expect.stringMatching(
-            /^message m\d+ \(C1\), which came first and is about the same subject or order, waits until code "WEST" is added to the profile$/,
+            /^message m\d+ \(C1\), which came first and is about the same subject or order, waits for code "WEST", which is not known yet$/,
           ),
           unknownCode: "WEST",
-          table: "the profile",
         },
       ]);
     }));
@@ -131,7 +130,7 @@ describe("a later message", () => {
         {
           ...{ code: "MAPPING_EARLIER_WAITS", unknownCode: "WEST", ...known },
           place: expect.any(String),
-          message: `message ${messageId} (${controlId}), which came first and is about the same subject or order, waits until code "WEST" is added to facility.table`,
+          message: `message ${messageId} (${controlId}), which came first and is about the same subject or order, waits for code "WEST", which is not known yet`,
         },
       ];
       expect(middle?.problems).toEqual(behind(root?.messageId, "C1"));
@@ -355,13 +354,19 @@ describe("a message that a person discards", () => {
       ]);
     }));
 
-  test("is refused without a number that another order has", () =>
+  test("says that another order has its number, and is refused without it", () =>
     withLedger(async ({ pool }) => {
       await commit(pool, [mapped(1, "S-1")]);
       const [{ number }] = (await pool.query("select placer_order_number as number from orders")).rows;
       await commit(pool, [{ ...waiting(2, "S-2"), placerOrderNumber: number }]);
       const [message] = await listMessages(pool, { limit: 1 });
       await discardMessage(pool, Number(message?.messageId.slice(1)), ACT);
+      expect(message?.problems.at(-1)).toMatchObject({
+        code: "ORDER_NUMBER_REUSED",
+        message: expect.stringMatching(
+          /^another order with this number exists \(o\d+\); a second one is refused in the end, unless it asks for the same$/,
+        ),
+      });
       const { rows } = await pool.query(
         `select payload ->> 'placerOrderNumber' as number, payload -> 'problems' @> '[{"code": "ORDER_NUMBER_REUSED"}]' as taken
            from outcomes where kind = 'refused'`,

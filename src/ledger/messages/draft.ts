@@ -258,9 +258,10 @@ function waitFor(draft: MessageDraft, { messageId, messageControlId, problems }:
   draft.problems =
     codes.length === 0
       ? [{ code: "MAPPING_EARLIER_WAITS", place, message: `${first} waits` }]
-      : codes.map(({ unknownCode, table = "the profile", hint }) => ({
-          ...{ code: "MAPPING_EARLIER_WAITS", place, unknownCode, table },
-          message: `${first} waits until code "${unknownCode}" is added to ${table}`,
+      : codes.map(({ unknownCode, table, hint }) => ({
+          ...{ code: "MAPPING_EARLIER_WAITS", place, unknownCode },
+          ...(table === undefined ? {} : { table }),
+          message: `${first} waits for code "${unknownCode}", which is not known yet`,
           ...(hint === undefined ? {} : { hint }),
         }));
 }
@@ -292,7 +293,10 @@ function noteTakenNumbers(
   const problem: Problem = {
     code: "ORDER_NUMBER_REUSED",
     place: message.place,
-    message: describeHolder(holder),
+    message:
+      draft.verdict === "waiting"
+        ? `${describeHolder(holder)}; a second one is refused in the end, unless it asks for the same`
+        : describeHolder(holder),
   };
   draft.problems = [...draft.problems, problem];
 }

@@ -1,11 +1,13 @@
 import { type Control, type FillerNumber, isCancelling } from "../../core/order-control.ts";
 import type { ControlAnswer, Outcome } from "../../core/outcome.ts";
+import type { AckError } from "../../formats/hl7/ack.ts";
 import type { OrderGroup } from "../../formats/hl7/groups.ts";
 import { findControlGroups } from "../inbound/control-hl7.ts";
+import { nameOf as segmentName } from "../inbound/find-hl7.ts";
 import { NO_NUMBERS, type NumberFields, numberFields, withNumber } from "../inbound/number-place.ts";
 import { controlCodes } from "../profile/message-type.ts";
 import type { Hl7Profile } from "../profile/profile.ts";
-import { answerHead, answerType, echoGroups } from "./answer-hl7.ts";
+import { answerHead, answerType, conditionOf, echoGroups } from "./answer-hl7.ts";
 import { assemble, type Echo, type Original, type OutSegment } from "./original.ts";
 import { labPhrase } from "./reasons.ts";
 import { blank, fillerOrderNumber, statusCodes } from "./result-parts.ts";
@@ -28,18 +30,27 @@ export function composeControlAnswer(
   original: Original,
   profile: Hl7Profile,
 ): string {
-  const reasons = outcome.answers.flatMap((answer) =>
-    answer.refusal ? [`${nameOf(answer, profile)}: ${answer.refusal.text}`] : [],
-  );
+  const { answerByGroup, unseen } = findAnswered(outcome.answers, original, profile);
+  // A warning: the message was understood, and MSA-1 is AA.
+  const errors = outcome.answers.flatMap((answer): AckError[] => {
+    const { refusal } = answer;
+    if (refusal === undefined) return [];
+    const { code } = refusal;
+    const [group] = [...answerByGroup].find(([, answered]) => answered === answer) ?? [];
+    const orc = group?.orc && segmentName(group.orc);
+    const text = `${nameOf(answer, profile)}: ${refusal.text}`;
+    return [{ condition: conditionOf(code), severity: "W", applicationCode: code, place: orc, text }];
+  });
+  const reasons = errors.map(({ text }) => text);
   const segments = answerHead(outcome, original, profile, {
     code: "AA",
+    errors,
     text: reasons.join("; "),
     type: answerType(original) ?? ["ORR", "O02"],
   });
   for (const [index, reason] of reasons.entries()) segments.push(["NTE", index + 1, "L", reason]);
   const at = formatHl7Timestamp(outcome.occurredAt, profile.results.timeZone);
   const { message } = original;
-  const { answerByGroup, unseen } = findAnswered(outcome.answers, original, profile);
   if (message !== undefined && answerByGroup.size > 0) {
     const answerOf = (group: OrderGroup) =>
       orcOf(answerByGroup.get(group) as ControlAnswer, group, original, profile, at);

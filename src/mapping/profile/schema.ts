@@ -180,7 +180,7 @@ export const profileSchema = z.strictObject({
   versions: z
     .array(z.string().regex(/^2(?:\.\d+){1,2}$/, "expected an HL7 version such as 2.5 or 2.5.1"))
     .optional()
-    .describe("HL7: versions taken; 2.5 stands for 2.5.1 too."),
+    .describe("HL7: versions taken; 2.3 stands for 2.3.1 too, 2.5 for 2.5.1."),
   processingId: z
     .enum(["P", "T", "D"])
     .optional()

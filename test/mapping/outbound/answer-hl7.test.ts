@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
-import type { Problem } from "../../../src/core/failures.ts";
+import { FAILURES, type FailureCode, type Problem } from "../../../src/core/failures.ts";
+import { conditionOf } from "../../../src/mapping/outbound/answer-hl7.ts";
 import { composeHl7 } from "../../../src/mapping/outbound/result-hl7.ts";
 import { hl7Profile, hl7Text } from "../mapped.ts";
 import { acknowledged, ORIGINAL, outcomeOrder, refused, segmentsOf, withoutText } from "../outcomes.ts";
@@ -153,6 +154,39 @@ describe("a message that was refused", () => {
     const segments = segmentsOf(outcome, await hl7Profile());
     expect(segments?.[1]).toMatch(/^MSA\|AR\|MSG-1/);
     expect(segments?.[2]).toContain(`|${condition}^`);
+  });
+
+  test.each([
+    ["HL7_CHARSET_UNKNOWN", "103"],
+    ["HL7_CHARSET_UTF8", "102"],
+    ["HL7_UNTERMINATED", "100"],
+    ["MAPPING_NO_PATIENT", "101"],
+    ["MAPPING_VALUE_MISSING", "101"],
+    ["MAPPING_VALUE_INVALID", "102"],
+    ["MAPPING_FACILITY_UNKNOWN", "103"],
+    ["ORDER_NUMBER_REUSED", "205"],
+    ["MAPPING_MODULE_FAILED", "207"],
+    ["ORDER_DISCARDED", "207"],
+  ] as const)("for %s has %s in ERR-3", async (code, condition) => {
+    const segments = segmentsOf(refused([{ code, place: "message 1", message: "x" }]), await hl7Profile());
+    expect(segments?.find((segment) => segment.startsWith("ERR"))?.split("|")[3]).toMatch(
+      new RegExp(`^${condition}\\^`),
+    );
+  });
+
+  test("is an error of the receiver (207) only where nothing is wrong with the message", () => {
+    const ofMessages = Object.keys(FAILURES).filter((code) => /^(?:HL7|MAPPING)_/.test(code));
+    expect(ofMessages.filter((code) => conditionOf(code as FailureCode) === "207")).toEqual([
+      ...["HL7_PATH_INVALID", "HL7_CONTINUED", "HL7_BUILD_INVALID"],
+      ...["MAPPING_MODULE_REFUSED", "MAPPING_MODULE_FAILED"],
+    ]);
+  });
+
+  test("for something below one of several orders has it in ERR-2, counted in the message", async () => {
+    const place = "message 1, order A-2 (OBR[2]), NTE[3]-3";
+    const problems: Problem[] = [{ code: "MAPPING_VALUE_INVALID", place, message: "x" }];
+    const err = segmentsOf(refused(problems), await hl7Profile())?.[2]?.split("|");
+    expect([err?.[2], err?.[8]]).toEqual(["NTE^3^3^1", `${place}: x`]);
   });
 
   test("with a broken segment is answered by what its header says", async () => {

@@ -74,6 +74,9 @@ describe("a request that was refused", () => {
     const text = hl7Text("ORM^O01", [PID, "ORC|CA|LAB-9"]);
     const segments = segmentsOf(controlled([UNKNOWN], text), await hl7Profile());
     expect(fieldsOf(segments, "ORC")).toMatchObject([{ 1: "UC", 2: "LAB-9", 5: "ER" }]);
+    expect(fieldsOf(segments, "ERR")).toMatchObject([
+      { 2: "ORC^1", 3: "204^Unknown key identifier^HL70357", 4: "W", 5: "CANCEL_ORDER_UNKNOWN" },
+    ]);
   });
 
   test("stands beside one that was granted, each with its own ORC", async () => {
