@@ -103,6 +103,19 @@ describe("hl7 send", () => {
       },
     ));
 
+  it("speaks of an unknown character set only where a character of the message depends on it", () =>
+    withReceiver(
+      (socket, frame) => socket.write(ackOf(frame)),
+      async (to) => {
+        const send = async (name: string) => {
+          const text = hl7Text().replace("Ottilie", name).replace("\r", "||||||LAB CODE PAGE\r");
+          return (await hl7({ "x.hl7": Buffer.from(text, "latin1") }, "send", "@x.hl7", "--to", to)).stderr;
+        };
+        expect(await send("Ottilie")).toBe("");
+        expect(await send("Ottilië")).toMatch(/^message 1: "LAB CODE PAGE" .*\(HL7_CHARSET_UNKNOWN\)/);
+      },
+    ));
+
   it("keeps every byte of a message that names ISO 8859-1 as its character set", async () => {
     const text = hl7Text().replace("Ottilie", "Ottilië").replace("\r", "||||||8859/1\r");
     const bytes = Buffer.from(text, "latin1");

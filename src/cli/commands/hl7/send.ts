@@ -171,7 +171,7 @@ async function readWhole(session: Session, path: string): Promise<Frame> {
  */
 function readSendable(part: Hl7FilePart, session: Session): Sendable {
   const { ordinal, raw } = part;
-  const { message, encoding } = readMessage(part);
+  const { message, encoding } = readPart(part);
   if (encoding?.startsWith("utf-16"))
     throw unsendable(
       ordinal,
@@ -191,6 +191,13 @@ function readSendable(part: Hl7FilePart, session: Session): Sendable {
     isUnasked: types.length > 0 && types.every((type) => type === "NE"),
     hasApplicationAck: applicationAckType === "AL",
   };
+}
+
+/** A message in ASCII is the same in every character set, whichever it names. */
+function readPart(part: Hl7FilePart): ReturnType<typeof readMessage> {
+  const read = readMessage(part);
+  const isUnknown = read.message instanceof Failure && read.message.code === "HL7_CHARSET_UNKNOWN";
+  return isUnknown && part.raw.every((byte) => byte < 0x80) ? readMessage(part, "us-ascii") : read;
 }
 
 const unsendable = (ordinal: number, why: string) => new Failure("CLI_USAGE", `message ${ordinal}: ${why}`);
