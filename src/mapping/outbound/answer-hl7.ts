@@ -57,55 +57,76 @@ export function composeAnswer(
   const { errors, text } = reasonsOf(outcome, reasons);
   const code = outcome.kind === "refused" ? refusalCode(outcome.problems) : "AA";
   const segments = answerHead(outcome, original, profile, { code, errors, text, wants });
-  if (answerType(original) !== undefined) {
-    if (outcome.kind === "acknowledged" && outcome.isDuplicate) {
-      segments.push(["NTE", 1, "L", labPhrase(reasons, "repeated", REPEATED)]);
-    }
-    if (isWaiting) segments.push(["NTE", 1, "L", text]);
-    const codes = statusCodes(outcome.kind, profile.results);
-    // What becomes of a request about an earlier order has an answer of its own, unless the message is refused.
-    const isShared = findShared(outcome, message, profile);
-    const isAnswered = (group: OrderGroup) =>
-      controlOf(group, profile) === undefined ? !isShared(group) : outcome.kind === "refused";
-    const stateByGroup = message === undefined ? undefined : statesOf(outcome, message, profile);
-    const isUnknown = outcome.kind === "acknowledged" && outcome.isDuplicate && outcome.orders.length === 0;
-    const answerOf = (group: OrderGroup): OutSegment => {
-      const state = stateByGroup?.get(keyOf(group));
-      const end = state !== undefined && endedWithoutEffect(state) ? state : undefined;
-      // An order that has ended without effect is not accepted again.
-      const { orderControl } = end === undefined ? codes : statusCodes("refused", profile.results);
-      // How one stands that has got further is reported by messages of its own, which this one may follow.
-      const isPast = isUnknown || (state !== undefined && end === undefined);
-      const { orderStatus } = end === undefined ? codes : statusCodes(end, profile.results);
-      const numbers = numberFields(group, undefined, echo, profile);
-      const orc: OutSegment = [
-        "ORC",
-        refusedControl(group, profile) ?? orderControl,
-        numbers.placer,
-        numbers.filler,
-        echo.field(group.orc, 4),
-        isPast ? undefined : orderStatus,
-      ];
-      return withNumber(orc, numbers);
-    };
-    if (message !== undefined) {
-      const all = tryGroups(message, profile);
-      const groups = all.filter(isAnswered);
-      if (all.length > 0 && groups.length === 0)
-        segments.push([
-          "NTE",
-          1,
-          "L",
-          labPhrase(
-            reasons,
-            "recorded",
-            profile.results.controlAnswers === "none" ? RECORDED : ANSWER_FOLLOWS,
-          ),
-        ]);
-      segments.push(...echoGroups(message, original, groups, answerOf));
-    }
-  }
+  if (answerType(original) === undefined) return assemble(segments, echo.delimiters);
+  const { groups, orcOf, isOfEarlierOnly } = answeredOrders(outcome, original, profile);
+  const notes = [...(isWaiting ? [text] : []), ...answerNotes(outcome, profile, isOfEarlierOnly)];
+  for (const note of notes) segments.push(["NTE", 1, "L", note]);
+  if (message !== undefined) segments.push(...echoGroups(message, original, groups, orcOf));
   return assemble(segments, echo.delimiters);
+}
+
+/** What there is to say, besides codes, of a message that was taken. */
+export function answerNotes(
+  outcome: MessageAnswer,
+  { results: { reasons, controlAnswers } }: Hl7Profile,
+  isOfEarlierOnly: boolean,
+): string[] {
+  const isRepeat = outcome.kind === "acknowledged" && outcome.isDuplicate;
+  return [
+    ...(isRepeat ? [labPhrase(reasons, "repeated", REPEATED)] : []),
+    ...(isOfEarlierOnly
+      ? [labPhrase(reasons, "recorded", controlAnswers === "none" ? RECORDED : ANSWER_FOLLOWS)]
+      : []),
+  ];
+}
+
+/** The orders of a message that its answer is about. */
+interface AnsweredOrders {
+  readonly groups: readonly OrderGroup[];
+  readonly orcOf: (group: OrderGroup) => OutSegment;
+  /** The message has orders, and wants nothing but something of earlier ones, which is answered by itself. */
+  readonly isOfEarlierOnly: boolean;
+}
+
+/** Which order groups of a message its answer echoes, and how the ORC of each stands. */
+export function answeredOrders(
+  outcome: MessageAnswer,
+  { message, echo }: Original,
+  profile: Hl7Profile,
+): AnsweredOrders {
+  const codes = statusCodes(outcome.kind, profile.results);
+  const isShared = findShared(outcome, message, profile);
+  // What becomes of a request about an earlier order has an answer of its own, unless the message is refused.
+  const isAnswered = (group: OrderGroup) =>
+    controlOf(group, profile) === undefined ? !isShared(group) : outcome.kind === "refused";
+  const stateByGroup = message === undefined ? undefined : statesOf(outcome, message, profile);
+  const isUnknown = outcome.kind === "acknowledged" && outcome.isDuplicate && outcome.orders.length === 0;
+  const orcOf = (group: OrderGroup): OutSegment => {
+    const state = stateByGroup?.get(keyOf(group));
+    const end = state !== undefined && endedWithoutEffect(state) ? state : undefined;
+    // An order that has ended without effect is not accepted again.
+    const { orderControl } = end === undefined ? codes : statusCodes("refused", profile.results);
+    // How one stands that has got further is reported by messages of its own, which this one may follow.
+    const isPast = isUnknown || (state !== undefined && end === undefined);
+    const { orderStatus } = end === undefined ? codes : statusCodes(end, profile.results);
+    const numbers = numberFields(group, undefined, echo, profile);
+    const orc: OutSegment = [
+      "ORC",
+      refusedControl(group, profile) ?? orderControl,
+      numbers.placer,
+      numbers.filler,
+      echo.field(group.orc, 4),
+      isPast ? undefined : orderStatus,
+    ];
+    return withNumber(orc, numbers);
+  };
+  const all = message === undefined ? [] : tryGroups(message, profile);
+  const groups = all.filter(isAnswered);
+  const isOfEarlierOnly =
+    outcome.kind === "acknowledged" &&
+    all.length > 0 &&
+    all.every((group) => controlOf(group, profile) !== undefined);
+  return { groups, orcOf, isOfEarlierOnly };
 }
 
 /**
@@ -136,7 +157,7 @@ function refusedControl(group: OrderGroup, profile: Hl7Profile): string | undefi
 }
 
 /** What an answer says in ERR and MSA-3. */
-function reasonsOf(
+export function reasonsOf(
   outcome: MessageAnswer,
   reasons: ResultSettings["reasons"],
 ): { errors: AckError[]; text: string } {

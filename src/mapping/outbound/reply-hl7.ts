@@ -63,8 +63,9 @@ export function createReplier(
   };
   return {
     isWhole: (answer) =>
-      applicationAck === "connection" ||
-      plan(answer, readOriginal(message, profile.results), profile).deferred === undefined,
+      profile.results.formats?.[answer.kind] === undefined &&
+      (applicationAck === "connection" ||
+        plan(answer, readOriginal(message, profile.results), profile).deferred === undefined),
     compose: (answer, laterControlId) => {
       const original = readOriginal(message, profile.results);
       const { immediate, deferred } = plan(answer, original, profile);

@@ -8,6 +8,7 @@ import { findMergeSegments } from "../inbound/merge-hl7.ts";
 import { NO_NUMBERS, numberFields, withNumber, writtenNumbers } from "../inbound/number-place.ts";
 import { type Hl7Profile, isReported, type Profile } from "../profile/profile.ts";
 import { composeAnswer } from "./answer-hl7.ts";
+import { composeAnswerResult } from "./answer-result-hl7.ts";
 import { composeControlAnswer } from "./control-answer-hl7.ts";
 import { composeControlResult } from "./control-result-hl7.ts";
 import { resultFileName } from "./file-name.ts";
@@ -71,6 +72,9 @@ function composeText(outcome: Outcome, original: Original, profile: Hl7Profile):
     const segments = context.format === "ssu" ? specimenStatus(context) : orderStatus(context);
     return assemble(segments, original.echo.delimiters);
   }
+  const format = profile.results.formats?.[outcome.kind];
+  if (format !== undefined && format !== "ssu")
+    return composeAnswerResult(outcome, original, profile, format);
   return composeAnswer(outcome, original, profile, wantsApplicationAck(original) ? ACCEPT_ACK : undefined);
 }
 

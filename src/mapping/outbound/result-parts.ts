@@ -174,12 +174,17 @@ interface StatusCodes {
 const CODES: Readonly<
   Record<
     ResultState,
-    readonly [orderControl: string, orderStatus?: string, resultStatus?: string, containerStatus?: string]
+    readonly [
+      orderControl: string,
+      orderStatus?: string | undefined,
+      resultStatus?: string,
+      containerStatus?: string,
+    ]
   >
 > = {
-  acknowledged: ["OK", "SC"],
-  refused: ["UA"],
-  waiting: ["OH", "HD"],
+  acknowledged: ["OK", "SC", "O"],
+  refused: ["UA", undefined, "X"],
+  waiting: ["OH", "HD", "O"],
   submitted: ["SC", "SC", "O", "I"],
   accepted: ["SC", "SC", "S", "I"],
   in_progress: ["SC", "IP", "I", "O"],

@@ -9,6 +9,7 @@ import type { Complain } from "./compile-rules.ts";
 import { delimiterOf } from "./delimiter.ts";
 import type { ResultSettings } from "./profile.ts";
 import {
+  ANSWERS,
   csvResultColumns,
   type FormedColumn,
   REPORTED_STATES,
@@ -66,6 +67,13 @@ export function compileResults(whole: ProfileDefinition, complain: Complain): Re
     complain(
       "results.controlAnswers",
       "none needs cancelled in results.send: nothing else would report to the lab that an order was cancelled",
+    );
+  }
+  for (const answer of ANSWERS) {
+    if (given.formats?.[answer] !== "ssu") continue;
+    complain(
+      `results.formats.${answer}`,
+      "ssu is about containers, and an answer has none; expected oru or orm",
     );
   }
   return {
@@ -132,7 +140,7 @@ function compileWords(
   if (format === "csv") return words;
   const { status = {}, ...others } = words;
   for (const name of Object.keys(others)) complain(`results.words.${name}`, "is for CSV profiles");
-  const known: readonly string[] = REPORTED_STATES;
+  const known: readonly string[] = ["refused", "waiting", ...REPORTED_STATES];
   for (const name of Object.keys(status)) {
     if (!known.includes(name))
       complain(`results.words.status.${name}`, `is for CSV profiles; HL7 results have ${known.join(", ")}`);

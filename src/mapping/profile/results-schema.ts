@@ -148,9 +148,11 @@ export const resultsSchema = z.strictObject({
       "ORU^R01 (what every lab system can file), ORM^O01 with ORC-1, or SSU^U03 with the places of containers.",
     ),
   formats: z
-    .partialRecord(stateSchema, formatSchema)
+    .partialRecord(resultStateSchema, formatSchema)
     .optional()
-    .describe("HL7: the format for single states, over `format`."),
+    .describe(
+      "HL7: the format for single states, over `format`; for acknowledged, refused and waiting a result (oru or orm) in the place of ORR, ORL or ACK, over connections besides.",
+    ),
   controlAnswers: z
     .enum(["response", "result", "none"])
     .optional()

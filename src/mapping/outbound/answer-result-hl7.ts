@@ -1,0 +1,83 @@
+import type { OrderGroup } from "../../formats/hl7/groups.ts";
+import { NO_NUMBERS, numberFields } from "../inbound/number-place.ts";
+import type { Hl7Profile } from "../profile/profile.ts";
+import { answeredOrders, answerNotes, type MessageAnswer, reasonsOf } from "./answer-hl7.ts";
+import { assemble, type Original, type OutSegment } from "./original.ts";
+import { blank, DEFAULT_VERSION, reportObr, statusCodes, statusHeader } from "./result-parts.ts";
+import { formatHl7Timestamp } from "./timestamp.ts";
+
+/** Reasons that an order of a message has; a message may have as many more, and orders, as a frame holds. */
+const MOST_REASONS = 10;
+
+/** OBR-4 where the message says nothing of what was ordered. */
+const ANSWER = ["MESSAGE", "Answer to a message", "L"];
+
+const STATUS = ["CRYO-STATUS", "Order status", "L"];
+const MESSAGE = ["CRYO-MESSAGE", "Control id of the order's message", "L"];
+
+const WORDS = {
+  acknowledged: "Received",
+  refused: "Refused; nothing was done",
+  waiting: "On hold, nothing was done yet",
+} as const;
+
+/**
+ * The answer to a message as a result, for labs that take nothing else: ORU^R01, or ORM^O01, with an ORC and an OBR for each of
+ * its orders, the reasons in NTE and the message's control id in OBX. A message without orders that can be told apart, or with
+ * the number of another one, has one OBR without a number.
+ */
+export function composeAnswerResult(
+  outcome: MessageAnswer,
+  original: Original,
+  profile: Hl7Profile,
+  format: "oru" | "orm",
+): string {
+  const { message, echo, header } = original;
+  const { results } = profile;
+  const version = header.version ?? DEFAULT_VERSION;
+  const at = formatHl7Timestamp(outcome.occurredAt, results.timeZone);
+  const { errors } = reasonsOf(outcome, results.reasons);
+  const { groups, orcOf, isOfEarlierOnly } = answeredOrders(outcome, original, profile);
+  const reasons = errors.slice(0, MOST_REASONS).map(({ text }) => text);
+  const more = errors.length - reasons.length;
+  const notes = [
+    ...reasons,
+    ...(more > 0 ? [`… +${more}`] : []),
+    ...answerNotes(outcome, profile, isOfEarlierOnly),
+  ];
+  const { resultStatus } = statusCodes(outcome.kind, results);
+  const below = (group: OrderGroup | undefined, index: number): OutSegment[] => {
+    const numbers = group === undefined ? NO_NUMBERS : numberFields(group, undefined, echo, profile);
+    const service = echo.field(group?.obrs[0], 4) ?? ANSWER;
+    const { kind } = outcome;
+    const word = (kind === "acknowledged" ? undefined : results.words.status?.[kind]) ?? WORDS[kind];
+    return [
+      reportObr({ setId: index + 1, numbers, filler: numbers.filler, service, at, resultStatus }),
+      ...notes.map((note, n) => ["NTE", n + 1, "L", note] as const),
+      observation(1, "TX", STATUS, word, at),
+      observation(2, "ST", MESSAGE, header.messageControlId, at),
+    ];
+  };
+  const pid = message?.first("PID");
+  return assemble(
+    [
+      statusHeader({ outcome, original, at, version, format }),
+      ...(pid === undefined ? [] : [echo.segment(pid)]),
+      ...(groups.length === 0
+        ? below(undefined, 0)
+        : groups.flatMap((group, index) => [orcOf(group), ...below(group, index)])),
+    ],
+    echo.delimiters,
+  );
+}
+
+/** OBX-11 is F: it is the last word of this message. */
+function observation(
+  n: number,
+  type: string,
+  code: readonly string[],
+  value: string | undefined,
+  at: string,
+): OutSegment {
+  return ["OBX", n, type, code, undefined, value, ...blank(5), "F", ...blank(2), at];
+}

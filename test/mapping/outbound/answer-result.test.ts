@@ -1,0 +1,93 @@
+import { describe, expect, test } from "vitest";
+import type { Problem } from "../../../src/core/failures.ts";
+import { createReplier } from "../../../src/mapping/outbound/reply-hl7.ts";
+import { hl7Profile, hl7Text, problemsOf } from "../mapped.ts";
+import { acknowledged, ORIGINAL, outcomeOrder, refused, segmentsOf, waiting } from "../outcomes.ts";
+
+/** For a lab that reads ORU alone. */
+const profile = () =>
+  hl7Profile({ results: { formats: { acknowledged: "oru", refused: "oru", waiting: "oru" } } });
+
+const DATE: Problem = { code: "MAPPING_DATE_INVALID", place: "message 1, PID-7", message: "has only a year" };
+const WEST: Problem = {
+  code: "MAPPING_FACILITY_UNKNOWN",
+  place: "message 1, MSH-4.1",
+  message: 'names facility "WEST", which is not known here',
+};
+const shapes = (segments: readonly string[] | undefined) => segments?.slice(1);
+
+describe("an answer to a lab that reads ORU alone", () => {
+  test("refuses an order by ORC-1 UA, OBR-25 X, the reason in NTE and the control id in OBX", async () => {
+    const segments = segmentsOf(refused([DATE]), await profile());
+    expect(segments?.[0]).toContain("|ORU^R01^ORU_R01|CB0000000005|P|2.5.1");
+    expect(shapes(segments)).toEqual([
+      "PID|1||MRN-4711^^^NORTH^MR||Beispiel^Anna||19840229|F",
+      "ORC|UA|LAB-1^NORTHLAB||GRP-7",
+      "OBR|1|LAB-1^NORTHLAB||CRYO-STORE^Cryogenic storage^L|||20261120130607+0000|||||||||||||||20261120130607+0000|||X",
+      "NTE|1|L|message 1, PID-7: has only a year",
+      "OBX|1|TX|CRYO-STATUS^Order status^L||Refused; nothing was done||||||F|||20261120130607+0000",
+      "OBX|2|ST|CRYO-MESSAGE^Control id of the order's message^L||MSG-1||||||F|||20261120130607+0000",
+    ]);
+  });
+
+  test("says of one that waits that it is on hold, and what for", async () => {
+    const segments = segmentsOf(waiting([WEST]), await profile());
+    expect(segments?.find((segment) => segment.startsWith("ORC"))).toBe("ORC|OH|LAB-1^NORTHLAB||GRP-7|HD");
+    expect(segments?.join("\n")).toContain(
+      'NTE|1|L|message 1, MSH-4.1: names facility "WEST", which is not known here',
+    );
+    expect(segments?.join("\n")).toContain("||On hold, nothing was done yet|");
+  });
+
+  test("accepts an order by ORC-1 OK", async () => {
+    const segments = segmentsOf(acknowledged([outcomeOrder({ state: "received" })]), await profile());
+    expect(segments?.find((segment) => segment.startsWith("ORC"))).toBe("ORC|OK|LAB-1^NORTHLAB||GRP-7|SC");
+  });
+
+  test("has an ORC and an OBR for each order", async () => {
+    const text = hl7Text("ORM^O01", ["PID|1||A", "ORC|NW|1", "OBR|1|1||X", "ORC|NW|2", "OBR|1|2||X"]);
+    const segments = segmentsOf(refused([DATE], text), await profile());
+    expect(
+      segments?.filter((segment) => /^(?:ORC|OBR)/.test(segment)).map((each) => each.slice(0, 8)),
+    ).toEqual([...["ORC|UA|1", "OBR|1|1|", "ORC|UA|2", "OBR|2|2|"]]);
+  });
+
+  test("names no order whose number another one has, and no order where none can be told", async () => {
+    const taken: Problem = {
+      code: "ORDER_NUMBER_REUSED",
+      place: "message 1",
+      message: "another order has it",
+    };
+    for (const [problem, text] of [
+      [taken, ORIGINAL],
+      [DATE, hl7Text("ORM^O01", ["PID|1||A", "SPM|1"])],
+    ] as const) {
+      const segments = segmentsOf(refused([problem], text), await profile());
+      expect(segments?.map((segment) => segment.slice(0, 3))).toEqual([
+        "MSH",
+        "PID",
+        "OBR",
+        "NTE",
+        "OBX",
+        "OBX",
+      ]);
+      expect(segments?.[2]).toMatch(/^OBR\|1\|\|\|MESSAGE\^Answer to a message\^L\|/);
+    }
+  });
+
+  test("goes out besides the acknowledgement of a connection", async () => {
+    const { message } = refused([DATE]);
+    const settings = { form: "plain", applicationAck: "connection" } as const;
+    const isWhole = async (given: Awaited<ReturnType<typeof profile>>) =>
+      createReplier(message, given, settings).isWhole({ kind: "refused", problems: [DATE] });
+    expect(await isWhole(await profile())).toBe(false);
+    expect(await isWhole(await hl7Profile())).toBe(true);
+  });
+
+  test("is no SSU, which has no place for it", async () => {
+    const definition = { extends: "builtin/hl7-orders", results: { formats: { refused: "ssu" } } } as const;
+    expect(await problemsOf(definition)).toEqual([
+      "results.formats.refused: ssu is about containers, and an answer has none; expected oru or orm",
+    ]);
+  });
+});
