@@ -9,7 +9,7 @@ describe("messages list", () => {
       await take("bench", [csvMessage(1, { facility: "NOWHERE", subject_code: "" })]);
       const { stdout } = await cli(["messages", "list"]);
       const [, refused, accepted] = stdout.split("\n");
-      expect(refused).toMatch(/^m2 +bench +file-2\.csv +line 2 .* refused .*holds "NOWHERE"/);
+      expect(refused).toMatch(/^m2 +bench +file-2\.csv +line 2 .* refused .*names facility "NOWHERE"/);
       expect(accepted).toMatch(/^m1 +lims +file-1\.csv +message 1 +OML\^O33 +MSG0001 +accepted .* o1/);
       const only = JSON.parse((await cli(["messages", "list", "--verdict", "refused", "--json"])).stdout);
       expect(only.hasMore).toBe(false);

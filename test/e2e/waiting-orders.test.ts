@@ -50,7 +50,7 @@ describe.concurrent("orders with an unknown facility", () => {
       await site.drop("hl7", "a.hl7", omlO33(west("A-1", { subject: "S-1" })));
       await reported(site, "hl7", /\rMSA\|AA\|MSG-A-1\|On hold.*\rORC\|OH\|A-1\^LIMS\|\|\|HD\r/s);
       await site.drop("csv", "b.csv", labCsv([west("B-1"), { number: "B-2" }]));
-      await reported(site, "csv", /\nB-1,STORE,S-B-1,V-B-1,waiting,.*holds ""WEST""/);
+      await reported(site, "csv", /\nB-1,STORE,S-B-1,V-B-1,waiting,.*names facility ""WEST""/);
       // Stores and retrieves for the patient who waits, at a facility that is known.
       await site.drop("hl7", "c.hl7", omlO33({ number: "A-2", subject: "S-1", labels: ["V-A-2"] }));
       await reported(site, "hl7", /\rORC\|OH\|A-2\^LIMS/);

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { areOfTwoAuthorities } from "../../core/assigning-authority.ts";
 import { isNumberTaken, type Problem } from "../../core/failures.ts";
 import type { Order } from "../../core/order.ts";
-import type { ControlRequest } from "../../core/order-control.ts";
+import { type ControlRequest, isCancelling } from "../../core/order-control.ts";
 import { isTerminal } from "../../core/order-state.ts";
 import { prepared, type Queryable, together } from "../database.ts";
 import { formatId } from "../ids.ts";
@@ -254,14 +254,21 @@ function waitFor(draft: MessageDraft, { messageId, messageControlId, problems }:
   ];
   const first = `message ${name.join(" ")}, which came first and is about the same subject or order,`;
   const codes = problems.filter(({ unknownCode }) => unknownCode !== undefined);
+  const { orders, controlRequests = [] } = draft.record;
+  const isCancellation =
+    orders.length === 0 &&
+    controlRequests.length > 0 &&
+    controlRequests.every(({ control }) => isCancelling(control));
+  // What waits becomes an order and is cancelled in one transaction.
+  const meanwhile = isCancellation ? "; nothing of the order is sent before it can be cancelled" : "";
   draft.verdict = "waiting";
   draft.problems =
     codes.length === 0
-      ? [{ code: "MAPPING_EARLIER_WAITS", place, message: `${first} waits` }]
+      ? [{ code: "MAPPING_EARLIER_WAITS", place, message: `${first} waits${meanwhile}` }]
       : codes.map(({ unknownCode, table, hint }) => ({
           ...{ code: "MAPPING_EARLIER_WAITS", place, unknownCode },
           ...(table === undefined ? {} : { table }),
-          message: `${first} waits for code "${unknownCode}", which is not known yet`,
+          message: `${first} waits for code "${unknownCode}", which is not known yet${meanwhile}`,
           ...(hint === undefined ? {} : { hint }),
         }));
 }
