@@ -240,7 +240,7 @@ function messageTypeOf({ messageCode = "", triggerEvent = "" }: MessageName): st
 export function asAnswered(record: MessageRecord): MessageRecord {
   if (record.verdict !== "ignored") return record;
   const { place } = record.message;
-  const message = "the profile leaves messages of this type alone now";
+  const message = "messages of this type are not processed here any more";
   const problem = { code: "MAPPING_MESSAGE_TYPE_UNSUPPORTED", place, message } as const;
   return { ...record, verdict: "refused", problems: [problem] };
 }

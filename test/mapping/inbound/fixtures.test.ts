@@ -25,6 +25,19 @@ describe("HL7 fixtures", () => {
   });
 });
 
+test("what is wrong with a fixture is said without settings, commands and words of the house", async () => {
+  const mapped = [
+    ...(await Promise.all(listFixtures("hl7").map(({ file }) => mapHl7Fixture(file)))),
+    ...(await Promise.all(listFixtures("csv").map(({ file }) => mapCsvFixture(file)))),
+  ];
+  const problems = (mapped.flat() as { problems: { message: string }[] }[]).flatMap((each) => each.problems);
+  const messages = problems.map(({ message }) => message);
+  expect(messages.length).toBeGreaterThan(30);
+  for (const message of messages) {
+    expect(message).not.toMatch(/`|cryobridge|\bprofile|\bconnector|\bconfig|\bYAML|\btable\b|\w: \{/i);
+  }
+});
+
 describe("CSV fixtures", () => {
   test.each(listFixtures("csv"))("$name maps to what its .json says", async ({ file, expected }) => {
     expect(await mapCsvFixture(file)).toEqual(JSON.parse(await readFile(expected, "utf8")));
