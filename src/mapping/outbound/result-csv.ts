@@ -10,7 +10,7 @@ import { RESULT_COLUMNS, type ResultColumn } from "../profile/results-schema.ts"
 import { controlEnd } from "./control-end.ts";
 import { cellOf, csvFormOf } from "./csv-cells.ts";
 import { fileNameOf } from "./file-name.ts";
-import { inLabWords, labPlace, labWords, problemInWords } from "./reasons.ts";
+import { inLabWords, labPhrase, labPlace, labWords, problemInWords } from "./reasons.ts";
 
 /** A row by its headings, written as the lab has it. */
 export type CsvResultRow = Readonly<Record<string, string>>;
@@ -114,6 +114,14 @@ function lineOf(place: string | undefined): string {
   return /^lines? (\d+)/.exec(place ?? "")?.[1] ?? "";
 }
 
+/** A refused request is no refused order, though it may have the number of one. */
+const REFUSED_REQUESTS: Readonly<Record<string, string>> = {
+  CANCEL: "cancel_refused",
+  HOLD: "hold_refused",
+  RELEASE: "release_refused",
+  STATUS: "status_refused",
+} satisfies Record<ControlOperation, string>;
+
 /** What no order is made of, for good or for now: a row for each label that was read, or one where none was. */
 function unmadeRows(
   { kind, problems, placerOrderNumber = "", asRead }: Unmade,
@@ -129,20 +137,24 @@ function unmadeRows(
     facility: asRead?.facilityCode ?? "",
     subject_code: asRead?.subjectCode?.reveal() ?? "",
     container_label: label,
-    status: kind,
+    status: kind === "refused" ? (REFUSED_REQUESTS[asRead?.operation ?? ""] ?? kind) : kind,
     error,
     error_code: problems[0]?.code ?? "",
   }));
 }
 
+const FILE_REFUSED = "the file {file} was refused, and nothing of it was taken";
+const MORE = "and {count} more";
+
 /** A file of which nothing was taken: the lab hears of none of its orders otherwise. */
 function fileRow({ kind, problems }: Unmade, common: PlainRow, { reasons }: ResultSettings): PlainRow {
   const lines = problems.map(({ place }) => lineOf(place));
+  const refused = labPhrase(reasons, "fileRefused", FILE_REFUSED);
   return {
     ...common,
     line: lines.find((line) => line !== "") ?? "",
     status: kind,
-    error: `the file ${common.input_file} was refused, and nothing of it was taken: ${reasonsOf(problems, reasons, MOST_REASONS)}`,
+    error: `${refused.replaceAll("{file}", () => common.input_file)}: ${reasonsOf(problems, reasons, MOST_REASONS)}`,
     error_code: problems[0]?.code ?? "",
   };
 }
@@ -151,8 +163,9 @@ type Unmade = Extract<Outcome, { kind: "refused" } | { kind: "waiting" }>;
 
 function reasonsOf(problems: readonly Problem[], reasons: ResultSettings["reasons"], most: number): string {
   const listed = problems.slice(0, most).map((problem) => problemInWords(problem, reasons));
-  const more = problems.length - listed.length;
-  return [...listed, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
+  const count = problems.length - listed.length;
+  const more = labPhrase(reasons, "more", MORE).replaceAll("{count}", String(count));
+  return [...listed, ...(count > 0 ? [more] : [])].join("; ");
 }
 
 /** One row a request, such as `cancel_granted`, or `cancel_refused` with the reason; a question for the state gets the order's rows. */

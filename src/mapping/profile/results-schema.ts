@@ -132,9 +132,9 @@ const wordsSchema = z.strictObject({
     .describe("Words of the column facility by the name under `facilities`, such as { NORTH: Nord }."),
 });
 
-/** Failures of these areas stay on this side, but for the named ones, which refuse a message. */
+/** Failures of these areas stay on this side, but for the named ones, which refuse a message or a file. */
 const INTERNAL_FAILURES =
-  /^(?:CLI|CONFIG|CONSOLE|LEDGER|QUEUE|MLLP|DELIVERY|RESULT|FILE)_(?!VALUE_UNSTORABLE|FRAME_UNENDED)/;
+  /^(?:CLI|CONFIG|CONSOLE|LEDGER|QUEUE|MLLP|DELIVERY|RESULT|FILE)_(?!VALUE_UNSTORABLE|FRAME_UNENDED|WHOLE_REFUSED|TOO_LARGE|UNREADABLE|NOT_REGULAR)/;
 
 /** Failures that can reach a lab by their code. */
 const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter((code) => !INTERNAL_FAILURES.test(code));
@@ -143,6 +143,7 @@ const LAB_FAILURES = (Object.keys(FAILURES) as FailureCode[]).filter((code) => !
 const REASON_WORDS = [
   ...(["message", "line", "lines", "column", "part", "and", "or", "header", "file"] as const),
   ...(["order", "request", "procedure", "onHold", "repeated", "recorded"] as const),
+  ...(["fileRefused", "more"] as const),
   ...DECISIONS,
 ] as const;
 export type ReasonWord = (typeof REASON_WORDS)[number];
